@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from synthesizer.cli.printing import notes_told, say, show_rows, tabulate
 from synthesizer.measures.catalogue import FIGURES
-from synthesizer.measures.figure import Figure, conclusion, in_units, is_above_chance, lies_above
+from synthesizer.measures.figure import Figure, conclusions, in_units, is_above_chance, lies_above
 from synthesizer.report.page import Added
 
 if TYPE_CHECKING:
@@ -40,13 +40,20 @@ def show_checks(results: CheckResults, start: str | None) -> None:
     show_risk(results.risk, headlines)
 
 
+def show_alarms(risk: RiskResult) -> None:
+    """Print what comes before everything else."""
+    for alarm in risk.alarms:
+        say(alarm)
+
+
 def show_file_checks(checks: FileChecks, *, as_json: bool, every: bool) -> None:
-    """Print the checks of files: notes first, since they may say that all is in vain."""
+    """Print the checks of files: alarms and notes first, which may say that all is in vain."""
     if as_json:
         print(checks.text, end="")
         return
-    notes_told(checks.notes)
     results = checks.results
+    show_alarms(results.risk)
+    notes_told(checks.notes)
     if results.utility is None:
         show_risk(results.risk, tuple if every else headlines, explained=True)
     else:
@@ -140,7 +147,7 @@ def show_risk(risk: RiskResult, choose: Choice, *, explained: bool = False) -> N
             shown += chosen
             table = figure_table(chosen, risk.units)
             tabulate(f"risk: {place}", [*table], [*zip(*table.values(), strict=True)])
-            for words in filter(None, map(conclusion, chosen)):
+            for words in conclusions(chosen):
                 say(f"  {words}")
     for line in risk_lines(risk):
         say(line)

@@ -28,9 +28,8 @@ from synthesizer.data.table import Table
 from synthesizer.measures.checks import Checks
 from synthesizer.measures.results import CheckResults, RiskResult
 from synthesizer.measures.risk.attribute import check_exclusions
-from synthesizer.measures.risk.identity import key_counts
+from synthesizer.measures.risk.copied import copied_uniques
 from synthesizer.measures.risk.public_inference import check_inference
-from synthesizer.measures.risk.replicated import replicated_uniques
 from synthesizer.measures.risk.scenario import Exclusion, Question, Scenario, Tolerance
 from synthesizer.measures.risk.scenario_risk import unfamiliar
 from synthesizer.measures.risk.suggest import suggest
@@ -527,23 +526,20 @@ SAME_PEOPLE = 0.5
 def _control_notes(whole: Table, control: Table | None) -> list[str]:
     """Say that control records seem to be those of the original.
 
-    A fresh record equals a unique one about as often as records have exactly one twin (Good and
-    Turing's estimate); far more often is no chance. Where most are there, it is no control.
+    Far more of the original's unique records than a fresh sample could have are no chance. Where
+    most of the control is there, it is no control.
     """
     if control is None or not len(whole):
         return []
     control = control.select(whole.names)
-    (counts,) = replicated_uniques(whole, control).datasets
-    twins = float((key_counts(whole, whole.names) == 2).mean())
-    expected = twins * counts.n
-    if counts.replicated <= 2 * expected + 5 * (expected + 1) ** 0.5:
+    if copied_uniques(whole, control, keys=whole.names).alarm is None:
         return []
     same = int((JointCoder(whole, whole.names).encode(control) >= 0).sum())
     note = (
-        f"{same:,} of {counts.n:,} control {{records}} are in the original too, alike in every "
-        "variable: a control must hold other people, or it shows no risk"
+        f"{same:,} of {control.n_rows:,} control {{records}} are in the original too, alike in "
+        "every variable: a control must hold other people, or it shows no risk"
     )
-    if same > SAME_PEOPLE * counts.n:
+    if same > SAME_PEOPLE * control.n_rows:
         raise DataError(note.replace("{records}", "records"))
     return [note]
 

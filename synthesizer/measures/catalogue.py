@@ -34,6 +34,7 @@ from synthesizer.measures.measure import (
 from synthesizer.measures.risk.attacks import AttackOptions, attacks
 from synthesizer.measures.risk.attribute import attribute
 from synthesizer.measures.risk.cap import cap, cap_regression
+from synthesizer.measures.risk.copied import Copied, CopiedKeys, CopiedUniques, K
 from synthesizer.measures.risk.determined import determined
 from synthesizer.measures.risk.differential import (
     DifferentialOptions,
@@ -122,6 +123,38 @@ def _attacks(case: Case) -> Any:
 def _replicated(case: Case) -> Collecting:
     counter = Replicates(case.original, case.names)
     return Collecting(counter.add, lambda: counter.result)
+
+
+def _copied(case: Case, kind: type[K]) -> Copied[K] | None:
+    """Return what counts copies of the variables that are not kept on purpose, without data."""
+    asked = case.scenario
+    every = case.names if asked is None else asked.names
+    names = [name for name in every if name not in case.synthesis.kept]
+    if not names:
+        return None
+    control = case.control
+    return Copied(
+        case.original,
+        names,
+        None if asked is None else {k: v for k, v in asked.groups.items() if k in names},
+        control=control if control is not None and {*names} <= {*control.names} else None,
+        kept=[name for name in every if name not in names],
+        kind=kind,
+    )
+
+
+def _copied_records(case: Case) -> Collecting | None:
+    copied = _copied(case, CopiedUniques)
+    return None if copied is None else Collecting(copied.add, lambda: copied.result)
+
+
+def _copied_keys(case: Case) -> CopiedKeys | None:
+    copied = _copied(case, CopiedKeys)
+    if copied is None:
+        return None
+    for table in case.synthetic:
+        copied.add(table)
+    return copied.result
 
 
 def _frame(case: Case) -> Frame:
@@ -337,6 +370,44 @@ _RISK: tuple[Measure, ...] = (
             None
             if case.asked.tolerance
             else unfamiliar(*case.pair, case.asked.names, case.asked.groups)
+        ),
+    ),
+    Measure(
+        "copied_uniques",
+        "datasets",
+        result_field="copied",
+        words="unique records that are there again, against what a fresh sample could have",
+        needs=NAMES,
+        compute=_copied_records,
+        figures=(
+            FigureKind(
+                "copied_uniques",
+                "copied uniques",
+                limit=Limit(
+                    "unique records that are there again, over the most that a fresh sample could "
+                    "have: above 1 is a copy",
+                    high=None,
+                    some=True,
+                ),
+            ),
+        ),
+    ),
+    Measure(
+        "copied_uniques of keys and target",
+        "scenario",
+        result_field="copied",
+        switch="copied_uniques",
+        compute=_copied_keys,
+        figures=(
+            FigureKind(
+                "copied_keys",
+                "copied keys",
+                limit=Limit(
+                    "the same of keys and target",
+                    high=None,
+                    some=True,
+                ),
+            ),
         ),
     ),
     Measure(

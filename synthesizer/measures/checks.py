@@ -127,6 +127,7 @@ class Checks:
             synthesis=self.synthesis,
             frame=frame if isinstance(frame, Frame) and self.units == "persons" else None,
             person=person,
+            control=control,
             workers=workers,
             listener=listener,
         )

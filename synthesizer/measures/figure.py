@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import import_module
 from math import sqrt
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_args
@@ -304,30 +304,59 @@ def conclusion(figure: Figure, write: Callable[[float], str] = "{:.4f}".format) 
     >>> [part.split(" (")[0] for part in conclusion(cap).split(", and ")]
     ['CAP 0.0457 lies below the baseline 0.1182', 'above chance 0.0296']
     """
-    if figure.value is None or figure.baseline is None or figure.chance is None:
+    sides = _sides(figure, write)
+    if sides is None or figure.value is None:
         return None
-    marks = {"baseline": figure.baseline, "chance": figure.chance}
-    sides = {name: _side(figure.value, mark, write) for name, mark in marks.items()}
-    start = f"{figure.name} {write(figure.value)} lies"
-    told = {name: _TOLD[name][side] for name, side in sides.items()}
-    if write(figure.baseline) == write(figure.chance):
-        where = _WHERE[sides["chance"]]
-        return (
-            f"{start} {where} baseline and chance, here both {write(figure.baseline)} "
-            f"({told['baseline']}; {told['chance']})"
-        )
-    return (
-        f"{start} {_WHERE[sides['baseline']]} the baseline {write(figure.baseline)} "
-        f"({told['baseline']}), and {_WHERE[sides['chance']]} chance {write(figure.chance)} "
-        f"({told['chance']})"
+    baseline, chance = (
+        "" if mark is None else f" {write(mark)}" for mark in (figure.baseline, figure.chance)
     )
+    start = f"{figure.name} {write(figure.value)} lies"
+    if baseline == chance:
+        where = _WHERE[sides[1]]
+        both = "; ".join(_told(sides))
+        return f"{start} {where} baseline and chance, here both{baseline} ({both})"
+    return f"{start} {_placed(sides, baseline, chance)}"
+
+
+def conclusions(figures: Iterable[Figure]) -> Iterator[str]:
+    """Yield what follows from figures, those of which the same follows together."""
+    groups: dict[tuple[int, int], list[Figure]] = {}
+    for figure in figures:
+        if (sides := _sides(figure, "{:.4f}".format)) is not None:
+            groups.setdefault(sides, []).append(figure)
+    for sides, alike in groups.items():
+        if len(alike) == 1:
+            yield conclusion(alike[0]) or ""
+        else:
+            *names, last = (figure.name for figure in alike)
+            yield f"{', '.join(names)} and {last} lie {_placed(sides)}"
 
 
 _WHERE = {1: "above", 0: "at", -1: "below"}
 
 
-def _side(value: float, mark: float, write: Callable[[float], str]) -> int:
-    return 0 if write(value) == write(mark) else 1 if value > mark else -1
+def _sides(figure: Figure, write: Callable[[float], str]) -> tuple[int, int] | None:
+    """Return whether a figure is above (1), at or below (-1) baseline and chance."""
+    value, baseline, chance = figure.value, figure.baseline, figure.chance
+    if value is None or baseline is None or chance is None:
+        return None
+    first, second = (
+        0 if write(value) == write(mark) else 1 if value > mark else -1
+        for mark in (baseline, chance)
+    )
+    return first, second
+
+
+def _told(sides: tuple[int, int]) -> tuple[str, str]:
+    return _TOLD["baseline"][sides[0]], _TOLD["chance"][sides[1]]
+
+
+def _placed(sides: tuple[int, int], baseline: str = "", chance: str = "") -> str:
+    first, second = _told(sides)
+    return (
+        f"{_WHERE[sides[0]]} the baseline{baseline} ({first}), and {_WHERE[sides[1]]} "
+        f"chance{chance} ({second})"
+    )
 
 
 def lies_above(low: float | None, good: float | None) -> bool:

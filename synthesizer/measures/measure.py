@@ -139,6 +139,8 @@ class Case:
     """Results (of datasets: collectors) of the measures before it."""
     synthetic: tuple[Table, ...] = ()
     """The datasets, as far as scenarios and questions need them."""
+    control: Table | None = None
+    """Records that were kept out of the synthesis."""
     item: Any = None
     """A question, a fit or a propensity model, where there are several."""
     scenario: Scenario | None = None

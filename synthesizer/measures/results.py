@@ -11,6 +11,7 @@ from synthesizer.measures.catalogue import LIMITS, SUMMARY
 from synthesizer.measures.figure import Figure, Further, Result, Units, in_units, on_use, plain
 from synthesizer.measures.measure import FigureKind, Limit
 from synthesizer.measures.risk.attacks import AttackResult
+from synthesizer.measures.risk.copied import CopiedUniques
 from synthesizer.measures.risk.nearest import NearestResult
 from synthesizer.measures.risk.replicated import ReplicatedCareers, ReplicatedUniques
 from synthesizer.measures.risk.scenario_risk import ScenarioRisk
@@ -35,6 +36,8 @@ class RiskResult(Result):
     """By keys and target, the main one first."""
     inference: tuple[InferenceResult, ...] = ()
     """Sensitive variables that might be inferred from public ones."""
+    copied: CopiedUniques | None = None
+    """Whole records that only one person has and that are there again, against a fresh sample."""
     replicated: ReplicatedUniques | None = None
     """Whole records that are unique in both files."""
     careers: ReplicatedCareers | None = None
@@ -76,11 +79,24 @@ class RiskResult(Result):
         for inference in self.inference:
             place = f"{', '.join(inference.public)} -> {inference.sensitive}"
             yield from ((place, figure) for figure in inference.figures)
-        for whole in (self.nearest, self.replicated, self.attacks, *self.further.values()):
+        for whole in (
+            self.copied,
+            self.nearest,
+            self.replicated,
+            self.attacks,
+            *self.further.values(),
+        ):
             if whole is not None:
                 yield from ((WHOLE[self.units], figure) for figure in whole.figures)
         if self.careers is not None:
             yield from (("careers", figure) for figure in self.careers.figures)
+
+    @property
+    def alarms(self) -> tuple[str, ...]:
+        """What comes before every figure: signs that the synthetic data are a copy."""
+        copied = (self.copied, *(scenario.copied for scenario in self.scenarios))
+        alarms = (one.alarm for one in copied if one is not None)
+        return tuple(in_units(alarm, self.units) for alarm in alarms if alarm is not None)
 
     @property
     def warnings(self) -> tuple[str, ...]:

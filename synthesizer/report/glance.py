@@ -72,7 +72,8 @@ class _Headline:
     "glance", "At a glance", "What decides about a release. Every figure is explained further down."
 )
 def glance_section(record: Record) -> Iterator[Block]:
-    """Yield the verdicts and headline figures."""
+    """Yield the verdicts and headline figures; what looks like a copy comes first."""
+    yield from (Note(f"{alarm}.", "alert") for alarm in record.results.risk.alarms)
     yield from _limits(record)
     yield from _missing(record)
     if record.units == "persons":

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from synthesizer.measures.figure import columns
+from synthesizer.measures.figure import columns, in_units
 from synthesizer.measures.risk.attribute import AttributeResult, Dominance
+from synthesizer.measures.risk.copied import CopiedUniques
 from synthesizer.measures.risk.identity import IdentityResult
 from synthesizer.measures.risk.scenario import Scenario
 from synthesizer.measures.risk.scenario_risk import ScenarioRisk
@@ -184,6 +185,7 @@ def _dominance(warnings: Sequence[Dominance]) -> Iterator[Block]:
 def uniques_section(record: Record) -> Iterator[Block]:
     """Yield special uniques by scenario and replicated uniques of whole records."""
     yield from by_scenario(record, _special)
+    yield from _copied(record)
     yield from _replicated(record)
 
 
@@ -246,6 +248,36 @@ def _suda_words(suda: SudaResult) -> Iterator[str]:
             f"{suda.uniques_without_score:,} uniques have no score: what sets them apart takes "
             f"more than {suda.max_size:,} keys."
         )
+
+
+def _copied(record: Record) -> Iterator[Block]:
+    risk = record.results.risk
+    if risk.copied is None:
+        yield absent(record, "copied_uniques")
+    else:
+        yield from _copied_blocks(risk.copied, "Whole records", record)
+    for part in risk.scenarios:
+        if part.copied is not None:
+            yield from _copied_blocks(part.copied, in_words(part.scenario), record)
+
+
+def _copied_blocks(result: CopiedUniques, about: str, record: Record) -> Iterator[Block]:
+    row = result.worst
+    if result.alarm is not None:
+        yield Note(f"{in_units(result.alarm, record.units)}.", "alert")
+    words = [
+        f"{about}: {result.uniques:,} of {result.n:,} original {record.units} are unique by "
+        f"{joined(result.names)}. {row.present:,} of them stand in {row.data}; a fresh sample of "
+        f"the same population could have at most {row.most:,}, which {result.pairs:,} combinations "
+        "of exactly two original records tell."
+    ]
+    if result.kept:
+        words.append(f"Left out, since they are kept on purpose: {joined(result.kept)}.")
+    if row.most >= result.uniques:
+        words.append("A fresh sample could have all of them: nothing can be told.")
+    yield Words(words)
+    shown = [*result.rows, *([] if result.control is None else [result.control])]
+    yield row_table(shown, f"{about}: uniques that are there again, and what a fresh sample has")
 
 
 def _replicated(record: Record) -> Iterator[Block]:

@@ -47,6 +47,9 @@ def test_files_of_others(folder: Path) -> None:
     for words in ("CAP", "TCAP", "DiSCO", "repU", "special uniques", *reads):
         assert words in result.output
     assert "largest DIS-SUDA" not in result.output
+    assert "copy" not in result.output.partition("copied")[0]
+    copied = call("risk", folder / "original.csv", folder / "original.csv", *KNOWN)
+    assert (copied.exit_code, copied.output[:6]) == (0, "ALARM:")  # before every note and figure
     every = call("risk", folder / "original.csv", folder / "made.csv", *KNOWN, "--all")
     assert "largest DIS-SUDA" in every.output
     assert "nearer" not in result.output  # no control file: nothing to hold it against

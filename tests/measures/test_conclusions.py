@@ -2,7 +2,7 @@
 
 import pytest
 
-from synthesizer.measures.figure import Figure, conclusion
+from synthesizer.measures.figure import Figure, conclusion, conclusions
 
 MORE = "the data tell more than the distribution"
 AS_MUCH = "the data tell as much as the distribution"
@@ -12,12 +12,15 @@ NOTHING = "as often as by chance: the keys tell nothing"
 MISLED = "less often than by chance: the keys mislead"
 
 
-def told(value, baseline, chance):
-    figure = Figure(
-        key="cap", name="CAP", value=value, meaning="", direction="lower is safer", n=100,
+def figure(value, baseline, chance, name="CAP"):
+    return Figure(
+        key="cap", name=name, value=value, meaning="", direction="lower is safer", n=100,
         baseline=baseline, chance=chance,
     )  # fmt: skip
-    return conclusion(figure, "{:.3f}".format)
+
+
+def told(value, baseline, chance):
+    return conclusion(figure(value, baseline, chance), "{:.3f}".format)
 
 
 @pytest.mark.parametrize(
@@ -50,3 +53,11 @@ def test_nothing_follows_from_what_is_not_known(missing):
     marks = [0.3, 0.2, 0.1]
     marks[missing] = None
     assert told(*marks) is None
+
+
+def test_figures_of_which_the_same_follows_share_a_sentence():
+    above = [figure(0.5, 0.3, mark, name) for mark, name in ((0.2, "CAP"), (0.3, "TCAP"))]
+    below = figure(0.25, 0.3, 0.2, "CAP-U")
+    first, second = conclusions([above[0], below, figure(None, 0.3, 0.2), above[1]])
+    assert first.startswith("CAP and TCAP lie above the baseline (the data tell more")
+    assert second == conclusion(below)

@@ -87,7 +87,8 @@ def test_every_figure_is_in_the_file_and_is_read_back() -> None:
     assert typed(CheckResults, content["results"]) == found
     risk, utility = found.risk, found.utility
     assert utility is not None
-    parts = (risk.nearest, risk.replicated, risk.attacks, *risk.inference, utility.distance)
+    of_risk = (risk.copied, risk.nearest, risk.replicated, risk.attacks, *risk.inference)
+    parts = (*of_risk, utility.distance)
     computed = [
         *chain.from_iterable(part.figures for part in risk.scenarios),
         *chain.from_iterable(part.figures for part in parts if part is not None),

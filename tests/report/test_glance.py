@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from synthesizer.measures.figure import Figure
 from synthesizer.measures.results import CheckResults, RiskResult
+from synthesizer.measures.risk.copied import copied_uniques
 from synthesizer.measures.risk.scenario import Scenario
 from synthesizer.measures.risk.scenario_risk import ScenarioRisk
 from synthesizer.measures.utility.tables import OrderTables
@@ -74,6 +76,15 @@ def test_limits_come_first(config: Any, exceeded: Any, tone: str, words: str) ->
     assert words in first[1]
     if exceeded:
         assert second == ("alert", "limits.cap: CAP is 0.3000")
+
+
+def test_what_looks_like_a_copy_comes_before_everything() -> None:
+    people = pd.DataFrame({"pay": range(100)})
+    risk = RiskResult(copied=copied_uniques(people, people, keys=["pay"]))
+    first = glance_section(run(risk)).blocks[0]
+    assert isinstance(first, Note)
+    assert (first.tone, first.text[:13]) == ("alert", "ALARM: 100 of")
+    assert "100 of 100 records that nobody else shares" in first.text
 
 
 def test_failures_notes_and_lost_fits_are_told_before_the_figures() -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from synthesizer.measures.risk.attacks import attacks
 from synthesizer.measures.risk.attribute import attribute
 from synthesizer.measures.risk.cap import cap, cap_regression, cap_scores, cap_u
+from synthesizer.measures.risk.copied import copied_uniques
 from synthesizer.measures.risk.determined import determined
 from synthesizer.measures.risk.differential import (
     compare_halves,
@@ -47,6 +48,7 @@ __all__ = [
     "cap_u",
     "compare_halves",
     "control_run",
+    "copied_uniques",
     "determined",
     "differential_confidentiality",
     "gather",

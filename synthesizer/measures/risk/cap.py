@@ -159,7 +159,7 @@ def _figure(row: CapRow, target: str, **marks: float | None) -> Figure:
         row.zero,
         f"how often an intruder with the keys reads off the right {target} of {whose} in all "
         f"datasets pooled, non-matches as zero; baseline: the {target} of all of them guessed from "
-        "its distribution alone; chance: the same matches if what they show were anybody's",
+        f"its distribution; chance: the same matches with anybody's {target}",
         row.size,
         key="cap_special_uniques" if row.subset == "special_uniques" else "",
         chance=row.chance_zero,

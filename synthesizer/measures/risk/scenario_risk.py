@@ -11,6 +11,7 @@ from synthesizer.data.table import Table
 from synthesizer.measures.figure import Figure, Further, Result
 from synthesizer.measures.risk.attribute import AttributeResult, Dominance
 from synthesizer.measures.risk.cap import CapRegression, CapResult
+from synthesizer.measures.risk.copied import CopiedKeys
 from synthesizer.measures.risk.determined import DeterminedResult
 from synthesizer.measures.risk.differential import MIN_UNITS, DifferentialResult
 from synthesizer.measures.risk.identity import IdentityResult
@@ -41,6 +42,8 @@ class ScenarioRisk(Result):
     """UiO, UiS, UiOiS, repU."""
     attribute: AttributeResult | None = None
     """Dorig, Dsyn, iS, DiS, DiSCO, DiSDiO, with warnings."""
+    copied: CopiedKeys | None = None
+    """Uniques by keys and target that are there again, against a fresh sample."""
     determined: DeterminedResult | None = None
     """Whether a key gives the target away by construction."""
     differential: DifferentialResult | None = None
@@ -61,6 +64,7 @@ class ScenarioRisk(Result):
             self.identity,
             self.attribute,
             self.suda,
+            self.copied,
             *self.further.values(),
         )
         return tuple(

@@ -11,6 +11,7 @@ from synthesizer.measures.risk import (
     attribute,
     cap,
     cap_u,
+    copied_uniques,
     determined,
     identity,
     inference,
@@ -33,6 +34,7 @@ OF_TARGET = {"cap": cap, "cap_u": cap_u, "tcap": tcap, "attribute": attribute}
 OF_KEYS = {
     "identity": by_keys(identity),
     "reproduced_uniques": by_keys(reproduced_uniques),
+    "copied_uniques": by_keys(copied_uniques),
     "replicated_uniques": by_keys(replicated_uniques),
 }
 ORIGINAL_ALONE = {

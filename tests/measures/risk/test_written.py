@@ -16,6 +16,7 @@ from synthesizer.measures.figure import Figure, Result, Row, in_units, plain, ty
 from synthesizer.measures.risk.attacks import Attack, attacks
 from synthesizer.measures.risk.attribute import attribute
 from synthesizer.measures.risk.cap import Line, cap, cap_regression, cap_u
+from synthesizer.measures.risk.copied import copied_uniques
 from synthesizer.measures.risk.determined import determined
 from synthesizer.measures.risk.differential import differential_confidentiality
 from synthesizer.measures.risk.identity import identity, reproduced_uniques
@@ -94,6 +95,7 @@ RESULTS = {
     ),
     "nearest": lambda: nearer_share(ORIGINAL, OTHER, MADE, rng=rng()),
     "nearest to none": lambda: nearer_share(ORIGINAL, ORIGINAL, ORIGINAL, rng=rng()),
+    "copied": lambda: copied_uniques(ORIGINAL, [MADE, OTHER], keys=["town"], control=MADE),
     "replicated": lambda: replicated_uniques(ORIGINAL, [MADE, OTHER]),
     "careers": lambda: replicated_careers(np.zeros((3, 2), int), np.ones((2, 2), int)),
     "suda": lambda: suda(ORIGINAL, ["town", "age"], max_size=1).result,
@@ -137,7 +139,15 @@ def test_every_class_of_results_is_tried():
         if isinstance(kind, type) and issubclass(kind, Result)
     } - {Result, Row, Figure}
     written = {kind for kind in every if kind.__module__.startswith("synthesizer.measures.risk.")}
-    others = {"CapMeans", "InferenceRate", "OfTarget", "Scenario", "Tolerance", "ScenarioRisk"}
+    others = {
+        "CapMeans",
+        "CopiedKeys",
+        "InferenceRate",
+        "OfTarget",
+        "Scenario",
+        "Tolerance",
+        "ScenarioRisk",
+    }
     assert {kind.__name__ for kind in written - tried} <= others
 
 

@@ -1,0 +1,323 @@
+"""Copied uniques: are more people there as they are than a fresh sample could have?
+
+The attack: somebody who knows a person well finds the person's whole record in the synthetic data.
+Some records of single persons are there by chance, since another person may look alike; a fresh
+sample of the same population has them, too. A copy, a bootstrap of the original or a model that
+has learnt its records by heart has far more, though its rates and tables look fine.
+
+How many a fresh sample could have is told by the original alone. Let records come independently
+(Poisson) from a population, n of them in the original and k in the sample, and let x be how many
+original records a combination of values can expect. It is of one original record and in the
+sample with probability x exp(-x) (1 - exp(-x k / n)). That is at most x^2 exp(-x) k / n, which is
+2 k / n times the probability x^2 exp(-x) / 2 that it is of two original records. So of all
+combinations that are either of these, independently of each other, each is a unique that is there
+again with probability at most q = (2 k / n) / (1 + 2 k / n). Hence, with p combinations of two
+original records, the number of uniques there again is at most negative binomial: the successes of
+probability q before p + 1 failures. Its quantile is an upper limit for every population; nothing
+is estimated and no model is fitted. It is wide where variables are so few or so coarse that a
+fresh sample has most combinations anyway: then nothing can be told.
+
+Sources: Good (1953), The population frequencies of species and the estimation of population
+parameters, Biometrika 40 (the share of the population in cells of one record is that of records
+in cells of two); Good and Toulmin (1956), Biometrika 43 (its first term for samples of other
+sizes, here an upper limit); Nelson (1970), Confidence intervals for the ratio of two Poisson
+means and Poisson predictor intervals, IEEE Transactions on Reliability 19 (prediction of a count
+from another one); Skinner and Elliot (2002), Journal of the Royal Statistical Society B 64 (uniques
+and pairs as measures of risk); Nowok, Raab and Dibben (2016) for replicated uniques.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Generic, TypeVar
+
+import numpy as np
+from scipy import stats
+
+from synthesizer.data.codes import ColumnCoder, JointCoder
+from synthesizer.data.pairs import Data
+from synthesizer.data.table import BoolArray, Table
+from synthesizer.measures.figure import Figure, Measured, Row, column
+from synthesizer.measures.risk.comparable import GroupsOf, Synthetic, checked_tables, risk_figure
+
+CONFIDENCE = 0.999
+"""Share of the fresh samples of which none of the datasets, nor their pool, is above its limit."""
+
+
+def fresh_limit(pairs: int, times: float, confidence: float = CONFIDENCE) -> int:
+    """Return how many uniques of the original a fresh sample could have at most.
+
+    Parameters
+    ----------
+    pairs : int
+        Combinations of values that exactly two original records share.
+    times : float
+        Records of the sample for each one of the original.
+    confidence : float
+        Share of samples, in (0, 1), that have no more.
+
+    Returns
+    -------
+    int
+        At least 1: one record alone is no sign of a copy.
+
+    Examples
+    --------
+    >>> fresh_limit(0, 1.0), fresh_limit(100, 1.0), fresh_limit(100, 0.1)
+    (17, 291, 39)
+    """
+    limit = stats.nbinom.ppf(confidence, pairs + 1, 1 / (1 + 2 * times))
+    return max(int(limit), 1)
+
+
+class CopiedRow(Row):
+    """Uniques of the original in one set of records."""
+
+    data: str = column("Data", "text", "a dataset, all of them, or the control")
+    n: int = column("Records", "count", "of these data")
+    present: int = column("Uniques there", "count", "of the original, there once or more")
+    most: int = column("A fresh sample", "count", "could have at most so many")
+    kept: tuple[str, ...] = ()
+    """Variables that are the original's own in every record, though not all are; looked for where
+    uniques are above the limit, as a partial synthesis that keeps their order has them."""
+
+    @property
+    def is_above(self) -> bool:
+        """Whether there are more than a fresh sample could have."""
+        return self.present > self.most
+
+
+class CopiedUniques(Measured):
+    """Records of the original that nobody else shares, and which stand in the synthetic data."""
+
+    title: ClassVar[str] = "copied uniques"
+    """Name of its figure."""
+    names: tuple[str, ...]
+    """Variables that are compared."""
+    kept: tuple[str, ...] = ()
+    """Variables left out, since they are kept on purpose."""
+    n: int = column("original records", "count")
+    uniques: int = column("unique by these variables", "count", "records that nobody else shares")
+    pairs: int = column("combinations of two records", "count", "which the limit is computed from")
+    confidence: float = column(
+        "confidence", "number", "share of fresh samples of which nothing is above a limit"
+    )
+    rows: tuple[CopiedRow, ...]
+    """Every synthetic dataset, all of them together, and a control."""
+    control: CopiedRow | None = None
+    """Other people of the same population: a fresh sample indeed."""
+
+    @property
+    def worst(self) -> CopiedRow:
+        """The row farthest above its limit."""
+        return max(self.rows, key=lambda row: row.present / row.most)
+
+    @property
+    def figures(self) -> tuple[Figure, ...]:
+        """How many times the limit are there, of the dataset or pool where it is most."""
+        return (
+            risk_figure(
+                self.title,
+                self.worst.present / self.worst.most if self.uniques else None,
+                "{records} of the original that nobody else shares and that stand in the synthetic "
+                f"data with the same values of {_listed(self.names)}, over the most that a fresh "
+                "sample of the same population could have; above 1 the data look like a copy",
+                self.uniques,
+            ),
+        )
+
+    @property
+    def alarm(self) -> str | None:
+        """What is wrong, with places for ``{records}``; None where nothing is above its limit."""
+        row = self.worst
+        if not row.is_above:
+            return None
+        which = "all datasets together" if row.data == _ALL else row.data
+        start = "Kept on purpose?" if row.kept else "ALARM:"
+        control = self.control
+        shown = f" (the control of {control.n:,} has {control.present:,})" if control else ""
+        end = "this looks like a copy"
+        if row.kept:
+            end = (
+                f"{_listed(row.kept)} are the original's own in every record, as in a partial "
+                "synthesis; if they were not kept on purpose, this is a copy"
+            )
+        return (
+            f"{start} {row.present:,} of {self.uniques:,} {{records}} that nobody else shares "
+            f"stand in {which} with the same values of {_listed(self.names)}; a fresh sample of "
+            f"the same population could have at most {row.most:,}{shown}: {end}"
+        )
+
+
+class CopiedKeys(CopiedUniques):
+    """The same by keys and target alone."""
+
+    title = "copied keys"
+
+
+_ALL = "all pooled"
+_NAMED = 8
+"""More variables are not named one by one."""
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names) if len(names) <= _NAMED else f"{len(names)} variables"
+
+
+@dataclass(frozen=True, eq=False)
+class _Look:
+    """What was seen in some data."""
+
+    n: int
+    present: BoolArray
+    """Which combinations are uniques of the original that are there."""
+    kept: tuple[str, ...] = ()
+
+
+K = TypeVar("K", bound=CopiedUniques)
+
+
+class Copied(Generic[K]):
+    """Counts uniques of the original while datasets come in one by one; none of them is kept.
+
+    The parameters are those of `copied_uniques`; tables have the same variables. ``kept`` are
+    variables left out, ``kind`` is the type of the result.
+    """
+
+    def __init__(
+        self,
+        original: Table,
+        names: Sequence[str],
+        groups: GroupsOf = None,
+        *,
+        control: Table | None = None,
+        kept: Sequence[str] = (),
+        confidence: float = CONFIDENCE,
+        kind: type[K],
+    ) -> None:
+        self._names, self._kept, self._confidence = tuple(names), tuple(kept), confidence
+        self._kind = kind
+        self._original, self._groups = original, groups or {}
+        self._coder = JointCoder(original, names, groups)
+        self._counts = np.bincount(self._coder.codes, minlength=self._coder.size)
+        self._control = None if control is None else self._look(control)
+        self._seen: list[_Look] = []
+
+    def add(self, synthetic: Table) -> None:
+        """Look at the next dataset."""
+        self._seen.append(self._look(synthetic))
+
+    def _look(self, table: Table) -> _Look:
+        codes = self._coder.encode(table)
+        there = np.bincount(codes[codes >= 0], minlength=self._coder.size) > 0
+        present = there & (self._counts == 1)
+        kept: tuple[str, ...] = ()
+        same_size = len(codes) == len(self._coder.codes)
+        if same_size and present.sum() > fresh_limit(self._pairs, 1.0, self._confidence):
+            kept = tuple(name for name in self._names if self._is_kept(table, name))
+        return _Look(len(codes), present, kept if len(kept) < len(self._names) else ())
+
+    @property
+    def _pairs(self) -> int:
+        return int((self._counts == 2).sum())
+
+    def _is_kept(self, table: Table, name: str) -> bool:
+        """Whether a variable that is not constant is the original's own, record for record."""
+        coder = ColumnCoder.fit(self._original[name], self._groups.get(name))
+        ours = coder.encode(self._original[name])
+        return bool(ours.min() < ours.max()) and np.array_equal(ours, coder.encode(table[name]))
+
+    @property
+    def result(self) -> K:
+        """What the datasets so far have, at least one."""
+        seen = self._seen
+        looked = {
+            f"dataset {number}" if len(seen) > 1 else "the synthetic data": look
+            for number, look in enumerate(seen, 1)
+        }
+        if len(seen) > 1:
+            there = np.logical_or.reduce([look.present for look in seen])
+            kept = {look.kept for look in seen}
+            always = kept.pop() if len(kept) == 1 else ()
+            looked[_ALL] = _Look(sum(look.n for look in seen), there, always)
+        # the limits hold together (Bonferroni)
+        confidence = 1 - (1 - self._confidence) / len(looked)
+
+        def row(data: str, look: _Look) -> CopiedRow:
+            most = fresh_limit(self._pairs, look.n / len(self._coder.codes), confidence)
+            present = int(look.present.sum())
+            return CopiedRow(data=data, n=look.n, present=present, most=most, kept=look.kept)
+
+        return self._kind(
+            names=self._names,
+            kept=self._kept,
+            n=len(self._coder.codes),
+            uniques=int((self._counts == 1).sum()),
+            pairs=self._pairs,
+            confidence=self._confidence,
+            rows=tuple(row(data, look) for data, look in looked.items()),
+            control=None if self._control is None else row("control", self._control),
+        )
+
+
+def copied_uniques(
+    original: Data,
+    synthetic: Synthetic,
+    *,
+    keys: Sequence[str],
+    groups: GroupsOf = None,
+    control: Data | None = None,
+    confidence: float = CONFIDENCE,
+) -> CopiedUniques:
+    """Count the original's unique records that stand in synthetic data, against a fresh sample.
+
+    Parameters
+    ----------
+    original, synthetic, groups
+        As in `synthesizer.measures.risk.cap.cap`; every dataset is looked at for itself, and all
+        together.
+    keys : sequence of str
+        Variables that are compared; by these records are unique, and are there again.
+    control : Table or DataFrame, optional
+        Other people of the same population, who are counted beside.
+    confidence : float
+        Share of fresh samples, in (0, 1), of which neither a dataset nor the pool is above its
+        limit.
+
+    Returns
+    -------
+    CopiedUniques
+        Counts and limits; ``alarm`` says in a sentence what is above its limit.
+
+    Raises
+    ------
+    DataError
+        For unknown variables, an empty synthetic dataset and the like, all at once.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> people = pd.DataFrame({"pay": range(100)})
+    >>> sample = people.sample(100, replace=True, random_state=1)
+    >>> found = copied_uniques(people, sample, keys=["pay"])
+    >>> found.uniques, found.worst.present, found.worst.most
+    (100, 62, 17)
+    >>> copied_uniques(people, people + 0.5, keys=["pay"]).alarm is None
+    True
+    """
+    others = [] if control is None else [control]
+    original, tables = checked_tables(
+        original,
+        [*([synthetic] if isinstance(synthetic, Data) else synthetic), *others],
+        keys=keys,
+        groups=groups,
+    )
+    made = tables[: len(tables) - len(others)]
+    unseen = tables[-1] if others else None
+    copied = Copied(
+        original, keys, groups, control=unseen, confidence=confidence, kind=CopiedUniques
+    )
+    for table in made:
+        copied.add(table)
+    return copied.result

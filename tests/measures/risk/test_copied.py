@@ -1,0 +1,216 @@
+"""Copied uniques: slow counting, the limit by its definition, fresh samples and copies."""
+
+from __future__ import annotations
+
+from collections import Counter
+from math import comb
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+
+from synthesizer.data.table import Table
+from synthesizer.measures.checks import Checks
+from synthesizer.measures.risk import Scenario, copied_uniques
+from synthesizer.measures.risk.copied import fresh_limit
+from synthesizer.measures.settings import ALL_OFF, CheckSettings, LimitConfig
+from synthesizer.measures.utility.suite import Synthesis
+from tests.measures.risk.slow_rows import rows, tables_to_compare
+from tests.reference_data import load_reference, needs_reference
+from tests.tables import numeric
+
+
+@pytest.mark.parametrize(("pairs", "times"), [(0, 1.0), (3, 1.0), (7, 0.25), (40, 2.0)])
+@pytest.mark.parametrize("confidence", [0.95, 0.999])
+def test_the_limit_by_its_definition(pairs, times, confidence):
+    """The smallest count that chance exceeds with at most the rest: sums of binomial terms."""
+    limit, q = fresh_limit(pairs, times, confidence), 2 * times / (1 + 2 * times)
+
+    def exceeded(count):
+        """Of count + 1 + pairs combinations, as many as that are uniques that are there again."""
+        trials = count + 1 + pairs
+        return sum(
+            comb(trials, hits) * q**hits * (1 - q) ** (trials - hits)
+            for hits in range(count + 1, trials + 1)
+        )
+
+    assert exceeded(limit) <= 1 - confidence
+    assert limit == 1 or exceeded(limit - 1) > 1 - confidence
+
+
+def test_the_limit_never_alarms_for_one_record():
+    assert fresh_limit(0, 1e-9) == 1
+
+
+@settings(max_examples=25, deadline=None)
+@given(tables_to_compare())
+def test_equals_slow_counting(data):
+    original, synthetic = data
+    names = ["a", "b"]
+    ours = Counter(rows(original, names))
+    seen = [Counter(rows(table, names)) for table in synthetic]
+    found = copied_uniques(original, synthetic, keys=names, control=original)
+    unique = [row for row, count in ours.items() if count == 1]
+    assert (found.uniques, found.pairs) == (len(unique), sum(c == 2 for c in ours.values()))
+    every = [*seen, *([sum(seen, Counter())] if len(seen) > 1 else [])]
+    assert [row.n for row in found.rows] == [other.total() for other in every]
+    assert [row.present for row in found.rows] == [sum(k in o for k in unique) for o in every]
+    assert found.control.present == len(unique)
+    confidence = 1 - 0.001 / len(every)
+    for row in found.rows:
+        assert row.most == fresh_limit(found.pairs, row.n / original.n_rows, confidence)
+
+
+POPULATIONS = {
+    "uniform": np.ones(2000),
+    "rare": np.ones(100_000),
+    "zipf": 1 / np.arange(1, 20_001),
+    "few common, many rare": np.r_[np.full(10, 5000.0), np.ones(50_000)],
+}
+
+
+@pytest.mark.parametrize("name", POPULATIONS)
+@pytest.mark.parametrize("size", [60, 600, 3000])
+def test_fresh_samples_stay_below_the_limit(name, size):
+    """At 95 % at most one in twenty is above it, whatever the population."""
+    rng = np.random.default_rng(7)
+    shares = POPULATIONS[name] / POPULATIONS[name].sum()
+    above = 0
+    for _ in range(200):
+        people, fresh = rng.multinomial(600, shares), rng.multinomial(size, shares)
+        limit = fresh_limit(int((people == 2).sum()), size / 600, 0.95)
+        above += ((people == 1) & (fresh > 0)).sum() > limit
+    assert above <= 19  # 0.05 of 200, and three standard errors
+
+
+def crowd(n, seed):
+    rng = np.random.default_rng(seed)
+    highest = {"age": 70, "town": 30, "pay": 500}
+    return pd.DataFrame({name: rng.integers(0, high, n) for name, high in highest.items()})
+
+
+def shuffled(frame):
+    rng = np.random.default_rng(5)
+    return pd.DataFrame({name: rng.permutation(frame[name]) for name in frame})
+
+
+PEOPLE, OTHERS = crowd(800, 1), crowd(800, 2)
+
+
+def noisy(frame):
+    rng = np.random.default_rng(3)
+    return frame.where(rng.random(frame.shape) > 0.01, frame.sample(frac=1, random_state=1).values)
+
+
+@pytest.mark.parametrize(
+    ("made", "is_copy"),
+    [
+        (PEOPLE, True),
+        (PEOPLE.sample(frac=1, replace=True, random_state=1), True),  # a bootstrap: 37 % once
+        (PEOPLE.sample(frac=0.1, random_state=1), True),
+        (pd.concat([PEOPLE, PEOPLE]), True),  # nobody is unique in it
+        (noisy(PEOPLE), True),
+        (pd.concat([OTHERS, PEOPLE.head(40)]), True),
+        (OTHERS, False),
+        (pd.concat([OTHERS, crowd(4000, 4)]), False),
+        (OTHERS.head(80), False),
+        (shuffled(PEOPLE), False),
+    ],
+)  # fmt: skip
+def test_copies_alarm_and_fresh_samples_do_not(made, is_copy):
+    names = list(PEOPLE)
+    for several in (made, [OTHERS, made], [made, made]):
+        found = copied_uniques(PEOPLE, several, keys=names)
+        assert (found.alarm is not None) is is_copy
+        assert (found.figures[0].value > 1) is is_copy
+
+
+def test_a_copy_that_is_spread_over_datasets_alarms_in_the_pool():
+    datasets = [pd.concat([crowd(780, 10 + i), PEOPLE[20 * i : 20 * i + 20]]) for i in range(8)]
+    found = copied_uniques(PEOPLE, datasets, keys=list(PEOPLE))
+    assert [row.is_above for row in found.rows] == [False] * 8 + [True]
+    assert "stand in all datasets together" in found.alarm
+
+
+def test_coarse_variables_tell_nothing():
+    frame = PEOPLE[["town"]]
+    found = copied_uniques(frame, frame, keys=["town"])
+    assert (found.uniques, found.figures[0].value, found.figures[0].n) == (0, None, 0)
+    assert found.alarm is None
+
+
+def test_the_sentence_names_the_counts_and_the_control():
+    made = PEOPLE.sample(frac=1, replace=True, random_state=1)
+    found = copied_uniques(PEOPLE, made, keys=list(PEOPLE), control=OTHERS)
+    row = found.worst
+    assert found.alarm == (
+        f"ALARM: {row.present:,} of {found.uniques:,} {{records}} that nobody else shares stand in "
+        "the synthetic data with the same values of age, town, pay; a fresh sample of the same "
+        f"population could have at most {row.most:,} (the control of 800 has "
+        f"{found.control.present:,}): this looks like a copy"
+    )
+
+
+def test_what_is_kept_in_every_record_is_said():
+    """Files of a partial synthesis: who is kept stands there on purpose, or it is a copy."""
+    partly = PEOPLE.assign(town=shuffled(PEOPLE)["town"])
+    found = copied_uniques(PEOPLE, partly, keys=list(PEOPLE))
+    assert found.worst.kept == ("age", "pay")
+    assert found.alarm.startswith("Kept on purpose? ")
+    assert "age, pay are the original's own in every record" in found.alarm
+    assert copied_uniques(PEOPLE, PEOPLE, keys=list(PEOPLE)).worst.kept == ()
+
+
+# In the checks.
+
+
+def checked(made, *, kept=(), limits=None, **options):
+    rng = np.random.default_rng(1)
+    values = rng.integers(0, 40, (3, 300))
+    names = ("age", "town", "pay")
+    table = Table([numeric(n, v.astype(float)) for n, v in zip(names, values, strict=True)])
+    scenario = Scenario(keys=("age", "town"), target="pay")
+    settings = CheckSettings(**{**ALL_OFF, "copied_uniques": True, **options})
+    checks = Checks(table, settings, scenarios=[scenario], synthesis=Synthesis(kept=kept))
+    checks.add(made(table))
+    return checks.finish()
+
+
+def permuted(table, *names):
+    order = np.random.default_rng(2).permutation(table.n_rows)
+    return Table([c.take(order) if c.name in names else c for c in table.columns])
+
+
+def test_it_runs_by_default_for_whole_records_and_for_keys_and_is_a_limit():
+    assert CheckSettings().copied_uniques is True
+    found = checked(lambda table: table)
+    assert len(found.risk.alarms) == 2
+    assert all(f"of {found.risk.copied.uniques} records that" in a for a in found.risk.alarms)
+    assert found.summary.copied_uniques > 1 < found.summary.copied_keys
+    exceeded = found.exceeded(LimitConfig(copied_uniques=1, copied_keys=1))
+    assert [words.partition(":")[0] for words in exceeded] == [
+        "limits.copied_uniques", "limits.copied_keys",
+    ]  # fmt: skip
+    fresh = checked(lambda table: permuted(table, "age", "pay"))
+    assert fresh.risk.alarms == fresh.exceeded(LimitConfig(copied_uniques=1)) == ()
+
+
+def test_what_is_kept_on_purpose_is_left_out_and_said():
+    """A partial synthesis: the keys are the original's, the target is drawn."""
+    partly = checked(lambda table: permuted(table, "pay"), kept=("age", "town"))
+    assert partly.risk.alarms == ()
+    assert (partly.risk.copied.names, partly.risk.copied.kept) == (("pay",), ("age", "town"))
+    everything = checked(lambda table: table, kept=("age", "town", "pay"))
+    assert everything.risk.copied is everything.risk.scenarios[0].copied is None
+
+
+@needs_reference
+def test_a_bootstrap_of_the_census_alarms_and_its_other_half_does_not():
+    census = load_reference("original.csv")
+    first, second = (census.take(np.arange(start, census.n_rows, 2)) for start in (0, 1))
+    assert copied_uniques(first, second, keys=census.names).alarm is None
+    bootstrap = first.take(np.random.default_rng(1).integers(0, first.n_rows, first.n_rows))
+    found = copied_uniques(first, bootstrap, keys=census.names, control=second)
+    assert found.worst.present > 10 * found.worst.most
+    assert found.control.is_above is False
