@@ -16,6 +16,7 @@ from synthesizer.data.errors import (
     LimitExceededError,
     ModelError,
     OutputError,
+    Problems,
     SynthesizerError,
 )
 from synthesizer.data.files import written_paths
@@ -472,18 +473,19 @@ def risk(
     from synthesizer.cli.screen_checks import show_file_checks
     from synthesizer.jobs.check_files import assess_files, parse_groups, parse_names
 
+    problems = Problems()
     options = options_of(
-        keys=parse_names(keys),
+        keys=problems.attempt(parse_names, keys, place="--keys"),
         target=target,
-        groups=parse_groups(groups),
+        groups=problems.attempt(parse_groups, groups),
         tau=tau,
         suda=options_of(max_size=max_size, sampling_fraction=sampling_fraction),
         differential_confidentiality=options_of(by=by, units=units),
         inference=options_of(
             sensitive=sensitive,
-            public=parse_names(public),
+            public=problems.attempt(parse_names, public, place="--public"),
             positive=positive,
-            baseline=parse_names(baseline),
+            baseline=problems.attempt(parse_names, baseline, place="--baseline"),
         ),
         attacks={"enabled": True} if attacks else None,
     )
@@ -498,6 +500,7 @@ def risk(
             out=out,
             overwrite=overwrite,
             listener=listener,
+            problems=problems,
         )
     show_file_checks(checks, as_json=json, every=every)
     if checks.exceeded:
@@ -551,16 +554,19 @@ def utility(
     from synthesizer.cli.screen_checks import show_file_checks
     from synthesizer.jobs.check_files import evaluate_files, parse_names
 
+    problems = Problems()
     fit = options_of(family=family, rule=rule, clusters=clusters, weights=weights, offset=offset)
     score = options_of(
-        models=parse_names(model), interactions=interactions, permutations=permutations
+        models=problems.attempt(parse_names, model, place="--model"),
+        interactions=interactions,
+        permutations=permutations,
     )
     with progress(quiet=json) as listener:
         checks = evaluate_files(
             original,
             synthetic,
-            names=parse_names(variables),
-            ways=parse_names(ways) or (),
+            names=problems.attempt(parse_names, variables, place="--variables"),
+            ways=problems.attempt(parse_names, ways, place="--ways") or (),
             formulas=tuple(fits or ()),
             fit=fit,
             options={"table_groups": groups, "propensity": score},
@@ -570,6 +576,7 @@ def utility(
             out=out,
             overwrite=overwrite,
             listener=listener,
+            problems=problems,
         )
     show_file_checks(checks, as_json=json, every=every)
     if checks.exceeded:

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from synthesizer.data.guessing import Declaration
+from synthesizer.data.options import MAX_REPEATS, MAX_ROWS
 from synthesizer.data.randomness import MAX_SEED, NO_SECRET
 from synthesizer.data.table import Kind
 from synthesizer.data.yaml_text import without_infinities
@@ -42,10 +43,6 @@ def _pairs(value: object) -> object:
 
 
 Pairs = Annotated[tuple[tuple[Label, Label], ...], BeforeValidator(_pairs)]
-
-
-MAX_PREDICTORS = 60
-"""More earlier variables than that are screened: ordinary files have fewer."""
 
 
 class PathRuleConfig(Part):
@@ -278,12 +275,12 @@ class ChainConfig(Part):
         description="key of the draws: drawn for each run when absent; none lets the seed alone "
         "decide (public or simulated data); from: RUN/manifest.json repeats a run",
     )
-    m: Whole = Field(1, ge=1, le=10_000, description="number of synthetic datasets")
+    m: Whole = Field(1, ge=1, le=MAX_REPEATS, description="number of synthetic datasets")
     rows: Whole | None = Field(
-        None, ge=1, description="rows of each; as many as the data if absent"
+        None, ge=1, le=MAX_ROWS, description="rows of each; as many as the data if absent"
     )
     workers: Whole | None = Field(
-        None, description="parallel workers of joblib; all cores if absent"
+        None, ge=-1024, le=1024, description="parallel workers of joblib; all cores if absent"
     )
     proper: bool = Field(False, description="refit for every dataset on a bootstrap sample")
     strata: Names = Field((), description="variables whose combinations get a chain each")
@@ -305,11 +302,6 @@ class ChainConfig(Part):
     visit_sequence: Names | None = Field(None, description="order; file order when absent")
     predictor_matrix: dict[str, Names] = Field(
         default_factory=dict, description="map from variable to its predictors"
-    )
-    max_predictors: Annotated[Whole, Field(ge=1)] | Literal["all"] = Field(
-        MAX_PREDICTORS,
-        description="a model is given so many earlier variables at most, those that go with its "
-        "variable most closely, unless it has predictors of its own",
     )
     models: dict[str, ModelOptions] = Field(
         default_factory=dict, description="options of models, such as cart: {min_leaf: 10}"

@@ -199,6 +199,9 @@ def has_faulty_panel(problems: Iterable[str]) -> bool:
 def _validated(
     kind: type[AnyConfig], content: Mapping[str, Any], problems: Problems
 ) -> AnyConfig | None:
+    if unwritable := list(_unwritable(content)):
+        problems += unwritable
+        return None
     content = _canonical(content, set(kind.model_fields), problems)
     misspelt: set[tuple[int | str, ...]] = set()
     for _ in range(len(str(content)) + 1):  # each round removes at least one faulty part
@@ -217,6 +220,29 @@ def _validated(
         if not faulty:
             break
     return None
+
+
+def _unwritable(content: Any, place: str = "") -> Iterator[str]:
+    """Yield which texts hold what no name, label or path can: half characters and NUL.
+
+    YAML and JSON can spell both by escapes; no file in UTF-8 and no path can hold them.
+    """
+    if isinstance(content, str):
+        if at := next((i + 1 for i, c in enumerate(content) if c == "\0" or _is_half(c)), None):
+            what = "a NUL" if content[at - 1] == "\0" else "half a character (a lone surrogate)"
+            yield f"{place}: position {at} of its text is {what}; write the text anew"
+    elif isinstance(content, Mapping):
+        for number, (key, value) in enumerate(content.items(), 1):
+            inner = f"{place}.{key}" if place else str(key)
+            faults = list(_unwritable(key, f"{place or 'configuration'}, key {number}"))
+            yield from faults or _unwritable(value, inner)
+    elif isinstance(content, list | tuple):
+        for number, value in enumerate(content, 1):
+            yield from _unwritable(value, f"{place}.{number}")
+
+
+def _is_half(character: str) -> bool:
+    return "\ud800" <= character <= "\udfff"
 
 
 def _canonical(content: Mapping[str, Any], keys: set[str], problems: Problems) -> dict[str, Any]:

@@ -280,13 +280,18 @@ def _decoded(value: Any, arrays: list[Array], used: set[int]) -> Any:
     """Undo `_encoded`; every array belongs to one place."""
     if isinstance(value, list):
         return [_decoded(item, arrays, used) for item in value]
+    if isinstance(value, str):
+        value.encode()  # an escape may stand for half a character: a ValueError, damage
     if not isinstance(value, dict):
         return value
     if "$array" in value:
         return _referred(value, arrays, used)
     if "$float" in value:
         return {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}[value["$float"]]
-    return {_unescaped(key): _decoded(item, arrays, used) for key, item in value.items()}
+    return {
+        _unescaped(_decoded(key, arrays, used)): _decoded(item, arrays, used)
+        for key, item in value.items()
+    }
 
 
 def _referred(value: dict[str, Any], arrays: list[Array], used: set[int]) -> Array:

@@ -20,7 +20,10 @@ for data they say counts and positions.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+Value = TypeVar("Value")
 
 
 class SynthesizerError(Exception):
@@ -131,6 +134,14 @@ class Problems(list[str]):
     def gathered(self, place: str = "") -> Gathered:
         """Collect the problems of an error raised in the block, with the place before each."""
         return Gathered(self, place)
+
+    def attempt(
+        self, function: Callable[..., Value | None], *words: Any, place: str = ""
+    ) -> Value | None:
+        """Return what a function returns; None where it raises an error, which is collected."""
+        with self.gathered(place):
+            return function(*words)
+        return None
 
     def at(self, place: str, problems: Iterable[str]) -> None:
         """Add problems with the place before each."""

@@ -27,7 +27,7 @@ import ast
 import keyword
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NoReturn, Self
 
@@ -299,17 +299,26 @@ class Expression:
         return type(self).parse, (self.text,)
 
     def problems(
-        self, schema: Schema, *, condition: bool, target: Variable | None = None
+        self,
+        schema: Schema,
+        *,
+        condition: bool,
+        target: Variable | None = None,
+        absent: Collection[str] = (),
     ) -> list[str]:
-        """Say without data what is wrong: as a condition, or to derive ``target``, where named."""
+        """Say without data what is wrong: as a condition, or to derive ``target``, where named.
+
+        ``absent`` are variables that are known to be missing: only the rest is looked at.
+        """
         table = Table([_empty(variable) for variable in schema], 0)
         try:
+            value = self._value(table, absent)
+            if value.type is Type.UNKNOWN:
+                return []
             if condition:
-                self.condition(table)
+                truth(value)
             elif target is not None:
-                self.derive(table, target)
-            else:
-                self._value(table)
+                to_column(value, target, 0)
         except ExpressionError as error:
             return list(error.problems)
         return []
@@ -332,8 +341,8 @@ class Expression:
         """
         return to_column(self._value(table), variable, table.n_rows)
 
-    def _value(self, table: Table) -> Value:
-        walker = _Evaluation(table)
+    def _value(self, table: Table, absent: Collection[str] = ()) -> Value:
+        walker = _Evaluation(table, absent)
         value = walker.visit(self._tree)
         if walker.problems:
             raise ExpressionError(dict.fromkeys(walker.problems))
@@ -359,8 +368,8 @@ def _empty(variable: Variable) -> Column:
 class _Evaluation:
     """Walks the tree once; a problem is noted and yields UNKNOWN, so that all are found."""
 
-    def __init__(self, table: Table) -> None:
-        self.table = table
+    def __init__(self, table: Table, absent: Collection[str]) -> None:
+        self.table, self.absent = table, absent
         self.problems: list[str] = []
 
     def visit(self, node: ast.AST) -> Value:
@@ -379,6 +388,8 @@ class _Evaluation:
 
     def name(self, node: ast.Name) -> Value:
         column = self.table.get(node.id)
+        if node.id in self.absent:
+            raise ExpressionError(())
         if column is None:
             raise ExpressionError(f"unknown variable {node.id!r}; {self.suggestion(node.id)}")
         return from_column(column)

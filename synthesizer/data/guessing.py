@@ -245,7 +245,7 @@ class _Column:
         """Return the problem of infinite numbers."""
         return Problem(
             f"has infinite numbers in {self.where(values)}",
-            "declare them as `missing`",
+            "empty these cells, or declare what they hold as `missing` under `variables` of a YAML",
             every_row=CORRECT,
         )
 

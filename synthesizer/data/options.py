@@ -33,6 +33,12 @@ STRICT = ConfigDict(strict=True, extra="forbid", arbitrary_types_allowed=True)
 """A whole number serves as a float; text never serves as a number."""
 
 Count = Annotated[int, Strict(), Field(ge=1)]
+Repeats = Annotated[int, Strict(), Field(ge=1, le=10_000)]
+"""How often something is made, each time at the cost of the first; more is a slip of the pen."""
+MAX_REPEATS = 10_000
+MAX_GROUPS = 10_000
+MAX_ROWS = 50_000_000
+"""Of a dataset, which is held in memory."""
 Share = Annotated[float, Strict(), Field(ge=0, le=1)]
 Positive = Annotated[float, Strict(), Field(gt=0, allow_inf_nan=False)]
 NotNegative = Annotated[float, Strict(), Field(ge=0, allow_inf_nan=False)]
@@ -158,6 +164,7 @@ _REASONS: Mapping[str, str] = {
     "string_type": "a text",
     "string_sub_type": "a text",
     "int_parsing": "a whole number",
+    "int_parsing_size": "a smaller whole number",
     "float_parsing": "a number",
     "bool_parsing": "true or false",
     "tuple_type": "a list",

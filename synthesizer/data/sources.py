@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import re
 import zlib
 from collections.abc import Iterable
@@ -192,7 +193,7 @@ def _reading(url: URL) -> URL:
         return url
     if url.database.startswith("file:"):
         return url.update_query_dict({"mode": "ro", "uri": "true"})
-    if not Path(url.database).is_file():
+    if not os.path.isfile(url.database):
         raise DataError(f"{url.database}: no such SQLite file; check `url`")
     return url
 
@@ -232,6 +233,7 @@ def _from_rows(names: list[str], rows: Any, origin: str) -> pa.Table:
     return pa.Table.from_arrays(columns, names=names)
 
 
+HALVES: Final = "half characters (lone surrogates), which no file can hold"
 MIN_ROWS = 2
 CSV_SUFFIXES = {".csv": None, ".tsv": "\t", ".tab": "\t", ".txt": None}
 
@@ -302,9 +304,9 @@ def read_path(
     """Read a CSV file (also gzip), a Parquet file or a directory of Parquet files."""
     path = Path(path)
     origin = path.name
-    if not path.exists():
-        raise DataError(f"{path}: no such file; check `path`")
     try:
+        if not path.exists():
+            raise DataError(f"{path}: no such file; check its name and directory")
         if path.is_dir() or path.suffix.lower() in (".parquet", ".pq"):
             return _read_parquet(path, origin, min_rows)
         compressed = path.suffix.lower() == ".gz"
@@ -315,7 +317,7 @@ def read_path(
         data = _bytes(path, compressed=compressed)
     except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or "the file is damaged or cut short"
-        raise DataError(f"{path}: cannot be read: {reason}") from None
+        raise DataError(f"{path}: cannot be read: {reason}; name another file") from None
     arrow, csv = parse_csv(
         data, origin, delimiter=delimiter or CSV_SUFFIXES[ending], encoding=encoding
     )
@@ -338,6 +340,9 @@ def _read_parquet(path: Path, origin: str, min_rows: int) -> RawTable:
         raise DataError(f"{path}: no Parquet file in this directory; the files end in .parquet")
     try:
         arrow = pq.read_table(path)
+        arrow.schema.names  # noqa: B018 - decodes them
+    except UnicodeDecodeError:
+        raise DataError(f"{path}: a column name is not UTF-8; rename the columns") from None
     except pa.ArrowInvalid:
         raise DataError(f"{path}: {_not_parquet(path)}") from None
     return typed(arrow, "parquet", origin, min_rows=min_rows)
@@ -376,6 +381,11 @@ def _checked(raw: RawTable, min_rows: int) -> RawTable:
     elif raw.n_rows < min_rows:
         problems.append(f"{raw.origin}: {raw.n_rows} data rows; at least {min_rows} are needed")
     for name, column in zip(names, raw.arrow.columns, strict=True):
+        if not _is_text(column):
+            problems.append(
+                f"{raw.origin}: column {name!r} holds bytes that are not UTF-8; write the file "
+                "anew from text"
+            )
         if not any(test(_value_type(column.type)) for test in _SUPPORTED):
             problems.append(
                 f"{raw.origin}: column {name!r} has type {column.type}, which is not supported; "
@@ -384,6 +394,15 @@ def _checked(raw: RawTable, min_rows: int) -> RawTable:
     if problems:
         raise DataError(problems)
     return raw
+
+
+def _is_text(column: pa.ChunkedArray) -> bool:
+    """Whether the texts of a column are UTF-8, which Parquet does not enforce."""
+    try:
+        column.validate(full=True)
+    except pa.ArrowInvalid:
+        return False
+    return True
 
 
 def from_pandas(frame: pd.DataFrame, *, min_rows: int = MIN_ROWS) -> RawTable:
@@ -399,6 +418,8 @@ def from_pandas(frame: pd.DataFrame, *, min_rows: int = MIN_ROWS) -> RawTable:
         raise DataError(
             f"{origin}: column names must be text; use frame.columns = frame.columns.astype(str)"
         )
+    if halves := [repr(name) for name in names if not _is_writable(name)]:
+        raise DataError(f"{origin}: column {name} has {HALVES}; rename it" for name in halves)
     columns, problems = [], []
     series = [_dense(frame.iloc[:, i]) for i in range(len(names))]
     for name, values in zip(names, series, strict=True):
@@ -409,10 +430,17 @@ def from_pandas(frame: pd.DataFrame, *, min_rows: int = MIN_ROWS) -> RawTable:
             )
         except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
             problems.append(f"{origin}: column {name!r} {_unreadable(values.dtype)}")
+        except UnicodeEncodeError:
+            problems.append(f"{origin}: column {name!r} has {HALVES}; write these texts anew")
     if problems:
         raise DataError(problems)
     layouts = tuple(_frame_layout(values.dtype) for values in series)
     return typed(pa.Table.from_arrays(columns, names=names), "pandas", origin, layouts, min_rows)
+
+
+def _is_writable(text: str) -> bool:
+    """Whether a text can be written as UTF-8."""
+    return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def _dense(values: pd.Series[Any]) -> pd.Series[Any]:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
+from datetime import date
 from typing import Final
 
 import numpy as np
@@ -300,7 +301,8 @@ def single_value(variable: Variable, text: str) -> Column:
 def _number(variable: Variable, text: str) -> float:
     try:
         if variable.kind is Kind.DATE:
-            return float(np.datetime64(text, "D").astype(np.int64))
+            # NumPy would read "today" and "NaT", too
+            return float((date.fromisoformat(text) - date(1970, 1, 1)).days)
         value = float(text)
     except ValueError:
         value = math.nan

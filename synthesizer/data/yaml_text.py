@@ -26,6 +26,10 @@ They stay text in reading, since a label may be written so, and in files, since 
 number.
 """
 
+MEND = "look there for an open quote or bracket, indentation, or a colon without a space"
+PLAIN = frozenset(
+    f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float", "bool", "null", "map", "seq")
+)
 MAX_BYTES = 1_000_000
 MAX_DEPTH = 40
 
@@ -67,13 +71,16 @@ def parse_yaml(text: str, *, origin: str) -> dict[str, Any]:
             raise ConfigError(problems)
         content = yaml.load(text, Loader=_Loader)  # noqa: S506 - a SafeLoader
     except yaml.YAMLError as error:
-        raise ConfigError(f"{origin}: not valid YAML{_position(error)}") from None
+        raise ConfigError(f"{origin}: not valid YAML{_position(error)}; {MEND}") from None
     except RecursionError:
         raise ConfigError(f"{origin}: nested too deeply; at most {MAX_DEPTH} levels") from None
     except ValueError:
         raise ConfigError(f"{origin}: a value cannot be read; put it in quotes") from None
     if not isinstance(content, dict):
-        raise ConfigError(f"{origin}: must hold keys such as 'data:' and 'm:', got none")
+        raise ConfigError(
+            f"{origin}: must hold keys such as 'data:' and 'm:', got none; write lines "
+            "'key: value', or let 'synthesizer init DATA' write them"
+        )
     return content
 
 
@@ -118,6 +125,11 @@ def _node_problems(root: yaml.Node | None, origin: str) -> list[str]:
         if depth > MAX_DEPTH:
             problems.append(f"{origin}, line {line}: nested too deeply; at most {MAX_DEPTH} levels")
             continue
+        if node.tag not in PLAIN:
+            problems.append(
+                f"{origin}, line {line}: tags (!{node.tag.rpartition(':')[2].lstrip('!')}) are not "
+                "supported; take the tag out and write the value plainly"
+            )
         problems += _doubled_keys(node, origin)
         stack += [(child, depth + 1) for child in _children(node)]
     return problems

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from synthesizer.data.errors import RuleError
+from synthesizer.data.options import MAX_ROWS
 from synthesizer.data.panel.arrangement import ROWS, Frame, RowFrame
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import BoolArray, Column, IntArray, Table
@@ -22,7 +23,6 @@ from synthesizer.models.step import (
     rows_outside_rules,
 )
 
-MAX_ROWS = 100_000_000
 """More rows than that in one dataset do not fit into the memory of any usual machine."""
 
 

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from synthesizer.data.codes import Groups
 from synthesizer.data.errors import ConfigError, DataError, Problems
-from synthesizer.data.files import new_files, sha256, write_text
+from synthesizer.data.files import check_file, new_files, sha256, write_text
+from synthesizer.data.options import MAX_GROUPS
 from synthesizer.data.progress import Listener, silent
 from synthesizer.data.sources import RawTable, read_path
 from synthesizer.jobs.check_frames import risk_of, sound_settings, utility_of, without_control
@@ -64,16 +68,21 @@ def read_files(
     original: Path,
     synthetic: Sequence[Path],
     control: Path | None = None,
+    problems: Iterable[str] = (),
 ) -> ReadFiles:
-    """Read files to be compared; a result directory of a run stands for its datasets."""
-    paths = [path for named in synthetic for path in _datasets(named)]
+    """Read files to be compared; a result directory of a run stands for its datasets.
+
+    Where a file cannot be read, ``problems`` are told with it.
+    """
+    faults = Problems()
+    paths = [path for named in synthetic for path in faults.attempt(_datasets, named) or [named]]
     inputs = [original, *paths, *([] if control is None else [control])]
     files: list[RawTable] = []
-    problems = Problems()
     for path in inputs:
-        with problems.gathered():
+        with faults.gathered():
             files.append(read_path(path, min_rows=1))
-    problems.settle(DataError)
+    if faults:
+        raise DataError(dict.fromkeys([*problems, *faults]))
     hashes = {path: sha256(path) for path in inputs}
     if control is not None and hashes[control] in {hashes[path] for path in (original, *paths)}:
         raise DataError(f"{control}: the control is one of the other files; it must be of others")
@@ -88,7 +97,7 @@ def read_files(
 
 def _datasets(path: Path) -> list[Path]:
     """Return the datasets of a result directory, or the path itself."""
-    manifest = manifest_in(path) if path.is_dir() else None
+    manifest = manifest_in(path) if os.path.isdir(path) else None
     return [path] if manifest is None else [path / name for name in manifest.datasets]
 
 
@@ -133,32 +142,37 @@ def assess_files(
     out: Path | None = None,
     overwrite: bool = False,
     listener: Listener = silent,
+    problems: Iterable[str] = (),
 ) -> FileChecks:
     """Compute every risk measure of files, whoever made them; write them to the file ``out``.
 
     ``options`` are those under ``checks:`` of a configuration and go before them; ``groups`` may
     name variables of ``inference`` too. With a panel in the configuration persons are compared.
+    ``problems`` of reading the options are told with all others.
     """
-    plan = plan_files(config)
+    faults = Problems(problems)
+    plan = faults.attempt(plan_files, config) or plan_files(None)
     asked = {name: value for name, value in (options or {}).items() if value is not None}
     groups: Mapping[str, Groups] = asked.pop("groups", {})
-    asked["inference"] = _question(asked.pop("inference", {}), groups)
-    settings, faults = sound_settings(plan.checks, **asked)
+    asked["inference"] = faults.attempt(_question, asked.pop("inference", {}), groups)
+    settings, wrong = sound_settings(plan.checks, **asked)
+    faults += wrong
     main = settings.scenario(reason="as asked for")
     main = replace(main, groups=_only(groups, main.names) or main.groups)
     used = {*main.names, *(name for question in settings.inference for name in question.names)}
     unused = [name for name in groups if name not in used]
-    if unused and main.keys and main.target:
-        raise ConfigError(
+    if main.keys and main.target:
+        faults += [
             f"--groups: {name!r} is neither a key nor target, sensitive or public; take it out"
             for name in unused
-        )
+        ]
     halves = asked.get("differential_confidentiality", {})
     if control is None:
-        faults += (*without_control(**halves, attacks="attacks" in asked),)
+        faults += without_control(**halves, attacks="attacks" in asked)
     read = [original, *synthetic, *(path for path in (control, config) if path is not None)]
-    with new_files([] if out is None else [out], overwrite=overwrite, read=read) as works:
-        files = read_files(original, synthetic, control)
+    _check_place(out, read, faults, overwrite=overwrite)
+    files = read_files(original, synthetic, control, faults)
+    with _place(out, read, faults, overwrite=overwrite) as works:
         data = plan.compared(files.original, files.synthetic, files.control, files.names)
         notes = [*_unit_notes(halves.get("units"), data)]
         results = risk_of(
@@ -198,39 +212,43 @@ def evaluate_files(
     out: Path | None = None,
     overwrite: bool = False,
     listener: Listener = silent,
+    problems: Iterable[str] = (),
 ) -> FileChecks:
     """Compute every utility measure of files, whoever made them; write them to the file ``out``.
 
     ``names`` are compared, all that both sides have when absent; ``ways`` are orders of the
     tables. ``fit`` holds options of the models under ``formulas``, which go before those of the
     configuration; their rule is that of the kind of synthesis when absent, as far as it is known.
+    ``problems`` of reading the options are told with all others.
     """
-    plan = plan_files(config, propensity=PROPENSITY)
+    faults = Problems(problems)
+    plan_of = partial(plan_files, propensity=PROPENSITY)
+    plan = faults.attempt(plan_of, config) or plan_of(None)
     checks = plan.checks
     if not checks.propensity.enabled:
         checks = checks.with_options(propensity=PROPENSITY)
     switches = {"one_way": "1" in ways, "two_way": "2" in ways, "three_way": "3" in ways}
     fits = [{"formula": formula, **(fit or {})} for formula in formulas]
-    settings, faults = sound_settings(
+    settings, wrong = sound_settings(
         checks, **switches, full_table=True, fits=fits or None, **(options or {})
     )
+    faults += wrong
     if not formulas:
-        faults += tuple(f"--{name}: needs --fit, a model to be fitted" for name in fit or {})
+        faults += [f"--{name}: needs --fit, a model to be fitted" for name in fit or {}]
     if not ways or not set(ways) <= {"1", "2", "3"}:
-        faults += (f"--ways ({','.join(ways)}) must be of 1, 2 and 3, such as 1,2",)
-    synthesis = _synthesis_of(synthetic) or plan.synthesis
+        faults.append(f"--ways ({','.join(ways)}) must be of 1, 2 and 3, such as 1,2")
+    synthesis = faults.attempt(_synthesis_of, synthetic) or plan.synthesis
     rules = dict.fromkeys(fit.rule for fit in settings.fits if fit.rule is not None)
-    faults += tuple(
+    faults += [
         f"--rule: {problem}"
         for rule in rules
         if synthesis is not None
         for problem in kind_problems(rule, proper=synthesis.proper, keeps=bool(synthesis.kept))
-    )
-    if faults:
-        raise ConfigError(faults)
+    ]
     read = [original, *synthetic, *([] if config is None else [config])]
-    with new_files([] if out is None else [out], overwrite=overwrite, read=read) as works:
-        files = read_files(original, synthetic)
+    _check_place(out, read, faults, overwrite=overwrite)
+    files = read_files(original, synthetic, problems=faults)
+    with _place(out, read, faults, overwrite=overwrite) as works:
         data = plan.compared(files.original, files.synthetic, files.control, files.names)
         results = utility_of(
             data,
@@ -240,6 +258,7 @@ def evaluate_files(
             seed=seed,
             n_jobs=workers,
             listener=listener,
+            problems=faults,
         )
         notes = []
         if synthesis is None and settings.fits and not rules:
@@ -257,6 +276,22 @@ def evaluate_files(
             seed=seed,
             works=works,
         )
+
+
+def _check_place(
+    out: Path | None, read: Sequence[Path], faults: Problems, *, overwrite: bool
+) -> None:
+    """Gather what is wrong with the file that is to be written, before anything is read."""
+    if out is not None:
+        with faults.gathered():
+            check_file(out, overwrite=overwrite, read=read)
+
+
+def _place(
+    out: Path | None, read: Sequence[Path], faults: Problems, *, overwrite: bool
+) -> AbstractContextManager[tuple[Path, ...]]:
+    """Yield the place of the file; nowhere where there are faults, which are told instead."""
+    return new_files([] if out is None or faults else [out], overwrite=overwrite, read=read)
 
 
 def _question(
@@ -368,7 +403,7 @@ def parse_groups(text: str | None) -> dict[str, Groups]:
 
 def _groups_of(text: str) -> Groups:
     try:
-        if text.isdigit() and int(text) >= 1:
+        if text.isdigit() and 1 <= int(text) <= MAX_GROUPS:
             return int(text)
         cuts = tuple(float(cut) for cut in text.split("/"))
         if "/" in text or "." in text:

@@ -270,14 +270,18 @@ def risk_of(
     told with those of the data.
     """
     first, *further = scenarios
+    faults = Problems([*problems, *_seed_problems(seed)])
     if not first.keys or not first.target:
-        first = _suggested(data, first)
+        suggested = faults.attempt(_suggested, data, first)
+        if suggested is None:
+            raise DataError(faults)
+        first = suggested
     scenarios, questions = (first, *further), settings.inference
     halves = settings.differential_confidentiality
     units = None if data.counts_persons else halves.units
     names = [*_names(scenarios, questions)]
     kept_out = [] if data.control is None else [name for name in (halves.by, units) if name]
-    faults = Problems([*problems, *_seed_problems(seed), *_name_problems(data, names, kept_out)])
+    faults += _name_problems(data, names, kept_out)
     names += kept_out
     with faults.gathered():
         table, datasets = as_tables(data.original, data.synthetic, names, data.declared)
@@ -331,7 +335,8 @@ def utility_of(
     faults.settle(DataError)
     columns = _alike(data) if names is None else _Columns(names=tuple(dict.fromkeys(names)))
     if not columns.names:
-        raise DataError([*columns.failed.values(), "there is no variable to compare"])
+        nothing = "there is no variable to compare: name data with columns of the original"
+        raise DataError([*columns.failed.values(), nothing])
     # a name of a fit that is missing is told by the fit
     further = [n for fit in settings.fits for n in fit.names if n in column_names(data.original)]
     wanted = [*columns.names, *further]
@@ -373,7 +378,7 @@ def _fit_problems(settings: CheckSettings) -> Iterator[str]:
         try:
             _ = fit.names
         except ExpressionError as error:
-            yield from (f"formula {fit.formula!r}: {problem}" for problem in error.problems)
+            yield from error.problems
 
 
 def _name_problems(

@@ -7,6 +7,7 @@ the one nearest to the original is taken.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -321,7 +322,7 @@ def refine_file(
 ) -> RefinedFile:
     """Refine a synthetic file and write the result; see `synthesizer.jobs.refine.refine`."""
     declared = {} if config is None else declared_for_refining(config, synthetic.name)
-    if synthetic.is_dir():
+    if os.path.isdir(synthetic):
         raise DataError(f"{synthetic} is a directory; name one dataset of it")
     ending = "".join(synthetic.suffixes)
     usual = synthetic.with_name(f"{synthetic.name.removesuffix(ending)}_refined{ending}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
@@ -331,7 +332,7 @@ def read_run(directory: Path, name: str | None = None) -> RunPoint:
 
 
 def _place_problems(directory: Path) -> list[str]:
-    if not directory.exists():
+    if not os.path.exists(directory):
         return [f"{directory}: there is no such directory; check the path"]
     if not directory.is_dir():
         return [f"{directory}: is a file; name the directory of a run"]

@@ -8,6 +8,8 @@ from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
 
+from synthesizer.data.options import MAX_GROUPS
+
 
 def as_label(value: object) -> object:
     """Write a YAML scalar as it stands in the data: -8 is the code "-8", true is "true"."""
@@ -53,7 +55,8 @@ def _sizes(value: object) -> object:
     if isinstance(value, Mapping) and all(_is_size(wanted) for wanted in value.values()):
         return {name: w if isinstance(w, int) else tuple(w) for name, w in value.items()}
     raise ValueError(
-        "must be a map from variable to a number of groups (at least 1) or a list of cut points"
+        f"must be a map from variable to a number of groups (1 to {MAX_GROUPS:,}) or a list of cut "
+        "points"
     )
 
 
@@ -61,7 +64,7 @@ def _is_size(wanted: object) -> bool:
     if isinstance(wanted, bool):
         return False
     if isinstance(wanted, int):
-        return wanted >= 1
+        return 1 <= wanted <= MAX_GROUPS
     return (
         isinstance(wanted, list | tuple)
         and len(wanted) > 0

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field, create_model, model_validator
 
+from synthesizer.data.options import MAX_GROUPS, MAX_REPEATS
 from synthesizer.measures.catalogue import CHECKS, LIMITS, MEASURES
 from synthesizer.measures.measure import Axis, Measure, Need, is_on
 from synthesizer.measures.measure_options import GroupsMap, Label, Names, Part, as_label
@@ -93,8 +94,12 @@ class _Settings(ScenarioConfig):
         1.0, gt=0, le=1, description="TCAP: share of one target value that a class must have"
     )
     three_way: bool = Field(False, description="S_pMSE of every three variables")
-    table_groups: int = Field(5, ge=2, description="quantile groups of numeric variables in tables")
-    pair_tables: int = Field(300, ge=0, description="tables of the worst pairs that are kept")
+    table_groups: int = Field(
+        5, ge=2, le=MAX_GROUPS, description="quantile groups of numeric variables in tables"
+    )
+    pair_tables: int = Field(
+        300, ge=0, le=MAX_REPEATS, description="tables of the worst pairs that are kept"
+    )
 
     @model_validator(mode="before")
     @classmethod

@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import Field
 
-from synthesizer.data.options import Count, Share, options
+from synthesizer.data.options import Count, Repeats, Share, options
 from synthesizer.data.table import Column, Table
 from synthesizer.models.base import FittedModel
 from synthesizer.models.kit.leaves import Drawing, Leaves, check_features
@@ -54,7 +54,7 @@ class Ensemble(TreeOptions):
     Parameters
     ----------
     n_trees : int
-        Number of trees, >= 1 (synthpop: ``ntree``).
+        Number of trees, 1 to 10,000 (synthpop: ``ntree``).
     """
 
     fitted_type = FittedEnsemble
@@ -62,7 +62,7 @@ class Ensemble(TreeOptions):
     told_options: ClassVar[tuple[str, ...]] = (*TreeOptions.told_options, "n_trees")
 
     min_leaf: Count = 20
-    n_trees: Count = 10
+    n_trees: Repeats = 10
 
     def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedEnsemble:
         """Grow the trees and fill their leaves with all donors; see `ConditionalModel.fit`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -128,7 +129,7 @@ def _files(paths: Sequence[Path], table: Table, problems: Problems) -> list[Reco
     place = "genetic.start"
     tables: dict[Path, Table] = {}
     for path in paths:
-        if not path.exists():
+        if not os.path.exists(path):
             problems.append(
                 f"{place}: {path} does not exist; say mutants, chain, or the paths of synthetic "
                 "files"

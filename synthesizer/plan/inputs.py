@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import hashlib
+import os
 import re
 import zlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -321,7 +322,11 @@ def _fingerprint(data: DataConfig) -> str | None:
 def _header(data: DataConfig) -> tuple[str, ...] | None:
     """Return the column names of a text file whose rows are unreadable, None if they are, too."""
     path = data.path
-    if path is None or not path.is_file() or not {".csv", ".tsv", ".txt"} & set(path.suffixes):
+    if (
+        path is None
+        or not os.path.isfile(path)
+        or not {".csv", ".tsv", ".txt"} & set(path.suffixes)
+    ):
         return None
     encoding = data.encoding or "utf-8-sig"
     try:

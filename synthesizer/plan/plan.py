@@ -306,7 +306,10 @@ def _check_names(context: Context) -> None:
         if name in context.table and name not in context.names
     ]
     if not context.names and context.columns.is_complete:
-        context.problems.append("no variable is left to synthesise; drop fewer or declare kinds")
+        context.problems.append(
+            "no variable is left to synthesise: all are identifiers or under `drop`; drop fewer, "
+            "or declare their kinds under `variables`"
+        )
 
 
 def _check_rows(context: Context, n_steps: int, *, keeps: bool) -> None:

@@ -63,33 +63,36 @@ class Places:
             rare=frozenset(s.variable for s in steps if s.method == ROLES["rare"]),
         )
 
-    def setting_problem(self, name: str, used: Collection[str]) -> str | None:
+    def setting_problems(self, name: str, used: Collection[str]) -> Iterator[str]:
         """Say why no rule can set a variable; ``used`` are the variables of its condition."""
         if name not in self.order:
-            return f"{name!r} is no variable of the synthesis; name one that is"
+            yield f"{name!r} is no variable of the synthesis; name one that is"
+            return
         if name == self.career:
-            return (
+            yield (
                 f"variable {name!r} is the career, which is drawn as a whole and cannot be set; "
                 "say under panel.rules what it never does (never, absorbing)"
             )
+            return
         if name in self.following:
-            return f"{name!r} follows from the careers and cannot be set; remove the rule"
+            yield f"{name!r} follows from the careers and cannot be set; remove the rule"
+            return
         if name in self.fixed:
-            return f"variable {name!r} is kept or derived and cannot be set; remove the rule"
+            yield f"variable {name!r} is kept or derived and cannot be set; remove the rule"
+            return
         late = sorted(set(used) - set(self.order[: self.order.index(name)]))
         if late:
-            return (
+            yield (
                 f"its condition uses {', '.join(late)}, which must come before {name!r} in "
                 "the order; change visit_sequence"
             )
         changing = sorted(set(used) - self.personal)
         if name in self.single and changing:
-            return (
+            yield (
                 f"{name!r} is one value a person, and the condition uses {', '.join(changing)}, "
                 "which changes from period to period, so that a person would get several values; "
                 f"use what is the same in all periods, or give {name!r} another model"
             )
-        return None
 
     def redrawing_problem(self, names: Collection[str]) -> str | None:
         """Explain why the last of some variables cannot be redrawn; empty if it can."""
@@ -144,22 +147,22 @@ def plan_rules(context: Context, places: Places) -> tuple[tuple[Rule, ...], Zero
     return tuple(rules), (*forbids, *supports)
 
 
-def _condition(context: Context, place: str, text: str) -> Expression | None:
-    """Return a condition, None where it has problems or uses columns that could not be read."""
-    table, columns = context.completed, context.ruled
+def _condition(context: Context, place: str, text: str) -> tuple[Expression | None, list[str]]:
+    """Return a condition, and which variables of the table it uses.
+
+    The condition is None where it has problems or uses columns that could not be read.
+    """
+    table, columns, used = context.completed, context.ruled, list[str]()
     with context.problems.gathered(place):
         expression = Expression.parse(text)
-        problems = [
-            problem
-            for name in sorted(expression.names)
-            for problem in columns.unknown("condition", name)
-        ]
-        if not problems and not columns.any_faulty(expression.names):
-            problems = expression.problems(table.schema, condition=True)
+        used = [name for name in sorted(expression.names) if name in table]
+        absent = sorted(expression.names - set(used))
+        problems = [problem for name in absent for problem in columns.unknown("condition", name)]
+        problems += expression.problems(table.schema, condition=True, absent=absent)
         if problems:
             raise ExpressionError(problems)
-        return expression if expression.names <= set(table) else None
-    return None
+        return (None if absent else expression), used
+    return None, used
 
 
 def _rules(context: Context, places: Places) -> list[Rule]:
@@ -167,7 +170,7 @@ def _rules(context: Context, places: Places) -> list[Rule]:
     rules: list[Rule] = []
     for number, rule in enumerate(context.config.rules, 1):
         place = f"rule {number}"
-        condition = _condition(context, f"{place}, if", rule.condition)
+        condition, used = _condition(context, f"{place}, if", rule.condition)
         if condition is not None and not condition.count(table):
             problems.append(
                 f"{place}: no confidential row satisfies {rule.condition!r}; remove the rule or "
@@ -179,12 +182,13 @@ def _rules(context: Context, places: Places) -> list[Rule]:
             if unknown := columns.unknown(place, name):
                 problems += unknown
                 continue
-            used = condition.names if condition else frozenset()
-            if problem := places.setting_problem(name, used):
-                problems.append(f"{place}: {problem}")
-            elif condition is not None:
-                with problems.gathered(place):
-                    column = single_value(table[name].variable, value)
+            faults = list(places.setting_problems(name, used))
+            problems.at(place, faults)
+            if name not in table:
+                continue
+            with problems.gathered(place):
+                column = single_value(table[name].variable, value)
+                if condition is not None and not faults:
                     rules.append(Rule(condition=condition, value=column))
     return rules
 
@@ -194,7 +198,7 @@ def _forbids(context: Context, places: Places) -> list[Forbid]:
     forbids: dict[int, Forbid] = {}
     for number, text in enumerate(context.config.forbid, 1):
         place = f"forbid {number}"
-        condition = _condition(context, place, text)
+        condition, _ = _condition(context, place, text)
         if condition is None:
             continue
         if not condition.names or not condition.names <= set(places.order):

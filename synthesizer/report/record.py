@@ -7,6 +7,7 @@ The report, the comparison and the codebook take a `Record`. A record is confide
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PureWindowsPath
@@ -103,12 +104,8 @@ class StepEntry(Result):
     """``genetic`` where records were evolved that no model drew."""
     model_of_missing_codes: str | None
     predictors: tuple[str, ...]
-    """Names of what it was drawn from; not told where ``closest`` is a number."""
     kept: bool
     """Whether the values are the confidential ones."""
-    closest: int | None = None
-    """So many of all earlier variables, those that go with it most closely in the confidential
-    data; None where ``predictors`` names them."""
     codes: int | None = None
     """Levels and missing codes together, of a variable that has such."""
     base: tuple[str, ...] = ()
@@ -364,7 +361,7 @@ def manifest_in(directory: Path) -> Manifest | None:
         In one sentence, if another version wrote it, or it was damaged.
     """
     path = directory / MANIFEST
-    if not path.is_file():
+    if not os.path.isfile(path):
         return None
     content = _content(path, 1)
     try:
@@ -453,10 +450,10 @@ def order_notes(
 def maker_of(path: Path) -> Manifest | None:
     """Return the manifest of the run that made a file or a directory; None where none is known."""
     try:
-        manifest = manifest_in(path if path.is_dir() else path.parent)
+        manifest = manifest_in(path if os.path.isdir(path) else path.parent)
     except DataError:  # the manifest is only a hint, so an unreadable one is ignored
         return None
-    is_listed = manifest is not None and (path.is_dir() or path.name in manifest.datasets)
+    is_listed = manifest is not None and (os.path.isdir(path) or path.name in manifest.datasets)
     return manifest if is_listed else None
 
 

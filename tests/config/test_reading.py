@@ -69,6 +69,18 @@ def test_defaults() -> None:
         ({"genetic": {"start": 5}}, "genetic.start: must be 'mutants' or 'chain' (got 5)"),
         ({"data": {"path": 5}}, "data.path: must be a path (got 5)"),
         ({"rules": [{"if": "a", "then": {}}]}, "rules.1.then: must be a map of at least 1"),
+        ({"seed": 1e30}, "seed: must be a smaller whole number"),
+        ({"output": {"directory": "a\0b"}}, "output.directory: position 2 of its text is a NUL"),
+        ({"variables": {"b": {"levels": ["x", "\ud800"]}}}, "variables.b.levels.2: position 1 of"),
+        ({"variables": {"\udc00": {}}}, "variables, key 1: position 1 of its text is half a char"),
+        ({"rows": 100_000_000}, "rows: must be at most 5e+07"),
+        ({"workers": 10**9}, "workers: must be at most 1024"),
+        ({"checks": {"groups": {"a": 10**9}}}, "checks.groups: must be a map from variable"),
+        (
+            {"checks": {"propensity": {"permutations": 10**9}}},
+            "permutations: must be at most 10000",
+        ),
+        ({"genetic": {"population": 10**9}}, "genetic.population: must be at most 10000"),
     ],
 )
 def test_problems_name_the_key(content: dict[str, Any], words: str) -> None:

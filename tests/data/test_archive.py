@@ -217,6 +217,8 @@ FORGERIES = {
     "reference by true": forged(with_array(GOOD, b'{"$array":false}')),
     "reference twice": forged(with_array(GOOD, b'[{"$array":0},{"$array":0}]')),
     "unknown tag": forged({"content.json": b'{"$object":"os.system"}'}),
+    "half a character": forged({"content.json": b'["\\ud800"]'}),
+    "half a character in a key": forged({"content.json": b'{"\\udc00":1}'}),
     "unknown float": forged({"content.json": b'{"$float":"1"}'}),
     "deep nesting": forged({"content.json": b"[" * 100_000 + b"]" * 100_000}),
     "compressed": forged(with_array(GOOD), compression=zipfile.ZIP_DEFLATED),

@@ -13,7 +13,8 @@ from synthesizer.data.encoding import encode, encode_like, recoded
 from synthesizer.data.errors import DataError
 from synthesizer.data.guessing import Declaration
 from synthesizer.data.sources import RawTable, from_pandas, read_path
-from synthesizer.data.table import Kind
+from synthesizer.data.table import Kind, Variable
+from synthesizer.data.values import single_value
 from synthesizer.data.writing import decode
 
 
@@ -90,3 +91,11 @@ def test_null_and_empty_text_are_two_things() -> None:
     table = encode(raw)
     assert set(table["a"].variable.missing) == {"", "NA"}
     assert decode(table, raw.layout)["a"].to_pylist() == ["", None, "x", "x"]
+
+
+@pytest.mark.parametrize("text", ["today", "now", "NaT", "2020-13-01", "2020"])
+def test_a_day_is_written_in_full(text: str) -> None:
+    born = Variable(name="born", kind=Kind.DATE)
+    assert single_value(born, "1970-01-03").data.tolist() == [2.0]
+    with pytest.raises(DataError, match="is no date"):
+        single_value(born, text)

@@ -40,6 +40,7 @@ REFUSED = [
     (b"a,b\n1,SECRET\xff\n3,4\n", r"byte 12 \(line 2\) is not UTF-8.*latin-1"),
     (b'a,b\n1,"SECRET\n3,4\n', "not closed"),
     (b"a,b\n1,\x00\n3,4\n", "1 NUL bytes, the first on line 2"),
+    (b"a,\xed\xa0\x80\n1,2\n3,4\n", r"byte 2 \(line 1\) is not UTF-8"),
 ]
 
 
@@ -61,7 +62,11 @@ def test_ragged_rows_are_named_by_number(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "message"),
-    [("none.csv", "no such file"), ("people.xlsx", "type '.xlsx' is unknown")],
+    [
+        ("none.csv", "no such file; check its name"),
+        ("people.xlsx", "type '.xlsx' is unknown"),
+        ("x" * 300, "too long"),
+    ],
 )
 def test_unknown_files(tmp_path: Path, name: str, message: str) -> None:
     _file(tmp_path, b"a\n1\n2\n", "people.xlsx")
@@ -82,6 +87,38 @@ def test_damaged_files(tmp_path: Path) -> None:
     ]:
         with pytest.raises(DataError, match=message):
             read_path(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("content", "names", "first"),
+    [
+        (b'a"b,c\n1,2\n3,4\n', ['a"b', "c"], ["1", "2"]),
+        (b'a"\n1\n2\n', ['a"'], ["1"]),
+        (b'a"b;c\n1;2\n3;4\n', ['a"b', "c"], ["1", "2"]),
+        (b'a,b\n5" nail,2\n"x, y",3\n', ["a", "b"], ['5" nail', "2"]),
+        (b'a,b\n5",6\n7",8\n"a,b",9\n', ["a", "b"], ['5"', "6"]),
+    ],
+)
+def test_a_quote_inside_of_a_cell_quotes_nothing(
+    tmp_path: Path, content: bytes, names: list[str], first: list[str]
+) -> None:
+    raw = read_path(_file(tmp_path, content))
+    assert list(raw.names) == names
+    assert [column[0] for column in raw.arrow.to_pydict().values()] == first
+    assert raw.n_rows == len(content.splitlines()) - 1
+    assert not any(quoting.always for quoting in raw.layout.csv.quoting)  # type: ignore[union-attr]
+
+
+def test_texts_that_no_file_can_hold_are_named_by_column(tmp_path: Path) -> None:
+    half = pd.Series(["a", "\ud800"], dtype=object)
+    with pytest.raises(DataError, match="column 'b' has half characters"):
+        from_pandas(pd.DataFrame({"a": [1, 2], "b": half}))
+    with pytest.raises(DataError, match="column .* has half characters.*; rename it"):
+        from_pandas(pd.DataFrame([[1], [2]], columns=pd.Index(["\ud800"], dtype=object)))
+    bytes_ = pa.array([b"a", b"\xed\xa0\x80"]).view(pa.string())
+    pq.write_table(pa.table({"a": [1, 2], "b": bytes_}), tmp_path / "x.parquet")
+    with pytest.raises(DataError, match="column 'b' holds bytes that are not UTF-8"):
+        read_path(tmp_path / "x.parquet")
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])

@@ -101,6 +101,15 @@ CONFIG_CASES: dict[str, tuple[dict[str, Any], list[str]]] = {
         {"rules": [{"if": "age > 30", "then": {"sex": "x"}}]},
         ["rule 1", "sex"],
     ),
+    "every fault of a rule": (
+        {"rules": [{"if": "nope > 1 and sex > age", "then": {"age": "old", "sex": "x"}}]},
+        ["unknown variable 'nope'", "'sex'", "'old' is no number", "'x' is no level"],
+    ),
+    "rule on what is dropped": (
+        {"drop": ["sex"], "rules": [{"if": "age > 30", "then": {"sex": "f"}}]},
+        ["rule 1", "'sex' is no variable of the synthesis"],
+    ),
+    "a path that no system takes": ({"data": {"path": f"{'x' * 300}.csv"}}, ["too long"]),
     "rows that are no number": ({"rows": "many"}, ["rows"]),
     "seed": ({"seed": -1}, ["seed"]),
     "workers": ({"workers": 0}, ["workers"]),

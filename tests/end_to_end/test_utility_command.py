@@ -158,9 +158,17 @@ def test_bad_words_are_told_at_once(folder: Path) -> None:
     )  # fmt: skip
     assert result.exit_code == 2
     assert "4 errors" in result.output
-    missing = call("utility", folder / "original.csv", folder / "nothing.csv")
+    missing = call(
+        "utility", folder / "original.csv", folder / "nothing.csv", "--ways", "7",
+        "--out", "nowhere/x.json",
+    )  # fmt: skip
     assert missing.exit_code == 2
-    assert "nothing.csv" in missing.output
+    for word in ("nothing.csv", "--ways", "nowhere", "3 errors"):
+        assert word in missing.output
+    formula = call(
+        "utility", folder / "original.csv", folder / "made.csv", "--fit", "age ~ (", "--fit", "~ a"
+    )
+    assert formula.output.count("formula 'age ~ ('") == formula.output.count("formula '~ a'") == 1
 
 
 def test_a_manifest_that_leads_out_of_the_run_is_refused(folder: Path, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from pydantic import (
     model_serializer,
 )
 
-from synthesizer.data.options import Count, Positive, Share, options
+from synthesizer.data.options import MAX_REPEATS, Count, Positive, Share, options
 
 
 def _paths(value: object) -> object:
@@ -63,14 +63,18 @@ class GeneticOptions:
     utility: UtilityName = Field("full_table", description="measure of utility")
     risk: RiskName = Field("cap_u", description="measure of risk")
     weight: Share = Field(0.5, description="weight of the utility in F, in [0, 1]")
-    population: Whole = Field(100, ge=2, description="datasets of a generation, at least 2")
+    population: Whole = Field(
+        100, ge=2, le=MAX_REPEATS, description="datasets of a generation, 2 to 10,000"
+    )
     mutants: Share = Field(
         0.05, gt=0, description="start mutants: largest share of cells that are drawn anew"
     )
     elites: Whole = Field(
         2, ge=0, description="without a limit, mode single: best datasets that survive unchanged"
     )
-    tournament: Whole = Field(2, ge=2, description="datasets of a tournament, at least 2")
+    tournament: Whole = Field(
+        2, ge=2, le=MAX_REPEATS, description="datasets of a tournament, 2 to 10,000"
+    )
     win: Share = Field(1.0, gt=0, description="probability that the best one wins a tournament")
     crossover: Share = Field(0.1, description="probability that two parents swap a record")
     mutation: Share = Field(0.001, description="probability that a cell is drawn anew")
@@ -87,7 +91,7 @@ class GeneticOptions:
         description="largest share of the records that carry risk which a child has replaced; 0 is "
         "the algorithm of the paper",
     )
-    generations: Whole = Field(100, ge=1, description="most generations")
+    generations: Whole = Field(100, ge=1, le=1_000_000, description="most generations")
     patience: Count | None = Field(
         20, description="stop after so many generations without gain; null goes on"
     )

@@ -18,6 +18,7 @@ import numpy as np
 from pydantic import Field
 
 from synthesizer.data.codes import Codes, ColumnCoder
+from synthesizer.data.options import MAX_REPEATS
 from synthesizer.data.pairs import check_keys
 from synthesizer.data.table import FloatArray, IntArray, Table
 from synthesizer.measures.figure import Figure, Row, column, nested
@@ -41,7 +42,9 @@ class DifferentialOptions(Switched):
     """The half split of the differential confidentiality check."""
 
     repeats: int = Field(1, ge=1, le=100, description="number of random splits")
-    m: int | None = Field(None, ge=1, description="datasets from each half; m of the run")
+    m: int | None = Field(
+        None, ge=1, le=MAX_REPEATS, description="datasets from each half; m of the run"
+    )
     units: Label | None = Field(
         None, description="variable that names the person of each record: persons are split"
     )

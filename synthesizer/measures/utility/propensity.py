@@ -24,6 +24,7 @@ from pydantic import Field, model_validator
 from sklearn.tree import DecisionTreeClassifier
 
 from synthesizer.data.errors import DataError
+from synthesizer.data.options import MAX_REPEATS
 from synthesizer.data.pairs import Data
 from synthesizer.data.table import Column, FloatArray, Table
 from synthesizer.measures.figure import Figure, Row, column
@@ -46,8 +47,10 @@ class PropensityOptions(Switched):
     models: tuple[Model, ...] = Field(
         ("logit",), description="logit, whose null is known; cart, whose null is permuted"
     )
-    interactions: int = Field(1, ge=1, description="order of the logit's interactions")
-    permutations: int = Field(10, ge=2, description="permutations for the null of cart")
+    interactions: int = Field(1, ge=1, le=5, description="order of the logit's interactions")
+    permutations: int = Field(
+        10, ge=2, le=MAX_REPEATS, description="permutations for the null of cart"
+    )
 
     @model_validator(mode="before")
     @classmethod

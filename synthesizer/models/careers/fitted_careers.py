@@ -12,7 +12,7 @@ import numpy.typing as npt
 from pydantic import Field
 
 from synthesizer.data.errors import ModelError
-from synthesizer.data.options import Count, NotNegative, Positive, options
+from synthesizer.data.options import Count, NotNegative, Positive, Repeats, options
 from synthesizer.data.table import BoolArray, FloatArray, IntArray, Table
 from synthesizer.models.careers.lengths import (
     THETAS,
@@ -120,11 +120,11 @@ class CareerOptions:
     min_leaf: Count = 10
     person_min_leaf: Count = 50
     shrinkage: NotNegative = 0.0
-    copies: Count = 10
+    copies: Repeats = 10
     even: bool = True
     person_predictors: bool | None = None
     match: bool = False
-    oversample: Count = 3
+    oversample: Repeats = 3
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

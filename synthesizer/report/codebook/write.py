@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -37,7 +38,7 @@ NAMES = ("codebook.html", "codebook.json")
 
 def is_result(path: Path) -> bool:
     """Tell whether a path is the result directory of a run, not a data file."""
-    return (path / "manifest.json").is_file()
+    return os.path.isfile(path / "manifest.json")  # False, too, where no name may be so long
 
 
 def run_codebook(run: Path) -> ReleaseCodebook:

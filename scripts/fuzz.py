@@ -1,0 +1,319 @@
+"""Fuzz the product: six kinds of inputs, each through the entry points that users have.
+
+Usage::
+
+    python scripts/fuzz.py                              # 10,000 of each kind, two processes
+    python scripts/fuzz.py csv parquet --count 500
+    python scripts/fuzz.py csv --replay 4711            # one input again, with what it came to
+
+An input is decided by its kind, its number and ``--seed``. It must be accepted, or refused in
+words. A finding is
+
+- an exception that is not of the package (`synthesizer.data.errors`), or a process that dies;
+- more than ``SECONDS`` of processor time, or ``MEMORY`` bytes;
+- a message that repeats a planted value, that names no file, variable or key, or in which Python
+  speaks;
+- a file that is left behind by a call that was refused, or a hidden one by a call that was not;
+- a configuration that is called valid, and is refused as wrong by the run.
+
+Exit code 1 means: there are findings. `scripts/fuzz_inputs.py` makes the inputs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import multiprocessing as mp
+import os
+import random
+import re
+import resource
+import signal
+import tempfile
+import time
+import traceback
+import warnings
+from collections import Counter, deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from queue import Empty
+from typing import Annotated, Any
+
+import typer
+from fuzz_inputs import KINDS, SECRETS, Call, Trial, saved_models
+
+from synthesizer.cli.commands import app
+from synthesizer.data.errors import SynthesizerError
+from synthesizer.engine.registry import Registry
+
+COMMANDS = typer.main.get_command(app)
+SECONDS = 20.0
+"""Processor time that one input may take."""
+MEMORY = 4 * 2**30
+"""Bytes of address space beyond those of the start that a process may take."""
+SILENT = 240.0
+"""Seconds after which a process that says nothing is taken for dead."""
+PYTHON = re.compile(
+    r"Traceback|object at 0x|NoneType|<class|codec can't|\b\w+Error\b|\bErrno\b|np\.\w+\(|"
+    r"Unable to parse|embedded null"
+)
+QUOTED = re.compile(r"'[^']+'|`[^`]+`|\"[^\"]+\"|--\w+|\bline \d+|\bposition \d+|\.\d+[.:]")
+
+
+class TooSlow(BaseException):
+    """The time of an input is over; no ``except Exception`` may take it."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of an input."""
+
+    number: int
+    accepted: bool
+    findings: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a call came to: an exit code, problems in words, or a finding."""
+
+    code: int
+    problems: tuple[str, ...] = ()
+    finding: str = ""
+
+
+def outcome(kind: str, number: int, seed: int = 1, *, tell: bool = False) -> Outcome:
+    """Make the input of a kind and a number, call what gets it, and judge.
+
+    Examples
+    --------
+    >>> outcome("csv", 1).findings
+    ()
+    """
+    rng = random.Random(f"{seed}/{kind}/{number}")  # noqa: S311 - no secret depends on it
+    findings: list[str] = []
+    code = 0
+    with tempfile.TemporaryDirectory() as name, contextlib.chdir(name):
+        folder = Path(name, "work")
+        folder.mkdir()
+        os.chdir(folder)
+        trial = KINDS[kind](rng, folder)
+        for position, call in enumerate(trial.calls):
+            before = contents(folder)
+            said = called(call)
+            code = said.code
+            if tell:
+                print(f"{shown(call)}\n  exit {code} {list(said.problems)} {said.finding}")
+            if said.finding:
+                findings.append(f"{shown(call)}: {said.finding}")
+                break
+            findings += judged(trial, position, said, before, contents(folder))
+            if code not in (0, 3):
+                break
+        if tell:
+            for path in sorted(folder.iterdir()):
+                print(f"--- {path.name}\n{path.read_bytes()[:2000]!r}" if path.is_file() else path)
+            print(f"--- typed\n{trial.typed[:2000]!r}")
+    return Outcome(number, code in (0, 3), tuple(findings))
+
+
+def shown(call: Call) -> str:
+    """Return a call as it is typed."""
+    return " ".join(call) if isinstance(call, tuple) else "Python"
+
+
+def called(call: Call) -> Said:
+    """Call a command or a function within its time."""
+    out, err = io.StringIO(), io.StringIO()
+    signal.signal(signal.SIGPROF, _stop)
+    signal.setitimer(signal.ITIMER_PROF, SECONDS)
+    try:
+        with (
+            warnings.catch_warnings(),
+            contextlib.redirect_stdout(out),
+            contextlib.redirect_stderr(err),
+        ):
+            warnings.simplefilter("ignore")
+            if not isinstance(call, tuple):
+                call()
+                return Said(0)
+            code = COMMANDS.main(list(call), standalone_mode=False)
+            return Said(int(code or 0), tuple(_lines(err.getvalue())))
+    except SynthesizerError as error:
+        return Said(error.exit_code, error.problems)
+    except typer.Exit as stop:
+        return Said(stop.exit_code, tuple(_lines(err.getvalue())))
+    except TooSlow:
+        return Said(-1, finding=f"takes more than {SECONDS:g} s")
+    except BaseException as error:  # this is what is looked for
+        if type(error).__module__.startswith(("click", "typer")):
+            return Said(2, (str(getattr(error, "message", error)),))
+        places = traceback.extract_tb(error.__traceback__)
+        ours = [place for place in places if "synthesizer" in place.filename]
+        where = f"{Path(ours[-1].filename).name}:{ours[-1].lineno}" if ours else ""
+        return Said(-1, finding=f"{type(error).__name__} at {where}: {str(error)[:200]}")
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+
+
+def _stop(*_: object) -> None:
+    raise TooSlow
+
+
+def _lines(text: str) -> Iterator[str]:
+    """Yield the problems that a command printed."""
+    current = ""
+    for line in text.splitlines():
+        if re.match(r"\d+ errors:$", line):
+            continue
+        if line.startswith(("- ", "error: ")):
+            yield from filter(None, [current])
+            current = ""
+            line = line.removeprefix("- ").removeprefix("error: ")
+        current = f"{current}\n{line}" if current else line
+    yield from filter(None, [current])
+
+
+def contents(folder: Path) -> dict[str, int]:
+    """Return every file and directory with its size."""
+    return {
+        str(path.relative_to(folder)): path.stat().st_size if path.is_file() else -1
+        for path in folder.rglob("*")
+    }
+
+
+def judged(
+    trial: Trial, position: int, said: Said, before: dict[str, int], after: dict[str, int]
+) -> Iterator[str]:
+    """Yield what is wrong with the words of a call and with the files that it left."""
+    call = shown(trial.calls[position])
+    refused = said.code not in (0, 3)
+    if refused and not said.problems:
+        yield f"{call}: exit code {said.code} without a word"
+    if refused and before != after:
+        left = sorted(name for name in after if before.get(name) != after[name])
+        yield f"{call}: was refused and left {', '.join(left)}"
+    if hidden := [name for name in after if Path(name).name.startswith(".")]:
+        yield f"{call}: left {', '.join(hidden)}"
+    if said.code == 2 and call.startswith("run ") and trial.must_follow:
+        yield f"{call}: was called valid before, and is refused: {said.problems[:1]}"
+    for problem in said.problems:
+        for fault in message_faults(problem, trial):
+            yield f"{call}: {fault}: {problem[:300]!r}"
+
+
+def message_faults(problem: str, trial: Trial) -> Iterator[str]:
+    """Yield what is wrong with a message."""
+    if leaked := [secret for secret in SECRETS if secret in problem and secret not in trial.typed]:
+        yield f"the message repeats {', '.join(leaked)}"
+    if not QUOTED.search(problem) and not any(name in problem for name in trial.names if name):
+        yield "the message names no file, variable or key"
+    spoken = PYTHON.search(problem)
+    if spoken and spoken.group() not in trial.typed:
+        yield f"Python speaks ({spoken.group()})"
+
+
+def _worker(kind: str, numbers: Sequence[int], seed: int, told: Any) -> None:
+    """Judge inputs and tell every outcome."""
+    have = resource.getrlimit(resource.RLIMIT_AS)[1]
+    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, have))
+    for number in numbers:
+        told.put(outcome(kind, number, seed))
+
+
+class _Process:
+    """A process that judges some of the numbers, and is replaced when it dies."""
+
+    def __init__(self, kind: str, numbers: Sequence[int], seed: int) -> None:
+        self.kind, self.todo, self.seed = kind, deque(numbers), seed
+        self.begin()
+
+    def begin(self) -> None:
+        """Start with the numbers that are left."""
+        context = mp.get_context("fork")
+        self.told: Any = context.Queue()
+        self.process = context.Process(
+            target=_worker, args=(self.kind, list(self.todo), self.seed, self.told)
+        )
+        self.process.start()
+        self.since = time.monotonic()
+
+    def outcome(self) -> Outcome | None:
+        """Return the next outcome, if there is one by now."""
+        try:
+            result: Outcome = self.told.get(timeout=0.5)
+        except Empty:
+            if self.process.is_alive() and time.monotonic() - self.since < SILENT:
+                return None
+            if not self.process.is_alive() and not self.told.empty():
+                return None
+            self.process.kill()
+            self.process.join()
+            code = self.process.exitcode
+            result = Outcome(self.todo[0], False, (f"the process died or hung ({code})",))
+            self.todo.popleft()
+            if self.todo:
+                self.begin()
+            return result
+        self.since = time.monotonic()
+        self.todo.popleft()
+        return result
+
+
+def judged_all(kind: str, count: int, seed: int, processes: int) -> Iterator[Outcome]:
+    """Yield the outcome of every input; a process that dies is a finding and is replaced."""
+    if kind == "archive":
+        saved_models()  # once, for all processes
+    workers = [_Process(kind, range(i, count, processes), seed) for i in range(processes)]
+    while busy := [worker for worker in workers if worker.todo]:
+        for worker in busy:
+            if (result := worker.outcome()) is not None:
+                yield result
+
+
+def fuzz(
+    kinds: Annotated[list[str] | None, typer.Argument(help=", ".join(KINDS))] = None,
+    count: Annotated[int, typer.Option(help="Inputs of each kind.")] = 10_000,
+    seed: int = 1,
+    processes: int = 2,
+    replay: Annotated[int | None, typer.Option(help="Number of one input.")] = None,
+    out: Annotated[Path | None, typer.Option(help="JSON lines of the findings.")] = None,
+) -> None:
+    """Fuzz some kinds of inputs, all when none is named."""
+    if replay is not None:
+        for kind in kinds or KINDS:
+            for finding in outcome(kind, replay, seed, tell=True).findings:
+                print(f"FINDING: {finding}")
+        return
+    # what is installed stays the same: half of the time of an input goes into asking for it
+    monkey: Any = Registry
+    monkey.load = staticmethod(cache(Registry.load))
+    lines, total = [f"{'kind':12}{'inputs':>9}{'accepted':>10}{'refused':>9}{'findings':>10}"], 0
+    for kind in kinds or KINDS:
+        start, tally = time.monotonic(), Counter[str]()
+        for result in judged_all(kind, count, seed, processes):
+            tally["accepted" if result.accepted else "refused"] += 1
+            tally["findings"] += bool(result.findings)
+            for finding in result.findings:
+                print(f"{kind} {result.number}: {finding}", flush=True)
+                if out is not None:
+                    entry = {"kind": kind, "number": result.number, "finding": finding}
+                    with out.open("a", encoding="utf-8") as file:
+                        file.write(json.dumps(entry) + "\n")
+        total += tally["findings"]
+        lines.append(
+            f"{kind:12}{tally['accepted'] + tally['refused']:9,}{tally['accepted']:10,}"
+            f"{tally['refused']:9,}{tally['findings']:10,}"
+        )
+        print(f"{kind}: {time.monotonic() - start:.0f} s", flush=True)
+    print("\n".join(lines))
+    if total:
+        raise typer.Exit(1)
+
+
+if __name__ == "__main__":
+    typer.run(fuzz)
