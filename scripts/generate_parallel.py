@@ -22,6 +22,7 @@ from synthesizer.cli.commands import Plugins, errors_told, models_with
 from synthesizer.data.errors import ConfigError
 from synthesizer.data.files import new_directory
 from synthesizer.data.randomness import Seed
+from synthesizer.data.workers import worker_problems
 from synthesizer.data.writing import suffix, write
 from synthesizer.engine.saved import SavedModel, load_model
 from synthesizer.jobs.generate import write_manifest
@@ -40,7 +41,7 @@ def main(
     out: Annotated[Path, typer.Argument(help="Output directory.")],
     m: Annotated[int, typer.Option("-m", min=1, help="Number of datasets.")] = 10,
     rows: Annotated[int | None, typer.Option(min=1, help="Rows of each.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed; that of the fit by default.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="That of the fit by default.")] = None,
     backend: Annotated[str, typer.Option(help="loky, threading, sequential, dask, ...")] = "loky",
     workers: Annotated[int, typer.Option(help="Workers; -1 for all cores.")] = -1,
     overwrite: Annotated[bool, typer.Option("--overwrite")] = False,
@@ -65,15 +66,19 @@ def draw(
     overwrite: bool,
 ) -> list[Path]:
     """Write m datasets and their manifest, and return their paths."""
-    problems = model.chain.request_problems(m, rows)
+    problems = [*model.chain.request_problems(m, rows), *worker_problems(workers)]
     if problems:
         raise ConfigError(problems)
+    try:
+        parallel = parallel_config(backend=backend, n_jobs=workers)
+    except ValueError as error:
+        raise ConfigError(f"backend {backend!r}: {error}") from None
     draws = model.seed if seed is None else replace(model.seed, entropy=seed)
     names = [f"synthetic_{d + 1:0{len(str(m))}d}{suffix(model.layout)}" for d in range(m)]
     start = perf_counter()
     with (
         new_directory(out, overwrite=overwrite) as work,
-        parallel_config(backend=backend, n_jobs=workers),
+        parallel,
     ):
         Parallel()(
             delayed(draw_one)(model, draws, d, rows, work / name) for d, name in enumerate(names)

@@ -29,8 +29,7 @@ from synthesizer.data.errors import ConfigError
 from synthesizer.data.files import check_output, new_directory
 from synthesizer.data.samples.workforce.constants import BLOCK
 from synthesizer.data.samples.workforce.simulation import block_sizes, problems, simulate_block
-
-MAX_WORKERS = 1024
+from synthesizer.data.workers import MAX_WORKERS
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import signal
 import sys
 import threading
@@ -20,6 +21,8 @@ def main() -> None:
     caught = [number for number in caught if signal.getsignal(number) != signal.SIG_IGN]
     for number in caught:
         signal.signal(number, _stop)
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=_forked)
     for stream in (sys.stdout, sys.stderr):  # names of variables may not fit the terminal
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
@@ -48,6 +51,12 @@ def _stop(number: int, frame: FrameType | None) -> None:
     from synthesizer.data.errors import Terminated
 
     raise KeyboardInterrupt if number == signal.SIGINT else Terminated
+
+
+def _forked() -> None:
+    """Let a worker die of SIGTERM, for which its pool waits, and leave Ctrl-C to its parent."""
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _is_importing(frame: FrameType | None) -> bool:

@@ -21,6 +21,7 @@ from joblib.parallel import get_active_backend
 from synthesizer.data.panel.arrangement import ROWS, Frame, RowFrame
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import IntArray, Kind, Schema, Table
+from synthesizer.data.workers import one_blas_thread
 from synthesizer.engine.drawing import (
     allocate,
     draw_block,
@@ -279,6 +280,7 @@ def _parallel(n_jobs: int | None, tasks: Iterator[Any], progress: Progress | Non
     return results
 
 
+@one_blas_thread()
 def _fit_step(
     spec: ChainSpec, step: Step, table: Table, seed: Seed, place: tuple[int, int]
 ) -> FittedStep:

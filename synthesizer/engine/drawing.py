@@ -12,6 +12,7 @@ from synthesizer.data.options import MAX_ROWS
 from synthesizer.data.panel.arrangement import ROWS, Frame, RowFrame
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import BoolArray, Column, IntArray, Table
+from synthesizer.data.workers import one_blas_thread
 from synthesizer.models.histories.history import FittedCareerModel, FittedHistory, panel_of
 from synthesizer.models.limits import Judge, Limits, redrawn
 from synthesizer.models.step import (
@@ -86,6 +87,7 @@ def whole_number_problems(**numbers: object) -> list[str]:
     return problems
 
 
+@one_blas_thread()
 def draw_block(
     steps: Sequence[FittedStep],
     rules: Sequence[Rule],

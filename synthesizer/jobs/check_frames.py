@@ -25,6 +25,7 @@ from synthesizer.data.pairs import (
 from synthesizer.data.progress import Listener, counted, silent
 from synthesizer.data.randomness import MAX_SEED, Seed
 from synthesizer.data.table import Table
+from synthesizer.data.workers import worker_problems
 from synthesizer.measures.checks import Checks
 from synthesizer.measures.results import CheckResults, RiskResult
 from synthesizer.measures.risk.attribute import check_exclusions
@@ -331,6 +332,7 @@ def utility_of(
     ``problems`` are told with those of the data.
     """
     faults = Problems([*problems, *_seed_problems(seed), *_fit_problems(settings)])
+    faults += worker_problems(n_jobs)
     faults += _name_problems(data, names or ())
     faults.settle(DataError)
     columns = _alike(data) if names is None else _Columns(names=tuple(dict.fromkeys(names)))

@@ -10,6 +10,7 @@ from synthesizer.data.errors import ConfigError
 from synthesizer.data.files import check_output, new_directory
 from synthesizer.data.progress import Listener, Phases, silent
 from synthesizer.data.randomness import MAX_SEED, Seed
+from synthesizer.data.workers import worker_problems
 from synthesizer.engine.saved import SavedModel
 from synthesizer.jobs.manifest import file_entry, now, write_dataset, write_json
 from synthesizer.measures.figure import plain
@@ -50,8 +51,7 @@ def generate(
         With everything that is wrong with the request.
     """
     problems = model.chain.request_problems(m, rows)
-    if workers == 0:
-        problems.append("workers (0) must be at least 1, or -1 for all cores")
+    problems += worker_problems(workers)
     if seed is not None and not 0 <= seed <= MAX_SEED:
         problems.append(f"seed ({seed}) must be between 0 and {MAX_SEED}")
     problems += check_output(directory, overwrite=overwrite)

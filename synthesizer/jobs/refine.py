@@ -26,6 +26,7 @@ from synthesizer.data.progress import Advance, Listener, silent
 from synthesizer.data.randomness import Seed
 from synthesizer.data.sources import CSV_SUFFIXES, RawTable, from_pandas
 from synthesizer.data.table import Kind, Table
+from synthesizer.data.workers import worker_problems
 from synthesizer.data.writing import Format, to_pandas, write
 from synthesizer.engine.genetic.coding import coding_problems
 from synthesizer.engine.genetic.evolution import Outcome
@@ -191,6 +192,7 @@ def refine(
     problems = Problems()
     with problems.gathered():
         draws = seed_of(read_chain_config({"seed": seed, "secret": secret}))
+    problems += worker_problems(n_jobs)
     with problems.gathered():
         settings = _options(options, risk_at_most)
     with problems.gathered():

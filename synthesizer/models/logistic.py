@@ -11,7 +11,7 @@ from synthesizer.data.errors import ModelError
 from synthesizer.data.options import options
 from synthesizer.data.table import Column, FloatArray, IntArray, Table, Variable
 from synthesizer.models.base import Abilities, FittedModel
-from synthesizer.models.kit.numerics import check_codes, check_floats, newton, one_blas_thread
+from synthesizer.models.kit.numerics import check_codes, check_floats, newton
 from synthesizer.models.kit.predictors import BLOCK_ROWS, Design
 from synthesizer.models.kit.regression import CODED_KINDS, IterativeModel
 
@@ -31,7 +31,6 @@ class FittedLogistic(FittedModel):
             raise ValueError("codes must name one level or two")
         check_floats("coefficients", self.coefficients, (self.design.n_columns,))
 
-    @one_blas_thread()
     def sample(self, predictors: Table, *, rng: np.random.Generator) -> Column:
         """Draw a level for each row from its predicted probability."""
         uniforms = rng.random(predictors.n_rows)
@@ -84,7 +83,6 @@ class Logistic(IterativeModel):
         return FittedLogistic(target.variable, codes, design, coefficients)
 
 
-@one_blas_thread()
 def fit_logistic(matrix: FloatArray, y: FloatArray, penalty: FloatArray) -> FloatArray:
     """Maximise the penalised log-likelihood of ``y`` (zeros and ones, shape (n,)).
 

@@ -17,7 +17,7 @@ from synthesizer.models.kit.logit import (
     fit_cumulative,
     fit_softmax,
 )
-from synthesizer.models.kit.numerics import check_codes, check_floats, one_blas_thread
+from synthesizer.models.kit.numerics import check_codes, check_floats
 from synthesizer.models.kit.predictors import Design
 from synthesizer.models.kit.regression import CODED_KINDS, IterativeModel
 
@@ -72,7 +72,6 @@ class FittedOrdinal(FittedModel):
         check_codes("codes", self.scale.codes, len(self.variable.levels))
         check_floats("coefficients", self.scale.coefficients, (self.missing.design.n_columns,))
 
-    @one_blas_thread()
     def sample(self, predictors: Table, *, rng: np.random.Generator) -> Column:
         """Draw whether and how a value is missing, then a level where it is not."""
         states = self.states[self.missing.draw(predictors, rng=rng)]

@@ -26,6 +26,7 @@ from synthesizer.data.panel.view import PersonView
 from synthesizer.data.progress import Advance, Listener, Phases, silent
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Table
+from synthesizer.data.workers import worker_problems
 from synthesizer.engine.chain import ChainSpec, FittedChain
 from synthesizer.engine.drawing import split_strata, whole_number_problems
 from synthesizer.engine.registry import NO_MODELS, Registry
@@ -321,8 +322,7 @@ def _check_rows(context: Context, n_steps: int, *, keeps: bool) -> None:
             f"rows ({config.rows}) must be {table.n_rows} or absent: variables are kept row by "
             "row (partial synthesis)"
         )
-    if config.workers == 0:
-        problems.append("workers (0) must be at least 1, or -1 for all cores")
+    problems += worker_problems(config.workers)
     changing = [name for name in config.strata if context.changing.get(name, 0) > 0]
     if changing:
         problems.append(

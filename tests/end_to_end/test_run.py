@@ -14,7 +14,6 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from joblib import parallel_config
 
 from synthesizer import Synthesizer, load_config, run
 from synthesizer.jobs.run import RunResult
@@ -328,22 +327,6 @@ def test_parallel_script_gives_the_bytes_of_run(data: Path, tmp_path: Path) -> N
     for backend in ("threading", "sequential"):  # test_plugin.py has it in processes
         found["main"](model, tmp_path / backend, m=2, backend=backend, workers=2)
         assert hashes(tmp_path / backend) == hashes(result.directory)
-
-
-def test_workers_change_neither_datasets_nor_checks(data: Path, tmp_path: Path) -> None:
-    """One worker, two threads, and two processes of joblib's usual backend."""
-    one, threads = (
-        made(tmp_path, data, m=2, workers=n, checks=CHECKS, output={"directory": f"out{n}"})
-        for n in (1, 2)
-    )
-    with parallel_config(backend="loky"):
-        output = {"directory": "processes"}
-        processes = made(tmp_path, data, m=2, workers=2, checks=CHECKS, output=output)
-    for other in (threads, processes):
-        assert hashes(other.directory) == hashes(one.directory)
-        assert other.checks == one.checks
-        files = (result.directory / "checks.json" for result in (other, one))
-        assert len({path.read_bytes() for path in files}) == 1
 
 
 def test_the_command_in_a_process_of_its_own(data: Path, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 from joblib import parallel_config
+from threadpoolctl import threadpool_limits
 
 from synthesizer.data.errors import ModelError, RuleError
 from synthesizer.data.expressions import Expression
@@ -62,6 +63,18 @@ def test_same_seed_same_bytes_for_any_backend_and_number_of_workers(
     assert told == [1] * len(chain.strata[0].replicates[0])
     for one, other in zip(expected, again, strict=True):
         assert_same(one, other)
+
+
+def test_no_number_of_blas_threads_changes_a_bit() -> None:
+    rng = np.random.default_rng(2)
+    codes = [rng.integers(size, size=5000) for size in (60, 20)]
+    table = Table(coded(f"v{len(set(own))}", own, [str(c) for c in range(60)]) for own in codes)
+    coefficients = []
+    for threads in (1, 2):
+        with threadpool_limits(threads, user_api="blas"):
+            chain = fitted(table, methods={"v20": "multinomial"})
+        coefficients.append(chain.strata[0].replicates[0][1].value_model.softmax.coefficients)
+    assert (coefficients[0] == coefficients[1]).all()
 
 
 def test_datasets_are_nested_and_differ() -> None:

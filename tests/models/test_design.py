@@ -104,20 +104,6 @@ def test_newton_halves_steps_that_leave_the_domain():
     np.testing.assert_allclose(_numerics.newton(objective, np.array([3.0])), 1.0, atol=1e-4)
 
 
-def test_one_blas_thread_may_be_nested_and_left_in_any_order():
-    from threadpoolctl import threadpool_info
-
-    before = threadpool_info()
-    first, second = _numerics.one_blas_thread(), _numerics.one_blas_thread()
-    first.__enter__()
-    second.__enter__()
-    first.__exit__(None, None, None)
-    inside = [lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas"]
-    second.__exit__(None, None, None)
-    assert set(inside) == {1}
-    assert threadpool_info() == before
-
-
 def test_predictions_equal_those_of_the_matrix():
     rng = np.random.default_rng(5)
     x = rng.normal(size=300)

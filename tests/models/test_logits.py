@@ -5,12 +5,11 @@ import pytest
 from scipy.optimize import check_grad
 from scipy.special import softmax
 from scipy.stats import chi2
-from threadpoolctl import threadpool_limits
 
 from synthesizer.data.errors import ModelError
 from synthesizer.data.table import Kind, Table
 from synthesizer.engine.testing import rebuilt
-from synthesizer.models.kit.logit import _Problem, fit_softmax
+from synthesizer.models.kit.logit import _Problem
 from synthesizer.models.logistic import Logistic
 from synthesizer.models.multinomial import Multinomial
 from synthesizer.models.ordinal import Ordinal
@@ -189,17 +188,6 @@ def test_max_fit_rows_learns_nearly_the_same():
         probabilities(fit(Multinomial(max_fit_rows=n), table, y), table) for n in (10_000, 3000)
     )
     assert 0 < np.abs(whole - part).mean() < 0.03
-
-
-def test_no_number_of_blas_threads_changes_a_bit():
-    rng = np.random.default_rng(2)
-    matrix = np.column_stack([np.ones(5000), rng.normal(size=(5000, 60))])
-    classes = rng.integers(20, size=5000)
-    results = []
-    for threads in (1, 2):
-        with threadpool_limits(threads, user_api="blas"):
-            results.append(fit_softmax(matrix, classes, np.full(61, 0.1), tolerance=0.3))
-    assert (results[0] == results[1]).all()
 
 
 def test_without_a_ridge_thresholds_and_slopes_are_those_of_maximum_likelihood():

@@ -21,9 +21,9 @@ from joblib import Parallel, delayed
 from scipy import sparse
 from scipy.linalg import lapack
 from scipy.special import expit, log_expit
-from threadpoolctl import threadpool_limits
 
 from synthesizer.data.table import BoolArray, Column, FloatArray, Table
+from synthesizer.data.workers import one_blas_thread
 from synthesizer.measures.utility.cells import stacked_codes
 
 # The relative change of the deviance at which a fit has settled, as is usual for generalised linear
@@ -299,6 +299,7 @@ class LogitFit:
     converged: bool
 
 
+@one_blas_thread()
 def fit_logit(design: Design, n_original: int, n_jobs: int | None) -> LogitFit:
     """Return the fit of a design whose first ``n_original`` records are original.
 
@@ -308,20 +309,16 @@ def fit_logit(design: Design, n_original: int, n_jobs: int | None) -> LogitFit:
     """
     truth = np.zeros(design.n_rows)
     truth[n_original:] = 1.0
-    with _one_blas_thread(), _threads(n_jobs) as threads:
+    with _threads(n_jobs) as threads:
         return _fit(design, truth, threads)
 
 
+@one_blas_thread()
 def rank_of(design: Design, n_jobs: int | None) -> int:
     """Return the number of linearly independent columns."""
     nothing = np.zeros(design.n_rows)
-    with _one_blas_thread(), _threads(n_jobs) as threads:
+    with _threads(n_jobs) as threads:
         return len(_independent(_summed(_mapped(threads, design.products, nothing))[0]))
-
-
-def _one_blas_thread() -> threadpool_limits:
-    """Return a context: several would change the last bits, and are no faster for usual widths."""
-    return threadpool_limits(limits=1, user_api="blas")
 
 
 def _threads(n_jobs: int | None) -> Parallel:

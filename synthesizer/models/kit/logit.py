@@ -10,7 +10,7 @@ import scipy.optimize
 from scipy.special import expit
 
 from synthesizer.data.table import FloatArray, IntArray, Table
-from synthesizer.models.kit.numerics import check_floats, newton, one_blas_thread
+from synthesizer.models.kit.numerics import check_floats, newton
 from synthesizer.models.kit.predictors import Design
 
 CHUNK_ROWS = 2_048  # scores of one chunk stay in the processor's cache
@@ -34,7 +34,6 @@ class Softmax:
         """Number of classes, k."""
         return int(self.coefficients.shape[1])
 
-    @one_blas_thread()
     def draw(self, predictors: Table, *, rng: np.random.Generator) -> npt.NDArray[np.intp]:
         """Draw the number of a class for each row, shape (n,)."""
         uniforms = rng.random(predictors.n_rows)
@@ -47,7 +46,6 @@ class Softmax:
         return out
 
 
-@one_blas_thread()
 def fit_softmax(
     matrix: FloatArray, classes: IntArray, penalty: FloatArray, *, tolerance: float = 0.03
 ) -> FloatArray:
@@ -145,7 +143,6 @@ def cumulative_probabilities(score: FloatArray, thresholds: FloatArray) -> Float
     return np.asarray(expit(thresholds[None, :] - score[:, None]))
 
 
-@one_blas_thread()
 def fit_cumulative(
     matrix: FloatArray, classes: IntArray, penalty: FloatArray
 ) -> tuple[FloatArray, FloatArray]:

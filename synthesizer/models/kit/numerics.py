@@ -1,49 +1,17 @@
-"""Numerical helpers: one BLAS thread, a damped Newton, checks of arrays."""
+"""Numerical helpers: a damped Newton, checks of arrays."""
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import cache
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.linalg
-from threadpoolctl import ThreadpoolController
 
 from synthesizer.data.table import FloatArray
 
 MAX_HALVINGS = 30
-_guard = threading.Lock()
-_inside: list[Any] = []  # one entry per caller; only the first holds the limit
-
-
-@cache
-def _controller() -> ThreadpoolController:
-    """Return the controller of the loaded BLAS libraries; to find them takes milliseconds."""
-    return ThreadpoolController()
-
-
-@contextmanager
-def one_blas_thread() -> Iterator[None]:
-    """Run a block, or a decorated function, with one BLAS thread.
-
-    The order of the sums in a matrix product depends on the number of threads, and with it the
-    last bits of coefficients and probabilities. The limit belongs to the process: the first of
-    several overlapping callers sets it and the last one lifts it, whatever their order.
-    """
-    with _guard:
-        limit = None if _inside else _controller().limit(limits=1, user_api="blas")
-        _inside.append(limit or _inside[0])
-    try:
-        yield
-    finally:
-        with _guard:
-            last = _inside.pop()
-            if not _inside:
-                last.restore_original_limits()
 
 
 def solve_positive(matrix: FloatArray, right: FloatArray) -> FloatArray:

@@ -12,7 +12,7 @@ import scipy.linalg
 from synthesizer.data.options import Count, NotNegative, options
 from synthesizer.data.table import Column, FloatArray, Kind, Rows, Table, Variable
 from synthesizer.models.base import ConditionalModel
-from synthesizer.models.kit.numerics import check_floats, one_blas_thread, solve_positive
+from synthesizer.models.kit.numerics import check_floats, solve_positive
 from synthesizer.models.kit.predictors import Design
 
 
@@ -57,7 +57,6 @@ class Regression:
         return cls.fit_and_draw(design, predictors, y, ridge=ridge, weights=weights, rng=None)[0]
 
     @classmethod
-    @one_blas_thread()
     def fit_and_draw(
         cls,
         design: Design,
