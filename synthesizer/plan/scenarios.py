@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
@@ -20,8 +20,6 @@ from synthesizer.measures.risk.suggest import suggest
 from synthesizer.measures.settings import ScenarioConfig
 from synthesizer.measures.utility.combining import Rule, kind_problems, rule_for, rule_problems
 from synthesizer.measures.utility.compare_fit import FitRequest
-from synthesizer.measures.utility.fits import need_pyfixest, need_statsmodels
-from synthesizer.measures.utility.formulas import parse_formula
 from synthesizer.plan.context import Context
 from synthesizer.plan.inputs import Columns
 
@@ -206,23 +204,6 @@ def plan_fits(context: Context, *, keeps: bool) -> None:
         rules = _rule_problems(request.rule or natural, config, keeps=keeps)
         problems.at(place, rules)
         problems += _name_problems(place, request, config, columns)
-    problems.at("checks.fits", _packages_missing(requests))
-
-
-def _packages_missing(requests: Sequence[FitRequest]) -> Iterator[str]:
-    """Yield the packages that must be installed for the fits, each once."""
-    needed: dict[Callable[[], None], None] = {}
-    for request in requests:
-        try:
-            effects = parse_formula(request.formula).effects
-        except ExpressionError:  # the check of names reports these
-            continue
-        needed[need_pyfixest if effects else need_statsmodels] = None
-    for need in needed:
-        try:
-            need()
-        except DataError as error:
-            yield from error.problems
 
 
 def _rule_problems(rule: Rule, config: ChainConfig, *, keeps: bool) -> Iterator[str]:

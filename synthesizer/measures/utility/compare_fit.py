@@ -30,15 +30,8 @@ from synthesizer.measures.utility.coefficients import (
     lack_of_fit,
 )
 from synthesizer.measures.utility.combining import Rule, combine, rule_problems
-from synthesizer.measures.utility.fits import (
-    Codes,
-    Extras,
-    Fit,
-    fit_model,
-    informative,
-    need_pyfixest,
-    need_statsmodels,
-)
+from synthesizer.measures.utility.fits import Extras, Fit, fit_model, informative
+from synthesizer.measures.utility.fixed_effects import Codes
 from synthesizer.measures.utility.formulas import (
     Atom,
     Family,
@@ -247,7 +240,6 @@ def compare_fit(
     several = [synthetic] if isinstance(synthetic, Data) else list(synthetic or ())
     request = _Request(str(formula).strip(), family, rule, clusters, weights, offset, level)
     parsed, wanted = _checked(request, original, several)
-    need_pyfixest() if parsed.effects else need_statsmodels()
     names = tuple(dict.fromkeys((*parsed.term_names, *wanted.numbers)))
     table, tables = as_tables(original, several, names, declared)
     check_comparable(table, tables, names)

@@ -1,4 +1,12 @@
-"""Fits from arrays, by statsmodels or pyfixest: coefficients and covariances, or why none.
+"""Fits from arrays: coefficients and their covariances, or why there are none.
+
+Linear, logistic and Poisson models are one code: iterated weighted least squares (McCullagh and
+Nelder 1989, Generalized Linear Models, section 2.5), in one step for ``ols``, by a QR decomposition
+of the columns of which fixed effects were swept (Frisch, Waugh and Lovell; for Poisson models
+Correia, Guimarães and Zylkin 2020, Fast Poisson estimation with high-dimensional fixed effects, The
+Stata Journal 20). The multinomial model is found by Newton's method. Robust covariances are those
+of White (1980) and Liang and Zeger (1986), corrections as in Cameron and Miller (2015), A
+practitioner's guide to cluster-robust inference, J. Human Resources 50.
 
 Columns are centred and scaled for the fit, which spares it the trouble of numbers of very
 different size, and the coefficients are given for the columns as they came.
@@ -6,23 +14,19 @@ different size, and the coefficients are given for the columns as they came.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
-import pandas as pd
-from scipy.linalg import lapack
+from scipy.linalg import lapack, solve_triangular
+from scipy.sparse import csr_array
+from scipy.special import expit, softmax
 
 from synthesizer.data.errors import DataError
 from synthesizer.data.table import BoolArray, FloatArray
+from synthesizer.measures.utility.fixed_effects import Codes, FixedEffects
 from synthesizer.measures.utility.formulas import Family, listed
-
-Codes = npt.NDArray[np.integer[Any]]
 
 DEPENDENT = 1e-10
 """Columns whose part outside the span of the others is below 1e-5 of their length are redundant."""
@@ -30,24 +34,15 @@ DEPENDENT = 1e-10
 _CONSTANT = 1e-13
 # Residual variance over that of the response: below it there is nothing but rounding.
 _EXACT = 1e-18
-# Fits of statsmodels that settle do so within some 10 steps; where a level has always the same
-# outcome the coefficient moves by about 1 at each step and never settles.
+# Fits that settle do so within some 10 steps; where a level has always the same outcome the
+# coefficient of its standardised column moves by about 0.4 to 1 at each step and never settles.
 _MOST_STEPS = 35
-_SETTLED = 1e-8
-# pyfixest: how well levels are swept out; the covariance is that of the last step but one, which at
-# this change of the deviance is exact to about 1e-6.
-_SWEPT = 1e-11
-_DEVIANCE_SETTLED = 1e-13
-_MOST_SWEEPS = 50
-# One more step of Newton's method moves a settled coefficient of a standardised column by far
-# less, and one that runs off to infinity by about 0.4.
-_STILL_MOVING = 1e-3
+_SETTLED = 1e-9
 
 
 def check_rank(X: FloatArray, names: Sequence[str]) -> None:
-    """Raise DataError with the columns that others determine (pivoted Cholesky of X'X)."""
-    _, pivots, rank, _ = lapack.dpstrf(X.T @ X / len(X), tol=DEPENDENT)
-    redundant = sorted(pivots[rank:] - 1)
+    """Raise DataError with the columns that others determine."""
+    redundant = _redundant(X)
     still = [i for i in redundant if np.ptp(X[:, i]) <= _CONSTANT]
     rest = [i for i in redundant if i not in still]
     problems = [
@@ -57,6 +52,15 @@ def check_rank(X: FloatArray, names: Sequence[str]) -> None:
     ]
     if problems:
         raise DataError(problems)
+
+
+def _redundant(X: FloatArray) -> list[int]:
+    """Return the places of columns that others determine (pivoted Cholesky of X'X)."""
+    gram = X.T @ X / len(X)
+    if gram.diagonal().max() <= DEPENDENT:  # LAPACK compares from the second pivot on
+        return list(range(len(gram)))
+    _, pivots, rank, _ = lapack.dpstrf(gram, tol=DEPENDENT)
+    return sorted(pivots[rank:] - 1)
 
 
 _FOLLOWS = "determined by the other columns"
@@ -157,20 +161,6 @@ class Fit:
         return np.asarray(np.sqrt(np.diag(self.covariance)))
 
 
-def need_statsmodels() -> None:
-    """Raise DataError if statsmodels is not installed."""
-    if find_spec("statsmodels") is None:
-        raise DataError("fits of models need statsmodels: pip install 'synthesizer[analysis]'")
-
-
-def need_pyfixest() -> None:
-    """Raise DataError if pyfixest is not installed."""
-    if find_spec("pyfixest") is None:
-        raise DataError(
-            "fixed effects (behind '|') need pyfixest: pip install 'synthesizer[analysis]'"
-        )
-
-
 def fit_model(
     family: Family,
     y: FloatArray,
@@ -182,54 +172,70 @@ def fit_model(
     weights: FloatArray | None = None,
     offset: FloatArray | None = None,
 ) -> Fit:
-    """Fit one model, by statsmodels, or by pyfixest where it has fixed effects.
+    """Fit one model.
 
     With weights the estimates maximise the weighted sum of the records' log-likelihoods (weighted
     least squares for ``ols``), and the covariance is the sandwich estimate with n / (n - p) in
     front (HC1). With clusters it is the cluster-robust one with G / (G - 1) (n - 1) / (n - p) in
-    front, G the number of clusters. n counts records, however they are weighted; p counts levels of
-    fixed effects, too, but those that are nested in clusters.
+    front, G the number of clusters. n counts records, however they are weighted; p counts
+    coefficients and levels of fixed effects, but those that are nested in clusters.
+
+    Parameters
+    ----------
+    family : str
+        ``ols``, ``logit``, ``poisson`` or ``multinomial``; effects are for ``ols`` and ``poisson``.
+    y : array of float
+        Response, shape (n,): numbers, 0 and 1, counts, or codes of levels from 0.
+    X : array of float
+        Columns, shape (n, p), the first of them the constant unless there are effects; it is
+        overwritten.
+    names : sequence of str
+        Names of the columns, for messages.
+    clusters, effects, weights, offset
+        See `Extras`; nothing is missing in them.
+
+    Raises
+    ------
+    DataError
+        If there is no fit, with the columns that are the reason where they show it.
+
+    Examples
+    --------
+    >>> x, y = np.array([0.0, 1, 2, 3]), np.array([1.0, 3, 5, 8])
+    >>> fit_model("ols", y, np.column_stack([np.ones(4), x]), ["1", "x"]).coefficients.round(3)
+    array([0.8, 2.3])
     """
-    _check_sizes(len(y), X.shape[1], effects, clusters)
-    weights = None if weights is None else weights / weights.mean()
     extras = Extras(clusters, tuple(effects), weights, offset)
-    fit = _fit_with_effects if effects else _fit_with_constant
-    return fit(family, y, X, names, extras)
+    levels = FixedEffects(effects) if effects else None
+    _check_sizes(len(y), X.shape[1], levels, clusters)
+    centre, scale = standardised(X if effects else X[:, 1:])
+    check_rank(X, names)
+    with np.errstate(all="ignore"):  # what is odd about a fit shows in its numbers
+        estimate = _estimate(family, y, X, names, levels, extras)
+        spread = None if estimate is None else _covariance(estimate, family, levels, extras)
+    if estimate is None or spread is None or not np.isfinite(spread[0]).all():
+        raise DataError(unsettled(family, y, X, names))
+    if family == "ols":
+        check_residuals(y, estimate.residuals)
+    covariance, df = spread
+    back = np.diag(1 / scale)
+    if levels is None:
+        back = np.diag(np.append(1.0, 1 / scale))
+        back[0, 1:] = -centre / scale
+    back = np.asarray(np.kron(np.eye(len(covariance) // len(back)), back), dtype=np.float64)
+    return Fit(back @ estimate.coefficients, back @ covariance @ back.T, df)
 
 
-def _check_sizes(n: int, p: int, effects: Sequence[Codes], clusters: Codes | None) -> None:
-    n_levels = sum(len(np.unique(codes)) for codes in effects) - (len(effects) - 1)
-    if effects and n <= p + n_levels:
+def _check_sizes(n: int, p: int, levels: FixedEffects | None, clusters: Codes | None) -> None:
+    if levels is not None and n <= p + levels.n_free:
         raise DataError(
-            f"{n} records are too few for {p} columns and {n_levels} levels of fixed effects: use "
-            "a smaller model"
+            f"{n} records are too few for {p} columns and {levels.n_free} levels of fixed effects: "
+            "use a smaller model"
         )
     if n <= p:
         raise DataError(f"{n} complete records are too few for {p} columns: use a smaller model")
     if clusters is not None and len(np.unique(clusters)) < 2:
         raise DataError("there is only one cluster: cluster-robust errors need at least two")
-
-
-def _fit_with_constant(
-    family: Family, y: FloatArray, X: FloatArray, names: Sequence[str], extras: Extras
-) -> Fit:
-    n, p = X.shape
-    centre, scale = standardised(X[:, 1:])
-    back: FloatArray = np.diag(np.append(1.0, 1 / scale))
-    back[0, 1:] = -centre / scale
-    check_rank(X, names)
-    fitted = _fitted(family, y, X, extras)
-    if fitted is None:
-        raise DataError(unsettled(family, y, X, names))
-    coefficients, covariance, df = fitted
-    if family == "ols":
-        check_residuals(y, y - X @ coefficients)
-    if family == "multinomial":
-        back = np.asarray(np.kron(np.eye(len(coefficients) // p), back), dtype=np.float64)
-    if extras.weights is not None and extras.clusters is None:
-        # statsmodels' own HC1 has this factor in linear models only.
-        covariance = covariance * (n / (n - p))
-    return Fit(back @ coefficients, back @ covariance @ back.T, df)
 
 
 def standardised(X: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -241,45 +247,149 @@ def standardised(X: FloatArray) -> tuple[FloatArray, FloatArray]:
     return centre, scale
 
 
-def _fitted(
-    family: Family, y: FloatArray, X: FloatArray, extras: Extras
-) -> tuple[FloatArray, FloatArray, float] | None:
-    """Return coefficients, covariance and degrees of freedom, None if the fit does not settle."""
+@dataclass(frozen=True, eq=False)
+class _Estimate:
+    """Coefficients of standardised columns, and what their covariance is made of."""
+
+    coefficients: FloatArray
+    """Shape (q,)."""
+    bread: FloatArray
+    """Inverse of the information at dispersion 1, shape (q, q)."""
+    scores: FloatArray
+    """Derivatives of the records' log-likelihoods, shape (n, q)."""
+    residuals: FloatArray
+    """Of the linear model, or of the last linear model on the way, shape (n,)."""
+
+
+def _estimate(
+    family: Family,
+    y: FloatArray,
+    X: FloatArray,
+    names: Sequence[str],
+    levels: FixedEffects | None,
+    extras: Extras,
+) -> _Estimate | None:
+    """Return the estimate, None if it does not settle; refuse columns that levels determine."""
     try:
-        # What is odd about a fit shows in the result, and is told from there.
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")
-            result, converged = _run(family, y, X, extras)
-            covariance = np.asarray(result.cov_params(), dtype=np.float64)
-    except (ArithmeticError, ValueError, np.linalg.LinAlgError):
+        if family == "multinomial":
+            return _multinomial(y, X)
+        return _reweighted(family, y, X, names, levels, extras)
+    except (ValueError, np.linalg.LinAlgError):
         return None
-    coefficients = np.asarray(result.params, dtype=np.float64).ravel(order="F")
-    if not (converged and np.isfinite(coefficients).all() and np.isfinite(covariance).all()):
-        return None
-    return coefficients, covariance, float(result.df_resid) if result.use_t else np.inf
 
 
-def _run(family: Family, y: FloatArray, X: FloatArray, extras: Extras) -> tuple[Any, bool]:
-    import statsmodels.api as sm
-
-    weights = extras.weights
-    options: dict[str, Any] = {}
-    if extras.clusters is not None:
-        options = {"cov_type": "cluster", "cov_kwds": {"groups": extras.clusters}}
-    elif weights is not None:
-        options = {"cov_type": "HC0"}
+def _reweighted(
+    family: Family,
+    y: FloatArray,
+    X: FloatArray,
+    names: Sequence[str],
+    levels: FixedEffects | None,
+    extras: Extras,
+) -> _Estimate | None:
+    """Fit by iterated weighted least squares; columns once swept are swept on from there."""
+    n, p = X.shape
+    prior = np.ones(n) if extras.weights is None else extras.weights
+    offset = 0.0 if extras.offset is None else extras.offset
+    columns = np.column_stack([X, y])
+    if levels is not None:
+        columns = levels.sweep(columns, prior)
+        if absorbed := _redundant(columns[:, :p]):
+            raise _absorbed([names[i] for i in absorbed])
     if family == "ols":
-        model = sm.WLS(y, X, weights=1.0 if weights is None else weights, hasconst=True)
-        return model.fit(method="qr", **options), True
-    if family == "multinomial":
-        model = sm.MNLogit(y.astype(np.int64), X)
-        result = model.fit(method="newton", maxiter=_MOST_STEPS, disp=0, **options)
-        return result, bool(result.mle_retvals["converged"])
-    kind = {"logit": sm.families.Binomial, "poisson": sm.families.Poisson}[family]
-    # These are weights of the log-likelihoods; "freq_weights" would count records several times.
-    model = sm.GLM(y, X, family=kind(), var_weights=weights, offset=extras.offset)
-    result = model.fit(maxiter=_MOST_STEPS, tol=_SETTLED, tol_criterion="params", **options)
-    return result, bool(result.converged)
+        return _least_squares(columns, prior)
+    linear, previous = _start(family, y), np.full(p, np.inf)
+    for _ in range(_MOST_STEPS):
+        rest, spread = _moments(family, y, linear)
+        weights, columns[:, p] = prior * spread, linear - offset + rest / spread
+        answer = columns[:, p].copy()
+        if levels is not None:
+            columns = levels.sweep(columns, weights)
+        estimate = _least_squares(columns, weights)
+        if np.abs(estimate.coefficients - previous).max() <= _SETTLED:
+            return estimate
+        linear, previous = offset + answer - estimate.residuals, estimate.coefficients
+    return None
+
+
+def _start(family: Family, y: FloatArray) -> FloatArray:
+    """Return the linear predictor of means half way to the responses, shape (n,)."""
+    if family == "logit":
+        return np.asarray(np.log((y + 0.5) / (1.5 - y)))
+    return np.asarray(np.log((y + y.mean()) / 2))
+
+
+def _moments(family: Family, y: FloatArray, linear: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return responses less their means, and variances, both exact in the tails, shapes (n,)."""
+    if family == "logit":
+        one, zero = expit(linear), expit(-linear)
+        return y * zero - (1 - y) * one, one * zero
+    mean = np.exp(linear)
+    return y - mean, mean
+
+
+def _least_squares(columns: FloatArray, weights: FloatArray) -> _Estimate:
+    """Regress the last column on the others, by QR of all together."""
+    X, answer, p = columns[:, :-1], columns[:, -1], columns.shape[1] - 1
+    R = np.asarray(np.linalg.qr(np.sqrt(weights)[:, None] * columns, mode="r"))
+    inverse = np.asarray(solve_triangular(R[:p, :p], np.eye(p)), dtype=np.float64)
+    coefficients = inverse @ R[:p, p]
+    residuals = answer - X @ coefficients
+    scores = (weights * residuals)[:, None] * X
+    return _Estimate(coefficients, inverse @ inverse.T, scores, residuals)
+
+
+def _multinomial(y: FloatArray, X: FloatArray) -> _Estimate | None:
+    """Fit by Newton's method, from equal chances; the first outcome is the reference."""
+    p, n_equations = X.shape[1], int(y.max())
+    outcomes = np.arange(1, n_equations + 1)
+    coefficients = np.zeros((n_equations, p))
+    for _ in range(_MOST_STEPS):
+        linear = np.column_stack([np.zeros(len(y)), X @ coefficients.T])
+        chances = softmax(linear, axis=1)[:, 1:]
+        rest = (y[:, None] == outcomes) - chances
+        information = np.empty((n_equations, p, n_equations, p))
+        for i, j in np.ndindex(n_equations, n_equations):
+            spread = chances[:, i] * ((i == j) - chances[:, j])
+            information[i, :, j] = X.T @ (spread[:, None] * X)
+        square = information.reshape(n_equations * p, -1)
+        bread = np.asarray(np.linalg.inv(square), dtype=np.float64)
+        step = (bread @ (rest.T @ X).ravel()).reshape(n_equations, p)
+        coefficients = coefficients + step
+        if np.abs(step).max() <= _SETTLED:
+            scores = (rest[:, :, None] * X[:, None]).reshape(len(y), -1)
+            return _Estimate(coefficients.ravel(), bread, scores, rest[:, 0])
+    return None
+
+
+def _covariance(
+    estimate: _Estimate, family: Family, levels: FixedEffects | None, extras: Extras
+) -> tuple[FloatArray, float]:
+    """Return the covariance, see `fit_model`, and the degrees of freedom."""
+    bread, scores, n = estimate.bread, estimate.scores, len(estimate.scores)
+    clusters, robust = extras.clusters, extras.weights is not None
+    left = n - len(bread) - (0 if levels is None else levels.n_free)
+    df = float(left) if family == "ols" and (levels is not None or not robust) else np.inf
+    if clusters is not None:
+        if levels is not None:
+            left += levels.n_nested(clusters)
+        own = np.unique(clusters, return_inverse=True)[1]
+        n_clusters = int(own.max()) + 1
+        sums = csr_array((np.ones(n), (own, np.arange(n)))) @ scores
+        factor = n_clusters / (n_clusters - 1) * (n - 1) / left
+        df = n_clusters - 1.0 if np.isfinite(df) and levels is not None else np.inf
+        return factor * bread @ (sums.T @ sums) @ bread, df
+    if robust:
+        return n / left * bread @ (scores.T @ scores) @ bread, df
+    if family == "ols":
+        return bread * (estimate.residuals @ estimate.residuals / left), df
+    return bread * ((n - 1) / left if levels is not None else 1.0), df
+
+
+def _absorbed(names: Sequence[str]) -> DataError:
+    return DataError(
+        f"the fixed effects determine {listed(names)}, alone or with other columns (one value "
+        "within each level): leave out the term or the fixed effect"
+    )
 
 
 def informative(effects: Sequence[Codes], y: FloatArray, family: Family) -> BoolArray:
@@ -301,98 +411,3 @@ def informative(effects: Sequence[Codes], y: FloatArray, family: Family) -> Bool
             kept &= ~useless[codes]
         if int(kept.sum()) in (0, before):
             return kept
-
-
-def _fit_with_effects(
-    family: Family, y: FloatArray, X: FloatArray, names: Sequence[str], extras: Extras
-) -> Fit:
-    _, scale = standardised(X)
-    check_rank(X, names)
-    frame = _frame(y, X, extras)
-    fit = _swept(family, frame, names, len(extras.effects))
-    if fit is None or not _is_settled(fit, family, frame):
-        raise DataError(unsettled(family, y, X, names))
-    if family == "ols":
-        check_residuals(y, fit._u_hat)
-    df = float(fit._df_t) if family == "ols" else np.inf
-    return Fit(fit._beta_hat / scale, fit._vcov / np.outer(scale, scale), df)
-
-
-def _frame(y: FloatArray, X: FloatArray, extras: Extras) -> pd.DataFrame:
-    """Return the columns under names of our own: no text of a user reaches pyfixest's formula."""
-    columns: dict[str, Any] = {"y": y}
-    columns |= {f"x{place}": X[:, place] for place in range(X.shape[1])}
-    columns |= {f"f{place}": codes.astype(np.int32) for place, codes in enumerate(extras.effects)}
-    further = {"g": extras.clusters, "w": extras.weights, "o": extras.offset}
-    columns |= {name: values for name, values in further.items() if values is not None}
-    return pd.DataFrame(columns)
-
-
-def _swept(family: Family, frame: pd.DataFrame, names: Sequence[str], n_effects: int) -> Any:
-    """Return pyfixest's fit, None where it gives up; refuse columns that it leaves out."""
-    terms = " + ".join(f"x{place}" for place in range(len(names)))
-    formula = f"y ~ {terms} | {' + '.join(f'f{place}' for place in range(n_effects))}"
-    try:
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            # pandas on pyfixest's own code; columns that are left out are told below.
-            warnings.filterwarnings("ignore", "The inplace keyword in DataFrame")
-            warnings.filterwarnings("ignore", r"\s*\d+ variables dropped due to multicollinearity")
-            warnings.filterwarnings("ignore", category=RuntimeWarning)
-            fit = _called(family, formula, frame)
-    except (ArithmeticError, ValueError, np.linalg.LinAlgError) as error:
-        if "All variables are collinear" in str(error):
-            raise _absorbed(names) from None
-        return None
-    if fit._collin_vars:
-        raise _absorbed([names[int(variable[1:])] for variable in fit._collin_vars])
-    return fit
-
-
-def _called(family: Family, formula: str, frame: pd.DataFrame) -> Any:
-    import pyfixest
-
-    weighted = "w" in frame
-    options: dict[str, Any] = {
-        "vcov": {"CRV1": "g"} if "g" in frame else "HC1" if weighted else "iid",
-        "weights": "w" if weighted else None,
-        "weights_type": "aweights",
-        "ssc": pyfixest.ssc(k_adj=True, k_fixef="nonnested", G_adj=True, G_df="min"),
-        "fixef_rm": "none",
-        "collin_tol": min(DEPENDENT * len(frame), 0.5),
-        # Alternating projections are faster where every level meets every other (agency by month:
-        # 5 s in place of 16), and hopeless where few do (persons by firms: 76 s in place of 0.2).
-        "demeaner": pyfixest.LsmrDemeaner(fixef_atol=_SWEPT, fixef_btol=_SWEPT),
-        # It works on a frame of ours that nobody else sees.
-        "copy_data": False,
-    }
-    if family == "ols":
-        return pyfixest.feols(formula, data=frame, **options)
-    options |= {
-        "iwls_tol": _DEVIANCE_SETTLED,
-        "iwls_maxiter": _MOST_SWEEPS,
-        "separation_check": [],
-    }
-    return pyfixest.fepois(formula, data=frame, offset="o" if "o" in frame else None, **options)
-
-
-def _absorbed(names: Sequence[str]) -> DataError:
-    return DataError(
-        f"the fixed effects determine {listed(names)}, alone or with other columns (one value "
-        "within each level): leave out the term or the fixed effect"
-    )
-
-
-def _is_settled(fit: Any, family: Family, frame: pd.DataFrame) -> bool:
-    """Whether all coefficients are finite and, in a Poisson model, stand still.
-
-    pyfixest watches the deviance, which stands still too where the fitted counts of some records
-    run off to 0 and a coefficient to infinity.
-    """
-    if not (np.isfinite(fit._beta_hat).all() and np.isfinite(fit._vcov).all()):
-        return False
-    if family == "ols":
-        return True
-    swept = fit._X / np.sqrt(fit._irls_weights)[:, None]
-    rest = fit.resid() * (frame["w"].to_numpy() if "w" in frame else 1.0)
-    step = np.linalg.solve(fit._hessian, swept.T @ rest)
-    return bool(fit.convergence and np.abs(step).max() < _STILL_MOVING)

@@ -1,5 +1,4 @@
 import math
-from importlib.util import find_spec
 
 import numpy as np
 import pandas as pd
@@ -8,13 +7,11 @@ from scipy.stats import chi2, f, norm
 
 from synthesizer.data.errors import DataError
 from synthesizer.data.table import Column, Kind, Table, Variable
-from synthesizer.measures.utility import fits
 from synthesizer.measures.utility.compare_fit import compare_fit
 from tests.reference_data import load_reference, needs_reference
 from tests.tables import coded, numeric
 
 smf = pytest.importorskip("statsmodels.formula.api")
-needs_pyfixest = pytest.mark.skipif(find_spec("pyfixest") is None, reason="needs pyfixest")
 
 FORMULAS = {
     "ols": ("pay ~ age*sex + area + I(age ** 2)", "pay ~ age*sex + area + I(age ** 2)"),
@@ -464,7 +461,6 @@ def workers(n, seed, prefix="a"):
     )
 
 
-@needs_pyfixest
 @pytest.mark.parametrize("family", ["ols", "poisson"])
 def test_levels_of_effects_need_not_be_those_of_the_original(family):
     original, made = workers(200, 1), workers(250, 2, "other")
@@ -486,7 +482,6 @@ def test_levels_of_effects_need_not_be_those_of_the_original(family):
     assert "levels of fixed effects that are not nested in clusters" in result.errors
 
 
-@needs_pyfixest
 def test_singletons_and_missing_levels_are_counted():
     original, made = workers(500, 1), workers(600, 2)
     made.loc[:9, "agency"] = None
@@ -497,7 +492,6 @@ def test_singletons_and_missing_levels_are_counted():
     assert (theirs.n, theirs.n_missing, theirs.n_uninformative) == (587, 10, 3)
 
 
-@needs_pyfixest
 def test_an_effect_that_absorbs_a_term_in_one_synthetic_dataset_only():
     original, good, bad = workers(500, 1), workers(500, 2), workers(500, 3)
     bad["age"] = bad["year"] - 1960
@@ -508,7 +502,6 @@ def test_an_effect_that_absorbs_a_term_in_one_synthetic_dataset_only():
         compare_fit(bad, good, "pay ~ age + sex | agency + year")
 
 
-@needs_pyfixest
 def test_persons_as_effects():
     frame = workers(400, 4)
     result = compare_fit(frame, frame, "pay ~ age | person")
@@ -528,29 +521,7 @@ def test_unknown_effects_come_with_the_nearest_name():
     assert "column 'agency' is not in synthetic dataset 1: add it" in caught.value.problems
 
 
-@pytest.mark.parametrize(
-    ("formula", "package"), [("pay ~ age", "statsmodels"), ("pay ~ age | agency", "pyfixest")]
-)
-def test_a_missing_package_names_the_extra(monkeypatch, formula, package):
-    monkeypatch.setattr(fits, "find_spec", lambda name: None)
-    frame = workers(50, 1)
-    with pytest.raises(DataError, match=rf"need {package}: pip install 'synthesizer\[analysis\]'"):
-        compare_fit(frame, frame, formula)
-
-
-@needs_pyfixest
-def test_names_never_reach_the_formula_of_pyfixest():
-    frame = workers(300, 5).rename(
-        columns={"agency": "__import__('os').system('x')", "age": "y ~ x | f"}
-    )
-    result = compare_fit(frame, frame, "pay ~ `y ~ x | f` | `__import__('os').system('x')`")
-    assert result.coefficients[0].name == "y ~ x | f"
-    assert result.mean_overlap == pytest.approx(1)
-
-
-@pytest.mark.parametrize(
-    "formula", ["visits ~ age", pytest.param("visits ~ age | id", marks=needs_pyfixest)]
-)
+@pytest.mark.parametrize("formula", ["visits ~ age", "visits ~ age | id"])
 def test_an_identifier_of_a_table_serves_as_cluster_and_as_effect(formula):
     id_ = Variable(name="id", kind=Kind.ID, decimals=0)
     table = people(100, 3).with_column(Column(id_, np.repeat(np.arange(25.0), 4)))

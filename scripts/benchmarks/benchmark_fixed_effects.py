@@ -1,0 +1,250 @@
+"""Own fits with fixed effects against those of pyfixest: equal numbers, CPU seconds, memory.
+
+Usage::
+
+    pip install "pyfixest==0.60.0"      # no dependency of the package
+    python scripts/benchmarks/benchmark_fixed_effects.py ma2019.csv sd2011.csv [PERSONS]
+
+Prints a Markdown table, with the largest relative difference of coefficients and standard errors,
+and the numbers of pyfixest that tests/measures/utility/test_fixed_effects.py records. The federal
+panel is simulated, 84,000 PERSONS (500,000 rows) by default.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from measuring import alone, peak_gb
+
+from synthesizer.data.samples.workforce.simulation import simulate
+from synthesizer.data.table import FloatArray
+from synthesizer.measures.utility.fits import fit_model, informative
+from synthesizer.measures.utility.formulas import Family
+
+PERSONS = 84_000
+RECORDED_PERSONS = 500
+Codes = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A model with fixed effects and its data."""
+
+    family: Family
+    y: FloatArray
+    X: FloatArray
+    effects: tuple[Codes, ...]
+    clusters: Codes | None = None
+    weights: FloatArray | None = None
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns, as pyfixest is given them."""
+        return [f"x{place}" for place in range(self.X.shape[1])]
+
+
+def ma2019(path: Path) -> dict[str, Case]:
+    """Return models of income and of the number of children, by area and industry."""
+    frame = pd.read_csv(path)
+    numbers = frame[["AGEP", "PINCP", "NOC", "PWGTP"]].apply(pd.to_numeric, errors="coerce")
+    frame = frame.assign(**numbers)[numbers.notna().all(axis=1)]
+    age, sex = frame["AGEP"].to_numpy(float), (frame["SEX"] == 2).to_numpy(float)
+    X = np.column_stack([age, age**2, sex, age * sex])
+    area, industry = coded(frame["PUMA"]), coded(frame["INDP"])
+    income, weights = frame["PINCP"].to_numpy(float), frame["PWGTP"].to_numpy(float)
+    children = frame["NOC"].to_numpy(float)
+    return {
+        "ma2019 ols": kept("ols", income, X, (area, industry)),
+        "ma2019 ols, clusters": kept("ols", income, X, (area, industry), area),
+        "ma2019 ols, weights": kept("ols", income, X, (area, industry), None, weights),
+        "ma2019 poisson, clusters": kept("poisson", children, X[:, :3], (area, industry), industry),
+    }
+
+
+def sd2011(path: Path) -> dict[str, Case]:
+    """Return models of income, by region, field of study and year of birth."""
+    frame = pd.read_csv(path)
+    frame = frame[
+        (frame["income"] > 0) & frame[["height", "weight", "eduspec"]].notna().all(axis=1)
+    ]
+    X = np.column_stack(
+        [frame["height"], frame["weight"], frame["sex"] == "MALE", frame["nofriend"].fillna(0)]
+    ).astype(float)
+    effects = tuple(coded(frame[name]) for name in ("region", "eduspec", "age"))
+    income = frame["income"].to_numpy(float)
+    return {
+        "sd2011 ols": kept("ols", income, X, effects),
+        "sd2011 ols, clusters": kept("ols", income, X, effects, effects[0]),
+        "sd2011 poisson": kept("poisson", income, X, effects),
+    }
+
+
+def federal(persons: int) -> dict[str, Case]:
+    """Return models of pay with effects of persons and of agencies in each year."""
+    frame = simulate(persons).select(NAMES).to_pandas()
+    frame = frame[frame["pay_plan"] == "GS"].astype({"year": int})
+    frame = frame[frame["step"].str.isdigit() & frame["age_range"].str[:2].str.isdigit()]
+    person = coded(frame["person"])
+    agency_year = coded(frame["agency"].astype(str) + "/" + frame["year"].astype(str))
+    age, step = (frame[name].str[:2].to_numpy(float) for name in ("age_range", "step"))
+    part_time = (frame["work_schedule"] != "F").to_numpy(float)
+    supervisor = (frame["supervisory_status"] == "2").to_numpy(float)
+    X = np.column_stack([age, age**2, part_time, supervisor])
+    pay, effects = np.log(frame["basic_pay"].to_numpy(float)), (person, agency_year)
+    return {
+        "federal ols": kept("ols", pay, X, effects),
+        "federal ols, clusters": kept("ols", pay, X, effects, person),
+        "federal poisson, clusters": kept("poisson", step, X, effects, person),
+    }
+
+
+NAMES = [
+    *("person", "year", "agency", "pay_plan", "step", "basic_pay"),
+    *("age_range", "work_schedule", "supervisory_status"),
+]
+
+
+def coded(values: pd.Series[Any]) -> Codes:
+    """Return the codes of a column's labels."""
+    return np.asarray(pd.factorize(values.astype(str), sort=True)[0], dtype=np.int64)
+
+
+def kept(
+    family: Family,
+    y: FloatArray,
+    X: FloatArray,
+    effects: tuple[Codes, ...],
+    clusters: Codes | None = None,
+    weights: FloatArray | None = None,
+) -> Case:
+    """Return the case of the records that say something."""
+    rows = informative(effects, y, family)
+    return Case(
+        family,
+        y[rows],
+        X[rows],
+        tuple(codes[rows] for codes in effects),
+        None if clusters is None else clusters[rows],
+        None if weights is None else weights[rows],
+    )
+
+
+def own(case: Case) -> tuple[list[float], list[float]]:
+    """Return coefficients and standard errors by the package."""
+    fit = fit_model(
+        case.family,
+        case.y,
+        case.X.copy(),
+        case.names,
+        effects=case.effects,
+        clusters=case.clusters,
+        weights=case.weights,
+    )
+    return fit.coefficients.tolist(), fit.std_errors.tolist()
+
+
+def pyfixest(case: Case) -> tuple[list[float], list[float]]:
+    """Return coefficients and standard errors by pyfixest."""
+    import pyfixest as pf
+
+    centre, scale = case.X.mean(axis=0), case.X.std(axis=0)
+    columns: dict[str, Any] = dict(zip(case.names, ((case.X - centre) / scale).T, strict=True))
+    columns |= {"y": case.y, "g": case.clusters, "w": case.weights}
+    columns |= {f"f{place}": codes for place, codes in enumerate(case.effects)}
+    frame = pd.DataFrame({name: value for name, value in columns.items() if value is not None})
+    effects = " + ".join(f"f{place}" for place in range(len(case.effects)))
+    options: dict[str, Any] = {
+        "vcov": "iid" if case.clusters is None else {"CRV1": "g"},
+        "ssc": pf.ssc(k_adj=True, k_fixef="nonnested", G_adj=True, G_df="min"),
+        "fixef_rm": "none",
+        "demeaner": pf.LsmrDemeaner(fixef_atol=1e-11, fixef_btol=1e-11),
+        "copy_data": False,
+    }
+    if case.weights is not None:
+        options |= {"vcov": "HC1", "weights": "w", "weights_type": "aweights"}
+    if case.family == "poisson":
+        options |= {"iwls_tol": 1e-13, "iwls_maxiter": 50, "separation_check": []}
+    fit_of = pf.feols if case.family == "ols" else pf.fepois
+    fit = fit_of(f"y ~ {' + '.join(case.names)} | {effects}", data=frame, **options)
+    return (fit._beta_hat / scale).tolist(), (np.sqrt(np.diag(fit._vcov)) / scale).tolist()
+
+
+def measured(name: str, engine: str, ma: Path, sd: Path, persons: int) -> dict[str, Any]:
+    """Return the numbers of one fit, the CPU seconds of a second one, and the memory it took."""
+    warnings.simplefilter("ignore")
+    case = cases(ma, sd, persons, name.split()[0])[name]
+    fit = {"own": own, "pyfixest": pyfixest}[engine]
+    before = peak_gb()
+    fit(case)
+    start = process_time()
+    coefficients, errors = fit(case)
+    return {
+        "n": len(case.y),
+        "levels": [len(np.unique(codes)) for codes in case.effects],
+        "coefficients": coefficients,
+        "errors": errors,
+        "seconds": process_time() - start,
+        "gb": peak_gb() - before,
+    }
+
+
+def cases(ma: Path, sd: Path, persons: int, data: str) -> dict[str, Case]:
+    """Return the models of one source of data."""
+    if data == "federal":
+        return federal(persons)
+    return ma2019(ma) if data == "ma2019" else sd2011(sd)
+
+
+def lines(ma: Path, sd: Path, persons: int) -> Iterator[str]:
+    """Yield the table."""
+    yield "| model | records | levels | slopes | errors | CPU s | pyfixest | GB | pyfixest |"
+    yield "| --- " * 9 + "|"
+    for data in ("ma2019", "sd2011", "federal"):
+        for name in cases(ma, sd, 50, data):
+            ours, theirs = (
+                alone(__file__, ma, sd, persons, name, engine) for engine in ("own", "pyfixest")
+            )
+            differences = [
+                np.abs(np.divide(ours[what], theirs[what]) - 1).max()
+                for what in ("coefficients", "errors")
+            ]
+            yield (
+                f"| {name} | {ours['n']:,} | {', '.join(f'{n:,}' for n in ours['levels'])} "
+                f"| {differences[0]:.0e} | {differences[1]:.0e} | {ours['seconds']:.2f} "
+                f"| {theirs['seconds']:.2f} | {ours['gb']:.2f} | {theirs['gb']:.2f} |"
+            )
+
+
+def recorded(ma: Path, sd: Path) -> Iterator[str]:
+    """Yield the numbers of pyfixest that the tests record."""
+    for data in ("ma2019", "sd2011", "federal"):
+        for name, case in cases(ma, sd, RECORDED_PERSONS, data).items():
+            for numbers in pyfixest(case):
+                yield f"    {', '.join(f'{number:.12g}' for number in numbers)}  # {name}"
+
+
+if __name__ == "__main__":
+    if len(sys.argv) == 6:
+        import json
+
+        ma, sd, persons, name, engine = sys.argv[1:]
+        print(json.dumps(measured(name, engine, Path(ma), Path(sd), int(persons))))
+        sys.exit()
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
+    warnings.simplefilter("ignore")
+    files = Path(sys.argv[1]), Path(sys.argv[2])
+    for line in lines(*files, int(sys.argv[3]) if len(sys.argv) > 3 else PERSONS):
+        print(line, flush=True)
+    print()
+    for line in recorded(*files):
+        print(line)

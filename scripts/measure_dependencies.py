@@ -1,0 +1,161 @@
+#!/usr/bin/env python3
+"""Renews the tables of docs/dependencies.md: what is installed, how large it is, its licence.
+
+    python scripts/measure_dependencies.py
+
+For the package alone and for each extra a fresh virtual environment gets the versions of
+constraints.txt; sizes are those of the files that a distribution lists, compiled ones included, in
+millions of bytes. "With its own" adds everything that it requires, so the column does not add up.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import tempfile
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs" / "dependencies.md"
+MARK = "<!-- made by scripts/measure_dependencies.py -->"
+PURPOSES = {
+    "Jinja2": "frames of the pages",
+    "MarkupSafe": "escaping of what stands in pages",
+    "PyYAML": "the configuration",
+    "SQLAlchemy": "`data: {sql: ...}`",
+    "hypothesis": "tests with drawn cases",
+    "joblib": "work on several cores",
+    "mypy": "types",
+    "numpy": "arrays, random numbers",
+    "pandas": "frames in and out",
+    "pandas-stubs": "types of pandas",
+    "pyarrow": "CSV and Parquet, in parts",
+    "pydantic": "the configuration as typed objects, options, results",
+    "pytest": "tests",
+    "pytest-xdist": "tests on several cores",
+    "rich": "tables and progress on the screen",
+    "ruff": "lint and form",
+    "scikit-learn": "trees, nearest neighbours",
+    "scipy": "distributions, optimisation, sparse systems",
+    "setuptools": "builds the package; tests of plug-ins",
+    "statsmodels": "holds the files of the samples; reference of fits in tests",
+    "threadpoolctl": "one BLAS thread for each worker",
+    "typer": "the command line",
+    "types-PyYAML": "types of PyYAML",
+}
+SPDX = {
+    "2-clause BSD": "BSD-2-Clause",
+    "Apache 2.0": "Apache-2.0",
+    "Apache Software License": "Apache-2.0",
+    "BSD License": "BSD-3-Clause",
+    "ISC License": "ISC",
+    "MIT License": "MIT",
+}
+"""Older words of metadata; the BSD licences that give no number are those of three clauses."""
+LISTED = """
+import importlib.metadata as m, json, re
+def size(files): return sum(f.locate().stat().st_size for f in files or () if f.locate().exists())
+def words(data):
+    kinds = [c.split(' :: ')[-1] for c in data.get_all('Classifier') or () if 'License' in c]
+    short = (data.get('License') or '').strip()
+    return [data.get('License-Expression'), short if len(short) < 40 else None, *kinds]
+print(json.dumps({d.metadata['Name']: {'size': size(d.files), 'version': d.version,
+    'licence': words(d.metadata),
+    'requires': [re.match(r'[\\w.-]+', r)[0] for r in d.requires or () if 'extra ==' not in r]}
+    for d in m.distributions()}))
+"""
+Installed = dict[str, dict[str, Any]]
+
+
+def requirements() -> dict[str, dict[str, str]]:
+    """Return the version range of each dependency by extra; "" is the package itself."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = {"": project["dependencies"], **project["optional-dependencies"]}
+    parts = re.compile(r"([\w.-]+)(.*)")
+    return {
+        extra: {
+            match[1]: match[2].strip()
+            for match in map(parts.fullmatch, lines)
+            if match is not None and match[1] != project["name"]
+        }
+        for extra, lines in extras.items()
+        if not all(line.startswith(project["name"]) for line in lines)
+    }
+
+
+def installed(extra: str) -> Installed:
+    """Return what a fresh environment holds, by the plain form of the name."""
+    with tempfile.TemporaryDirectory() as folder:
+        python = Path(folder) / "bin" / "python"
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
+        target = f"{ROOT}[{extra}]" if extra else str(ROOT)
+        pip = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet"]
+        subprocess.run([*pip, "--constraint", ROOT / "constraints.txt", target], check=True)
+        listed = subprocess.run([python, "-c", LISTED], check=True, capture_output=True, text=True)
+    found: Installed = {plain(name): what for name, what in json.loads(listed.stdout).items()}
+    return {name: what for name, what in found.items() if name != "synthesizer"}
+
+
+def plain(name: str) -> str:
+    """Return a name as package indexes compare it."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def closure(name: str, packages: Installed) -> set[str]:
+    """Return a package and what it requires, as far as it is installed."""
+    seen: set[str] = set()
+    waiting = [plain(name)]
+    while waiting:
+        one = waiting.pop()
+        if one in packages and one not in seen:
+            seen.add(one)
+            waiting += map(plain, packages[one]["requires"])
+    return seen
+
+
+def licence(package: dict[str, Any]) -> str:
+    """Return the SPDX expression of a package."""
+    words = [word for word in package["licence"] if word]
+    return next((SPDX.get(word, word) for word in words), "none given")
+
+
+def megabytes(names: set[str], packages: Installed) -> str:
+    return f"{sum(packages[name]['size'] for name in names) / 1e6:.1f}"
+
+
+def tables() -> Iterator[str]:
+    """Yield both tables."""
+    wanted = requirements()
+    by_extra = {extra: installed(extra) for extra in wanted}
+    base = by_extra[""]
+    yield "| dependency | of | what for | versions | tested | MB | with its own | licence |"
+    yield "| --- " * 8 + "|"
+    for extra, ranges in wanted.items():
+        packages = by_extra[extra]
+        for name, versions in sorted(ranges.items(), key=lambda item: item[0].lower()):
+            package = packages[plain(name)]
+            sizes = (
+                megabytes(chosen, packages) for chosen in ({plain(name)}, closure(name, packages))
+            )
+            yield (
+                f"| {name} | {f'`{extra}`' if extra else 'base'} | {PURPOSES[name]} | `{versions}` "
+                f"| {package['version']} | {' | '.join(sizes)} | {licence(package)} |"
+            )
+    yield ""
+    yield "| installed | packages | MB | more than the base |"
+    yield "| --- " * 4 + "|"
+    for extra, packages in by_extra.items():
+        more = set(packages) - set(base)
+        name = f"`synthesizer[{extra}]`" if extra else "`synthesizer`"
+        added = f"{len(more)} packages, {megabytes(more, packages)} MB" if extra else ""
+        yield f"| {name} | {len(packages)} | {megabytes(set(packages), packages)} | {added} |"
+
+
+if __name__ == "__main__":
+    before, _, after = PAGE.read_text(encoding="utf-8").split(MARK)
+    PAGE.write_text(MARK.join([before, "\n" + "\n".join(tables()) + "\n", after]), encoding="utf-8")
