@@ -157,5 +157,6 @@ def tables() -> Iterator[str]:
 
 
 if __name__ == "__main__":
+    made = "\n".join(tables())
     before, _, after = PAGE.read_text(encoding="utf-8").split(MARK)
-    PAGE.write_text(MARK.join([before, "\n" + "\n".join(tables()) + "\n", after]), encoding="utf-8")
+    PAGE.write_text(f"{before}{MARK}\n\n{made}\n\n{MARK}{after}", encoding="utf-8")

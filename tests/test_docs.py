@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from measure_dependencies import requirements
 
 from synthesizer.engine.testing import check_model
 from synthesizer.measures.figure import Measured, plain, typed
@@ -64,3 +65,17 @@ def test_the_measure_of_the_page_works(example):
     assert isinstance(result, Measured)
     assert [row.share for row in result.rows] == [2 / 3, 2 / 3]
     assert typed(measure.MetResult, plain(result)) == result
+
+
+def test_the_table_of_dependencies_is_that_of_the_project():
+    wanted = {
+        (name, f"`{extra}`" if extra else "base", f"`{versions}`")
+        for extra, ranges in requirements().items()
+        for name, versions in ranges.items()
+    }
+    page = (ROOT / "docs" / "dependencies.md").read_text(encoding="utf-8")
+    rows = [line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("| ")]
+    listed = [row for row in rows if len(row) == 8 and row[0] not in ("dependency", "---")]
+    assert {(name, extra, versions) for name, extra, _, versions, *_ in listed} == wanted
+    assert [name for name, _, _, versions, *_ in listed if "<" not in versions] == []
+    assert [row[0] for row in listed if not all(row) or row[-1] == "none given"] == []

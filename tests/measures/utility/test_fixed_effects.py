@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from benchmark_fixed_effects import cases, own
 
+from synthesizer.data.errors import DataError
 from synthesizer.measures.utility import fixed_effects
 from synthesizer.measures.utility.fixed_effects import FixedEffects
 
@@ -116,5 +117,5 @@ def test_levels_are_counted():
 def test_constants_that_do_not_settle_are_told(monkeypatch):
     monkeypatch.setattr(fixed_effects, "_MOST_STEPS", 20)
     column = np.random.default_rng(1).standard_normal((400, 1))
-    with pytest.raises(ValueError, match="their levels are joined by too few records; leave out"):
+    with pytest.raises(DataError, match="their levels are joined by too few records; leave out"):
         FixedEffects(chain(400)).sweep(column)
