@@ -97,7 +97,7 @@ def expected_of(record: Record) -> Expected:
     utility, manifest = record.results.utility, record.manifest
     if utility is not None:
         return Expected(utility.expected, utility.fresh, utility.proper)
-    fresh = 1 + manifest.rows / manifest.public.original_rows
+    fresh = 1 + manifest.rows / manifest.n_units
     proper = manifest.config.get("proper") is True
     return Expected(fresh if proper else 1.0, fresh, proper)
 

@@ -192,6 +192,12 @@ class PublicMoves(_Public):
     aimed: float | None = None
 
 
+class PublicOutput(_Public):
+    """What is published beside the datasets."""
+
+    publish_rows: bool = False
+
+
 class PublicConfig(_Public):
     """The parts of a configuration that say how datasets were made."""
 
@@ -206,13 +212,11 @@ class PublicConfig(_Public):
     panel: PublicPanel = PublicPanel()
     proper: bool = False
     genetic: PublicMoves = PublicMoves()
+    output: PublicOutput = PublicOutput()
 
 
 class PublicManifest(Result):
-    """What a codebook for researchers may read of a manifest: nothing computed from the data.
-
-    The one exception is `original_rows`, which may be compared with the size of the datasets only.
-    """
+    """What a codebook for researchers may read of a manifest: nothing computed from the data."""
 
     config: PublicConfig
     panel: PanelEntry | None
@@ -220,8 +224,8 @@ class PublicManifest(Result):
     chain: tuple[StepEntry, ...]
     genetic: GeneticEntry | None
     packages: Mapping[str, str]
-    original_rows: int
-    """Records, or persons of a panel."""
+    original_rows: int | None
+    """Records, or persons of a panel; None unless the steward publishes them."""
 
 
 class Manifest(Result):
@@ -276,7 +280,7 @@ class Manifest(Result):
             chain=self.chain,
             genetic=self.genetic,
             packages=self.packages,
-            original_rows=self.n_units,
+            original_rows=self.n_units if config.output.publish_rows else None,
         )
 
     @property

@@ -33,7 +33,7 @@ class Analysis(Result):
     k: int
     """Records of each dataset; persons, where they have several rows."""
     n: int | None
-    """Those of the original if equal to k."""
+    """Those of the original where the data holder publishes them (`output: {publish_rows}`)."""
     words: tuple[str, ...]
     code: str | None
     """A program that computes it; None where the rule does not apply."""
@@ -337,7 +337,7 @@ _ENOUGH = 20
 def analysis(facts: Facts, released: Released) -> Analysis:
     """Return how to compute estimates and standard errors from all datasets."""
     m, k = len(released.files), released.units[0]
-    n = facts.rows_if_equal(k)
+    n = facts.original_rows
     if facts.start is not None:
         return Analysis(
             rule=None,
@@ -417,7 +417,7 @@ def _steps(rule: str, n: int | None, facts: Facts, released: Released) -> Iterat
     )
     if "k/n" in formula:
         yield (
-            f"Here n = k = {n}."
+            f"Here n = {n}, which the data holder publishes, and k = {released.units[0]}."
             if n is not None
             else "n is not published with these datasets: ask the data holder for it."
         )
@@ -439,7 +439,7 @@ _MOST_FILES = 20
 
 
 def _program(facts: Facts, released: Released, rule: str, n: int | None) -> str | None:
-    """Return a short program that gets one result; it runs beside the datasets if n is known.
+    """Return a short program that gets one result; it runs beside the datasets if n is published.
 
     Its standard error is that of a mean. Where a person has several rows, it allows for clusters:
     the variance is the sum of the squared sums of residuals of the persons over the squared

@@ -72,8 +72,8 @@ class Facts:
     steps: tuple[ColumnStep, ...]
     variables: Mapping[str, VariableFacts]
     packages: Mapping[str, str]
-    original_rows: int
-    """For one question only, see `rows_if_equal`; of a panel it counts persons."""
+    original_rows: int | None
+    """Of a panel it counts persons; None unless the steward publishes them."""
     strata: tuple[str, ...] = ()
     start: str | None = None
     """What whole datasets were evolved from: ``mutants``, ``chain`` or ``files``; None where the
@@ -111,10 +111,6 @@ class Facts:
             or (bool(self.wide) and name == self.time)
             for name in names
         )
-
-    def rows_if_equal(self, rows: int) -> int | None:
-        """Return the number of confidential rows if it is the public one, ``rows``."""
-        return rows if self.original_rows == rows else None
 
     def only(self, names: Collection[str]) -> Facts:
         """Return the facts on released variables, whatever else the manifest names."""

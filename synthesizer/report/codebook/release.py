@@ -1,7 +1,10 @@
 """The codebook that goes to researchers with the synthetic datasets, as typed content.
 
-It holds no number computed from confidential data: it is made from the datasets themselves
-(`codebook.datasets`) and from what a manifest may tell (`codebook.facts`).
+It holds no number computed from confidential data but one that the steward may publish, the number
+of records (`output: {publish_rows: true}`): it is made from the datasets themselves
+(`codebook.datasets`) and from what a manifest may tell (`codebook.facts`). Levels and extremes of
+the datasets are drawn from the confidential ones, so `measures.risk.rare_values` tells the steward
+which of them few persons have.
 """
 
 from __future__ import annotations
@@ -26,7 +29,7 @@ from synthesizer.report.record import PublicManifest
 
 PURPOSE = (
     "For release with the synthetic datasets. Every number here was computed from the synthetic "
-    "datasets or set by the data holder."
+    "datasets or set or published by the data holder."
 )
 
 

@@ -57,7 +57,8 @@ def frame(seed: int, n: int = 40) -> pd.DataFrame:
 def manifest_of(directory: Path, chain: Sequence[StepEntry] = STEPS, **config: Any) -> Manifest:
     """What a run writes beside such datasets."""
     files = run_directories.entries(directory)
-    settings = {"version": 1, "m": len(files), "data": {"path": "original.csv"}, **config}
+    settings = {"version": 1, "m": len(files), "data": {"path": "original.csv"}}
+    settings |= {"output": {"publish_rows": True}, **config}
     manifest = run_directories.manifest_of(
         settings, chain=chain, data={"rows": 40}, rows=40, m=len(files), files=files
     )
@@ -339,7 +340,7 @@ def test_nothing_confidential_reaches_the_files(run: Path, tmp_path: Path) -> No
 
 
 def test_confidential_numbers_change_nothing(run: Path, tmp_path: Path) -> None:
-    manifest = save(run, changed(manifest_of(run), data={"rows": 41}))
+    manifest = save(run, manifest_of(run, output={}))
     first = [path.read_bytes() for path in write_run_codebook(run, tmp_path / "first")]
     other = changed(
         manifest,
@@ -357,14 +358,17 @@ def test_confidential_numbers_change_nothing(run: Path, tmp_path: Path) -> None:
     assert first == second
 
 
-def test_original_rows_are_told_only_if_equal(two: Path) -> None:
-    manifest, paths = manifest_of(two), paths_of(two)
-    assert book(manifest, paths)["analysis"]["n"] == 40
-    for rows in (39, 4711):
-        found = book(changed(manifest, data={"rows": rows}), paths)["analysis"]
-        assert found["n"] is None
-        assert "ask the data holder" in " ".join(found["words"])
-        assert "4711" not in json.dumps(found)
+@pytest.mark.parametrize("rows", [40, 4711])
+def test_original_rows_are_told_only_if_the_steward_publishes_them(two: Path, rows: int) -> None:
+    published = changed(manifest_of(two), data={"rows": rows})
+    found = book(published, paths_of(two))["analysis"]
+    assert found["n"] == rows
+    assert f"n = {rows}, which the data holder publishes, and k = 40" in " ".join(found["words"])
+    config = {key: value for key, value in published.config.items() if key != "output"}
+    found = book(published.model_copy(update={"config": config}), paths_of(two))["analysis"]
+    assert found["n"] is None
+    assert "ask the data holder" in " ".join(found["words"])
+    assert "4711" not in json.dumps(found)
 
 
 def test_codes_and_levels_that_occur_only_in_the_manifest_stay_there(two: Path) -> None:

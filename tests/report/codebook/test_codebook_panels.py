@@ -66,6 +66,7 @@ def wide_frame(seed: int, n: int = 30) -> pd.DataFrame:
 
 
 def manifest_of(chain: Sequence[StepEntry], panel: dict[str, Any], /, **config: Any) -> Manifest:
+    config = {"output": {"publish_rows": True}} | config
     return run_directories.manifest_of(config, chain=chain, data={"rows": 987650}, panel=panel)
 
 
@@ -295,8 +296,9 @@ def test_clusters_of_values_with_missing_codes(
     assert result.total == pytest.approx([2 * clustered(observed, observed["pay"])])
 
 
-def test_persons_of_the_original_are_told_only_if_equal(tmp_path: Path) -> None:
-    found = long_codebook(tmp_path, persons=987654)
+def test_persons_of_the_original_are_told_only_if_they_are_published(tmp_path: Path) -> None:
+    assert long_codebook(tmp_path, persons=987654)["analysis"]["n"] == 987654
+    found = long_codebook(tmp_path, persons=987654, output={})
     assert found["analysis"]["n"] is None
     assert "number of original persons: ask the data holder" in found["analysis"]["code"]
     assert "98765" not in json.dumps(found)
