@@ -94,8 +94,8 @@ def installed(extra: str) -> Installed:
         python = Path(folder) / "bin" / "python"
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
         target = f"{ROOT}[{extra}]" if extra else str(ROOT)
-        pip = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet"]
-        subprocess.run([*pip, "--constraint", ROOT / "constraints.txt", target], check=True)
+        pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet"]
+        subprocess.run([*pip, "--constraint", str(ROOT / "constraints.txt"), target], check=True)
         listed = subprocess.run([python, "-c", LISTED], check=True, capture_output=True, text=True)
     found: Installed = {plain(name): what for name, what in json.loads(listed.stdout).items()}
     return {name: what for name, what in found.items() if name != "synthesizer"}

@@ -223,7 +223,7 @@ def _size(table: Table) -> str:
 
 def show_plan(plan: Plan, rows: Sequence[PlanRow]) -> None:
     """Print the chain in order, and what is evolved after it or in its place."""
-    from synthesizer.plan.overview import RARE
+    from synthesizer.measures.risk.rare_values import RARE
 
     if plan.has_chain:
         _show_chain(plan, rows)

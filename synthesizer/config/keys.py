@@ -192,6 +192,9 @@ class OutputConfig(Part):
     overwrite: bool = Field(False, description="replace an existing result directory")
     report: bool = Field(True, description="write report.html, for the steward")
     codebook: bool = Field(True, description="write codebook.html and .json, for researchers")
+    spreadsheet_safe: bool = Field(
+        False, description="CSV: an apostrophe before texts that a spreadsheet would run"
+    )
     publish_rows: bool = Field(
         False, description="state the number of confidential records, or persons, in the codebook"
     )

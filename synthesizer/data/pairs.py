@@ -19,6 +19,7 @@ from synthesizer.data.encoding import encode_inferred, encode_like
 from synthesizer.data.errors import DataError, SynthesizerError
 from synthesizer.data.guessing import Declaration, Inferred, infer
 from synthesizer.data.sources import RawTable, Texts, from_pandas
+from synthesizer.data.spreadsheets import read_back
 from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.data.values import is_number
 
@@ -108,6 +109,7 @@ def read_like(
     raw = _raw(data, [name for name in names if name in original])
     if raw is None:
         return Table((), len(data))
+    raw = read_back(raw, original)
     table = encode_like(raw, original.select(raw.names).schema, new_codes=NEW_CODES)
     problems = [
         f"column {name!r} shares no {'level' if original[name].is_coded else 'number'} with the "

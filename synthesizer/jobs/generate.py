@@ -12,8 +12,9 @@ from synthesizer.data.progress import Listener, Phases, silent
 from synthesizer.data.randomness import MAX_SEED, Seed
 from synthesizer.data.workers import worker_problems
 from synthesizer.engine.saved import SavedModel
-from synthesizer.jobs.manifest import file_entry, now, write_dataset, write_json
+from synthesizer.jobs.manifest import FormulaCells, file_entry, now, write_dataset, write_json
 from synthesizer.measures.figure import plain
+from synthesizer.report.record import PublicConfig
 
 
 def generate(
@@ -59,7 +60,8 @@ def generate(
         raise ConfigError(problems)
     draws = model.seed if seed is None else replace(model.seed, entropy=seed)
     phases = Phases(listener)
-    names = []
+    safe = PublicConfig.model_validate(model.origin["config"]).output.spreadsheet_safe
+    names, formulas = [], FormulaCells(safe=safe)
     with new_directory(directory, overwrite=overwrite) as work:
         blocks = model.chain.count_blocks(m, rows)
         with phases.phase("generate and write", blocks) as advance, model.guarded():
@@ -68,8 +70,18 @@ def generate(
             )
             for number, table in enumerate(tables, 1):
                 written = model.arrangement.restored(table)
-                names.append(write_dataset(written, work, number, m, model.layout, None))
-        write_manifest(work, model, names, seed=draws, rows=rows, seconds=phases.seconds)
+                name = write_dataset(written, work, number, m, model.layout, None, safe=safe)
+                names.append(name)
+                formulas.add(written, name)
+        write_manifest(
+            work,
+            model,
+            names,
+            seed=draws,
+            rows=rows,
+            seconds=phases.seconds,
+            notes=formulas.notes,
+        )
     return tuple(directory / name for name in names)
 
 
@@ -81,6 +93,7 @@ def write_manifest(
     seed: Seed,
     rows: int | None,
     seconds: Mapping[str, float],
+    notes: Sequence[str] = (),
 ) -> None:
     """Write the manifest of datasets drawn from a saved model."""
     manifest = dict(model.origin) | {
@@ -91,6 +104,7 @@ def write_manifest(
         "m": len(names),
         "rows": model.chain.n_units if rows is None else rows,
         "seconds": dict(seconds),
+        "notes": [*model.origin["notes"], *notes],
         "files": [plain(file_entry(work / name)) for name in names],
     }
     write_json(work / "manifest.json", manifest)

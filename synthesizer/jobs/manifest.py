@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -15,6 +16,7 @@ from synthesizer.data.files import sha256, write_text
 from synthesizer.data.layout import Layout
 from synthesizer.data.progress import Phases
 from synthesizer.data.randomness import Seed
+from synthesizer.data.spreadsheets import formula_cells, formula_notes, spreadsheet_safe
 from synthesizer.data.table import Kind, Table, Variable
 from synthesizer.data.writing import Format, suffix, write
 from synthesizer.engine.registry import Registry
@@ -44,11 +46,38 @@ def write_dataset(
     form: Format | None,
     *,
     stem: str = "synthetic",
+    safe: bool = False,
 ) -> str:
-    """Write dataset ``number`` of ``m`` into a working directory and return the file's name."""
+    """Write dataset ``number`` of ``m`` into a working directory and return the file's name.
+
+    In a ``safe`` CSV file no text is a formula to a spreadsheet.
+    """
     name = f"{stem}_{number:0{len(str(m))}d}{suffix(layout, form)}"
-    write(table, work / name, layout, format=form)
+    written = spreadsheet_safe(table) if safe and _is_csv(name) else table
+    write(written, work / name, layout, format=form)
     return name
+
+
+def _is_csv(name: str) -> bool:
+    return name.endswith((".csv", ".csv.gz"))
+
+
+class FormulaCells:
+    """Counts cells of the datasets that a spreadsheet runs when it opens them."""
+
+    def __init__(self, *, safe: bool) -> None:
+        self._safe, self._cells, self._names = safe, Counter[str](), tuple[str, ...]()
+
+    def add(self, table: Table, file: str) -> None:
+        """Look at a dataset as it was drawn, and at the name of its file."""
+        if _is_csv(file):
+            self._cells += formula_cells(table)
+            self._names = table.names
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the steward must know of them."""
+        return tuple(formula_notes(self._cells, self._names, safe=self._safe))
 
 
 def now() -> str:

@@ -19,7 +19,13 @@ from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Table
 from synthesizer.engine.registry import Registry
 from synthesizer.engine.source import Evolved, Source
-from synthesizer.jobs.manifest import file_entry, manifest_of, write_dataset, write_json
+from synthesizer.jobs.manifest import (
+    FormulaCells,
+    file_entry,
+    manifest_of,
+    write_dataset,
+    write_json,
+)
 from synthesizer.measures.figure import plain
 from synthesizer.measures.results import CheckResults, checks_content
 from synthesizer.measures.settings import LimitConfig
@@ -220,15 +226,25 @@ class _Folder:
     def __init__(self, place: Path, plan: Plan, phases: Phases) -> None:
         self.place, self.plan, self.phases = place, plan, phases
         self.datasets: list[str] = []
+        self.formulas = FormulaCells(safe=plan.output.spreadsheet_safe)
         self.stewards = [CHECKS]
         """What is confidential, beside the manifest and the report."""
 
     def write_dataset(self, table: Table) -> None:
         """Write the next dataset, in the form of the source."""
-        layout, form = self.plan.data.layout, self.plan.output.format
+        layout, output = self.plan.data.layout, self.plan.output
         number = len(self.datasets) + 1
-        name = write_dataset(table, self.place, number, self.plan.m, layout, form)
+        name = write_dataset(
+            table,
+            self.place,
+            number,
+            self.plan.m,
+            layout,
+            output.format,
+            safe=output.spreadsheet_safe,
+        )
         self.datasets.append(name)
+        self.formulas.add(table, name)
 
     def write_evolution(self, evolved: Evolved | None) -> Evolution | None:
         """Write the history and the frontier of an evolution; return it with its files.
@@ -249,6 +265,7 @@ class _Folder:
                 self.plan.data.layout,
                 self.plan.output.format,
                 stem="frontier",
+                safe=self.plan.output.spreadsheet_safe,
             )
             files.append(FrontierFile(file=name, **point.model_dump()))
         self.stewards += [HISTORY, *(file.file for file in files)]
@@ -269,7 +286,7 @@ class _Folder:
         codebook, notes = self._write_codebook(manifest)
         manifest = manifest.model_copy(
             update={
-                "notes": (*manifest.notes, *notes),
+                "notes": (*manifest.notes, *self.formulas.notes, *notes),
                 "seconds": self.phases.seconds,
                 "files": (*manifest.files, *self._entries([*self.stewards, *codebook])),
             }

@@ -20,6 +20,7 @@ from synthesizer.data.panel.forms import WideForm, wide_columns
 from synthesizer.data.panel.moments import are_numbers, natural_order
 from synthesizer.data.randomness import fresh_seed
 from synthesizer.data.sources import RawTable, read_path
+from synthesizer.data.spreadsheets import formula_cells
 from synthesizer.data.table import Kind, Table, Variable
 from synthesizer.plan.inputs import arrangement_of
 from synthesizer.plan.overview import Codebook, CodebookVariable, describe
@@ -186,7 +187,7 @@ data:
 
 output:
   directory: {output}
-
+{formulas}
 seed: {seed}   # tells runs apart
 # secret: {{from: RUN/manifest.json}}   # each run draws a key of its draws; this repeats a run
 #   (none: the seed alone decides, for public or simulated data)
@@ -250,11 +251,22 @@ def starter_text(data: Path, path: Path, panel: PanelConfig | None = None) -> st
         output=_quoted(f"{stem}_synthetic"),
         seed=fresh_seed(),
         panel=form.lines,
+        formulas=_formula_lines(raw, reading.table),
     )
     codebook = describe(raw, reading.inferred, reading.table)
     lines = _all_lines(reading, codebook, form.derived(reading.table))
     tail = _TAIL.format(drop=_drop_line(empty), keep=form.keep)
     return head + "\n".join(lines) + "\n" + tail + _scenario_lines(reading.units) + _LIMITS
+
+
+def _formula_lines(raw: RawTable, table: Table) -> str:
+    if raw.layout.csv is None or not (cells := formula_cells(table)):
+        return ""
+    counts = ", ".join(f"{count:,} of {_quoted(name)}" for name, count in cells.items())
+    return (
+        f"  # cells begin like a formula, which a spreadsheet runs: {counts}\n"
+        "  # spreadsheet_safe: true   # writes an apostrophe before them\n"
+    )
 
 
 def _panel_lines(panel: PanelConfig) -> str:

@@ -21,6 +21,7 @@ from typing import Any
 from synthesizer.data.panel.arrangement import Frame
 from synthesizer.data.panel.view import panel_of
 from synthesizer.data.progress import counted
+from synthesizer.data.table import Kind
 from synthesizer.measures.figure import Attempts
 from synthesizer.measures.measure import (
     Axis,
@@ -45,6 +46,7 @@ from synthesizer.measures.risk.differential import (
 )
 from synthesizer.measures.risk.identity import identity
 from synthesizer.measures.risk.nearest import nearer_share
+from synthesizer.measures.risk.rare_values import RareValues, RareValuesSeen
 from synthesizer.measures.risk.replicated import CareerReplicates, Replicates
 from synthesizer.measures.risk.scenario import Question
 from synthesizer.measures.risk.scenario_risk import unfamiliar
@@ -155,6 +157,16 @@ def _copied_keys(case: Case) -> CopiedKeys | None:
     for table in case.synthetic:
         copied.add(table)
     return copied.result
+
+
+def _rare(case: Case) -> Collecting:
+    if case.frame is None:
+        seen = RareValuesSeen(case.original, case.names)
+        return Collecting(seen.add, lambda: seen.result)
+    panel = panel_of(case.original)
+    names = [name for name in panel.names if panel[name].variable.kind is not Kind.ID]
+    seen = RareValuesSeen(panel, names)
+    return Collecting(lambda view: seen.add(panel_of(view)), lambda: seen.result)
 
 
 def _frame(case: Case) -> Frame:
@@ -426,6 +438,18 @@ _RISK: tuple[Measure, ...] = (
                 scope="data",
                 limit=Limit("share of replicated unique records"),
             ),
+        ),
+    ),
+    Measure(
+        "rare_values",
+        "datasets",
+        words="levels and extremes of few persons that the synthetic data show",
+        needs=NAMES,
+        compute=_rare,
+        result=RareValues,
+        figures=(
+            FigureKind("rare_levels", "rare levels"),
+            FigureKind("rare_extremes", "rare extremes"),
         ),
     ),
     Measure(

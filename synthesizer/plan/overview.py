@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from synthesizer.data.encoding import data_notes, encode_inferred
 from synthesizer.data.guessing import Inferred, infer
-from synthesizer.data.panel.panel_table import PanelTable
 from synthesizer.data.sources import RawTable, read_path
+from synthesizer.data.spreadsheets import formula_cells, formula_notes
 from synthesizer.data.table import Column, Kind, Table
 from synthesizer.measures.figure import Result, Row, column
+from synthesizer.measures.risk.rare_values import RARE, level_counts, once_a_person
 from synthesizer.models.step import Step
 from synthesizer.plan.plan import Plan
 
 SHOWN_LEVELS = 12
-RARE = 5
-"""A level held by fewer rows is rare: it may point to persons, so it is counted, not named."""
 
 
 class CodebookVariable(Row):
@@ -64,8 +62,14 @@ def describe(raw: RawTable, inferred: Sequence[Inferred], table: Table) -> Codeb
         origin=raw.origin,
         n_rows=table.n_rows,
         variables=variables,
-        notes=tuple(data_notes(raw, table)),
+        notes=(*data_notes(raw, table), *_formulas(raw, table)),
     )
+
+
+def _formulas(raw: RawTable, table: Table) -> Iterator[str]:
+    """Yield which cells a spreadsheet would run, since datasets in CSV will have them, too."""
+    if raw.layout.csv is not None:
+        yield from formula_notes(formula_cells(table), table.names, safe=False)
 
 
 def _variable(inferred: Inferred, column: Column) -> CodebookVariable:
@@ -73,7 +77,7 @@ def _variable(inferred: Inferred, column: Column) -> CodebookVariable:
     return CodebookVariable(
         name=variable.name,
         kind=variable.kind.value,
-        levels=int((_level_counts(column) > 0).sum()),
+        levels=int((level_counts(column) > 0).sum()),
         missing=int((~column.is_observed).sum()),
         missing_codes=", ".join(code or "(empty)" for code in variable.missing),
         shows="numbered anew"
@@ -88,7 +92,7 @@ def _variable(inferred: Inferred, column: Column) -> CodebookVariable:
 def _levels(column: Column) -> str:
     """Name the frequent levels; rare ones are only counted, for they may point to persons."""
     labels = column.variable.levels
-    counts = _level_counts(column)
+    counts = level_counts(column)
     frequent = [i for i in np.argsort(-counts, kind="stable") if counts[i] >= RARE]
     named = ", ".join(labels[i] for i in frequent[:SHOWN_LEVELS])
     unnamed = int((counts > 0).sum()) - min(len(frequent), SHOWN_LEVELS)
@@ -143,8 +147,8 @@ def plan_table(plan: Plan) -> list[PlanRow]:
 def _row(position: int, step: Step, table: Table, share: float) -> PlanRow:
     column = table[step.variable]
     variable = column.variable
-    counts = _level_counts(column)
-    holders = _level_counts(_once_a_person(table, column))
+    counts = level_counts(column)
+    holders = level_counts(once_a_person(table, column))
     rare = int(((holders > 0) & (holders < RARE)).sum()) if variable.is_coded else 0
     return PlanRow(
         position=position,
@@ -157,21 +161,6 @@ def _row(position: int, step: Step, table: Table, share: float) -> PlanRow:
         rare=rare,
         cost=share,
     )
-
-
-def _once_a_person(table: Table, column: Column) -> Column:
-    """Leave out rows in which a person has a level that it has in an earlier row too."""
-    if not isinstance(table, PanelTable) or not column.is_coded:
-        return column
-    pairs = table.index.person.astype(np.int64) * column.variable.n_codes + column.data
-    return column.take(np.unique(pairs, return_index=True)[1])
-
-
-def _level_counts(column: Column) -> np.ndarray[Any, np.dtype[np.int64]]:
-    if column.is_coded:
-        counts = np.bincount(column.data, minlength=column.variable.n_codes)
-        return counts[: len(column.variable.levels)]
-    return np.unique(column.data[column.is_observed], return_counts=True)[1]
 
 
 def _cost(step: Step, column: Column) -> float:

@@ -196,6 +196,7 @@ class PublicOutput(_Public):
     """What is published beside the datasets."""
 
     publish_rows: bool = False
+    spreadsheet_safe: bool = False
 
 
 class PublicConfig(_Public):

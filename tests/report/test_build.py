@@ -37,6 +37,7 @@ def test_all_parts_in_order(page: str) -> None:
     assert found[:6] == ANCHORS
     assert found[6:-3] == [
         "risk", "cap", "differential", "identity", "uniques", "nearest", "inference", "attacks",
+        "further-risk",
     ]  # fmt: skip
     assert found[-3:] == ["run", "figures", "reading"]
 

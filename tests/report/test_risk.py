@@ -43,7 +43,7 @@ def numbers(section: Section) -> set[float]:
 
 def test_every_section_is_there_in_order() -> None:
     sections = risk_sections(record())
-    assert [section.anchor for section in sections] == list(ANCHORS[:-1])
+    assert [section.anchor for section in sections] == [*ANCHORS[:-1], "further-risk"]
     assert all(section.lead and section.blocks for section in sections)
 
 
@@ -132,7 +132,7 @@ def test_without_a_half_everything_that_needs_one_has_failed(field: str) -> None
 
 
 def test_nothing_at_all_still_says_how_to_switch_on() -> None:
-    nothing = risk(scenarios=(), inference=(), replicated=None, nearest=None, attacks=None)
+    nothing = risk(scenarios=(), inference=(), replicated=None, nearest=None, attacks=None, further={})
     anchors = [section.anchor for section in risk_sections(record(nothing))]
     assert anchors == ["risk", "uniques", "nearest", "inference", "attacks"]
 

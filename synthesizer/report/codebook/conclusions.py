@@ -55,6 +55,12 @@ _EXTREMES = (
     "this codebook are those of the synthetic data. Do not interpret single values.",
 )
 
+_APOSTROPHE = (
+    "An apostrophe may not belong to the text",
+    "Texts that begin like a formula (with =, +, - or @) have an apostrophe before them, which "
+    "keeps spreadsheets from running them. Take it away before you compare texts.",
+)
+
 
 def cautions(facts: Facts, released: Released) -> tuple[Caution, ...]:
     """Return what not to conclude from the datasets."""
@@ -63,7 +69,8 @@ def cautions(facts: Facts, released: Released) -> tuple[Caution, ...]:
         if facts.is_modelled
         else (*_about_evolved_persons(facts, released), *_about_evolved_results(released))
     )
-    return tuple(Caution(title=title, text=text) for title, text in pairs)
+    safe = (_APOSTROPHE,) if facts.config.output.spreadsheet_safe else ()
+    return tuple(Caution(title=title, text=text) for title, text in (*pairs, *safe))
 
 
 def _about_persons(facts: Facts, released: Released) -> Iterator[tuple[str, str]]:

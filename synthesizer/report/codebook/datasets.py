@@ -17,6 +17,7 @@ import pyarrow as pa
 from synthesizer.data.errors import DataError
 from synthesizer.data.guessing import missing_codes
 from synthesizer.data.sources import RawTable, Texts, read_path
+from synthesizer.data.spreadsheets import safe_texts
 from synthesizer.data.table import BoolArray, FloatArray, Kind
 from synthesizer.data.values import (
     MAX_DECIMALS,
@@ -172,7 +173,7 @@ def _codes(texts: Texts, variable: VariableFacts) -> list[str]:
     codes = variable.codes
     if codes is None:
         codes = missing_codes(texts, variable.kind)
-    return [*codes, "", *([] if texts.null is None else [texts.null])]
+    return [*codes, *safe_texts(codes), "", *([] if texts.null is None else [texts.null])]
 
 
 def _numeric(texts: Texts, missing: BoolArray, codes: Sequence[str]) -> Seen:

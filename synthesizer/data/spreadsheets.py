@@ -1,0 +1,126 @@
+"""Cells that a spreadsheet takes for formulas and runs when it opens a CSV file.
+
+Source: OWASP, CSV Injection: cells that begin with ``=``, ``+``, ``-``, ``@``, a tab, a carriage
+return or a line feed, also in their wide forms. Here blanks and quotes may stand before the sign,
+since programs strip them; a sign alone and a number, such as -8, are no formulas.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from synthesizer.data.sources import RawTable, Texts
+from synthesizer.data.table import BoolArray, Column, Table
+from synthesizer.data.values import is_number
+
+_FORMULA = '(?:[ "]*[=+\\-@\uff1d\uff0b\uff0d\uff20].|[\\t\\r\\n])'
+
+
+def are_formulas(texts: Sequence[str], before: str = "") -> BoolArray:
+    """Return which texts a spreadsheet runs, shape (k,); ``before`` is a pattern they follow.
+
+    Examples
+    --------
+    >>> are_formulas(["=1+1", " @sum(a1)", "-8", "- none", "a=b", "-", "'=1+1"]).tolist()
+    [True, True, False, True, False, False, False]
+    """
+    values = pa.array(list(texts), pa.string())
+    starts = pc.match_substring_regex(values, f"(?s)^{before}{_FORMULA}")
+    numbers = is_number(pc.utf8_trim_whitespace(values), ".")
+    return np.asarray(starts.to_numpy(zero_copy_only=False)) & ~numbers
+
+
+def formula_cells(table: Table) -> Counter[str]:
+    """Return the number of such cells of each variable that has any."""
+    cells: Counter[str] = Counter()
+    for column in table.columns:
+        labels = column.variable.labels if column.is_coded else column.variable.missing
+        if (runs := are_formulas(labels)).any():
+            codes = column.data if column.is_coded else column.missing_state() - 1
+            counts = np.bincount(codes[codes >= 0].astype(np.int64), minlength=len(labels))
+            if count := int(counts[runs].sum()):
+                cells[column.variable.name] = count
+    return cells
+
+
+def spreadsheet_safe(table: Table) -> Table:
+    """Return a table with an apostrophe before texts that a spreadsheet runs.
+
+    Texts that begin so already get another one, so that every text can be read back.
+    """
+    return Table([_safe(column) for column in table.columns], table.n_rows)
+
+
+def _safe(column: Column) -> Column:
+    variable = column.variable
+    levels, missing = safe_texts(variable.levels), safe_texts(variable.missing)
+    if (levels, missing) == (variable.levels, variable.missing):
+        return column
+    return Column(replace(variable, levels=levels, missing=missing), column.data, column.states)
+
+
+def safe_texts(texts: Sequence[str]) -> tuple[str, ...]:
+    """Return texts as a file for spreadsheets has them.
+
+    Examples
+    --------
+    >>> safe_texts(["=1+1", "'=1+1", "'tis"])
+    ("'=1+1", "''=1+1", "'tis")
+    """
+    runs = are_formulas(texts, "'*")
+    return tuple(f"'{text}" if run else text for text, run in zip(texts, runs, strict=True))
+
+
+def read_back(raw: RawTable, original: Table) -> RawTable:
+    """Return data without the apostrophes of `spreadsheet_safe`.
+
+    One is taken away where the original has the text without it, and neither has the original the
+    text with it nor have the data the text without it.
+    """
+    arrow = raw.arrow
+    for place, texts in enumerate(raw.texts):
+        if texts.name in original and (bare := _bare(texts, original[texts.name])) is not None:
+            values = pa.array([None if text == texts.null else text for text in bare], pa.string())
+            cells = values.take(pa.array(texts.codes))
+            arrow = arrow.set_column(place, arrow.schema.names[place], cells)
+    return raw if arrow is raw.arrow else RawTable(arrow, raw.layout, raw.origin)
+
+
+def _bare(texts: Texts, column: Column) -> list[str] | None:
+    """Return the distinct texts of a column without the apostrophe, None where none has it."""
+    values = texts.values.to_pylist()
+    safe = are_formulas(values, "'+")
+    if not safe.any():
+        return None
+    labels = {*column.variable.labels} if column.is_coded else {*column.variable.missing}
+    lost = labels - {*values}
+    bare = [
+        text[1:] if run and text not in labels and text[1:] in lost else text
+        for text, run in zip(values, safe, strict=True)
+    ]
+    return None if bare == values else bare
+
+
+def formula_notes(cells: Counter[str], names: Sequence[str], *, safe: bool) -> Iterator[str]:
+    """Yield what a steward must know of cells of CSV files that spreadsheets run."""
+    end = (
+        "they have an apostrophe before them (spreadsheet_safe)"
+        if safe
+        else "a spreadsheet that opens the file runs them; `output: {spreadsheet_safe: true}` "
+        "writes an apostrophe before them"
+    )
+    for name, count in cells.items():
+        what = "cell begins" if count == 1 else "cells begin"
+        yield f"variable {name!r}: {count:,} {what} like a formula: {end}"
+    for name, runs in zip(names, are_formulas(names), strict=True):
+        if runs:
+            yield (
+                f"the name of column {name!r} begins like a formula, which a spreadsheet runs: "
+                "rename it in the source"
+            )

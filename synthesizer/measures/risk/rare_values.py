@@ -1,0 +1,155 @@
+"""Values of few persons that the synthetic data show: rare levels and exact extremes.
+
+The attack: somebody reads in the datasets, or in the codebook that lists their levels and ranges,
+that a level exists, or what the largest number is. If few persons have it, that alone may tell who
+was in the data and what they have. The threshold is the smallest cell that statistical offices
+commonly publish: Hundepool et al. (2012), Statistical Disclosure Control, chapter 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from synthesizer.data.pairs import Data
+from synthesizer.data.panel.panel_table import PanelTable
+from synthesizer.data.table import Column, IntArray, Table
+from synthesizer.measures.figure import Figure, Measured, Row, column
+from synthesizer.measures.risk.comparable import Synthetic, checked_tables, risk_figure
+
+RARE = 5
+"""A level or an extreme that fewer records, or persons, hold is rare: it may point to them."""
+
+
+class RareValuesRow(Row):
+    """One variable that shows something."""
+
+    variable: str = column("Variable", "text")
+    levels: int = column("Rare levels", "count", "levels of few in the original that occur")
+    extremes: int = column("Exact extremes", "count", "the original's smallest or largest number")
+    rare_extremes: int = column("of few", "count", "those of them that few in the original have")
+
+
+class RareValues(Measured):
+    """What synthetic datasets show of values that few have; no value is named."""
+
+    n: int
+    """Number of original records, or persons."""
+    fewer_than: int = RARE
+    """What few means."""
+    variables: tuple[RareValuesRow, ...]
+    """Those that show something."""
+
+    @property
+    def figures(self) -> tuple[Figure, ...]:
+        """Numbers of rare levels and of rare extremes, over all variables and datasets."""
+        few = f"fewer than {self.fewer_than} original {{records}} have"
+        levels = sum(row.levels for row in self.variables)
+        extremes = sum(row.rare_extremes for row in self.variables)
+        return (
+            risk_figure(
+                "rare levels",
+                float(levels),
+                f"levels in the synthetic data, and in their codebook, that {few}",
+                self.n,
+            ),
+            risk_figure(
+                "rare extremes",
+                float(extremes),
+                f"smallest and largest numbers that are exactly the original's and that {few}",
+                self.n,
+            ),
+        )
+
+
+def rare_values(original: Data, synthetic: Synthetic, *, keys: Sequence[str]) -> RareValues:
+    """Count values of few original records that synthetic datasets show, taken together.
+
+    Parameters
+    ----------
+    original, synthetic
+        As in `synthesizer.measures.risk.cap.cap`.
+    keys : sequence of str
+        Variables to look at.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> people = pd.DataFrame({"job": ["cook"] * 9 + ["pope"], "pay": [*range(10, 100, 10), 999]})
+    >>> made = pd.DataFrame({"job": ["cook", "pope"], "pay": [15, 999]})
+    >>> [figure.value for figure in rare_values(people, made, keys=["job", "pay"]).figures]
+    [1.0, 1.0]
+    """
+    table, tables = checked_tables(original, synthetic, keys=keys)
+    seen = RareValuesSeen(table, keys)
+    for made in tables:
+        seen.add(made)
+    return seen.result
+
+
+class RareValuesSeen:
+    """Looks at datasets one by one; of a panel persons count, each once for a level."""
+
+    def __init__(self, original: Table, names: Sequence[str]) -> None:
+        self._original = original
+        self._names = tuple(names)
+        self._levels: dict[str, set[str]] = {name: set() for name in names}
+        self._ends: dict[str, tuple[float, float]] = {}
+
+    def add(self, synthetic: Table) -> None:
+        """Look at the next dataset."""
+        for name in self._names:
+            column = synthetic[name]
+            if column.is_coded:
+                occurs = np.flatnonzero(level_counts(column))
+                self._levels[name] |= {column.variable.levels[code] for code in occurs}
+            elif len(values := column.data[column.is_observed]):
+                low, high = self._ends.get(name, (np.inf, -np.inf))
+                self._ends[name] = min(low, float(values.min())), max(high, float(values.max()))
+
+    @property
+    def result(self) -> RareValues:
+        """What the datasets so far show."""
+        rows = (self._row(self._original[name]) for name in self._names)
+        table = self._original
+        return RareValues(
+            n=table.index.n_persons if isinstance(table, PanelTable) else table.n_rows,
+            variables=tuple(row for row in rows if row.levels or row.extremes),
+        )
+
+    def _row(self, column: Column) -> RareValuesRow:
+        name, levels, extremes, rare = column.variable.name, 0, 0, 0
+        if column.is_coded:
+            holders = level_counts(once_a_person(self._original, column))
+            few = np.flatnonzero((holders > 0) & (holders < RARE))
+            levels = sum(column.variable.levels[code] in self._levels[name] for code in few)
+        elif name in self._ends:
+            values = column.data[column.is_observed]
+            ends = {float(values.min()), float(values.max())} if len(values) else set()
+            exact = ends & set(self._ends[name])
+            extremes = len(exact)
+            rare = sum(self._holders(column, end) < RARE for end in exact)
+        return RareValuesRow(variable=name, levels=levels, extremes=extremes, rare_extremes=rare)
+
+    def _holders(self, column: Column, value: float) -> int:
+        holds = column.is_observed & (column.data == value)
+        if isinstance(self._original, PanelTable):
+            return len(np.unique(self._original.index.person[holds]))
+        return int(holds.sum())
+
+
+def once_a_person(table: Table, column: Column) -> Column:
+    """Leave out rows in which a person has a level that it has in an earlier row too."""
+    if not isinstance(table, PanelTable) or not column.is_coded:
+        return column
+    pairs = table.index.person.astype(np.int64) * column.variable.n_codes + column.data
+    return column.take(np.unique(pairs, return_index=True)[1])
+
+
+def level_counts(column: Column) -> IntArray:
+    """Return the rows of each level, or of each distinct number."""
+    if column.is_coded:
+        counts = np.bincount(column.data, minlength=column.variable.n_codes)
+        return counts[: len(column.variable.levels)]
+    return np.unique(column.data[column.is_observed], return_counts=True)[1]

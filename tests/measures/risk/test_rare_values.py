@@ -1,0 +1,54 @@
+import numpy as np
+import pytest
+
+from synthesizer.data.table import Table
+from synthesizer.measures.risk.rare_values import RARE, RareValuesRow, rare_values
+from tests.tables import coded, numeric
+
+
+def row(result, name):
+    return next((row for row in result.variables if row.variable == name), None)
+
+
+@pytest.mark.parametrize(("holders", "rare"), [(RARE - 1, 1), (RARE, 0)])
+def test_a_level_of_few_that_occurs(holders, rare):
+    original = Table([coded("job", [1] * holders + [0] * 20, "ab")])
+    made = Table([coded("job", [0, 1], "ab")])
+    found = row(rare_values(original, made, keys=["job"]), "job")
+    assert (0 if found is None else found.levels) == rare
+    without = Table([coded("job", [0, 0], "ab")])
+    assert rare_values(original, without, keys=["job"]).variables == ()
+    # the level of the second dataset has another place among its labels
+    other = Table([coded("job", [0, 1], "ba")])
+    found = row(rare_values(original, [without, other], keys=["job"]), "job")
+    assert (0 if found is None else found.levels) == rare
+
+
+def test_levels_that_only_the_synthetic_data_have_are_not_rare():
+    original = Table([coded("job", [0] * 9, "ab")])
+    assert rare_values(original, Table([coded("job", [0, 1], "ab")]), keys=["job"]).variables == ()
+
+
+def test_extremes_that_are_exactly_those_of_the_original():
+    values = np.array([1.0] * 9 + [3, 5, 99])
+    states = np.arange(12) == 10  # 5 is missing
+    original = Table([numeric("pay", values, states, missing=("",))])
+    expected = {
+        (1.0, 50.0): (1, 0),
+        (2.0, 99.0): (1, 1),
+        (1.0, 99.0): (2, 1),
+        (2.0, 98.0): None,
+        (0.0, 100.0): None,
+    }
+    for ends, counts in expected.items():
+        made = [Table([numeric("pay", [end, 10.0])]) for end in ends]
+        result = rare_values(original, made, keys=["pay"])
+        assert row(result, "pay") == (
+            None
+            if counts is None
+            else RareValuesRow(
+                variable="pay", levels=0, extremes=counts[0], rare_extremes=counts[1]
+            )
+        )
+    assert [figure.value for figure in result.figures] == [0, 0]
+    assert "'" not in result.model_dump_json()
