@@ -3,9 +3,9 @@
 
     python scripts/measure_dependencies.py
 
-For the package alone and for each extra a fresh virtual environment gets the versions of
-constraints.txt; sizes are those of the files that a distribution lists, compiled ones included, in
-millions of bytes. "With its own" adds everything that it requires, so the column does not add up.
+A fresh virtual environment gets the package with every extra, in the versions of constraints.txt.
+Sizes are those of the files that a distribution lists, compiled ones included, in 10**6 bytes.
+"With its own" adds all that it requires by its metadata, so that the column does not add up.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,8 @@ PURPOSES = {
     "SQLAlchemy": "`data: {sql: ...}`",
     "hypothesis": "tests with drawn cases",
     "joblib": "work on several cores",
+    "coverage": "what the mutation tester asks for",
+    "mutmut": "changes on purpose that the tests must notice",
     "mypy": "types",
     "numpy": "arrays, random numbers",
     "pandas": "frames in and out",
@@ -88,17 +90,16 @@ def requirements() -> dict[str, dict[str, str]]:
     }
 
 
-def installed(extra: str) -> Installed:
-    """Return what a fresh environment holds, by the plain form of the name."""
+def installed(extras: Iterable[str]) -> Installed:
+    """Return what a fresh environment with extras holds, by the plain form of the name."""
     with tempfile.TemporaryDirectory() as folder:
         python = Path(folder) / "bin" / "python"
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
-        target = f"{ROOT}[{extra}]" if extra else str(ROOT)
+        target = f"{ROOT}[{','.join(extras)}]"
         pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet"]
         subprocess.run([*pip, "--constraint", str(ROOT / "constraints.txt"), target], check=True)
         listed = subprocess.run([python, "-c", LISTED], check=True, capture_output=True, text=True)
-    found: Installed = {plain(name): what for name, what in json.loads(listed.stdout).items()}
-    return {name: what for name, what in found.items() if name != "synthesizer"}
+    return {plain(name): what for name, what in json.loads(listed.stdout).items()}
 
 
 def plain(name: str) -> str:
@@ -106,10 +107,10 @@ def plain(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def closure(name: str, packages: Installed) -> set[str]:
-    """Return a package and what it requires, as far as it is installed."""
+def closure(names: Iterable[str], packages: Installed) -> set[str]:
+    """Return packages and what they require, as far as it is installed."""
     seen: set[str] = set()
-    waiting = [plain(name)]
+    waiting = [plain(name) for name in names]
     while waiting:
         one = waiting.pop()
         if one in packages and one not in seen:
@@ -131,29 +132,28 @@ def megabytes(names: set[str], packages: Installed) -> str:
 def tables() -> Iterator[str]:
     """Yield both tables."""
     wanted = requirements()
-    by_extra = {extra: installed(extra) for extra in wanted}
-    base = by_extra[""]
+    packages = installed(filter(None, wanted))
+    base = closure(wanted[""], packages)
     yield "| dependency | of | what for | versions | tested | MB | with its own | licence |"
     yield "| --- " * 8 + "|"
     for extra, ranges in wanted.items():
-        packages = by_extra[extra]
         for name, versions in sorted(ranges.items(), key=lambda item: item[0].lower()):
             package = packages[plain(name)]
-            sizes = (
-                megabytes(chosen, packages) for chosen in ({plain(name)}, closure(name, packages))
-            )
             yield (
                 f"| {name} | {f'`{extra}`' if extra else 'base'} | {PURPOSES[name]} | `{versions}` "
-                f"| {package['version']} | {' | '.join(sizes)} | {licence(package)} |"
+                f"| {package['version']} | {megabytes({plain(name)}, packages)} "
+                f"| {megabytes(closure([name], packages), packages)} | {licence(package)} |"
             )
     yield ""
     yield "| installed | packages | MB | more than the base |"
     yield "| --- " * 4 + "|"
-    for extra, packages in by_extra.items():
-        more = set(packages) - set(base)
-        name = f"`synthesizer[{extra}]`" if extra else "`synthesizer`"
-        added = f"{len(more)} packages, {megabytes(more, packages)} MB" if extra else ""
-        yield f"| {name} | {len(packages)} | {megabytes(set(packages), packages)} | {added} |"
+    yield f"| `synthesizer` | {len(base)} | {megabytes(base, packages)} | |"
+    for extra, ranges in wanted.items():
+        if extra:
+            more = closure(ranges, packages) - base
+            total = f"{len(base | more)} | {megabytes(base | more, packages)}"
+            added = f"{len(more)} packages, {megabytes(more, packages)} MB"
+            yield f"| its requirements and those of `{extra}` | {total} | {added} |"
 
 
 if __name__ == "__main__":

@@ -146,6 +146,36 @@ def _takes_model(hint: Any) -> bool:
     return any(isinstance(kind, type) and issubclass(kind, ConditionalModel) for kind in kinds)
 
 
+@dataclasses.dataclass(frozen=True)
+class _DefaultModel:
+    """A model that another one wraps unless it is told otherwise."""
+
+    model: ConditionalModel
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Return the options that are not those of its own class."""
+        usual = type(self.model)
+        return {
+            item.name: getattr(self.model, item.name)
+            for item in dataclasses.fields(usual)
+            if item.default is not dataclasses.MISSING
+            and getattr(self.model, item.name) != item.default
+        }
+
+
+def _default_models(
+    model_class: type[ConditionalModel], types: Mapping[str, Any]
+) -> dict[str, _DefaultModel]:
+    """Return the models that a model wraps by default, by option."""
+    defaults = {
+        item.name: item.default_factory()
+        for item in dataclasses.fields(model_class)
+        if item.default_factory is not dataclasses.MISSING and _takes_model(types.get(item.name))
+    }
+    return {key: _DefaultModel(m) for key, m in defaults.items() if isinstance(m, ConditionalModel)}
+
+
 def _property(hint: Any, default: Any, text: str | None) -> dict[str, Any]:
     """Return the JSON Schema of an option; a default that is a model is shown by its class."""
     entry: dict[str, Any] = {"type": ["string", "object"]}
@@ -451,7 +481,13 @@ MODELS = ...
             f"{_REGISTER}"
         )
 
-    def build(self, name: str, options: Mapping[str, Any] | None = None) -> ConditionalModel:
+    def build(
+        self,
+        name: str,
+        options: Mapping[str, Any] | None = None,
+        *,
+        usual: Mapping[str, Mapping[str, Any]] | None = None,
+    ) -> ConditionalModel:
         """Construct a model from the options of a configuration.
 
         Parameters
@@ -462,6 +498,9 @@ MODELS = ...
             As read from YAML. Other names of options (``option_aliases``) are understood; a whole
             number serves as a float; text never serves as a number. An option that takes a
             model is given as a name or as ``{model: NAME, OPTION: VALUE, ...}``.
+        usual : mapping, optional
+            Options by registered name, for this model and every model inside it, at any depth and
+            also where it is a default; ``options`` come before them.
 
         Raises
         ------
@@ -478,11 +517,16 @@ options
         """
         model_class = self.get(name)
         types = option_types(model_class)
+        usual = usual or {}
         values, problems = _named(model_class, types, options or {})
+        common, faults = _named(model_class, types, usual.get(self.canonical(name), {}))
+        values, problems = common | values, [*problems, *faults]
+        if usual:
+            values = _default_models(model_class, types) | values
         absent = []
         for key in [key for key in values if _takes_model(types[key]) and values[key] is not None]:
             try:
-                values[key] = self._build_inner(values[key])
+                values[key] = self._build_inner(values[key], usual)
             except (ConfigError, ModelError) as error:
                 problems += [f"option {key!r}: {problem}" for problem in error.problems]
                 del values[key]
@@ -497,16 +541,20 @@ options
             raise ConfigError(f"model {name!r}: {problem}" for problem in problems)
         return model
 
-    def _build_inner(self, value: object) -> ConditionalModel:
+    def _build_inner(
+        self, value: object, usual: Mapping[str, Mapping[str, Any]]
+    ) -> ConditionalModel:
         """Build the model that another one wraps."""
+        if isinstance(value, _DefaultModel):
+            return self.build(self.name_of(value.model), value.options, usual=usual)
         if isinstance(value, ConditionalModel):
             self.name_of(value)  # a model without a name can be neither reported nor saved
             return value
         if isinstance(value, str):
-            return self.build(value)
+            return self.build(value, usual=usual)
         if isinstance(value, Mapping) and isinstance(value.get("model"), str):
             options = {str(key): option for key, option in value.items() if key != "model"}
-            return self.build(value["model"], options)
+            return self.build(value["model"], options, usual=usual)
         raise ConfigError("must be the name of a model or {model: NAME, OPTION: VALUE, ...}")
 
     def options_schema(self, name: str) -> dict[str, Any]:

@@ -32,7 +32,7 @@ from synthesizer.data.panel.paths import PathRule, broken_steps
 from synthesizer.data.table import BoolArray, Column, IntArray, Kind, Table, Variable
 from synthesizer.engine.registry import Registry
 from synthesizer.engine.saved import codec
-from synthesizer.models.base import Abilities, ConditionalModel, FittedModel
+from synthesizer.models.base import ConditionalModel, FittedModel
 from synthesizer.models.histories.history import (
     FittedCareerModel,
     FittedHistory,
@@ -131,7 +131,7 @@ class Case:
             require(career, "no values were drawn")
             return
         n = drawn.index.n_rows if career and drawn.index is not None else table.n_rows
-        _check_column(drawn.values, n, self.target, self.model.abilities)
+        _check_column(drawn.values, n, self.target, self.model)
 
     def works(self, fitted: FittedModel, table: Table) -> None:
         """Draw for a table, and require values."""
@@ -384,8 +384,8 @@ def _check_careers(index: PanelIndex, table: PanelTable) -> None:
     require(np.array_equal(index.times, table.index.times), "the periods are others")
 
 
-def _check_column(drawn: Column, n: int, target: Column, abilities: Abilities) -> None:
-    """Require ``n`` allowed values of a variable; known ones where the abilities say so."""
+def _check_column(drawn: Column, n: int, target: Column, model: ConditionalModel) -> None:
+    """Require ``n`` allowed values of a variable; known ones unless the model makes new ones."""
     variable: Variable = target.variable
     require(isinstance(drawn, Column), f"the result is a {type(drawn).__name__}")
     require(drawn.variable == variable, "the result is not of the target's variable")
@@ -398,15 +398,16 @@ def _check_column(drawn: Column, n: int, target: Column, abilities: Abilities) -
     else:
         states = drawn.missing_state()
         require(((states >= 0) & (states <= len(variable.missing))).all(), "odd missing codes")
-        _check_numbers(drawn.take(drawn.is_observed), target, abilities)
+        _check_numbers(drawn.take(drawn.is_observed), target, model)
 
 
-def _check_numbers(drawn: Column, donors: Column, abilities: Abilities) -> None:
+def _check_numbers(drawn: Column, donors: Column, model: ConditionalModel) -> None:
     decimals = drawn.variable.decimals
     require(np.isfinite(drawn.data).all(), "values are not finite")
-    if not (abilities.new_values or abilities.deterministic):
+    if not (model.makes_new_values or model.abilities.deterministic):
         is_donor_value = np.isin(drawn.data, donors.data)
-        require(is_donor_value.all(), "values are new, which the abilities do not declare")
+        words = "values are new, which neither the abilities nor makes_new_values declare"
+        require(is_donor_value.all(), words)
     if decimals is not None:
         same = np.array_equal(drawn.data, np.round(drawn.data, decimals))
         require(same, f"values have more than {decimals} decimals")

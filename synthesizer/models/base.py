@@ -39,7 +39,8 @@ class Abilities:
     deterministic: bool = False
     """Whether the value follows from other synthetic values without a fit."""
     new_values: bool = False
-    """Whether a numeric draw may be a number that is not in the confidential data."""
+    """Whether a numeric draw may be a number that is not in the confidential data, whatever the
+    options; see `ConditionalModel.makes_new_values`."""
     panel: bool = False
     """Whether the model needs the persons and periods of a panel; it then takes the variable as it
     is, missing codes included."""
@@ -132,6 +133,16 @@ class ConditionalModel(ABC):
     def caution(self) -> str:
         """What a steward should know before running with these options; the plan tells it."""
         return ""
+
+    @property
+    def makes_new_values(self) -> bool:
+        """Whether a numeric draw may be a number that is not in the confidential data.
+
+        It may if the abilities say so, or the base model's draw may.
+        """
+        base = getattr(self, "base", None)
+        inner = isinstance(base, ConditionalModel) and base.makes_new_values
+        return self.abilities.new_values or inner
 
     def with_bases(self) -> Iterator[ConditionalModel]:
         """Yield the model, its base model, the base model of that, and so on."""

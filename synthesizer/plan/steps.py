@@ -293,24 +293,18 @@ def _panel_method(context: Context, name: str, method: Method) -> Method:
             return method
         return Method(
             method.name,
-            _with_base(context, name, method.options),
+            _with_base(context, name, {**context.options.get(method.name, {}), **method.options}),
             is_configured=method.is_configured,
         )
     share = context.changing[name]
     role = "unchanging" if share == 0 else "rare" if share <= FEW else "changing"
-    base = {"model": method.name, **context.options.get(method.name, {}), **method.options}
+    base = {"model": method.name, **method.options}
     return Method(ROLES[role], {"base": base}, is_configured=method.is_configured)
 
 
 def _with_base(context: Context, name: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """Complete the options of a history with its base model, by default the usual one."""
-    base = options.get("base", default_for(context, context.table[name].variable))
-    if isinstance(base, str):
-        base = {"model": base}
-    if isinstance(base, Mapping):
-        usual = context.options.get(str(base.get("model")), {})
-        base = {**usual, **base}
-    return {**options, "base": base}
+    return {"base": default_for(context, context.table[name].variable), **options}
 
 
 def _with_chosen_past(
@@ -387,13 +381,12 @@ def plan_steps(context: Context, order: list[str], methods: Mapping[str, Method]
 
 
 def _step(context: Context, name: str, method: Method, earlier: list[str]) -> Step | None:
-    options = {**context.options.get(method.name, {}), **method.options}
     try:
-        model = context.registry.build(method.name, options)
+        model = context.registry.build(method.name, method.options, usual=context.options)
     except (ConfigError, ModelError) as error:
         # problems of options under ``models`` are reported once, not for each variable
         listed = context.options.get(method.name)
-        is_reported = listed is not None and set(options) <= set(listed)
+        is_reported = listed is not None and set(method.options) <= set(listed)
         if isinstance(error, ModelError) or not is_reported:
             context.problems.at(f"variable {name!r}", error.problems)
         return None
@@ -489,7 +482,7 @@ def _missing_model(
     name = settings.missing_method or (method if able else usual)
     with context.problems.gathered(f"variables.{variable.name}.missing_method"):
         name = context.registry.canonical(name)
-        chosen = context.registry.build(name, context.options.get(name, {}))
+        chosen = context.registry.build(name, usual=context.options)
         if settings.missing_method is not None or not able:
             context.problems += _kind_problems(states, name, chosen)
             return name, chosen

@@ -9,6 +9,10 @@ from synthesizer.data.codec import NOT_SAVED
 from synthesizer.data.table import Column, Kind, Variable
 from synthesizer.engine.testing import check_model
 from synthesizer.models.base import Abilities, ConditionalModel
+from synthesizer.models.cart import Cart
+from synthesizer.models.histories.each_period import EachPeriod
+from synthesizer.models.histories.lag_one import LagOne
+from synthesizer.models.normal import Normal
 from synthesizer.models.sample import FittedSample
 
 
@@ -165,7 +169,7 @@ FAULTS = {
     "type of the codes": (broken(sample=wrong_type), "values are int64, wanted is int32"),
     "variable": (broken(sample=other_variable), "not of the target's variable"),
     "code out of range": (broken(sample=out_of_range), "codes are out of range"),
-    "new number": (broken(sample=new_number), "values are new, which the abilities"),
+    "new number": (broken(sample=new_number), "values are new, which neither"),
     "more decimals": (
         broken(sample=new_number, abilities=Abilities(new_values=True)),
         "more than 0 decimals",
@@ -223,3 +227,13 @@ def test_models_of_few_levels_get_no_more():
 
     check_model(broken(note, abilities=Abilities(kinds={Kind.CATEGORICAL}, max_levels=2)))
     assert seen == {1, 2}
+
+
+@pytest.mark.parametrize(
+    "model",
+    [Cart(smoothing="density"), EachPeriod(base=Cart(smoothing="density")), LagOne(base=Normal())],
+)
+def test_models_that_make_new_numbers_by_options_or_base_keep_the_contract(model):
+    assert not model.abilities.new_values
+    assert model.makes_new_values
+    check_model(model, kinds=[Kind.NUMERIC])

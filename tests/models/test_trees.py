@@ -351,7 +351,9 @@ def test_even_numbers_are_even_within_every_node_and_differ_between_seeds():
 
 def test_smoothed_numbers_stay_in_range_and_keep_their_decimals():
     table, _, wage = example()
-    fitted = Cart(smoothing="density").fit(table, wage, rng=rng())
+    model = Cart(smoothing="density")
+    assert model.makes_new_values
+    fitted = model.fit(table, wage, rng=rng())
     drawn = fitted.sample(table, rng=rng(2)).data
     assert wage.data.min() <= drawn.min() <= drawn.max() <= wage.data.max()
     assert np.allclose(drawn, np.round(drawn, 1))

@@ -96,6 +96,38 @@ def test_a_history_gets_the_usual_base_with_its_options() -> None:
     assert step(plan, "race").model.fit_by == "by_period"
 
 
+NOMINAL = {"model": "nominal", "given": ["sex"]}
+SEVEN = {"nominal": {"given": ["sex"], "min_cell": 7}, "cart": {"min_leaf": 9}}
+
+
+def grouped(base: Any) -> dict[str, Any]:
+    return {"model": "grouped", "by": ["sex"], "base": base}
+
+
+@pytest.mark.parametrize(
+    ("base", "models", "depth", "leaf"),
+    [
+        (NOMINAL, {"cart": {"minbucket": 11}}, 2, 11),
+        (NOMINAL | {"base": "cart"}, {"cart": {"min_leaf": 9}}, 2, 9),
+        (grouped({"model": "cart", "min_leaf": 3}), {"cart": {"min_leaf": 9}}, 2, 3),
+        (None, {"each_period": {"base": NOMINAL}, "cart": {"cp": 0.1}}, 2, 50),
+        (grouped("nominal"), SEVEN, 3, 9),
+    ],
+)
+def test_options_of_models_reach_models_inside_others(
+    base: Any, models: dict[str, Any], depth: int, leaf: int
+) -> None:
+    options = {} if base is None else {"base": base}
+    plan = planned(
+        variables={"grade": {"method": "each_period", "options": options}}, models=models
+    )
+    *outer, inner = step(plan, "grade").model.with_bases()
+    assert (len(outer), type(inner).__name__, inner.min_leaf) == (depth, "Cart", leaf)
+    assert inner.complexity == models["cart"].get("cp", 0)
+    if "nominal" in models:
+        assert outer[-1].min_cell == 7
+
+
 def test_predictors_are_earlier_variables_and_what_follows_from_the_careers() -> None:
     plan = planned()
     assert step(plan, "state").predictors == ()

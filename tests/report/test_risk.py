@@ -132,7 +132,9 @@ def test_without_a_half_everything_that_needs_one_has_failed(field: str) -> None
 
 
 def test_nothing_at_all_still_says_how_to_switch_on() -> None:
-    nothing = risk(scenarios=(), inference=(), replicated=None, nearest=None, attacks=None, further={})
+    nothing = risk(
+        scenarios=(), inference=(), replicated=None, nearest=None, attacks=None, further={}
+    )
     anchors = [section.anchor for section in risk_sections(record(nothing))]
     assert anchors == ["risk", "uniques", "nearest", "inference", "attacks"]
 

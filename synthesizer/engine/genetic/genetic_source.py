@@ -131,14 +131,16 @@ class Evolver:
         """Evolve a start population; see `evolution.evolve`. Threads serve large datasets only."""
         if self.risk.undefined:
             raise DataError(self.risk.undefined)
+        breeder = self.breeder
         if self.options.risk_floor is None:
-            self.breeder.options = replace(self.options, risk_floor=self.random_risk(seed))
+            options = replace(self.options, risk_floor=self.random_risk(seed))
+            breeder = breeder.with_options(options)
         n = len(start[0].records)
         path = ("genetic", dataset)
         threads = 1 if n < ALONE else n_jobs
         return evolve(
             start,
-            self.breeder,
+            breeder,
             seed,
             path,
             origin=origin,

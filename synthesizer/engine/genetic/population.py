@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Self
 
@@ -154,6 +155,12 @@ class Breeder:
     ) -> None:
         self.scorer, self.options, self.redraw = scorer, options, redraw
         self.allowed = allowed
+
+    def with_options(self, options: GeneticOptions) -> Self:
+        """Return a breeder with other options; this one keeps its own."""
+        changed = copy(self)
+        changed.options = options
+        return changed
 
     def candidate(self, records: Records) -> Candidate:
         """Count and score a dataset from scratch."""

@@ -75,6 +75,11 @@ class TreeOptions(ConditionalModel):
         "smoothing", "proper", "max_fit_rows",
     )  # fmt: skip
 
+    @property
+    def makes_new_values(self) -> bool:
+        """Whether numbers get kernel noise; see `ConditionalModel.makes_new_values`."""
+        return self.smoothing == "density" or super().makes_new_values
+
     min_leaf: Count = 50
     max_depth: Count | None = None
     complexity: Share = 0.0

@@ -115,6 +115,16 @@ def test_random_risk_where_it_is_known():
     assert values == {"cap": 1, "disco": 1, "repu": 0, "replicated_uniques": 0}
 
 
+def test_an_evolution_leaves_the_options_of_its_breeder_alone():
+    made = evolver()
+    before = made.breeder.options
+    start = made.mutants(SEED, 0, 0.3)
+    first = made.evolve(start, SEED, 0)
+    assert made.breeder.options is before
+    assert first.options.risk_floor is not None
+    assert made.evolve(start, SEED, 0).history == first.history
+
+
 def test_what_an_outcome_tells():
     made = evolver(mode="pareto")
     outcome = made.evolve(made.mutants(SEED, 0, 0.3), SEED, 0, origin=made.sought.records)
