@@ -152,7 +152,8 @@ def tables() -> Iterator[str]:
         if extra:
             more = closure(ranges, packages) - base
             total = f"{len(base | more)} | {megabytes(base | more, packages)}"
-            added = f"{len(more)} packages, {megabytes(more, packages)} MB"
+            plural = "" if len(more) == 1 else "s"
+            added = f"{len(more)} package{plural}, {megabytes(more, packages)} MB"
             yield f"| its requirements and those of `{extra}` | {total} | {added} |"
 
 

@@ -327,7 +327,7 @@ def report(
     directory: Annotated[Path, typer.Argument(help="Result directory of a run.")],
     out: Annotated[
         Path | None,
-        option("HTML file; report.html beside the run's files.", "--out", "-o"),
+        option("HTML file; the run's own report.html, which is replaced.", "--out", "-o"),
     ] = None,
     overwrite: Overwrite = False,
 ) -> None:

@@ -30,7 +30,7 @@ def are_formulas(texts: Sequence[str], before: str = "") -> BoolArray:
     >>> are_formulas(["=1+1", " @sum(a1)", "-8", "- none", "a=b", "-", "'=1+1"]).tolist()
     [True, True, False, True, False, False, False]
     """
-    values = pa.array(list(texts), pa.string())
+    values = pc.fill_null(pa.array(list(texts), pa.string()), "")  # a null of a typed source
     starts = pc.match_substring_regex(values, f"(?s)^{before}{_FORMULA}")
     numbers = is_number(pc.utf8_trim_whitespace(values), ".")
     return np.asarray(starts.to_numpy(zero_copy_only=False)) & ~numbers

@@ -91,6 +91,8 @@ def _of(file: str, function: str) -> Callable[[Record], Any]:
 def write_report(directory: Path, out: Path | None = None, *, overwrite: bool = False) -> Path:
     """Write the steward's report of a run and return its path.
 
+    The page in the directory of the run is its own and is replaced; another file only on demand.
+
     Parameters
     ----------
     directory : Path
@@ -103,9 +105,10 @@ def write_report(directory: Path, out: Path | None = None, *, overwrite: bool = 
     DataError
         If the directory is no result of a run, or another version wrote it.
     OutputError
-        If the file exists and is not to be overwritten, or cannot be written.
+        If another file exists and is not to be overwritten, or cannot be written.
     """
     target = directory / REPORT if out is None else out
+    overwrite = overwrite or out is None
     record = read_record(directory)
     if out is not None and out.suffix.lower() not in (".html", ".htm"):
         raise OutputError(f"{out} must be named .html: the report is a page")

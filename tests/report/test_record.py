@@ -49,12 +49,14 @@ def test_the_command_writes_what_the_run_writes(made: Path, run: Path) -> None:
     assert read_record(run).changes == ()
 
 
-def test_no_file_is_replaced_unasked(run: Path, tmp_path: Path) -> None:
-    write_report(run)
+def test_no_file_but_the_page_of_the_run_is_replaced_unasked(run: Path, tmp_path: Path) -> None:
+    page = write_report(run).read_text()
+    assert write_report(run).read_text() == page  # the run's own page is made again
+    other = tmp_path / "page.html"
+    assert write_report(run, other).exists()
     with pytest.raises(OutputError, match="exists already"):
-        write_report(run)
-    write_report(run, overwrite=True)
-    assert write_report(run, tmp_path / "page.html").exists()
+        write_report(run, other)
+    write_report(run, other, overwrite=True)
     with pytest.raises(OutputError, match=r"must be named \.html"):
         write_report(run, tmp_path / "page.json")
 

@@ -26,6 +26,7 @@ from synthesizer.measures.risk.identity import (
     statistical_uniques,
 )
 from synthesizer.measures.risk.nearest import nearer_share
+from synthesizer.measures.risk.rare_values import rare_values
 from synthesizer.measures.risk.replicated import replicated_rows, replicated_uniques
 from synthesizer.measures.risk.scenario import Exclusion, Question, Scenario, Tolerance
 from synthesizer.measures.risk.suda import special_uniques, suda
@@ -58,6 +59,7 @@ __all__ = [
     "inference_scores",
     "key_counts",
     "nearer_share",
+    "rare_values",
     "replicated_rows",
     "replicated_uniques",
     "reproduced_uniques",

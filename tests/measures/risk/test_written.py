@@ -22,6 +22,7 @@ from synthesizer.measures.risk.differential import differential_confidentiality
 from synthesizer.measures.risk.identity import identity, reproduced_uniques
 from synthesizer.measures.risk.nearest import nearer_share
 from synthesizer.measures.risk.public_inference import inference
+from synthesizer.measures.risk.rare_values import rare_values
 from synthesizer.measures.risk.replicated import replicated_careers, replicated_uniques
 from synthesizer.measures.risk.scenario import Exclusion
 from synthesizer.measures.risk.suda import suda
@@ -96,6 +97,7 @@ RESULTS = {
     "nearest": lambda: nearer_share(ORIGINAL, OTHER, MADE, rng=rng()),
     "nearest to none": lambda: nearer_share(ORIGINAL, ORIGINAL, ORIGINAL, rng=rng()),
     "copied": lambda: copied_uniques(ORIGINAL, [MADE, OTHER], keys=["town"], control=MADE),
+    "rare values": lambda: rare_values(ORIGINAL, [MADE, OTHER], keys=["town", "age"]),
     "replicated": lambda: replicated_uniques(ORIGINAL, [MADE, OTHER]),
     "careers": lambda: replicated_careers(np.zeros((3, 2), int), np.ones((2, 2), int)),
     "suda": lambda: suda(ORIGINAL, ["town", "age"], max_size=1).result,
