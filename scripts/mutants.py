@@ -17,8 +17,10 @@ probability, by `--seed`. Not counted, since no test should notice them:
   is such a text (what is put into a text counts);
 - what does not compile.
 
-Each mutant runs in a copy of the tree, tests that execute the changed line first, to the first
-failure. More processor time than `LIMIT` times that of all tests of the room counts as killed.
+Each mutant runs in a copy of the tree to the first failure, the tests that execute the changed line
+first. Other tests of the room run where they could notice, too: if the line runs when a file is
+imported, if no test is known to execute it (it may in another process), or if they share a fixture.
+More processor time than `LIMIT` times that of all tests of the room counts as killed.
 A run that was stopped goes on where it was when it is started again with the same `--output`.
 """
 
@@ -45,7 +47,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -81,6 +83,8 @@ class Mutant:
     operator: str
     lines: tuple[int, int]
     """From the start of the statement to the end of the node."""
+    is_called: bool
+    """Whether the node is in the body of a function, and does not run at import."""
     line: int
     source: Source
     node: Any
@@ -134,14 +138,17 @@ class Source:
                 source=self,
                 node=node,
                 changed=changed,
+                is_called=is_called,
             )
-            for number, (statement, node, operator, changed) in enumerate(
-                _changes(self.tree, self.tree)
+            for number, (is_called, statement, node, operator, changed) in enumerate(
+                _changes(self.tree, self.tree, is_called=False)
             )
         ]
 
 
-def _changes(node: Any, statement: Any) -> Iterator[tuple[Any, Any, Callable[..., Any], Any]]:
+def _changes(
+    node: Any, statement: Any, *, is_called: bool
+) -> Iterator[tuple[bool, Any, Any, Callable[..., Any], Any]]:
     """Walk through a tree: statement, node, operator and what it makes of the node."""
     if isinstance(node, cst.BaseSmallStatement | cst.BaseCompoundStatement):
         statement = node
@@ -151,10 +158,11 @@ def _changes(node: Any, statement: Any) -> Iterator[tuple[Any, Any, Callable[...
         if isinstance(node, kind):
             for changed in operator(node):
                 if not _words_only(node, changed):
-                    yield statement, node, operator, changed
+                    yield is_called, statement, node, operator, changed
     for child in node.children:
         if not (isinstance(node, cst.Module) and _names_a_type(child)):
-            yield from _changes(child, statement)
+            body = isinstance(node, cst.FunctionDef) and child is node.body
+            yield from _changes(child, statement, is_called=is_called or body)
 
 
 def _left_out(node: Any) -> bool:
@@ -221,25 +229,36 @@ class Tests:
     executed: Mapping[tuple[str, int], Sequence[str]]
     """The tests that execute a line of a file."""
 
-    def order(self, mutant: Mutant) -> Callable[[str], Any]:
-        """Order tests: first those that execute the changed lines, within a file the short ones."""
+    def near(self, mutant: Mutant) -> set[str]:
+        """Return the tests that execute the changed lines; "" if an import does."""
         first, last = mutant.lines
-        near = {
-            test
-            for line in range(first, last + 1)
-            for test in self.executed.get((mutant.file, line), ())
-        }
+        lines = range(first, last + 1)
+        near = {test for line in lines for test in self.executed.get((mutant.file, line), ())}
+        return near if mutant.is_called else near | {""}
+
+    def choose(self, mutant: Mutant, items: Sequence[Any]) -> list[Any]:
+        """Choose the tests that may notice: first the near ones, within a file the short ones."""
+        near = self.near(mutant)
         cost: dict[str, float] = defaultdict(float)
         for test in near:
             cost[_file(test)] += self.durations.get(test, 0.0)
         own = f"test_{Path(mutant.file).stem}.py"
 
-        def place(test: str) -> Any:
+        def place(item: Any) -> Any:
+            test = item.nodeid
             file = _file(test)
             other = not file.endswith(f"/{own}")
             return test not in near, other, cost[file], file, self.durations.get(test, 0.0)
 
-        return place
+        if near and "" not in near:
+            items = [item for item in items if item.nodeid in near or _shares(item)]
+        return sorted(items, key=place)
+
+
+def _shares(item: Any) -> bool:
+    """Whether a test uses a fixture that is made once for several tests."""
+    fixtures = item._fixtureinfo.name2fixturedefs.values()
+    return any(fixture.scope != "function" and fixture.baseid for [*_, fixture] in fixtures)
 
 
 def _file(test: str) -> str:
@@ -247,17 +266,18 @@ def _file(test: str) -> str:
 
 
 class Watcher:
-    """A plug-in: orders the tests, measures them, says which test failed first."""
+    """A plug-in: chooses the tests, measures them, says which test failed first."""
 
-    def __init__(self, order: Callable[[str], Any] | None, tracer: Any = None) -> None:
+    def __init__(
+        self, choose: Callable[[Sequence[Any]], list[Any]] = list, tracer: Any = None
+    ) -> None:
         self.failed: str | None = None
         self.durations: dict[str, float] = defaultdict(float)
-        self._order = order
+        self._choose = choose
         self._tracer = tracer
 
     def pytest_collection_modifyitems(self, items: list[Any]) -> None:
-        if self._order is not None:
-            items.sort(key=lambda item: self._order(item.nodeid))  # type: ignore[misc]
+        items[:] = self._choose(items)
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         if self._tracer is not None:
@@ -289,6 +309,15 @@ class Copy:
         reference = ROOT.parent / "shared"  # where the tests look for reference data
         if reference.exists():
             (folder / "shared").symlink_to(reference.resolve())
+
+    def change(self, mutant: Mutant) -> None:
+        """Put a mutant in the place of its file, which is kept."""
+        shutil.copy2(self.tree / mutant.file, self.folder / "kept.py")
+        (self.tree / mutant.file).write_text(mutant.code, encoding="utf-8")
+
+    def restore(self, mutant: Mutant) -> None:
+        """Put the file back, with its old time, so that its bytecode stays good."""
+        (self.folder / "kept.py").replace(self.tree / mutant.file)
 
     def start(self, work: Callable[[Copy], Result], seconds: float) -> int:
         """Do work in a process of its own, and return its number."""
@@ -340,7 +369,7 @@ def _try_clean(room: str) -> Callable[[Copy], Result]:
 
     def work(copy: Copy) -> Result:
         tracer = coverage.Coverage(data_file=None, include=[f"{copy.tree}/synthesizer/{room}/*"])
-        watcher = Watcher(None, tracer)
+        watcher = Watcher(tracer=tracer)
         tracer.start()
         code = _pytest(room, watcher)
         tracer.stop()
@@ -362,7 +391,7 @@ def _try_clean(room: str) -> Callable[[Copy], Result]:
 def _try_mutant(mutant: Mutant, tests: Tests) -> Callable[[Copy], Result]:
     def work(_: Copy) -> Result:
         sys.dont_write_bytecode = True
-        watcher = Watcher(tests.order(mutant))
+        watcher = Watcher(partial(tests.choose, mutant))
         return {"code": _pytest(mutant.room, watcher), "failed": watcher.failed}
 
     return work
@@ -377,7 +406,7 @@ def clean(room: str, copy: Copy) -> Tests:
             f"{copy.said()}\nThe tests in tests/{room} fail before anything is changed."
         )
     executed = {
-        (file, int(line)): [test for test in tests if test]
+        (file, int(line)): tests
         for file, lines in report["executed"].items()
         for line, tests in lines.items()
     }
@@ -416,14 +445,14 @@ def run(mutants: Sequence[Mutant], workers: int, note: Callable[[Result], None])
         while waiting or running:
             while waiting and free:
                 copy, mutant = free.pop(), waiting.pop()
-                (copy.tree / mutant.file).write_text(mutant.code, encoding="utf-8")
+                copy.change(mutant)
                 known = tests[mutant.room]
                 process = copy.start(_try_mutant(mutant, known), known.seconds)
                 running[process] = copy, mutant, time.monotonic()
             process, status = os.wait()
             copy, mutant, started = running.pop(process)
             note(outcome(mutant, copy.finish(process, status), time.monotonic() - started))
-            shutil.copy2(ROOT / mutant.file, copy.tree / mutant.file)
+            copy.restore(mutant)
             free.append(copy)
 
 

@@ -11,6 +11,7 @@ from scipy.special import digamma, logsumexp
 from synthesizer.models.careers.dirichlet import (
     Mixture,
     _m_step,
+    _start,
     cell,
     centre,
     draw_dirichlet,
@@ -103,6 +104,45 @@ def test_the_m_step_solves_the_equations_of_the_likelihood(start):
     for _ in range(60):
         found = _m_step(found, mean_logs)
     assert np.allclose(found, alpha, rtol=1e-6)
+
+
+def test_em_starts_at_the_moments_of_each_group():
+    rng = np.random.default_rng(5)
+    parts = [rng.dirichlet(a, size=n) for a, n in (([60, 20, 20], 7), ([2, 2, 40], 5))]
+    points, weights = np.vstack(parts), rng.dirichlet(np.full(12, 50.0))
+    found = _start(points, weights, 2, rng)
+    shares, alpha = [], []
+    for rows in sorted((slice(0, 7), slice(7, 12)), key=lambda r: -found.alpha[0] @ points[r][0]):
+        share = weights[rows].sum()
+        mean = weights[rows] @ points[rows] / share
+        variance = weights[rows] @ (points[rows] - mean) ** 2 / share
+        alpha.append(mean * ((mean * (1 - mean)).sum() / variance.sum() - 1))
+        shares.append(share)
+    assert np.allclose(found.alpha, [*alpha, np.ones(3)])
+    assert np.allclose(found.weights, np.array([*shares, 0.1]) / 1.1)
+    alone = _start(points[:1], np.ones(1), 1, rng)
+    assert np.allclose(alone.alpha[0], 10_000 * points[0])
+
+
+def test_em_ends_at_the_maximum_of_what_it_says():
+    """Likelihood, a fiftieth of a uniform person in each component, one in the uniform one."""
+    rng = np.random.default_rng(6)
+    points = rng.dirichlet([30, 20, 10], size=15)
+    counts = rng.integers(1, 4, size=15)
+    found = fit_mixture(points, counts, 1, rng=rng)
+    uniform = rng.dirichlet(np.ones(3), size=200_000)
+
+    def terms(alpha, weight):
+        densities = log_densities(np.log(points), np.vstack([alpha, np.ones(3)]))
+        likelihood = counts @ logsumexp(densities + np.log([1 - weight, weight]), axis=1)
+        shape = 0.02 * log_densities(np.log(uniform), alpha[None]).mean()
+        return np.array([likelihood, shape, np.log(weight)])
+
+    alpha, weight = found.alpha[0], found.weights[-1]
+    by_precision = terms(alpha * 1.001, weight) - terms(alpha / 1.001, weight)
+    by_weight = terms(alpha, weight * 1.001) - terms(alpha, weight / 1.001)
+    assert abs(by_precision.sum()) < 0.05 * abs(by_precision[1])
+    assert abs(by_weight.sum()) < 0.05 * abs(by_weight[2])
 
 
 @pytest.mark.parametrize("count", range(1, 7))
