@@ -102,6 +102,37 @@ def test_the_seed_alone_does_not_replay_the_draws() -> None:
     assert 0.3 < (one == two).mean() < 0.7  # as independent coins agree
 
 
+def test_a_generator_is_named_after_its_purpose_its_place_and_its_variable(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    paths: list[tuple[str | int, ...]] = []
+    real = Seed.generator
+
+    def spy(seed: Seed, *path: str | int) -> np.random.Generator:
+        paths.append(path)
+        return real(seed, *path)
+
+    monkeypatch.setattr(Seed, "generator", spy)
+    table, two = persons(200), (0, 1)
+    chain = spec(table, strata=("sex",), proper=True).fit(table, Seed(1), replicates=2)
+    names = table.names
+    expected = [("fit", s, r, name) for s in two for r in two for name in names]
+    expected += [("bootstrap", s, r) for s in two for r in two for _ in names]
+    assert sorted(paths, key=str) == sorted(expected, key=str)
+    paths.clear()
+    monkeypatch.setattr("synthesizer.data.panel.arrangement.BLOCK_ROWS", 60)
+    made = list(chain.generate(Seed(1), m=2))
+    blocks = [
+        (d, s, block)
+        for d in two
+        for s in two
+        for block in range(-(-int((made[d]["sex"].data == s).sum()) // 60))
+    ]
+    expected = [("draw", d, s, name, block) for d, s, block in blocks for name in names]
+    expected += [(purpose, d) for purpose in ("strata", "shuffle") for d in two]
+    assert sorted(paths, key=str) == sorted(expected, key=str)
+
+
 def test_rows_and_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     chain = fitted(persons())
     assert next(chain.generate(Seed(1), rows=7)).n_rows == 7
@@ -154,8 +185,10 @@ def test_strata_have_chains_of_their_own() -> None:
     rng = np.random.default_rng(0)
     group = np.repeat([0, 1], [300, 100])
     table = Table([coded("g", group, "ab"), numeric("x", rng.integers(0, 5, 400) + 10 * group)])
-    made = next(fitted(table, strata=("g",)).generate(Seed(1), rows=200))
-    assert 130 < np.bincount(made["g"].data)[0] < 170  # drawn: exact sizes would be published
+    made, *others = fitted(table, strata=("g",)).generate(Seed(1), m=3, rows=200)
+    for d, one in enumerate((made, *others)):  # drawn: exact sizes would be published
+        sizes = Seed(1).generator("strata", d).multinomial(200, [0.75, 0.25])
+        assert np.bincount(one["g"].data).tolist() == sizes.tolist() != [150, 50]
     assert (made["x"].data[made["g"].data == 0] < 10).all()
     assert (made["x"].data[made["g"].data == 1] >= 10).all()
     assert not (np.diff(made["g"].data) >= 0).all()  # strata are mixed, not stacked

@@ -213,6 +213,16 @@ def test_smallest_data(transition, data, states, theta):
     assert draw(fitted, 0).shape == (0, data.shape[1])
 
 
+def test_one_of_many_states_is_gone_back_to_after_another():
+    rng = np.random.default_rng(8)
+    home = rng.integers(0, 40, 600)
+    away = (home + rng.integers(1, 40, 600)) % 40
+    data = np.column_stack([home, away, away, home, home, away])
+    options = CareerOptions(theta=math.inf, copies=1)
+    drawn = draw(fitted_to(data, options, states=40), 300)
+    assert (drawn[:, 3:] == drawn[:, [0, 0, 1]]).all()
+
+
 def test_draws_depend_on_the_generator_only():
     data = careers(9)
     fitted = fitted_to(data)
