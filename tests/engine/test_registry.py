@@ -13,7 +13,13 @@ import pytest
 from synthesizer.data.errors import ConfigError, ModelError
 from synthesizer.data.options import Share
 from synthesizer.data.table import Kind, Variable
-from synthesizer.engine.registry import DEFAULT_SETS, METHOD_ALIASES, Registry, default_method
+from synthesizer.engine.registry import (
+    DEFAULT_SETS,
+    METHOD_ALIASES,
+    ROLES,
+    Registry,
+    default_method,
+)
 from synthesizer.models.base import ConditionalModel
 from synthesizer.models.sample import FittedSample, Sample
 
@@ -181,6 +187,7 @@ def test_aliases_lead_to_models_that_exist():
     for alias, name in METHOD_ALIASES.items():
         assert alias not in loaded.names
         assert loaded.canonical(alias) == name
+    assert set(ROLES.values()) <= set(loaded.names)
 
 
 def test_a_registered_name_wins_over_an_alias(registry):
@@ -190,10 +197,14 @@ def test_a_registered_name_wins_over_an_alias(registry):
 
 def test_schema_describes_every_option(registry):
     schema = registry.options_schema("example")
-    assert schema["required"] == ["share"]
-    assert schema["additionalProperties"] is False
-    assert schema["description"] == "Take every type of option."
-    properties = schema["properties"]
+    properties = schema.pop("properties")
+    assert schema == {
+        "title": "Example",
+        "description": "Take every type of option.",
+        "type": "object",
+        "required": ["share"],
+        "additionalProperties": False,
+    }
     assert properties["share"] == {
         "type": "number",
         "minimum": 0,

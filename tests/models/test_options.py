@@ -1,7 +1,7 @@
 """Options of all models: one sentence for each fault, all faults at once."""
 
 import pickle
-from dataclasses import FrozenInstanceError, replace
+from dataclasses import FrozenInstanceError, fields, replace
 from typing import Any
 
 import pytest
@@ -85,6 +85,55 @@ def test_a_fault_is_one_sentence(model: type, options: dict[str, Any], message: 
         model(**options)
     (problem,) = caught.value.problems
     assert problem.startswith(message)
+
+
+TREE: dict[str, Any] = {
+    "max_depth": None, "complexity": 0.0, "penalty": 0.0, "shrinkage": 0.0, "prior": 0.0,
+    "even": True, "smoothing": "none", "proper": False, "max_fit_rows": 100_000,
+}  # fmt: skip
+FOREST = TREE | {"min_leaf": 20, "n_trees": 10}
+REGRESSION: dict[str, Any] = {"ridge": 0.1, "max_categories": 60, "min_frequency": 5}
+ITERATIVE = REGRESSION | {"max_fit_rows": 200_000}
+DEFAULTS: dict[str, dict[str, Any]] = {
+    "cart": TREE | {"min_leaf": 50, "tilt": False},
+    "bagging": FOREST,
+    "forest": FOREST | {"max_features": 1 / 3},
+    "logistic": ITERATIVE,
+    "multinomial": ITERATIVE | {"tolerance": 0.03},
+    "ordinal": ITERATIVE,
+    "normal": REGRESSION | {"clip": True},
+    "lognormal": REGRESSION | {"clip": True, "shift": 0.0},
+    "normrank": REGRESSION,
+    "pmm": REGRESSION | {"neighbours": 5, "draw_parameters": False},
+    "constant": {"value": None},
+    "grouped": {"base": Cart(), "min_rows": 500},
+    "nominal": {"base": Cart(), "min_cell": 5},
+    "advance": {"base": Cart(), "rate": 1.0, "width": 5.0},
+    "each_period": {"base": Cart()},
+    "lag_one": {
+        "base": Cart(), "fit_by": "pooled", "stay_or_move": True, "changes": True, "min_rows": 100,
+    },
+    "monotone": {"base": Cart()},
+    "mostly_constant": {"base": Cart(), "fit_by": "pooled"},
+    "time_invariant": {"base": Cart()},
+    "career": {
+        "components": "patterns", "theta": 100.0, "transition": "cart", "concentration": 5.0,
+        "min_leaf": 10, "person_min_leaf": 50, "shrinkage": 0.0, "copies": 10, "even": True,
+        "person_predictors": None, "match": False, "oversample": 3,
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", Registry.load().names)
+def test_defaults_are_as_documented(name: str) -> None:
+    needed: dict[str, Any] = {
+        "grouped": {"by": ("sex",)},
+        "nominal": {"given": ("sex",)},
+        "derived": {"expression": "age + 1"},
+    }.get(name, {})
+    model = Registry.load().get(name)(**needed)
+    found = {item.name: getattr(model, item.name) for item in fields(model)}
+    assert found == DEFAULTS.get(name, {}) | needed
 
 
 def test_all_faults_are_told_at_once_as_both_kinds_of_error() -> None:

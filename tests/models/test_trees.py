@@ -151,6 +151,21 @@ def test_levels_with_like_profiles_are_neighbours():
     assert abs(scores[0] - scores[1]) > 0.5
 
 
+@pytest.mark.parametrize("prior", [0.0, 3.0])
+def test_scores_are_the_first_principal_component_of_the_level_means(prior):
+    codes = rng().choice(6, 80, p=[0.4, 0.3, 0.1, 0.1, 0.1, 0.0])
+    response = rng(2).normal(size=(80, 3)) + np.eye(6, 3)[codes]
+    response -= response.mean(axis=0)
+    found = level_scores(codes.astype(np.int32), 6, response, prior)
+    sizes = np.bincount(codes, minlength=6)
+    means = np.array(
+        [response[codes == k].sum(axis=0) / max(sizes[k] + prior, 1) for k in range(6)]
+    )
+    direction = np.linalg.eigh(means.T @ np.diag(sizes) @ means)[1][:, -1]
+    direction *= np.sign(direction[np.abs(direction).argmax()])
+    np.testing.assert_allclose(found, means @ direction, atol=1e-12)
+
+
 def test_a_prior_moves_rare_levels_to_the_middle():
     codes = np.array([0] * 50 + [1], dtype=np.int32)
     response = np.array([0.1] * 50 + [-5.0])[:, None]
@@ -163,8 +178,23 @@ def test_missing_codes_of_numbers_have_places_of_their_own():
     column = numeric("x", [2.0, np.nan, np.nan, 5.0], states=[0, 1, 2, 0], missing=("", "-8"))
     table = Table([column])
     matrix = Encoding.learn(table, np.ones((4, 1)), prior=0.0).matrix(table)[:, 0]
-    assert len(set(matrix.tolist())) == 4
-    assert max(matrix[1:3]) < 2
+    assert matrix.tolist() == [2, -1, -4, 5]
+
+
+@pytest.mark.parametrize(
+    ("observed", "expected"),
+    [
+        ([2.0, 5.0], [-1, -4]),
+        ([5.0, 5.0], [4, 3]),
+        ([4e6, 4e6], [3_996_000, 3_992_000]),
+        ([], [-1, -2]),
+    ],
+)
+def test_places_of_missing_codes_are_one_range_apart(observed, expected):
+    values = [*observed, np.nan, np.nan]
+    column = numeric("x", values, states=[0] * len(observed) + [1, 2], missing=("", "-8"))
+    encoding = Encoding.learn(Table([column]), np.ones((len(values), 1)), prior=0.0)
+    assert encoding.positions[0].tolist() == expected
 
 
 def test_ordered_levels_keep_their_order_and_unseen_ones_lie_in_the_middle():
@@ -358,6 +388,21 @@ def test_smoothed_numbers_stay_in_range_and_keep_their_decimals():
     assert wage.data.min() <= drawn.min() <= drawn.max() <= wage.data.max()
     assert np.allclose(drawn, np.round(drawn, 1))
     assert not np.isin(drawn, wage.data).all()
+
+
+@pytest.mark.parametrize("spike", [0, 30])
+def test_smoothing_has_the_bandwidth_of_silverman(spike):
+    """0.9 n^(-1/5) times the smaller of standard deviation and quartile range / 1.34."""
+    inner = np.sort(np.concatenate([rng().normal(0, 1, 60 - spike), np.zeros(spike)]))
+    data = np.concatenate([[-1e6], np.sort(rng(2).normal(5, 3, 39)), inner])
+    tree = tree_of([0, -1, -1], [0.5, 0, 0], [2, -1, -1], [0, 40, 60])
+    leaves = Leaves(tree, numeric("y", data))
+    part = data[40:]
+    quartiles = part[44] - part[15]
+    narrow = part.std() if quartiles == 0 else min(part.std(), quartiles / 1.34)
+    drawn = leaves._smooth(np.zeros(100_000), np.full(100_000, 70), rng(3))
+    assert part[0] <= drawn.min() <= drawn.max() <= part[-1]
+    assert drawn.std() == pytest.approx(0.9 * narrow * 60**-0.2, rel=0.02)
 
 
 @pytest.mark.parametrize(("shift", "whole"), [(0.0, True), (0.25, False)])

@@ -130,7 +130,7 @@ def _start(points: FloatArray, weights: FloatArray, k: int, rng: np.random.Gener
     precision = (mean * (1 - mean)).sum(axis=1) / spread.sum(axis=1) - 1  # by moments
     precision = np.clip(precision, 1.0, START_PRECISION)
     alpha = np.maximum(mean * precision[:, None], LEAST_ALPHA)
-    shares = np.append(share / share.sum(), 0.1)
+    shares = np.append(share, 0.1)
     return Mixture(shares / shares.sum(), np.vstack([alpha, np.ones(points.shape[1])]))
 
 

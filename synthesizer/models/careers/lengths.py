@@ -341,7 +341,7 @@ def fit_lengths(
         else:
             components, member = fitted_components(patterns, member, n_components, rng=rng)
         component[rows] = member
-        variable = Variable(name="component", kind=Kind.NUMERIC, decimals=0)
+        variable = Variable(name="component", kind=Kind.NUMERIC)
         target = Column(variable, member.astype(np.float64))
         trees.append(tree.fit(persons.take(rows), target, rng=rng))
         parts.append(components)

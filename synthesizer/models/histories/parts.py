@@ -122,7 +122,7 @@ def with_changes(table: PanelTable, names: Sequence[str]) -> PanelTable:
     columns = [*table.columns, Column(elapsed, index.elapsed)]
     for name in names:
         changed = changed_rows(table[name], before) & ~index.is_first
-        variable = Variable(name=f"{OWN}changed {name}", kind=Kind.NUMERIC, decimals=0)
+        variable = Variable(name=f"{OWN}changed {name}", kind=Kind.NUMERIC)
         columns.append(Column(variable, changed.astype(np.float64)))
     return PanelTable(columns, index)
 
@@ -132,7 +132,7 @@ def persons_with_changes(table: PanelTable, names: Sequence[str]) -> Table:
     persons = table.first_rows
     for name in names:
         ever = changers(table.index, table[name])
-        variable = Variable(name=f"{OWN}ever {name}", kind=Kind.NUMERIC, decimals=0)
+        variable = Variable(name=f"{OWN}ever {name}", kind=Kind.NUMERIC)
         persons = persons.with_column(Column(variable, ever.astype(np.float64)))
     return persons
 

@@ -1,8 +1,12 @@
+from dataclasses import fields
+from pathlib import Path
+
 import numpy as np
 import pytest
+from pydantic import TypeAdapter
 
 from synthesizer.data.errors import ConfigError
-from synthesizer.engine.genetic.genetic_options import GeneticOptions
+from synthesizer.engine.genetic.genetic_options import STARTS, GeneticOptions
 
 RATES = ("weight", "win", "crossover", "mutation", "aimed", "risk_at_most", "risk_floor")
 BAD = [
@@ -17,6 +21,10 @@ BAD = [
     ({"elites": -1}, "elites (-1) must be at least 0"),
     ({"tournament": 1}, "tournament (1) must be at least 2"),
     ({"generations": 0}, "generations (0) must be at least 1"),
+    ({"mutants": 0.0}, "mutants (0.0) must be above 0"),
+    ({"points": 0}, "points (0) must be at least 1"),
+    ({"points": 1001}, "points (1001) must be at most 1000"),
+    ({"start": ()}, "start (()) must be a list of at least 1"),
     ({"patience": 0}, "patience (0) must be at least 1"),
     ({"seconds": 0.0}, "seconds (0.0) must be above 0"),
     ({"seconds": -1.0}, "seconds (-1.0) must be above 0"),
@@ -88,15 +96,32 @@ def test_the_ends_of_ranges_are_allowed(given):
 
 def test_defaults_are_those_of_the_paper_where_it_has_them():
     options = GeneticOptions()
-    assert (options.population, options.crossover, options.mutation) == (100, 0.1, 0.001)
-    assert (options.tournament, options.win, options.weight) == (2, 1.0, 0.5)
-    assert (options.utility, options.risk) == ("full_table", "cap_u")
+    paper = {"population": 100, "crossover": 0.1, "mutation": 0.001, "tournament": 2, "win": 1.0}
+    paper |= {"weight": 0.5, "utility": "full_table", "risk": "cap_u", "redraw": "uniform"}
+    ours = {"start": "mutants", "mode": "single", "risk_at_most": None, "risk_floor": None}
+    ours |= {"mutants": 0.05, "elites": 2, "rates": "varied", "aimed": 1.0, "generations": 100}
+    ours |= {"patience": 20, "seconds": None, "points": 10}
+    assert {item.name: getattr(options, item.name) for item in fields(options)} == paper | ours
+    assert set(STARTS) < ours.keys()
+
+
+def test_only_what_differs_from_the_defaults_is_written():
+    write = TypeAdapter(GeneticOptions).dump_python
+    assert write(GeneticOptions()) == {}
+    chosen = {"start": (Path("a.csv"),), "weight": 0.25, "patience": None}
+    assert write(GeneticOptions(**chosen | {"start": "a.csv", "mode": "single"})) == chosen
 
 
 def test_dominance_sorts_the_frontier_and_what_has_a_limit():
     assert not GeneticOptions().sorts
     assert GeneticOptions(mode="pareto").sorts
     assert GeneticOptions(risk_at_most=0.0).sorts
+
+
+def test_aimed_moves_lead_to_the_limit_or_to_the_floor():
+    assert GeneticOptions(risk_at_most=0.3, risk_floor=0.2).goal == 0.3
+    assert GeneticOptions(risk_at_most=0.3, risk_floor=0.2, mode="pareto").goal == 0.2
+    assert GeneticOptions(risk_floor=0.2).goal == 0.2
 
 
 def test_options_are_frozen_and_told_by_name():

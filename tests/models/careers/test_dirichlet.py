@@ -108,11 +108,13 @@ def test_the_m_step_solves_the_equations_of_the_likelihood(start):
 
 def test_em_starts_at_the_moments_of_each_group():
     rng = np.random.default_rng(5)
-    parts = [rng.dirichlet(a, size=n) for a, n in (([60, 20, 20], 7), ([2, 2, 40], 5))]
-    points, weights = np.vstack(parts), rng.dirichlet(np.full(12, 50.0))
-    found = _start(points, weights, 2, rng)
+    means = np.array([[60, 20, 20], [5, 5, 90], [5, 90, 5]])
+    points = np.vstack([rng.dirichlet(9 * mean, size=6) for mean in means])
+    weights = rng.dirichlet(np.full(18, 50.0))
+    found = _start(points, weights, 3, rng)
     shares, alpha = [], []
-    for rows in sorted((slice(0, 7), slice(7, 12)), key=lambda r: -found.alpha[0] @ points[r][0]):
+    for group in np.abs(found.alpha[:3, None] / 900 - means / 100).sum(axis=2).argmin(axis=1):
+        rows = slice(6 * group, 6 * group + 6)
         share = weights[rows].sum()
         mean = weights[rows] @ points[rows] / share
         variance = weights[rows] @ (points[rows] - mean) ** 2 / share

@@ -13,7 +13,13 @@ from synthesizer.data.errors import DataError, ModelError
 from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.measures.risk.replicated import replication
 from synthesizer.measures.utility.sequences import mean_distances, noise_floor, sequence_distances
-from synthesizer.models.careers.fitted_careers import CareerOptions, FittedCareers, fit_careers
+from synthesizer.models.careers import fitted_careers
+from synthesizer.models.careers.fitted_careers import (
+    COPIED_RUNS,
+    CareerOptions,
+    FittedCareers,
+    fit_careers,
+)
 from synthesizer.models.careers.quota import match_cells
 from synthesizer.models.careers.runs import to_runs
 
@@ -221,6 +227,21 @@ def test_one_of_many_states_is_gone_back_to_after_another():
     options = CareerOptions(theta=math.inf, copies=1)
     drawn = draw(fitted_to(data, options, states=40), 300)
     assert (drawn[:, 3:] == drawn[:, [0, 0, 1]]).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "copies"), [({}, 10), ({"copies": 3}, 3), ({"theta": math.inf}, 1)]
+)
+@pytest.mark.parametrize("most", [COPIED_RUNS, 4])
+def test_trees_see_every_person_several_times(options, copies, most, monkeypatch):
+    data = careers(12, n=60)
+    n_runs = len(to_runs(data).length)
+    monkeypatch.setattr(fitted_careers, "COPIED_RUNS", most if most > 4 else 4 * n_runs + 1)
+    trees = fitted_to(data, CareerOptions(**options)).trees
+    times = min(copies, most)
+    assert trees.first.leaves.tree.n_donors == 60 * times
+    assert trees.later.leaves.tree.n_donors == (n_runs - 60) * times
+    assert trees.later.leaves.tree.sizes[trees.later.leaves.tree.feature < 0].min() >= 10 * times
 
 
 def test_draws_depend_on_the_generator_only():

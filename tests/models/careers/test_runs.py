@@ -90,7 +90,7 @@ def test_feasible_states_agree_with_trying_all_careers(seed):
     data = rng.integers(0, n_states, size=(3, periods)).astype(np.int32)
     allowed = rng.random((n_states, n_states)) < (0.8 if seed % 2 else 0.4)
     first = rng.random(n_states) < 0.7
-    rules = fit_rules(data, n_states, allowed, first)
+    rules = fit_rules(data, n_states, allowed.astype(int), first.astype(int))
     drawn = rng.integers(0, 2, size=(20, periods))  # only its lengths are used
     runs = to_runs(drawn)
     found = rules.feasible(runs)
