@@ -44,6 +44,27 @@ def test_coefficients_and_sigma_are_those_of_least_squares():
     assert fitted.sigma == pytest.approx(np.sqrt(expected.mse_resid), rel=1e-6)
 
 
+@pytest.mark.parametrize("ridge", [0.0, 5.0])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_ridge_and_weights_are_those_of_the_normal_equations(ridge, weighted):
+    table, y = simulated(n=40)
+    design = Design.fit(table)
+    assert design.penalty(ridge, 40).tolist() == [0.0, *[max(ridge, 4e-7)] * 2]
+    weights = np.random.default_rng(2).exponential(size=40) if weighted else np.ones(40)
+    fitted = Regression.fit(
+        design, table, y.data, ridge=ridge, weights=weights if weighted else None
+    )
+    matrix, scaled = design.matrix(table), (y.data - y.data.mean()) / y.data.std()
+    gram = matrix.T @ np.diag(weights) @ matrix
+    inverse = np.linalg.inv(gram + np.diag([0.0, ridge, ridge]))
+    beta = inverse @ matrix.T @ (weights * scaled)
+    squares = (weights * (scaled - matrix @ beta) ** 2).sum()
+    sigma = y.data.std() * np.sqrt(squares / (40 - np.trace(inverse @ gram)))
+    expected = beta * y.data.std() + np.array([y.data.mean(), 0, 0])
+    np.testing.assert_allclose(fitted.coefficients, expected, rtol=1e-5)
+    assert fitted.sigma == pytest.approx(sigma, rel=1e-5)
+
+
 def test_blocks_of_rows_give_the_same_as_one():
     table, y = simulated(2 * BLOCK_ROWS + 7)
     fitted = fit(Normal(ridge=0), table, y).regression

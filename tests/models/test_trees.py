@@ -13,7 +13,7 @@ from synthesizer.models.cart import Cart
 from synthesizer.models.forest import Bagging, Forest
 from synthesizer.models.kit.leaves import Drawing, Leaves, _even_uniform
 from synthesizer.models.kit.predictors import Encoding, level_scores
-from synthesizer.models.kit.trees import Tree
+from synthesizer.models.kit.trees import Tree, centred_response
 from tests.models.fits import coded, numeric
 
 N = 2000
@@ -103,6 +103,22 @@ def test_broken_arrays_are_refused(change):
 def test_crossing_branches_are_refused():
     with pytest.raises(ValueError, match="depth-first"):
         tree_of([0, 0, -1, -1, -1], [0.0] * 5, [3, 4, -1, -1, -1], [0, 0, 1, 1, 1])
+
+
+def test_responses_are_centred_ranks_or_levels():
+    ranks = centred_response(numeric("y", [5.0, 70.0, 5.0, 9.0]), rng())
+    assert ranks.tolist() == [[-1.0], [1.5], [-1.0], [0.5]]
+    two = centred_response(coded("y", [4, 1, 1, 1], 6), rng())
+    assert two.tolist() == [[0.75], [-0.25], [-0.25], [-0.25]]
+    codes = np.array([2, 0, 4, 4])
+    assert (centred_response(coded("y", codes, 5), rng()) * 4).tolist() == [
+        [-1, 3, -2], [3, -1, -2], [-1, -1, 2], [-1, -1, 2]
+    ]  # fmt: skip
+    few, many = (np.repeat(np.arange(n), 3) for n in (39, 40))
+    assert centred_response(coded("y", few, 50), rng()).shape == (117, 39)
+    projected = centred_response(coded("y", many, 50), rng(3))
+    expected = rng(3).standard_normal((40, projected.shape[1]))[many]
+    np.testing.assert_allclose(projected, expected - expected.mean(axis=0))
 
 
 def test_levels_of_a_two_level_target_are_sorted_by_their_mean():

@@ -61,6 +61,30 @@ def test_masses_agree_with_simulation_where_cells_are_shifted(theta, monkeypatch
     assert np.abs(masses - expected).max() < 0.004
 
 
+@pytest.mark.parametrize("few", [lengths.FEW_COMPOSITIONS, 1])
+@pytest.mark.parametrize("block", [lengths.BLOCK, 300])
+def test_cells_of_two_runs_are_intervals(few, block, monkeypatch):
+    """Of length 1 / (N + 1): masses and mean logarithms are known."""
+    monkeypatch.setattr(lengths, "FEW_COMPOSITIONS", few)
+    monkeypatch.setattr(lengths, "BLOCK", block)
+    every, edges = compositions(10, 2), np.arange(10) / 9
+    points = cell_points(every[::-1])
+    alpha = np.array([[1.0, 1.0], [4.0, 2.0], [0.5, 3.0]])
+    expected = np.diff(stats.beta(*alpha.T[:, :, None]).cdf(edges)).T
+    gaps = np.abs(points.masses(alpha)[::-1] - expected).max(axis=0)
+    assert (gaps < [0.002, 0.002, 0.04]).all()
+    area = np.where(edges > 0, edges * np.log(np.maximum(edges, 1e-300)) - edges, 0)
+    logs = np.diff(area) * 9
+    assert np.abs(points.mean_logs() - np.column_stack([logs[::-1], logs])).max() < 0.03
+
+
+@pytest.mark.parametrize(("dimension", "root"), [(1, 1.6180339887), (2, 1.3247179572)])
+def test_points_are_multiples_of_the_powers_of_a_root(dimension, root):
+    found = lengths._kronecker(5, dimension)
+    slow = [[(0.5 + k / root ** (j + 1)) % 1 for j in range(dimension)] for k in range(1, 6)]
+    assert np.allclose(found, slow)
+
+
 def test_mean_logs_are_a_lower_bound():
     """Jensen: the logarithm of a mean is no less than the mean of logarithms."""
     every = compositions(12, 3)
