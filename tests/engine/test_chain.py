@@ -13,7 +13,7 @@ from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.data.values import single_value
 from synthesizer.engine.chain import ChainSpec, FittedChain
-from synthesizer.engine.drawing import allocate, split_strata
+from synthesizer.engine.drawing import allocate, draw_block, split_strata
 from synthesizer.engine.registry import Registry
 from synthesizer.models.step import Forbid, Rule, Step
 from tests.backends import BACKENDS, FORKS
@@ -326,6 +326,20 @@ def test_errors_say_where_they_arose() -> None:
         fitted(bad, methods={"y": "lognormal"})
     assert any("'y'" in note for note in getattr(caught.value, "__notes__", []))
     assert table.n_rows == 400
+
+
+def test_progress_is_told_while_blocks_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[int] = []
+
+    def counting(*given: Any) -> Table:
+        drawn.append(1)
+        return draw_block(*given)
+
+    monkeypatch.setattr("synthesizer.engine.chain.draw_block", counting)
+    monkeypatch.setattr("synthesizer.data.panel.arrangement.BLOCK_ROWS", 60)
+    told: list[int] = []
+    list(fitted(persons(200)).generate(Seed(1), progress=lambda n: told.append(len(drawn))))
+    assert told == [1, 2, 3, 4]
 
 
 def test_progress_counts_everything() -> None:
