@@ -71,6 +71,13 @@ def test_objectives_equal_the_measures_of_the_package(case):
     assert found["repu"] == pytest.approx(repu, abs=1e-12)
     distance = jensen_shannon(original, made).mean
     assert value_of(UTILITIES["full_table"](sought), records) == pytest.approx(distance, abs=1e-7)
+    told_keys = {tuple(row) for row in zip(*(made[name].data for name in known), strict=True)}
+    rows = list(zip(*(original[name].data for name in known), strict=True))
+    cap_risk = RISKS["cap"](sought)
+    share, right = cap_risk.found([margin.count(records) for margin in cap_risk.margins])
+    assert share == pytest.approx(sum(row in told_keys for row in rows) / len(rows))
+    assert (right is None) == (share == 0)
+    assert share * (right or 0) == pytest.approx(found["cap"], abs=1e-12)
     if not varied(original, target):
         return  # the measures of targets refuse a target that everybody knows
     row = cap(original, [made], keys=known, target=told).row(1)
