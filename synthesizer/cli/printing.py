@@ -138,9 +138,8 @@ def show_table(table: DataTable) -> None:
         ]
         for row in table.rows
     ]
-    columns = [name.replace("\u00ad", "") for name in table.columns]
     numbers = [position for position, form in enumerate(table.forms) if form != "text"]
-    tabulate(table.caption, columns, rows, numbers=numbers)
+    tabulate(table.caption, table.columns, rows, numbers=numbers)
 
 
 def _with_hyphen(text: str, form: Form) -> str:

@@ -539,7 +539,7 @@ def _risk_columns(compared: ComparedRuns) -> list[Added]:
         _value("spread over single datasets", "share", "cap", "range_of_datasets"),
         _value("CAP baseline", "share", "cap", "baseline"),
         _value("CAP by chance", "share", "cap", "chance"),
-        _value("differential confi\u00addentiality", "share", half),
+        _value("differential confidentiality", "share", half),
         _value("its 95 % interval from", "share", half, "low"),
         _value("to", "share", half, "high"),
         _value("DiSCO", "share", "disco"),
