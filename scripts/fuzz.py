@@ -264,11 +264,11 @@ class _Process:
         return result
 
 
-def judged_all(kind: str, count: int, seed: int, processes: int) -> Iterator[Outcome]:
+def judged_all(kind: str, numbers: range, seed: int, processes: int) -> Iterator[Outcome]:
     """Yield the outcome of every input; a process that dies is a finding and is replaced."""
     if kind == "archive":
         saved_models()  # once, for all processes
-    workers = [_Process(kind, range(i, count, processes), seed) for i in range(processes)]
+    workers = [_Process(kind, numbers[i::processes], seed) for i in range(processes)]
     while busy := [worker for worker in workers if worker.todo]:
         for worker in busy:
             if (result := worker.outcome()) is not None:
@@ -278,6 +278,7 @@ def judged_all(kind: str, count: int, seed: int, processes: int) -> Iterator[Out
 def fuzz(
     kinds: Annotated[list[str] | None, typer.Argument(help=", ".join(KINDS))] = None,
     count: Annotated[int, typer.Option(help="Inputs of each kind.")] = 10_000,
+    first: Annotated[int, typer.Option(help="Number of the first input.")] = 0,
     seed: int = 1,
     processes: int = 2,
     replay: Annotated[int | None, typer.Option(help="Number of one input.")] = None,
@@ -295,7 +296,7 @@ def fuzz(
     lines, total = [f"{'kind':12}{'inputs':>9}{'accepted':>10}{'refused':>9}{'findings':>10}"], 0
     for kind in kinds or KINDS:
         start, tally = time.monotonic(), Counter[str]()
-        for result in judged_all(kind, count, seed, processes):
+        for result in judged_all(kind, range(first, first + count), seed, processes):
             tally["accepted" if result.accepted else "refused"] += 1
             tally["findings"] += bool(result.findings)
             for finding in result.findings:

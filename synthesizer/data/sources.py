@@ -141,6 +141,11 @@ _SKIPPED: Final = re.compile(
     r"--[^\n]*|/\*.*?\*/|(?P<text>'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\")", re.DOTALL
 )
 _WRITES: Final = re.compile(r"\b(insert|update|delete|merge|into)\b(?!\s*\()", re.IGNORECASE)
+_SQL_WORDS: Final = {
+    "ArgumentError": "the URL cannot be read",
+    "NoSuchModuleError": "the URL names no known kind of database",
+    "OperationalError": "the database cannot be reached, or lacks what the query names",
+}
 _NOT_THERE: Final = re.compile(
     r"no such (?:table|column): (?P<lite>[\w.]+)"
     r"|(?:relation|column) \"?(?P<post>[\w.]+)\"? does not exist"
@@ -217,7 +222,8 @@ def _explained(error: Exception, query: str) -> str:
     match = _NOT_THERE.search(str(getattr(error, "orig", "")))
     name = (match["lite"] or match["post"]) if match else ""
     absent = f" (there is no {name})" if name and name in query else ""
-    return f"{type(error).__name__}{absent}; check the URL, the rights and the query"
+    what = _SQL_WORDS.get(type(error).__name__, "the database refuses the query")
+    return f"{what}{absent}; check the URL, the rights and the query"
 
 
 def _from_rows(names: list[str], rows: Any, origin: str) -> pa.Table:

@@ -19,7 +19,7 @@ import numpy as np
 
 from synthesizer.config.keys import ChainConfig, Config, OutputConfig
 from synthesizer.config.reading import file_content, has_faulty_panel, sound_part
-from synthesizer.data.errors import ConfigError, DataError, ModelError, Problems
+from synthesizer.data.errors import ConfigError, DataError, ModelError, Problems, RuleError
 from synthesizer.data.files import check_output
 from synthesizer.data.panel.arrangement import Arrangement
 from synthesizer.data.panel.view import PersonView
@@ -140,10 +140,23 @@ class Plan:
         Raises
         ------
         ModelError
-            If a half cannot be synthesised as the whole was.
+            If a half cannot be synthesised as the whole was. The whole keeps its rules then: what
+            the half lacks says nothing against them.
         """
         if source.half_problems:
             raise ModelError(source.half_problems)
+        try:
+            yield from self._from_half(seed, half, m, repeat)
+        except RuleError as error:
+            what = "; ".join(problem.partition("; ")[0] for problem in error.problems)
+            raise ModelError(
+                f"{half.n_rows} {self.units} are too few for a half split under these rules, which "
+                f"the synthesis of the whole keeps ({what}); take more data, or set "
+                "checks.differential_confidentiality: false and do without the comparison"
+            ) from error
+
+    def _from_half(self, seed: Seed, half: Table, m: int, repeat: int) -> Iterator[Table]:
+        """Yield m datasets made from a half of the units."""
         inner = seed.child("half split", repeat)
         modelled = half.panel if isinstance(half, PersonView) else half
         again = self._source(modelled, inner, m, keeps_best=False)
@@ -152,7 +165,8 @@ class Plan:
             rows = None
         elif rows is not None:  # a release of the same relative size
             rows = max(1, round(rows * half.n_rows / self.table.n_units))
-        return map(self.viewed, again.generate(inner, m=m, rows=rows, n_jobs=self.workers))
+        tables = again.generate(inner, m=m, rows=rows, n_jobs=self.workers)
+        yield from map(self.viewed, tables)
 
     def checking(self, seed: Seed, listener: Listener = silent) -> Checks:
         """Return the checks of datasets that will be made by this plan."""
