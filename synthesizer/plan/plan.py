@@ -266,7 +266,7 @@ def _planned(context: Context, seed: Seed | None) -> Plan:
     scenarios = plan_scenarios(context)
     plan_fits(context, keeps=keeps)
     with context.problems.gathered():
-        asked = plan_seed(context)
+        draws = plan_seed(context, seed)
     genetic = None
     if config.genetic is not None:
         from synthesizer.plan.evolving import plan_genetic
@@ -288,7 +288,7 @@ def _planned(context: Context, seed: Seed | None) -> Plan:
             frame=context.frame,
         ),
         genetic=genetic,
-        seed=seed or asked,
+        seed=draws,
         m=config.m,
         rows=config.rows,
         workers=-1 if config.workers is None else config.workers,

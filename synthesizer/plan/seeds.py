@@ -36,10 +36,14 @@ def seed_of(config: ChainConfig) -> Seed:
     return Seed(entropy, None if config.secret == NO_SECRET else fresh_secret())
 
 
-def plan_seed(context: Context) -> Seed:
-    """Return what decides every draw of a plan; note what the steward should know of it."""
+def plan_seed(context: Context, shared: Seed | None) -> Seed:
+    """Return what decides every draw of a plan; note what the steward should know of it.
+
+    ``shared`` is that of a grid and stands in place of what the configuration says.
+    """
     config = context.config
-    if config.secret == NO_SECRET:
+    seed = shared or seed_of(config)
+    if seed.secret is None:
         context.notes.append(REPLAYED)
     elif isinstance(config.secret, SecretConfig):
         _, data = _earlier(config.secret.manifest)
@@ -48,7 +52,7 @@ def plan_seed(context: Context) -> Seed:
                 f"secret.from: {config.secret.manifest} is of a run with other data: two releases "
                 "that share their draws show which records changed; take secret out"
             )
-    return seed_of(config)
+    return seed
 
 
 def secret_in_words(secret: Any) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from synthesizer.data.randomness import MAX_SEED, Seed, fresh_secret
+from synthesizer.data.randomness import MAX_SEED, Seed
 
 KEY = "0f" * 32
 SEEDS = (Seed(7), Seed(8), Seed(7, KEY), Seed(7, "1f" + KEY[2:]), Seed(7, KEY[:-2] + "1f"))
@@ -45,9 +45,3 @@ def test_what_is_no_seed_or_secret_is_refused_without_repeating_it(wrong: dict[s
         with pytest.raises(ValueError, match="64 hexadecimal digits") as caught:
             Seed(1, secret)
         assert secret not in str(caught.value)
-
-
-def test_secrets_are_of_256_bits_and_never_twice_the_same() -> None:
-    secrets = {fresh_secret() for _ in range(50)}
-    assert len(secrets) == 50
-    assert {len(bytes.fromhex(secret)) for secret in secrets} == {32}

@@ -76,6 +76,7 @@ def test_without_a_secret_the_seed_decides_and_everybody_is_told(tmp_path: Path)
     manifest = tmp_path / "out" / "manifest.json"
     repeated = call("run", config_for(tmp_path, "c", seed=None), "--secret", manifest)
     assert "seed 1, no secret;" in repeated.output
+    assert "note: secret: none: the seed alone decides" in repeated.output
     assert hashes(tmp_path / "b") == hashes(tmp_path / "c") == first
 
 
