@@ -16,7 +16,7 @@ from synthesizer.data.pairs import Data
 from synthesizer.data.panel.panel_table import PanelTable
 from synthesizer.data.table import Column, IntArray, Table
 from synthesizer.measures.figure import Figure, Measured, Row, column
-from synthesizer.measures.risk.comparable import Synthetic, checked_tables, risk_figure
+from synthesizer.measures.risk.comparable import Synthetic, checked_tables
 
 RARE = 5
 """A level or an extreme that fewer records, or persons, hold is rare: it may point to them."""
@@ -47,19 +47,23 @@ class RareValues(Measured):
         few = f"fewer than {self.fewer_than} original {{records}} have"
         levels = sum(row.levels for row in self.variables)
         extremes = sum(row.rare_extremes for row in self.variables)
-        return (
-            risk_figure(
-                "rare levels",
-                float(levels),
-                f"levels in the synthetic data, and in their codebook, that {few}",
-                self.n,
-            ),
-            risk_figure(
-                "rare extremes",
-                float(extremes),
-                f"smallest and largest numbers that are exactly the original's and that {few}",
-                self.n,
-            ),
+        return tuple(
+            Figure(
+                key=name.replace(" ", "_"),
+                name=name,
+                value=float(count),
+                meaning=f"{what} that {few}; 0 is safe",
+                direction="a count",
+                n=self.n,
+            )
+            for name, count, what in (
+                ("rare levels", levels, "levels in the synthetic data, and in their codebook,"),
+                (
+                    "rare extremes",
+                    extremes,
+                    "smallest and largest numbers, exactly the original's",
+                ),
+            )
         )
 
 
