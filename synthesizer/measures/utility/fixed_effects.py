@@ -68,7 +68,7 @@ class FixedEffects:
     @property
     def n_free(self) -> int:
         """Constants that can differ: one of each further effect stands for that of the first."""
-        return sum(self.n_levels) - (len(self.n_levels) - 1)
+        return max(0, sum(self.n_levels) - (len(self.n_levels) - 1))
 
     def n_nested(self, clusters: Codes) -> int:
         """Constants of effects each level of which lies in one cluster; an effect counts as one."""
