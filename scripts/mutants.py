@@ -68,6 +68,7 @@ LIBRARIES = ("pandas", "pyarrow.parquet", "scipy.stats", "sklearn.tree", "pydant
 """Imported once, then there in every run."""
 TYPES = (cst.Subscript, cst.BinaryOperation)
 BLANK = re.compile(r"\s|^[A-Z]")
+TYPE = re.compile(r"dtype=(np\.)?\w+|strict=\w+|\.astype\((np\.\w+|None|)\)|[\s,]")
 
 Result = dict[str, Any]
 
@@ -413,6 +414,17 @@ def clean(room: str, copy: Copy) -> Tests:
     return Tests(report["seconds"], report["durations"], executed)
 
 
+def types_only(difference: Sequence[str]) -> bool:
+    """Whether lines differ in the type of an array, or in the assertion `strict` of `zip`, alone.
+
+    They are run-time annotations: most of these mutants compute the same in another type.
+    """
+    before, after = (
+        TYPE.sub("", "".join(line[1:] for line in difference if line[0] == sign)) for sign in "-+"
+    )
+    return before == after
+
+
 def outcome(mutant: Mutant, report: Result | None, seconds: float) -> Result:
     """Say what became of a mutant."""
     if report is None:
@@ -530,9 +542,12 @@ def show(record: Result) -> None:
     for room, results in by_room.items():
         alive = sum(result["status"] == "survived" for result in results)
         share = 100 * (1 - alive / len(results))
+        types = sum(
+            types_only(result["difference"]) for result in results if result["status"] == "survived"
+        )
         print(
             f"{room}: {len(results) - alive} of {len(results)} killed ({share:.0f} %), {alive}"
-            f" survived, of {record['possible'][room]} possible"
+            f" survived ({types} change a dtype or strict alone), of {record['possible'][room]}"
         )
 
 

@@ -143,6 +143,17 @@ def test_an_older_file_is_refused_in_one_sentence(tmp_path: Path) -> None:
         load_model(path, REGISTRY)
 
 
+def test_the_plugins_that_are_missing_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "model"
+    save_model(path, replace(model_of(), plugins=("one.module", "two")), REGISTRY)
+    altered = read_archive(path, kind=KIND)
+    step(altered)["value_model"].update(name="absent")
+    path.unlink()
+    write_archive(path, altered, kind=KIND)
+    with pytest.raises(SavedModelError, match="--plugin one.module --plugin two"):
+        load_model(path, REGISTRY)
+
+
 def test_a_file_holds_names_of_models_and_no_module(tmp_path: Path) -> None:
     registry = Registry.load()
     registry.register("mine", Mine)

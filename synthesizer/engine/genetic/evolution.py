@@ -152,9 +152,7 @@ def ranking(points: Floats, options: GeneticOptions) -> Ranking:
         order = np.argsort(value, kind="stable")
     # the area down to the goal: less risk than that adds nothing
     aim = -hypervolume(sought) if options.mode == "pareto" else float(value.min())
-    place = np.empty(len(order), dtype=np.int64)
-    place[order] = np.arange(len(order))
-    return Ranking(order, place, int(np.argmin(value)), fronts(points), aim)
+    return Ranking(order, np.argsort(order), int(np.argmin(value)), fronts(points), aim)
 
 
 INTERRUPTED = "interrupted"

@@ -223,9 +223,7 @@ def _round_to_sum(x: FloatArray, total: int, *, lowest: int | None) -> npt.NDArr
     remainder = np.round(x - base, DECIMALS)
     base = base.astype(np.int64)
     missing = total - base.sum(axis=1)
-    order = np.argsort(-remainder, axis=1, kind="stable")
-    rank = np.empty_like(order)
-    np.put_along_axis(rank, order, np.arange(x.shape[1])[None, :], axis=1)
+    rank = np.argsort(np.argsort(-remainder, axis=1, kind="stable"), axis=1)
     return np.asarray(base + (rank < missing[:, None]))
 
 

@@ -210,10 +210,8 @@ def distinct_patterns(excess: IntArray) -> tuple[Index, Index]:
     They are in the order of their first principal component.
     """
     patterns, member = np.unique(np.asarray(excess, np.int64), axis=0, return_inverse=True)
-    order = _principal_order(patterns.astype(np.float64), np.bincount(member.reshape(-1)))
-    place = np.empty_like(order)
-    place[order] = np.arange(len(order))
-    return patterns[order], place[member.reshape(-1)]
+    order = _principal_order(patterns, np.bincount(member.reshape(-1)))
+    return patterns[order], np.argsort(order)[member.reshape(-1)]
 
 
 def fitted_components(
@@ -246,7 +244,7 @@ def fitted_components(
     return Components(total, alpha=mixture.alpha[order]), place[component]
 
 
-def _principal_order(points: FloatArray, weights: npt.NDArray[Any]) -> Index:
+def _principal_order(points: npt.NDArray[Any], weights: npt.NDArray[Any]) -> Index:
     """Sort points by their score on the first principal component (ties: as they come)."""
     share = weights / weights.sum()
     centred = points - share @ points
