@@ -157,10 +157,10 @@ def _tells(key: Column, target: Column) -> bool:
 
     With exceptions it must be told ten times more often than by guessing.
     """
-    missed = 1 - told_share(key, target)
-    if missed == 0 or missed > _EXCEPTIONS or not target.is_coded:
-        return missed == 0
-    return 10 * missed < 1 - _modal_share(target)
+    told = told_share(key, target)
+    if told == 1 or told < 1 - _EXCEPTIONS or not target.is_coded:
+        return told == 1
+    return 10 * (1 - told) < 1 - _modal_share(target)
 
 
 def _pick_keys(

@@ -1,0 +1,121 @@
+"""Warnings of a scenario, at the very thresholds where they begin."""
+
+import pytest
+
+from synthesizer.data.table import Table
+from synthesizer.measures.risk import Tolerance, determined
+from synthesizer.measures.risk.attribute import AttributeResult, AttributeValues, Dominance
+from synthesizer.measures.risk.differential import DifferentialResult, GroupComparison
+from synthesizer.measures.risk.identity import IdentityResult
+from synthesizer.measures.risk.scenario import Exclusion, Scenario
+from synthesizer.measures.risk.scenario_risk import ScenarioRisk, unfamiliar
+from synthesizer.measures.risk.suda import SudaResult
+from tests.run_directories import filled
+from tests.tables import coded, numeric, persons
+
+
+def warnings(keys=("a", "b", "c"), tolerance=None, **results):
+    scenario = Scenario(keys=keys, target="t", tolerance=tolerance)
+    return ScenarioRisk(scenario=scenario, **results).warnings
+
+
+def attribute(share=1.0, *dominant):
+    """Share of the keys that are found; dataset, kind, records and share of what dominates."""
+    rows = [
+        filled(
+            Dominance,
+            dataset=dataset,
+            key="a" if kind == "two-way" else None,
+            records=records,
+            share=of_all,
+            exclusion=Exclusion(target_level="x"),
+        )
+        for dataset, kind, records, of_all in dominant
+    ]
+    mean = filled(AttributeValues, in_synthetic=share)
+    return filled(AttributeResult, mean=mean, warnings=tuple(rows))
+
+
+def test_nothing_to_say():
+    assert warnings() == ()
+    assert warnings(attribute=attribute(), suda=filled(SudaResult, max_size=3)) == ()
+
+
+@pytest.mark.parametrize(("share", "said"), [(0.05, 0), (0.0499, 1)])
+def test_few_keys_are_found(share, said):
+    told = warnings(attribute=attribute(share))
+    assert len(told) == said
+    assert all(text.startswith("only 5.0% of the original {records} find") for text in told)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "said"),
+    [
+        ((120,), None),
+        ((84, 120), None),
+        ((121,), "have 1.21 times the"),
+        ((100, 83), "have 0.83 to 1 times the"),
+        ((125, 110), "have 1.1 to 1.25 times the"),
+    ],
+)
+def test_files_of_other_sizes(sizes, said):
+    told = warnings(identity=filled(IdentityResult, n=100, n_synthetic=sizes))
+    assert [said in text for text in told] == ([True] if said else [])
+
+
+@pytest.mark.parametrize(("size", "said"), [(2, True), (3, False), (4, False)])
+def test_larger_minimal_uniques_were_not_looked_for(size, said):
+    told = warnings(suda=filled(SudaResult, max_size=size))
+    assert told == ((f"special uniques: minimal uniques of up to {size} of 3 keys were looked for; "
+                     "set max_size to look at more",) if said else ())  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("by", "worst", "said"), [("a", False, 1), ("a", True, 0), (None, False, 0)]
+)
+def test_no_group_is_large_enough(by, worst, said):
+    group = filled(GroupComparison) if worst else None
+    told = warnings(differential=filled(DifferentialResult, by=by, worst_group=group))
+    assert len(told) == said
+    assert all("no group of 'a' has 20 {records} in both parts" in text for text in told)
+
+
+def test_a_tolerance_leaves_measures_out():
+    (told,) = warnings(tolerance=Tolerance(absolute=1))
+    assert "TCAP and the attribute measures of 't' need groups" in told
+
+
+def test_a_key_that_tells_the_target():
+    columns = {"a": ([0, 1, 2, 3], "wxyz"), "b": ([0] * 4, "x"), "t": ([0, 0, 1, 1], "lm")}
+    table = Table([coded(name, codes * 30, levels) for name, (codes, levels) in columns.items()])
+    (told,) = warnings(("a", "b"), determined=determined(table, ["a", "b"], "t"))
+    assert told.startswith("target 't' is (nearly) a function of a: whoever knows")
+    assert warnings(("b",), determined=determined(table, ["b"], "t")) == ()
+
+
+def test_levels_that_dominate_are_told_once_a_kind_in_the_first_dataset_where_they_do():
+    rows = [(1, "one-way", 40, 0.49), (1, "two-way", 9, 0.25), (1, "two-way", 11, 0.25)]
+    rows += [(2, "one-way", 50, 0.5), (2, "two-way", 30, 0.75), (3, "one-way", 60, 0.75)]
+    one, two = warnings(attribute=attribute(1.0, *rows))
+    assert one.startswith(
+        "DiSCO counts 50 {records} (50% of its {records}, dataset 2) for 1 target level"
+    )
+    assert two.startswith(
+        "DiSCO counts 20 {records} (50% of its {records}, dataset 1) for 2 pairs of a key level"
+    )
+
+
+def test_values_that_the_original_lacks():
+    original = Table([coded("a", [0, 1], "xy"), numeric("n", [0.0, 9.0])])
+    made = [
+        Table([coded("a", [0] * (10 - lacks) + [1] * lacks, "xz"), numeric("n", [5.0] * 10)])
+        for lacks in (0, 2, 1)
+    ]
+    assert unfamiliar(original, made, ["a", "b"]) == {"a": 0.2}
+    assert unfamiliar(original, made[2:], ["a"]) == {}
+    assert unfamiliar(original, [], ["a"]) == {}
+    assert unfamiliar(original, [made[1], persons(9)], ["a"]) == {}
+    assert unfamiliar(original, made, ["n"]) == {"n": 1.0}
+    assert unfamiliar(original, made, ["n"], {"n": [4.0]}) == {}
+    (told,) = warnings(unfamiliar={"a": 0.2})
+    assert told.startswith("20% of the synthetic {records} have a value of 'a' that the original")
