@@ -28,6 +28,7 @@ from synthesizer.measures.risk.scenario import Exclusion
 from synthesizer.measures.risk.suda import suda
 from synthesizer.measures.risk.suggest import suggest
 from synthesizer.measures.risk.tcap import tcap
+from tests.measures.cells import odd_cells
 from tests.tables import coded, numeric
 
 
@@ -165,6 +166,11 @@ def test_figures_have_keys_and_rows_headings(name):
             titles = [field.title for field in kind.model_fields.values() if field.title]
             assert titles
             assert len(set(titles)) == len(titles)
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_cells_are_what_their_columns_say(name):
+    assert odd_cells(RESULTS[name]()) == set()
 
 
 @pytest.mark.parametrize("name", RESULTS)

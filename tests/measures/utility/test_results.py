@@ -19,6 +19,7 @@ from synthesizer.measures.utility import (
     table_utility,
 )
 from synthesizer.measures.utility.longitudinal import PanelCollector
+from tests.measures.cells import odd_cells
 from tests.tables import coded, numeric, persons
 
 ORIGINAL, MADE = persons(90), [persons(80, 1), persons(70, 2)]
@@ -75,6 +76,7 @@ def test_a_result_is_read_as_it_was_written(name: str) -> None:
     again = typed(type(result), json.loads(json.dumps(plain(result), allow_nan=False)))
     assert again == result
     assert again.model_dump() == result.model_dump()
+    assert odd_cells(result) == set()
 
 
 def test_a_wide_file_holds_names_of_columns_once() -> None:
