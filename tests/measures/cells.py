@@ -1,6 +1,9 @@
 """What tables show of a result is what the forms of their columns promise."""
 
 from collections.abc import Iterator, Mapping
+from importlib import import_module
+from pkgutil import iter_modules
+from types import ModuleType
 from typing import Any, get_args
 
 from pydantic import BaseModel
@@ -42,3 +45,19 @@ def odd_cells(result: Any) -> set[tuple[str, str, str, Any]]:
         if (value := read(row)) is not None
     }
     return {cell for cell in cells if not (cell[1] and FITS[cell[2]](cell[3]))}
+
+
+def fields_in_no_table(package: ModuleType) -> set[str]:
+    """Return the fields of rows that have no column."""
+    modules = (
+        import_module(f"{package.__name__}.{i.name}") for i in iter_modules(package.__path__)
+    )
+    kinds = {kind for module in modules for kind in vars(module).values() if isinstance(kind, type)}
+    own = {kind for kind in kinds if kind.__module__.startswith(package.__name__)}
+    return {
+        f"{kind.__name__}.{name}"
+        for kind in own
+        if issubclass(kind, Row)
+        for name in kind.model_fields
+        if name not in {shown.partition(".")[0] for shown in columns(kind)}
+    }

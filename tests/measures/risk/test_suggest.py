@@ -212,3 +212,24 @@ def test_the_reason_has_the_numbers():
     assert "(k)" in reason
     assert "unique for 0% of the records" in reason
     assert "The target (t) has 3 values" in reason
+
+
+DEMOGRAPHIC = """
+age sex gender region area state puma race rac ethnic marital msp civil nation birth household
+tenure own occupation edu
+"""
+SENSITIVE = """
+income earn wage pay salary health disab relig edu benefit debt illness smok alcohol politic
+"""
+
+
+@pytest.mark.parametrize("word", DEMOGRAPHIC.split())
+def test_demographic_names_are_keys_first(word):
+    table = Table([spread("x", 2, 60), spread(word, 2, 60), spread("t", 3, 60)])
+    assert suggest(table, target="t", max_keys=1).keys == (word,)
+
+
+@pytest.mark.parametrize("word", SENSITIVE.split())
+def test_sensitive_names_are_targets_first(word):
+    table = Table([spread("x", 9), spread(word, 3), spread("k", 2)])
+    assert suggest(table, keys=["k"]).target == word

@@ -28,7 +28,7 @@ from synthesizer.measures.risk.scenario import Exclusion
 from synthesizer.measures.risk.suda import suda
 from synthesizer.measures.risk.suggest import suggest
 from synthesizer.measures.risk.tcap import tcap
-from tests.measures.cells import odd_cells
+from tests.measures.cells import fields_in_no_table, odd_cells
 from tests.tables import coded, numeric
 
 
@@ -171,6 +171,21 @@ def test_figures_have_keys_and_rows_headings(name):
 @pytest.mark.parametrize("name", RESULTS)
 def test_cells_are_what_their_columns_say(name):
     assert odd_cells(RESULTS[name]()) == set()
+
+
+def test_every_field_of_a_row_has_a_column():
+    assert fields_in_no_table(risk) == {
+        "Attack.fitted_kept",
+        "CopiedRow.kept",
+        "Distribution.quantiles",
+        "Dominance.exclusion",
+        "GroupComparison.by",
+        "HalfUniques.same_size",
+        "KeyDetermination.chance",
+        "ReproducedUniques.m",
+        "RocCurve.curve",
+        "TcapRow.m",
+    }
 
 
 @pytest.mark.parametrize("name", RESULTS)
