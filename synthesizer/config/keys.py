@@ -16,6 +16,7 @@ from synthesizer.data.guessing import Declaration
 from synthesizer.data.options import MAX_REPEATS, MAX_ROWS
 from synthesizer.data.randomness import MAX_SEED, NO_SECRET
 from synthesizer.data.table import Kind
+from synthesizer.data.workers import MAX_WORKERS
 from synthesizer.data.yaml_text import without_infinities
 from synthesizer.engine.genetic.genetic_options import GeneticOptions
 from synthesizer.engine.registry import DEFAULT_SET
@@ -286,7 +287,10 @@ class ChainConfig(Part):
         None, ge=1, le=MAX_ROWS, description="rows of each; as many as the data if absent"
     )
     workers: Whole | None = Field(
-        None, ge=-1024, le=1024, description="parallel workers of joblib; all cores if absent"
+        None,
+        ge=-MAX_WORKERS,
+        le=MAX_WORKERS,
+        description="parallel workers of joblib; all cores if absent",
     )
     proper: bool = Field(False, description="refit for every dataset on a bootstrap sample")
     strata: Names = Field((), description="variables whose combinations get a chain each")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -231,7 +232,7 @@ def test_more_workers_than_can_be_started_are_refused(
     monkeypatch.chdir(folder)
     result = call(*words, "--workers", workers)
     assert result.exit_code == 2
-    assert f"workers ({workers}) must be between 1 and 1024, or -1" in result.output
+    assert re.search(r"workers\b.* must be .*1024", result.output)
 
 
 def test_processes_that_a_command_forks_end_without_a_word(tmp_path: Path) -> None:
