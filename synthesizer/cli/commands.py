@@ -285,13 +285,17 @@ def fit(
     quiet: Quiet = False,
 ) -> None:
     """Fit the chain and save the model, which holds confidential values."""
-    from synthesizer.cli.printing import progress
+    from synthesizer.cli.printing import notes_told, progress
     from synthesizer.jobs import run as job
+    from synthesizer.plan.seeds import replay_notes
 
     registry = models_with(plugin)
     with progress(quiet=quiet) as listener:
-        job.fit_file(config, model, overwrite=overwrite, registry=registry, listener=listener)
+        fitted = job.fit_file(
+            config, model, overwrite=overwrite, registry=registry, listener=listener
+        )
     if not quiet:
+        notes_told(replay_notes(fitted.seed))
         print(f"wrote {model} (confidential: it holds values of the data; mode 0600)")
 
 
@@ -308,9 +312,10 @@ def generate(
     quiet: Quiet = False,
 ) -> None:
     """Draw synthetic datasets from a saved model, without the confidential data."""
-    from synthesizer.cli.printing import progress
+    from synthesizer.cli.printing import notes_told, progress
     from synthesizer.engine.saved import load_model
     from synthesizer.jobs import generate as generation
+    from synthesizer.plan.seeds import replay_notes
 
     loaded = load_model(model, models_with(plugin))
     with progress(quiet=quiet) as listener:
@@ -319,6 +324,7 @@ def generate(
             listener=listener,
         )  # fmt: skip
     if not quiet:
+        notes_told(replay_notes(loaded.seed))
         print("\n".join(["wrote", *(f"  {path}" for path in paths)]))
 
 

@@ -35,7 +35,7 @@ from synthesizer.engine.genetic.genetic_source import Evolver, Words, below_rand
 from synthesizer.engine.genetic.scores import RISKS, Score, Sought
 from synthesizer.jobs.check_files import read_files
 from synthesizer.plan.evolving import declared_for_refining, like_original
-from synthesizer.plan.seeds import seed_of
+from synthesizer.plan.seeds import replay_notes, seed_of
 
 FILE = 0
 """The evolution's number among those of a seed."""
@@ -92,7 +92,7 @@ class Refined:
     @property
     def notes(self) -> tuple[str, ...]:
         """What the steward should know, one sentence each."""
-        notes = []
+        notes = replay_notes(self.draws)
         if self.outcome is None:
             notes.append(
                 f"the risk is {self.before.risk:.4f} and within {self.limit:.4f} already: the file "

@@ -164,7 +164,7 @@ def fit_file(
     overwrite: bool = False,
     registry: Registry | None = None,
     listener: Listener = silent,
-) -> None:
+) -> SavedModel:
     """Fit the chain of a configuration and save it to ``out``, which nobody else writes meanwhile.
 
     Raises
@@ -184,7 +184,9 @@ def fit_file(
         plan = prepare(config, registry, check_directory=False)
     read = [config, *([] if plan.data.path is None else [plan.data.path])]
     with new_file(out, overwrite=overwrite, read=read) as work:
-        write_model(work, fitted_model(plan, phases), plan.registry)
+        model = fitted_model(plan, phases)
+        write_model(work, model, plan.registry)
+    return model
 
 
 def fitted_model(plan: Plan, phases: Phases) -> SavedModel:

@@ -13,11 +13,6 @@ from synthesizer.data.errors import ConfigError
 from synthesizer.data.randomness import NO_SECRET, Seed, fresh_secret, fresh_seed
 from synthesizer.plan.context import Context
 
-REPLAYED = (
-    "secret: none: the seed alone decides every draw, so whoever knows or guesses it can repeat "
-    "the synthesis and test what single records hold; right for public or simulated data only"
-)
-"""What a steward should know of a synthesis without a secret."""
 _REMEDY = "name the manifest.json of a finished run, or take secret out to have one drawn"
 
 
@@ -43,9 +38,8 @@ def plan_seed(context: Context, shared: Seed | None) -> Seed:
     """
     config = context.config
     seed = shared or seed_of(config)
-    if seed.secret is None:
-        context.notes.append(REPLAYED)
-    elif isinstance(config.secret, SecretConfig):
+    context.notes.extend(replay_notes(seed))
+    if isinstance(config.secret, SecretConfig) and seed.secret is not None:
         _, data = _earlier(config.secret.manifest)
         if data not in (None, context.data.fingerprint):
             context.notes.append(
@@ -53,6 +47,17 @@ def plan_seed(context: Context, shared: Seed | None) -> Seed:
                 "that share their draws show which records changed; take secret out"
             )
     return seed
+
+
+def replay_notes(seed: Seed) -> list[str]:
+    """Return what a steward should know of a synthesis without a secret."""
+    if seed.secret is not None:
+        return []
+    return [
+        "secret: none: the seed alone decides every draw, so whoever knows or guesses it can "
+        "repeat the synthesis and test what single records hold; right for public or simulated "
+        "data only"
+    ]
 
 
 def secret_in_words(secret: Any) -> str:

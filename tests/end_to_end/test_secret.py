@@ -118,6 +118,13 @@ def test_a_saved_model_keeps_its_secret(tmp_path: Path) -> None:
         run(config_for(tmp_path, "e", secret={"from": "c/manifest.json"}))
 
 
+def test_a_model_without_a_secret_says_so(tmp_path: Path) -> None:
+    config, model = config_for(tmp_path, secret="none"), tmp_path / "model"
+    for words in (["fit", config, "-o", model], ["generate", model, "-o", tmp_path / "a"]):
+        assert "note: secret: none: the seed alone decides" in call(*words).output
+    assert manifest_in(tmp_path / "a")["secret"] == "none"
+
+
 def test_a_saved_frame_synthesizer_draws_the_same_again(tmp_path: Path) -> None:
     frame = persons_frame(120)
     one, other = (Synthesizer(seed=1).fit(frame) for _ in range(2))
