@@ -200,6 +200,19 @@ def test_strata_of_numbers_with_missing_codes() -> None:
     assert sorted(part.tolist() for part in rows) == [[0, 1], [2], [3, 5], [4]]
 
 
+def test_strata_are_the_combinations_of_several_variables() -> None:
+    rng = np.random.default_rng(4)
+    states = rng.choice([0, 0, 0, 1, 2], 90)
+    number = numeric("x", rng.integers(0, 3, 90), states, missing=("", "-8"))
+    table = Table([coded("a", rng.integers(0, 4, 90), "abcd"), number, coded("b", states, "xyz")])
+    rows = split_strata(table, ["a", "x", "b"])
+    groups: dict[tuple[Any, ...], list[int]] = {}
+    for row in range(90):
+        x = None if states[row] else number.data[row]
+        groups.setdefault((table["a"].data[row], x, states[row]), []).append(row)
+    assert sorted(part.tolist() for part in rows) == sorted(groups.values())
+
+
 def test_allocation_adds_up() -> None:
     assert sum(allocate(101, [3, 5, 11])) == 101
     assert allocate(1, [1, 1]) == [1, 0]

@@ -142,9 +142,16 @@ def keeps_table(fitted, predictors, target):
     object.__setattr__(fitted, "hidden", {"deep": [predictors]})
 
 
+class Slotted:
+    __slots__ = "inner"
+
+    def __init__(self, inner):
+        self.inner = inner
+
+
 def keeps_column(fitted, predictors, target):
     if "p_gappy" in predictors:
-        object.__setattr__(fitted, "hidden", predictors["p_gappy"])
+        object.__setattr__(fitted, "hidden", Slotted(predictors["p_gappy"]))
 
 
 def keeps_matrix(fitted, predictors, target):
@@ -226,13 +233,15 @@ def test_only_the_kinds_that_are_asked_for_are_tested():
 
 
 def test_models_of_few_levels_get_no_more():
-    seen = set()
+    seen, varied = set(), set()
 
     def note(fitted, predictors, target):
         seen.add(target.variable.n_codes)
+        varied.add((target.data.shape == (predictors.n_rows,), len(np.unique(target.data))))
 
     check_model(broken(note, abilities=Abilities(kinds={Kind.CATEGORICAL}, max_levels=2)))
     assert seen == {1, 2}
+    assert varied == {(True, 1), (True, 2)}
 
 
 @pytest.mark.parametrize(
