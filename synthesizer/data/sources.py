@@ -436,6 +436,10 @@ def from_pandas(frame: pd.DataFrame, *, min_rows: int = MIN_ROWS) -> RawTable:
             )
         except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
             problems.append(f"{origin}: column {name!r} {_unreadable(values.dtype)}")
+        except OverflowError:
+            problems.append(
+                f"{origin}: column {name!r} has whole numbers beyond 64 bits; write them as text"
+            )
         except UnicodeEncodeError:
             problems.append(f"{origin}: column {name!r} has {HALVES}; write these texts anew")
     if problems:

@@ -74,7 +74,6 @@ def test_defaults() -> None:
         ({"variables": {"b": {"levels": ["x", "\ud800"]}}}, "variables.b.levels.2: position 1 of"),
         ({"variables": {"\udc00": {}}}, "variables, key 1: position 1 of its text is half a char"),
         ({"rows": 100_000_000}, "rows: must be at most 5e+07"),
-        ({"workers": 10**9}, "workers: must be at most 1024"),
         ({"checks": {"groups": {"a": 10**9}}}, "checks.groups: must be a map from variable"),
         (
             {"checks": {"propensity": {"permutations": 10**9}}},

@@ -113,6 +113,8 @@ def test_texts_that_no_file_can_hold_are_named_by_column(tmp_path: Path) -> None
     half = pd.Series(["a", "\ud800"], dtype=object)
     with pytest.raises(DataError, match="column 'b' has half characters"):
         from_pandas(pd.DataFrame({"a": [1, 2], "b": half}))
+    with pytest.raises(DataError, match="column 'a' has whole numbers beyond 64 bits"):
+        from_pandas(pd.DataFrame({"a": pd.Series([10**30, 2], dtype=object)}))
     with pytest.raises(DataError, match="column .* has half characters.*; rename it"):
         from_pandas(pd.DataFrame([[1], [2]], columns=pd.Index(["\ud800"], dtype=object)))
     bytes_ = pa.array([b"a", b"\xed\xa0\x80"]).view(pa.string())
