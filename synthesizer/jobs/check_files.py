@@ -26,6 +26,7 @@ from synthesizer.measures.measure import Axis
 from synthesizer.measures.results import CheckResults, checks_content
 from synthesizer.measures.settings import LimitConfig
 from synthesizer.measures.utility.combining import kind_problems
+from synthesizer.measures.utility.formulas import parse_formula
 from synthesizer.measures.utility.suite import Synthesis
 from synthesizer.plan.arrange import ComparedData, plan_files
 from synthesizer.report.record import maker_of, manifest_in, order_notes
@@ -233,6 +234,8 @@ def evaluate_files(
         checks, **switches, full_table=True, fits=fits or None, **(options or {})
     )
     faults += wrong
+    for formula in formulas:
+        faults.attempt(parse_formula, formula)
     if not formulas:
         faults += [f"--{name}: needs --fit, a model to be fitted" for name in fit or {}]
     if not ways or not set(ways) <= {"1", "2", "3"}:

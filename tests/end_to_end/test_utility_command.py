@@ -160,10 +160,10 @@ def test_bad_words_are_told_at_once(folder: Path) -> None:
     assert "4 errors" in result.output
     missing = call(
         "utility", folder / "original.csv", folder / "nothing.csv", "--ways", "7",
-        "--out", "nowhere/x.json",
+        "--out", "nowhere/x.json", "--fit", "age ~", "--rule", "all",
     )  # fmt: skip
     assert missing.exit_code == 2
-    for word in ("nothing.csv", "--ways", "nowhere", "3 errors"):
+    for word in ("nothing.csv", "--ways", "nowhere", "formula 'age ~'", "rule", "5 errors"):
         assert word in missing.output
     formula = call(
         "utility", folder / "original.csv", folder / "made.csv", "--fit", "age ~ (", "--fit", "~ a"
