@@ -45,6 +45,7 @@ def check_output(directory: Path, *, overwrite: bool) -> list[str]:
     """Return the problems of writing ``directory``, before any work is done."""
     problem = ""
     try:
+        _check_name(directory)
         there = directory.exists()
         parent = next((p for p in directory.absolute().parents if p.exists()), directory)
         if there and not overwrite:
@@ -72,6 +73,7 @@ def check_file(path: Path, *, overwrite: bool, read: Iterable[Path] = ()) -> Non
     ``read`` are files and directories that the job reads: they are never replaced.
     """
     try:
+        _check_name(path)
         if any(path.resolve().is_relative_to(kept.resolve()) for kept in read):
             raise OutputError(f"{path} is one of the files that are read; name another file")
         if path.is_dir():
@@ -275,13 +277,24 @@ def _exchange(drafts: Sequence[_Draft]) -> None:
         raise OutputError(problems) from error
 
 
+def _place(target: Path) -> Path:
+    """Return the hidden directory in which a file or a directory is made."""
+    return target.with_name(f".{target.name}.partial")
+
+
+def _check_name(path: Path) -> None:
+    """Raise OSError where the system refuses the name of a path, or of the place of its draft."""
+    with suppress(FileNotFoundError, NotADirectoryError):
+        os.lstat(_place(path.absolute()))
+
+
 class _Draft:
     """What will become a file or a directory, with the hidden directory in which it is made."""
 
     def __init__(self, final: Path) -> None:
         self.final = final
         self.target = Path(os.path.realpath(final))  # where a link leads to; the link stays
-        place = self.target.with_name(f".{self.target.name}.partial")
+        place = _place(self.target)
         self.place, self.new, self.old = place, place / "new", place / "old"
         self.lock: int | None = None
         self.parents: list[Path] = []

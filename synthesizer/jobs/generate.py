@@ -60,11 +60,11 @@ def generate(
         raise ConfigError(problems)
     draws = model.seed if seed is None else replace(model.seed, entropy=seed)
     phases = Phases(listener)
-    safe = PublicConfig.model_validate(model.origin["config"]).output.spreadsheet_safe
-    names, formulas = [], FormulaCells(safe=safe)
-    with new_directory(directory, overwrite=overwrite) as work:
+    with new_directory(directory, overwrite=overwrite) as work, model.guarded():
+        safe = PublicConfig.model_validate(model.origin["config"]).output.spreadsheet_safe
+        names, formulas = [], FormulaCells(safe=safe)
         blocks = model.chain.count_blocks(m, rows)
-        with phases.phase("generate and write", blocks) as advance, model.guarded():
+        with phases.phase("generate and write", blocks) as advance:
             tables = model.chain.generate(
                 draws, m=m, rows=rows, n_jobs=-1 if workers is None else workers, progress=advance
             )

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from synthesizer.data.errors import ExpressionError, ModelError
 from synthesizer.data.expressions import Expression
 from synthesizer.data.options import options
 from synthesizer.data.table import Column, Table, Variable
@@ -25,8 +26,17 @@ class FittedDerived(FittedModel):
     """Confidential rows in which the expression does not give the confidential value."""
 
     def sample(self, predictors: Table, *, rng: np.random.Generator) -> Column:  # noqa: ARG002
-        """Evaluate the expression; draws nothing."""
-        return self.expression.derive(predictors, self.variable)
+        """Evaluate the expression; draws nothing.
+
+        Raises
+        ------
+        ModelError
+            If it is undefined in synthetic rows, though it may be defined in all confidential ones.
+        """
+        try:
+            return self.expression.derive(predictors, self.variable)
+        except ExpressionError as error:
+            raise ModelError(f"synthetic rows: {problem}" for problem in error.problems) from error
 
 
 @options

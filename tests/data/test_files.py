@@ -11,6 +11,7 @@ import pytest
 from synthesizer.data import files as layer
 from synthesizer.data.errors import OutputError
 from synthesizer.data.files import (
+    check_file,
     check_output,
     new_directory,
     new_file,
@@ -90,6 +91,16 @@ def test_an_old_result_gets_its_name_back_where_names_cannot_be_exchanged(tmp_pa
 def test_a_directory_that_is_no_result_is_never_replaced(tmp_path: Path) -> None:
     (tmp_path / "precious.txt").write_text("x")
     assert "no result of a run" in check_output(tmp_path, overwrite=True)[0]
+
+
+@pytest.mark.parametrize("length", [250, 300])
+def test_a_name_that_leaves_no_room_for_a_draft_is_told_at_once(
+    tmp_path: Path, length: int
+) -> None:
+    (problem,) = check_output(tmp_path / ("x" * length), overwrite=False)
+    assert "too long" in problem
+    with pytest.raises(OutputError, match="too long"):
+        check_file(tmp_path / ("x" * length), overwrite=False)
 
 
 def test_a_file_in_the_way(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from synthesizer.data.values import single_value
 from synthesizer.engine.chain import ChainSpec
 from synthesizer.engine.registry import Registry
 from synthesizer.engine.saved import KIND, SavedModel, load_model, save_model
+from synthesizer.jobs.generate import generate
 from synthesizer.jobs.synthesizer import Synthesizer
 from synthesizer.models.grouped import Grouped
 from synthesizer.models.sample import FittedSample, Sample
@@ -191,3 +192,16 @@ def test_a_model_whose_layout_does_not_fit_is_told_when_it_writes(tmp_path: Path
     write_archive(tmp_path / "bad.model", content, kind=KIND)
     with pytest.raises(SavedModelError, match="bad.model"):
         Synthesizer.load(tmp_path / "bad.model").generate()
+
+
+@pytest.mark.parametrize("origin", [{}, {"config": {"data": 1}}, {"m": float("nan")}])
+def test_an_altered_origin_leaves_no_result(tmp_path: Path, origin: dict[str, Any]) -> None:
+    frame = pd.DataFrame({"sex": list("fm") * 30, "age": range(60)})
+    Synthesizer().fit(frame).save(tmp_path / "good.model")
+    content = read_archive(tmp_path / "good.model", kind=KIND)
+    content["origin"] = content["origin"] | origin if origin else {}
+    content["origin"]["packages"] = origin.get("m")
+    write_archive(tmp_path / "bad.model", content, kind=KIND)
+    with pytest.raises(SavedModelError, match=r"bad\.model.*altered"):
+        generate(load_model(tmp_path / "bad.model", REGISTRY), tmp_path / "out", workers=1)
+    assert not (tmp_path / "out").exists()
