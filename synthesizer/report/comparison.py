@@ -536,10 +536,10 @@ def _risk_columns(compared: ComparedRuns) -> list[Added]:
     return [
         _NAME,
         _value("CAP", "share", "cap"),
+        _value("its baseline", "share", "cap", "baseline"),
+        _value("by chance", "share", "cap", "chance"),
         _value("spread over single datasets", "share", "cap", "range_of_datasets"),
-        _value("CAP baseline", "share", "cap", "baseline"),
-        _value("CAP by chance", "share", "cap", "chance"),
-        _value("differential confidentiality", "share", half),
+        _value("CAP, fitted minus unseen", "share", half),
         _value("its 95 % interval from", "share", half, "low"),
         _value("to", "share", half, "high"),
         _value("DiSCO", "share", "disco"),
