@@ -70,6 +70,8 @@ TYPES = (cst.Subscript, cst.BinaryOperation)
 BLANK = re.compile(r"\s|^[A-Z]")
 TYPE = re.compile(r"dtype=(np\.)?\w+|strict=\w+|\.astype\((np\.\w+|None|)\)|[\s,]")
 
+ALIVE = ("survived", "not tried")
+
 Result = dict[str, Any]
 
 
@@ -259,7 +261,9 @@ class Tests:
 def _shares(item: Any) -> bool:
     """Whether a test uses a fixture that is made once for several tests."""
     fixtures = item._fixtureinfo.name2fixturedefs.values()
-    return any(fixture.scope != "function" and fixture.baseid for [*_, fixture] in fixtures)
+    return any(
+        fixture.scope != "function" and fixture.baseid.endswith(".py") for [*_, fixture] in fixtures
+    )
 
 
 def _file(test: str) -> str:
@@ -429,8 +433,8 @@ def outcome(mutant: Mutant, report: Result | None, seconds: float) -> Result:
     """Say what became of a mutant."""
     if report is None:
         status = "timed out"
-    elif report["code"] == pytest.ExitCode.NO_TESTS_COLLECTED:
-        raise SystemExit(f"tests/{mutant.room} holds no tests")
+    elif report["code"] in (pytest.ExitCode.INTERNAL_ERROR, pytest.ExitCode.NO_TESTS_COLLECTED):
+        status = "not tried"  # an error of this script: it counts as a survivor
     else:
         status = "killed" if report["code"] else "survived"
     return {
@@ -496,7 +500,7 @@ def digest(rooms: Sequence[str]) -> str:
 
 def again(results: Sequence[Result]) -> list[Mutant]:
     """Find the survivors of an earlier run in the code of today."""
-    sought = {_change(result) for result in results if result["status"] == "survived"}
+    sought = {_change(result) for result in results if result["status"] in ALIVE}
     lines = {(file, line) for file, *difference in sought for line in difference}
     return [
         mutant
@@ -535,15 +539,15 @@ def show(record: Result) -> None:
         by_room[result["room"]].append(result)
     for results in by_room.values():
         for result in results:
-            if result["status"] == "survived":
+            if result["status"] in ALIVE:
                 print(f"\n{result['file']}:{result['line']}  {result['operator']}")
                 print("\n".join(result["difference"]))
     print()
     for room, results in by_room.items():
-        alive = sum(result["status"] == "survived" for result in results)
+        alive = sum(result["status"] in ALIVE for result in results)
         share = 100 * (1 - alive / len(results))
         types = sum(
-            types_only(result["difference"]) for result in results if result["status"] == "survived"
+            types_only(result["difference"]) for result in results if result["status"] in ALIVE
         )
         print(
             f"{room}: {len(results) - alive} of {len(results)} killed ({share:.0f} %), {alive}"
