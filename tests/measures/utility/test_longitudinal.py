@@ -257,10 +257,29 @@ def test_figures_and_the_sample() -> None:
     figures = {figure.name: figure for _, figure in found.figures}
     assert figures[RATIO].value == pytest.approx(found.sequences.worst_ratio)
     assert figures[CHANGING].value == pytest.approx(abs(found.worst[0].difference) / 100)
-    assert figures["careers: n moves"].chance == found.sequences.floor.n_moves
+    assert (figures[RATIO].chance, figures[RATIO].n) == (1.0, 110)
+    for row in found.sequences.rows:
+        figure = figures[f"careers: {row.name.replace('_', ' ')}"]
+        assert (figure.key, figure.value) == (f"careers_{row.name}", row.mean)
+        assert figure.chance == row.floor == getattr(found.sequences.floor, row.name)
+    changes = [abs(history.difference) for history in found.worst]
+    assert changes == sorted(changes, reverse=True)
+    assert {history.name for history in found.worst} == {"state", "wage"}
     sample, states = found.sequences.sample, found.sequences.states
     assert len(sample) == 40
     assert {code for career in sample for code in career} <= set(range(len(states)))
+
+
+def test_no_person_is_taken_twice(monkeypatch) -> None:
+    """Neither for the noise floor nor for the careers that a report draws."""
+    monkeypatch.setattr(sequences, "FLOOR_PERSONS", 55)
+    monkeypatch.setattr(sequences, "SAMPLED", 49)
+    comparison = SequenceComparison(panel(), frame(), np.random.default_rng(0))
+    comparison.add(panel(50, 1))
+    for table, taken in ((panel(), comparison._base), (panel(50, 1), comparison.sample)):
+        everybody = Counter(map(tuple, comparison.states.encode(career_matrix(table, "state"))))
+        assert Counter(map(tuple, taken)) < everybody
+        assert len(taken) in (49, 55)
 
 
 def test_what_fails_loses_nothing_else() -> None:

@@ -13,6 +13,7 @@ from synthesizer.data.sources import from_pandas
 from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.measures.figure import plain
 from synthesizer.measures.utility.propensity import (
+    PropensityOptions,
     _features,
     _permuted,
     combine_pmse,
@@ -158,6 +159,20 @@ def test_processes_do_not_change_a_bit(monkeypatch):
 def models():
     """Both models, with generators of their own."""
     return ({}, {"model": "cart", "rng": rng(), "permutations": 3})
+
+
+def test_what_figures_say_and_defaults():
+    one, other = persons(300), persons(200, 1)
+    for order, said in ((1, "are not looked at"), (2, "with fixed parameters")):
+        pmse_of, ratio, standardised, specks = pmse(one, other, interactions=order).figures
+        assert ratio.meaning.endswith(said)
+        assert standardised.meaning.endswith("with fixed parameters")
+        assert pmse_of.meaning.endswith("not at all")
+        assert (ratio.chance, standardised.chance, specks.chance) == (1.0, None, None)
+    trees = pmse(one, other, model="cart", rng=rng())
+    assert trees.figures[1].meaning.endswith("of all records")
+    assert (trees.permutations, PropensityOptions().permutations) == (50, 10)
+    assert pmse(one, other, model="cart", rng=rng(), permutations=0, min_leaf=1).permutations == 0
 
 
 def test_every_dataset_and_the_mean():
