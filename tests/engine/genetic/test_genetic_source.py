@@ -1,0 +1,159 @@
+"""The source of evolved datasets: what it starts from, what it yields, what it tells."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from synthesizer.data.errors import ModelError
+from synthesizer.data.randomness import Seed
+from synthesizer.engine.genetic.genetic_options import GeneticOptions
+from synthesizer.engine.genetic.genetic_source import Evolving, GeneticPlan
+from synthesizer.engine.genetic.scores import Score
+from tests.engine.genetic.breeding import SMALL
+from tests.engine.genetic.slow_scores import random_file
+from tests.tables import assert_same
+
+SEED = Seed(3)
+TABLE = random_file(60, (8, 4, 3), 1)
+FILES = [random_file(40, (8, 4, 3), seed) for seed in range(2, 14)]
+
+
+def source(files=(), chain=None, **options):
+    start = {"start": "chain"} if chain else {"start": ["a.csv"]} if files else {}
+    options = GeneticOptions(**(SMALL | start | options))
+    plan = GeneticPlan(options=options, keys=("v0", "v1"), target="v2", files=files)
+    return Evolving(plan=plan, table=TABLE, chain=chain)
+
+
+def test_a_dataset_is_the_best_candidate_in_another_order():
+    words, told = [], []
+    made = source()
+    made.tell = words.append
+    (table,) = made.generate(SEED, progress=told.append)
+    best, evolver = made._last.best, made.evolver
+    assert (evolver.sought.coding.encode(table) == evolver.shuffled(best, SEED, 0)).all()
+    assert (np.sort(evolver.shuffled(best, SEED, 0)) == np.sort(best.records)).all()
+    assert (evolver.shuffled(best, SEED, 0) != best.records).any()
+    assert made.results == [made._last.dataset]
+    assert told == [1] * len(words) == [1] * len(made.results[0].history[1:])
+    assert words[-1].startswith(f"U {made.results[0].history[-1].utility:.4f}, R ")
+    assert (made.n_units, made.keeps_rows, made.interrupted, made.notes) == (60, True, False, ())
+    assert made._last.origin is made.evolver.sought.records
+
+
+def test_the_record_tells_what_was_sought_and_found():
+    made = source(risk_at_most=0.4, weight=0.7)
+    assert made.evolution(SEED) is None
+    list(made.generate(SEED))
+    found = made.evolution(SEED)
+    assert (found.frontier, found.points) == ((), ())
+    record, risk = found.evolution, made.evolver.risk
+    assert (record.mode, record.start, record.population) == ("single", "mutants", 8)
+    assert (record.weight, record.risk_at_most) == (0.7, 0.4)
+    assert record.risk_floor == record.risk.random == made.evolver.random_risk(SEED)
+    assert (record.risk.name, record.risk.keys, record.risk.target) == ("cap_u", ("v0", "v1"), "v2")
+    assert (record.risk.people, record.risk.baseline) == (risk.people, risk.baseline)
+    assert (record.risk.meaning, record.utility.name) == (risk.meaning, "full_table")
+    assert record.datasets == tuple(made.results)
+
+
+@pytest.mark.parametrize(
+    ("floor", "limit", "points", "best", "expected"),
+    [
+        (0.0, None, 10, 2, [0, 1, 2, 3]),
+        (0.25, None, 10, 2, [1, 2, 3]),
+        (0.2, None, 10, 2, [1, 2, 3]),
+        (0.25, 0.15, 10, 2, [0, 1, 2, 3]),
+        (0.9, None, 10, 3, [3]),
+        (0.2, None, 2, 3, [1, 3]),
+        (0.0, None, 2, 2, [0, 2]),
+        (0.0, None, 3, 1, [0, 1, 2]),
+    ],
+)
+def test_the_frontier_is_thinned_out_above_the_floor(floor, limit, points, best, expected):
+    made = source(mode="pareto", points=points, risk_at_most=limit)
+    list(made.generate(SEED))
+    one = made._last.best
+    front = [replace(one, score=Score(0.5 - r, r)) for r in (0.1, 0.2, 0.3, 0.4)]
+    options = replace(made.plan.options, risk_floor=floor)
+    made._last = replace(made._last, best=front[best], frontier=tuple(front), options=options)
+    found = made.evolution(SEED)
+    assert [point.risk for point in found.points] == [front[i].score.risk for i in expected]
+    coding = made.evolver.sought.coding
+    for number, table in enumerate(found.frontier, 1):
+        order = made.evolver.shuffled(one, SEED, 0, number)
+        assert (coding.encode(table) == order).all()
+
+
+def test_a_chain_gives_each_dataset_a_population_of_its_own():
+    asked = []
+
+    def generate(seed, **request):
+        asked.append((seed, request))
+        return FILES[:8]
+
+    made = source(chain=SimpleNamespace(generate=generate, notes=("rare",)))
+    one, two = made.generate(SEED, m=2, rows=40, first=1, n_jobs=1)
+    request = {"m": 8, "rows": 40, "n_jobs": 1}
+    assert asked == [(SEED, request | {"first": 8}), (SEED, request | {"first": 16})]
+    assert (one.n_rows, len(made.results), made.keeps_rows) == (40, 2, False)
+    assert made._last.origin is None
+    assert made.notes == ("rare",)
+    with pytest.raises(AssertionError):
+        assert_same(one, two)
+
+
+def test_files_are_the_start():
+    coding = source().evolver.sought.coding
+    records = tuple(coding.encode(table) for table in FILES[:3])
+    made = source(files=records)
+    assert (made.n_units, made.plan.start) == (40, "files")
+    assert made.half_problems[0].startswith("a half cannot be synthesised: genetic.start names")
+    start = made._start(SimpleNamespace(seed=SEED), 0)
+    assert [one.records.tolist() for one in start[:3]] == [own.tolist() for own in records]
+    assert len(start) == 8
+
+
+@pytest.mark.parametrize(
+    ("options", "request_", "words"),
+    [
+        ({}, {"m": 2}, "m (2) must be 1 with start mutants"),
+        ({}, {"rows": 7}, "rows (7) must be 60"),
+        ({"chain": SimpleNamespace(), "mode": "pareto"}, {"m": 2}, "m (2) must be 1"),
+    ],
+)
+def test_impossible_requests(options, request_, words):
+    with pytest.raises(ModelError) as caught:
+        source(**options).generate(SEED, **request_)
+    assert words in str(caught.value)
+
+
+def test_limits_hold_for_each_dataset_and_for_all_pooled():
+    made = source(risk_at_most=0.3)
+    list(made.generate(SEED))
+    (dataset,) = made.results
+    above = dataset.model_copy(update={"reached": False, "risk": 0.41234})
+    within = dataset.model_copy(update={"reached": True})
+    made.results[:] = [within, above]
+    (single,) = made.exceeded({"cap_u": 0.3, "cap": 1.0})
+    assert single.startswith("genetic.risk_at_most (0.3): dataset 2 came down to 0.4123 only")
+    made.results[:] = [within, within]
+    (pooled,) = made.exceeded({"cap_u": 0.35})
+    assert "the 2 datasets pooled have 0.3500" in pooled
+    made.results[:] = [within]
+    assert made.exceeded({"cap_u": 0.35}) == made.exceeded({}) == ()
+    assert made.count_blocks(3, None) == 24
+
+
+def test_an_interrupt_ends_the_datasets_and_leaves_no_half():
+    made = source(chain=SimpleNamespace(generate=lambda seed, **request: FILES[:8], notes=()))
+
+    def interrupt(words):
+        raise KeyboardInterrupt
+
+    made.tell = interrupt
+    assert len(list(made.generate(SEED, m=3))) == 1
+    assert made.interrupted
+    assert made.half_problems == ("the evolution was interrupted, and a half would not be",)
