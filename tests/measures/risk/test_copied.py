@@ -28,19 +28,13 @@ def test_the_limit_by_its_definition(pairs, times, confidence):
     limit, q = fresh_limit(pairs, times, confidence), 2 * times / (1 + 2 * times)
 
     def exceeded(count):
-        """Of count + 1 + pairs combinations, as many as that are uniques that are there again."""
-        trials = count + 1 + pairs
-        return sum(
-            comb(trials, hits) * q**hits * (1 - q) ** (trials - hits)
-            for hits in range(count + 1, trials + 1)
-        )
+        """Of count + 1 + pairs combinations, more than count are uniques that are there again."""
+        n = count + 1 + pairs
+        return sum(comb(n, k) * q**k * (1 - q) ** (n - k) for k in range(count + 1, n + 1))
 
     assert exceeded(limit) <= 1 - confidence
     assert limit == 1 or exceeded(limit - 1) > 1 - confidence
-
-
-def test_the_limit_never_alarms_for_one_record():
-    assert fresh_limit(0, 1e-9) == 1
+    assert fresh_limit(0, 1e-9) == 1  # one record is never a copy
 
 
 @settings(max_examples=25, deadline=None)
@@ -133,13 +127,6 @@ def test_a_copy_that_is_spread_over_datasets_alarms_in_the_pool():
     assert "stand in all datasets together" in found.alarm
 
 
-def test_coarse_variables_tell_nothing():
-    frame = PEOPLE[["town"]]
-    found = copied_uniques(frame, frame, keys=["town"])
-    assert (found.uniques, found.figures[0].value, found.figures[0].n) == (0, None, 0)
-    assert found.alarm is None
-
-
 def test_the_sentence_names_the_counts_and_the_control():
     made = PEOPLE.sample(frac=1, replace=True, random_state=1)
     found = copied_uniques(PEOPLE, made, keys=list(PEOPLE), control=OTHERS)
@@ -160,6 +147,8 @@ def test_what_is_kept_in_every_record_is_said():
     assert found.alarm.startswith("Kept on purpose? ")
     assert "age, pay are the original's own in every record" in found.alarm
     assert copied_uniques(PEOPLE, PEOPLE, keys=list(PEOPLE)).worst.kept == ()
+    coarse = copied_uniques(PEOPLE, PEOPLE, keys=["town"])  # nobody is unique: nothing can be told
+    assert (coarse.figures[0].value, coarse.figures[0].n, coarse.alarm) == (None, 0, None)
 
 
 # In the checks.
