@@ -46,6 +46,10 @@ def _pairs(value: object) -> object:
 Pairs = Annotated[tuple[tuple[Label, Label], ...], BeforeValidator(_pairs)]
 
 
+MAX_PREDICTORS = 60
+"""More earlier variables than that are screened: ordinary files have fewer."""
+
+
 class PathRuleConfig(Part):
     """What one variable may not do from one period to the next."""
 
@@ -312,6 +316,11 @@ class ChainConfig(Part):
     visit_sequence: Names | None = Field(None, description="order; file order when absent")
     predictor_matrix: dict[str, Names] = Field(
         default_factory=dict, description="map from variable to its predictors"
+    )
+    max_predictors: Annotated[Whole, Field(ge=1)] | Literal["all"] = Field(
+        MAX_PREDICTORS,
+        description="a model is given so many earlier variables at most, those that go with its "
+        "variable most closely, unless it has predictors of its own",
     )
     models: dict[str, ModelOptions] = Field(
         default_factory=dict, description="options of models, such as cart: {min_leaf: 10}"

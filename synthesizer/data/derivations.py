@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -24,15 +24,39 @@ _PROBE_AGREEMENT = 0.8  # the probe holds distinct values, where exceptions gath
 _MAX_VERIFIED = 10
 _TOLERANCE = 1e-9
 
-_Form = tuple[str, Callable[[Any, Any], Any], bool]
-# The form as text, as function, and whether the order of its inputs matters.
-_FORMS: tuple[_Form, ...] = (
-    ("{a} + {b}", np.add, False),
-    ("{a} - {b}", np.subtract, True),
-    ("{a} * {b}", np.multiply, False),
-    ("{a} / {b}", np.divide, True),
-    ("{a} / {b} ** 2", lambda a, b: a / b**2, True),
-    ("{a} / ({b} / 100) ** 2", lambda a, b: a / (b / 100) ** 2, True),
+_PROBED_FIRST = 20
+"""Rows that a pair is looked for in; it must be found in all but those that may disagree."""
+_MAX_INPUTS = 200
+"""Pairs are sought among so many inputs, those nearest to the target in the file."""
+_AT_ONCE = 10_000
+"""Pairs that are tried on all probe rows in one go."""
+
+
+@dataclass(frozen=True)
+class _Form:
+    """A function of two inputs."""
+
+    template: str
+    function: Callable[[Any, Any], Any]
+    first: Callable[[Any, Any], Any]
+    """The first input, from the value of the function and the second input."""
+    ordered: bool
+    """Whether the order of the inputs matters."""
+
+
+_DIFFERENCE = _Form("{a} - {b}", np.subtract, np.add, True)
+_FORMS = (
+    _Form("{a} + {b}", np.add, np.subtract, False),
+    _DIFFERENCE,
+    _Form("{a} * {b}", np.multiply, np.divide, False),
+    _Form("{a} / {b}", np.divide, np.multiply, True),
+    _Form("{a} / {b} ** 2", lambda a, b: a / b**2, lambda t, b: t * b**2, True),
+    _Form(
+        "{a} / ({b} / 100) ** 2",
+        lambda a, b: a / (b / 100) ** 2,
+        lambda t, b: t * (b / 100) ** 2,
+        True,
+    ),
 )
 
 
@@ -65,6 +89,8 @@ def suggest_derivations(table: Table, *, max_rows: int = 2000) -> dict[str, str]
       the target must be missing where an input is missing, and only there;
     - in at least 99.5 % of all rows the missing code is the one the expression would give;
     - the rows that agree hold at least 30 distinct values, so that coincidences do not count.
+
+    In wide files pairs are sought among the 200 inputs nearest to the target.
 
     Of several directions (total = a + b, b = total - a) the one whose target has more decimals
     wins (a rounded target loses what the inputs know), then the one whose inputs come before the
@@ -119,9 +145,19 @@ def _verified(column: Column, inputs: tuple[_Input, ...], table: Table) -> list[
     single = _passing(_linear(column, numbers, rows, target, slack), table)
     if single:
         return single
-    pairs = [*_pairs(column, numbers, rows, target, slack, _FORMS)]
-    pairs += _pairs(column, days, rows, target, slack, _FORMS[1:2])
+    place = table.names.index(column.name)
+    pairs = [*_pairs(column, _nearest(numbers, place, table), rows, target, slack, _FORMS)]
+    pairs += _pairs(column, _nearest(days, place, table), rows, target, slack, (_DIFFERENCE,))
     return _passing(pairs, table)
+
+
+def _nearest(inputs: list[_Input], place: int, table: Table) -> list[_Input]:
+    """Return the inputs nearest to a place in the file, in their order."""
+    if len(inputs) <= _MAX_INPUTS:
+        return inputs
+    places = {name: i for i, name in enumerate(table.names)}
+    distance = np.array([abs(places[item.name] - place) for item in inputs])
+    return [inputs[i] for i in np.sort(np.argsort(distance, kind="stable")[:_MAX_INPUTS])]
 
 
 def _probe_rows(column: Column) -> npt.NDArray[np.intp]:
@@ -148,20 +184,34 @@ def _linear(
     slack: FloatArray,
 ) -> Iterator[_Candidate]:
     """Yield k * a + c; k is the median slope between distant rows, which exceptions do not move."""
+    if not inputs:
+        return
     half = len(rows) // 2
-    for item in inputs:
-        x = item.values[rows]
-        run = x[half : 2 * half] - x[:half]
-        usable = ~np.isnan(run) & (run != 0)
-        if usable.sum() < _PROBE_AGREEMENT * half:
-            continue
-        slope = float(np.median((target[half : 2 * half] - target[:half])[usable] / run[usable]))
-        shift = float(np.nanmedian(target - slope * x))
-        residual = np.abs(target - slope * x - shift)
-        if np.mean(residual <= 4 * slack + 1e-6 * np.abs(target)) >= _PROBE_AGREEMENT:
-            text = _linear_text(item.text, x, target, slack, slope)
-            if text is not None:
-                yield _Candidate(column.name, (item.name,), text)
+    values = np.stack([item.values[rows] for item in inputs])
+    run = values[:, half : 2 * half] - values[:, :half]
+    usable = ~np.isnan(run) & (run != 0)
+    rise = target[half : 2 * half] - target[:half]
+    ratios = np.full(run.shape, np.nan)
+    np.divide(np.broadcast_to(rise, run.shape), run, out=ratios, where=usable)
+    slopes = _medians(ratios)
+    rest = target - slopes[:, None] * values
+    residuals = np.abs(rest - _medians(rest)[:, None])
+    close = (residuals <= 4 * slack + 1e-6 * np.abs(target)).mean(axis=1) >= _PROBE_AGREEMENT
+    for i in np.flatnonzero(close & (usable.sum(axis=1) >= _PROBE_AGREEMENT * half)):
+        text = _linear_text(inputs[i].text, values[i], target, slack, float(slopes[i]))
+        if text is not None:
+            yield _Candidate(column.name, (inputs[i].name,), text)
+
+
+def _medians(rows: FloatArray) -> FloatArray:
+    """Return the median of the numbers in each row, nan of none."""
+    ordered, count = np.sort(rows, axis=1), (~np.isnan(rows)).sum(axis=1)
+    every = np.arange(len(rows))
+    low, high = (
+        ordered[every, np.maximum(count - 1, 0) // 2],
+        ordered[every, count // 2 % rows.shape[1]],
+    )
+    return np.asarray(np.where(count > 0, (low + high) / 2, np.nan))
 
 
 def _linear_text(
@@ -205,17 +255,61 @@ def _pairs(
     if len(inputs) < 2:
         return
     values = np.stack([item.values[rows] for item in inputs])
-    first, second = values[:, None, :], values[None, :, :]
-    for template, function, ordered in forms:
+    probe = _Probe.of(values, target, slack)
+    for form in forms:
+        pairs = probe.pairs(form)
+        for start in range(0, len(pairs), _AT_ONCE):
+            i, j = pairs[start : start + _AT_ONCE].T
+            with np.errstate(all="ignore"):
+                agree = np.abs(form.function(values[i], values[j]) - target) <= slack
+            for k in np.flatnonzero(agree.mean(axis=1) >= _PROBE_AGREEMENT):
+                a, b = inputs[i[k]], inputs[j[k]]
+                text = form.template.format(a=a.text, b=b.text)
+                yield _Candidate(column.name, (a.name, b.name), text)
+
+
+@dataclass(frozen=True, eq=False)
+class _Probe:
+    """The inputs in the first probe rows, in order of size: no row has to try all pairs."""
+
+    values: FloatArray
+    """Shape (rows, inputs)."""
+    order: npt.NDArray[np.intp]
+    ends: FloatArray
+    """Lowest and highest value of the target before rounding, shape (2, rows, 1)."""
+    least: int
+    """Rows in which a pair agrees at least if it agrees in enough of all probe rows."""
+
+    @classmethod
+    def of(cls, values: FloatArray, target: FloatArray, slack: FloatArray) -> Self:
+        n = len(target)
+        rows = np.linspace(0, n - 1, min(_PROBED_FIRST, n)).astype(np.intp)
+        ends = np.stack([target - slack, target + slack])[:, rows, None]
+        order = np.argsort(values[:, rows].T, axis=1, kind="stable")  # nan come last
+        least = len(rows) - int((1 - _PROBE_AGREEMENT) * n + _TOLERANCE)
+        return cls(values[:, rows].T, order, ends, least)
+
+    def pairs(self, form: _Form) -> npt.NDArray[np.intp]:
+        """Return the pairs that may agree in enough rows, shape (k, 2), sorted."""
+        k = self.values.shape[1]
+        ascending = np.take_along_axis(self.values, self.order, axis=1)
         with np.errstate(all="ignore"):
-            agree = np.abs(function(first, second) - target) <= slack
-        good = agree.mean(axis=2) >= _PROBE_AGREEMENT
-        every = np.ones((len(inputs), len(inputs)), dtype=bool)
-        good &= ~np.eye(len(inputs), dtype=bool) if ordered else np.triu(every, k=1)
-        for i, j in np.argwhere(good):
-            a, b = inputs[i], inputs[j]
-            text = template.format(a=a.text, b=b.text)
-            yield _Candidate(column.name, (a.name, b.name), text)
+            first = form.first(self.ends, self.values)  # that each second input needs
+            low, high = first.min(axis=0), first.max(axis=0)
+            margin = _TOLERANCE * np.maximum(np.abs(low), np.abs(high))
+            low, high = low - margin, high + margin
+        begin, end = np.zeros((2, *low.shape), dtype=np.intp)
+        for row, sizes in enumerate(ascending):
+            begin[row] = np.searchsorted(sizes, low[row], side="left")
+            end[row] = np.searchsorted(sizes, high[row], side="right")
+        count = np.where(np.isnan(low) | np.isnan(high), 0, end - begin).ravel()
+        cell = np.repeat(np.arange(count.size), count)
+        steps = np.arange(len(cell)) - np.repeat(np.cumsum(count) - count, count)
+        rows, second = np.divmod(cell, k)
+        codes = self.order[rows, begin.ravel()[cell] + steps] * k + second
+        distinct, times = np.unique(codes, return_counts=True)
+        pairs = np.column_stack(np.divmod(distinct[times >= self.least], k))
+        return pairs[pairs[:, 0] != pairs[:, 1] if form.ordered else pairs[:, 0] < pairs[:, 1]]
 
 
 def _passing(candidates: Iterable[_Candidate], table: Table) -> list[_Candidate]:

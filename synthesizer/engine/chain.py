@@ -28,6 +28,7 @@ from synthesizer.engine.drawing import (
     row_blocks,
     split_strata,
 )
+from synthesizer.engine.screening import screened
 from synthesizer.engine.source import Progress, Request, Source
 from synthesizer.models.histories.history import FittedCareerModel
 from synthesizer.models.limits import Support
@@ -86,8 +87,9 @@ class ChainSpec:
             (
                 delayed(_fit_step)(self, step, rows_of_stratum, seed, (s, r))
                 for s, rows_of_stratum in enumerate(parts)
+                for steps in [screened(self.steps, rows_of_stratum, seed.generator("screen", s))]
                 for r in range(n_fits)
-                for step in self.steps
+                for step in steps
             ),
             progress,
         )

@@ -151,7 +151,13 @@ def _planned_step(plan: Plan, step: Step) -> StepEntry:
         entry = entry.model_copy(update={"columns": columns})
     if plan.has_chain:
         return entry
-    unfitted = {"model": "genetic", "model_of_missing_codes": None, "predictors": (), "trees": None}
+    unfitted = {
+        "model": "genetic",
+        "model_of_missing_codes": None,
+        "predictors": (),
+        "closest": None,
+        "trees": None,
+    }
     return entry.model_copy(update=unfitted)
 
 
@@ -166,7 +172,8 @@ def step_entry(step: Step, variable: Variable, registry: Registry) -> StepEntry:
         kind=variable.kind.value,
         model=step.method,
         model_of_missing_codes=step.missing_method,
-        predictors=step.predictors,
+        predictors=step.predictors if step.most is None else (),
+        closest=step.most,
         kept=step.model.abilities.copies_rows,
         codes=variable.n_codes if variable.is_coded else None,
         base=tuple(registry.name_of(model) for model in models[1:]),

@@ -97,6 +97,9 @@ class Step:
     model: ConditionalModel
     predictors: tuple[str, ...] = ()
     """Earlier variables of the chain."""
+    most: int | None = None
+    """The model is given so many of them at most, those that go with the variable most closely;
+    None for all."""
     missing_method: str | None = None
     """Name of ``missing_model``."""
     missing_model: ConditionalModel | None = None
@@ -104,6 +107,11 @@ class Step:
     code. None lets ``model`` do it."""
     paths: tuple[PathRule, ...] = ()
     """Rules from period to period about the variable, in a panel."""
+
+    @property
+    def n_predictors(self) -> int:
+        """Number of the predictors that the model is given."""
+        return min(len(self.predictors), self.most or len(self.predictors))
 
     @property
     def is_whole(self) -> bool:

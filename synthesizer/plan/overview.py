@@ -155,7 +155,7 @@ def _row(position: int, step: Step, table: Table, share: float) -> PlanRow:
         variable=variable.name,
         kind=variable.kind.value,
         model=step.method,
-        predictors=len(step.predictors),
+        predictors=step.n_predictors,
         levels=int((counts > 0).sum()),
         missing=int((~column.is_observed).sum()),
         rare=rare,
@@ -174,4 +174,4 @@ def _cost(step: Step, column: Column) -> float:
     # trees of targets with many levels work on a few projected columns
     outputs = min(column.variable.n_codes, 10) if column.is_coded else 1
     stages = 1 if column.states is None else 2
-    return float(n * np.log2(n + 2) * len(step.predictors) * (1 + outputs / 4) * stages)
+    return float(n * np.log2(n + 2) * step.n_predictors * (1 + outputs / 4) * stages)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from synthesizer.data.errors import ConfigError, ModelError, SynthesizerError
@@ -377,6 +377,12 @@ def plan_steps(context: Context, order: list[str], methods: Mapping[str, Method]
         step = _step(context, name, method, context.earlier(order, position))
         if step is not None:
             steps.append(step)
+    if many := sum(step.most is not None for step in steps):
+        context.notes.append(
+            f"{many} variables have more than {context.config.max_predictors} earlier ones; their "
+            "models are given those that go with them most closely ('max_predictors: all' gives "
+            "them all)"
+        )
     return steps
 
 
@@ -406,7 +412,7 @@ def _step(context: Context, name: str, method: Method, earlier: list[str]) -> St
     )
     context.notes += [f"variable {name!r}: {caution}" for caution in cautions]
     missing_method, missing_model = _missing_model(context, variable, method.name, model)
-    return Step(
+    step = Step(
         variable=name,
         method=method.name,
         model=model,
@@ -415,6 +421,7 @@ def _step(context: Context, name: str, method: Method, earlier: list[str]) -> St
         missing_model=missing_model,
         paths=tuple(path for path in context.paths if path.variable == name),
     )
+    return replace(step, most=_most(context, step))
 
 
 def _absent_problems(name: str, model: ConditionalModel, predictors: tuple[str, ...]) -> list[str]:
@@ -460,6 +467,16 @@ def _predictors(
     return tuple(
         n for n in earlier if (wanted is None or n in wanted) and n not in settings.exclude
     )
+
+
+def _most(context: Context, step: Step) -> int | None:
+    """Return how many of its predictors a model is given; None for all, as where some are named."""
+    most, name = context.config.max_predictors, step.variable
+    chosen = context.wanted(name) is not None or context.own(name).exclude
+    needed = any(part_model.needs for part_model in step.model.with_bases())
+    if most == "all" or len(step.predictors) <= most or chosen or needed or step.is_whole:
+        return None
+    return most
 
 
 def _missing_model(

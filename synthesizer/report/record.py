@@ -104,8 +104,12 @@ class StepEntry(Result):
     """``genetic`` where records were evolved that no model drew."""
     model_of_missing_codes: str | None
     predictors: tuple[str, ...]
+    """Names of what it was drawn from; not told where ``closest`` is a number."""
     kept: bool
     """Whether the values are the confidential ones."""
+    closest: int | None = None
+    """So many of all earlier variables, those that go with it most closely in the confidential
+    data; None where ``predictors`` names them."""
     codes: int | None = None
     """Levels and missing codes together, of a variable that has such."""
     base: tuple[str, ...] = ()

@@ -194,7 +194,9 @@ def _lost_relations(facts: Facts, released: Released) -> str:
     drawn = [
         step.variable
         for step in facts.steps
-        if step.predictors and not step.kept and step.model not in ("derived", "constant", "sample")
+        if (step.predictors or step.closest)
+        and not step.kept
+        and step.model not in ("derived", "constant", "sample")
     ]
     first = "Even where a model was given a variable, it may have found only a part of the relation"
     if drawn and set(drawn) <= set(leaning):

@@ -369,7 +369,7 @@ def _how(step: ColumnStep, variable: VariableFacts, facts: Facts) -> tuple[str, 
         return "derived", f"Computed {source} in every synthetic record, not drawn."
     if step.model == "constant":
         return "constant", "The same value in every record, set by the data holder."
-    if step.model == "sample" or not step.predictors:
+    if step.model == "sample" or not (step.predictors or step.closest):
         how = "independent" if step.model == "sample" else "drawn"
         by = "" if step.model in ("sample", "cart") else f" by {_models(step)}"
         first = step is facts.steps[0]
@@ -397,10 +397,15 @@ def _model(name: str, in_words: str | None) -> str:
 
 def _inputs(step: ColumnStep, facts: Facts) -> str:
     predictors = step.predictors
-    if len(predictors) <= _FEW:
+    if len(predictors) <= _FEW and step.closest is None:
         return ", ".join(predictors) or "other variables"
     order = [earlier_step.variable for earlier_step in facts.steps]
     earlier = order[: order.index(step.variable)]
+    if step.closest is not None:
+        return (
+            f"the {step.closest} that go with it most closely, of the {len(earlier)} variables "
+            "that were made before it; relations with the others are kept as far as these tell them"
+        )
     if set(predictors) == set(earlier):
         return f"the {len(earlier)} variables that were made before it"
     return f"{len(predictors)} of the variables that were made before it"
@@ -427,7 +432,12 @@ def unmodelled(facts: Facts) -> dict[str, list[str]]:
         conditions = {*later.predictors, *facts.strata}
         for earlier in drawn[:i]:
             both_kept = later.kept and earlier.kept
-            if both_kept or earlier.variable in conditions or later.variable in facts.strata:
+            if (
+                later.closest
+                or both_kept
+                or earlier.variable in conditions
+                or later.variable in facts.strata
+            ):
                 continue
             apart[later.variable].append(earlier.variable)
             apart[earlier.variable].append(later.variable)
