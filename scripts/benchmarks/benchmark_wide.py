@@ -15,7 +15,7 @@ import resource
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -67,7 +67,7 @@ def columns(n_columns: int = 2_000, n_rows: int = 1_000) -> pd.DataFrame:
     return pd.DataFrame(made)
 
 
-FILES = {
+FILES: Mapping[str, Callable[[], pd.DataFrame]] = {
     "200 variables x 500 even levels, 5,000 rows": partial(levels, "even"),
     "200 variables x 500 skewed levels, 5,000 rows": partial(levels, "skewed"),
     "200 variables x 500 dependent levels, 5,000 rows": partial(levels, "dependent"),
