@@ -198,13 +198,14 @@ def validate(
 
 @command
 def plan(config: ConfigPath, plugin: Plugins = None) -> None:
-    """Show order, models, predictors, levels, rare levels and cost before any fit."""
+    """Show order, models, predictors, levels, rare levels, cost, seconds and memory before."""
     from synthesizer.cli.screen import show_plan
+    from synthesizer.plan.forecast import forecast
     from synthesizer.plan.overview import plan_table
     from synthesizer.plan.plan import prepare
 
     planned = prepare(config, models_with(plugin), check_directory=False)
-    show_plan(planned, plan_table(planned))
+    show_plan(planned, plan_table(planned), forecast(planned))
 
 
 @command

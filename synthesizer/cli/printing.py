@@ -14,7 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table as Grid
 from rich.text import Text
 
-from synthesizer.data.progress import Advance, Listener, silent
+from synthesizer.data.progress import Advance, Listener, Silent, silent
 from synthesizer.measures.figure import Row
 from synthesizer.report.page import MINUS, Added, DataTable, Form, row_table, written
 
@@ -67,12 +67,24 @@ class _Bars:
         total = self.bars.tasks[task].total or 1
         self.bars.update(task, total=total, completed=total)
 
+    def say(self, text: str) -> None:
+        """Print a line above the bars."""
+        self.bars.console.print(escape(text), soft_wrap=True)
+
+
+class _Lines(Silent):
+    """Shows the lines that stay, where no terminal shows bars."""
+
+    def say(self, text: str) -> None:
+        """Print a line to the standard error."""
+        print(text, file=sys.stderr, flush=True)
+
 
 @contextmanager
 def progress(*, quiet: bool) -> Iterator[Listener]:
     """Show progress bars on a terminal; nothing in a pipe or when asked to be quiet."""
     if quiet or not sys.stderr.isatty():
-        yield silent
+        yield silent if quiet else _Lines()
         return
     columns = (
         TextColumn("{task.description}"),

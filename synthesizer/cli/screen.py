@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from synthesizer.jobs.refine import Refined, RefinedFile
     from synthesizer.jobs.run import RunResult
     from synthesizer.models.step import Rule
+    from synthesizer.plan.forecast import Forecast
     from synthesizer.plan.overview import Codebook, PlanRow
     from synthesizer.plan.plan import Plan
     from synthesizer.report.comparison import ComparedRun, ComparedRuns
@@ -221,7 +222,7 @@ def _size(table: Table) -> str:
     return f"{table.n_units:,} persons, {rows}" if isinstance(table, PanelTable) else rows
 
 
-def show_plan(plan: Plan, rows: Sequence[PlanRow]) -> None:
+def show_plan(plan: Plan, rows: Sequence[PlanRow], ahead: Forecast | None) -> None:
     """Print the chain in order, and what is evolved after it or in its place."""
     from synthesizer.measures.risk.rare_values import RARE
 
@@ -237,6 +238,8 @@ def show_plan(plan: Plan, rows: Sequence[PlanRow]) -> None:
     say(f"secret: {plan.secret_in_words}")
     notes_told(plan.notes)
     units = "persons" if isinstance(plan.table, PanelTable) else "rows"
+    for line in ahead.lines if ahead else ():
+        say(line)
     cost = "; cost: share of the fit's work" if plan.has_chain else ""
     say(f"rare levels: held by fewer than {RARE} {units}{cost}")
 

@@ -176,6 +176,12 @@ class DataConfig(Part):
     )
     delimiter: str | None = Field(None, description="CSV delimiter; found by itself when absent")
     encoding: str | None = Field(None, description="CSV encoding; utf-8 when absent")
+    max_unpacked_mb: Whole | None = Field(
+        None,
+        ge=1,
+        description="MB that the file may unpack to; 100 times its size (at least 256) and half of "
+        "the free memory when absent",
+    )
 
     @model_validator(mode="after")
     def _one_source(self) -> DataConfig:

@@ -25,19 +25,29 @@ class Listener(Protocol):
         """End a phase."""
         ...
 
+    def say(self, text: str) -> None:
+        """Show a line that stays."""
+        ...
 
-class _Silent:
+
+class Silent:
+    """Shows nothing."""
+
     def start(self, phase: str, total: int | None) -> Advance:  # noqa: ARG002
+        """Count nothing."""
         return lambda _: None
 
     def tell(self, phase: str, text: str) -> None:
-        pass
+        """Do nothing."""
 
     def stop(self, phase: str) -> None:
-        pass
+        """Do nothing."""
+
+    def say(self, text: str) -> None:
+        """Do nothing."""
 
 
-silent: Listener = _Silent()
+silent: Listener = Silent()
 
 
 def counted(listener: Listener, phase: str) -> Callable[[int, int], None]:

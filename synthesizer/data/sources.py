@@ -6,7 +6,7 @@ import gzip
 import os
 import re
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
@@ -20,9 +20,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from synthesizer.data.csv_text import arrow_buffer, parse_csv
+from synthesizer.data.csv_text import parse_csv
 from synthesizer.data.errors import DataError
 from synthesizer.data.layout import FrameLayout, Layout
+from synthesizer.data.memory import in_bytes, unpacked_limit
 from synthesizer.data.table import BoolArray
 
 if TYPE_CHECKING:
@@ -241,6 +242,8 @@ def _from_rows(names: list[str], rows: Any, origin: str) -> pa.Table:
 
 HALVES: Final = "half characters (lone surrogates), which no file can hold"
 MIN_ROWS = 2
+_BLOCK = 1 << 24
+_CELL = 4  # bytes of a code
 CSV_SUFFIXES = {".csv": None, ".tsv": "\t", ".tab": "\t", ".txt": None}
 
 
@@ -306,21 +309,26 @@ def read_path(
     delimiter: str | None = None,
     encoding: str | None = None,
     min_rows: int = MIN_ROWS,
+    max_unpacked: int | None = None,
 ) -> RawTable:
-    """Read a CSV file (also gzip), a Parquet file or a directory of Parquet files."""
+    """Read a CSV file (also gzip), a Parquet file or a directory of Parquet files.
+
+    A file that unpacks to more than ``max_unpacked`` bytes (`unpacked_limit` by default) is refused
+    before it fills the memory.
+    """
     path = Path(path)
     origin = path.name
     try:
         if not path.exists():
             raise DataError(f"{path}: no such file; check its name and directory")
         if path.is_dir() or path.suffix.lower() in (".parquet", ".pq"):
-            return _read_parquet(path, origin, min_rows)
+            return _read_parquet(path, origin, min_rows, max_unpacked)
         compressed = path.suffix.lower() == ".gz"
         ending = (Path(path.stem) if compressed else path).suffix.lower()
         if ending not in CSV_SUFFIXES:
             allowed = ".csv, .tsv, .txt (also .gz), .parquet or a directory of Parquet files"
             raise DataError(f"{path}: type {ending!r} is unknown; the file must be {allowed}")
-        data = _bytes(path, compressed=compressed)
+        data = _unpacked(path, max_unpacked) if compressed else _bytes(path)
     except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or "the file is damaged or cut short"
         raise DataError(f"{path}: cannot be read: {reason}; name another file") from None
@@ -331,20 +339,42 @@ def read_path(
     return _checked(RawTable(arrow, layout, origin), min_rows)
 
 
-def _bytes(path: Path, *, compressed: bool) -> pa.Buffer:
-    if compressed:
-        with gzip.open(path) as file:
-            return arrow_buffer(file.read())
+def _bytes(path: Path) -> pa.Buffer:
     if path.stat().st_size == 0:
         raise DataError(f"{path.name}: the file is empty; it needs a header row and data rows")
     return pa.memory_map(str(path)).read_buffer()
 
 
-def _read_parquet(path: Path, origin: str, min_rows: int) -> RawTable:
+def _unpacked(path: Path, most: int | None) -> pa.Buffer:
+    """Unpack a file block by block into memory of Arrow's own, no further than the limit."""
+    size = path.stat().st_size
+    limit = unpacked_limit(size) if most is None else most
+    sink = pa.BufferOutputStream()
+    with gzip.open(path) as file:
+        while block := file.read(_BLOCK):
+            sink.write(block)
+            if sink.tell() > limit:
+                raise DataError(_too_large(path, size, limit))
+    return sink.getvalue()
+
+
+def _too_large(path: Path, size: int, limit: int) -> str:
+    return (
+        f"{path}: {in_bytes(size)} that unpack to more than {in_bytes(limit)}, too much for such a "
+        "file or for the free memory; if it is sound, allow it (data: {max_unpacked_mb: ...}), or "
+        "take a part of it"
+    )
+
+
+def _read_parquet(path: Path, origin: str, min_rows: int, most: int | None) -> RawTable:
     files = sorted(path.glob("**/*.parquet")) if path.is_dir() else [path]
     if not files:
         raise DataError(f"{path}: no Parquet file in this directory; the files end in .parquet")
     try:
+        limit = unpacked_limit() if most is None else most
+        if _unpacked_size(files, limit) > limit:
+            size = sum(file.stat().st_size for file in files)
+            raise DataError(_too_large(path, size, limit))
         arrow = pq.read_table(path)
         arrow.schema.names  # noqa: B018 - decodes them
     except UnicodeDecodeError:
@@ -352,6 +382,39 @@ def _read_parquet(path: Path, origin: str, min_rows: int) -> RawTable:
     except pa.ArrowInvalid:
         raise DataError(f"{path}: {_not_parquet(path)}") from None
     return typed(arrow, "parquet", origin, min_rows=min_rows)
+
+
+def _unpacked_size(files: Sequence[Path], limit: int) -> int:
+    """Return the bytes that the columns of Parquet files take in memory, texts in full.
+
+    A value of a dictionary, or a run of equal values, is stored once. The texts are looked at, by
+    their dictionaries, only where they might exceed the limit.
+    """
+    total = 0
+    for file in files:
+        about = pq.read_metadata(file)
+        total += about.num_rows * about.num_columns * _CELL
+        texts: dict[str, int] = {}
+        for group in map(about.row_group, range(about.num_row_groups)):
+            for chunk in map(group.column, range(group.num_columns)):
+                if chunk.physical_type == "BYTE_ARRAY":
+                    most = group.num_rows * chunk.total_uncompressed_size
+                    texts[chunk.path_in_schema] = texts.get(chunk.path_in_schema, 0) + most
+        if total <= limit < total + sum(texts.values()):
+            read = pq.ParquetFile(file, read_dictionary=list(texts)).read(columns=list(texts))
+            total += sum(map(_text_size, read.columns))
+    return total
+
+
+def _text_size(column: pa.ChunkedArray) -> int:
+    """Return the bytes of the texts of a column that is stored by dictionary."""
+    if not pa.types.is_dictionary(column.type):
+        return int(column.nbytes)
+    lengths = (
+        pc.binary_length(chunk.dictionary).take(chunk.indices)  # null stays null, which is no text
+        for chunk in column.chunks
+    )
+    return sum(pc.sum(pc.cast(length, pa.int64())).as_py() or 0 for length in lengths)
 
 
 def _not_parquet(path: Path) -> str:

@@ -29,6 +29,7 @@ from synthesizer.jobs.manifest import (
 from synthesizer.measures.figure import plain
 from synthesizer.measures.results import CheckResults, checks_content
 from synthesizer.measures.settings import LimitConfig
+from synthesizer.plan.forecast import say_ahead
 from synthesizer.plan.plan import GENERATE, Plan, prepare
 from synthesizer.report.build import REPORT, build_report
 from synthesizer.report.codebook.write import write_release_codebook
@@ -119,6 +120,7 @@ def run(
     phases = Phases(listener)
     with phases.phase("read"):
         plan = prepare(config, registry, overrides=overrides, seed=seed)
+    say_ahead(plan, listener)
     output, seed = plan.output, plan.seed
     with new_directory(output.directory, overwrite=output.overwrite) as place:
         folder = _Folder(place, plan, phases)

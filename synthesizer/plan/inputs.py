@@ -268,7 +268,13 @@ def arrangement_of(panel: PanelConfig | None, table: Table) -> tuple[Arrangement
 def read_raw(data: DataConfig) -> RawTable:
     """Read the source without deciding about kinds."""
     if data.path is not None:
-        return read_path(data.path, delimiter=data.delimiter, encoding=data.encoding)
+        most = data.max_unpacked_mb
+        return read_path(
+            data.path,
+            delimiter=data.delimiter,
+            encoding=data.encoding,
+            max_unpacked=None if most is None else most * 1_000_000,
+        )
     if data.sql is not None:
         return read_sql(data.sql.url, data.sql.query)
     from synthesizer.data.samples.builtin import read_sample

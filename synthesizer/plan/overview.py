@@ -15,6 +15,7 @@ from synthesizer.data.table import Column, Kind, Table
 from synthesizer.measures.figure import Result, Row, column
 from synthesizer.measures.risk.rare_values import RARE, level_counts, once_a_person
 from synthesizer.models.step import Step
+from synthesizer.plan.forecast import work
 from synthesizer.plan.plan import Plan
 
 SHOWN_LEVELS = 12
@@ -136,7 +137,7 @@ def plan_table(plan: Plan) -> list[PlanRow]:
             _row(position, step, table, 0.0).model_copy(update=unfitted)
             for position, step in enumerate(steps, 1)
         ]
-    costs = np.array([_cost(step, table[step.variable]) for step in steps])
+    costs = np.array([work(step, table[step.variable]) for step in steps])
     shares = costs / max(costs.sum(), 1.0)
     return [
         _row(position, step, table, float(share))
@@ -161,17 +162,3 @@ def _row(position: int, step: Step, table: Table, share: float) -> PlanRow:
         rare=rare,
         cost=share,
     )
-
-
-def _cost(step: Step, column: Column) -> float:
-    """Rough work of a fit in arbitrary units; only the shares mean something."""
-    n = len(column)
-    abilities = step.model.abilities
-    if abilities.copies_rows or abilities.deterministic:
-        return 0.0
-    if not abilities.uses_predictors or not step.predictors:
-        return float(n)
-    # trees of targets with many levels work on a few projected columns
-    outputs = min(column.variable.n_codes, 10) if column.is_coded else 1
-    stages = 1 if column.states is None else 2
-    return float(n * np.log2(n + 2) * step.n_predictors * (1 + outputs / 4) * stages)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import sys
+import tracemalloc
 from pathlib import Path
 
 import pandas as pd
@@ -11,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from synthesizer.data import memory
 from synthesizer.data.codec import Codec
 from synthesizer.data.errors import DataError, SavedModelError
 from synthesizer.data.layout import Layout
@@ -243,3 +245,50 @@ def test_layouts_survive_as_plain_values(tmp_path: Path) -> None:
     for change in ({"form": "stata"}, {"types": "not base64"}, {"names": "ab"}, {"csv": []}):
         with pytest.raises(SavedModelError, match=next(iter(change))):
             Codec().typed(Layout, state | change)
+
+
+def test_a_small_file_that_unpacks_to_much_is_refused_before_it_fills_the_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory, "SMALL", 1_000_000)
+    path = _file(tmp_path, b"a,b\n" + b"same,same\n" * 400_000, "bomb.csv.gz")
+    assert path.stat().st_size * 100 < 4_000_000
+    tracemalloc.start()
+    with pytest.raises(DataError, match="bomb.csv.gz: 0 MB that unpack to more than 1 MB, "):
+        read_path(path)
+    assert tracemalloc.get_traced_memory()[1] < 40_000_000  # a block and a copy of it
+    tracemalloc.stop()
+    assert read_path(path, max_unpacked=5_000_000).n_rows == 400_000
+
+
+def test_parquet_counts_what_its_dictionaries_and_runs_stand_for(tmp_path: Path) -> None:
+    texts = pa.table({"a": ["long" * 500] * 20_000, "b": ["x"] * 20_000, "c": [1] * 20_000})
+    pq.write_table(texts, tmp_path / "bomb.parquet")
+    assert (tmp_path / "bomb.parquet").stat().st_size < 10_000
+    whole = 20_000 * (3 * 4 + 2_001)
+    for path in (tmp_path, tmp_path / "bomb.parquet"):
+        with pytest.raises(DataError, match=r"unpack to more than 40 MB"):
+            read_path(path, max_unpacked=whole - 1)
+        assert read_path(path, max_unpacked=whole).n_rows == 20_000
+    with pytest.raises(DataError, match="unpack to more than 0 MB"):
+        read_path(tmp_path, max_unpacked=200_000)
+
+
+@pytest.mark.parametrize(
+    ("available", "limit", "free"),
+    [("4000 kB", None, 4_096_000), ("4000 kB", "3000000", 2_000_000), ("4000 kB", "max", 4_096_000),
+     ("none", "1", None)],
+)  # fmt: skip
+def test_free_memory_is_that_of_the_machine_or_the_container(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, available: str, limit: str, free: int | None
+) -> None:
+    (tmp_path / "meminfo").write_text(f"MemTotal: 9000 kB\nMemAvailable:   {available}\n")
+    (tmp_path / "memory.current").write_text("1000000\n")
+    if limit is not None:
+        (tmp_path / "memory.max").write_text(limit)
+    monkeypatch.setattr(memory, "MEMORY_INFO", tmp_path / "meminfo")
+    monkeypatch.setattr(memory, "CONTAINER", tmp_path)
+    assert memory.free_memory() == free
+    assert memory.unpacked_limit() == (sys.maxsize if free is None else free // 2)
+    if free is not None:
+        assert memory.unpacked_limit(10) == free // 2

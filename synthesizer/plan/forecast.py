@@ -1,0 +1,258 @@
+"""What a run will take: seconds of CPU and memory, before it starts.
+
+The work of a fit grows as n log n, times predictors, times outputs, as that of a tree does (Louppe
+2014, Understanding Random Forests, section 5.1). What a unit of work takes is measured: a few
+models, those of most work, are fitted on a sample of the rows and drawn from, by the clock. Of a
+panel the whole chain is timed on a few persons.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from time import process_time
+
+import numpy as np
+from joblib import effective_n_jobs
+
+from synthesizer.data.errors import SynthesizerError
+from synthesizer.data.memory import free_memory, in_bytes, used_memory
+from synthesizer.data.panel.panel_table import PanelTable
+from synthesizer.data.progress import Listener
+from synthesizer.data.randomness import Seed
+from synthesizer.data.table import Column, Table
+from synthesizer.models.step import Step
+from synthesizer.plan.plan import Plan
+
+SAMPLE_ROWS = 2_000
+SAMPLE_PERSONS = 150
+MOST_SECONDS = 2.0
+"""Of the timed fits; none is begun after it."""
+RANGE = 2.0
+"""The truth may be so many times more or less."""
+LONG = 30.0
+"""Seconds of a run that says at its start what it will take."""
+
+_FIT = 2.5e-8  # seconds per unit of work where nothing is measured
+_DRAW = 1e-7  # per row and predictor
+_SCREEN = 3.5e-7  # per pair of variables and 1,000 rows
+_PAIR = 2e-4  # per two-way table of a dataset, and 1e-8 a row
+_CELL = 3e-7  # writing and hashing a cell
+_LEVEL = 5e-5  # describing a level in the codebook
+_VARIABLE = 2e-3  # describing a variable
+_OTHER_CHECKS = 1.5
+BASE = 60_000_000
+"""Bytes of libraries that only a run loads."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Forecast:
+    """What a run will take, with an error of a factor `RANGE`."""
+
+    parallel: float
+    """Seconds of CPU of fits and draws, which workers share."""
+    alone: float
+    """Seconds of CPU of reading, writing and checks."""
+    workers: int
+    memory: int
+    """Largest memory of the process, bytes."""
+    free: int | None = None
+    """Memory that is free now, bytes; None if it is not known."""
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of CPU in all."""
+        return self.parallel + self.alone
+
+    @property
+    def is_long(self) -> bool:
+        """Whether a run should say it."""
+        return self.seconds >= LONG or self.exceeds
+
+    @property
+    def exceeds(self) -> bool:
+        """Whether the memory may not suffice."""
+        return self.free is not None and self.memory > self.free + used_memory()
+
+    @property
+    def lines(self) -> Iterator[str]:
+        """Yield what to tell a steward."""
+        low, high = self.seconds / RANGE, self.seconds * RANGE
+        words = f"about {_time(self.seconds)} of CPU ({_time(low)} to {_time(high)})"
+        if self.workers > 1:
+            elapsed = self.parallel / self.workers + self.alone
+            words += f", {_time(elapsed)} with {self.workers} free cores"
+        yield f"forecast: {words}; memory about {in_bytes(self.memory)}"
+        if self.exceeds:
+            yield (
+                f"forecast: only {in_bytes(self.free or 0)} of memory are free; use fewer workers, "
+                "rows or variables (drop), or a larger machine"
+            )
+
+
+def _time(seconds: float) -> str:
+    """Write seconds as people say them.
+
+    Examples
+    --------
+    >>> _time(0.4), _time(75), _time(400), _time(9000)
+    ('1 s', '75 s', '7 min', '2.5 h')
+    """
+    if seconds < 120:
+        return f"{max(seconds, 1):.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+
+
+def work(step: Step, column: Column, n_rows: int | None = None) -> float:
+    """Return the work of a fit in arbitrary units, of so many rows (those of the column)."""
+    n = len(column) if n_rows is None else n_rows
+    abilities = step.model.abilities
+    if abilities.copies_rows or abilities.deterministic:
+        return 0.0
+    if not abilities.uses_predictors or not step.n_predictors:
+        return float(n)
+    most = getattr(step.model, "max_fit_rows", None)
+    fitted = n if most is None else min(n, most)
+    # trees of targets with many levels work on a few projected columns
+    outputs = min(column.variable.n_codes, 10) if column.is_coded else 1
+    stages = 1 if column.states is None else 2
+    a_predictor = (fitted * np.log2(fitted + 2) * (1 + outputs / 4) + n) * stages
+    return float(a_predictor * step.n_predictors)
+
+
+def say_ahead(plan: Plan, listener: Listener) -> None:
+    """Say what a run will take if that is long or too large; the look itself takes a moment."""
+    guess = forecast(plan, measured=False)
+    if guess is None or not guess.is_long:
+        return
+    ahead = forecast(plan)
+    for line in ahead.lines if ahead else ():
+        listener.say(line)
+
+
+def forecast(
+    plan: Plan, *, measured: bool = True, clock: Callable[[], float] = process_time
+) -> Forecast | None:
+    """Return what a run will take; None of an evolution, whose generations nobody foresees.
+
+    ``clock`` gives seconds of CPU since the process began, in which the data were read. Unless
+    ``measured``, the speed is that of a usual machine.
+    """
+    if plan.genetic is not None:
+        return None
+    spent = clock()
+    fit, draw = _rates(plan, clock) if measured else (_FIT, _DRAW)
+    workers = min(effective_n_jobs(plan.workers), effective_n_jobs(-1))
+    n, p = plan.table.n_rows, len(plan.spec.steps)
+    out = n if plan.rows is None else plan.rows * n / max(plan.table.n_units, 1)
+    fits = fit * sum(work(s, plan.table[s.variable]) for s in plan.spec.steps)
+    if any(step.n_predictors < len(step.predictors) for step in plan.spec.steps):
+        fits += _SCREEN * p**2 * min(n, 5_000) / 1_000
+    fits *= plan.m if plan.spec.proper else 1
+    draws = draw * out * plan.m * sum(1 + s.n_predictors for s in plan.spec.steps)
+    checks = 0.0
+    if plan.checks.needs_halves:  # a second synthesis, of half the rows
+        checks += plan.checks.differential_confidentiality.repeats * (fits + draws) / 2
+    if plan.checks.ways:
+        k = len(plan.original)
+        tables = k**2 / 2 if 2 in plan.checks.ways else k
+        checks += tables * plan.m * (_PAIR + 1e-8 * plan.original.n_rows)
+    if plan.checks.ways or plan.scenarios:
+        checks += _OTHER_CHECKS
+    levels = sum(c.variable.n_codes for c in plan.table.columns if c.is_coded)
+    written = _CELL * out * plan.m * len(plan.table)
+    if plan.output.codebook:
+        written += _LEVEL * levels + _VARIABLE * p
+    return Forecast(
+        parallel=fits + draws,
+        alone=spent + checks + written,
+        workers=workers,
+        memory=_memory(plan, int(out), workers),
+        free=free_memory(),
+    )
+
+
+def _rates(plan: Plan, clock: Callable[[], float]) -> tuple[float, float]:
+    """Return the seconds of a unit of work, and of a row and predictor that is drawn."""
+    measure = _of_panel if isinstance(plan.table, PanelTable) else _of_table
+    try:
+        return measure(plan, clock)
+    except SynthesizerError:  # too few rows for a model, or for a rule
+        return _FIT, _DRAW
+
+
+def _sample(table: Table, size: int) -> Table:
+    if table.n_units <= size:
+        return table
+    rng = np.random.default_rng(0)  # decides nothing but what is timed
+    return table.take_units(np.sort(rng.choice(table.n_units, size=size, replace=False)))
+
+
+def _of_panel(plan: Plan, clock: Callable[[], float]) -> tuple[float, float]:
+    """Time the whole chain on a few persons."""
+    sample, seed, spec = _sample(plan.table, SAMPLE_PERSONS), Seed(0), plan.spec
+    spec = replace(spec, strata=())
+    start = clock()
+    chain = spec.fit(sample, seed, n_jobs=1)
+    middle = clock()
+    drawn = list(chain.generate(seed, m=1, n_jobs=1))
+    end = clock()
+    fitted = sum(work(s, plan.table[s.variable], sample.n_rows) for s in spec.steps)
+    cells = drawn[0].n_rows * sum(1 + s.n_predictors for s in spec.steps)
+    return (middle - start) / max(fitted, 1.0), (end - middle) / max(cells, 1)
+
+
+def _of_table(plan: Plan, clock: Callable[[], float]) -> tuple[float, float]:
+    """Time the models that have most of the work, each on the variable in the middle of them."""
+    sample, rng = _sample(plan.table, SAMPLE_ROWS), np.random.default_rng(0)
+    begin = clock()
+    seconds = works = of_fits = of_work = of_draws = of_cells = 0.0
+    for steps in _alike(plan.spec.steps, plan.table):
+        group = sum(work(step, plan.table[step.variable]) for step in steps)
+        works += group
+        fits = done = 0.0
+        for position in dict.fromkeys((len(steps) // 2, len(steps) // 4, 3 * len(steps) // 4)):
+            if of_work and clock() - begin > MOST_SECONDS:
+                break
+            step = steps[position]
+            known = replace(step, predictors=step.predictors[: step.n_predictors])
+            start = clock()
+            fitted = known.fit(sample, plan.spec.rules, rng)
+            middle = clock()
+            fitted.draw(sample.select(known.predictors), rng)
+            of_draws += clock() - middle
+            of_cells += sample.n_rows * (1 + known.n_predictors)
+            fits += middle - start
+            done += work(known, plan.table[step.variable], sample.n_rows)
+        if done:
+            seconds += group * fits / done
+            of_fits, of_work = of_fits + fits, of_work + group
+    if not of_work:
+        return _FIT, _DRAW
+    return seconds / of_work, of_draws / of_cells
+
+
+def _alike(steps: Sequence[Step], table: Table) -> list[list[Step]]:
+    """Return the steps by model and sort of variable, those of most work first, less work first."""
+    groups: dict[tuple[str, bool], list[Step]] = {}
+
+    def size(step: Step) -> float:
+        return work(step, table[step.variable])
+
+    for step in steps:
+        if size(step):
+            groups.setdefault((step.method, table[step.variable].is_coded), []).append(step)
+    return sorted((sorted(g, key=size) for g in groups.values()), key=lambda g: -sum(map(size, g)))
+
+
+def _memory(plan: Plan, rows: int, workers: int) -> int:
+    """Return the largest memory of a run, bytes: what is there, and what comes at its height."""
+    table, steps = plan.table, plan.spec.steps
+    n, most = table.n_rows, max((step.n_predictors for step in steps), default=0)
+    fits = workers * n * (8 * most + 240)  # a matrix of predictors, responses
+    chain = 16 * n * len(steps) * (plan.m if plan.spec.proper else 1)  # donors and what sorts them
+    drawn = rows * len(table) * (16 + 24)  # a dataset, restored, and its text
+    levels = sum(column.variable.n_codes for column in table.columns if column.is_coded)
+    described = plan.output.codebook * (2_000 * levels + 20_000 * len(table))
+    checked = 2 * drawn if plan.checks.needs_halves else 0
+    return used_memory() + BASE + max(fits, drawn + checked, described) + chain
