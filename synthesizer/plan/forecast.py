@@ -3,11 +3,13 @@
 The work of a fit grows as n log n, times predictors, times outputs, as that of a tree does (Louppe
 2014, Understanding Random Forests, section 5.1). What a unit of work takes is measured: a few
 models, those of most work, are fitted on a sample of the rows and drawn from, by the clock. Of a
-panel the whole chain is timed on a few persons.
+panel the whole chain is timed on a few persons: careers iterate, whatever the number of persons, so
+the time grows by no less than nothing and no more than their number; the middle of the two is told.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from time import process_time
@@ -25,11 +27,11 @@ from synthesizer.models.step import Step
 from synthesizer.plan.plan import Plan
 
 SAMPLE_ROWS = 2_000
-SAMPLE_PERSONS = 150
+SAMPLE_PERSONS = 100
 MOST_SECONDS = 2.0
 """Of the timed fits; none is begun after it."""
 RANGE = 2.0
-"""The truth may be so many times more or less."""
+"""The truth may be so many times more or less, or more of a panel of many persons."""
 LONG = 30.0
 """Seconds of a run that says at its start what it will take."""
 
@@ -47,7 +49,7 @@ BASE = 60_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class Forecast:
-    """What a run will take, with an error of a factor `RANGE`."""
+    """What a run will take."""
 
     parallel: float
     """Seconds of CPU of fits and draws, which workers share."""
@@ -56,6 +58,8 @@ class Forecast:
     workers: int
     memory: int
     """Largest memory of the process, bytes."""
+    range: float = RANGE
+    """The seconds may be so many times more or less."""
     free: int | None = None
     """Memory that is free now, bytes; None if it is not known."""
 
@@ -77,7 +81,7 @@ class Forecast:
     @property
     def lines(self) -> Iterator[str]:
         """Yield what to tell a steward."""
-        low, high = self.seconds / RANGE, self.seconds * RANGE
+        low, high = self.seconds / self.range, self.seconds * self.range
         words = f"about {_time(self.seconds)} of CPU ({_time(low)} to {_time(high)})"
         if self.workers > 1:
             elapsed = self.parallel / self.workers + self.alone
@@ -141,7 +145,7 @@ def forecast(
     if plan.genetic is not None:
         return None
     spent = clock()
-    fit, draw = _rates(plan, clock) if measured else (_FIT, _DRAW)
+    fit, draw, error = _rates(plan, clock) if measured else (_FIT, _DRAW, RANGE)
     workers = min(effective_n_jobs(plan.workers), effective_n_jobs(-1))
     n, p = plan.table.n_rows, len(plan.spec.steps)
     out = n if plan.rows is None else plan.rows * n / max(plan.table.n_units, 1)
@@ -168,24 +172,29 @@ def forecast(
         alone=spent + checks + written,
         workers=workers,
         memory=_memory(plan, int(out), workers),
+        range=error,
         free=free_memory(),
     )
 
 
-def _rates(plan: Plan, clock: Callable[[], float]) -> tuple[float, float]:
-    """Return the seconds of a unit of work, and of a row and predictor that is drawn."""
-    measure = _of_panel if isinstance(plan.table, PanelTable) else _of_table
+def _rates(plan: Plan, clock: Callable[[], float]) -> tuple[float, float, float]:
+    """Return the seconds of a unit of work, and of a row and predictor drawn, and their range."""
     try:
-        return measure(plan, clock)
+        if not isinstance(plan.table, PanelTable):
+            return *_of_table(plan, clock), RANGE
+        with warnings.catch_warnings(action="ignore"):  # few persons have few values
+            fit, draw = _of_panel(plan, clock)
     except SynthesizerError:  # too few rows for a model, or for a rule
-        return _FIT, _DRAW
+        return _FIT, _DRAW, 2 * RANGE
+    middle = max(plan.table.n_units / SAMPLE_PERSONS, 1.0) ** 0.5
+    return fit / middle, draw / middle, max(middle, RANGE)
 
 
 def _sample(table: Table, size: int) -> Table:
     if table.n_units <= size:
         return table
-    rng = np.random.default_rng(0)  # decides nothing but what is timed
-    return table.take_units(np.sort(rng.choice(table.n_units, size=size, replace=False)))
+    rows = np.linspace(0, table.n_units - 1, size).astype(np.intp)
+    return table.take_units(rows)
 
 
 def _of_panel(plan: Plan, clock: Callable[[], float]) -> tuple[float, float]:
@@ -204,7 +213,7 @@ def _of_panel(plan: Plan, clock: Callable[[], float]) -> tuple[float, float]:
 
 def _of_table(plan: Plan, clock: Callable[[], float]) -> tuple[float, float]:
     """Time the models that have most of the work, each on the variable in the middle of them."""
-    sample, rng = _sample(plan.table, SAMPLE_ROWS), np.random.default_rng(0)
+    sample, rng = _sample(plan.table, SAMPLE_ROWS), Seed(0).generator("forecast")
     begin = clock()
     seconds = works = of_fits = of_work = of_draws = of_cells = 0.0
     for steps in _alike(plan.spec.steps, plan.table):
