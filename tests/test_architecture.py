@@ -129,3 +129,52 @@ def test_randomness_comes_from_generators_that_are_handed_in():
             ) if used not in GENERATORS and not (used == "default_rng" and "testing" in name):
                 wrong.add(f"{name}:{node.lineno} uses np.random.{used}")
     assert not wrong
+
+
+WRITING = {
+    "chmod", "copy2", "copyfile", "copytree", "fdopen", "hardlink_to", "link", "makedirs",
+    "mkdir", "mkdtemp", "mkstemp", "move", "NamedTemporaryFile", "remove", "removedirs", "rename",
+    "renames", "replace", "rmdir", "rmtree", "save", "savetxt", "savez", "symlink", "symlink_to",
+    "TemporaryDirectory", "to_csv", "to_excel", "to_feather", "to_parquet", "to_pickle", "tofile",
+    "touch", "truncate", "unlink", "write_bytes", "write_feather", "write_table", "write_text",
+}  # fmt: skip
+OF_OTHERS_TOO = {"replace", "rename", "remove"}
+"""Texts, records, frames and lists have these as well: they count where ``os`` owns them."""
+HANDED_A_FILE = {
+    "data.writing: write_table",
+    "data.archive: open",
+    "engine.testing: tempfile",
+    "engine.testing: TemporaryDirectory",
+}
+"""Parquet and zip members go into an open file of the layer; the contract test clears its own."""
+
+
+def writes(node):
+    """Return how a piece of code changes files, None if it does not."""
+    match node:
+        case ast.Import(names=names):
+            return next((a.name for a in names if a.name in {"shutil", "tempfile"}), None)
+        case ast.ImportFrom(module=("shutil" | "tempfile" | "os") as module):
+            return module
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="os"), attr=called)) if (
+            called in WRITING | {"open", "write"}
+        ):
+            return called
+        case ast.Call(func=ast.Attribute(attr=called)) if called in WRITING - OF_OTHERS_TOO:
+            return called
+        case ast.Call(func=ast.Name(id="open") | ast.Attribute(attr="open"), args=words) if any(
+            isinstance(word, ast.Constant)
+            and isinstance(word.value, str)
+            and set(word.value) <= set("rwaxbt+")
+            and set(word.value) & set("wax+")
+            for word in [*words, *(keyword.value for keyword in node.keywords)]
+        ):
+            return "open"
+    return None
+
+
+def test_only_the_file_layer_writes():
+    wrong = {
+        f"{name}: {how}" for name, node in nodes() if name != "data.files" and (how := writes(node))
+    }
+    assert wrong == HANDED_A_FILE

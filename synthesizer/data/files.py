@@ -302,8 +302,9 @@ class _Draft:
     def begin(self) -> None:
         """Lock the place, and clear away what a killed process left in it."""
         for parent in reversed([path for path in self.target.parents if not path.exists()]):
-            _make(parent)
+            os.mkdir(parent, _DIRECTORY)
             self.parents.append(parent)
+            _narrow(parent, _DIRECTORY)
         self.lock = _lock(self.place, self.final)
         self._clear()
 
@@ -388,9 +389,10 @@ def _lock(place: Path, final: Path) -> int:
 
 def _locked(place: Path, final: Path) -> int | None:
     """Open the lock and take it; return None if it is no longer the one that lies there."""
-    if not stat.S_ISDIR(os.lstat(place).st_mode):
-        raise OutputError(f"{final}: {place} is in the way; delete it")
-    os.chmod(place, _DIRECTORY)  # refused if it is of another user
+    about = os.lstat(place)
+    if not stat.S_ISDIR(about.st_mode) or about.st_uid not in (0, os.geteuid()):
+        raise OutputError(f"{final}: {place} is in the way; delete it, or ask its owner")
+    _narrow(place, _DIRECTORY)
     path, is_new = place / _LOCK, True
     try:
         handle = _opened(path)
@@ -450,16 +452,23 @@ if hasattr(os, "register_at_fork"):
 
 def _make(directory: Path) -> None:
     os.mkdir(directory, _DIRECTORY)
-    os.chmod(directory, _DIRECTORY)  # the umask may have taken more away
+    _narrow(directory, _DIRECTORY)
+
+
+def _narrow(path: Path, mode: int) -> None:
+    """Set a mode where it is another one: the umask may have taken too much away."""
+    if stat.S_IMODE(os.stat(path).st_mode) != mode:
+        os.chmod(path, mode)
 
 
 def _opened(path: Path) -> int:
     """Make a file of the user alone and open it."""
     handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, _FILE)
     try:
-        os.chmod(path, _FILE)
+        _narrow(path, _FILE)
     except BaseException:
         os.close(handle)
+        os.unlink(path)
         raise
     return handle
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from synthesizer.config.keys import Config
-from synthesizer.data.errors import SynthesizerError
+from synthesizer.data.errors import OutputError, SynthesizerError
 from synthesizer.data.evolved import Evolution, EvolvedDataset, FrontierFile, Generation
 from synthesizer.data.files import check_file, new_directory, new_file, write_text
 from synthesizer.data.progress import Listener, Phases, silent
@@ -312,12 +312,14 @@ class _Folder:
         return tuple(file_entry(self.place / name) for name in names)
 
     def _write_codebook(self, manifest: Manifest) -> tuple[list[str], list[str]]:
-        """Write the codebook for researchers; a failure is a note and costs nothing else."""
+        """Write the codebook for researchers; one that cannot be made is a note."""
         if not self.plan.output.codebook:
             return [], []
         with self.phases.phase("codebook"):
             try:
                 return list(write_release_codebook(self.place, manifest)), []
+            except OutputError:  # half of it may be there
+                raise
             except SynthesizerError as error:
                 return [], [f"no codebook: {problem}" for problem in error.problems]
 
