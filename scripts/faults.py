@@ -65,6 +65,8 @@ class Command:
     """``module:name`` of what is computed once."""
     kept: tuple[str, ...] = ()
     """What an interrupted call keeps on purpose."""
+    partly: str = ""
+    """What it says if it wrote what did not fail, with exit code 1."""
     without: tuple[str, ...] = ()
     """Operations that the file system has not."""
 
@@ -146,6 +148,7 @@ COMMANDS: Final[Mapping[str, Command]] = {
         ("place/deep/out",),
         ("jobs.run:build_report", "jobs.frontier:comparison_page", *RUN[-2:]),
         kept=("place/deep/out.unfinished",),
+        partly="failed: ",
     ),
 }
 
@@ -346,6 +349,8 @@ class Bench:
             for output in after
         }  # fmt: skip
         left = self.left_over()
+        if ended.code == 1 and self.command.partly and self.command.partly in ended.said:
+            return ""
         faults = [*self.told_wrongly(ended, way, states), *exposed(self.place, left)]
         if "damaged" in states or (len(states) > 1 and way != "kill"):
             faults.append(f"results are {sorted(states)}")

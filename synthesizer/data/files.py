@@ -161,25 +161,27 @@ def write_text(path: Path, text: str) -> None:
 
 
 @contextmanager
-def own_directory(path: Path) -> Iterator[Callable[[], None]]:
-    """Make a directory if it is not there, and give it to this process alone for a block.
+def own_directory(path: Path, texts: Mapping[str, str]) -> Iterator[Callable[[], None]]:
+    """Give a directory to this process alone for a block; make it with some files if need be.
 
-    What lies in it stays, whatever happens, unless the function that is yielded deletes it; an
-    empty one goes.
+    What lies in it stays, whatever happens, unless the function that is yielded deletes it.
     """
     draft = _Draft(path)
     try:
         with _signals_later():
             draft.begin()
-            with suppress(FileExistsError):
-                _make(path)
+        if not path.exists():
+            _make(draft.new)
+            for name, text in texts.items():
+                write_text(draft.new / name, text)
+            os.rename(draft.new, draft.target)
         yield draft.discard
+    except OutputError as error:
+        raise OutputError(_renamed(problem, [draft]) for problem in error.problems) from error
     except OSError as error:
         raise OutputError(_told(path, error)) from error
     finally:
         with _signals_later():
-            with suppress(OSError):
-                os.rmdir(path)
             draft.end()
 
 
@@ -222,6 +224,8 @@ def written_paths() -> Iterator[list[Path]]:
         yield paths
     finally:
         _written.reset(token)
+        if (outer := _written.get()) is not None:
+            outer += paths
 
 
 @contextmanager
@@ -252,7 +256,7 @@ def _drafts(finals: Sequence[Path], check: Callable[[], None]) -> Iterator[list[
         raise OutputError(_renamed(_told(finals[0], error), drafts)) from error
     finally:
         with _signals_later():
-            for draft in drafts:
+            for draft in reversed(drafts):  # the first one made the directory of all
                 draft.end()
 
 

@@ -34,7 +34,7 @@ from synthesizer.data.files import (
     new_directory,
     own_directory,
     write_text,
-    write_texts,
+    written_paths,
 )
 from synthesizer.data.progress import Listener, silent
 from synthesizer.data.randomness import NO_SECRET, Seed
@@ -413,15 +413,27 @@ def run_frontier(
     """
     for line in plan.lines:
         say(line)
-    work = plan.workshop
-    with own_directory(work) as discard:
-        write_texts({work / STATE: json.dumps({"unfinished": str(plan.directory)})}, overwrite=True)
+    with written_paths() as written:
         try:
-            failed = _run_all(plan, work, listening, say)
+            return _run_and_write(plan, listening, say)
         except KeyboardInterrupt:
+            if plan.directory in written or not plan.workshop.exists():
+                raise
             raise KeyboardInterrupt(
-                f"interrupted; finished settings are kept in {work}, the same call goes on there"
+                f"interrupted; finished settings are kept in {plan.workshop}, the same call goes "
+                "on there"
             ) from None
+
+
+def _run_and_write(
+    plan: FrontierPlan,
+    listening: Callable[[], AbstractContextManager[Listener]],
+    say: Callable[[str], object],
+) -> Frontier:
+    work = plan.workshop
+    state = json.dumps({"unfinished": str(plan.directory)})
+    with own_directory(work, {STATE: state}) as discard:
+        failed = _run_all(plan, work, listening, say)
         done = [setting for setting in plan.settings if setting.name not in failed]
         if not done:
             reasons = dict.fromkeys(why for problems in failed.values() for why in problems)

@@ -397,7 +397,7 @@ def test_two_processes_do_not_share_a_grid(config: Path, tmp_path: Path) -> None
     waiting = workshop(tmp_path / "out_frontier")
     waiting.mkdir()
     (waiting / "grid.json").write_text("{}")
-    with own_directory(waiting), pytest.raises(OutputError, match="another process is writing"):
+    with own_directory(waiting, {}), pytest.raises(OutputError, match="another process is writing"):
         run_grid(config, LEAVES)
     (waiting / "grid.json").write_text("[]")
     with pytest.raises(ConfigError, match="holds no unfinished grid"):
