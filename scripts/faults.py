@@ -14,7 +14,9 @@ without an older result of mode 0755, a child of this process does one of
     kill     is killed before it; a write is half done by then
     term     gets SIGTERM before it
 
-A case is clean if the older result is whole, byte for byte, or the new one is; if nothing is left
+A case is clean if the older result is whole, byte for byte, or the new one is (a kill between the
+names of two files, or of an older and a new one where the file system cannot exchange them, leaves
+each whole, and the table counts it apart); if nothing is left
 that others may read, and after all but a kill nothing at all; if the exit code and the message say
 what is there; and if the same call without a fault succeeds afterwards and clears all away. What
 takes long is computed once: the children of a process that has run the command share it.
@@ -342,25 +344,29 @@ class Bench:
         self.reset(older=older)
         before = {output: tree(self.folder / output) for output in self.command.outputs}
         ended = self.call(number, way)
-        after = {output: tree(self.folder / output) for output in self.command.outputs}
-        states = {
-            "older" if after[output] == before[output] else
-            "new" if after[output] == self.new[output] else "damaged"
-            for output in after
-        }  # fmt: skip
+        states = {self.state(output, before[output]) for output in self.command.outputs}
         left = self.left_over()
         if ended.code == 1 and self.command.partly and self.command.partly in ended.said:
             return ""
         faults = [*self.told_wrongly(ended, way, states), *exposed(self.place, left)]
-        if "damaged" in states or (len(states) > 1 and way != "kill"):
+        is_between = way == "kill" and (len(states) > 1 or states == {"aside"})
+        if "damaged" in states or (states not in ({"older"}, {"new"}) and not is_between):
             faults.append(f"results are {sorted(states)}")
         if way != "kill" and not all(self.is_harmless(name, way) for name in left):
             faults.append(f"left over: {left}")
-        if left:  # else all is as before one of the calls that were looked at first
+        if left or self.kept():  # else all is as before a call that was looked at first
             faults += self.next_call()
-        if not faults and len(states) > 1:
-            return MIXED
-        return "; ".join(faults)
+        return BETWEEN if is_between and not faults else "; ".join(faults)
+
+    def state(self, output: str, before: Mapping[str, bytes | None]) -> str:
+        """Return which content an output has."""
+        path = self.folder / output
+        contents = {"older": before, "new": self.new[output]}
+        states = [state for state, content in contents.items() if tree(path) == content]
+        aside = path.with_name(f".{path.name}.partial") / "old"
+        if not states and not path.exists() and tree(aside) == before:
+            return "aside"  # where names cannot be exchanged; the next call gives it its name
+        return states[0] if states else "damaged"
 
     def is_harmless(self, name: str, way: str) -> bool:
         """Whether a left-over is an empty place whose removal was refused."""
@@ -404,6 +410,10 @@ class Bench:
         kept = {path for path in there for name in self.command.kept if around(path, name)}
         return sorted(there - mine - kept)
 
+    def kept(self) -> bool:
+        """Whether something is there that an interrupted call keeps."""
+        return any((self.folder / name).exists() for name in self.command.kept)
+
     def results(self) -> list[str]:
         """Return the outputs that are there."""
         return [output for output in self.command.outputs if (self.folder / output).exists()]
@@ -414,8 +424,8 @@ def around(path: str, output: str) -> bool:
     return path == output or path.startswith(f"{output}/") or output.startswith(f"{path}/")
 
 
-MIXED: Final = "mixed"
-"""Each of several files is whole, some older and some new: only a kill between two names."""
+BETWEEN: Final = "between names"
+"""Killed between two names: each file is whole; the next call puts it right."""
 
 
 def exposed(place: Path, left: Sequence[str]) -> Iterator[str]:
@@ -526,8 +536,8 @@ def measured(folder: Path, name: str, *, quick: bool) -> dict[str, Any]:
                 if way == "full" and operation not in NEEDS_ROOM:
                     continue  # the same as at the next one that does
                 verdict = bench.case(number, way, older=older)
-                verdicts[verdict if verdict in ("", MIXED) else "fault"] += 1
-                if verdict not in ("", MIXED):
+                verdicts[verdict if verdict in ("", BETWEEN) else "fault"] += 1
+                if verdict not in ("", BETWEEN):
                     state = "older" if older else "first"
                     counts["faults"].append(
                         f"{name}, {state}, {way} at {number} {operation}: {verdict}"
@@ -536,7 +546,7 @@ def measured(folder: Path, name: str, *, quick: bool) -> dict[str, Any]:
             "operations": len(names),
             "cases": verdicts.total(),
             "clean": verdicts[""],
-            MIXED: verdicts[MIXED],
+            BETWEEN: verdicts[BETWEEN],
         }
     counts["seconds"] = round(time.perf_counter() - counts["seconds"], 1)
     return counts
@@ -585,7 +595,7 @@ def in_child(folder: Path, name: str, *, quick: bool) -> dict[str, Any]:
 
 def table(names: Sequence[str], *, quick: bool) -> Iterator[str]:
     """Print a table of the commands; yield what is not clean."""
-    print("| command | operations | cases | clean | mixed | seconds |")
+    print("| command | operations | cases | clean | between names | seconds |")
     print("| --- | --- | --- | --- | --- | --- |")
     hold_the_time()
     prepare(Path.cwd())
@@ -594,7 +604,7 @@ def table(names: Sequence[str], *, quick: bool) -> Iterator[str]:
         states = counts["first"], counts["older"]
         numbers = [
             " + ".join(str(state[key]) for state in states)
-            for key in ("operations", "cases", "clean", MIXED)
+            for key in ("operations", "cases", "clean", BETWEEN)
         ]
         print("|", " | ".join([name, *numbers, str(counts["seconds"])]), "|", flush=True)
         yield from counts["faults"]

@@ -283,7 +283,7 @@ def _exchange(drafts: Sequence[_Draft]) -> None:
 
 def _place(target: Path) -> Path:
     """Return the hidden directory in which a file or a directory is made."""
-    return target.with_name(f".{target.name}.partial")
+    return target.parent / f".{target.name}.partial"
 
 
 def _check_name(path: Path) -> None:
