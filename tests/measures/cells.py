@@ -48,16 +48,15 @@ def odd_cells(result: Any) -> set[tuple[str, str, str, Any]]:
 
 
 def fields_in_no_table(package: ModuleType) -> set[str]:
-    """Return the fields of rows that have no column."""
-    modules = (
-        import_module(f"{package.__name__}.{i.name}") for i in iter_modules(package.__path__)
-    )
+    """Return the fields of rows that have no column; every column must have a known form."""
+    names = (f"{package.__name__}.{info.name}" for info in iter_modules(package.__path__))
+    modules = map(import_module, names)
     kinds = {kind for module in modules for kind in vars(module).values() if isinstance(kind, type)}
-    own = {kind for kind in kinds if kind.__module__.startswith(package.__name__)}
-    return {
-        f"{kind.__name__}.{name}"
-        for kind in own
-        if issubclass(kind, Row)
-        for name in kind.model_fields
-        if name not in {shown.partition(".")[0] for shown in columns(kind)}
-    }
+    missing = set()
+    for kind in kinds:
+        if issubclass(kind, Row) and kind.__module__.startswith(package.__name__):
+            shown = columns(kind)
+            assert {column.form for column in shown.values()} <= set(FITS), kind
+            outer = {name.partition(".")[0] for name in shown}
+            missing |= {f"{kind.__name__}.{name}" for name in kind.model_fields.keys() - outer}
+    return missing

@@ -441,8 +441,7 @@ def _by_chance(cells: Cells, guess: Codes) -> float:
     Where true levels in fact follow the cells, synthetic levels at random reveal a little less
     than this: cells with fewer synthetic records than original ones cannot make up for others.
     """
-    use = (cells.cell_theirs > 0) & (cells.cell_ours > 0)
-    shown, ours, p = cells.cell_theirs[use], cells.cell_ours[use], cells.marginal[guess[use]]
+    shown, ours, p = cells.cell_theirs, cells.cell_ours, cells.marginal[guess]
     expected = cells.m * ours * p
     # Only where a cell has fewer synthetic records (on average) than original ones do they limit.
     few = shown < cells.m * ours
