@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given, settings
 from scipy import stats
 
+from synthesizer.data.codes import cut_points
 from synthesizer.data.errors import DataError
 from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.measures.figure import plain
@@ -282,6 +283,17 @@ def test_a_control_file_takes_the_place_of_the_unseen_half():
     assert (zero.n_a, zero.n_b) == (300, 200)
     assert zero.low > 0
     assert result.figures[0].original == pytest.approx(zero.difference)
+
+
+def test_groups_of_a_key_are_those_of_the_whole_table():
+    def compared(groups):
+        return differential_confidentiality(
+            regions(), leak_south, keys=["region", "age"], target="secret",
+            groups={"age": groups}, rng=np.random.default_rng(7),
+        )  # fmt: skip
+
+    cuts = cut_points(regions()["age"], 3)
+    assert compared(3) == compared(cuts.tolist()) != compared((cuts + 1).tolist())
 
 
 def test_unknown_group_is_told():

@@ -181,6 +181,8 @@ def test_what_is_expected_depends_on_how_the_data_were_made() -> None:
         }
         assert levels == {expected}
     assert (collected().expected, collected().fresh) == (1.0, fresh)
+    unknown = UtilityResult(n=300, n_synthetic=(300, 200))
+    assert (unknown.expected, unknown.kept, unknown.units) == (1.0, (), "records")
 
 
 def test_tables_of_kept_variables_alone_are_left_out() -> None:
