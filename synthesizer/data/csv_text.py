@@ -229,7 +229,7 @@ def _refuse_open_quote(data: pa.Buffer, text: Bytes, origin: str, delimiter: str
                 'row with a single quote character (") and double or remove it'
             ) from None
     except UnicodeDecodeError:
-        return
+        raise DataError(_explained(data, origin, "")) from None
 
 
 def _sniff(head: Bytes) -> str:

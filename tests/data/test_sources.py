@@ -43,6 +43,7 @@ REFUSED = [
     (b'a,b\n1,"SECRET\n3,4\n', "not closed"),
     (b"a,b\n1,\x00\n3,4\n", "1 NUL bytes, the first on line 2"),
     (b"a,\xed\xa0\x80\n1,2\n3,4\n", r"byte 2 \(line 1\) is not UTF-8"),
+    (b'"\x92x', r"byte 1 \(line 1\) is not UTF-8"),
 ]
 
 
