@@ -115,6 +115,10 @@ class FittedStratum:
     rows: IntArray
     replicates: tuple[tuple[FittedStep, ...], ...]
 
+    def __post_init__(self) -> None:
+        if self.rows.ndim != 1 or not len(self.rows):
+            raise ValueError("rows must be positions, at least one")
+
 
 @dataclass(frozen=True, kw_only=True)
 class FittedChain(Source):

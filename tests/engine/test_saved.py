@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -205,3 +206,13 @@ def test_an_altered_origin_leaves_no_result(tmp_path: Path, origin: dict[str, An
     with pytest.raises(SavedModelError, match=r"bad\.model.*altered"):
         generate(load_model(tmp_path / "bad.model", REGISTRY), tmp_path / "out", workers=1)
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("rows", [np.zeros((), np.int64), np.zeros(0, np.int64)])
+def test_a_stratum_without_rows_is_refused(tmp_path: Path, rows: Any) -> None:
+    Synthesizer().fit(pd.DataFrame({"sex": list("fm") * 30})).save(tmp_path / "good.model")
+    content = read_archive(tmp_path / "good.model", kind=KIND)
+    content["chain"]["strata"][0]["rows"] = rows
+    write_archive(tmp_path / "bad.model", content, kind=KIND)
+    with pytest.raises(SavedModelError, match="rows must be positions"):
+        load_model(tmp_path / "bad.model", REGISTRY)
