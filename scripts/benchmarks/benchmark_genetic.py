@@ -28,7 +28,7 @@ from measuring import markdown, peak_gb
 
 from synthesizer import Synthesizer, read_config, run
 from synthesizer.data.pairs import as_table
-from synthesizer.data.randomness import Seed
+from synthesizer.data.randomness import NO_SECRET, Seed
 from synthesizer.data.sources import from_pandas
 from synthesizer.engine.genetic import evolution
 from synthesizer.engine.genetic.evolution import hypervolume
@@ -85,7 +85,7 @@ def synthesised(
 ) -> pd.DataFrame:
     """Return one dataset of a chain."""
     kinds = {name: {"kind": "categorical"} for name in frame}
-    chain = Synthesizer(seed=seed, variables=kinds, **options).fit(frame)
+    chain = Synthesizer(seed=seed, secret=NO_SECRET, variables=kinds, **options).fit(frame)
     return pd.DataFrame(chain.generate(rows=rows)[0].astype(str))
 
 
@@ -116,7 +116,10 @@ class World:
         """Return the records of datasets of the synthpop-like chain."""
         kinds = {name: {"kind": "categorical"} for name in self.frame}
         chain = Synthesizer(
-            seed=seed, variables=kinds, models={"cart": {"min_leaf": 5, "even": False}}
+            seed=seed,
+            secret=NO_SECRET,
+            variables=kinds,
+            models={"cart": {"min_leaf": 5, "even": False}},
         ).fit(self.frame)
         return [self.records(made.astype(str)) for made in chain.generate(m=count)]
 
@@ -342,6 +345,7 @@ def _half_split(world: World, genetic: dict[str, Any] | None) -> tuple[str, str]
             "data": {"path": str(place / "original.csv")},
             "output": {"directory": str(place / "out"), "report": False, "codebook": False},
             "seed": 1,
+            "secret": "none",
             "models": {"cart": {"min_leaf": 5, "even": False}},
             "variables": {name: {"kind": "categorical"} for name in world.frame},
             "checks": {**ALL_OFF, "keys": list(KEYS), "target": TARGET}

@@ -21,6 +21,7 @@ import numpy as np
 import pandas as pd
 
 from synthesizer import Synthesizer
+from synthesizer.data.randomness import NO_SECRET
 from synthesizer.measures.utility import combine
 from synthesizer.measures.utility.combining import Rule
 
@@ -64,7 +65,7 @@ def estimates(frame: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
 def repetition(seed: int, options: dict[str, Any], rule: Rule) -> tuple[np.ndarray, np.ndarray]:
     """Return whether intervals hold the truth, and differences in the original's errors."""
     frame = sample(np.random.default_rng(seed))
-    made = Synthesizer(m=M, seed=seed, workers=1, **options).fit(frame).generate()
+    made = Synthesizer(m=M, seed=seed, secret=NO_SECRET, workers=1, **options).fit(frame).generate()
     fits = [estimates(own) for own in made]
     combined = combine([q for q, _ in fits], [u for _, u in fits], rule=rule, n=N, k=N)
     truth = np.array(list(TRUTH.values()))

@@ -222,10 +222,11 @@ def _unlike_checks(points: Sequence[RunPoint]) -> Iterator[str]:
 
 def _luck_notes(points: Sequence[RunPoint]) -> list[str]:
     seeds = (
-        "All runs have the same seed (common random numbers), which takes out a part of the luck "
-        "only: each setting puts the same random numbers to another use."
+        "All runs have the same seed and secret (common random numbers), which takes out a part of "
+        "the luck only: each setting puts the same random numbers to another use."
         if len({point.draws for point in points}) == 1
-        else "The runs have different seeds: a part of every difference between them is luck."
+        else "The runs have different seeds or secrets: a part of every difference between them is "
+        "luck; 'frontier' gives all settings the same."
     )
     notes = [
         f"{seeds} Runs that differ by no more than their spread are ties: half the width of "

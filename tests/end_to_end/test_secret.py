@@ -150,6 +150,18 @@ def test_a_grid_shares_one_secret_and_goes_on_with_it(tmp_path: Path) -> None:
     assert (bare.seed.secret, bare.kept) == (None, ())
 
 
+def test_a_finished_grid_keeps_its_secret_in_the_manifests_of_the_settings(tmp_path: Path) -> None:
+    checks = CHECKS | {"nearest": False, "differential_confidentiality": False}
+    config, grid = config_for(tmp_path, checks=checks), tmp_path / "grid"
+    output = call("frontier", config, "--vary", "cart.min_leaf=5,40", "-o", grid).output
+    runs = [grid / f"cart.min_leaf={leaf}" for leaf in (5, 40)]
+    output += call("compare", *runs, "-o", grid / "map.html", "--json", grid / "map.json").output
+    output += call("report", runs[0], "--overwrite").output
+    assert output.count("All runs have the same seed and secret") == 2
+    secret = manifest_in(runs[0])["secret"]
+    assert_kept(secret, grid, output, {f"{run.name}/manifest.json" for run in runs})
+
+
 def test_refining_draws_a_secret_and_repeats_from_its_record(tmp_path: Path) -> None:
     original, made = tmp_path / "persons.csv", tmp_path / "made.csv"
     persons_frame(120).drop(columns=["person_id", "income"]).to_csv(original, index=False)

@@ -80,7 +80,7 @@ def test_only_differing_settings(four: ComparedRuns) -> None:
     assert four.differing == ("models.cart.min_leaf",)
     assert [run.differing["models.cart.min_leaf"] for run in four.runs] == [3, 5, 7, 9]
     assert told(four) == set()
-    assert "same seed (common random numbers)" in four.notes[0]
+    assert "same seed and secret (common random numbers)" in four.notes[0]
     assert "a part of the luck only" in four.notes[0]
     assert "another seed (--seed)" in four.notes[-1]
     assert "(--risk differential_confidentiality)" in four.notes[-1]
@@ -141,6 +141,7 @@ FIRST = ("cap", "mean_two_way")
         ({"m": 5}, "m", ("cap_single", FIRST[1]), ""),
         ({"m": 1}, "m, one dataset", ("cap_single", FIRST[1]), "(m = 1: leaf2)"),
         ({"chain": CHAIN[:1], "seed": 2}, "variables, seeds", FIRST, ""),
+        ({"secret": "0f" * 32}, "seeds", FIRST, ""),
         ({"chain": COPIED}, "variables", FIRST, ""),
         ({"rows": 101}, "", FIRST, ""),  # as good as 100
         # the smallest file would win: S_pMSE and CAP fall with the number of synthetic records
