@@ -392,7 +392,7 @@ def cell_measures(o: FloatArray, s: FloatArray) -> tuple[float, ...]:
 
 
 def _ratio(value: float, df: int) -> float:
-    return float(value / df) if df > 0 else float("nan")
+    return float(value / df) if df > 0 else np.nan
 
 
 def _likelihood_ratio(o: FloatArray, s: FloatArray) -> float:
