@@ -6,11 +6,12 @@ import pytest
 
 from synthesizer.data.errors import DataError
 from synthesizer.data.table import Column, Kind, Table, Variable
-from synthesizer.measures.figure import plain
+from synthesizer.measures.figure import columns, plain
 from synthesizer.measures.utility.cells import group_pair, level_groups
 from synthesizer.measures.utility.distributions import (
     DistributionCounter,
     PairCounter,
+    Statistics,
     distributions,
     pair_tables,
 )
@@ -52,6 +53,8 @@ def test_summaries_are_of_observed_numbers():
         "mean": 4.0, "sd": pytest.approx(np.std([1, 2, 3, 10], ddof=1)), "min": 1.0, "q1": 1.75,
         "median": 2.5, "q3": 4.75, "max": 10.0,
     }  # fmt: skip
+    headings = [column.heading for column in columns(Statistics).values()]
+    assert headings == list(Statistics.model_fields)
     nothing, single = found.summary.synthetic
     assert set(plain(nothing).values()) == {None}
     assert (single.mean, single.sd) == (7.0, None)
