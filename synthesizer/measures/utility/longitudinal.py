@@ -204,7 +204,7 @@ def spearman(one: FloatArray, other: FloatArray) -> float | None:
     spread = float(np.sqrt((ranks[0] ** 2).sum() * (ranks[1] ** 2).sum()))
     if spread == 0:
         return None
-    return float(np.clip(round(float((ranks[0] * ranks[1]).sum()) / spread, 12), -1.0, 1.0))
+    return round(float((ranks[0] * ranks[1]).sum()) / spread, 12)  # 1.0000000000000002 is 1
 
 
 class PanelCollector:

@@ -90,7 +90,7 @@ def test_one_atom():
         ("y ~ __import__('os').system('x')", "stands inside I"),
         ("y ~ I(lambda: 1)", "in I.*reserved word"),
         ("y ~ I(a.b)", "in I"),
-        ("y ~ I(a + 1", "close the parenthesis"),
+        ("y ~ I(a + 1", "position 6: close the parenthesis"),
         ("y ~ C(a + 1)", "the name of one variable"),
         ("y ~ a*b*c*d*e*f*g", "joined by"),
         ("y ~ a | f | g", "one '\\|' before all fixed effects"),
