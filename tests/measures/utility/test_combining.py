@@ -133,7 +133,7 @@ def test_all_problems_are_told_at_once():
     for part in (
         "estimates: 1 are missing or infinite, the first in dataset 1, estimate 2",
         "shape (1, 2) and variances (1, 1)",
-        "variances: 1 are negative",
+        "variances: 1 are negative, the first in dataset 1, estimate 1: give squared",
         "1 names for 2 estimates",
         "rule 'fully' needs at least two synthetic datasets, there is one",
         "level (95) must be between 0 and 1",
