@@ -343,12 +343,14 @@ class Bench:
         """Disturb one operation and say what is wrong then, nothing if all is well."""
         self.reset(older=older)
         before = {output: tree(self.folder / output) for output in self.command.outputs}
+        there = {str(path.relative_to(self.folder)) for path in self.place.rglob("*")}
         ended = self.call(number, way)
         states = {self.state(output, before[output]) for output in self.command.outputs}
         left = self.left_over()
         if ended.code == 1 and self.command.partly and self.command.partly in ended.said:
             return ""
-        faults = [*self.told_wrongly(ended, way, states), *exposed(self.place, left)]
+        made = [name for name in left if name not in there]
+        faults = [*self.told_wrongly(ended, way, states), *exposed(self.place, made)]
         is_between = way == "kill" and (len(states) > 1 or states == {"aside"})
         if "damaged" in states or (states not in ({"older"}, {"new"}) and not is_between):
             faults.append(f"results are {sorted(states)}")
