@@ -52,7 +52,7 @@ class FittedPmm(FittedModel):
         width = min(self.neighbours, len(self.donors))
         first = _nearest_window(self.predicted, self.regression.mean(predictors), width)
         chosen = self.predicted[first + rng.integers(width, size=n_rows)]
-        low = np.searchsorted(self.predicted, chosen, side="left")
+        low = np.searchsorted(self.predicted, chosen)
         high = np.searchsorted(self.predicted, chosen, side="right")
         donors = self.donors[low + (rng.random(n_rows) * (high - low)).astype(np.intp)]
         return numeric_column(self.variable, donors)

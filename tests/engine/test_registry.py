@@ -322,6 +322,7 @@ def test_all_faulty_plugins_are_told_at_once(plugin, registry):
     assert len(caught.value.problems) == 5
     assert "ModuleNotFoundError" in caught.value.problems[0]
     assert "PYTHONPATH" in caught.value.problems[0]
+    assert caught.value.problems[2].startswith("plug-in 'json': registers no model; give it MODELS")
 
 
 def test_two_plugins_with_one_name_clash(plugin, registry):
