@@ -164,14 +164,12 @@ class _DefaultModel:
         }
 
 
-def _default_models(
-    model_class: type[ConditionalModel], types: Mapping[str, Any]
-) -> dict[str, _DefaultModel]:
+def _default_models(model_class: type[ConditionalModel]) -> dict[str, _DefaultModel]:
     """Return the models that a model wraps by default, by option."""
     defaults = {
         item.name: item.default_factory()
         for item in dataclasses.fields(model_class)
-        if item.default_factory is not dataclasses.MISSING and _takes_model(types.get(item.name))
+        if item.default_factory is not dataclasses.MISSING
     }
     return {key: _DefaultModel(m) for key, m in defaults.items() if isinstance(m, ConditionalModel)}
 
@@ -522,7 +520,7 @@ options
         common, faults = _named(model_class, types, usual.get(self.canonical(name), {}))
         values, problems = common | values, [*problems, *faults]
         if usual:
-            values = _default_models(model_class, types) | values
+            values = _default_models(model_class) | values
         absent = []
         for key in [key for key in values if _takes_model(types[key]) and values[key] is not None]:
             try:

@@ -41,7 +41,7 @@ class FittedGrouped(FittedModel):
             order.append(rows)
         if not parts:
             return self.others.sample(predictors, rng=rng)
-        return Column.concatenate(parts).take(np.argsort(np.concatenate(order), kind="stable"))
+        return Column.concatenate(parts).take(np.argsort(np.concatenate(order)))
 
 
 @options

@@ -34,10 +34,9 @@ class FittedLogistic(FittedModel):
     def sample(self, predictors: Table, *, rng: np.random.Generator) -> Column:
         """Draw a level for each row from its predicted probability."""
         uniforms = rng.random(predictors.n_rows)
-        place = np.zeros(predictors.n_rows, dtype=np.intp)
-        if len(self.codes) == 2:
-            place += uniforms < expit(self.design.predict(predictors, self.coefficients))
-        return Column(self.variable, self.codes[place].astype(np.int32))
+        is_second = uniforms < expit(self.design.predict(predictors, self.coefficients))
+        codes = np.where(is_second, self.codes[-1], self.codes[0])
+        return Column(self.variable, codes.astype(np.int32))
 
 
 @options

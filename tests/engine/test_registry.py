@@ -184,6 +184,9 @@ def test_only_conditional_models_are_registered(wrong):
 
 def test_aliases_lead_to_models_that_exist():
     loaded = Registry.load()
+    synthpop = "bag ctree lognorm logreg norm polr polyreg ranger rf".split()
+    assert set(METHOD_ALIASES) == {"", *synthpop}
+    assert set(ROLES) == set("first keep derived career unchanging rare changing".split())
     for alias, name in METHOD_ALIASES.items():
         assert alias not in loaded.names
         assert loaded.canonical(alias) == name

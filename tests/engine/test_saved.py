@@ -152,8 +152,12 @@ def test_the_plugins_that_are_missing_are_named(tmp_path: Path) -> None:
     step(altered)["value_model"].update(name="absent")
     path.unlink()
     write_archive(path, altered, kind=KIND)
-    with pytest.raises(SavedModelError, match="--plugin one.module --plugin two"):
+    with pytest.raises(SavedModelError, match="say --plugin one.module --plugin two$"):
         load_model(path, REGISTRY)
+    has_one = Registry.load()
+    has_one.plugins = ("one.module",)
+    with pytest.raises(SavedModelError, match="say --plugin two$"):
+        load_model(path, has_one)
 
 
 def test_a_file_holds_names_of_models_and_no_module(tmp_path: Path) -> None:
@@ -176,6 +180,13 @@ def test_a_file_holds_names_of_models_and_no_module(tmp_path: Path) -> None:
         load_model(tmp_path / "model", REGISTRY)
     with pytest.raises(ModelError, match="FittedMine is not registered and cannot be saved"):
         save_model(tmp_path / "other", model, REGISTRY)
+
+
+@pytest.mark.parametrize("content", [[], "text", {"plugins": 3}, {"plugins": ["a b"]}])
+def test_content_of_another_form_is_refused(content: Any, tmp_path: Path) -> None:
+    write_archive(tmp_path / "model", content, kind=KIND)
+    with pytest.raises(SavedModelError, match="fit and save the model again$"):
+        load_model(tmp_path / "model", REGISTRY)
 
 
 def test_another_archive_is_no_model(tmp_path: Path) -> None:

@@ -8,11 +8,15 @@ import numpy as np
 import pytest
 
 from synthesizer.data.errors import ExpressionError, ModelError
+from synthesizer.data.expressions import Expression
 from synthesizer.data.table import Column, Kind, Table, Variable
+from synthesizer.data.values import single_value
 from synthesizer.engine.testing import rebuilt
 from synthesizer.models.constant import Constant
 from synthesizer.models.derived import Derived
 from synthesizer.models.keep import FittedKeep
+from synthesizer.models.sample import Sample
+from synthesizer.models.step import Rule, Step
 from tests.models.fits import coded, numeric
 
 CODED = Variable(name="sex", kind=Kind.CATEGORICAL, levels=("1", "2"), missing=("N",))
@@ -70,10 +74,30 @@ def test_several_observed_values_need_the_option() -> None:
         Constant().fit(ROWS, column(NUMBER, 5, 6, 5), rng=RNG)
 
 
-@pytest.mark.parametrize(("variable", "value"), [(CODED, "3"), (NUMBER, "x"), (DATE, "tomorrow")])
-def test_impossible_constants(variable: Variable, value: str) -> None:
-    with pytest.raises(ModelError, match=f"'constant' of variable '{variable.name}' cannot use"):
+@pytest.mark.parametrize(
+    ("variable", "value"), [(CODED, "3"), (CODED, True), (NUMBER, "x"), (DATE, "tomorrow")]
+)
+def test_impossible_constants(variable: Variable, value: Any) -> None:
+    words = f"'constant' of variable '{variable.name}' cannot use option 'value': .*'{value}'"
+    with pytest.raises(ModelError, match=words):
         Constant(value=value).fit(ROWS, column(variable, 0), rng=RNG)
+
+
+@pytest.mark.parametrize(
+    ("conditions", "rows"),
+    [([], [0, 1, 2, 3]), (["b < 2"], [2, 3]), (["b < 1", "b > 3"], [1, 2]), (["b > 0"], None)],
+)
+def test_a_fit_leaves_out_the_rows_that_rules_set(
+    conditions: list[str], rows: list[int] | None
+) -> None:
+    group = coded("g", [0, 1, 2, 0], 3)
+    value = single_value(group.variable, "g0")
+    rules = [Rule(condition=Expression.parse(text), value=value) for text in conditions]
+    rules.append(Rule(condition=Expression.parse("b > 0"), value=KNOWN["b"].take(slice(0, 1))))
+    step = Step(variable="g", method="sample", model=Sample())
+    model = step.fit(KNOWN.with_column(group), rules, RNG).value_model
+    donors = None if model is None else model.donors.data.tolist()
+    assert donors == (rows and group.data[rows].tolist())
 
 
 A = numeric("a", [1.0, 2.0, np.nan, 4.0], 0, states=[0, 0, 1, 0], missing=("",))

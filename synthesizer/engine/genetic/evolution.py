@@ -49,7 +49,7 @@ def tournament(
     [1.0, 5.0, 3.0]
     """
     entered = rng.integers(len(place), size=(n_wins, size))
-    order = np.argsort(place[entered], axis=1, kind="stable")
+    order = np.argsort(place[entered], axis=1)
     if probability >= 1:
         rank = np.zeros(n_wins, dtype=np.int64)
     else:
@@ -113,9 +113,9 @@ def hypervolume(points: Floats) -> float:
     """
     area, lowest = 0.0, 1.0
     for utility, risk in points[np.lexsort((points[:, 1], points[:, 0]))]:
-        if risk < lowest:
-            area += (1.0 - utility) * (lowest - risk)
-            lowest = risk
+        lower = min(risk, lowest)
+        area += (1.0 - utility) * (lowest - lower)
+        lowest = lower
     return float(area)
 
 

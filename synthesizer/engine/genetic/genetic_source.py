@@ -372,8 +372,8 @@ class Evolving(Source):
         if self.plan.options.mode != "pareto":
             return []
         # one point below the floor is enough: less risk has no value there
-        limit = outcome.options.risk_at_most
-        floor = min(outcome.options.risk_floor or 0.0, 1.0 if limit is None else limit)
+        bounds = (outcome.options.risk_floor, outcome.options.risk_at_most)
+        floor = min(bound for bound in bounds if bound is not None)
         front, best, points = outcome.frontier, outcome.best, self.plan.options.points
         first = max((i for i, c in enumerate(front) if c.score.risk <= floor), default=0)
         chosen = list(spread(front[first:], points))

@@ -104,7 +104,7 @@ class _Walk:
                     self.memory.learn(index.person[chosen], drawn, float(index.times[period]))
                     columns.append(drawn)
                     order.append(chosen)
-        return Column.concatenate(columns).take(np.argsort(np.concatenate(order), kind="stable"))
+        return Column.concatenate(columns).take(np.argsort(np.concatenate(order)))
 
     def first(self, rows: IntArray, period: int) -> Column:  # noqa: ARG002 - called as `later`
         """Draw the first rows of some persons."""

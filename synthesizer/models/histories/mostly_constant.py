@@ -84,7 +84,7 @@ class FittedByClass(FittedHistory):
             its, panel = index.rows_of(persons), predictors.take_units(persons)
             columns.append(_draw_changing(model, panel, limits.of_rows(its), rng))
             rows.append(its)
-        order = np.argsort(np.concatenate(rows), kind="stable")
+        order = np.argsort(np.concatenate(rows))
         return Column.concatenate(columns).take(order), classes
 
     def _draw_classes(self, predictors: PanelTable, rng: np.random.Generator) -> IntArray:

@@ -5,7 +5,7 @@ import pytest
 
 from synthesizer.data.randomness import Seed
 from synthesizer.engine.genetic.genetic_options import GeneticOptions
-from synthesizer.engine.genetic.genetic_source import spread
+from synthesizer.engine.genetic.genetic_source import RANDOM_FILES, spread
 from synthesizer.engine.genetic.population import Redraw
 from synthesizer.engine.genetic.scores import RISKS
 from tests.engine.genetic.breeding import assert_counted, evolver, points, sought
@@ -41,6 +41,37 @@ def test_mutants_depend_on_seed_secret_and_dataset():
             own.tobytes() != one.records.tobytes()
             for own, one in zip((m.records for m in made.mutants(SEED, 0, 1)), other, strict=True)
         )
+
+
+def test_a_generator_is_named_after_its_purpose_and_its_place(monkeypatch):
+    paths, real = [], Seed.generator
+
+    def spy(seed, *path):
+        paths.append(path)
+        return real(seed, *path)
+
+    monkeypatch.setattr(Seed, "generator", spy)
+    made = evolver(generations=2, elites=0, allowed=lambda records: np.full(len(records), True))
+
+    def asked(act, *given):
+        paths.clear()
+        return act(*given), sorted(paths, key=str)
+
+    def named(*places):
+        return sorted((("genetic", *place) for place in places), key=str)
+
+    people, found = asked(made.mutants, SEED, 3, 0.5)
+    assert found == named(*((3, "start", number) for number in range(9)))
+    files = made_files(made.sought, 2)
+    _, found = asked(made.around, files, SEED, 3, 0.5)
+    assert found == named(*((3, "start", number) for number in range(-2, 6)))
+    _, found = asked(made.shuffled, people[0], SEED, 3, 2)
+    assert found == named((3, "order", 2))
+    _, found = asked(made.random_risk, SEED)
+    assert found == named(*(("random", number) for number in range(RANDOM_FILES)))
+    _, found = asked(made.evolve, people, SEED, 3)
+    purposes = (("parents",), *(("pair", place) for place in range(4)))
+    assert found == named(*((3, number, *own) for number in (1, 2) for own in purposes))
 
 
 def made_files(original, count, seed=2):

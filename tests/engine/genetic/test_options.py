@@ -107,7 +107,8 @@ def test_defaults_are_those_of_the_paper_where_it_has_them():
 
 def test_only_what_differs_from_the_defaults_is_written():
     write = TypeAdapter(GeneticOptions).dump_python
-    assert write(GeneticOptions()) == {}
+    assert write(GeneticOptions()) == write(GeneticOptions(start="mutants")) == {}
+    assert write(GeneticOptions(start="chain")) == {"start": "chain"}
     chosen = {"start": (Path("a.csv"),), "weight": 0.25, "patience": None}
     assert write(GeneticOptions(**chosen | {"start": "a.csv", "mode": "single"})) == chosen
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from synthesizer.engine.genetic.evolution import (
+    _survivors,
     crowding,
     fitness,
     fronts,
@@ -16,6 +17,8 @@ from synthesizer.engine.genetic.evolution import (
     tournament,
 )
 from synthesizer.engine.genetic.genetic_options import GeneticOptions
+from synthesizer.engine.genetic.population import Candidate
+from synthesizer.engine.genetic.scores import Score
 
 GRID = 8
 POINTS = st.lists(
@@ -265,6 +268,18 @@ def test_the_aim_falls_from_risk_to_utility_when_the_limit_is_met():
     assert (above.aim, above.chosen) == (1.5, 1)
     assert (below.aim, below.chosen) == (0.95, 1)
     assert below.aim < above.aim
+
+
+def test_the_result_takes_the_place_of_the_last_who_would_stay():
+    """Five on the front, of whom three stay; by utility and risk the crowded one is best."""
+    points = [(0.0, 1.0), (1.0, 0.0), (0.3, 0.3), (0.29, 0.32), (0.32, 0.29)]
+    people = [Candidate(None, (), Score(*point)) for point in points]
+    options = GeneticOptions(mode="pareto", risk_floor=0.0)
+    first = ranking(np.array(points), options)
+    assert (first.chosen, first.order[-1]) == (2, 2)
+    kept, ranks = _survivors(people[:3], first, people[3:], options)
+    assert kept == [*(people[i] for i in first.order[:2]), people[2]]
+    assert ranks.chosen == 2
 
 
 def test_a_limit_is_met_by_what_equals_it():

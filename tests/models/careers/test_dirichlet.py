@@ -125,6 +125,9 @@ def test_em_starts_at_the_moments_of_each_group(seed):
     assert np.allclose(found.weights, np.array([*shares, 0.1]) / 1.1)
     alone = _start(points[:1], np.ones(1), 1, rng)
     assert np.allclose(alone.alpha[0], 10_000 * points[0])
+    corners = np.array([[0.98, 0.02], [0.02, 0.98]])  # by moments the precision would be 0.08
+    wide = _start(corners, np.full(2, 0.5), 1, rng)
+    assert np.allclose(wide.alpha[0], 0.5)
 
 
 def test_em_ends_at_the_maximum_of_what_it_says():

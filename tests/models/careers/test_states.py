@@ -49,9 +49,11 @@ def test_unknown_cells_use_the_coarser_level(fitted):
     assert np.allclose(model.probabilities(new)[0], np.bincount(states, minlength=5) / 400)
 
 
-def test_keys_that_do_not_fit_are_refused():
+def test_keys_have_room_up_to_2_to_the_62():
+    last = [np.array([0, 2**31 - 1])] * 2
+    assert cell_keys(last, [2**31, 2**31]).tolist() == [0, 2**62 - 1]
     with pytest.raises(ValueError, match="too many"):
-        cell_keys([np.zeros(1, dtype=int)] * 4, [10**6] * 4)
+        cell_keys([*last, np.zeros(2, dtype=int)], [2**31, 2**31, 2])
 
 
 def test_trees_see_the_history_as_a_loop_tells_it():

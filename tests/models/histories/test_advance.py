@@ -69,7 +69,7 @@ def test_missing_codes_lie_over_a_value_that_goes_on():
     values = rng.integers(20, 60, 120)[index.person] + index.period
     column = numeric("x", values, states, missing=("", "-9"))
     drawn = drawn_by(Advance(base=BASE), panel(index), column)
-    assert np.isfinite(drawn.data[drawn.is_observed]).all()
+    np.testing.assert_array_equal(np.isnan(drawn.data), ~drawn.is_observed)
     assert abs((drawn.missing_state() > 0).mean() - (states > 0).mean()) < 0.08
     for history in persons_of(index, drawn):
         starts = {v - t for t, v in history.items() if not isinstance(v, str)}
@@ -145,6 +145,13 @@ def test_positions_agree_with_every_row(width):
     assert (np.maximum(again, 0)[known] == levels[known]).all()
     none = np.bincount(index.person, weights=known) == 0
     assert np.array_equal(np.isnan(found), none)
+
+
+def test_everybody_has_a_place_of_her_own():
+    """All stand two years in level 3, and nobody says how far inside it."""
+    index = full_index(50, 3)
+    found = starting_positions(index, np.full(150, 3), 9, 5.0, np.random.default_rng(9))
+    np.testing.assert_allclose(found, 15 + 3 * np.random.default_rng(9).random(50))
 
 
 def test_a_wide_lowest_and_an_open_highest_level():
