@@ -13,7 +13,7 @@ from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.data.values import single_value
 from synthesizer.engine.chain import ChainSpec, FittedChain
-from synthesizer.engine.drawing import allocate, draw_block, split_strata
+from synthesizer.engine.drawing import allocate, draw_block, split_strata, whole_number_problems
 from synthesizer.engine.registry import Registry
 from synthesizer.models.step import Forbid, Rule, Step
 from tests.backends import BACKENDS, FORKS
@@ -211,6 +211,11 @@ def test_strata_are_the_combinations_of_several_variables() -> None:
         x = None if states[row] else number.data[row]
         groups.setdefault((table["a"].data[row], x, states[row]), []).append(row)
     assert sorted(part.tolist() for part in rows) == sorted(groups.values())
+
+
+def test_numbers_of_datasets_and_rows_are_checked_one_by_one() -> None:
+    told = ["rows (0) must be at least 1", "n (2.5) must be a whole number"]
+    assert whole_number_problems(m=None, k=1, rows=0, n=2.5) == told
 
 
 def test_allocation_adds_up() -> None:

@@ -93,6 +93,11 @@ def test_histories_keep_structural_zeros_but_where_a_rule_sets_a_value() -> None
         next(fitted(rules=(rule,), forbids=wrong).generate(Seed(2)))
 
 
+def test_a_structural_zero_may_name_nothing_but_the_history() -> None:
+    (made,) = fitted(forbids=(forbid("grade == 'mid'"),)).generate(Seed(2))
+    assert set(made["grade"].data) == {0, 2}
+
+
 def test_histories_that_find_nothing_allowed_name_the_zeros() -> None:
     zeros = tuple(
         forbid(f"state == 'a' and grade == '{grade}'") for grade in ("low", "mid", "high")

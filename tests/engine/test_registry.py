@@ -184,13 +184,19 @@ def test_only_conditional_models_are_registered(wrong):
 
 def test_aliases_lead_to_models_that_exist():
     loaded = Registry.load()
-    synthpop = "bag ctree lognorm logreg norm polr polyreg ranger rf".split()
+    synthpop = ["bag", "ctree", "lognorm", "logreg", "norm", "polr", "polyreg", "ranger", "rf"]
     assert set(METHOD_ALIASES) == {"", *synthpop}
-    assert set(ROLES) == set("first keep derived career unchanging rare changing".split())
+    words = ["first", "keep", "derived", "career", "unchanging", "rare", "changing"]
+    assert list(ROLES) == words
     for alias, name in METHOD_ALIASES.items():
         assert alias not in loaded.names
         assert loaded.canonical(alias) == name
     assert set(ROLES.values()) <= set(loaded.names)
+
+
+def test_options_of_a_model_reach_it_where_another_wraps_it_by_default():
+    made = Registry.load().build("grouped", {"by": ["a"]}, usual={"cart": {"min_leaf": 9}})
+    assert (made.base.min_leaf, made.by) == (9, ("a",))
 
 
 def test_a_registered_name_wins_over_an_alias(registry):

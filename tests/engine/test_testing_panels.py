@@ -10,8 +10,8 @@ import pytest
 
 from synthesizer.data.errors import RuleError
 from synthesizer.data.panel.panel_table import PanelIndex
-from synthesizer.data.table import Column, Kind
-from synthesizer.engine.testing import check_model
+from synthesizer.data.table import Column, Kind, Variable
+from synthesizer.engine.testing import Drawn, check_model
 from synthesizer.models.base import Abilities
 from synthesizer.models.careers.career import Career, FittedCareer
 from synthesizer.models.histories.history import FittedHistory, HistoryModel
@@ -146,3 +146,16 @@ class Odd(Career):
 def test_careers_need_everybody_somewhere():
     with pytest.raises(AssertionError, match="a person is there in no period"):
         check_model(Odd(), kinds=[Kind.BOOLEAN])
+
+
+def test_draws_are_equal_where_values_and_rows_are() -> None:
+    index, late = (
+        PanelIndex.of_presence(np.array([[True, True], own]), np.arange(2.0))
+        for own in ([True, False], [False, True])
+    )
+    one, two = (Column(Variable(name="y", kind=Kind.NUMERIC), np.full(3, k)) for k in (1.0, 2.0))
+    assert Drawn(one, index).equals(Drawn(one, index))
+    assert Drawn(one).equals(Drawn(one))
+    for other in (Drawn(one, late), Drawn(two, index), Drawn(None, index)):
+        assert not Drawn(one, index).equals(other)
+    assert not Drawn(None, index).equals(Drawn(None, late))

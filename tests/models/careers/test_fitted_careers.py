@@ -2,6 +2,7 @@ import math
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -297,3 +298,29 @@ def test_school_to_work_at_the_defaults():
         assert getattr(found["cart"], name) < 1.6 * getattr(floor, name), name
     assert found["markov"].headcounts > 2.5 * floor.headcounts
     assert new["cart"] > 0.6
+
+
+def test_careers_of_the_reserve_are_drawn_for_each_person():
+    """With as many runs where there are such careers, else any of them."""
+    reserve = np.array([[0, 0, 0], [1, 1, 1], [0, 1, 1], [1, 1, 0]], dtype=np.int32)
+    counts = np.repeat([1, 2, 3], 100)
+    drawn = FittedCareers._observed(
+        SimpleNamespace(reserve=reserve), counts, np.random.default_rng(1)
+    )
+    for own, rows in zip(np.split(drawn, 3), ([0, 1], [2, 3], range(4)), strict=True):
+        found = Counter(map(tuple, own.tolist()))
+        assert set(found) == {tuple(reserve[row].tolist()) for row in rows}
+        assert min(found.values()) > 60 / len(rows)
+
+
+@pytest.mark.parametrize("odds", [[0.2, 0.3, 0.0, 0.5], [0.0, 0.0, 1.0, 0.0]])
+def test_states_that_rules_leave_are_drawn_by_their_odds(odds):
+    """Where the chain never saw what is left, all that is left is alike."""
+    places = SimpleNamespace(at=np.arange(4000), are_first=True)
+    chain = SimpleNamespace(probabilities=lambda _: np.tile(odds, (4000, 1)))
+    feasible = np.tile([True, True, False, False], (4000, 1))
+    drawn = FittedCareers._masked_states(
+        SimpleNamespace(chain=chain), places, feasible, np.random.default_rng(1)
+    )
+    share = 0.4 if odds[0] else 0.5
+    assert np.bincount(drawn) / 4000 == pytest.approx([share, 1 - share], abs=0.03)

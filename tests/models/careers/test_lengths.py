@@ -152,6 +152,8 @@ def test_fitted_components_serve_every_person():
     parts, own = fitted_components(patterns, member, 4, rng=rng)
     assert len(own) == len(excess)
     assert sorted(np.unique(own).tolist()) == list(range(len(parts)))
+    of_pattern = [set(own[member == pattern]) for pattern in range(len(patterns))]
+    assert max(map(len, of_pattern)) > 1  # each person's component is drawn for herself
     drawn = parts.draw(own, rng=rng)
     assert drawn.min() >= 0
     assert (drawn.sum(axis=1) == 17).all()
