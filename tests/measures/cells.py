@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 from pydantic import BaseModel
 
-from synthesizer.measures.figure import Form, Row, columns
+from synthesizer.measures.figure import Form, Result, Row, columns
 
 NUMBER = (int, float)
 FITS = {
@@ -22,9 +22,9 @@ FITS = {
 }
 
 
-def rows_in(value: Any) -> Iterator[Row]:
-    """Yield every row of a result."""
-    if isinstance(value, Row):
+def parts_of(value: Any) -> Iterator[Result]:
+    """Yield a result, and every result and row within it."""
+    if isinstance(value, Result):
         yield value
     if isinstance(value, BaseModel):
         value = [getattr(value, name) for name in type(value).model_fields]
@@ -32,7 +32,7 @@ def rows_in(value: Any) -> Iterator[Row]:
         value = value.values()
     if isinstance(value, list | tuple) or type(value).__name__ == "dict_values":
         for part in value:
-            yield from rows_in(part)
+            yield from parts_of(part)
 
 
 def odd_cells(result: Any) -> set[tuple[str, str, str, Any]]:
@@ -40,7 +40,7 @@ def odd_cells(result: Any) -> set[tuple[str, str, str, Any]]:
     assert set(FITS) == set(get_args(Form))
     cells = {
         (type(row).__name__, heading, form, value)
-        for row in rows_in(result)
+        for row in parts_of(result)
         for heading, form, read, _ in columns(type(row)).values()
         if (value := read(row)) is not None
     }
@@ -48,15 +48,17 @@ def odd_cells(result: Any) -> set[tuple[str, str, str, Any]]:
 
 
 def fields_in_no_table(package: ModuleType) -> set[str]:
-    """Return the fields of rows that have no column; every column must have a known form."""
+    """Return the fields of rows that have no column; all columns must have known forms."""
     names = (f"{package.__name__}.{info.name}" for info in iter_modules(package.__path__))
     modules = map(import_module, names)
     kinds = {kind for module in modules for kind in vars(module).values() if isinstance(kind, type)}
     missing = set()
     for kind in kinds:
-        if issubclass(kind, Row) and kind.__module__.startswith(package.__name__):
+        if issubclass(kind, Result) and kind.__module__.startswith(package.__name__):
             shown = columns(kind)
             assert {column.form for column in shown.values()} <= set(FITS), kind
+            if not issubclass(kind, Row):
+                continue
             outer = {name.partition(".")[0] for name in shown}
             missing |= {f"{kind.__name__}.{name}" for name in kind.model_fields.keys() - outer}
     return missing

@@ -129,7 +129,7 @@ class GroupComparison(Row):
 
     by: str
     """The variable whose groups are compared."""
-    group: str = column("Group", "text", "its level", show=lambda group: group or "empty")
+    group: str = column("Group", "text", "its level; an empty text is called empty")
     repeat: int | None = column(
         "Split", "count", "from 0; none for an average over splits", show=_from_one
     )

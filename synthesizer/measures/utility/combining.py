@@ -291,7 +291,6 @@ def _combined(
         total = np.where(adjusted, within * _needed(ratio, adjusted, names), total)
         df = np.where(adjusted, np.inf, df)
     half = student.ppf((1 + level) / 2, df) * np.sqrt(total)
-    half = np.where(total > 0, half, 0.0)
     return CombinedEstimates(
         rule=rule,
         m=m,

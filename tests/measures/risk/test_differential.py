@@ -13,11 +13,18 @@ from synthesizer.measures.risk import (
     gather,
     reproduced_uniques,
 )
-from synthesizer.measures.risk.differential import MIN_UNITS, Grouping, compare_halves
+from synthesizer.measures.risk.differential import (
+    MIN_UNITS,
+    GroupComparison,
+    Grouping,
+    HalfPart,
+    compare_halves,
+)
 from synthesizer.measures.risk.halves import control_run, half_runs, half_split
 from synthesizer.measures.risk.intervals import welch
 from synthesizer.measures.risk.scenario import Scenario
 from tests.measures.risk.slow_rows import rows, tables_to_compare
+from tests.run_directories import filled
 from tests.tables import coded, numeric
 
 
@@ -354,3 +361,20 @@ def test_groups_have_twenty_units_and_an_interval_for_all_together():
 def test_ten_numbers_are_groups_of_their_own_and_eleven_are_fifths():
     for n, first in ((10, "0"), (11, "fifth 1 of 5")):
         assert Grouping.of(Table([numeric("x", np.arange(n))]), "x").labels[0] == first
+
+
+def test_a_group_with_one_score_throughout_has_an_interval_without_width():
+    half = Table([coded(name, [0] * 20, [""]) for name in ("key", "secret", "region")])
+    split = control_run(half, half, (half,))
+    scenario = Scenario(keys=("key",), target="secret")
+    (row,) = compare_halves(split, scenario, Grouping.of(half, "region")).groups
+    assert (row.group, row.mean_a, row.difference, row.low, row.high) == ("empty", 1, 0, 0, 0)
+
+
+def test_a_mean_of_splits_has_an_end_where_all_have_one():
+    row = filled(GroupComparison, n_a=20, n_b=30, difference=0.5, low=0.25, high=0.75)
+    other = row.model_copy(update={"n_a": 23, "difference": 0.0, "low": None, "high": 1.0})
+    parts = [HalfPart((), (), (one,), None) for one in (row, other)]
+    worst = gather(Scenario(keys=("key",), target="secret"), parts).worst_group
+    assert (worst.repeat, worst.n_a, worst.n_b) == (None, 22, 30)
+    assert (worst.difference, worst.low, worst.high) == (0.25, None, 0.875)

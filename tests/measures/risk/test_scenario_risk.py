@@ -119,3 +119,15 @@ def test_values_that_the_original_lacks():
     assert unfamiliar(original, made, ["n"], {"n": [4.0]}) == {}
     (told,) = warnings(unfamiliar={"a": 0.2})
     assert told.startswith("20% of the synthetic {records} have a value of 'a' that the original")
+
+
+def test_the_label_tells_scenarios_of_the_same_names_apart():
+    made = {
+        "": {},
+        " (a in 4 groups; b in 3 groups)": {"groups": {"a": 4, "b": (1.0, 2.0)}},
+        " (t within 2, 0.125 of it)": {"tolerance": Tolerance(absolute=2, relative=0.125)},
+    }
+    for how, options in made.items():
+        scenario = Scenario(keys=("a", "b"), target="t", **options)
+        assert scenario.label == f"a, b -> t{how}"
+        assert scenario.names == ("a", "b", "t")

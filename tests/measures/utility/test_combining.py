@@ -88,6 +88,8 @@ def test_datasets_that_do_not_differ():
     assert (same.total, same.df) == ((0.5,), (math.inf,))
     fully = combine([2.0, 2.0], [0.5, 0.5], rule="fully", n=10, k=10)
     assert (fully.total, fully.adjusted) == ((0.5,), (True,))
+    balanced = combine([0.0, 2.0], [3.0, 3.0], rule="fully", n=10, k=10)  # 1.5 * 2 - 3
+    assert (balanced.total, balanced.adjusted) == ((3.0,), (True,))
     known = combine([2.0, 2.0], [0.0, 0.0], rule="fully")
     assert (known.total, known.low, known.high) == ((0.0,), (2.0,), (2.0,))
 
@@ -149,6 +151,9 @@ def test_all_problems_are_told_at_once():
         ({"rule": "rubin"}, r"rule \('rubin'\) must be one of fully, partially, simple, proper"),
         ({"rule": "proper"}, "rule 'proper' needs n"),
         ({"rule": "partially", "n": 100, "k": 50}, "not 50 from 100"),
+        ({"rule": "partially", "n": 50, "k": 100}, "not 100 from 50"),
+        ({"rule": "partially", "level": 0}, r"level \(0\) must be between"),
+        ({"rule": "partially", "level": 1}, r"level \(1\) must be between"),
     ],
 )
 def test_rules_that_do_not_apply(arguments, message):

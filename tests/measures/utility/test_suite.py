@@ -11,6 +11,9 @@ import pytest
 from pydantic import ValidationError
 
 from synthesizer.data.errors import DataError
+from synthesizer.data.panel.arrangement import panel_rows
+from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
+from synthesizer.data.panel.view import PersonView, person_view
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Kind, Table
 from synthesizer.measures.checks import Checks
@@ -26,7 +29,7 @@ from synthesizer.measures.utility import (
     table_utility,
 )
 from synthesizer.measures.utility.compare_fit import FitRequest
-from tests.tables import coded, persons
+from tests.tables import coded, numeric, persons
 
 ORIGINAL, MADE = persons(300), [persons(300, 1), persons(200, 2)]
 NAMES = list(ORIGINAL.names)
@@ -160,6 +163,38 @@ def test_fits_are_compared_and_one_without_a_fit_is_told() -> None:
     assert "wealth" in why
     assert any(place == "ols: age ~ sex + marital" for place, _ in found.figures)
     assert missing.names == ("age", "wealth", "sex")
+
+
+def careers(n: int, seed: int) -> PersonView:
+    """Pay and a town in two or four years of n persons, and their sex."""
+    rng = np.random.default_rng(seed)
+    is_there = np.arange(4) < rng.permutation(n)[:, None] % 2 * 2 + 2
+    index = PanelIndex.of_presence(is_there, np.arange(4.0))
+    columns = [
+        numeric("pay", np.round(rng.normal(20, 5, index.n_rows))),
+        coded("town", rng.integers(0, 8, index.n_rows), "abcdefgh"),
+        coded("sex", rng.integers(0, 2, n)[index.person], ("f", "m")),
+    ]
+    return person_view(PanelTable(columns, index), career=None, constant={"sex"})
+
+
+def test_fits_of_a_panel_are_to_persons_or_to_their_rows() -> None:
+    original, made = careers(60, 0), [careers(60, 1), careers(60, 2)]
+    rows, *drawn = (panel_rows(view.panel, "person") for view in (original, *made))
+    by_town = FitRequest(formula="pay ~ C(sex)", clusters="town")
+    requests = ("pay ~ C(sex)", by_town, "`career.periods` ~ C(sex)", "pay ~ (")
+    kinds = {"simple": Synthesis(), "proper": PROPER, "partially": Synthesis(kept=("sex",))}
+    for rule, synthesis in kinds.items():
+        found = collected(made, original, synthesis, **OFF, fits=requests)
+        assert found.fits == (
+            compare_fit(original, made, "`career.periods` ~ C(sex)", rule=rule),
+            *(
+                compare_fit(rows, drawn, "pay ~ C(sex)", rule=rule, clusters=clusters)
+                for clusters in ("person", "town")
+            ),
+        )
+        assert list(found.failed) == ["fit pay ~ ("]
+    assert [note.rpartition(" ")[2] for note in found.notes] == ["'person'", "'town'"]
 
 
 def test_settings_out_of_range_are_told_at_once() -> None:
