@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from synthesizer.cli import main as main  # the script of an installation before this version
 from synthesizer.data.errors import (
     LimitExceededError,
     ModelError,
@@ -199,13 +198,15 @@ def validate(
 @command
 def plan(config: ConfigPath, plugin: Plugins = None) -> None:
     """Show order, models, predictors, levels, rare levels, cost, seconds and memory before."""
+    from time import process_time
+
     from synthesizer.cli.screen import show_plan
     from synthesizer.plan.forecast import forecast
     from synthesizer.plan.overview import plan_table
     from synthesizer.plan.plan import prepare
 
     planned = prepare(config, models_with(plugin), check_directory=False)
-    show_plan(planned, plan_table(planned), forecast(planned))
+    show_plan(planned, plan_table(planned), forecast(planned, spent=process_time()))
 
 
 @command

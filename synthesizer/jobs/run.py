@@ -120,7 +120,7 @@ def run(
     phases = Phases(listener)
     with phases.phase("read"):
         plan = prepare(config, registry, overrides=overrides, seed=seed)
-    say_ahead(plan, listener)
+    say_ahead(plan, listener, phases.seconds["read"])
     output, seed = plan.output, plan.seed
     with new_directory(output.directory, overwrite=output.overwrite) as place:
         folder = _Folder(place, plan, phases)

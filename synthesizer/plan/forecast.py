@@ -124,27 +124,33 @@ def work(step: Step, column: Column, n_rows: int | None = None) -> float:
     return float(a_predictor * step.n_predictors)
 
 
-def say_ahead(plan: Plan, listener: Listener) -> None:
-    """Say what a run will take if that is long or too large; the look itself takes a moment."""
-    guess = forecast(plan, measured=False)
+def say_ahead(plan: Plan, listener: Listener, spent: float) -> None:
+    """Say what a run will take if that is long or too large; the look itself takes a moment.
+
+    ``spent`` are the seconds in which the data were read.
+    """
+    guess = forecast(plan, spent=spent, measured=False)
     if guess is None or not guess.is_long:
         return
-    ahead = forecast(plan)
+    ahead = forecast(plan, spent=spent)
     for line in ahead.lines if ahead else ():
         listener.say(line)
 
 
 def forecast(
-    plan: Plan, *, measured: bool = True, clock: Callable[[], float] = process_time
+    plan: Plan,
+    *,
+    spent: float = 0.0,
+    measured: bool = True,
+    clock: Callable[[], float] = process_time,
 ) -> Forecast | None:
     """Return what a run will take; None of an evolution, whose generations nobody foresees.
 
-    ``clock`` gives seconds of CPU since the process began, in which the data were read. Unless
-    ``measured``, the speed is that of a usual machine.
+    ``spent`` are seconds of what is done already, such as reading the data; ``clock`` gives seconds
+    of CPU. Unless ``measured``, the speed is that of a usual machine.
     """
     if plan.genetic is not None:
         return None
-    spent = clock()
     fit, draw, error = _rates(plan, clock) if measured else (_FIT, _DRAW, RANGE)
     workers = min(effective_n_jobs(plan.workers), effective_n_jobs(-1))
     n, p = plan.table.n_rows, len(plan.spec.steps)
