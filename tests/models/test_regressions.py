@@ -293,6 +293,8 @@ def test_scores_are_normal_quantiles_with_ties_at_random():
     np.testing.assert_allclose(np.sort(scores), expected)
     assert scores[1] == scores.min()
     assert scores[3] == scores.max()
+    tied = _normal_scores(np.zeros(50), rng=rng)
+    assert 10 < (np.diff(tied) > 0).sum() < 40
 
 
 def test_the_marginal_distribution_is_kept():

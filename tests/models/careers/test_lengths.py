@@ -211,3 +211,11 @@ def test_one_person_has_one_fold():
     values = held_out_patterns(groups, (1.0, 5.0), rng=np.random.default_rng(1))
     assert set(values) == {1.0, 5.0}
     assert np.isfinite(list(values.values())).all()
+
+
+def test_of_many_persons_a_sample_is_held_out_that_holds_nobody_twice(monkeypatch):
+    monkeypatch.setattr(lengths, "MAX_PERSONS", 30)
+    runs = to_runs((np.arange(60) > np.arange(50)[:, None]).astype(np.int32))
+    (group,) = held_out_groups(runs, rng=np.random.default_rng(1))
+    assert len(group.patterns) == 30
+    assert group.folds.sum(axis=0).tolist() == [1] * 30
