@@ -315,9 +315,8 @@ def table_utility(
         for chosen, o, s in tables_of(pairs, ways):
             rows.append((":".join(chosen), chosen, len(chosen), dataset, *cell_measures(o, s)))
     by_dataset = pd.DataFrame(rows, columns=["variables", "names", "ways", "dataset", *MEASURES])
-    df = by_dataset["df"].where(by_dataset["df"] > 0)
-    for name, statistic in _TESTS.items():
-        by_dataset[name] = stats.chi2.sf(by_dataset[statistic], df)
+    for name, statistic in _TESTS.items():  # not a number without degrees of freedom
+        by_dataset[name] = stats.chi2.sf(by_dataset[statistic], by_dataset["df"])
     return _averaged(by_dataset)
 
 

@@ -94,6 +94,17 @@ def test_equals_slow_counting(data, tau, target):
     assert matched.original == released.of_matched
 
 
+def test_chance_of_matched_records_counts_those_without_agreement():
+    """Of four that match two are told "x", of whom one has it."""
+    original = Table([coded("k", [0, 0, 1, 1, 2], "abc"), coded("t", [0, 1, 1, 1, 1], "xy")])
+    made = Table([coded("k", [0, 0, 1, 1], "abc"), coded("t", [0, 0, 1, 0], "xy")])
+    result = tcap(original, made, keys=["k"], target="t")
+    assert counts(result.synthetic[0]) == (4, 2, 1, 1)
+    attributed, matched = result.figures
+    assert (attributed.chance, attributed.baseline) == (0.5, pytest.approx((1 / 5 + 4 / 5) / 2))
+    assert matched.chance == 0.25
+
+
 def test_the_original_as_its_own_copy():
     rng = np.random.default_rng(2)
     table = Table(

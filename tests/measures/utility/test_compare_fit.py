@@ -7,6 +7,7 @@ from scipy.stats import chi2, f, norm
 
 from synthesizer.data.errors import DataError
 from synthesizer.data.table import Column, Kind, Table, Variable
+from synthesizer.measures.utility.coefficients import FittedData
 from synthesizer.measures.utility.compare_fit import compare_fit
 from tests.reference_data import load_reference, needs_reference
 from tests.tables import coded, numeric
@@ -527,3 +528,8 @@ def test_an_identifier_of_a_table_serves_as_cluster_and_as_effect(formula):
     table = people(100, 3).with_column(Column(id_, np.repeat(np.arange(25.0), 4)))
     result = compare_fit(table, table, formula, clusters="id")
     assert result.mean_overlap == pytest.approx(1)
+
+
+def test_a_dataset_without_records_has_none_unused():
+    assert FittedData(dataset=1, n=0, n_missing=0, n_unknown=0, n_uninformative=9).unused == 0
+    assert FittedData(dataset=1, n=5, n_missing=2, n_unknown=1).unused == 3 / 8

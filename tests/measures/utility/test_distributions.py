@@ -292,3 +292,12 @@ def test_all_problems_of_pairs_are_told_at_once():
     with pytest.raises(DataError) as caught:
         PairCounter(table.take(slice(0, 0)), [("sex", "no"), ("age",)])
     assert len(caught.value.problems) == 3
+
+
+def test_twelve_levels_have_rows_of_their_own_by_default():
+    table = Table([coded("a", np.arange(26) // 2, "abcdefghijklm"), numeric("b", np.arange(26))])
+    default, twelve, thirteen = (
+        pair_tables(table, table, pairs=[("a", "b")], **more)
+        for more in ({}, {"most_levels": 12}, {"most_levels": 13})
+    )
+    assert default == twelve != thirteen

@@ -85,6 +85,7 @@ def test_one_atom():
         ("y ~ 2", "numbers in I"),
         ("y ~ (a + b)", "parentheses stand only"),
         ("y ~ a ** 2", r"write powers in I"),
+        ("y ~ a / b", r"write quotients in I"),
         ("y ~ Jul.93", "in backticks"),
         ("y ~ log(a)", r"write I\(log\(a\)\)"),
         ("y ~ __import__('os').system('x')", "stands inside I"),

@@ -52,9 +52,22 @@ def test_measures_equal_record_by_record_computation(cells):
         for x in thresholds
     ]
     assert found["SPECKS"] == pytest.approx(max(gaps), abs=1e-12)
+    shares = [(a / len(ours), b / len(theirs)) for a, b in cells]
+    coefficient = sum(math.sqrt(p * q) for p, q in shares)
+    assert found["dBhatt"] == pytest.approx(math.sqrt(max(1 - coefficient, 0)), abs=1e-6)
+    assert found["FT"] == pytest.approx(8 * len(theirs) * (1 - coefficient), abs=1e-9)
+    apart = [x * math.log2(2 * x / (p + q)) / 2 for p, q in shares for x in (p, q) if x]
+    assert found["JSD"] == pytest.approx(sum(apart), abs=1e-12)
+    assert found["MabsDD"] == pytest.approx(sum(abs(p - q) for p, q in shares))
+    weighted = [abs(q - p) * len(theirs) / math.sqrt(c * (a + b))
+                for (p, q), (a, b) in zip(shares, cells, strict=True) if a + b]  # fmt: skip
+    assert found["WMabsDD"] == pytest.approx(math.sqrt(math.pi / 2) * sum(weighted))
     if found["df"] > 0:
         null = found["df"] * (1 - c) ** 2 * c / n
         assert found["S_pMSE"] == pytest.approx(pmse / null, abs=1e-9)
+        assert found["S_FT"] * found["df"] == pytest.approx(found["FT"])
+        scaled = 4 * len(theirs) * sum(apart) / math.log(2)
+        assert found["S_JSD"] * found["df"] == pytest.approx(scaled, abs=1e-9)
 
 
 @pytest.mark.parametrize("n_s", [500, 2000, 8000])
@@ -110,7 +123,8 @@ def test_datasets_are_averaged_and_combined():
     assert set(one["names"]) == {("a", "b")}
     assert row["names"] == ("a", "b")
     assert (one["p_chi_square"] >= one["p"]).all()
-    apart = [table_utility(original, [t], ways=[1, 2, 3]) for t in (first, second)]
+    both = table_utility(original, [first, second, first], ways=[1, 2, 3])
+    apart = [table_utility(original, [t], ways=[1, 2, 3]) for t in (first, second, first)]
     joined = combine_tables(apart)
     key = ["variables", "dataset"]
     pd.testing.assert_frame_equal(
@@ -141,6 +155,9 @@ def test_one_record_empty_columns_and_levels_of_one_side_are_no_errors():
     assert (mean.loc["a", "ROE"], mean.loc["a", "df"]) == (0, 1)
     assert (mean.loc["e", "ROE"], mean.loc["e", "chi_square"]) == (1, 0)
     assert np.isnan(mean.loc["e", "S_pMSE"])
+    assert np.isnan(mean.loc["a", "S_G"])
+    (dataset,) = table_utility(original, [made], ways=[1]).result().by_dataset
+    assert dataset.s_pmse_mean == mean.loc["a", "S_pMSE"]
 
 
 def test_a_constant_variable_has_no_degrees_of_freedom():
@@ -150,6 +167,11 @@ def test_a_constant_variable_has_no_degrees_of_freedom():
     (row,) = result.result().rows
     assert (row.s_pmse, row.p, row.p_vw, row.df) == (None, None, None, 0)
     assert result.result().orders[0].s_pmse_max is None
+    largest = list(result.result().figures(n=6, expected=1, fresh=2))[1]
+    assert largest.meaning.endswith("of a fresh sample of the population 2")
+    (row,) = table_utility(table, [table, Table([coded("a", [1], "xy")])]).result().rows
+    assert row.s_pmse is not None
+    assert (row.p, row.p_vw) == (None, None)  # the median of two, one of which is unknown
 
 
 @needs_reference
