@@ -178,3 +178,10 @@ def test_limits_of_what_is_enough_nearly_and_by_chance():
     assert not entry(200, 198, 180).nearly
     assert not entry(200, 197, 100).nearly
     assert not entry(89, 89, 0).nearly
+
+
+@pytest.mark.parametrize(("n_keys", "pairs"), [(12, 66), (13, 0)])
+def test_pairs_of_up_to_twelve_keys_are_looked_at(n_keys, pairs):
+    keys = [f"k{place}" for place in range(n_keys)]
+    table = Table([coded(name, [0, 1, 1], "ab") for name in (*keys, "t")])
+    assert len(determined(table, keys, "t").pairs) == pairs
