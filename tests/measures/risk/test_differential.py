@@ -51,7 +51,10 @@ def test_releasing_the_fitted_half_is_found():
     assert first.fitted.present == first.fitted.uniques > first.unseen.present
     spread = result.summary[0]
     assert (spread.repeats, spread.covering_zero) == (3, 0)
-    assert spread.difference_sd > 0
+    first_zero = [c.difference for c in result.comparisons if (c.m, c.rule) == (1, "zero")]
+    assert spread.difference_sd == pytest.approx(np.std(first_zero, ddof=1))
+    unseen = [row.unseen.share for row in result.uniques if row.m == 2]
+    assert result.figures[1].chance == pytest.approx(np.mean(unseen))
 
 
 def test_fresh_data_are_differentially_confidential():
@@ -323,6 +326,8 @@ def test_uniques_of_parts_of_other_sizes_are_not_compared(n, alike):
         Scenario(keys=("key",), target="secret"),
     )
     assert [row.same_size for row in part.uniques] == [alike]
+    figure = gather(Scenario(keys=("key",), target="secret"), [part]).figures[1]
+    assert (figure.chance is not None) == alike
 
 
 def test_groups_have_twenty_units_and_an_interval_for_all_together():
