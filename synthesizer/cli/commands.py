@@ -327,7 +327,8 @@ def generate(
         )  # fmt: skip
     if not quiet:
         notes_told(replay_notes(loaded.seed))
-        print("\n".join(["wrote", *(f"  {path}" for path in paths)]))
+        record = f"  {out / 'manifest.json'} (confidential: not for release; it holds the secret)"
+        print("\n".join(["wrote", *(f"  {path}" for path in paths), record]))
 
 
 @command

@@ -25,6 +25,7 @@ from synthesizer.config.synthpop import (
     unsupported,
 )
 from synthesizer.data.errors import ConfigError, Problems, did_you_mean
+from synthesizer.data.files import read_text
 from synthesizer.data.options import alternatives, reason
 from synthesizer.data.yaml_text import parse_yaml
 from synthesizer.engine.registry import DEFAULT_SETS, METHOD_ALIASES, Registry
@@ -155,7 +156,7 @@ def file_content(path: str | Path, overrides: Mapping[str, Any] | None = None) -
     """
     path = Path(path)
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = read_text(path)
     except UnicodeDecodeError:
         raise ConfigError(f"{path}: is not UTF-8 text; save the configuration as UTF-8") from None
     except OSError as error:

@@ -158,6 +158,8 @@ def _digest(file: IO[bytes], length: int) -> bytes:
 def read_archive(path: str | Path, *, kind: str) -> Any:
     """Read a file that `write_archive` wrote with the same ``kind``; refuse every other file."""
     path = Path(path)
+    if path.exists() and not path.is_file():
+        raise SavedModelError(f"{path} is a directory, a device or a pipe; name a file")
     try:
         with open(path, "rb") as file:
             size = _check_seal(file)

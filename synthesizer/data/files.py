@@ -31,6 +31,8 @@ from synthesizer.data.errors import OutputError
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2
 _DIRECTORY, _FILE = 0o700, 0o600
+_MOST_TEXT = 1 << 30
+"""Bytes of a configuration, a manifest or results that are read."""
 _REMEDY = {
     errno.ENOSPC: "make room or name another place",
     errno.EDQUOT: "make room or name another place",
@@ -560,6 +562,18 @@ def _signals_later() -> Iterator[None]:
             signal.signal(number, handler)
         for number in dict.fromkeys(came):
             signal.raise_signal(number)
+
+
+def read_text(path: Path, encoding: str = "utf-8-sig") -> str:
+    """Return the text of a file; OSError on a device or a pipe, which may never end, or on far more
+    than people and the package write.
+    """
+    about = path.stat()
+    if not stat.S_ISREG(about.st_mode) and not stat.S_ISDIR(about.st_mode):
+        raise OSError(errno.EINVAL, "it is a device or a pipe", str(path))
+    if about.st_size > _MOST_TEXT:
+        raise OSError(errno.EFBIG, f"it is larger than {_MOST_TEXT >> 20} MB", str(path))
+    return path.read_text(encoding)
 
 
 def sha256(path: Path) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 from synthesizer.config.keys import ChainConfig, SecretConfig
 from synthesizer.data.errors import ConfigError
+from synthesizer.data.files import read_text
 from synthesizer.data.randomness import NO_SECRET, Seed, fresh_secret, fresh_seed
 from synthesizer.plan.context import Context
 
@@ -79,7 +80,7 @@ def _earlier(path: Path) -> tuple[Seed, str | None]:
     """Return seed and secret of an earlier run, and the hash of its data; no value is told."""
     place = f"secret.from: {path}"
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(read_text(path))
     except OSError as error:
         raise ConfigError(f"{place}: cannot be read ({error.strerror}); {_REMEDY}") from None
     except (ValueError, RecursionError):

@@ -25,7 +25,7 @@ from pydantic import (
 
 from synthesizer.data.errors import DataError
 from synthesizer.data.evolved import Evolution
-from synthesizer.data.files import sha256
+from synthesizer.data.files import read_text, sha256
 from synthesizer.measures.figure import Result, Units, typed
 from synthesizer.measures.results import FORMAT, CheckResults
 
@@ -382,7 +382,7 @@ def manifest_in(directory: Path) -> Manifest | None:
 def _content(path: Path, version: int) -> Mapping[str, Any]:
     """Return the content of a file of this version."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(read_text(path))
     except (OSError, ValueError, RecursionError) as error:
         raise DataError(f"{path} cannot be read: it was damaged or edited; {AGAIN}") from error
     if (

@@ -111,9 +111,10 @@ def utility_section(record: Record) -> Iterator[Block]:
         yield from _variables(utility, variables, expected_of(record))
     else:
         yield no_tables(record, "distributions of single variables")
-    if utility is not None and utility.tables is not None and len(utility.n_synthetic) > 1:
+    tables = None if utility is None else utility.tables
+    if utility is not None and len(utility.n_synthetic) > 1 and tables and tables.by_dataset:
         yield row_table(
-            utility.tables.by_dataset,
+            tables.by_dataset,
             "Each synthetic dataset: S_pMSE and ROE over its tables of one (1) or two (2) "
             "variables",
         )

@@ -340,3 +340,27 @@ def test_generate_from_a_bad_model_or_into_a_bad_place(model: Path, tmp_path: Pa
         assert result.exit_code == 2, (words, result.output)
         assert SECRET not in result.output
         assert sorted(entry.name for entry in tmp_path.iterdir()) == ["short.syn"]
+
+
+CONSTANT = {"data": {"path": "data.csv"}, "output": {"directory": "out"}, "m": 2}
+
+
+def test_a_pipe_is_no_input(tmp_path: Path) -> None:
+    """Whoever reads one may wait for ever."""
+    (tmp_path / "data.csv").write_text(text_of(sex=["f", "m"] * 30))
+    pipe, config = tmp_path / "pipe.json", write_yaml(tmp_path / "run.yaml", CONSTANT)
+    os.mkfifo(pipe)
+    for words in [
+        ("validate", pipe),
+        ("run", config, "--secret", pipe),
+        ("generate", pipe, "-o", tmp_path / "new"),
+    ]:
+        result = call(*words)
+        assert result.exit_code == 2, result.output
+        assert "a device or a pipe" in " ".join(result.output.split())
+
+
+def test_a_file_without_any_difference_has_a_report(tmp_path: Path) -> None:
+    (tmp_path / "data.csv").write_text("a,b\n" + "1,x\n" * 50)
+    assert call("run", write_yaml(tmp_path / "run.yaml", CONSTANT)).exit_code == 0
+    assert (tmp_path / "out" / "report.html").exists()

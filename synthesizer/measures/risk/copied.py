@@ -79,8 +79,8 @@ class CopiedRow(Row):
     present: int = column("Uniques there", "count", "of the original, there once or more")
     most: int = column("A fresh sample", "count", "could have at most so many")
     kept: tuple[str, ...] = ()
-    """Variables that are the original's own in every record, though not all are; looked for where
-    uniques are above the limit, as a partial synthesis that keeps their order has them."""
+    """Variables that are the original's own in every record, in its order, though not all are: a
+    partial synthesis, or a copy of which some variables were changed."""
 
     @property
     def is_above(self) -> bool:
@@ -129,11 +129,20 @@ class CopiedUniques(Measured):
 
     @property
     def alarm(self) -> str | None:
-        """What is wrong, with places for ``{records}``; None where nothing is above its limit."""
+        """What is wrong, with places for ``{records}``; None where nothing is above its limit, nor
+        any variable the original's own in every record.
+        """
         row = self.worst
         if not row.is_above:
-            return None
-        which = "all datasets together" if row.data == _ALL else row.data
+            row = next((row for row in self.rows if row.kept), row)
+            if not row.kept:
+                return None
+            return (
+                f"Kept on purpose? {_listed(row.kept)} of {len(self.names)} compared are the "
+                f"original's own, record for record, in {_which(row)}; if they were not kept on "
+                "purpose, this is a copy"
+            )
+        which = _which(row)
         start = "Kept on purpose?" if row.kept else "ALARM:"
         control = self.control
         shown = f" (the control of {control.n:,} has {control.present:,})" if control else ""
@@ -157,8 +166,14 @@ class CopiedKeys(CopiedUniques):
 
 
 _ALL = "all pooled"
+_FIRST = 100
+"""Records that are compared before all are."""
 _NAMED = 8
 """More variables are not named one by one."""
+
+
+def _which(row: CopiedRow) -> str:
+    return "all datasets together" if row.data == _ALL else row.data
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -213,8 +228,7 @@ class Copied(Generic[K]):
         there = np.bincount(codes[codes >= 0], minlength=self._coder.size) > 0
         present = there & (self._counts == 1)
         kept: tuple[str, ...] = ()
-        same_size = len(codes) == len(self._coder.codes)
-        if same_size and present.sum() > fresh_limit(self._pairs, 1.0, self._confidence):
+        if len(codes) == len(self._coder.codes):
             kept = tuple(name for name in self._names if self._is_kept(table, name))
         return _Look(len(codes), present, kept if len(kept) < len(self._names) else ())
 
@@ -223,10 +237,20 @@ class Copied(Generic[K]):
         return int((self._counts == 2).sum())
 
     def _is_kept(self, table: Table, name: str) -> bool:
-        """Whether a variable that is not constant is the original's own, record for record."""
-        coder = ColumnCoder.fit(self._original[name], self._groups.get(name))
-        ours = coder.encode(self._original[name])
-        return bool(ours.min() < ours.max()) and np.array_equal(ours, coder.encode(table[name]))
+        """Whether a variable is the original's own, record for record, and not by chance.
+
+        By chance two independent records agree with the sum of the squared shares of values.
+        """
+        first = np.arange(min(table.n_rows, _FIRST))
+        for rows in (first, slice(None)):  # most differ soon
+            ours, theirs = self._original[name].take(rows), table[name].take(rows)
+            coder = ColumnCoder.fit(ours, self._groups.get(name))
+            codes = coder.encode(ours)
+            if not np.array_equal(codes, coder.encode(theirs)):
+                return False
+        shares = np.bincount(codes - codes.min()) / len(codes)
+        by_chance = len(codes) * np.log((shares**2).sum())
+        return bool(by_chance < np.log((1 - self._confidence) / len(self._names)))
 
     @property
     def result(self) -> K:

@@ -147,6 +147,15 @@ def test_what_is_kept_in_every_record_is_said():
     assert found.alarm.startswith("Kept on purpose? ")
     assert "age, pay are the original's own in every record" in found.alarm
     assert copied_uniques(PEOPLE, PEOPLE, keys=list(PEOPLE)).worst.kept == ()
+    # nobody is there as he was, since one variable was moved; all others are a copy
+    moved = copied_uniques(PEOPLE, PEOPLE.assign(pay=PEOPLE["pay"] + 0.5), keys=list(PEOPLE))
+    assert (moved.worst.present, moved.worst.kept) == (0, ("age", "town"))
+    assert "age, town of 3 compared are the original's own, record for record" in moved.alarm
+    rare = PEOPLE.assign(rare=np.arange(len(PEOPLE)) == 7)  # agrees by chance in one file of two
+    assert (
+        copied_uniques(rare, shuffled(PEOPLE).assign(rare=rare["rare"]), keys=list(rare)).alarm
+        is None
+    )
     coarse = copied_uniques(PEOPLE, PEOPLE, keys=["town"])  # nobody is unique: nothing can be told
     assert (coarse.figures[0].value, coarse.figures[0].n, coarse.alarm) == (None, 0, None)
 
