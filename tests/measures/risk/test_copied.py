@@ -190,7 +190,7 @@ def test_it_runs_by_default_for_whole_records_and_for_keys_and_is_a_limit():
     assert [words.partition(":")[0] for words in exceeded] == [
         "limits.copied_uniques", "limits.copied_keys",
     ]  # fmt: skip
-    fresh = checked(lambda table: permuted(table, "age", "pay"))
+    fresh = checked(lambda table: permuted(permuted(table, "age", "pay"), "pay", "town"))
     assert fresh.risk.alarms == fresh.exceeded(LimitConfig(copied_uniques=1)) == ()
 
 
