@@ -60,7 +60,7 @@ PYTHON = re.compile(
     r"Traceback|object at 0x|NoneType|<class|codec can't|\b\w+Error\b|\bErrno\b|np\.\w+\(|"
     r"Unable to parse|embedded null"
 )
-QUOTED = re.compile(r"'[^']+'|`[^`]+`|\"[^\"]+\"|--\w+|\bline \d+|\bposition \d+|\.\d+[.:]")
+QUOTED = re.compile(r"'[^']*'|`[^`]+`|\"[^\"]+\"|--\w+|\bline \d+|\bposition \d+|\.\d+[.:]")
 
 
 class TooSlow(BaseException):

@@ -107,12 +107,13 @@ class _Extras:
     @property
     def groups(self) -> tuple[str, ...]:
         """Variables whose values need not be the same in original and synthetic data."""
-        return (*self.effects, *filter(None, [self.clusters]))
+        return (*self.effects, *(() if self.clusters is None else (self.clusters,)))
 
     @property
     def numbers(self) -> tuple[str, ...]:
         """Variables that are read as numbers."""
-        return (*filter(None, [self.weights]), *(self.offset.names if self.offset else ()))
+        weights = () if self.weights is None else (self.weights,)
+        return (*weights, *(self.offset.names if self.offset else ()))
 
     def read(self, data: Data, table: Table, declared: Declared = None) -> Extras:
         """Return what the records of one dataset carry.

@@ -358,6 +358,9 @@ def test_what_does_not_go_together_is_told_with_the_nearest_names():
         "unknown variable 'wait'; name a column of the data",
     ):
         assert part in text
+    for extra in ("clusters", "weights"):  # an empty name is one, too
+        with pytest.raises(DataError, match="unknown variable ''"):
+            compare_fit(table, table, "pay ~ age", **{extra: ""})
 
 
 def test_the_lack_of_fit_allows_for_parameters_drawn_anew():
