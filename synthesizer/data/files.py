@@ -573,7 +573,7 @@ def read_text(path: Path, encoding: str = "utf-8-sig") -> str:
         raise OSError(errno.EINVAL, "it is a device or a pipe", str(path))
     if about.st_size > _MOST_TEXT:
         raise OSError(errno.EFBIG, f"it is larger than {_MOST_TEXT >> 20} MB", str(path))
-    return path.read_text(encoding)
+    return path.read_text(encoding=encoding)
 
 
 def sha256(path: Path) -> str:

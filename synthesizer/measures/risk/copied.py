@@ -65,7 +65,7 @@ def fresh_limit(pairs: int, times: float, confidence: float = CONFIDENCE) -> int
     Examples
     --------
     >>> fresh_limit(0, 1.0), fresh_limit(100, 1.0), fresh_limit(100, 0.1)
-    (17, 291, 39)
+    (17, 285, 37)
     """
     limit = stats.nbinom.ppf(confidence, pairs + 1, 1 / (1 + 2 * times))
     return max(int(limit), 1)
@@ -326,7 +326,7 @@ def copied_uniques(
     >>> sample = people.sample(100, replace=True, random_state=1)
     >>> found = copied_uniques(people, sample, keys=["pay"])
     >>> found.uniques, found.worst.present, found.worst.most
-    (100, 62, 17)
+    (100, 68, 17)
     >>> copied_uniques(people, people + 0.5, keys=["pay"]).alarm is None
     True
     """
