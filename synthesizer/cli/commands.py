@@ -17,6 +17,7 @@ from synthesizer.data.errors import (
     OutputError,
     Problems,
     SynthesizerError,
+    in_brief,
 )
 from synthesizer.data.files import written_paths
 
@@ -41,6 +42,9 @@ Secret = Annotated[
     str | None,
     option("Key of the draws: none, or the manifest.json of a run to repeat; drawn if absent."),
 ]
+Datasets = Annotated[int | None, option("Replaces the number of datasets.", "-m")]
+Rows = Annotated[int | None, option("Replaces the rows of each.")]
+OutDirectory = Annotated[Path | None, option("Replaces the output directory.", "--out", "-o")]
 Plugins = Annotated[
     list[str] | None,
     option("Module whose MODELS are added; it is imported, which runs its code.", "--plugin"),
@@ -82,6 +86,19 @@ def options_of(**options: Any) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value not in (None, {})}
 
 
+def overrides_of(
+    *, secret: str | None, out: Path | None = None, overwrite: bool = False, **options: Any
+) -> dict[str, Any]:
+    """Return what the options of a command replace in a configuration."""
+    return options_of(
+        secret=secret_of(secret),
+        output=options_of(
+            overwrite=overwrite or None, directory=None if out is None else str(out.absolute())
+        ),
+        **options,
+    )
+
+
 @contextmanager
 def errors_told() -> Iterator[None]:
     """Print every problem and leave with the exit code of the error."""
@@ -107,8 +124,8 @@ def interrupted(written: Iterable[Path]) -> str:
 def show_error(error: SynthesizerError) -> None:
     """Print every problem to the standard error."""
     first, *others = error.problems or ("",)
-    lines = [f"- {problem}" for problem in error.problems]
-    text = [f"{len(lines)} errors:", *lines] if others else [f"error: {first}"]
+    lines = [f"- {problem}" for problem in in_brief(error.problems)]
+    text = [f"{len(error.problems)} errors:", *lines] if others else [f"error: {first}"]
     print("\n".join(text), file=sys.stderr)
 
 
@@ -138,9 +155,9 @@ def run(
     overwrite: Overwrite = False,
     seed: Seed = None,
     secret: Secret = None,
-    m: Annotated[int | None, option("Replaces the number of datasets.", "-m")] = None,
-    rows: Annotated[int | None, option("Replaces the rows of each.")] = None,
-    out: Annotated[Path | None, option("Replaces the output directory.", "--out", "-o")] = None,
+    m: Datasets = None,
+    rows: Rows = None,
+    out: OutDirectory = None,
     workers: Workers = None,
     no_checks: Annotated[
         bool, option("Leave out all checks; not where limits are set.", "--no-checks")
@@ -154,15 +171,8 @@ def run(
     from synthesizer.jobs import run as job
     from synthesizer.measures.settings import ALL_OFF
 
-    overrides = options_of(
-        seed=seed,
-        secret=secret_of(secret),
-        m=m,
-        rows=rows,
-        workers=workers,
-        output=options_of(
-            overwrite=overwrite or None, directory=None if out is None else str(out.absolute())
-        ),
+    overrides = overrides_of(
+        seed=seed, secret=secret, m=m, rows=rows, workers=workers, out=out, overwrite=overwrite
     )
     if no_checks:
         # limits stay and are refused: a pipeline must not take unchecked data for checked ones
@@ -184,14 +194,24 @@ def run(
 @command
 def validate(
     config: ConfigPath,
-    overwrite: Annotated[bool, option("Check as for a run that replaces its result.")] = False,
+    overwrite: Annotated[
+        bool, option("Check as for a run that replaces its result.", "--overwrite")
+    ] = False,
+    seed: Seed = None,
+    secret: Secret = None,
+    m: Datasets = None,
+    rows: Rows = None,
+    out: OutDirectory = None,
+    workers: Workers = None,
     plugin: Plugins = None,
 ) -> None:
     """Check configuration, data and output, and tell every problem at once."""
     from synthesizer.cli.screen import show_valid
     from synthesizer.plan.plan import prepare
 
-    overrides = {"output": {"overwrite": True}} if overwrite else {}
+    overrides = overrides_of(
+        seed=seed, secret=secret, m=m, rows=rows, workers=workers, out=out, overwrite=overwrite
+    )
     show_valid(prepare(config, models_with(plugin), overrides=overrides))
 
 
@@ -283,6 +303,8 @@ def fit(
     config: ConfigPath,
     model: Annotated[Path, option("File for the model (mode 0600).", "--out", "-o")],
     overwrite: Overwrite = False,
+    seed: Seed = None,
+    secret: Secret = None,
     plugin: Plugins = None,
     quiet: Quiet = False,
 ) -> None:
@@ -294,7 +316,12 @@ def fit(
     registry = models_with(plugin)
     with progress(quiet=quiet) as listener:
         fitted = job.fit_file(
-            config, model, overwrite=overwrite, registry=registry, listener=listener
+            config,
+            model,
+            overrides=overrides_of(seed=seed, secret=secret),
+            overwrite=overwrite,
+            registry=registry,
+            listener=listener,
         )
     if not quiet:
         notes_told(replay_notes(fitted.seed))
@@ -350,9 +377,9 @@ def report(
 @command
 def compare(
     runs: Annotated[list[Path], typer.Argument(help="Result directories of 'run', at least two.")],
-    out: Annotated[Path, option("HTML file with the map (mode 0600).", "--out", "-o")] = Path(
-        "map.html"
-    ),
+    out: Annotated[
+        Path | None, option("HTML file with the map, to write (mode 0600).", "--out", "-o")
+    ] = None,
     json: Annotated[
         Path | None, option("JSON file with every number (mode 0600).", "--json")
     ] = None,
@@ -368,6 +395,8 @@ def compare(
         runs, out, json=json, overwrite=overwrite, risk=risk, utility=utility
     )
     show_comparison(comparison)
+    if out is None:
+        print("no map was written; name an HTML file for it with -o")
     for path in (out, json):
         if path is not None:
             print(f"wrote {path} (confidential: not for release)")
@@ -384,7 +413,7 @@ def frontier(
         Path | None,
         option("Output directory; that of the run and _frontier.", "--out", "-o"),
     ] = None,
-    m: Annotated[int | None, option("Replaces the number of datasets.", "-m")] = None,
+    m: Datasets = None,
     seed: Seed = None,
     secret: Secret = None,
     workers: Workers = None,

@@ -29,7 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 from synthesizer.data.errors import SavedModelError
-from synthesizer.data.files import create
+from synthesizer.data.files import create, parse_json
 
 FORMAT = "synthesizer-archive"
 VERSION = 4
@@ -209,12 +209,12 @@ def _check_seal(file: IO[bytes]) -> int:
 
 def _read(archive: zipfile.ZipFile, size: int, kind: str) -> Any:
     infos = _audited(archive, size)
-    manifest = json.loads(_bytes(archive, infos[MANIFEST]))
+    manifest = parse_json(_bytes(archive, infos[MANIFEST]))
     _check_manifest(manifest, kind)
     names = [_array_name(number) for number in range(min(manifest["arrays"], len(infos)))]
     if {MANIFEST, CONTENT, *names} != infos.keys() or len(names) != manifest["arrays"]:
         raise SavedModelError("lacks or adds parts; restore a copy or fit again")
-    content = json.loads(_bytes(archive, infos[CONTENT]))
+    content = parse_json(_bytes(archive, infos[CONTENT]))
     arrays = [_array(_bytes(archive, infos[name])) for name in names]
     return _decoded(content, arrays, set())
 

@@ -20,10 +20,25 @@ for data they say counts and positions.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final, TypeVar
 
 Value = TypeVar("Value")
+MOST_SHOWN: Final = 20
+"""So many problems are shown; all are in ``problems``."""
+
+
+def in_brief(problems: Sequence[str]) -> list[str]:
+    """Return the first problems to show, and how many more there are.
+
+    Examples
+    --------
+    >>> in_brief([f"problem {number}" for number in range(3000)])[-2:]
+    ['problem 19', 'and 2,980 more; mend these first']
+    """
+    more = len(problems) - MOST_SHOWN
+    rest = [f"and {more:,} more; mend these first"] if more > 0 else []
+    return [*problems[:MOST_SHOWN], *rest]
 
 
 class SynthesizerError(Exception):
@@ -51,7 +66,7 @@ class SynthesizerError(Exception):
     def _text(self) -> str:
         if len(self.problems) == 1:
             return self.problems[0]
-        lines = "\n".join(f"- {problem}" for problem in self.problems)
+        lines = "\n".join(f"- {problem}" for problem in in_brief(self.problems))
         return f"{len(self.problems)} problems:\n{lines}"
 
 

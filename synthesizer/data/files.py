@@ -15,6 +15,7 @@ from __future__ import annotations
 import ctypes
 import errno
 import hashlib
+import json
 import os
 import shutil
 import signal
@@ -396,7 +397,7 @@ def _lock(place: Path, final: Path) -> int:
 def _locked(place: Path, final: Path) -> int | None:
     """Open the lock and take it; return None if it is no longer the one that lies there."""
     about = os.lstat(place)
-    if not stat.S_ISDIR(about.st_mode) or about.st_uid not in (0, os.geteuid()):
+    if not stat.S_ISDIR(about.st_mode) or about.st_uid not in (0, _user()):
         raise OutputError(f"{final}: {place} is in the way; delete it, or ask its owner")
     _narrow(place, _DIRECTORY)
     path, is_new = place / _LOCK, True
@@ -413,6 +414,11 @@ def _locked(place: Path, final: Path) -> int | None:
         raise
     os.close(handle)
     return None
+
+
+def _user() -> int:
+    """Return the number of the user; 0, as every owner there, on systems without numbers."""
+    return os.geteuid() if hasattr(os, "geteuid") else 0
 
 
 def _claim(handle: int, place: Path, final: Path, *, is_new: bool) -> None:
@@ -532,7 +538,7 @@ def _swap(first: Path, second: Path) -> bool:
     """Swap two names atomically (Linux renameat2); return False where that is not possible."""
     try:
         rename = ctypes.CDLL(None, use_errno=True).renameat2
-    except (AttributeError, OSError):
+    except (AttributeError, OSError, TypeError):  # Windows has no library without a name
         return False
     paths = os.fsencode(first), os.fsencode(second)
     return bool(rename(_AT_FDCWD, paths[0], _AT_FDCWD, paths[1], _RENAME_EXCHANGE) == 0)
@@ -574,6 +580,35 @@ def read_text(path: Path, encoding: str = "utf-8-sig") -> str:
     if about.st_size > _MOST_TEXT:
         raise OSError(errno.EFBIG, f"it is larger than {_MOST_TEXT >> 20} MB", str(path))
     return path.read_text(encoding=encoding)
+
+
+def parse_json(text: str | bytes | bytearray) -> Any:
+    """Return the content of a JSON text, of which no object has a key twice.
+
+    RFC 8259 leaves open which of two values counts, so a reader and a person may see another one.
+
+    Raises
+    ------
+    ValueError
+        If the text is no JSON, or an object has a key twice; RecursionError on deep nesting.
+
+    Examples
+    --------
+    >>> parse_json('{"a": 1, "b": {"a": 2}}')
+    {'a': 1, 'b': {'a': 2}}
+    >>> parse_json('{"a": 1, "a": 2}')
+    Traceback (most recent call last):
+        ...
+    ValueError: a key stands twice in an object
+    """
+    return json.loads(text, object_pairs_hook=_object)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    content = dict(pairs)
+    if len(content) < len(pairs):
+        raise ValueError("a key stands twice in an object")
+    return content
 
 
 def sha256(path: Path) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 import re
+import warnings
 import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -475,12 +476,25 @@ def _is_text(column: pa.ChunkedArray) -> bool:
 
 
 def from_pandas(frame: pd.DataFrame, *, min_rows: int = MIN_ROWS) -> RawTable:
-    """Take a pandas frame with at least ``min_rows`` rows; its index is left out."""
+    """Take a pandas frame with at least ``min_rows`` rows; its index is left out.
+
+    Warns
+    -----
+    UserWarning
+        If the index looks like data: it has a name or several levels, or holds no whole numbers.
+        Whole numbers without a name are what is left of a filter or a sort.
+    """
     origin = "the frame"
     if not isinstance(frame, pd.DataFrame):
         raise DataError(
             f"a pandas DataFrame is needed, not {type(frame).__name__}; use pandas.DataFrame(...), "
             "or name a file in `data`"
+        )
+    if frame.index.names != [None] or not pd.api.types.is_integer_dtype(frame.index.dtype):
+        warnings.warn(
+            f"{origin}: its index{_index_names(frame.index)} is no column and is left out; use "
+            "frame.reset_index() if it holds data, frame.reset_index(drop=True) if not",
+            stacklevel=2,
         )
     names = list(frame.columns)
     if not all(isinstance(name, str) for name in names):
@@ -509,6 +523,11 @@ def from_pandas(frame: pd.DataFrame, *, min_rows: int = MIN_ROWS) -> RawTable:
         raise DataError(problems)
     layouts = tuple(_frame_layout(values.dtype) for values in series)
     return typed(pa.Table.from_arrays(columns, names=names), "pandas", origin, layouts, min_rows)
+
+
+def _index_names(index: pd.Index[Any]) -> str:
+    names = [repr(name) for name in index.names if name is not None]
+    return f" ({', '.join(names)})" if names else ""
 
 
 def _is_writable(text: str) -> bool:

@@ -251,15 +251,15 @@ OF_EVERY_RUN = ("manifest.json", "checks.json", "report.html")
 
 
 def target_problems(
-    page: Path, numbers: Path | None, directories: Sequence[str | Path], *, overwrite: bool
+    page: Path | None, numbers: Path | None, directories: Sequence[str | Path], *, overwrite: bool
 ) -> list[str]:
     """Say what stands against writing a comparison, before any work is done."""
-    targets = [page] if numbers is None else [page, numbers]
+    targets = [path for path in (page, numbers) if path is not None]
     problems = Problems()
     for path in targets:
         with problems.gathered():
             check_file(path, overwrite=overwrite)
-    if numbers is not None and _real(page) == _real(numbers):
+    if page is not None and numbers is not None and _real(page) == _real(numbers):
         problems.append(
             f"{numbers}: is named twice, for the page (--out) and for the numbers (--json); name "
             "two files"
@@ -398,24 +398,28 @@ def compare_points(
 
 def write_comparison(
     directories: Sequence[str | Path],
-    page: Path,
+    page: Path | None = None,
     *,
     json: Path | None = None,
     overwrite: bool = False,
     risk: str | None = None,
     utility: str | None = None,
 ) -> ComparedRuns:
-    """Compare runs and leave a page with their map, for the steward only (mode 0600)."""
+    """Compare runs; leave a page with their map and the numbers where they are named.
+
+    Both are for the steward only (mode 0600).
+    """
     problems = Problems(axis_problems(risk, utility))
     problems += target_problems(page, json, directories, overwrite=overwrite)
     with problems.gathered():
         points = read_runs(directories)
     problems.settle(DataError)
-    targets = [page] if json is None else [page, json]
-    problems += confidential_problems(targets, points)
+    problems += confidential_problems([path for path in (page, json) if path], points)
     problems.settle(DataError)
     comparison = compare_points(points, risk=risk, utility=utility)
-    texts = {page: comparison_page(comparison, reports=report_links(points, page.parent))}
+    texts = {}
+    if page is not None:
+        texts[page] = comparison_page(comparison, reports=report_links(points, page.parent))
     if json is not None:
         head = {"confidential": "not for release with the datasets", "format": 1}
         text = dumps(head | plain(comparison), indent=1, ensure_ascii=False, allow_nan=False)

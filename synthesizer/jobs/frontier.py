@@ -32,6 +32,7 @@ from synthesizer.data.files import (
     check_output,
     link_tree,
     new_directory,
+    parse_json,
     own_directory,
     write_text,
     written_paths,
@@ -299,7 +300,7 @@ def _seed(base: Config, waiting: Path) -> Seed:
 def read_state(waiting: Path) -> Mapping[str, Any] | None:
     """Return what an interrupted call left behind, None where there is nothing of the kind."""
     try:
-        content = json.loads((waiting / STATE).read_text(encoding="utf-8"))
+        content = parse_json((waiting / STATE).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
     return content if isinstance(content, dict) else None

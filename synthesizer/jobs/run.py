@@ -163,6 +163,7 @@ def fit_file(
     config: Path,
     out: Path,
     *,
+    overrides: Mapping[str, Any] | None = None,
     overwrite: bool = False,
     registry: Registry | None = None,
     listener: Listener = silent,
@@ -183,7 +184,7 @@ def fit_file(
     check_file(out, overwrite=overwrite, read=[config])
     phases = Phases(listener)
     with phases.phase("read"):
-        plan = prepare(config, registry, check_directory=False)
+        plan = prepare(config, registry, overrides=overrides, check_directory=False)
     read = [config, *([] if plan.data.path is None else [plan.data.path])]
     with new_file(out, overwrite=overwrite, read=read) as work:
         model = fitted_model(plan, phases)

@@ -71,12 +71,17 @@ class Synthesizer:
         self._generated: _Generated | None = None
 
     def fit(self, frame: pd.DataFrame) -> Self:
-        """Learn from a confidential frame, shape (n, p) with n >= 2; its index is ignored.
+        """Learn from a confidential frame, shape (n, p) with n >= 2; its index is left out.
 
         Raises
         ------
         DataError, ConfigError
             With every problem of the data, or of the options in view of them.
+
+        Warns
+        -----
+        UserWarning
+            If the index looks like data: it has a name or several levels, or no whole numbers.
         """
         data = read_frame(from_pandas(frame), self.config)
         plan = make_plan(self.config, data, self.registry)

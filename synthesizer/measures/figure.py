@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_args
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, SerializeAsAny
 from pydantic.fields import FieldInfo
 
-from synthesizer.data.errors import SynthesizerError
+from synthesizer.data.errors import SynthesizerError, in_brief
 
 Units = Literal["records", "persons"]
 """What is counted: persons where the data are a panel, of whom there is one row each."""
@@ -405,5 +405,5 @@ class Attempts:
         try:
             return compute()
         except SynthesizerError as error:
-            self.failed[name] = "; ".join(error.problems)
+            self.failed[name] = "; ".join(in_brief(error.problems))
             return None

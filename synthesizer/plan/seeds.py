@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any
 
 from synthesizer.config.keys import ChainConfig, SecretConfig
 from synthesizer.data.errors import ConfigError
-from synthesizer.data.files import read_text
+from synthesizer.data.files import parse_json, read_text
 from synthesizer.data.randomness import NO_SECRET, Seed, fresh_secret, fresh_seed
 from synthesizer.plan.context import Context
 
@@ -80,11 +79,13 @@ def _earlier(path: Path) -> tuple[Seed, str | None]:
     """Return seed and secret of an earlier run, and the hash of its data; no value is told."""
     place = f"secret.from: {path}"
     try:
-        content = json.loads(read_text(path))
+        content = parse_json(read_text(path))
     except OSError as error:
         raise ConfigError(f"{place}: cannot be read ({error.strerror}); {_REMEDY}") from None
     except (ValueError, RecursionError):
-        raise ConfigError(f"{place}: is damaged or no manifest; {_REMEDY}") from None
+        raise ConfigError(
+            f"{place}: is damaged or no manifest, or a key stands twice in it; {_REMEDY}"
+        ) from None
     content = content if isinstance(content, Mapping) else {}
     secret, entropy, fitted = (content.get(key) for key in ("secret", "seed", "seed_of_fit"))
     if secret is None:

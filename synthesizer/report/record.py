@@ -6,7 +6,6 @@ The report, the comparison and the codebook take a `Record`. A record is confide
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,7 +24,7 @@ from pydantic import (
 
 from synthesizer.data.errors import DataError
 from synthesizer.data.evolved import Evolution
-from synthesizer.data.files import read_text, sha256
+from synthesizer.data.files import parse_json, read_text, sha256
 from synthesizer.measures.figure import Result, Units, typed
 from synthesizer.measures.results import FORMAT, CheckResults
 
@@ -382,7 +381,7 @@ def manifest_in(directory: Path) -> Manifest | None:
 def _content(path: Path, version: int) -> Mapping[str, Any]:
     """Return the content of a file of this version."""
     try:
-        content = json.loads(read_text(path))
+        content = parse_json(read_text(path))
     except (OSError, ValueError, RecursionError) as error:
         raise DataError(f"{path} cannot be read: it was damaged or edited; {AGAIN}") from error
     if (

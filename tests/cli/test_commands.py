@@ -61,6 +61,16 @@ def test_usage_errors() -> None:
     assert call("run", "x", "-m", "many").exit_code == 2
 
 
+def test_of_very_many_problems_the_first_are_shown(folder: Path) -> None:
+    formula = "income ~ " + "-" * 3_000
+    for words in (["utility"], ["utility", "--json"]):
+        result = call(*words, folder / "persons.csv", folder / "persons.csv", "--fit", formula)
+        assert result.exit_code == 2
+        shown = result.output.splitlines()
+        assert (shown[0], len(shown)) == ("3000 errors:", 22)
+        assert shown[-1] == "- and 2,980 more; mend these first"
+
+
 def test_validate(folder: Path) -> None:
     result = call("validate", folder / "run.yaml")
     assert result.exit_code == 0

@@ -3,6 +3,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -120,6 +121,19 @@ def test_one_process_writes_and_others_are_told(tmp_path: Path) -> None:
         write_text(work, "first")
     assert (tmp_path / "a").read_text() == "first"
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
+
+
+def test_without_what_windows_lacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unnamed(*_: object, **__: object) -> None:
+        raise TypeError("argument of type 'NoneType' is not iterable")
+
+    monkeypatch.delattr(os, "geteuid")
+    monkeypatch.setattr("ctypes.CDLL", unnamed)
+    monkeypatch.setitem(sys.modules, "fcntl", None)
+    for text in ("old", "new"):
+        write_result(tmp_path / "out", text, overwrite=True)
+    assert (tmp_path / "out" / "manifest.json").read_text() == "new"
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
 def test_without_locks_of_the_system_a_left_over_is_named(

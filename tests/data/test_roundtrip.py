@@ -147,11 +147,23 @@ def _frame(n: int = 60) -> pd.DataFrame:
 
 def test_frames_come_back_with_their_types() -> None:
     frame = _frame()
-    raw = from_pandas(frame.set_index(frame["int"] + 7))
+    with pytest.warns(UserWarning, match=r"index \('int'\) is no column .* frame.reset_index\(\)"):
+        raw = from_pandas(frame.set_index(frame["int"] + 7))
     layout = Codec().typed(Layout, Codec().plain(Layout, raw.layout))
     for name in ("ordered", "codes"):  # levels that do not occur are not told
         frame[name] = frame[name].cat.remove_unused_categories()
     pd.testing.assert_frame_equal(to_pandas(encode(raw), layout), frame)
+
+
+def test_an_index_that_looks_like_data_is_told() -> None:
+    frame = _frame()
+    for same in (frame, frame[::-1], frame[frame["int"] > 5].sort_values("int")):
+        from_pandas(same)  # warnings are errors here
+    labels = frame["int"].astype(str).to_list()
+    named = pd.RangeIndex(len(frame), name="person")
+    for index in (pd.Index(labels), named, pd.MultiIndex.from_arrays([labels, named])):
+        with pytest.warns(UserWarning, match="is no column and is left out"):
+            from_pandas(frame.set_index(index))
 
 
 def test_parquet_comes_back_with_its_schema(tmp_path: Path) -> None:

@@ -118,6 +118,24 @@ def test_a_saved_model_keeps_its_secret(tmp_path: Path) -> None:
         run(config_for(tmp_path, "e", secret={"from": "c/manifest.json"}))
 
 
+def test_a_secret_is_named_with_the_command(tmp_path: Path) -> None:
+    config, model = config_for(tmp_path), tmp_path / "model"
+    assert call("fit", config, "-o", model).exit_code == 0
+    call("generate", model, "-o", tmp_path / "a")
+    earlier = tmp_path / "a" / "manifest.json"
+    call("fit", config, "-o", tmp_path / "again", "--secret", earlier)
+    call("generate", tmp_path / "again", "-o", tmp_path / "b")
+    assert hashes(tmp_path / "b") == hashes(tmp_path / "a")
+    told = call("fit", config, "-o", tmp_path / "open", "--secret", "none", "--seed", 7).output
+    assert "note: secret: none" in told
+    valid = call("validate", config, "--secret", earlier, "-o", tmp_path / "c", "-m", 3).output
+    assert f"that of {earlier}" in valid
+    assert f"m = 3; output goes to {tmp_path / 'c'}" in valid
+    wrong = call("validate", config, "--secret", "nowhere", "-o", tmp_path / "a").output
+    assert "2 errors" in wrong
+    assert all(words in wrong for words in ("exists already", "nowhere: cannot be read"))
+
+
 def test_a_model_without_a_secret_says_so(tmp_path: Path) -> None:
     config, model = config_for(tmp_path, secret="none"), tmp_path / "model"
     for words in (["fit", config, "-o", model], ["generate", model, "-o", tmp_path / "a"]):
@@ -187,6 +205,7 @@ WRONG = {
     "short": ('{"seed": 1, "secret": "c0ffee"}', "seed or secret were edited"),
     "no text": ('{"seed": 1, "secret": 12}', "seed or secret were edited"),
     "no seed": ('{"seed": true, "secret": "none"}', "seed or secret were edited"),
+    "two secrets": ('{"seed": 1, "secret": "c0ffee", "secret": "none"}', "a key stands twice"),
     "large seed": ('{"seed": 99999999999999999999, "secret": "none"}', "were edited"),
 }
 

@@ -17,7 +17,7 @@ from typing import Any, get_args
 import numpy as np
 from pydantic import Field, model_validator
 
-from synthesizer.data.errors import DataError, ExpressionError, Problems
+from synthesizer.data.errors import DataError, ExpressionError, Problems, in_brief
 from synthesizer.data.expressions import quote_name
 from synthesizer.data.guessing import Declaration
 from synthesizer.data.pairs import Data, as_table, as_tables, check_comparable, column_names
@@ -360,7 +360,7 @@ def _fit(
             used = _with(used, n=len(y), n_uninformative=used.n - len(y))
         return used, fit_model(model.family, y, X, model.names, **vars(extras))
     except DataError as error:
-        return _with(used, problem="; ".join(error.problems)), None
+        return _with(used, problem="; ".join(in_brief(error.problems))), None
 
 
 def _with(used: FittedData, **values: Any) -> FittedData:
