@@ -32,8 +32,8 @@ from synthesizer.data.files import (
     check_output,
     link_tree,
     new_directory,
-    parse_json,
     own_directory,
+    parse_json,
     write_text,
     written_paths,
 )
