@@ -331,7 +331,7 @@ def utility_of(
 
     ``problems`` are told with those of the data.
     """
-    faults = Problems([*problems, *_seed_problems(seed), *_fit_problems(settings)])
+    faults = Problems([*problems, *_seed_problems(seed), *_fit_problems(data, settings)])
     faults += worker_problems(n_jobs)
     faults += _name_problems(data, names or ())
     faults.settle(DataError)
@@ -339,9 +339,7 @@ def utility_of(
     if not columns.names:
         nothing = "there is no variable to compare: name data with columns of the original"
         raise DataError([*columns.failed.values(), nothing])
-    # a name of a fit that is missing is told by the fit
-    further = [n for fit in settings.fits for n in fit.names if n in column_names(data.original)]
-    wanted = [*columns.names, *further]
+    wanted = [*columns.names, *(name for fit in settings.fits for name in fit.names)]
     table, datasets = as_tables(data.original, data.synthetic, wanted, data.declared)
     check_comparable(table, datasets, columns.names)
     checks = Checks(
@@ -375,12 +373,14 @@ def _seed_problems(seed: int) -> list[str]:
     return [] if 0 <= seed <= MAX_SEED else [f"seed ({seed}) must be in 0 to 2**63 - 1"]
 
 
-def _fit_problems(settings: CheckSettings) -> Iterator[str]:
+def _fit_problems(data: ComparedData, settings: CheckSettings) -> Iterator[str]:
     for fit in settings.fits:
         try:
-            _ = fit.names
+            lacking = _name_problems(data, fit.names)
         except ExpressionError as error:
             yield from error.problems
+        else:
+            yield from (f"fit {fit.formula!r}: {problem}" for problem in lacking)
 
 
 def _name_problems(

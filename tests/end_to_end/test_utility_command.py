@@ -143,12 +143,24 @@ def test_fits_by_the_rule_of_the_synthesis(folder: Path) -> None:
 
 def test_a_fit_that_is_not_to_be_had_loses_nothing_else(folder: Path) -> None:
     result = call(
-        "utility", folder / "original.csv", folder / "made.csv", "--fit", "income ~ wealth",
-        "--model", "logit",
+        "utility", folder / "original.csv", folder / "made.csv", "--fit", "income ~ sex",
+        "--family", "logit", "--model", "logit",
     )  # fmt: skip
     assert result.exit_code == 1, result.output
-    assert "'wealth'" in result.output
+    assert "fit income ~ sex: has no result" in result.output
     assert "mean two-way S_pMSE" in result.output
+
+
+def test_names_of_fits_are_looked_up_before_the_work(folder: Path) -> None:
+    result = call(
+        "utility", folder / "original.csv", folder / "made.csv", "--fit", "income ~ wealth + age",
+        "--fit", "rent ~ age", "--clusters", "town", "--variables", "nothing",
+    )  # fmt: skip
+    assert result.exit_code == 2, result.output
+    for fit, names in (("income ~ wealth + age", ("wealth", "town")), ("rent ~ age", ("rent",))):
+        for name in names:
+            assert f"fit '{fit}': column '{name}' is not in the original" in result.output
+    assert "5 errors" in result.output
 
 
 def test_bad_words_are_told_at_once(folder: Path) -> None:
