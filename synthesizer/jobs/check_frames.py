@@ -35,7 +35,7 @@ from synthesizer.measures.risk.scenario import Exclusion, Question, Scenario, To
 from synthesizer.measures.risk.scenario_risk import unfamiliar
 from synthesizer.measures.risk.suggest import suggest
 from synthesizer.measures.settings import CheckSettings
-from synthesizer.measures.utility.suite import Synthesis, UtilityResult
+from synthesizer.measures.utility.suite import Synthesis, UtilityResult, person_of_rows
 from synthesizer.plan.arrange import ComparedData
 from synthesizer.plan.inputs import values_in_periods
 
@@ -339,7 +339,8 @@ def utility_of(
     if not columns.names:
         nothing = "there is no variable to compare: name data with columns of the original"
         raise DataError([*columns.failed.values(), nothing])
-    wanted = [*columns.names, *(name for fit in settings.fits for name in fit.names)]
+    further = [n for fit in settings.fits for n in fit.names if n in column_names(data.original)]
+    wanted = [*columns.names, *further]
     table, datasets = as_tables(data.original, data.synthetic, wanted, data.declared)
     check_comparable(table, datasets, columns.names)
     checks = Checks(
@@ -376,10 +377,12 @@ def _seed_problems(seed: int) -> list[str]:
 def _fit_problems(data: ComparedData, settings: CheckSettings) -> Iterator[str]:
     for fit in settings.fits:
         try:
-            lacking = _name_problems(data, fit.names)
+            names = fit.names
         except ExpressionError as error:
             yield from error.problems
-        else:
+            continue
+        if person_of_rows(names, data.original, data.person) is None:
+            lacking = _name_problems(data, names)
             yield from (f"fit {fit.formula!r}: {problem}" for problem in lacking)
 
 

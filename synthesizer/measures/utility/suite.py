@@ -5,7 +5,7 @@ Memory does not grow with the number of datasets: of each only counts and figure
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field
 
 from synthesizer.data.errors import ExpressionError
+from synthesizer.data.pairs import Data
 from synthesizer.data.panel.arrangement import panel_rows, person_name
 from synthesizer.data.panel.view import PersonView, panel_of
 from synthesizer.data.table import Table
@@ -241,18 +242,22 @@ def requested_fits(case: Case) -> list[tuple[str, tuple[FitRequest, str | None]]
     """
     natural = rule_for(proper=case.synthesis.proper, keeps=bool(case.synthesis.kept))
     requests = [request.ruled(natural) for request in case.settings.fits]
-    if not isinstance(case.original, PersonView):
-        return [(request.formula, (request, None)) for request in requests]
-    panel = case.original.panel
-    who = person_name(case.person, panel.names)
-    on_rows = [set(_names(request)) <= {*panel.names, who} for request in requests]
-    of_persons = [(r, None) for r, is_row in zip(requests, on_rows, strict=True) if not is_row]
+    asked = [(r, person_of_rows(_names(r), case.original, case.person)) for r in requests]
+    of_units = [(request, None) for request, who in asked if who is None]
     of_rows = [
         (r if r.clusters is not None else r.model_copy(update={"clusters": who}), who)
-        for r, is_row in zip(requests, on_rows, strict=True)
-        if is_row
+        for r, who in asked
+        if who is not None
     ]
-    return [(item[0].formula, item) for item in (*of_persons, *of_rows)]
+    return [(item[0].formula, item) for item in (*of_units, *of_rows)]
+
+
+def person_of_rows(names: Iterable[str], original: Data, person: str | None) -> str | None:
+    """Return the column of persons where the rows of a panel have all names; None otherwise."""
+    if not isinstance(original, PersonView):
+        return None
+    who = person_name(person, original.panel.names)
+    return who if {*names} <= {*original.panel.names, who} else None
 
 
 def _names(request: FitRequest) -> tuple[str, ...]:
