@@ -165,7 +165,7 @@ def test_rows_count_where_a_fit_is_of_rows(long: Path, wide: Path) -> None:
     assert named.fits[0].clusters == "agency"
     files = (wide / "original.csv", wide / "out", "--config", wide / "run.yaml")
     lost = call("utility", *files, "--fit", "C(sex) ~ nobody")
-    assert lost.exit_code == 1
+    assert lost.exit_code == 2
     assert "nobody" in lost.output
 
 
