@@ -249,7 +249,7 @@ def risk_lines(risk: RiskResult) -> Iterator[str]:
                 f"{worst.mean_b:.3f} ({worst.n_a:,} and {worst.n_b:,} {counted})"
             )
     yield from _attention(risk)
-    yield from (f"  note: {note}" for note in risk.notes)
+    yield from (f"  note: {note}" for note in (*risk.gaps, *risk.notes))
     for warning in risk.warnings[:MOST_WARNINGS]:
         yield f"  note: {warning}"
     if len(risk.warnings) > MOST_WARNINGS:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import import_module
-from math import sqrt
+from math import inf, sqrt
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, SerializeAsAny
@@ -263,6 +263,42 @@ class Figure(Result):
         return {"name": in_units(name, units), "meaning": in_units(meaning, units)}
 
 
+_TWO_SIDED = 1.96
+"""Standard errors on either side of 95 % of a normal distribution."""
+
+Side = Literal["above", "at", "near", "below"]
+
+
+def side_of(value: float, mark: float, n: float, errors: float = _TWO_SIDED) -> Side:
+    """Say on which side of a mark a share of ``n`` lies; "near" if too few records tell.
+
+    By the score test, (value - mark)^2 > errors^2 mark (1 - mark) / n: Wilson's interval of the
+    value then does not hold the mark. A mean of scores in [0, 1] scatters no more than a share. At
+    0 and 1, where the test has no error, that of one record of n is taken.
+
+    Parameters
+    ----------
+    value, mark : float
+        Shares, or means of scores, in [0, 1].
+    n : float
+        Number of independent records behind the value.
+    errors : float
+        Standard errors that set the value apart; 1.96 for an interval of 95 %.
+
+    Source: Wilson (1927), Probable inference, the law of succession, and statistical inference,
+    Journal of the American Statistical Association 22.
+
+    Examples
+    --------
+    >>> side_of(0.3, 0.1, 400), side_of(0.0, 0.03, 47), side_of(0.0, 0.3, 47)
+    ('above', 'near', 'below')
+    """
+    error = sqrt(max(mark * (1 - mark), 1 / n) / n) if n else inf
+    if abs(value - mark) <= errors * error:
+        return "near"
+    return "above" if value > mark else "below"
+
+
 def is_above_chance(value: float | None, chance: float | None, n: float | None) -> bool:
     """Whether a share of n lies three standard errors above chance; False if not known.
 
@@ -271,38 +307,41 @@ def is_above_chance(value: float | None, chance: float | None, n: float | None) 
     >>> is_above_chance(0.3, 0.1, 400), is_above_chance(0.12, 0.1, 400)
     (True, False)
     """
-    if value is None or chance is None or not n:
+    if value is None or chance is None or n is None:
         return False
-    error = sqrt(max(chance * (1 - chance), 1 / n) / n)
-    return value > chance + 3 * error
+    return side_of(value, chance, n, errors=3) == "above"
 
 
-_TOLD = {
+_TOO_FEW = "too few to tell on which side"
+_TOLD: Mapping[str, Mapping[Side, str]] = {
     "baseline": {
-        1: "the data tell more than the distribution of the target alone",
-        0: "the data tell as much as the distribution of the target alone",
-        -1: "who knows only how the target is distributed guesses better",
+        "above": "the data tell more than the distribution of the target alone",
+        "at": "the data tell as much as the distribution of the target alone",
+        "near": _TOO_FEW,
+        "below": "who knows only how the target is distributed guesses better",
     },
     "chance": {
-        1: "what is read off is right more often than by chance: the keys tell something",
-        0: "what is read off is right as often as by chance: the keys tell nothing",
-        -1: "what is read off is right less often than by chance: the keys mislead",
+        "above": "what is read off is right more often than by chance: the keys tell something",
+        "at": "what is read off is right as often as by chance: the keys tell nothing",
+        "near": _TOO_FEW,
+        "below": "what is read off is right less often than by chance: the keys mislead",
     },
 }
-"""What follows from a value above, at or below each of its two marks."""
+"""What follows from a value above, at, near or below each of its two marks."""
 
 
 def conclusion(figure: Figure, write: Callable[[float], str] = "{:.4f}".format) -> str | None:
     """Say where a figure lies from its baseline and from chance, and what follows from each.
 
-    What is written alike is a tie. None unless the value and both marks are known.
+    What is written alike is a tie. Nothing follows from a mark that the interval of the value
+    holds: its own, or that of a share (`side_of`). None unless the value and both marks are known.
 
     Examples
     --------
     >>> cap = Figure(key="cap", name="CAP", value=0.0457, meaning="", direction="lower is safer",
     ...              n=201, baseline=0.1182, chance=0.0296)
     >>> [part.split(" (")[0] for part in conclusion(cap).split(", and ")]
-    ['CAP 0.0457 lies below the baseline 0.1182', 'above chance 0.0296']
+    ['CAP 0.0457 lies below the baseline 0.1182', 'near chance 0.0296']
     """
     sides = _sides(figure, write)
     if sides is None or figure.value is None:
@@ -312,15 +351,14 @@ def conclusion(figure: Figure, write: Callable[[float], str] = "{:.4f}".format) 
     )
     start = f"{figure.name} {write(figure.value)} lies"
     if baseline == chance:
-        where = _WHERE[sides[1]]
-        both = "; ".join(_told(sides))
-        return f"{start} {where} baseline and chance, here both{baseline} ({both})"
+        both = "; ".join(dict.fromkeys(_told(sides)))
+        return f"{start} {sides[1]} baseline and chance, here both{baseline} ({both})"
     return f"{start} {_placed(sides, baseline, chance)}"
 
 
 def conclusions(figures: Iterable[Figure]) -> Iterator[str]:
     """Yield what follows from figures, those of which the same follows together."""
-    groups: dict[tuple[int, int], list[Figure]] = {}
+    groups: dict[tuple[Side, Side], list[Figure]] = {}
     for figure in figures:
         if (sides := _sides(figure, "{:.4f}".format)) is not None:
             groups.setdefault(sides, []).append(figure)
@@ -332,31 +370,29 @@ def conclusions(figures: Iterable[Figure]) -> Iterator[str]:
             yield f"{', '.join(names)} and {last} lie {_placed(sides)}"
 
 
-_WHERE = {1: "above", 0: "at", -1: "below"}
-
-
-def _sides(figure: Figure, write: Callable[[float], str]) -> tuple[int, int] | None:
-    """Return whether a figure is above (1), at or below (-1) baseline and chance."""
+def _sides(figure: Figure, write: Callable[[float], str]) -> tuple[Side, Side] | None:
+    """Return where a figure lies from baseline and chance."""
     value, baseline, chance = figure.value, figure.baseline, figure.chance
     if value is None or baseline is None or chance is None:
         return None
-    first, second = (
-        0 if write(value) == write(mark) else 1 if value > mark else -1
-        for mark in (baseline, chance)
-    )
-    return first, second
+
+    def side(mark: float) -> Side:
+        if write(value) == write(mark):
+            return "at"
+        if figure.low is None or figure.high is None:
+            return side_of(value, mark, figure.n)
+        return "above" if figure.low > mark else "below" if figure.high < mark else "near"
+
+    return side(baseline), side(chance)
 
 
-def _told(sides: tuple[int, int]) -> tuple[str, str]:
+def _told(sides: tuple[Side, Side]) -> tuple[str, str]:
     return _TOLD["baseline"][sides[0]], _TOLD["chance"][sides[1]]
 
 
-def _placed(sides: tuple[int, int], baseline: str = "", chance: str = "") -> str:
+def _placed(sides: tuple[Side, Side], baseline: str = "", chance: str = "") -> str:
     first, second = _told(sides)
-    return (
-        f"{_WHERE[sides[0]]} the baseline{baseline} ({first}), and {_WHERE[sides[1]]} "
-        f"chance{chance} ({second})"
-    )
+    return f"{sides[0]} the baseline{baseline} ({first}), and {sides[1]} chance{chance} ({second})"
 
 
 def lies_above(low: float | None, good: float | None) -> bool:

@@ -94,9 +94,17 @@ class RiskResult(Result):
     @property
     def alarms(self) -> tuple[str, ...]:
         """What comes before every figure: signs that the synthetic data are a copy."""
-        copied = (self.copied, *(scenario.copied for scenario in self.scenarios))
-        alarms = (one.alarm for one in copied if one is not None)
-        return tuple(in_units(alarm, self.units) for alarm in alarms if alarm is not None)
+        return tuple(in_units(one.alarm, self.units) for one in self._copied if one.alarm)
+
+    @property
+    def gaps(self) -> tuple[str, ...]:
+        """Why figures of copied records have no value."""
+        return tuple(in_units(one.gap, self.units) for one in self._copied if one.gap)
+
+    @property
+    def _copied(self) -> list[CopiedUniques]:
+        every = (self.copied, *(scenario.copied for scenario in self.scenarios))
+        return [one for one in every if one is not None]
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -265,6 +265,8 @@ def _copied_blocks(result: CopiedUniques, about: str, record: Record) -> Iterato
     row = result.worst
     if result.alarm is not None:
         yield Note(f"{in_units(result.alarm, record.units)}.", "alert")
+    if result.gap is not None:
+        yield Note(f"{in_units(result.gap, record.units)}.")
     words = [
         f"{about}: {result.uniques:,} of {result.n:,} original {record.units} are unique by "
         f"{joined(result.names)}. {row.present:,} of them stand in {row.data}; a fresh sample of "

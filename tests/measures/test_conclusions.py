@@ -1,8 +1,12 @@
 """What follows from a figure above, at or below its baseline and chance."""
 
+import itertools
+
+import numpy as np
 import pytest
 
-from synthesizer.measures.figure import Figure, conclusion, conclusions
+from synthesizer.measures.figure import Figure, conclusion, conclusions, side_of
+from synthesizer.measures.risk.intervals import wilson
 
 MORE = "the data tell more than the distribution"
 AS_MUCH = "the data tell as much as the distribution"
@@ -10,17 +14,18 @@ LESS = "who knows only how the target is distributed guesses better"
 SOMETHING = "more often than by chance: the keys tell something"
 NOTHING = "as often as by chance: the keys tell nothing"
 MISLED = "less often than by chance: the keys mislead"
+TOO_FEW = "too few to tell on which side"
 
 
-def figure(value, baseline, chance, name="CAP"):
+def figure(value, baseline, chance, name="CAP", n=10_000, **ends):
     return Figure(
-        key="cap", name=name, value=value, meaning="", direction="lower is safer", n=100,
-        baseline=baseline, chance=chance,
+        key="cap", name=name, value=value, meaning="", direction="lower is safer", n=n,
+        baseline=baseline, chance=chance, **ends,
     )  # fmt: skip
 
 
-def told(value, baseline, chance):
-    return conclusion(figure(value, baseline, chance), "{:.3f}".format)
+def told(value, baseline, chance, **known):
+    return conclusion(figure(value, baseline, chance, **known), "{:.3f}".format)
 
 
 @pytest.mark.parametrize(
@@ -46,6 +51,29 @@ def test_the_sentence_says_what_follows_from_which(value, baseline, chance, side
     places = [words.index(part) for pair in zip(sides, follows, strict=False) for part in pair]
     assert places == sorted(places)
     assert all(part in words for part in follows)
+
+
+@pytest.mark.parametrize(
+    ("known", "follows"),
+    [
+        ({"n": 47}, (LESS, TOO_FEW)),
+        ({"n": 5}, (TOO_FEW, TOO_FEW)),
+        ({"n": 0}, (TOO_FEW, TOO_FEW)),
+        ({"n": 10_000}, (LESS, MISLED)),
+        ({"n": 47, "low": 0.01, "high": 0.02}, (LESS, MISLED)),  # its own interval goes first
+        ({"n": 10_000, "low": 0.01, "high": 0.06}, (LESS, TOO_FEW)),
+    ],
+)
+def test_an_interval_that_holds_a_mark_tells_nothing(known, follows):
+    assert all(words in told(0.015, 0.3, 0.05, **known) for words in follows)
+
+
+@pytest.mark.parametrize("n", [5, 47, 1000])
+def test_a_side_is_told_where_the_interval_of_wilson_does_not_hold_the_mark(n):
+    for value, mark in itertools.product(np.linspace(0, 1, 21), np.linspace(0.3, 0.7, 9)):
+        low, high = wilson(value, n)
+        side = "above" if low > mark else "below" if high < mark else "near"
+        assert side_of(value, mark, n) == side
 
 
 @pytest.mark.parametrize("marks", [(None, 0.2, 0.1), (0.3, None, 0.1), (0.3, 0.2, None)])

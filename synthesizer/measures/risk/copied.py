@@ -128,6 +128,17 @@ class CopiedUniques(Measured):
         )
 
     @property
+    def gap(self) -> str | None:
+        """Why there is no figure, with a place for ``{record}``; None where there is one."""
+        if self.uniques:
+            return None
+        left = f"; left out, since kept on purpose: {_listed(self.kept)}" if self.kept else ""
+        return (
+            f"{self.title}: none, as no {{record}} of the original is unique by "
+            f"{_listed(self.names)}{left}"
+        )
+
+    @property
     def alarm(self) -> str | None:
         """What is wrong, with places for ``{records}``; None where nothing is above its limit, nor
         any variable the original's own in every record.

@@ -10,8 +10,10 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 
+from synthesizer.cli.screen_checks import risk_lines
 from synthesizer.data.table import Table
 from synthesizer.measures.checks import Checks
+from synthesizer.measures.results import RiskResult
 from synthesizer.measures.risk import Scenario, copied_uniques
 from synthesizer.measures.risk.copied import fresh_limit
 from synthesizer.measures.settings import ALL_OFF, CheckSettings, LimitConfig
@@ -158,6 +160,10 @@ def test_what_is_kept_in_every_record_is_said():
     )
     coarse = copied_uniques(PEOPLE, PEOPLE, keys=["town"])  # nobody is unique: nothing can be told
     assert (coarse.figures[0].value, coarse.figures[0].n, coarse.alarm) == (None, 0, None)
+    risk = RiskResult(copied=coarse.model_copy(update={"kept": ("age", "pay")}), units="persons")
+    why = "none, as no person of the original is unique by town; left out, since kept on purpose"
+    assert risk.gaps == (f"copied uniques: {why}: age, pay",)
+    assert f"  note: {risk.gaps[0]}" in risk_lines(risk)
 
 
 # In the checks.
@@ -199,6 +205,7 @@ def test_what_is_kept_on_purpose_is_left_out_and_said():
     partly = checked(lambda table: permuted(table, "pay"), kept=("age", "town"))
     assert partly.risk.alarms == ()
     assert (partly.risk.copied.names, partly.risk.copied.kept) == (("pay",), ("age", "town"))
+    assert partly.risk.gaps == ()
     everything = checked(lambda table: table, kept=("age", "town", "pay"))
     assert everything.risk.copied is everything.risk.scenarios[0].copied is None
 
