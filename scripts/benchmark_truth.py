@@ -1,0 +1,531 @@
+#!/usr/bin/env python3
+"""Truth and memory of syntheses beside a fresh sample: the tables of docs/memory.md.
+
+    python scripts/benchmark_truth.py --data DIR --files ma2019 sd2011 --splits 10 --jobs 2
+        [--settings default plain fresh NAME=YAML ...] [--parts regressions tables ...]
+        [--coverage --samples 200] [--json FILE] [--seed 1]
+
+A file is split at random in thirds: A is fitted, B never seen, and C is the fresh sample that takes
+the place of a synthesis in the setting ``fresh``. Every figure is a mean over splits with its
+standard error. A setting is ``models:`` of a configuration, written in YAML; with ``models`` or
+``default_method`` among its keys it is a whole configuration. A name alone is one of `SETTINGS`.
+
+Files, and what is known and wanted of them, are those of truth_files.py; ma2019 and sd2011 are read
+from DIR.
+
+Figures, by part:
+
+regressions  coefficients of a fit to the synthesis (first dataset, as many rows as A) less those
+             of A, in the standard errors of A: mean size and share beyond 1.96. A right synthesis
+             has .80 and 5 %, a fresh sample 1.13 and 17 %. Models that the synthesis does not allow
+             to fit count as beyond 1.96 and have no size.
+tables       S_pMSE of all two-way tables: mean against A, worst pair, mean against B.
+marginals    k-marginal score of SDNist (NIST's benchmark of synthetic data): for tables of three
+             variables, numbers in 20 groups, (2 - mean sum |difference of shares|) / 2 * 1000.
+accuracy     share of B whose target a random forest predicts that was trained on the synthesis.
+memory       share of records nearer to A than to B; mean CAP of A less that of B, for m = 1 and 5
+             datasets pooled; of records unique in the variables of `File.unique`, the share that
+             is reproduced, of A and of B, and the ratio of both.
+attacks      singling out by one column and by four, inference of the target: success on A beyond
+             that on B, and the share of splits whose 95 % interval holds 0.
+whole        the first two parts of a synthesis of the whole file, against it.
+speed        seconds of fit and generate, m = 1, of the whole file, over those of ``plain``: the
+             least of three, taken in turn, on one core.
+
+``--coverage`` has its own table: shares of 95 % intervals by the rule that the codebook names, m =
+5, that hold the value of a population of 20,000, over samples of 2,000 from it. The population is
+the file resampled, where each record takes a quarter of its values from one of its five nearest
+neighbours. What the sample itself covers is the limit: it says how far the model's standard errors
+hold (and samples of a tenth without replacement vary a little less).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import combinations
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import yaml
+from joblib import Parallel, delayed
+from sklearn.ensemble import RandomForestClassifier
+from truth_files import (
+    FILES,
+    File,
+    Regression,
+    coefficient_errors,
+    planned,
+    regressions_of,
+    synthesise,
+)
+
+from synthesizer.data.table import FloatArray, Table
+from synthesizer.measures.risk import attacks, nearer_share
+from synthesizer.measures.risk.differential import compare_halves
+from synthesizer.measures.risk.halves import all_names, control_run
+from synthesizer.measures.risk.identity import reproduced_uniques
+from synthesizer.measures.risk.nearest import mixed_records, nearest_places
+from synthesizer.measures.risk.scenario import Scenario
+from synthesizer.measures.utility import combine
+from synthesizer.measures.utility.cells import cell_counts, group_tables
+from synthesizer.measures.utility.combining import rule_for
+from synthesizer.measures.utility.tables import table_utility
+
+SETTINGS: dict[str, Any] = {
+    "default": {},
+    "plain": {"cart": {"tilt": False}},
+    "tilt": {"cart": {"tilt": True}},
+    "leaf5": {"cart": {"min_leaf": 5, "tilt": False}},
+    "fresh": None,
+}
+M = 5
+BEYOND = 1.96
+MOST_MARGINALS = 1500
+POPULATION, SAMPLE = 20_000, 2_000
+NEIGHBOURS, BORROWED = 5, 0.25
+COMMON = (0.02, 0.98)
+"""Share of a level whose interval is looked at."""
+Settings = Mapping[str, str | None]
+"""Configurations as YAML; None for the fresh sample."""
+Figures = dict[str, float | None]
+Spread = dict[str, Any]
+"""Mean, standard error and values of a figure over splits."""
+
+
+# --- the parts
+
+
+@dataclass(frozen=True)
+class Case:
+    """One split and the synthesis of its first third."""
+
+    name: str
+    fitted: Table
+    unseen: Table
+    made: Sequence[Table]
+    seed: int
+    formulas: Sequence[str]
+
+    @property
+    def file(self) -> File:
+        """What is known of the file."""
+        return FILES[self.name]
+
+    def generator(self) -> np.random.Generator:
+        """Return the generator of the measures: the same for every setting."""
+        return np.random.default_rng((self.seed, 7))
+
+
+def regressions(case: Case) -> Figures:
+    """Errors of coefficients."""
+    return _coefficients(case.fitted, case)
+
+
+def _coefficients(original: Table, case: Case) -> Figures:
+    errors = np.abs(coefficient_errors(original, case.made[0], case.formulas))
+    return {
+        "coefficients, mean error in SE": float(np.nanmean(errors)),
+        "coefficients beyond 1.96, %": 100 * float((~(errors <= BEYOND)).mean()),
+        "coefficients without a fit, %": 100 * float(np.isnan(errors).mean()),
+    }
+
+
+def tables(case: Case) -> Figures:
+    """Two-way tables."""
+    theirs = table_utility(case.unseen, case.made[0], ways=[2]).mean["S_pMSE"]
+    return _pairs(case.fitted, case) | {"two-way S against B": float(theirs.mean())}
+
+
+def _pairs(original: Table, case: Case) -> Figures:
+    pairs = table_utility(original, case.made[0], ways=[2]).mean["S_pMSE"]
+    return {"two-way S against A": float(pairs.mean()), "worst pair against A": float(pairs.max())}
+
+
+def marginals(case: Case) -> Figures:
+    """K-marginal scores."""
+    names = [name for name in all_names(case.fitted) if name not in case.file.apart.split()]
+    return {
+        f"k-marginal against {side}": k_marginal(table, case.made[0], names)
+        for side, table in (("A", case.fitted), ("B", case.unseen))
+    }
+
+
+def k_marginal(
+    reference: Table,
+    other: Table,
+    names: Sequence[str],
+    *,
+    k: int = 3,
+    groups: int = 20,
+    most: int = MOST_MARGINALS,
+) -> float:
+    """Return SDNist's k-marginal score, from 0 (no cell shared) to 1,000 (equal).
+
+    Numbers are in quantile groups of the reference. Of more than ``most`` marginals a sample is
+    taken that is the same for all tables of these names.
+    """
+    pairs = group_tables(reference, other, names, groups=groups, quantiles_of="original")
+    chosen = list(combinations(range(len(pairs)), min(k, len(pairs))))
+    if len(chosen) > most:
+        places = np.random.default_rng(1).choice(len(chosen), size=most, replace=False)
+        chosen = [chosen[place] for place in places]
+    distances = []
+    for marginal in chosen:
+        o, s = cell_counts([pairs[place] for place in marginal])
+        distances.append(np.abs(o / o.sum() - s / s.sum()).sum())
+    return 1000 * (2 - float(np.mean(distances))) / 2
+
+
+def accuracy(case: Case) -> Figures:
+    """What a model learns from the synthesis about others."""
+    target = case.file.target
+    names = [name for name in all_names(case.fitted) if name != target]
+    model = RandomForestClassifier(100, min_samples_leaf=2, random_state=1)
+    model.fit(_columns(case.made[0], names), _columns(case.made[0], [target])[:, 0])
+    right = model.predict(_columns(case.unseen, names)) == _columns(case.unseen, [target])[:, 0]
+    return {f"accuracy for {target} on B": float(right.mean())}
+
+
+def _columns(data: Table, names: Sequence[str]) -> FloatArray:
+    """Return codes, numbers, and far below them missing codes, shape (n, names)."""
+    return np.column_stack(
+        [
+            column.data.astype(np.float64)
+            if column.is_coded
+            else np.where(column.is_observed, column.data, -1e9 * (1 + column.missing_state()))
+            for column in map(data.__getitem__, names)
+        ]
+    )
+
+
+def memory(case: Case) -> Figures:
+    """What the synthesis knows of A beyond what it knows of B."""
+    near = nearer_share(case.fitted, case.unseen, case.made[0], rng=case.generator())
+    scenario = Scenario(keys=tuple(case.file.keys.split()), target=case.file.target)
+    part = compare_halves(control_run(case.fitted, case.unseen, tuple(case.made)), scenario)
+    gaps = {row.m: row.difference for row in part.comparisons if row.rule == "zero"}
+    keys = case.file.unique.split()
+    shown = [
+        reproduced_uniques(table, case.made[0], keys=keys)[0].share
+        for table in (case.fitted, case.unseen)
+    ]
+    return {
+        "share nearer to A": near.share,
+        "CAP difference, m = 1": gaps.get(1),
+        f"CAP difference, m = {M}": gaps.get(M),
+        "uniques of A reproduced, %": _percent(shown[0]),
+        "uniques of B reproduced, %": _percent(shown[1]),
+    }
+
+
+def _percent(share: float | None) -> float | None:
+    return None if share is None else 100 * share
+
+
+def attacked(case: Case) -> Figures:
+    """Risks of attacks beyond the control, and whether their intervals hold 0."""
+    result = attacks(
+        case.fitted,
+        case.unseen,
+        case.made[0],
+        keys=case.file.keys.split(),
+        target=case.file.target,
+        n_columns=4,
+        rng=case.generator(),
+    )
+    figures: Figures = {}
+    for words, name in (
+        ("singling out, one column", "singling out by rare values"),
+        ("singling out, four columns", "singling out by combinations"),
+        (f"inference of {case.file.target}", "inference"),
+    ):
+        attack = result[name]
+        figures[words] = attack.risk
+        inside = None if attack.low is None or attack.high is None else attack.low <= 0
+        figures[f"{words}: intervals that hold 0, %"] = None if inside is None else 100.0 * inside
+    return figures
+
+
+PARTS: dict[str, Callable[[Case], Figures]] = {
+    "regressions": regressions,
+    "tables": tables,
+    "marginals": marginals,
+    "accuracy": accuracy,
+    "memory": memory,
+    "attacks": attacked,
+}
+
+
+EVERY = (*PARTS, "whole", "speed")
+"""All parts, in their order."""
+
+
+def split_figures(
+    name: str, folder: Path, settings: Settings, split: int, parts: Sequence[str]
+) -> dict[str, Figures]:
+    """Return the figures of every setting in one split."""
+    table = planned(name, folder).table
+    places = np.random.default_rng((split, 14)).permutation(table.n_rows)
+    fitted, unseen, fresh = (table.take(np.sort(part)) for part in np.array_split(places, 3))
+    formulas = regressions_of(name, table)
+    figures: dict[str, Figures] = {}
+    for setting, options in settings.items():
+        made = [fresh]
+        if options is not None:
+            plan = planned(name, folder, options)
+            made = synthesise(plan, fitted, split, M if "memory" in parts else 1)
+        case = Case(name, fitted, unseen, made, split, formulas)
+        figures[setting] = {
+            k: v for part in PARTS if part in parts for k, v in PARTS[part](case).items()
+        }
+        if "whole" in parts and options is not None:
+            whole = replace(case, made=synthesise(plan, table, split, 1))
+            found = _coefficients(table, whole) | _pairs(table, whole)
+            figures[setting] |= {
+                f"whole file: {k.replace(' against A', '')}": v for k, v in found.items()
+            }
+    return figures
+
+
+def timed(name: str, folder: Path, settings: Settings, repeats: int = 3) -> dict[str, Figures]:
+    """Return seconds of the whole file, and their ratio to the setting ``plain``."""
+    plans = {s: planned(name, folder, o) for s, o in settings.items() if o is not None}
+    best = dict.fromkeys(plans, np.inf)
+    for repeat in range(repeats):
+        for setting, plan in plans.items():
+            start = perf_counter()
+            synthesise(plan, plan.table, repeat, 1)
+            best[setting] = min(best[setting], perf_counter() - start)
+    return {
+        setting: {
+            "seconds of the whole file": taken,
+            **({"seconds over plain": taken / best["plain"]} if "plain" in best else {}),
+        }
+        for setting, taken in best.items()
+    }
+
+
+# --- coverage
+
+
+def population(data: Table, rows: int, rng: np.random.Generator) -> Table:
+    """Return a population like the file: resampled, some values those of a near neighbour."""
+    (records,) = mixed_records([data], all_names(data), real=1)
+    near = nearest_places(records, records, NEIGHBOURS + 1)
+    base = rng.integers(data.n_rows, size=rows)
+    neighbour = near[base, rng.integers(NEIGHBOURS + 1, size=rows)]
+    result = data.take(base)
+    for column in data.columns:
+        borrowed = rng.random(rows) < BORROWED
+        result = result.with_column(column.take(np.where(borrowed, neighbour, base)))
+    return result
+
+
+Share = tuple[str, int]
+"""A variable and the code of a level; -1 for the mean of a number."""
+
+
+def estimates(data: Table, models: Iterable[Regression], shares: Iterable[Share]) -> FloatArray:
+    """Return slopes of all models, means and shares, and their variances, shape (2, p)."""
+    parts = []
+    for regression in models:
+        fit = regression.fit(data)
+        parts.append(np.full((2, regression.size), np.nan) if fit is None else fit)
+    for name, code in shares:
+        column = data[name]
+        x = column.data[column.is_observed] if code < 0 else column.data == code
+        parts.append(np.array([[x.mean()], [x.var(ddof=1) / len(x)]]))
+    return np.hstack(parts)
+
+
+def shares_of(data: Table) -> Iterator[Share]:
+    """Yield what means and shares are taken of."""
+    for column in data.columns:
+        if not column.is_coded:
+            yield column.name, -1
+            continue
+        share = np.bincount(column.data) / data.n_rows
+        common = (share > COMMON[0]) & (share < COMMON[1])
+        yield from ((column.name, int(code)) for code in np.flatnonzero(common))
+
+
+@cache
+def study(name: str, folder: Path) -> tuple[Table, list[Regression], list[Share], FloatArray]:
+    """Return the population, what is estimated, and the true values."""
+    data = planned(name, folder).table
+    everyone = population(data, POPULATION, np.random.default_rng(20))
+    models = [Regression.of(formula, everyone) for formula in regressions_of(name, data)]
+    shares = list(shares_of(everyone))
+    return everyone, models, shares, estimates(everyone, models, shares)[0]
+
+
+def sample_coverage(
+    name: str, folder: Path, settings: Settings, sample: int
+) -> dict[str, tuple[FloatArray, FloatArray]]:
+    """Return where intervals of one sample hold the truth, and errors in the sample's SE."""
+    everyone, models, shares, truth = study(name, folder)
+    rng = np.random.default_rng((sample, 21))
+    data = everyone.take(np.sort(rng.choice(POPULATION, size=SAMPLE, replace=False)))
+    own, own_variances = estimates(data, models, shares)
+    results = {}
+    for setting, options in settings.items():
+        low, high = np.full((2, len(truth)), np.nan)
+        if options is None:
+            q = own[None]
+            low, high = own + np.outer([-BEYOND, BEYOND], np.sqrt(own_variances))
+        else:
+            plan = planned(name, folder, options)
+            made = synthesise(plan, data, sample, M)
+            q, u = np.stack([estimates(table, models, shares) for table in made], axis=1)
+            usable = np.isfinite(q + u).all(axis=0)
+            rule = rule_for(proper=bool(plan.settings.get("proper")), keeps=bool(plan.kept))
+            combined = combine(q[:, usable], u[:, usable], rule=rule, n=SAMPLE, k=SAMPLE)
+            low[usable], high[usable] = combined.low, combined.high
+        held = np.where(np.isfinite(low), (low <= truth) & (truth <= high), np.nan)
+        results[setting] = held, (q.mean(axis=0) - own) / np.sqrt(own_variances)
+    return results
+
+
+def coverage(
+    name: str, folder: Path, settings: Settings, samples: Iterable[int], jobs: int
+) -> dict[str, Figures]:
+    """Return mean and worst coverage of coefficients, and of means and shares."""
+    slopes = sum(regression.size for regression in study(name, folder)[1])
+    work = (delayed(sample_coverage)(name, folder, settings, sample) for sample in samples)
+    found = Parallel(n_jobs=jobs, backend="multiprocessing")(work)
+    kinds = {f"{slopes} coefficients": slice(slopes), "means and shares": slice(slopes, None)}
+    figures: dict[str, Figures] = {}
+    for setting in settings:
+        held, error = (np.array([one[setting][place] for one in found]) for place in (0, 1))
+        share, bias = np.nanmean(held, axis=0), np.abs(np.nanmean(error, axis=0))
+        figures[setting] = {}
+        for kind, part in kinds.items():
+            figures[setting] |= {
+                f"coverage of {kind}, mean": float(np.nanmean(share[part])),
+                f"coverage of {kind}, worst": float(np.nanmin(share[part])),
+                f"bias of {kind} in SE, mean": float(np.nanmean(bias[part])),
+                f"bias of {kind} in SE, worst": float(np.nanmax(bias[part])),
+            }
+    return figures
+
+
+# --- tables
+
+
+def summary(splits: Sequence[Mapping[str, Figures]]) -> dict[str, dict[str, dict[str, Any]]]:
+    """Return mean, standard error and values over splits, by setting and figure."""
+    result: dict[str, dict[str, dict[str, Any]]] = {}
+    for setting in splits[0]:
+        values = {
+            figure: [split[setting][figure] for split in splits] for figure in splits[0][setting]
+        }
+        result[setting] = {figure: _spread(found) for figure, found in values.items()}
+        if "uniques of A reproduced, %" in values:
+            ours, theirs = (values[f"uniques of {side} reproduced, %"] for side in "AB")
+            result[setting]["uniques reproduced, A over B"] = _ratio(ours, theirs)
+    return result
+
+
+def _spread(values: Sequence[float | None]) -> dict[str, Any]:
+    known = np.array([value for value in values if value is not None and np.isfinite(value)])
+    error = known.std(ddof=1) / np.sqrt(len(known)) if len(known) > 1 else None
+    mean = float(known.mean()) if len(known) else None
+    return {"mean": mean, "error": None if error is None else float(error), "values": list(values)}
+
+
+def _ratio(ours: Sequence[float | None], theirs: Sequence[float | None]) -> dict[str, Any]:
+    """Return the ratio of the sums, with the error of the jackknife over splits."""
+    pairs = np.array(
+        [(a, b) for a, b in zip(ours, theirs, strict=True) if None not in (a, b)], float
+    )
+    n, (a, b) = len(pairs), pairs.sum(axis=0) if len(pairs) else (0.0, 0.0)
+    if b == 0:
+        return _spread([])
+    left = (a - pairs[:, 0]) / (b - pairs[:, 1]) if n > 1 and (b > pairs[:, 1]).all() else None
+    error = (
+        None if left is None else float(np.sqrt((n - 1) / n * ((left - left.mean()) ** 2).sum()))
+    )
+    return {"mean": float(a / b), "error": error, "values": []}
+
+
+def markdown(results: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> Iterator[str]:
+    """Yield the lines of the table: figures of every file by setting, with standard errors."""
+    settings = list(dict.fromkeys(s for file in results.values() for s in file))
+    yield f"| file | figure | {' | '.join(settings)} |"
+    yield f"|{' --- |' * (len(settings) + 2)}"
+    for name, by_setting in results.items():
+        for figure in dict.fromkeys(f for found in by_setting.values() for f in found):
+            cells = (_cell(by_setting.get(s, {}).get(figure)) for s in settings)
+            yield f"| {name} | {figure} | {' | '.join(cells)} |"
+
+
+def _cell(found: Mapping[str, Any] | None) -> str:
+    if found is None or found["mean"] is None:
+        return ""
+    mean, error = found["mean"], found["error"]
+    digits = 0 if abs(mean) >= 100 else 2 if abs(mean) >= 1 else 3
+    return f"{mean:.{digits}f}" + ("" if error is None else f" ({error:.{max(digits, 1)}f})")
+
+
+def settings_of(words: Sequence[str]) -> dict[str, str | None]:
+    """Return settings by name as YAML, None for the fresh sample."""
+    found: dict[str, str | None] = {}
+    for word in words:
+        name, equals, text = word.partition("=")
+        options = yaml.safe_load(text) if equals else SETTINGS[name]
+        found[name] = None if options is None else json.dumps(options)
+    return found
+
+
+def arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description=str(__doc__).partition("\n")[0])
+    parser.add_argument("--data", type=Path, default=Path(), help="where ma2019 and sd2011 are")
+    parser.add_argument("--files", nargs="+", choices=FILES, default=["ma2019", "sd2011"])
+    parser.add_argument("--settings", nargs="+", default=["default", "plain", "leaf5", "fresh"])
+    parser.add_argument("--parts", nargs="+", choices=EVERY, default=EVERY)
+    parser.add_argument("--splits", type=int, default=10)
+    parser.add_argument("--seed", type=int, default=1, help="of the first split or sample")
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--coverage", action="store_true", help="coverage instead of the parts")
+    parser.add_argument("--samples", type=int, default=200)
+    parser.add_argument("--json", type=Path, help="file that keeps every value")
+    return parser.parse_args(words)
+
+
+def main() -> None:
+    """Print the table, file by file; each is added to the JSON as it comes."""
+    asked = arguments()
+    settings = settings_of(asked.settings)
+    results: dict[str, dict[str, dict[str, Any]]] = {}
+    for name in asked.files:
+        start = perf_counter()
+        if asked.coverage:
+            samples = range(asked.seed, asked.seed + asked.samples)
+            found = summary([coverage(name, asked.data, settings, samples, asked.jobs)])
+        else:
+            planned(name, asked.data)  # read once, before the work is divided
+            seeds = range(asked.seed, asked.seed + asked.splits)
+            work = (
+                delayed(split_figures)(name, asked.data, settings, s, asked.parts) for s in seeds
+            )
+            found = summary(Parallel(n_jobs=asked.jobs, backend="multiprocessing")(work))
+            times = timed(name, asked.data, settings) if "speed" in asked.parts else {}
+            for setting, seconds in times.items():
+                found[setting] |= {figure: _spread([value]) for figure, value in seconds.items()}
+        results[name] = found
+        print(f"{name}: {perf_counter() - start:.0f} s", file=sys.stderr)
+        if asked.json:
+            asked.json.write_text(json.dumps(results, indent=1) + "\n")
+    print("\n".join(markdown(results)))
+
+
+if __name__ == "__main__":
+    main()
