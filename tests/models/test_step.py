@@ -24,7 +24,7 @@ TABLE = Table([X, PAY])
 EXACT = Cart(min_leaf=1)
 
 
-def rule(text: str, value: object = 1) -> Rule:
+def rule(text: str, value: str = "1") -> Rule:
     return Rule(condition=Expression.parse(text), value=single_value(PAY.variable, value))
 
 
