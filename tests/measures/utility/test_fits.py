@@ -5,7 +5,14 @@ import pandas as pd
 import pytest
 
 from synthesizer.data.errors import DataError
-from synthesizer.measures.utility.fits import fit_model, informative
+from synthesizer.measures.utility.fits import (
+    Extras,
+    check_residuals,
+    fit_model,
+    informative,
+    standardised,
+    unsettled,
+)
 
 sm = pytest.importorskip("statsmodels.api")
 
@@ -153,6 +160,61 @@ def test_perfect_separation_by_several_columns():
     y = ((X[:, 1] - 1e6) / 1e4 + X[:, 2] > 0.5).astype(float)
     with pytest.raises(DataError, match="together some columns may tell the response exactly"):
         fit_model("logit", y, X, ["Intercept", "a", "b"])
+
+
+@pytest.mark.parametrize(
+    ("family", "column", "y", "reason"),
+    [
+        ("ols", [0, 0, 1, 1], [1, 2, 3, 4], "coefficients that are not finite"),
+        ("logit", [0, 0, 1, 1], [0, 1, 0, 0], "does not occur with a"),
+        ("logit", [0, 0, 1, 1], [0, 1, 1, 1], "does not occur with a"),
+        ("logit", [3, 3, 8, 8], [0, 1, 0, 1], "together some"),
+        ("poisson", [0, 0, 1, 1], [0, 7, 0, 0], "does not occur with a"),
+        ("poisson", [0, 0, 1, 1], [0, 1, 2, 3], "together some"),
+        ("poisson", [0, 1, 2, 3], [0, 1, 2, 3], "together some"),
+        ("multinomial", [0, 0, 0, 1, 1], [0, 1, 2, 1, 2], "together some"),
+        ("multinomial", [0, 0, 0, 1, 1], [0, 1, 2, 2, 2], "does not occur with a"),
+        ("logit", [0, 1, 2, 3], [0, 0, 1, 1], "a tells the response exactly"),
+        ("logit", [3, 2, 1, 0], [0, 0, 1, 1], "a tells the response exactly"),
+        ("logit", [0, 1, 1, 3], [0, 0, 1, 1], "together some"),
+        ("logit", [1, 1, 1, 1], [0, 0, 0, 0], "together some"),
+        ("multinomial", [0, 5, 9, 9], [1, 2, 0, 0], "a tells the response exactly"),
+        ("multinomial", [0, 5, 9, 5], [1, 2, 0, 0], "together some"),
+    ],
+)
+def test_why_a_fit_does_not_settle(family, column, y, reason):
+    X = np.column_stack([np.ones(len(y)), column]).astype(float)
+    why = unsettled(family, np.array(y, dtype=float), X, ["Intercept", "a"])
+    assert f"the {family} fit" in why
+    assert reason in why
+
+
+@pytest.mark.parametrize("n", [4, 400])
+def test_how_small_residuals_are_but_rounding(n):
+    y = np.tile([1.0, 5.0], n // 2)  # of variance 4
+    check_residuals(y, np.full(n, 2.1e-9))
+    with pytest.raises(DataError, match="determine the response exactly"):
+        check_residuals(y, np.full(n, 1.9e-9))
+
+
+def test_standardised_columns_and_constants():
+    X = np.array([[1.0, 7.1, 1e9], [3.0, 7.1, 1e9 + 2]])
+    centre, scale = standardised(X)
+    assert centre.tolist() == [2, 7.1, 1e9 + 1]
+    assert scale.tolist() == [1, 1, 1]
+    assert X.tolist() == [[-1, 0, -1], [1, 0, 1]]
+
+
+def test_extras_are_usable_where_nothing_is_missing():
+    codes, levels = np.array([0, -1, 2, 3]), np.array([1, 1, -1, 0])
+    extras = Extras(codes, (levels,), np.arange(1.0, 5), np.array([0.5, 1, 2, np.nan]))
+    assert extras.usable.tolist() == [True, False, False, False]
+    assert Extras(codes).usable.tolist() == [True, False, True, True]
+    assert Extras(weights=np.ones(4)).usable is None
+    some = extras.take(np.array([True, False, False, True]))
+    found = [some.clusters, *some.effects, some.weights, some.offset]
+    np.testing.assert_array_equal(found, [[0, 3], [1, 0], [1, 4], [0.5, np.nan]])
+    assert Extras().take(np.ones(4, bool)).clusters is None
 
 
 def test_a_response_that_the_columns_determine():

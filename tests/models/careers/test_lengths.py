@@ -1,6 +1,7 @@
 """Run lengths: masses of cells, components, and the choice of theta."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from benchmark_careers import held_out_bootstrap, held_out_mixture
 from scipy import stats
 
 from synthesizer.data.codec import Codec
+from synthesizer.data.table import Table
 from synthesizer.models.careers import lengths
 from synthesizer.models.careers.dirichlet import cell, centre, draw_dirichlet
 from synthesizer.models.careers.lengths import (
@@ -19,7 +21,9 @@ from synthesizer.models.careers.lengths import (
     held_out_patterns,
 )
 from synthesizer.models.careers.runs import to_runs
+from synthesizer.models.cart import Cart
 from tests.models.careers.test_dirichlet import compositions
+from tests.tables import coded
 
 RNG_SEED = 5
 CODEC = Codec()
@@ -219,3 +223,101 @@ def test_of_many_persons_a_sample_is_held_out_that_holds_nobody_twice(monkeypatc
     (group,) = held_out_groups(runs, rng=np.random.default_rng(1))
     assert len(group.patterns) == 30
     assert group.folds.sum(axis=0).tolist() == [1] * 30
+
+
+def test_held_out_likelihood_of_two_runs_by_beta_distributions():
+    """Each pattern's component gives each cell, an interval, the mass of a beta distribution."""
+    edges = np.arange(10) / 9
+    excess = np.array([[0, 8], [0, 8], [3, 5], [4, 4], [4, 4], [4, 4], [8, 0]])
+    groups = groups_of(excess)
+    (group,) = groups
+    assert group.folds.shape == (5, 4)
+    found = held_out_patterns(groups, (0.05, 1.0, 5.0, 100.0), rng=np.random.default_rng(1))
+    first, every = group.patterns[:, 0], np.arange(4)
+    assert group.folds.sum(axis=0).tolist() == [(excess[:, 0] == e).sum() for e in first]
+    for theta, value in found.items():
+        alpha = 1 + theta * 9 * (group.patterns + 0.5) / 9
+        cdf = stats.beta(*alpha.T[:, :, None]).cdf(edges)
+        masses = np.diff(cdf)[:, first]  # of component i in cell j
+        expected = 0.0
+        for held in group.folds:
+            share = (group.folds.sum(axis=0) - held) / (7 - held.sum())
+            expected += sum(held[j] * np.log((share * masses[:, j]).sum()) for j in every)
+        assert value == pytest.approx(expected, abs=0.5)
+    alone = lengths._pattern_masses(np.array([[5]]), None, 1.0, None)
+    assert alone.tolist() == [[1.0]]
+    own = lengths._pattern_masses(
+        group.patterns, cell_points(group.patterns), 100.0, np.random.default_rng(1)
+    )
+    alpha = 1 + 100.0 * (group.patterns + 0.5)
+    cdf = stats.beta(*alpha.T[:, :, None]).cdf(edges)
+    assert own.diagonal() == pytest.approx(np.diff(cdf)[every, first], abs=0.08)
+
+
+def test_likelihood_has_a_floor_and_leaves_out_who_is_not_there():
+    held, mass = np.array([2, 0, 1]), np.array([0.5, 0.0, 0.0])
+    expected = 2 * math.log(0.5) + math.log(1e-300)
+    assert lengths.log_likelihood(held, mass) == pytest.approx(expected)
+
+
+def test_patterns_are_in_the_order_of_their_first_principal_component():
+    rng = np.random.default_rng(4)
+    points, weights = rng.random((20, 3)), rng.integers(1, 9, 20)
+    each = np.repeat(points, weights, axis=0)
+    direction = np.linalg.svd(each - each.mean(axis=0))[2][0]
+    direction *= np.sign(direction[np.abs(direction).argmax()])
+    assert (
+        lengths._principal_order(points, weights).tolist()
+        == np.argsort(points @ direction).tolist()
+    )
+    assert lengths._principal_order(np.ones((3, 2)), np.ones(3)).tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("n_components", [None, 2])
+def test_fitted_lengths_reproduce_who_has_which(n_components):
+    """With leaves of one person the sex tells the number of runs, and then the pattern."""
+    data = np.repeat([[0, 0, 0, 0, 0], [0, 0, 1, 1, 1], [0, 1, 2, 2, 2]], 4, axis=0)
+    person = Table([coded("g", np.repeat(np.arange(3), 4), "abc")])
+    fitted, component = lengths.fit_lengths(
+        to_runs(data), 5, person, Cart(min_leaf=1), n_components, math.inf,
+        rng=np.random.default_rng(1),
+    )  # fmt: skip
+    assert fitted.groups.tolist() == [1, 2, 3]
+    assert component.shape == (12,)
+    assert [part.total for part in fitted.components] == [4, 3, 2]
+    counts = fitted.draw_counts(person, rng=np.random.default_rng(2))
+    assert counts.tolist() == np.repeat([1, 2, 3], 4).tolist()
+    drawn = fitted.draw_lengths(counts, person, rng=np.random.default_rng(3))
+    sums = np.add.reduceat(drawn, np.cumsum(counts) - counts)
+    assert sums.tolist() == [5] * 12
+    if n_components is None:
+        assert component.tolist() == [0] * 12
+        assert drawn.tolist() == [5] * 4 + [2, 3] * 4 + [1, 1, 3] * 4
+        assert (fitted.redraw(counts, component, rng=np.random.default_rng(4)) == drawn).all()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"groups": np.array([0, 2])}, "between 1 and the number"),
+        ({"groups": np.array([1, 6])}, "between 1 and the number"),
+        ({"groups": np.array([2, 1])}, "must hold numbers that rise"),
+        ({"groups": np.array([1])}, "components and a tree"),
+        ({"component_trees": ()}, "components and a tree"),
+        ({"components": ()}, "components and a tree"),
+        ({"n_periods": 6}, "as many parts as there are runs"),
+        ({"groups": np.array([1, 3])}, "as many parts as there are runs"),
+    ],
+)
+def test_parts_of_lengths_must_fit_together(changes, message):
+    data = np.repeat([[0, 0, 0, 0, 0], [0, 0, 1, 1, 1]], 3, axis=0)
+    rng = np.random.default_rng(1)
+    fitted, _ = lengths.fit_lengths(to_runs(data), 5, Table([], 6), Cart(), None, 1.0, rng=rng)
+    with pytest.raises(ValueError, match=message):
+        replace(fitted, **changes)
+
+
+@pytest.mark.parametrize("patterns", [np.ones(3, int), np.empty((0, 2), int), [[1, -1]], [[2, 2]]])
+def test_patterns_that_are_none_are_refused(patterns):
+    with pytest.raises(ValueError, match="patterns must"):
+        Components(0, patterns=np.asarray(patterns))
