@@ -232,7 +232,7 @@ def test_held_out_likelihood_of_two_runs_by_beta_distributions():
     groups = groups_of(excess)
     (group,) = groups
     assert group.folds.shape == (5, 4)
-    found = held_out_patterns(groups, (0.05, 1.0, 5.0, 100.0), rng=np.random.default_rng(1))
+    found = held_out_patterns(groups, (0.05, 0.5, 1.0, 5.0), rng=np.random.default_rng(1))
     first, every = group.patterns[:, 0], np.arange(4)
     assert group.folds.sum(axis=0).tolist() == [(excess[:, 0] == e).sum() for e in first]
     for theta, value in found.items():
@@ -242,7 +242,7 @@ def test_held_out_likelihood_of_two_runs_by_beta_distributions():
         expected = 0.0
         for held in group.folds:
             share = (group.folds.sum(axis=0) - held) / (7 - held.sum())
-            expected += sum(held[j] * np.log((share * masses[:, j]).sum()) for j in every)
+            expected += sum(held[j] * np.log(share @ masses[:, j]) for j in every if held[j])
         assert value == pytest.approx(expected, abs=0.5)
     alone = lengths._pattern_masses(np.array([[5]]), None, 1.0, None)
     assert alone.tolist() == [[1.0]]
