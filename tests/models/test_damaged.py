@@ -175,6 +175,17 @@ DAMAGE: list[tuple[str, str, Any, str]] = [
     ("careers", "chain.first.tables.0.states", 9, "out of range"),
     ("careers", "chain.first.tables.0.counts", 0, "counts must be at least 1"),
     ("careers", "chain.first.tables.0.cells", np.array([3]), "cell"),
+    ("careers", "chain.first.tables.2.cells", np.array([1]), "end in a margin"),
+    ("careers", "chain.first.concentration", 0.0, "above 0"),
+    ("careers", "chain.n_periods", 0, "the same states"),
+    ("careers", "chain.n_periods", 9, "its states and periods"),
+    ("careers", "trees.first.leaves.donors.data", 4, "out of range"),
+    ("careers", "lengths.n_periods", 9, "as many parts as there are runs"),
+    ("careers", "lengths.groups", 1, "must hold numbers that rise"),
+    ("careers", "lengths.components", [], "components and a tree"),
+    ("careers", "lengths.component_trees", [], "components and a tree"),
+    ("components", "patterns", np.ones(4, dtype=int), "patterns must be a table"),
+    ("components", "patterns", np.ones((0, 2), dtype=int), "patterns must be a table"),
 ]
 
 

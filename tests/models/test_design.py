@@ -16,7 +16,7 @@ def test_missing_codes_of_a_coded_predictor_are_levels():
 
 
 def test_missing_numbers_are_the_mean_and_an_indicator_of_each_code():
-    column = numeric("x", [1.0, np.nan, 3.0, np.nan], states=[0, 1, 0, 2], missing=("N", "-8"))
+    column = numeric("x", [1.0, np.nan, 5.0, np.nan], states=[0, 1, 0, 2], missing=("N", "-8"))
     matrix = Design.fit(Table([column]), min_frequency=1).matrix(Table([column]))
     assert matrix.tolist() == [[1, 0, 0, -1], [1, 1, 0, 0], [1, 0, 0, 1], [1, 0, 1, 0]]
 

@@ -5,14 +5,7 @@ import pandas as pd
 import pytest
 
 from synthesizer.data.errors import DataError
-from synthesizer.measures.utility.fits import (
-    Extras,
-    check_residuals,
-    fit_model,
-    informative,
-    standardised,
-    unsettled,
-)
+from synthesizer.measures.utility.fits import check_residuals, fit_model, informative, unsettled
 
 sm = pytest.importorskip("statsmodels.api")
 
@@ -195,26 +188,6 @@ def test_how_small_residuals_are_but_rounding(n):
     check_residuals(y, np.full(n, 2.1e-9))
     with pytest.raises(DataError, match="determine the response exactly"):
         check_residuals(y, np.full(n, 1.9e-9))
-
-
-def test_standardised_columns_and_constants():
-    X = np.array([[1.0, 7.1, 1e9], [3.0, 7.1, 1e9 + 2]])
-    centre, scale = standardised(X)
-    assert centre.tolist() == [2, 7.1, 1e9 + 1]
-    assert scale.tolist() == [1, 1, 1]
-    assert X.tolist() == [[-1, 0, -1], [1, 0, 1]]
-
-
-def test_extras_are_usable_where_nothing_is_missing():
-    codes, levels = np.array([0, -1, 2, 3]), np.array([1, 1, -1, 0])
-    extras = Extras(codes, (levels,), np.arange(1.0, 5), np.array([0.5, 1, 2, np.nan]))
-    assert extras.usable.tolist() == [True, False, False, False]
-    assert Extras(codes).usable.tolist() == [True, False, True, True]
-    assert Extras(weights=np.ones(4)).usable is None
-    some = extras.take(np.array([True, False, False, True]))
-    found = [some.clusters, *some.effects, some.weights, some.offset]
-    np.testing.assert_array_equal(found, [[0, 3], [1, 0], [1, 4], [0.5, np.nan]])
-    assert Extras().take(np.ones(4, bool)).clusters is None
 
 
 def test_a_response_that_the_columns_determine():

@@ -19,8 +19,7 @@ from synthesizer.measures.utility import (
     pmse,
     table_utility,
 )
-from synthesizer.measures.utility.longitudinal import PanelCollector, PanelSize
-from synthesizer.measures.utility.sequences import MEASURES
+from synthesizer.measures.utility.longitudinal import PanelCollector
 from tests.measures.cells import fields_in_no_table, odd_cells
 from tests.tables import coded, numeric, persons
 
@@ -94,72 +93,19 @@ def test_a_wide_file_holds_names_of_columns_once() -> None:
     assert [row[0] for row in content["rows"]] == [list(row.variables) for row in tables.rows]
 
 
-LOWER, ONE, ZERO = "lower is better", "about 1 is good", "about 0 is good"
-SCORES = [
-    ("pMSE", LOWER, "expected", None),
-    ("pMSE ratio", ONE, 1.0, None),
-    ("standardised pMSE", ZERO, None, None),
-    ("SPECKS", LOWER, None, None),
-]
-FIGURES = {
-    "tables": [
-        (name.format(way), direction, chance, None)
-        for way in ("one", "two", "three")
-        for name, direction, chance in (
-            ("mean {}-way S_pMSE", LOWER, 1.5),
-            ("largest {}-way S_pMSE", LOWER, 1.5),
-            ("ROE ({}-way)", ONE, None),
-            ("chi-square rejections ({}-way)", LOWER, 0.05),
-            ("VW rejections ({}-way)", LOWER, 0.05),
-        )
-    ],
-    "distance": [("Jensen-Shannon distance", LOWER, None, None)],
-    "logit": SCORES,
-    "trees": SCORES,
-    "fit": [
-        ("mean CI overlap", ONE, "expected", 1.0),
-        ("lowest CI overlap", ONE, None, 1.0),
-        ("mean standardised difference", ZERO, None, 0.0),
-        ("lack of fit", ONE, None, 0.0),
-    ],
-    "panel": [
-        ("careers: largest ratio to the noise floor", LOWER, 1.0, None),
-        *((f"careers: {name.replace('_', ' ')}", LOWER, "expected", None) for name in MEASURES),
-        ("histories: largest difference in share ever changing", LOWER, 0.0, None),
-    ],
-}
-
-
-@pytest.mark.parametrize("name", FIGURES)
-def test_figures_say_what_they_are_held_against(name: str) -> None:
+@pytest.mark.parametrize("name", ["tables", "distance", "logit", "trees", "fit", "panel"])
+def test_figures_have_keys_of_their_own(name: str) -> None:
     if name == "fit":
         pytest.importorskip("statsmodels")
     result = RESULTS[name]()
     if name == "tables":
-        figures = list(result.figures(n=240, expected=1.5, fresh=2.0))
+        keys = [figure.key for figure in result.figures(n=1, expected=1.0, fresh=2.0)]
     else:
         figures = result.figures if name != "panel" else [own for _, own in result.figures]
-    found = [(own.name, own.direction, own.chance, own.original) for own in figures]
-    for own, (*wanted, original) in zip(found, FIGURES[name], strict=True):
-        chance = own[2] if wanted[2] == "expected" else wanted[2]
-        assert own == (wanted[0], wanted[1], chance, original)
-        assert (own[2] is None) == (wanted[2] is None)
-    n = {"panel": 40 + 30 + 30, "fit": 90}.get(name, 90 + 80 + 70)
-    assert {own.n for own in figures} == {n}
-    keys = [figure.key for figure in figures]
+        keys = [figure.key for figure in figures]
+    assert keys
     assert len(set(keys)) == len(keys)
     assert all(key.replace("_", "").isalnum() and key == key.lower() for key in keys)
-
-
-def test_tables_of_an_order_are_worst_first() -> None:
-    found = RESULTS["tables"]()
-    for ways, count in ((1, 4), (2, 6), (3, 4)):
-        own = found.of_order(ways)
-        assert len(own) == count
-        assert {row.ways for row in own} == {ways}
-        assert [row.s_pmse for row in own] == sorted((row.s_pmse for row in own), reverse=True)
-        assert found.worst(ways, 2) == own[:2]
-    assert found.worst() == found.of_order(2)
 
 
 def test_rows_of_combined_estimates_hold_their_columns() -> None:
@@ -168,15 +114,3 @@ def test_rows_of_combined_estimates_hold_their_columns() -> None:
     assert (one.name, other.name, other.estimate) == ("a", "b", 5.5)
     for field in ("estimate", "std_error", "low", "high", "df"):
         assert (getattr(one, field), getattr(other, field)) == getattr(found, field)
-
-
-def test_means_over_persons_and_over_datasets() -> None:
-    found = careers()
-    assert found.original.rows_per_person == panel(40, 0).n_rows / 40
-    assert PanelSize(persons=0, rows=0).rows_per_person == 0
-    (state,) = found.variables
-    assert state.mean_changing == pytest.approx(sum(state.changing_synthetic) / 2)
-    assert state.mean_lag == pytest.approx(sum(state.lag_synthetic) / 2)
-    some = state.model_copy(update={"lag_synthetic": (0.25, None, 0.75)})
-    assert some.mean_lag == 0.5
-    assert state.model_copy(update={"lag_synthetic": (None, None)}).mean_lag is None

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synthesizer.data.table import Table
-from synthesizer.measures.utility.stacked import _solved, fit_logit, rank_of, stacked_design
+from synthesizer.measures.utility.stacked import _solved, stacked_design
 from tests.tables import coded, numeric, persons
 
 NAMES = ("a", "b", "c")
@@ -97,27 +97,3 @@ def test_equations_without_one_solution_have_the_shortest():
     singular, right = np.array([[2.0, 2.0], [2.0, 2.0]]), np.array([4.0, 4.0])
     np.testing.assert_allclose(_solved(singular, right), [1.0, 1.0])
     np.testing.assert_allclose(_solved(np.diag([2.0, 4.0]), right), [2.0, 1.0])
-
-
-@pytest.mark.parametrize("part", [10**6, 17])
-def test_a_fit_is_that_of_maximum_likelihood(monkeypatch, part):
-    """Its errors are at right angles to all columns, of which some are redundant."""
-    monkeypatch.setattr("synthesizer.measures.utility.stacked._PART", part)
-    one, other = persons(300), persons(200, 1)
-    other = other.with_column(coded("sex", np.arange(200) % 50 == 0, ("f", "m")))
-    one, other = (
-        table.with_column(coded("twin", table["marital"].data, "no")) for table in (one, other)
-    )
-    design = stacked_design(one, other, one.names, order=2, limit=100)
-    truth = np.repeat([0.0, 1.0], [300, 200])
-    columns = whole(design)
-    rank = np.linalg.matrix_rank(columns)
-    assert rank_of(design, 1) == rank < design.width
-    found = fit_logit(design, 300, 1)
-    assert found.converged
-    assert found.rank == rank
-    columns = columns / np.abs(columns).max(axis=0)
-    np.testing.assert_allclose(columns.T @ (truth - found.score), 0, atol=1e-5)
-    linear = np.log(found.score / (1 - found.score))
-    nearest = columns @ np.linalg.lstsq(columns, linear, rcond=None)[0]
-    np.testing.assert_allclose(nearest, linear, atol=1e-4)

@@ -1,7 +1,6 @@
 """Run lengths: masses of cells, components, and the choice of theta."""
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -141,14 +140,6 @@ def test_infinite_theta_returns_the_patterns():
     assert (part.draw(chosen, rng=np.random.default_rng(1)) == every[::-1]).all()
 
 
-def test_distinct_patterns_are_in_order():
-    excess = np.array([[3, 1], [0, 4], [3, 1], [2, 2]])
-    patterns, member = distinct_patterns(excess)
-    assert (patterns[member] == excess).all()
-    steps = np.diff(patterns[:, 0])
-    assert (steps > 0).all() or (steps < 0).all()
-
-
 def test_fitted_components_serve_every_person():
     rng = np.random.default_rng(2)
     excess = np.vstack([compositions(20, 3), compositions(20, 3)[:40]])
@@ -254,12 +245,6 @@ def test_held_out_likelihood_of_two_runs_by_beta_distributions():
     assert own.diagonal() == pytest.approx(np.diff(cdf)[every, first], abs=0.08)
 
 
-def test_likelihood_has_a_floor_and_leaves_out_who_is_not_there():
-    held, mass = np.array([2, 0, 1]), np.array([0.5, 0.0, 0.0])
-    expected = 2 * math.log(0.5) + math.log(1e-300)
-    assert lengths.log_likelihood(held, mass) == pytest.approx(expected)
-
-
 def test_patterns_are_in_the_order_of_their_first_principal_component():
     rng = np.random.default_rng(4)
     points, weights = rng.random((20, 3)), rng.integers(1, 9, 20)
@@ -294,30 +279,3 @@ def test_fitted_lengths_reproduce_who_has_which(n_components):
         assert component.tolist() == [0] * 12
         assert drawn.tolist() == [5] * 4 + [2, 3] * 4 + [1, 1, 3] * 4
         assert (fitted.redraw(counts, component, rng=np.random.default_rng(4)) == drawn).all()
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"groups": np.array([0, 2])}, "between 1 and the number"),
-        ({"groups": np.array([1, 6])}, "between 1 and the number"),
-        ({"groups": np.array([2, 1])}, "must hold numbers that rise"),
-        ({"groups": np.array([1])}, "components and a tree"),
-        ({"component_trees": ()}, "components and a tree"),
-        ({"components": ()}, "components and a tree"),
-        ({"n_periods": 6}, "as many parts as there are runs"),
-        ({"groups": np.array([1, 3])}, "as many parts as there are runs"),
-    ],
-)
-def test_parts_of_lengths_must_fit_together(changes, message):
-    data = np.repeat([[0, 0, 0, 0, 0], [0, 0, 1, 1, 1]], 3, axis=0)
-    rng = np.random.default_rng(1)
-    fitted, _ = lengths.fit_lengths(to_runs(data), 5, Table([], 6), Cart(), None, 1.0, rng=rng)
-    with pytest.raises(ValueError, match=message):
-        replace(fitted, **changes)
-
-
-@pytest.mark.parametrize("patterns", [np.ones(3, int), np.empty((0, 2), int), [[1, -1]], [[2, 2]]])
-def test_patterns_that_are_none_are_refused(patterns):
-    with pytest.raises(ValueError, match="patterns must"):
-        Components(0, patterns=np.asarray(patterns))

@@ -1,21 +1,16 @@
 """States of runs: shrunk counts, and what trees know of the history."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 from synthesizer.data.table import Table
 from synthesizer.models.careers.runs import to_runs
 from synthesizer.models.careers.states import (
-    Chain,
-    CountTable,
     Places,
     _frequent,
     _spent_before,
     cell_keys,
     first_predictors,
-    fit_chain,
     fit_hierarchy,
     fit_trees,
     later_predictors,
@@ -95,39 +90,6 @@ def test_trees_see_the_history_as_a_loop_tells_it():
         assert {name: table[name].data[row] for name in table} == expected
 
 
-def test_cells_of_the_chain_are_those_that_its_docstring_names():
-    data = np.random.default_rng(4).integers(0, 3, size=(60, 7)).astype(np.int32)
-    runs = to_runs(data)
-    chain = fit_chain(runs, 3, 7, 5.0)
-    for are_first, table in ((True, chain.first), (False, chain.later)):
-        at = np.flatnonzero((runs.index == 0) == are_first)
-        g = runs.counts[runs.person[at]]
-        state, start, length = (
-            [own[i - 1] for i in at] for own in (runs.state, runs.start, runs.length)
-        )
-        every = np.zeros(len(at))
-        cells = [(g, runs.length[at]), (g,), (every,)]
-        if not are_first:
-            cells = [
-                (state, start, length, runs.length[at], g),
-                (state, g, runs.start[at]),
-                (state, runs.start[at]),
-                (state,),
-                (every,),
-            ]
-        found = chain.probabilities(Places(runs, at, np.empty((len(at), 0)), Table([], len(at))))
-        expected = np.zeros((len(at), 3))
-        for columns in reversed(cells):
-            keys = list(zip(*columns, strict=True))
-            c = 0.0 if columns is cells[-1] else 5.0
-            for row, key in enumerate(keys):
-                own = [runs.state[i] for i, k in zip(at, keys, strict=True) if k == key]
-                n = np.bincount(own, minlength=3)
-                expected[row] = (n + c * expected[row]) / (len(own) + c)
-        np.testing.assert_allclose(found, expected)
-        assert len(table.tables) == len(cells)
-
-
 def test_frequent_states_are_those_of_most_periods():
     runs = to_runs([[0, 1, 1, 4, 4], [0, 2, 2, 2, 2], [5, 5, 5, 0, 5]])
     assert _frequent(runs, 7).tolist() == [2, 5, 0, 1, 4]
@@ -159,53 +121,3 @@ def test_trees_with_leaves_of_one_person_know_every_career(monkeypatch, many):
     returns = [0 if many > 3 else 3, 2 if many > 3 else 3]
     assert sorted(donors.tolist()) == sorted([1, returns[0], 1, returns[1], 2, 0] * 3)
     assert fit_trees(to_runs(data[3::4]), 3, Table([], 3), tree, rng=rng).later is None
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"cells": np.array([1, 1])}, "cells of tables of counts"),
-        ({"ends": np.array([2, 2])}, "ends of cells"),
-        ({"ends": np.array([0, 3])}, "ends of cells"),
-        ({"ends": np.array([1, 4])}, "one end for each cell"),
-        ({"ends": np.array([3])}, "one end for each cell"),
-        ({"states": np.array([0, -1, 1])}, "a count for each state"),
-        ({"counts": np.array([1, 1])}, "a count for each state"),
-        ({"counts": np.array([1, 0, 1])}, "at least 1"),
-        ({"counts": np.array([1, 2**62, 2**62])}, "at least 1"),
-    ],
-)
-def test_tables_of_counts_must_fit_together(changes, message):
-    parts = {
-        "cells": np.array([0, 7]),
-        "ends": np.array([1, 3]),
-        "states": np.array([1, 0, 1]),
-        "counts": np.array([1, 5, 1]),
-    }
-    table = CountTable(**parts)
-    assert table.find(np.array([7, 3, 0, 9]))[1].tolist() == [6, 0, 1, 0]
-    assert table.frequencies(np.array([1, 0]), 3).tolist() == [[5, 1, 0], [0, 1, 0]]
-    with pytest.raises(ValueError, match=message):
-        CountTable(**{**parts, **changes})
-
-
-def test_hierarchies_and_chains_must_fit_together(fitted):
-    model, _, _ = fitted
-    for changes, message in (
-        ({"tables": model.tables[:2]}, "end in a margin"),
-        ({"tables": ()}, "end in a margin"),
-        ({"n_states": 4}, "out of range"),
-        ({"concentration": 0.0}, "above 0"),
-        ({"concentration": np.inf}, "above 0"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            replace(model, **changes)
-    margin = model.tables[-1]
-    later = replace(model, tables=(margin,) * 5)
-    assert Chain(model, later, 1).frequent.tolist() == []
-    with pytest.raises(ValueError, match="all levels"):
-        Chain(model, model, 1)
-    with pytest.raises(ValueError, match="the same states"):
-        Chain(model, later, 0)
-    with pytest.raises(ValueError, match="the same states"):
-        Chain(model, replace(later, n_states=6), 1)
