@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from synthesizer.measures.utility.coefficients import FitComparison
 from synthesizer.measures.utility.propensity import PmseResult
+from synthesizer.measures.utility.regressions import Regressions
 from synthesizer.measures.utility.tables import TableRow
 from synthesizer.report.codebook.facts import tilts
 from synthesizer.report.page import Gap, stopped, written
@@ -200,6 +201,28 @@ def overlap_in_words(expected: float | None) -> str:
     if expected is None:
         return "1 is all, which a right synthesis does not reach either"
     return f"1 is all, and a right synthesis reaches {written(expected, 'share')} on average"
+
+
+def regressions_in_words(result: Regressions) -> str:
+    """Say what the share of coefficients that are off means, and which one is off most."""
+    (right, fresh), (_, error) = result.expected_shares, result.expected_errors
+    value = result.beyond or 0.0
+    reference = f"a fresh sample of the same population ({written(fresh, 'share')})"
+    if value <= 1.2 * right:
+        where = f"as few as in a right synthesis ({written(right, 'share')})"
+    elif value <= 1.1 * fresh:
+        where = f"no more than in {reference}"
+    else:
+        where = f"{'more' if value <= 2 * fresh else 'many more'} than in {reference}"
+    words = f"of {result.n_coefficients} of them {where}"
+    if result.error is not None:
+        words += (
+            f"; the mean error is {written(result.error)} standard errors (fresh sample "
+            f"{written(error)})"
+        )
+    if (furthest := result.furthest) is not None:
+        words += f". Furthest off is {furthest.worst} in the regression of {furthest.response}"
+    return words
 
 
 def cautions(record: Record) -> list[str]:

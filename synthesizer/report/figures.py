@@ -25,10 +25,12 @@ from synthesizer.report.page import (
     Chart,
     DataTable,
     Form,
+    Note,
     first_line,
     heading,
     interval,
     row_table,
+    stopped,
     value_table,
     written,
 )
@@ -202,10 +204,11 @@ def figure_blocks(
 
 
 def result_blocks(result: Measured, title: str, units: Units) -> Iterator[Block]:
-    """Yield a result in the default form: figures beside their marks, and tables."""
+    """Yield a result in the default form: figures beside their marks, tables, and notes."""
     yield heading(title)
     yield from figure_blocks([figure.counting(units) for figure in result.figures], title)
     yield from result_tables(result, units)
+    yield from (Note(stopped(in_units(note, units))) for note in getattr(result, "notes", ()))
 
 
 def result_tables(result: Result, units: Units) -> Iterator[DataTable]:

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 from synthesizer.measures.figure import Figure, conclusion, is_above_chance, lies_above
 from synthesizer.measures.utility.coefficients import FitComparison
+from synthesizer.measures.utility.regressions import Regressions
+from synthesizer.measures.utility.suite import UtilityResult
 from synthesizer.report.expected import (
     FAR,
     UNITS,
@@ -19,6 +21,7 @@ from synthesizer.report.expected import (
     mean_mark,
     noise_in_words,
     overlap_in_words,
+    regressions_in_words,
     short,
     table_mark,
     tables_of,
@@ -161,9 +164,21 @@ def _useful(record: Record) -> Iterator[_Headline]:
             words = f"{_start(distance_in_words(value, expected))}."
             alert = value is not None and value > mark
             yield _Headline(name, value, words, expected.right, alert=alert)
+    yield from _regressions(utility)
     yield from _propensities(record)
     yield from _careers(record)
     yield from _overlaps(record)
+
+
+def _regressions(utility: UtilityResult | None) -> Iterator[_Headline]:
+    """Yield how many coefficients of the regressions that the file suggests are off."""
+    result = None if utility is None else utility.further.get("regressions")
+    if isinstance(result, Regressions) and result.rows:
+        right, fresh = result.expected_shares
+        words = f"{_start(regressions_in_words(result))}."
+        value = result.beyond or 0.0
+        name = "Regressions, coefficients off by more than 1.96 standard errors"
+        yield _Headline(name, value, words, right, alert=value > 2 * fresh)
 
 
 def _propensities(record: Record) -> Iterator[_Headline]:

@@ -88,7 +88,7 @@ def test_every_figure_is_in_the_file_and_is_read_back() -> None:
     risk, utility = found.risk, found.utility
     assert utility is not None
     of_risk = (risk.copied, risk.nearest, risk.replicated, risk.attacks, *risk.inference)
-    parts = (*of_risk, utility.distance, *risk.further.values())
+    parts = (*of_risk, utility.distance, *risk.further.values(), *utility.further.values())
     computed = [
         *chain.from_iterable(part.figures for part in risk.scenarios),
         *chain.from_iterable(part.figures for part in parts if part is not None),

@@ -42,9 +42,9 @@ _SETTLED = 1e-9
 
 def check_rank(X: FloatArray, names: Sequence[str]) -> None:
     """Raise DataError with the columns that others determine."""
-    redundant = _redundant(X)
-    still = [i for i in redundant if np.ptp(X[:, i]) <= _CONSTANT]
-    rest = [i for i in redundant if i not in still]
+    idle = redundant(X)
+    still = [i for i in idle if np.ptp(X[:, i]) <= _CONSTANT]
+    rest = [i for i in idle if i not in still]
     problems = [
         f"the model is singular: {listed([names[i] for i in at])}: {why}: leave out or join levels"
         for at, why in ((still, "one value in all complete records"), (rest, _FOLLOWS))
@@ -54,12 +54,15 @@ def check_rank(X: FloatArray, names: Sequence[str]) -> None:
         raise DataError(problems)
 
 
-def _redundant(X: FloatArray) -> list[int]:
-    """Return the places of columns that others determine (pivoted Cholesky of X'X)."""
+def redundant(X: FloatArray, unexplained: float = DEPENDENT) -> list[int]:
+    """Return the places of columns that others determine (pivoted Cholesky of X'X).
+
+    ``unexplained`` is the largest mean square of what the others leave of such a column.
+    """
     gram = X.T @ X / len(X)
-    if gram.diagonal().max() <= DEPENDENT:  # LAPACK compares from the second pivot on
+    if gram.diagonal().max() <= unexplained:  # LAPACK compares from the second pivot on
         return list(range(len(gram)))
-    _, pivots, rank, _ = lapack.dpstrf(gram, tol=DEPENDENT)
+    _, pivots, rank, _ = lapack.dpstrf(gram, tol=unexplained)
     return sorted(pivots[rank:] - 1)
 
 
@@ -79,7 +82,7 @@ def unsettled(family: Family, y: FloatArray, X: FloatArray, names: Sequence[str]
     """Return in plain words why a model has no fit, as far as its columns show it."""
     if family == "ols":
         return "the ols fit has coefficients that are not finite: look for extreme values"
-    suspects = [name for name, column in zip(names, X.T, strict=True) if _separates(column, y)]
+    suspects = [name for name, column in zip(names, X.T, strict=True) if separates(column, y)]
     if suspects:
         return (
             f"the {family} fit does not converge: some response does not occur with "
@@ -97,7 +100,7 @@ def unsettled(family: Family, y: FloatArray, X: FloatArray, names: Sequence[str]
     )
 
 
-def _separates(column: FloatArray, y: FloatArray) -> bool:
+def separates(column: FloatArray, y: FloatArray) -> bool:
     """Whether the records of an indicator lack one of the responses (any but 0 for counts)."""
     low, high = column.min(), column.max()
     if low == high or not ((column == low) | (column == high)).all():
@@ -293,7 +296,7 @@ def _reweighted(
     columns = np.column_stack([X, y])
     if levels is not None:
         columns = levels.sweep(columns, prior)
-        if absorbed := _redundant(columns[:, :p]):
+        if absorbed := redundant(columns[:, :p]):
             raise _absorbed([names[i] for i in absorbed])
     if family == "ols":
         return _least_squares(columns, prior)
