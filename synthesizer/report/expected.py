@@ -214,7 +214,7 @@ def regressions_in_words(result: Regressions) -> str:
         where = f"no more than in {reference}"
     else:
         where = f"{'more' if value <= 2 * fresh else 'many more'} than in {reference}"
-    words = f"of {result.n_coefficients} of them {where}"
+    words = f"of {result.n_coefficients} coefficients {where}"
     if result.error is not None:
         words += (
             f"; the mean error is {written(result.error)} standard errors (fresh sample "

@@ -12,6 +12,7 @@ from synthesizer.measures.results import CheckResults, RiskResult
 from synthesizer.measures.risk.copied import copied_uniques
 from synthesizer.measures.risk.scenario import Scenario
 from synthesizer.measures.risk.scenario_risk import ScenarioRisk
+from synthesizer.measures.utility.regressions import RegressionRow, Regressions
 from synthesizer.measures.utility.tables import OrderTables
 from synthesizer.report.appendix import figures_section, reading_section, run_section
 from synthesizer.report.glance import glance_section
@@ -138,6 +139,32 @@ def test_headlines_of_utility() -> None:
     assert "relations between variables are not tested by this model" in found.rows[3][-1]
     assert "may go down to 0.5" in found.rows[4][-1]
     assert "a right synthesis reaches" in found.rows[-1][-1]
+
+
+@pytest.mark.parametrize(
+    ("beyond", "alert", "words"),
+    [
+        (0.05, False, "as few as in a right synthesis"),
+        (0.17, False, "no more than in a fresh sample"),
+        (0.3, False, "more than in a fresh sample"),
+        (0.4, True, "many more than in a fresh sample"),
+    ],
+)
+def test_regressions_stand_beside_the_tables(beyond: float, alert: bool, words: str) -> None:
+    content = {"family": "logit", "n": 90, "error": 2.5, "overlap": 0.4}
+    rows = (
+        RegressionRow(response=EVIL, coefficients=30, beyond=beyond, worst="age", worst_error=-9,
+                      **content),
+        RegressionRow(response="age", coefficients=10, beyond=beyond, worst="job", worst_error=4,
+                      **content),
+    )  # fmt: skip
+    result = Regressions(n=100, n_synthetic=(100, 100), proper=False, rows=rows)
+    found = table(glance_section(run(further={"regressions": result})), "How useful")
+    place = [r[0].startswith("Regressions") for r in found.rows].index(True)
+    assert found.rows[place][1:3] == [beyond, result.expected_shares[0]]
+    assert (place in found.highlight) is alert
+    assert words in found.rows[place][-1]
+    assert f"Furthest off is age in the regression of {EVIL}." in found.rows[place][-1]
 
 
 def test_good_is_what_is_expected_of_the_kind_of_synthesis() -> None:

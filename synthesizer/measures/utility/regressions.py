@@ -12,7 +12,7 @@ other variables, in the original and in every synthetic dataset, with one fixed 
 - an indicator needs 50 records on either side and, in a logit, 10 in each of its four combinations
   with the response;
 - columns in the order of the file, one for every 20 records (of a logit: of the rarer level), twice
-  the number of Peduzzi et al. (1996, J. Clinical Epidemiology 49), and 40 at most;
+  the number of Peduzzi et al. (1996, J. Clinical Epidemiology 49), and 30 at most;
 - columns of which the others explain 99 % are left out, and responses of which they explain 99.9 %;
 - of a large file 20,000 records drawn at random, of the synthetic as of the original.
 
@@ -30,6 +30,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 from scipy.stats import norm
@@ -44,7 +45,7 @@ from synthesizer.measures.utility.fits import Fit, fit_model, redundant, separat
 from synthesizer.measures.utility.formulas import Family
 
 MOST_RESPONSES = 20
-MOST_COLUMNS = 40
+MOST_COLUMNS = 30
 MOST_LEVELS = 4
 """Levels of a variable that are told apart; all others are one."""
 MOST_RECORDS = 20_000
@@ -58,6 +59,8 @@ EXPLAINED = 0.01
 DETERMINED = 0.001
 """Unexplained share of a number's variance from which on it is a response."""
 CRITICAL = 1.96
+# Columns of the first variables, from which those of each response are taken.
+_WIDEST = 4 * MOST_COLUMNS
 
 
 class RegressionRow(Row):
@@ -201,6 +204,7 @@ class Regressions(Measured):
 class _Term:
     """A column of the design, as the original has it; the same for any table."""
 
+    variable: str
     name: str
     labels: frozenset[str] | None = None
     """Levels and codes for which an indicator is 1; None for the number itself."""
@@ -260,9 +264,9 @@ class RegressionCounter:
         self._names, self._rng, self._proper = names, rng, proper
         self._original = _sample(original.select(names), rng)
         self._sizes: list[int] = []
-        self._terms = {name: _terms(self._original[name]) for name in names}
-        self._owners = [name for name, terms in self._terms.items() for _ in terms]
-        self._labels = [term.name for terms in self._terms.values() for term in terms]
+        terms = (term for name in names for term in _terms(self._original[name]))
+        useful = (term for term in terms if _differs(_values(self._original, term)))
+        self._terms = list(islice(useful, _WIDEST))
         self._notes: list[str] = []
         self._regressions = list(self._learned())
         self._fits: list[list[tuple[FloatArray, FloatArray]]] = []
@@ -290,10 +294,8 @@ class RegressionCounter:
         )
 
     def _design(self, table: Table) -> FloatArray:
-        columns = [
-            _values(table[name], term) for name, terms in self._terms.items() for term in terms
-        ]
-        return np.column_stack(columns) if columns else np.empty((table.n_rows, 0))
+        """Return all columns, shape (columns, n)."""
+        return np.array([_values(table, term) for term in self._terms], ndmin=2)
 
     def _learned(self) -> Iterator[_Regression]:
         design = self._design(self._original)
@@ -313,24 +315,24 @@ class RegressionCounter:
     ) -> _Regression:
         family: Family = "ols" if outcome is None else "logit"
         rows, y = _response(self._original[name], outcome, other)
-        X = design[rows]
-        places = [
-            place
-            for place, owner in enumerate(self._owners)
-            if owner != name and _is_told(X[:, place], y, family)
-        ]
         events = len(y) if family == "ols" else int(min(y.sum(), len(y) - y.sum()))
-        places = places[: min(MOST_COLUMNS, events // RECORDS_A_COLUMN)]
+        useful = (
+            place
+            for place, term in enumerate(self._terms)
+            if term.variable != name
+            and _differs(design[place][rows], y if family == "logit" else None)
+        )
+        places = list(islice(useful, min(MOST_COLUMNS, events // RECORDS_A_COLUMN)))
+        X = design[places][:, rows].T
         if places:
-            chosen = X[:, places]
-            chosen = (chosen - chosen.mean(axis=0)) / chosen.std(axis=0)
-            idle = redundant(chosen, EXPLAINED)
+            idle = redundant(_standardised(X), EXPLAINED)
             places = [place for number, place in enumerate(places) if number not in idle]
+            X = np.delete(X, idle, axis=1)
         if not places:
             raise DataError("there is no column to explain it by")
-        fit = _fit(family, y, X[:, places])
+        fit = _fit(family, y, X)
         if family == "ols":
-            residuals = y - np.column_stack([np.ones(len(y)), X[:, places]]) @ fit.coefficients
+            residuals = y - fit.coefficients[0] - X @ fit.coefficients[1:]
             if residuals @ residuals < DETERMINED * len(y) * y.var():
                 raise DataError("the other variables determine it")
         return _Regression(name, family, outcome, other, np.array(places), len(y), fit)
@@ -358,7 +360,7 @@ class RegressionCounter:
             beyond=float((~(np.abs(z) <= CRITICAL)).mean()),
             error=float(np.abs(z[known]).mean()) if some else None,
             overlap=float(np.where(known, overlap, 0.0).mean()),
-            worst=self._labels[regression.places[worst]] if some else None,
+            worst=self._terms[regression.places[worst]].name if some else None,
             worst_error=float(means[worst]) if some else None,
         )
 
@@ -413,17 +415,20 @@ def _terms(column: Column) -> tuple[_Term, ...]:
         observed = column.data[column.is_observed]
         if not len(observed):
             return ()
-        missing = _Term(f"{name} missing", frozenset(variable.missing))
-        return (_Term(name, centre=float(observed.mean())), missing)
+        missing = _Term(name, f"{name} missing", frozenset(variable.missing))
+        return (_Term(name, name, centre=float(observed.mean())), missing)
     counts = np.bincount(column.data, minlength=variable.n_codes)
     frequent = [int(code) for code in np.argsort(-counts, kind="stable")[:MOST_LEVELS]]
     labels = [variable.labels[code] for code in frequent]
-    single = [_Term(f"{name}={label or '(empty)'}", frozenset({label})) for label in labels[1:]]
-    return (*single, _Term(f"{name}=other", frozenset(labels), is_other=True))
+    single = (
+        _Term(name, f"{name}={label or '(empty)'}", frozenset({label})) for label in labels[1:]
+    )
+    return (*single, _Term(name, f"{name}=other", frozenset(labels), is_other=True))
 
 
-def _values(column: Column, term: _Term) -> FloatArray:
+def _values(table: Table, term: _Term) -> FloatArray:
     """Return a column of the design for any table, shape (n,)."""
+    column = table[term.variable]
     if term.labels is None:
         return np.where(column.is_observed, column.data, term.centre)
     if not column.is_coded:
@@ -469,25 +474,28 @@ def _response(
     return rows, is_one[rows].astype(np.float64)
 
 
-def _is_told(x: FloatArray, y: FloatArray, family: Family) -> bool:
-    """Whether a column can explain a response: enough records differ in it."""
-    values = x[:1] if not len(x) else np.array([x.min(), x.max()])
-    if values[0] == values[-1]:
+def _differs(x: FloatArray, outcome: FloatArray | None = None) -> bool:
+    """Whether enough records differ in a column, of two outcomes (0 and 1) in each of them."""
+    low, high = x.min(initial=np.inf), x.max(initial=-np.inf)
+    if not low < high:
         return False
-    low = x == values[0]
-    if not (low | (x == values[1])).all():
+    is_low, is_high = x == low, x == high
+    n_low, n_high = int(is_low.sum()), int(is_high.sum())
+    if n_low + n_high < len(x):
         return True
-    n_low = int(low.sum())
-    if min(n_low, len(x) - n_low) < FEWEST_OF_INDICATOR:
-        return False
-    if family == "ols":
-        return True
-    cells = np.bincount(2 * low + (y > 0), minlength=4)
-    return int(cells.min()) >= FEWEST_OF_CELL
+    if outcome is None:
+        return min(n_low, n_high) >= FEWEST_OF_INDICATOR
+    cells = np.bincount(2 * is_low + (outcome > 0), minlength=4)
+    return min(n_low, n_high) >= FEWEST_OF_INDICATOR and int(cells.min()) >= FEWEST_OF_CELL
+
+
+def _standardised(X: FloatArray) -> FloatArray:
+    return np.asarray((X - X.mean(axis=0)) / X.std(axis=0))
 
 
 def _fit(family: Family, y: FloatArray, X: FloatArray) -> Fit:
-    columns = np.column_stack([np.ones(len(y)), X])
+    columns = np.ones((len(X), X.shape[1] + 1))
+    columns[:, 1:] = X
     names = [str(number) for number in range(columns.shape[1])]
     return fit_model(family, y, columns, names, weights=np.ones(len(y)))
 
@@ -497,16 +505,14 @@ def _refitted(
 ) -> tuple[FloatArray, FloatArray]:
     """Return coefficients and standard errors in a dataset, shapes (p,); NaN without a fit."""
     rows, y = regression.rows_and_values(table)
-    X = design[rows][:, regression.places]
+    X = design[regression.places][:, rows].T
     p = X.shape[1]
     q, u = np.full(p, np.nan), np.full(p, np.nan)
-    usable = [i for i in range(p) if len(y) and np.ptp(X[:, i]) > 0]
+    usable = [place for place in range(p) if len(y) and np.ptp(X[:, place]) > 0]
     if regression.family == "logit":
-        usable = [i for i in usable if not separates(X[:, i], y)]
+        usable = [place for place in usable if not separates(X[:, place], y)]
     if usable:
-        chosen = X[:, usable]
-        chosen = (chosen - chosen.mean(axis=0)) / chosen.std(axis=0)
-        idle = redundant(chosen)
+        idle = redundant(_standardised(X[:, usable]))
         usable = [place for number, place in enumerate(usable) if number not in idle]
     try:
         fit = _fit(regression.family, y, X[:, usable]) if usable else None
