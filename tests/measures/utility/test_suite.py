@@ -18,7 +18,7 @@ from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Kind, Table
 from synthesizer.measures.checks import Checks
 from synthesizer.measures.figure import plain, typed
-from synthesizer.measures.settings import CheckSettings
+from synthesizer.measures.settings import ALL_OFF, CheckSettings
 from synthesizer.measures.utility import (
     Synthesis,
     UtilityResult,
@@ -35,7 +35,7 @@ ORIGINAL, MADE = persons(300), [persons(300, 1), persons(200, 2)]
 NAMES = list(ORIGINAL.names)
 PROPER = Synthesis(proper=True)
 SEED = Seed(7)
-OFF = {"one_way": False, "two_way": False, "propensity": False, "full_table": False}
+OFF = {check: value for check, value in ALL_OFF.items() if value is False}
 
 
 def collected(
