@@ -424,17 +424,26 @@ def _user() -> int:
 def _claim(handle: int, place: Path, final: Path, *, is_new: bool) -> None:
     """Take the lock or raise OutputError; without locks of the system, who made it has it."""
     try:
-        import fcntl
-
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if (locks := _locks_of_system()) is None:
+            raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+        locks.flock(handle, locks.LOCK_EX | locks.LOCK_NB)
     except BlockingIOError:
         raise _busy(final) from None
-    except (ImportError, OSError):
+    except OSError:
         if not is_new:
             raise OutputError(
                 f"{final}: {place} is of a process that is writing it now or was killed, and this "
                 "file system does not say which; if none is running, delete it"
             ) from None
+
+
+def _locks_of_system() -> Any:
+    """Return the module that locks files; None on Windows."""
+    try:
+        import fcntl
+    except ImportError:
+        return None
+    return fcntl
 
 
 def _busy(final: Path) -> OutputError:
@@ -444,11 +453,16 @@ def _busy(final: Path) -> OutputError:
 
 
 def _unlock(handle: int, place: Path) -> None:
+    # Windows deletes no open file; there nobody can take a lock before it is deleted
+    is_held = _locks_of_system() is not None
+    _locks.discard(handle)
+    if not is_held:
+        os.close(handle)
     with suppress(OSError):  # what could not be cleared
         os.unlink(place / _LOCK)
         os.rmdir(place)
-    _locks.discard(handle)
-    os.close(handle)
+    if is_held:
+        os.close(handle)
 
 
 def _close_locks() -> None:
@@ -512,15 +526,23 @@ def _sync(path: Path) -> None:
 
 
 def _sync_name(path: Path) -> None:
-    """Make a new name survive a power cut, where the system lets its directory be opened."""
+    """Make a new name survive a power cut, where the system lets its directory be flushed."""
     with suppress(PermissionError):
         _flush(path.parent)
 
 
 def _flush(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
+    try:
+        handle = os.open(path, os.O_RDONLY)
+    except PermissionError:
+        if path.is_dir():  # Windows opens no directory
+            return
+        raise
     try:
         os.fsync(handle)
+    except OSError as error:
+        if error.errno != errno.EBADF:  # Windows flushes only what is open for writing
+            raise
     finally:
         os.close(handle)
 

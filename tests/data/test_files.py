@@ -127,6 +127,25 @@ def test_without_what_windows_lacks(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     def unnamed(*_: object, **__: object) -> None:
         raise TypeError("argument of type 'NoneType' is not iterable")
 
+    def opened(path: Path, *words: Any) -> int:
+        if os.path.isdir(path):
+            raise PermissionError(errno.EACCES, "a directory")
+        handles[str(path)] = usual(path, *words)
+        return handles[str(path)]
+
+    def read_only(_: int) -> None:
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+
+    def unlinked(path: Path) -> None:
+        with pytest.raises(OSError, match="Bad file descriptor"):  # no open file can be deleted
+            os.fstat(handles.get(str(path), -1))
+        delete(path)
+
+    handles: dict[str, int] = {}
+    usual, delete = os.open, os.unlink
+    monkeypatch.setattr("shutil._use_fd_functions", False)
+    for name, function in (("open", opened), ("fsync", read_only), ("unlink", unlinked)):
+        monkeypatch.setattr(os, name, function)
     monkeypatch.delattr(os, "geteuid")
     monkeypatch.setattr("ctypes.CDLL", unnamed)
     monkeypatch.setitem(sys.modules, "fcntl", None)
