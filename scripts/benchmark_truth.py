@@ -19,7 +19,9 @@ regressions  coefficients of a fit to the synthesis (first dataset, as many rows
              of A, in the standard errors of A: mean size and share beyond 1.96. A right synthesis
              has .80 and 5 %, a fresh sample 1.13 and 17 %. Models that the synthesis does not allow
              to fit count as beyond 1.96 and have no size.
-tables       S_pMSE of all two-way tables: mean against A, worst pair, mean against B.
+tables       S_pMSE of all two-way tables: mean against A, worst pair, mean against B. Pairs of
+             values that nobody of A and B has though 20 or more are expected of independence: such
+             as an income outside its decile.
 marginals    k-marginal score of SDNist (NIST's benchmark of synthetic data): for tables of three
              variables, numbers in 20 groups, (2 - mean sum |difference of shares|) / 2 * 1000.
 accuracy     share of B whose target a random forest predicts that was trained on the synthesis.
@@ -27,7 +29,7 @@ memory       share of records nearer to A than to B; mean CAP of A less that of 
              datasets pooled; of records unique in the variables of `File.unique`, the share that
              is reproduced, of A and of B, and the ratio of both.
 attacks      singling out by one column and by four, inference of the target: success on A beyond
-             that on B, and the share of splits whose 95 % interval holds 0.
+             that on B, and the share of splits whose 95 % interval reaches down to 0.
 whole        the first two parts of a synthesis of the whole file, against it.
 speed        seconds of fit and generate, m = 1, of the whole file, over those of ``plain``: the
              least of three, taken in turn, on one core.
@@ -87,6 +89,8 @@ SETTINGS: dict[str, Any] = {
 }
 M = 5
 BEYOND = 1.96
+EXPECTED = 20
+"""Expected count from which on an empty cell is no accident."""
 MOST_MARGINALS = 1500
 POPULATION, SAMPLE = 20_000, 2_000
 NEIGHBOURS, BORROWED = 5, 0.25
@@ -109,6 +113,8 @@ class Case:
     name: str
     fitted: Table
     unseen: Table
+    known: Table
+    """Both together."""
     made: Sequence[Table]
     seed: int
     formulas: Sequence[str]
@@ -140,12 +146,33 @@ def _coefficients(original: Table, case: Case) -> Figures:
 def tables(case: Case) -> Figures:
     """Two-way tables."""
     theirs = table_utility(case.unseen, case.made[0], ways=[2]).mean["S_pMSE"]
-    return _pairs(case.fitted, case) | {"two-way S against B": float(theirs.mean())}
+    return _pairs(case.fitted, case) | {
+        "two-way S against B": float(theirs.mean()),
+        "impossible pairs per 100 records": 100 * impossible_pairs(case.known, case.made[0]),
+    }
 
 
 def _pairs(original: Table, case: Case) -> Figures:
     pairs = table_utility(original, case.made[0], ways=[2]).mean["S_pMSE"]
     return {"two-way S against A": float(pairs.mean()), "worst pair against A": float(pairs.max())}
+
+
+def impossible_pairs(known: Table, other: Table, *, groups: int = 20) -> float:
+    """Return how many pairs of values a record of the other table has that should not be.
+
+    That is a cell of a two-way table where nobody of the known ones is, though 20 of them or more
+    would be if both variables were independent.
+    """
+    pairs = group_tables(known, other, all_names(known), groups=groups, quantiles_of="original")
+    total = 0
+    for one, two in combinations(pairs, 2):
+        counts, found = (
+            np.bincount(a * two.size + b, minlength=one.size * two.size).reshape(-1, two.size)
+            for a, b in ((one.original, two.original), (one.synthetic, two.synthetic))
+        )
+        expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / known.n_rows
+        total += int(found[(counts == 0) & (expected >= EXPECTED)].sum())
+    return total / other.n_rows
 
 
 def marginals(case: Case) -> Figures:
@@ -249,7 +276,7 @@ def attacked(case: Case) -> Figures:
         attack = result[name]
         figures[words] = attack.risk
         inside = None if attack.low is None or attack.high is None else attack.low <= 0
-        figures[f"{words}: intervals that hold 0, %"] = None if inside is None else 100.0 * inside
+        figures[f"{words}: intervals down to 0, %"] = None if inside is None else 100.0 * inside
     return figures
 
 
@@ -274,6 +301,7 @@ def split_figures(
     table = planned(name, folder).table
     places = np.random.default_rng((split, 14)).permutation(table.n_rows)
     fitted, unseen, fresh = (table.take(np.sort(part)) for part in np.array_split(places, 3))
+    known = table.take(np.sort(places[: fitted.n_rows + unseen.n_rows]))
     formulas = regressions_of(name, table)
     figures: dict[str, Figures] = {}
     for setting, options in settings.items():
@@ -281,7 +309,7 @@ def split_figures(
         if options is not None:
             plan = planned(name, folder, options)
             made = synthesise(plan, fitted, split, M if "memory" in parts else 1)
-        case = Case(name, fitted, unseen, made, split, formulas)
+        case = Case(name, fitted, unseen, known, made, split, formulas)
         figures[setting] = {
             k: v for part in PARTS if part in parts for k, v in PARTS[part](case).items()
         }

@@ -33,6 +33,16 @@ def test_more_marginals_than_asked_for_are_a_sample_that_stays():
     assert few[0] == few[1] != script.k_marginal(one, other, one.names)
 
 
+def test_impossible_pairs_are_those_that_nobody_has_though_many_are_expected():
+    half = np.repeat([0, 1], 100)
+    known = Table([coded("a", half, "xy"), coded("b", half, "xy")])
+    other = Table([coded("a", [0, 0, 1, 1], "xy"), coded("b", [0, 1, 1, 1], "xy")])
+    assert script.impossible_pairs(known, known) == 0
+    assert script.impossible_pairs(known, other) == 1 / 4
+    few = known.take(np.arange(80, 120))  # 10 expected in each cell
+    assert script.impossible_pairs(few, other) == 0
+
+
 def test_coefficients_of_the_same_file_have_no_error_and_those_of_another_some():
     table, other = persons(), persons(seed=1)
     assert truth_files.coefficient_errors(table, table, FORMULAS) == pytest.approx(np.zeros(4))
