@@ -557,6 +557,7 @@ def measured(folder: Path, name: str, *, quick: bool) -> dict[str, Any]:
 def at_moments(number: int) -> Iterator[str]:
     """Send signals to a process at so many moments of a run; yield what is not clean."""
     prepare(Path.cwd())
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background ignores it
     code = "from synthesizer.cli import main; main()"
     words = [sys.executable, "-c", code, "run", "run.yaml", "--out", "out", "--overwrite"]
     begin = time.perf_counter()
