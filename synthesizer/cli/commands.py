@@ -494,8 +494,8 @@ def risk(
         float | None, option("DIS-SUDA: share of the population in the data; 0.01.")
     ] = None,
     attacks: Annotated[
-        bool, option("Attack as intruders do (needs --control).", "--attacks")
-    ] = False,
+        bool | None, option("Attack as intruders do; with --control unless switched off.")
+    ] = None,
     config: RunConfig = None,
     seed: Annotated[int, option("Decides what is random.")] = 0,
     out: JsonFile = None,
@@ -525,7 +525,7 @@ def risk(
             positive=positive,
             baseline=problems.attempt(parse_names, baseline, place="--baseline"),
         ),
-        attacks={"enabled": True} if attacks else None,
+        attacks=None if attacks is None else {"enabled": attacks},
     )
     with progress(quiet=json) as listener:
         checks = assess_files(

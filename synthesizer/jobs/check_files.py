@@ -169,7 +169,8 @@ def assess_files(
         ]
     halves = asked.get("differential_confidentiality", {})
     if control is None:
-        faults += without_control(**halves, attacks="attacks" in asked)
+        attacked = asked.get("attacks", {}).get("enabled")
+        faults += without_control(**halves, attacks=attacked)
     read = [original, *synthetic, *(path for path in (control, config) if path is not None)]
     _check_place(out, read, faults, overwrite=overwrite)
     files = read_files(original, synthetic, control, faults)

@@ -81,7 +81,7 @@ def assess(
     control: Data | None = None,
     by: str | None = None,
     units: str | None = None,
-    with_attacks: bool = False,
+    with_attacks: bool | None = None,
     settings: Settings | None = None,
     declared: Mapping[str, Declaration] | None = None,
     seed: int = 0,
@@ -113,8 +113,9 @@ def assess(
     units : str, optional
         Variable that names the person of each record where the data are a panel: persons count,
         not records; needs ``control``.
-    with_attacks : bool
-        Whether to attack by singling out, linkability and inference; needs ``control``.
+    with_attacks : bool, optional
+        Whether to attack by singling out, linkability and inference; needs ``control``, and is done
+        with it by default.
     settings : CheckSettings or mapping, optional
         What else is computed, and how; the keys are those under ``checks:`` of a configuration.
     declared : mapping of str to Declaration, optional
@@ -145,7 +146,7 @@ def assess(
         settings,
         inference=[question.model_dump() for question in asked] or None,
         differential_confidentiality=halves or None,
-        attacks={"enabled": True} if with_attacks else None,
+        attacks=None if with_attacks is None else {"enabled": with_attacks},
     )
     main = sound.scenario(reason="as asked for")
     main = replace(

@@ -538,7 +538,6 @@ _RISK: tuple[Measure, ...] = (
         "halves",
         words="singling out, linkability, inference",
         options=AttackOptions,
-        is_on=False,
         needs=SCENARIO,
         compute=_attacks,
         figures=(

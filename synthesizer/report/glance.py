@@ -242,6 +242,11 @@ _RISKS: Mapping[str, tuple[str, float | None, str]] = {
         0.5,
         "Are synthetic records nearer to those they were made from than to others; 0.5 is no.",
     ),
+    "attack_risk": (
+        "",
+        0.0,
+        "What an intruder gains on persons who were in the data beyond others; 0 is safe.",
+    ),
     "replicated_uniques": (
         "Replicated uniques",
         0.0,
@@ -253,11 +258,17 @@ _RISKS: Mapping[str, tuple[str, float | None, str]] = {
         "Share of the synthetic careers that repeat the career of a single person.",
     ),
 }
-"""Figures that decide: name, what is good (baseline or chance where None), and what it is."""
+"""Figures that decide: name (the figure's own where empty), what is good (baseline or chance where
+None), and what it is."""
 _INTERVALS: Mapping[str, tuple[str, str, str]] = {
     "differential_confidentiality": (
         "lies above 0: being in the data discloses something",
         "covers 0: no difference was found",
+        "lies below 0, which discloses nothing",
+    ),
+    "attack_risk": (
+        "lies above 0: the release helps",
+        "covers 0: no gain was found",
         "lies below 0, which discloses nothing",
     ),
     "nearer_share": (
@@ -286,7 +297,7 @@ def _risky(record: Record) -> Iterator[_Headline]:
             if figure.key == "replicated_careers":
                 above = is_above_chance(figure.value, good, figure.n)
             yield _Headline(
-                f"{name}{about}",
+                f"{name or _start(figure.name)}{about}",
                 figure.value,
                 " ".join([meaning, *_verdict(figure, good, above=above)]),
                 good,

@@ -149,7 +149,7 @@ def keys_advice(record: Record) -> str:
 _CONFIGURED = ("", "as configured", "as asked for")
 _NOTHING = (
     "No measure of risk was computed. Write checks: {} in the configuration, or leave the key "
-    "out, and every measure but inference and attacks runs."
+    "out, and every measure but inference runs."
 )
 
 
@@ -302,9 +302,8 @@ def _nearest_words(nearest: NearestResult) -> Iterator[str]:
 
 
 _ATTACKS_OFF = (
-    "No attack was carried out. Switch them on with checks: {attacks: true}. Worth it "
-    "where exact numbers could be recognised, such as an income to the cent: default CART repeats "
-    "numbers that occur."
+    "No attack was carried out. Switch them on with checks: {attacks: true}: they show where "
+    "exact numbers could be recognised, such as an income to the cent."
 )
 _ATTACKS = (
     "Singling out takes a rare value, or a combination of values, that fits one synthetic record: "

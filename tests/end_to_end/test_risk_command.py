@@ -57,8 +57,10 @@ def test_files_of_others(folder: Path) -> None:
 
 def test_attacks_are_made_by_a_run_and_on_files(folder: Path, tmp_path: Path) -> None:
     files = [folder / "original.csv", folder / "made.csv", "--control", folder / "control.csv"]
-    result = call("risk", *files, *KNOWN, "--attacks", "--json")
+    result = call("risk", *files, *KNOWN, "--json")
     assert result.exit_code == 0, result.output
+    without = call("risk", *files, *KNOWN, "--json", "--no-attacks")
+    assert json.loads(without.output)["results"]["risk"]["attacks"] is None
     checks = {"keys": ["sex", "age", "region"], "target": "marital", "attacks": {"attempts": 60}}
     content = {
         "data": {"path": str(folder / "original.csv")},

@@ -75,7 +75,7 @@ def test_a_control_file_shows_what_is_risk() -> None:
 def test_attacks_find_a_copy_and_no_fresh_people() -> None:
     risks = {}
     for name, made in (("copy", ORIGINAL), ("fresh", MADE)):
-        found = assess(ORIGINAL, made, **KNOWN, control=CONTROL, with_attacks=True)
+        found = assess(ORIGINAL, made, **KNOWN, control=CONTROL)
         risks[name] = found.attacks["singling out by combinations"]
     assert risks["copy"].low > 0
     assert risks["fresh"].low <= 0 <= risks["fresh"].high

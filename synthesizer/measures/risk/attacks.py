@@ -51,6 +51,8 @@ FEWEST_ATTEMPTS = 1000
 # Attempts made at once, and records looked at before the search asks whether two meet a condition.
 _BATCH = 1000
 _BLOCK = 2**12
+# So many records, or some more, are looked at first.
+_SOME = 256
 
 
 class AttackOptions(Switched):
@@ -224,7 +226,7 @@ def attacks(
     groups: GroupsOf = None,
     options: AttackOptions | None = None,
     n_attacks: int | None = None,
-    n_columns: int = 3,
+    n_columns: int = 4,
     n_neighbours: int = 1,
     max_attempts: int = 50_000,
     confidence: float = 0.95,
@@ -532,6 +534,12 @@ class Conditions:
     def __len__(self) -> int:
         return len(self.variables)
 
+    def take(self, chosen: Codes | slice) -> Conditions:
+        """Return some of the conditions."""
+        return Conditions(
+            self.variables[chosen], self.low[chosen], self.high[chosen], self.outside[chosen]
+        )
+
 
 class _Term(NamedTuple):
     """One term of a condition, and where its range starts and stops among sorted values."""
@@ -557,7 +565,7 @@ class SortedRecords:
         self.codes = np.array([*records.labels.values(), *numbers], dtype=np.int32)
         self.n_variables, self.n_rows = self.codes.shape
         self.is_number = np.arange(len(self.codes)) >= len(records.labels)
-        self._orders = np.argsort(self.codes, axis=1, kind="stable")
+        self._orders = np.argsort(self.codes, axis=1)
         self._sorted = np.take_along_axis(self.codes, self._orders, axis=1)
 
     @property
@@ -576,7 +584,30 @@ class SortedRecords:
         return values.astype(np.int64), counts
 
     def met_by_one(self, conditions: Conditions) -> BoolArray:
-        """Return which conditions just one record meets, shape (conditions,)."""
+        """Return which conditions just one record meets, shape (conditions,).
+
+        Most conditions hold for many records: some of the records settle these.
+        """
+        is_met = np.zeros(len(conditions), dtype=bool)
+        for first in range(0, len(conditions), _BATCH):
+            batch = conditions.take(slice(first, first + _BATCH))
+            left = np.flatnonzero(self._met_by_some(batch) < 2)
+            is_met[first + left] = self._met_by_one(batch.take(left))
+        return is_met
+
+    def _met_by_some(self, conditions: Conditions) -> Codes:
+        """Return how many of a few records, spread over the file, meet conditions."""
+        some = np.ascontiguousarray(self.codes[:, :: max(1, self.n_rows // _SOME)])
+        met = np.ones((len(conditions), some.shape[1]), dtype=bool)
+        low, high = (k.astype(np.int32) for k in (conditions.low, conditions.high))
+        for term, variables in enumerate(conditions.variables.T):
+            values = some[variables]
+            inside = values >= low[:, term, None]
+            inside &= values <= high[:, term, None]
+            met &= inside != conditions.outside[:, term, None]
+        return np.asarray(met.sum(axis=1))
+
+    def _met_by_one(self, conditions: Conditions) -> BoolArray:
         start, stop = self._ranges(conditions)
         inside = stop - start
         widths = np.where(conditions.outside, self.n_rows - inside, inside)

@@ -42,7 +42,7 @@ _SETTLED = 1e-9
 
 def check_rank(X: FloatArray, names: Sequence[str]) -> None:
     """Raise DataError with the columns that others determine."""
-    idle = redundant(X)
+    idle = _redundant(X)
     still = [i for i in idle if np.ptp(X[:, i]) <= _CONSTANT]
     rest = [i for i in idle if i not in still]
     problems = [
@@ -54,12 +54,16 @@ def check_rank(X: FloatArray, names: Sequence[str]) -> None:
         raise DataError(problems)
 
 
-def redundant(X: FloatArray, unexplained: float = DEPENDENT) -> list[int]:
-    """Return the places of columns that others determine (pivoted Cholesky of X'X).
+def _redundant(X: FloatArray) -> list[int]:
+    """Return the places of columns that others determine."""
+    return dependent(X.T @ X / len(X))
+
+
+def dependent(gram: FloatArray, unexplained: float = DEPENDENT) -> list[int]:
+    """Return the places of columns that others determine (pivoted Cholesky of X'X/n).
 
     ``unexplained`` is the largest mean square of what the others leave of such a column.
     """
-    gram = X.T @ X / len(X)
     if gram.diagonal().max() <= unexplained:  # LAPACK compares from the second pivot on
         return list(range(len(gram)))
     _, pivots, rank, _ = lapack.dpstrf(gram, tol=unexplained)
@@ -82,7 +86,7 @@ def unsettled(family: Family, y: FloatArray, X: FloatArray, names: Sequence[str]
     """Return in plain words why a model has no fit, as far as its columns show it."""
     if family == "ols":
         return "the ols fit has coefficients that are not finite: look for extreme values"
-    suspects = [name for name, column in zip(names, X.T, strict=True) if separates(column, y)]
+    suspects = [name for name, column in zip(names, X.T, strict=True) if _separates(column, y)]
     if suspects:
         return (
             f"the {family} fit does not converge: some response does not occur with "
@@ -100,7 +104,7 @@ def unsettled(family: Family, y: FloatArray, X: FloatArray, names: Sequence[str]
     )
 
 
-def separates(column: FloatArray, y: FloatArray) -> bool:
+def _separates(column: FloatArray, y: FloatArray) -> bool:
     """Whether the records of an indicator lack one of the responses (any but 0 for counts)."""
     low, high = column.min(), column.max()
     if low == high or not ((column == low) | (column == high)).all():
@@ -296,7 +300,7 @@ def _reweighted(
     columns = np.column_stack([X, y])
     if levels is not None:
         columns = levels.sweep(columns, prior)
-        if absorbed := redundant(columns[:, :p]):
+        if absorbed := _redundant(columns[:, :p]):
             raise _absorbed([names[i] for i in absorbed])
     if family == "ols":
         return _least_squares(columns, prior)

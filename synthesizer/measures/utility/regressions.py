@@ -31,8 +31,10 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import NamedTuple
 
 import numpy as np
+from scipy.special import expit
 from scipy.stats import norm
 
 from synthesizer.data.codes import Codes
@@ -41,8 +43,7 @@ from synthesizer.data.pairs import Data, check_comparable
 from synthesizer.data.table import BoolArray, Column, FloatArray, Table
 from synthesizer.measures.figure import Figure, Measured, Row, column
 from synthesizer.measures.utility.cells import check_original, compared
-from synthesizer.measures.utility.fits import Fit, fit_model, redundant, separates
-from synthesizer.measures.utility.formulas import Family
+from synthesizer.measures.utility.fits import DEPENDENT, dependent
 
 MOST_RESPONSES = 20
 MOST_COLUMNS = 30
@@ -61,6 +62,9 @@ DETERMINED = 0.001
 CRITICAL = 1.96
 # Columns of the first variables, from which those of each response are taken.
 _WIDEST = 4 * MOST_COLUMNS
+# Steps of a logit that has a fit: about 8.
+_MOST_STEPS = 25
+_SETTLED = 1e-6
 
 
 class RegressionRow(Row):
@@ -207,31 +211,64 @@ class _Term:
     variable: str
     name: str
     labels: frozenset[str] | None = None
-    """Levels and codes for which an indicator is 1; None for the number itself."""
+    """Levels and codes for which an indicator is 1; None for a number in standard units."""
     is_other: bool = False
     """Whether the indicator is 1 for all labels but these."""
     centre: float = 0.0
     """What stands for a missing number."""
+    scale: float = 1.0
+
+    def values(self, table: Table) -> FloatArray:
+        """Return the column for any table, shape (n,)."""
+        column = table[self.variable]
+        if self.labels is None:
+            return np.where(column.is_observed, (column.data - self.centre) / self.scale, 0.0)
+        if not column.is_coded:
+            return np.asarray(~column.is_observed, dtype=np.float64)
+        labels = column.variable.labels
+        of_code = [(label in self.labels) != self.is_other for label in labels]
+        return np.array(of_code, dtype=np.float64)[column.data]
+
+
+@dataclass(frozen=True, eq=False)
+class _Response:
+    """What is regressed on the others."""
+
+    variable: str
+    outcomes: tuple[str | float, str | float] | None = None
+    """What a logit models and the other one: levels, or two numbers; None for least squares."""
+    centre: float = 0.0
+    scale: float = 1.0
+
+    def rows_and_values(self, table: Table) -> tuple[BoolArray, FloatArray]:
+        """Return which records have it, shape (n,), and its values, shape (used,)."""
+        column = table[self.variable]
+        if self.outcomes is None:
+            rows = column.is_observed
+            return rows, np.asarray(
+                (column.data[rows] - self.centre) / self.scale, dtype=np.float64
+            )
+        if column.is_coded:
+            labels = np.array(column.variable.labels, dtype=object)
+            one, other = ((labels == value)[column.data] for value in self.outcomes)
+        else:
+            one, other = (column.data == value for value in self.outcomes)
+        rows = one | other
+        return rows, one[rows].astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
 class _Regression:
     """A response with its columns and the original's fit."""
 
-    response: str
-    family: Family
-    outcome: str | float | None
-    """What a logit models: a level, or the larger of two numbers."""
-    other: str | float | None
-    """The other one of the two."""
+    response: _Response
     places: Codes
     """Columns of the design, shape (p,)."""
     n: int
-    fit: Fit
-
-    def rows_and_values(self, table: Table) -> tuple[BoolArray, FloatArray]:
-        """Return which records have the response, shape (n,), and its values, shape (used,)."""
-        return _response(table[self.response], self.outcome, self.other)
+    coefficients: FloatArray
+    """Shape (p,), without the constant; in standard units, which errors in SE do not see."""
+    errors: FloatArray
+    """Robust standard errors, shape (p,)."""
 
 
 class RegressionCounter:
@@ -265,8 +302,8 @@ class RegressionCounter:
         self._original = _sample(original.select(names), rng)
         self._sizes: list[int] = []
         terms = (term for name in names for term in _terms(self._original[name]))
-        useful = (term for term in terms if _differs(_values(self._original, term)))
-        self._terms = list(islice(useful, _WIDEST))
+        self._terms = list(islice(terms, _WIDEST))
+        self._is_indicator = np.array([term.labels is not None for term in self._terms], dtype=bool)
         self._notes: list[str] = []
         self._regressions = list(self._learned())
         self._fits: list[list[tuple[FloatArray, FloatArray]]] = []
@@ -277,90 +314,124 @@ class RegressionCounter:
         table = _sample(synthetic.select(self._names), self._rng)
         design = self._design(table)
         self._sizes.append(table.n_rows)
-        self._fits.append(
-            [_refitted(regression, table, design) for regression in self._regressions]
-        )
+        self._fits.append([self._refitted(one, table, design) for one in self._regressions])
 
     def result(self) -> Regressions:
         """Return the comparison of the datasets so far, at least one."""
-        n, sizes = self._original.n_rows, self._sizes
-        rows = (self._row(*pair) for pair in enumerate(self._regressions))
         return Regressions(
-            n=n,
-            n_synthetic=tuple(sizes),
+            n=self._original.n_rows,
+            n_synthetic=tuple(self._sizes),
             proper=self._proper,
-            rows=tuple(rows),
+            rows=tuple(self._row(*pair) for pair in enumerate(self._regressions)),
             notes=tuple(self._notes),
         )
 
     def _design(self, table: Table) -> FloatArray:
-        """Return all columns, shape (columns, n)."""
-        return np.array([_values(table, term) for term in self._terms], ndmin=2)
+        """Return the constant and after it all columns, shape (1 + columns, n)."""
+        return np.array([np.ones(table.n_rows), *(term.values(table) for term in self._terms)])
 
     def _learned(self) -> Iterator[_Regression]:
         design = self._design(self._original)
-        found = 0
-        for name in self._names:
-            asked = _asked(self._original[name])
-            if asked is None or found == MOST_RESPONSES:
-                continue
-            found += 1
+        responses = map(_response, (self._original[name] for name in self._names))
+        for response in islice(filter(None, responses), MOST_RESPONSES):
             try:
-                yield self._fitted(name, *asked, design)
+                yield self._fitted(response, design)
             except DataError as error:
-                self._notes.append(f"no regression of {name}: {'; '.join(error.problems)}")
+                self._notes.append(
+                    f"no regression of {response.variable}: {'; '.join(error.problems)}"
+                )
 
-    def _fitted(
-        self, name: str, outcome: str | float | None, other: str | float | None, design: FloatArray
-    ) -> _Regression:
-        family: Family = "ols" if outcome is None else "logit"
-        rows, y = _response(self._original[name], outcome, other)
-        events = len(y) if family == "ols" else int(min(y.sum(), len(y) - y.sum()))
-        useful = (
-            place
-            for place, term in enumerate(self._terms)
-            if term.variable != name
-            and _differs(design[place][rows], y if family == "logit" else None)
-        )
-        places = list(islice(useful, min(MOST_COLUMNS, events // RECORDS_A_COLUMN)))
-        X = design[places][:, rows].T
-        if places:
-            idle = redundant(_standardised(X), EXPLAINED)
-            places = [place for number, place in enumerate(places) if number not in idle]
-            X = np.delete(X, idle, axis=1)
-        if not places:
+    def _fitted(self, response: _Response, design: FloatArray) -> _Regression:
+        is_logit = response.outcomes is not None
+        rows, y = response.rows_and_values(self._original)
+        is_own = np.array([term.variable == response.variable for term in self._terms], dtype=bool)
+        told = ~is_own & self._is_told(design, rows, y, is_logit=is_logit)
+        events = int(min(y.sum(), len(y) - y.sum())) if is_logit else len(y)
+        places = 1 + np.flatnonzero(told)[: min(MOST_COLUMNS, events // RECORDS_A_COLUMN)]
+        if len(places):
+            spread = _covariance(design[places][:, rows])
+            places, spread = _varying(places, spread)
+            scale = np.sqrt(spread.diagonal())
+            idle = dependent(spread / np.outer(scale, scale), EXPLAINED) if len(places) else []
+            places = np.delete(places, idle)
+        if not len(places):
             raise DataError("there is no column to explain it by")
-        fit = _fit(family, y, X)
-        if family == "ols":
-            residuals = y - fit.coefficients[0] - X @ fit.coefficients[1:]
-            if residuals @ residuals < DETERMINED * len(y) * y.var():
-                raise DataError("the other variables determine it")
-        return _Regression(name, family, outcome, other, np.array(places), len(y), fit)
+        fit = _fit(design[np.append(0, places)][:, rows], y, is_logit=is_logit)
+        if fit is None:
+            raise DataError("the fit does not converge")
+        if not is_logit and fit.residual < DETERMINED * y.var():
+            raise DataError("the other variables determine it")
+        return _Regression(response, places, len(y), fit.coefficients, fit.errors)
+
+    def _is_told(
+        self, design: FloatArray, rows: BoolArray, y: FloatArray, *, is_logit: bool
+    ) -> BoolArray:
+        """Return which columns differ in enough records, shape (columns,)."""
+        ones = design[1:] @ rows
+        fewest, needed = np.minimum(ones, len(y) - ones), FEWEST_OF_INDICATOR
+        enough = fewest >= needed
+        if is_logit:
+            answers = np.zeros(len(rows))
+            answers[rows] = y
+            both, total = design[1:] @ answers, y.sum()
+            cells = (both, ones - both, total - both, len(y) - ones - total + both)
+            enough &= np.min(cells, axis=0) >= FEWEST_OF_CELL
+        return np.asarray(enough | ~self._is_indicator)
+
+    def _refitted(
+        self, regression: _Regression, table: Table, design: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return coefficients and standard errors in a dataset, shapes (p,); NaN without a fit."""
+        rows, y = regression.response.rows_and_values(table)
+        is_logit = regression.response.outcomes is not None
+        p = len(regression.places)
+        q, u = np.full(p, np.nan), np.full(p, np.nan)
+        if not len(y):
+            return q, u
+        X = design[np.append(0, regression.places)][:, rows]
+        usable, spread = _varying(np.arange(p), _covariance(X[1:]))
+        if is_logit:
+            is_mixed = (
+                self._is_mixed(X[1 + usable], y)
+                | ~self._is_indicator[regression.places[usable] - 1]
+            )
+            usable, spread = usable[is_mixed], spread[np.ix_(is_mixed, is_mixed)]
+        if len(usable):
+            usable = np.delete(usable, dependent(spread))
+        fit = _fit(X[np.append(0, 1 + usable)], y, is_logit=is_logit) if len(usable) else None
+        if fit is not None:
+            q[usable], u[usable] = fit.coefficients, fit.errors
+        return q, u
+
+    @staticmethod
+    def _is_mixed(X: FloatArray, y: FloatArray) -> BoolArray:
+        """Return where both outcomes occur with either value of an indicator, shape (columns,)."""
+        ones, both = X.sum(axis=1), X @ y
+        first, rest = both * (ones - both), (y.sum() - both) * (len(y) - ones - y.sum() + both)
+        return np.asarray((first > 0) & (rest > 0))
 
     def _row(self, number: int, regression: _Regression) -> RegressionRow:
-        ours, errors = regression.fit.coefficients[1:], regression.fit.std_errors[1:]
+        ours, errors = regression.coefficients, regression.errors
         q, u = (np.array([fits[number][part] for fits in self._fits]) for part in (0, 1))
         scale = np.sqrt(np.array(self._sizes) / self._original.n_rows)[:, None]
-        z = (q - ours) / errors
-        ratio = u * scale / errors
-        # the intervals ours +- c and theirs +- c ratio, in standard errors of ours
+        z, ratio = (q - ours) / errors, u * scale / errors
+        # the intervals 0 +- c and z +- c ratio, in standard errors of the original
         common = np.minimum(CRITICAL, z + CRITICAL * ratio) - np.maximum(
             -CRITICAL, z - CRITICAL * ratio
         )
         overlap = (common / (2 * CRITICAL) + common / (2 * CRITICAL * ratio)) / 2
-        known = np.isfinite(z)
-        means = np.where(known.any(axis=0), _means(z), 0.0)
-        worst = int(np.abs(means).argmax())
-        some = bool(known.any())
+        is_fitted = np.isfinite(z)
+        means = np.where(is_fitted, z, 0).sum(axis=0) / np.maximum(is_fitted.sum(axis=0), 1)
+        worst, some = int(np.abs(means).argmax()), bool(is_fitted.any())
         return RegressionRow(
-            response=regression.response,
-            family="least squares" if regression.family == "ols" else "logit",
+            response=regression.response.variable,
+            family="least squares" if regression.response.outcomes is None else "logit",
             n=regression.n,
             coefficients=len(ours),
             beyond=float((~(np.abs(z) <= CRITICAL)).mean()),
-            error=float(np.abs(z[known]).mean()) if some else None,
-            overlap=float(np.where(known, overlap, 0.0).mean()),
-            worst=self._terms[regression.places[worst]].name if some else None,
+            error=float(np.abs(z[is_fitted]).mean()) if some else None,
+            overlap=float(np.where(is_fitted, overlap, 0.0).mean()),
+            worst=self._terms[regression.places[worst] - 1].name if some else None,
             worst_error=float(means[worst]) if some else None,
         )
 
@@ -415,8 +486,9 @@ def _terms(column: Column) -> tuple[_Term, ...]:
         observed = column.data[column.is_observed]
         if not len(observed):
             return ()
+        centre, scale = float(observed.mean()), float(observed.std()) or 1.0
         missing = _Term(name, f"{name} missing", frozenset(variable.missing))
-        return (_Term(name, name, centre=float(observed.mean())), missing)
+        return (_Term(name, name, centre=centre, scale=scale), missing)
     counts = np.bincount(column.data, minlength=variable.n_codes)
     frequent = [int(code) for code in np.argsort(-counts, kind="stable")[:MOST_LEVELS]]
     labels = [variable.labels[code] for code in frequent]
@@ -426,104 +498,78 @@ def _terms(column: Column) -> tuple[_Term, ...]:
     return (*single, _Term(name, f"{name}=other", frozenset(labels), is_other=True))
 
 
-def _values(table: Table, term: _Term) -> FloatArray:
-    """Return a column of the design for any table, shape (n,)."""
-    column = table[term.variable]
-    if term.labels is None:
-        return np.where(column.is_observed, column.data, term.centre)
-    if not column.is_coded:
-        return (~column.is_observed).astype(np.float64)
-    of_code = np.array(
-        [(label in term.labels) != term.is_other for label in column.variable.labels]
-    )
-    return of_code[column.data].astype(np.float64)
-
-
-def _asked(column: Column) -> tuple[str | float | None, str | float | None] | None:
-    """Return outcome and reference of a response, two None of a number; None if it is none."""
+def _response(column: Column) -> _Response | None:
+    """Return how a variable is regressed on the others, None where it is not."""
     observed = column.data[column.is_observed]
     if len(observed) < FEWEST_RECORDS:
         return None
     values, counts = np.unique(observed, return_counts=True)
     if len(values) != 2:
-        return None if column.is_coded or len(values) < 2 else (None, None)
+        if column.is_coded or len(values) < 2:
+            return None
+        return _Response(column.name, None, float(observed.mean()), float(observed.std()))
     if counts.min() < FEWEST_RECORDS:
         return None
     rarer, other = values[np.argsort(counts, kind="stable")]
     if column.is_coded:
-        return column.variable.labels[rarer], column.variable.labels[other]
-    return float(rarer), float(other)
-
-
-def _response(
-    column: Column, outcome: str | float | None, other: str | float | None
-) -> tuple[BoolArray, FloatArray]:
-    """Return which records have a response, shape (n,), and its values, shape (used,)."""
-    if outcome is None:
-        rows = column.is_observed
-        return rows, np.asarray(column.data[rows], dtype=np.float64)
-    if column.is_coded:
         labels = column.variable.labels
-        is_one, is_other = (
-            np.array([label == value for label in labels])[column.data]
-            for value in (outcome, other)
-        )
-    else:
-        is_one, is_other = column.data == outcome, column.data == other
-    rows = is_one | is_other
-    return rows, is_one[rows].astype(np.float64)
+        return _Response(column.name, (labels[rarer], labels[other]))
+    return _Response(column.name, (float(rarer), float(other)))
 
 
-def _differs(x: FloatArray, outcome: FloatArray | None = None) -> bool:
-    """Whether enough records differ in a column, of two outcomes (0 and 1) in each of them."""
-    low, high = x.min(initial=np.inf), x.max(initial=-np.inf)
-    if not low < high:
-        return False
-    is_low, is_high = x == low, x == high
-    n_low, n_high = int(is_low.sum()), int(is_high.sum())
-    if n_low + n_high < len(x):
-        return True
-    if outcome is None:
-        return min(n_low, n_high) >= FEWEST_OF_INDICATOR
-    cells = np.bincount(2 * is_low + (outcome > 0), minlength=4)
-    return min(n_low, n_high) >= FEWEST_OF_INDICATOR and int(cells.min()) >= FEWEST_OF_CELL
+# The fits: columns are in standard units and well apart, so that normal equations will do.
 
 
-def _standardised(X: FloatArray) -> FloatArray:
-    return np.asarray((X - X.mean(axis=0)) / X.std(axis=0))
+class _Fit(NamedTuple):
+    """A fit, without its constant."""
+
+    coefficients: FloatArray
+    """Shape (p,)."""
+    errors: FloatArray
+    """Standard errors, robust to unequal variances (HC1), shape (p,)."""
+    residual: float
+    """Mean square of the residuals."""
 
 
-def _fit(family: Family, y: FloatArray, X: FloatArray) -> Fit:
-    columns = np.ones((len(X), X.shape[1] + 1))
-    columns[:, 1:] = X
-    names = [str(number) for number in range(columns.shape[1])]
-    return fit_model(family, y, columns, names, weights=np.ones(len(y)))
+def _fit(X: FloatArray, y: FloatArray, *, is_logit: bool) -> _Fit | None:
+    """Fit by Newton's method, of least squares in one step; None if it does not settle.
 
-
-def _refitted(
-    regression: _Regression, table: Table, design: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Return coefficients and standard errors in a dataset, shapes (p,); NaN without a fit."""
-    rows, y = regression.rows_and_values(table)
-    X = design[regression.places][:, rows].T
-    p = X.shape[1]
-    q, u = np.full(p, np.nan), np.full(p, np.nan)
-    usable = [place for place in range(p) if len(y) and np.ptp(X[:, place]) > 0]
-    if regression.family == "logit":
-        usable = [place for place in usable if not separates(X[:, place], y)]
-    if usable:
-        idle = redundant(_standardised(X[:, usable]))
-        usable = [place for number, place in enumerate(usable) if number not in idle]
+    ``X`` has shape (1 + p, n), the constant first.
+    """
+    X = np.ascontiguousarray(X)  # the same columns give the same bits
+    p, n = X.shape
+    coefficients = np.zeros(p)
+    if n <= p:
+        return None
     try:
-        fit = _fit(regression.family, y, X[:, usable]) if usable else None
-    except DataError:
-        fit = None
-    if fit is not None:
-        q[usable], u[usable] = fit.coefficients[1:], fit.std_errors[1:]
-    return q, u
+        for _ in range(_MOST_STEPS if is_logit else 1):
+            means = expit(coefficients @ X) if is_logit else 0.0
+            bread = np.linalg.inv((X * (means * (1 - means))) @ X.T if is_logit else X @ X.T)
+            step = bread @ (X @ (y - means))
+            coefficients = coefficients + step
+            if not is_logit or np.abs(step).max() < _SETTLED:
+                break
+        else:
+            return None
+    except np.linalg.LinAlgError:
+        return None
+    linear = coefficients @ X
+    rest = y - (expit(linear) if is_logit else linear)
+    squares = rest * rest
+    covariance = n / (n - p) * bread @ ((X * squares) @ X.T) @ bread
+    errors = np.sqrt(covariance.diagonal())
+    if not (np.isfinite(coefficients).all() and (errors > 0).all()):
+        return None
+    return _Fit(coefficients[1:], errors[1:], float(squares.mean()))
 
 
-def _means(z: FloatArray) -> FloatArray:
-    """Return means over the datasets with a fit, shape (p,)."""
-    known = np.isfinite(z)
-    return np.asarray(np.where(known, z, 0).sum(axis=0) / np.maximum(known.sum(axis=0), 1))
+def _covariance(X: FloatArray) -> FloatArray:
+    """Return the covariance of columns, shape (p, p); ``X`` has shape (p, n)."""
+    means = X.mean(axis=1)
+    return np.asarray(X @ X.T / X.shape[1] - np.outer(means, means))
+
+
+def _varying(places: Codes, spread: FloatArray) -> tuple[Codes, FloatArray]:
+    """Return the columns that vary, and their covariance."""
+    varies = spread.diagonal() > DEPENDENT
+    return places[varies], spread[np.ix_(varies, varies)]
