@@ -18,7 +18,8 @@ Figures, by part:
 regressions  coefficients of a fit to the synthesis (first dataset, as many rows as A) less those
              of A, in the standard errors of A: mean size and share beyond 1.96. A right synthesis
              has .80 and 5 %, a fresh sample 1.13 and 17 %. Models that the synthesis does not allow
-             to fit count as beyond 1.96 and have no size.
+             to fit count as beyond 1.96 and have no size. The same for the regressions of each
+             variable on all others that the check `regressions` of a run suggests.
 tables       S_pMSE of all two-way tables: mean against A, worst pair, mean against B. Pairs of
              values that nobody of A and B has though 20 or more are expected of independence: such
              as an income outside its decile.
@@ -66,7 +67,6 @@ from truth_files import (
     Regression,
     coefficient_errors,
     planned,
-    regressions_of,
     synthesise,
 )
 
@@ -80,6 +80,7 @@ from synthesizer.measures.risk.scenario import Scenario
 from synthesizer.measures.utility import combine
 from synthesizer.measures.utility.cells import cell_counts, group_tables
 from synthesizer.measures.utility.combining import rule_for
+from synthesizer.measures.utility.regressions import regressions as suggested_regressions
 from synthesizer.measures.utility.tables import table_utility
 
 SETTINGS: dict[str, Any] = {
@@ -121,7 +122,6 @@ class Case:
     """Both together."""
     made: Sequence[Table]
     seed: int
-    formulas: Sequence[str]
 
     @property
     def file(self) -> File:
@@ -139,11 +139,14 @@ def regressions(case: Case) -> Figures:
 
 
 def _coefficients(original: Table, case: Case) -> Figures:
-    errors = np.abs(coefficient_errors(original, case.made[0], case.formulas))
+    errors = np.abs(coefficient_errors(original, case.made[0], case.file.regressions))
+    found = suggested_regressions(original, case.made[0], rng=case.generator())
     return {
         "coefficients, mean error in SE": float(np.nanmean(errors)),
         "coefficients beyond 1.96, %": 100 * float((~(errors <= BEYOND)).mean()),
         "coefficients without a fit, %": 100 * float(np.isnan(errors).mean()),
+        "regressions of all on all, mean error in SE": found.error,
+        "regressions of all on all, beyond 1.96, %": _percent(found.beyond),
     }
 
 
@@ -306,14 +309,13 @@ def split_figures(
     places = np.random.default_rng((split, 14)).permutation(table.n_rows)
     fitted, unseen, fresh = (table.take(np.sort(part)) for part in np.array_split(places, 3))
     known = table.take(np.sort(places[: fitted.n_rows + unseen.n_rows]))
-    formulas = regressions_of(name, table)
     figures: dict[str, Figures] = {}
     for setting, options in settings.items():
         made = [fresh]
         if options is not None:
             plan = planned(name, folder, options)
             made = synthesise(plan, fitted, split, M if "memory" in parts else 1)
-        case = Case(name, fitted, unseen, known, made, split, formulas)
+        case = Case(name, fitted, unseen, known, made, split)
         figures[setting] = {
             k: v for part in PARTS if part in parts for k, v in PARTS[part](case).items()
         }
@@ -393,7 +395,7 @@ def study(name: str, folder: Path) -> tuple[Table, list[Regression], list[Share]
     """Return the population, what is estimated, and the true values."""
     data = planned(name, folder).table
     everyone = population(data, POPULATION, np.random.default_rng(20))
-    models = [Regression.of(formula, everyone) for formula in regressions_of(name, data)]
+    models = [Regression.of(formula, everyone) for formula in FILES[name].regressions]
     shares = list(shares_of(everyone))
     return everyone, models, shares, estimates(everyone, models, shares)[0]
 

@@ -8,13 +8,12 @@ infers.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import yaml
 from statsmodels import datasets
 
@@ -29,8 +28,6 @@ from synthesizer.measures.utility.formulas import Family, Model, learn_model, pa
 from synthesizer.plan.inputs import read_frame
 from synthesizer.plan.plan import Plan, make_plan
 
-MOST_MODELS = 10
-
 
 @dataclass(frozen=True)
 class File:
@@ -42,10 +39,10 @@ class File:
     """What the intruder, and the model of part ``accuracy``, want to know."""
     unique: str
     """Variables of the uniques reproduced."""
+    regressions: tuple[str, ...]
+    """Formulas, ``logit`` in front where the response has two levels."""
     apart: str = ""
     """Left out of k-marginals, as in SDNist: weights and codes with hundreds of levels."""
-    regressions: tuple[str, ...] = ()
-    """Formulas, ``logit`` in front where the response has two levels; suggested where absent."""
     rows: int | None = None
     """Rows sampled from a long file."""
 
@@ -96,14 +93,40 @@ FILES: dict[str, File] = {
         keys="age yrs_married children educ occupation occupation_husb",
         target="religious",
         unique="age yrs_married children educ occupation occupation_husb religious rate_marriage",
+        regressions=(
+            "affairs ~ I(rate_marriage) + I(religious) + age + yrs_married + occupation",
+            "I(rate_marriage) ~ affairs + children + I(educ) + I(religious) + yrs_married",
+            "I(religious) ~ age + children + I(educ) + affairs",
+            "children ~ age + yrs_married + I(educ) + I(religious)",
+            "yrs_married ~ age + children + I(educ) + affairs",
+            "I(educ) ~ age + children + I(occupation) + I(occupation_husb)",
+        ),
     ),
     "anes96": File(
-        keys="age educ income TVnews selfLR", target="PID", unique="age educ income PID"
+        keys="age educ income TVnews selfLR",
+        target="PID",
+        unique="age educ income PID",
+        regressions=(
+            "logit vote ~ I(PID) + I(selfLR) + I(DoleLR) + age + income",
+            "I(PID) ~ I(selfLR) + I(ClinLR) + I(DoleLR) + income + age",
+            "I(selfLR) ~ I(ClinLR) + I(educ) + income + age",
+            "income ~ age + I(educ) + logpopul + vote",
+            "I(TVnews) ~ age + I(educ) + income + vote",
+            "age ~ I(educ) + income + I(selfLR)",
+        ),
     ),
     "randhie": File(
         keys="lncoins idp physlm mdvis disea fmde",
         target="hlthg",
         unique="lncoins idp physlm mdvis disea hlthg hlthf hlthp",
+        regressions=(
+            "mdvis ~ lncoins + idp + lpi + fmde + physlm + disea + hlthg + hlthf",
+            "disea ~ physlm + hlthg + hlthf + mdvis + lncoins",
+            "physlm ~ disea + hlthf + mdvis + lncoins",
+            "lpi ~ lncoins + fmde + disea + idp",
+            "logit hlthf ~ disea + physlm + mdvis + lpi",
+            "logit idp ~ lncoins + lpi + disea",
+        ),
         rows=6000,
     ),
 }
@@ -157,50 +180,6 @@ class Regression:
     def size(self) -> int:
         """Number of slopes, q."""
         return len(self.model.names) - 1
-
-
-def regressions_of(name: str, table: Table) -> tuple[str, ...]:
-    """Return the formulas of a file, those that the table itself suggests where none are given."""
-    return FILES[name].regressions or tuple(suggested(table))
-
-
-def suggested(table: Table) -> Iterator[str]:
-    """Yield models of numbers, scores and two-level variables on others of them.
-
-    Of the others the two with the largest and the two with the smallest correlation are taken, but
-    none that nearly determines the response. A model without a fit is left out.
-    """
-    values = dict(_scores(table))
-    found = 0
-    for name, response in values.items():
-        strength = {o: _correlation(response, x) for o, x in values.items() if o != name}
-        usable = sorted((o for o, r in strength.items() if 0 < r < 0.95), key=strength.__getitem__)
-        chosen = dict.fromkeys([*usable[-2:], *usable[:2]])
-        two = not name.startswith("I(") and table[name].is_coded
-        formula = f"{'logit ' if two else ''}{name} ~ {' + '.join(chosen)}"
-        if chosen and found < MOST_MODELS and Regression.of(formula, table).fit(table) is not None:
-            found += 1
-            yield formula
-
-
-def _scores(table: Table) -> Iterator[tuple[str, FloatArray]]:
-    """Yield terms and their values, NaN where missing: numbers, levels that are, two levels."""
-    for column in table.columns:
-        observed, levels = column.is_observed, column.variable.levels
-        if not column.is_coded:
-            yield column.name, np.where(observed, column.data.astype(np.float64), np.nan)
-        elif len(levels) == 2:
-            yield column.name, np.where(observed, column.data, np.nan)
-        elif not (scores := pd.to_numeric(pd.Series(levels), errors="coerce")).isna().any():
-            codes = np.minimum(column.data, len(levels) - 1)
-            yield f"I({column.name})", np.where(observed, scores.to_numpy(float)[codes], np.nan)
-
-
-def _correlation(x: FloatArray, y: FloatArray) -> float:
-    both = np.isfinite(x) & np.isfinite(y)
-    if both.sum() < 30 or np.ptp(x[both]) == 0 or np.ptp(y[both]) == 0:
-        return 0.0
-    return float(abs(np.corrcoef(x[both], y[both])[0, 1]))
 
 
 def coefficient_errors(original: Table, synthetic: Table, formulas: Iterable[str]) -> FloatArray:

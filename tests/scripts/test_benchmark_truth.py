@@ -56,11 +56,12 @@ def test_a_synthesis_that_allows_no_fit_has_no_size():
     assert np.isnan(truth_files.coefficient_errors(table, single, FORMULAS[:1])).all()
 
 
-def test_suggested_regressions_can_be_fitted():
-    table = persons()
-    formulas = list(truth_files.suggested(table))
-    assert any(formula.startswith("logit marital ~") for formula in formulas)
-    assert all(truth_files.Regression.of(f, table).fit(table) is not None for f in formulas)
+@pytest.mark.parametrize("name", ["fair", "anes96", "randhie"])
+def test_every_regression_of_a_file_can_be_fitted(name, tmp_path):
+    table = truth_files.planned(name, tmp_path).table
+    for formula in truth_files.FILES[name].regressions:
+        assert truth_files.Regression.of(formula, table).fit(table) is not None
+    assert set(truth_files.FILES[name].keys.split()) < set(table.names)
 
 
 def test_ratio_of_sums_and_its_error():
