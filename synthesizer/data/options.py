@@ -33,6 +33,7 @@ STRICT = ConfigDict(strict=True, extra="forbid", arbitrary_types_allowed=True)
 """A whole number serves as a float; text never serves as a number."""
 
 Count = Annotated[int, Strict(), Field(ge=1)]
+NotNegativeCount = Annotated[int, Strict(), Field(ge=0)]
 Repeats = Annotated[int, Strict(), Field(ge=1, le=10_000)]
 """How often something is made, each time at the cost of the first; more is a slip of the pen."""
 MAX_REPEATS = 10_000

@@ -12,9 +12,9 @@ from pydantic import Field
 from synthesizer.data.options import Count, Repeats, Share, options
 from synthesizer.data.table import Column, Table
 from synthesizer.models.base import FittedModel
-from synthesizer.models.kit.leaves import Drawing, Leaves, check_features
+from synthesizer.models.kit.leaves import Drawing, Leaves
 from synthesizer.models.kit.predictors import Encoding
-from synthesizer.models.kit.trees import TreeOptions, centred_response, grow
+from synthesizer.models.kit.trees import TreeOptions, centred_response, check_features, grow
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +29,7 @@ class FittedEnsemble(FittedModel):
         if not self.trees or len({leaves.donors.variable for leaves in self.trees}) > 1:
             raise ValueError("an ensemble must have trees, all of one target")
         for leaves in self.trees:
-            check_features(self.encoding, leaves)
+            check_features(self.encoding, leaves.tree)
 
     def sample(self, predictors: Table, *, rng: np.random.Generator) -> Column:
         """Draw a tree for each row, then a donor from the row's leaf in it."""
@@ -43,7 +43,7 @@ class FittedEnsemble(FittedModel):
         chosen = rng.integers(len(self.trees), size=len(matrix))
         for i, leaves in enumerate(self.trees):
             rows = np.flatnonzero(chosen == i)
-            values[rows] = leaves.draw(matrix[rows], self.drawing, rng=rng, steps=steps)
+            values[rows] = leaves.draw(matrix[rows], self.drawing, rng=rng, steps=steps).data
         return Column(donors.variable, values)
 
 
@@ -78,7 +78,7 @@ class Ensemble(TreeOptions):
             rows = pool[rng.integers(len(pool), size=len(pool))]
             tree, order = grow(matrix, target, response, self, rows=rows, rng=rng)
             donor_weights = None if weights is None else weights[order]
-            trees.append(Leaves(tree, target.take(order), donor_weights))
+            trees.append(Leaves(tree, target.take(order), donor_weights, self.safe))
         return FittedEnsemble(encoding, tuple(trees), Drawing.of(self))
 
 

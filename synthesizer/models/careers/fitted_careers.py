@@ -407,7 +407,7 @@ def fit_careers(
     runs = to_runs(array)
     theta, notes = _theta(runs, options, rng)
     n_components = None if options.components == "patterns" else options.components
-    tree = Cart(min_leaf=options.person_min_leaf, even=options.even)
+    tree = Cart(min_leaf=options.person_min_leaf, even=options.even, tilt=False, safe=0)
     lengths, component = fit_lengths(runs, n_periods, people, tree, n_components, theta, rng=rng)
     quota, lost = fit_quota(array, out_codes, rules) if options.match else (None, ())
     is_cart = options.transition == "cart"
@@ -482,7 +482,13 @@ def _fit_trees(
     counts, state = np.tile(runs.counts, copies), np.tile(runs.state, copies)
     length = lengths.redraw(counts, np.tile(component, copies), rng=rng)
     people = persons.take(np.tile(np.arange(runs.n_persons), copies))
-    tree = Cart(min_leaf=options.min_leaf * copies, even=options.even, shrinkage=options.shrinkage)
+    tree = Cart(
+        min_leaf=options.min_leaf * copies,
+        even=options.even,
+        shrinkage=options.shrinkage,
+        tilt=False,
+        safe=0,
+    )
     return fit_trees(Runs(counts, length, state), n_states, people, tree, rng=rng)
 
 

@@ -348,7 +348,7 @@ def fit_lengths(
 
 def _check_donors(tree: FittedCart, n_values: int) -> None:
     """Raise ValueError unless the donors of a saved tree are whole numbers in [0, n_values)."""
-    data = tree.leaves.donors.data
+    data = tree.donors.data
     if (data < 0).any() or (data >= n_values).any() or (data != np.floor(data)).any():
         raise ValueError("donors of a career model are out of range")
 

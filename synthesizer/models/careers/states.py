@@ -315,7 +315,7 @@ class StateTrees:
 
     def _check_tree(self, tree: FittedCart, n_codes: int, names: Sequence[str]) -> None:
         """Raise ValueError if a saved tree draws other states, or asks for other predictors."""
-        donors = tree.leaves.donors
+        donors = tree.donors
         if not donors.is_coded or donors.data.max(initial=0) >= n_codes:
             raise ValueError("states in the trees of careers are out of range")
         for name, places in zip(tree.encoding.names, tree.encoding.positions, strict=True):

@@ -181,6 +181,13 @@ def decimals_of(target: Column) -> int | None:
     return variable.decimals
 
 
+def observed_column(variable: Variable, values: FloatArray) -> Column:
+    """Return codes or finite numbers, given as floats, as a column without missing states."""
+    if variable.is_coded:
+        return Column(variable, values.astype(np.int32))
+    return numeric_column(variable, values)
+
+
 def numeric_column(variable: Variable, values: FloatArray) -> Column:
     """Return finite numbers as a column without missing codes."""
     states = np.zeros(len(values), dtype=np.int8) if variable.missing else None

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,27 +19,26 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from synthesizer.data.options import Count, NotNegative, Share, options
 from synthesizer.data.table import Column, FloatArray
-from synthesizer.models.base import ConditionalModel
-from synthesizer.models.kit.predictors import Float32Array
+from synthesizer.models.kit.numbers import DonorModel
+from synthesizer.models.kit.predictors import Encoding, Float32Array
 
 Nodes = npt.NDArray[np.intp]
 LEAF = -1
+AUTO_LEAF = (20, 50)
 MANY_LEVELS = 40  # from here on the projection is faster than the Gini index of all levels
 PROJECTED_COLUMNS = 10
 
-Smoothing = Literal["none", "density"]
-
 
 @options
-class TreeOptions(ConditionalModel):
+class TreeOptions(DonorModel):
     """Options of models that are trees.
 
     Parameters
     ----------
-    min_leaf : int
+    min_leaf : int or None
         Smallest number of rows in a leaf, >= 1 (synthpop: ``minbucket``, there 5), counted among
-        the rows that the splits are learnt from (``max_fit_rows``). The default keeps draws from
-        repeating single persons; smaller leaves follow the data more closely.
+        the rows that the splits are learnt from (``max_fit_rows``). None takes a twentieth of the
+        rows, from 20 to 50: draws then hardly repeat single persons.
     max_depth : int or None
         Largest number of splits above a leaf, >= 1.
     complexity : float
@@ -57,8 +56,6 @@ class TreeOptions(ConditionalModel):
         Spread draws evenly over the donors of a leaf (over groups of three with neighbouring
         values) instead of drawing them independently. It removes most of the noise of drawing,
         also from the margins: turn it off where that noise counts as protection.
-    smoothing : {"none", "density"}
-        Whether numbers are copied or get kernel noise within the range of their leaf.
     proper : bool
         Weight the donors of the fit at random (Bayesian bootstrap, Rubin 1981).
     max_fit_rows : int or None
@@ -72,24 +69,22 @@ class TreeOptions(ConditionalModel):
     }
     told_options: ClassVar[tuple[str, ...]] = (
         "min_leaf", "max_depth", "complexity", "penalty", "shrinkage", "prior", "even",
-        "smoothing", "proper", "max_fit_rows",
+        "proper", "max_fit_rows", "safe",
     )  # fmt: skip
 
-    @property
-    def makes_new_values(self) -> bool:
-        """Whether numbers get kernel noise; see `ConditionalModel.makes_new_values`."""
-        return self.smoothing == "density" or super().makes_new_values
-
-    min_leaf: Count = 50
+    min_leaf: Count | None = None
     max_depth: Count | None = None
     complexity: Share = 0.0
     penalty: NotNegative = 0.0
     shrinkage: NotNegative = 0.0
     prior: NotNegative = 0.0
     even: bool = True
-    smoothing: Smoothing = "none"
     proper: bool = False
     max_fit_rows: Count | None = 100_000
+
+    def leaf_rows(self, n_rows: int) -> int:
+        """Return the smallest number of rows in a leaf for ``n_rows`` in all."""
+        return self.min_leaf or int(np.clip(n_rows // 20, *AUTO_LEAF))
 
     @property
     def max_features_of_split(self) -> float | None:
@@ -250,13 +245,14 @@ def grow(
     seed = int(rng.integers(2**31))
     sample = slice(None) if rows is None else rows
     sampled = response[sample]
+    least = model.leaf_rows(len(sampled))
     impurity = sampled.var(axis=0)
-    if matrix.shape[1] == 0 or len(sampled) < 2 * model.min_leaf or not impurity.any():
+    if matrix.shape[1] == 0 or len(sampled) < 2 * least or not impurity.any():
         leaf = np.array([LEAF], dtype=np.int32)
         root = Tree(leaf, np.zeros(1), leaf, np.array([len(target)]))
         return root, np.argsort(target.data, kind="stable")
     settings: dict[str, Any] = {
-        "min_samples_leaf": model.min_leaf,
+        "min_samples_leaf": least,
         "max_depth": model.max_depth,
         "max_features": model.max_features_of_split,
         "random_state": seed,
@@ -287,3 +283,9 @@ def grow(
 
 def _is_projected(target: Column) -> bool:
     return int(np.count_nonzero(np.bincount(target.data))) >= MANY_LEVELS
+
+
+def check_features(encoding: Encoding, tree: Tree) -> None:
+    """Raise ValueError if a tree splits on a column that its predictors do not have."""
+    if tree.feature.max() >= len(encoding.names):
+        raise ValueError("tree does not fit its predictors")

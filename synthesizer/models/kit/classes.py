@@ -1,0 +1,220 @@
+"""What a tilted tree draws: the levels of a target, or the spikes and intervals of a number."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+
+from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Table
+from synthesizer.models.kit.numbers import MANY_LEVELS, is_number_like
+from synthesizer.models.kit.numerics import check_codes, check_floats, check_rising
+
+INTERVALS = 32
+"""Most intervals of a number, besides those at the borders of groups."""
+ROWS_OF_INTERVAL = 40
+"""Least records of an interval, on average."""
+SPIKE_ROWS = 20
+SPIKE_SHARE = 0.004
+"""A number is a spike, a class of its own, if so many records hold it, and such a share."""
+MAX_BORDERS = 200
+"""Groups whose borders are looked for."""
+WIDEST = 4.0
+"""Standardised numbers are cut at this distance from their mean."""
+MOST_INDICATORS = 40
+"""Levels that a tilt has an indicator for."""
+FEW_VALUES = 12
+"""A scale with so many values has an indicator for each."""
+MOST_SPIKES = 8
+LARGE_SPIKE = 0.03
+"""Spikes of a number that a tilt has an indicator for hold such a share of the records."""
+
+
+@dataclass(frozen=True, eq=False)
+class Classes:
+    """A number of classes, and what each stands for.
+
+    Codes, and numbers with at most 60 different values, have a class for each value that occurs.
+    Of other numbers each spike is a class, and the rest lie in intervals with about the same
+    number of records; the borders of groups of the number among the predictors (deciles, age
+    groups) are borders of intervals, so that a draw given the group stays in it.
+
+    Examples
+    --------
+    >>> from synthesizer.data.table import Variable
+    >>> wage = Variable(name="wage", kind=Kind.NUMERIC, decimals=0)
+    >>> classes = Classes.of(Column(wage, np.arange(200.0) ** 2), Table([], n_rows=200))
+    >>> classes.n_classes, classes.place(np.array([0.0, 39601.0])).tolist()
+    (5, [0, 4])
+    """
+
+    spikes: FloatArray
+    """Values that are a class of their own, rising; the first classes."""
+    edges: FloatArray
+    """Borders between the intervals, rising."""
+    donors: FloatArray
+    """Confidential values that are no spikes, sorted; shape (n,)."""
+    starts: IntArray
+    """Number of the first donor of each interval, and n."""
+
+    def __post_init__(self) -> None:
+        for name in ("spikes", "edges"):
+            array = getattr(self, name)
+            check_floats(name, array, (-1,))
+            if len(array):
+                check_rising(name, array)
+        check_floats("donors", self.donors, (-1,))
+        check_codes("starts", self.starts, len(self.donors) + 1)
+        complete = len(self.starts) == len(self.edges) + 1 + bool(len(self.donors))
+        rising = bool((np.diff(self.starts) > 0).all() and (np.diff(self.donors) >= 0).all())
+        if not (
+            complete and rising and self.starts[0] == 0 and self.starts[-1] == len(self.donors)
+        ):
+            raise ValueError("intervals must each hold donors, sorted")
+        if not self.n_classes:
+            raise ValueError("there must be at least one class")
+
+    @classmethod
+    def of(cls, target: Column, predictors: Table) -> Self:
+        """Divide n >= 1 values of a target."""
+        values = np.asarray(target.data, dtype=np.float64)
+        distinct, counts = np.unique(values, return_counts=True)
+        if len(distinct) <= MANY_LEVELS or not is_number_like(target):
+            return cls(distinct, np.empty(0), np.empty(0), np.zeros(1, dtype=np.int64))
+        spikes = distinct[counts >= max(SPIKE_ROWS, SPIKE_SHARE * len(values))]
+        donors = np.sort(values[~np.isin(values, spikes)])
+        if not len(donors):
+            return cls(spikes, np.empty(0), donors, np.zeros(1, dtype=np.int64))
+        n_intervals = int(np.clip(len(donors) // ROWS_OF_INTERVAL, 1, INTERVALS))
+        cuts = np.quantile(donors, np.arange(1, n_intervals) / n_intervals)
+        edges = np.unique(np.concatenate([cuts, group_borders(values, predictors)]))
+        starts = np.searchsorted(donors, edges)  # a value on an edge lies above it
+        first = np.unique(starts, return_index=True)[1]
+        kept = first[(starts[first] > 0) & (starts[first] < len(donors))]
+        ends = np.concatenate([[0], starts[kept], [len(donors)]])
+        return cls(spikes, edges[kept], donors, ends)
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes, K."""
+        return len(self.spikes) + self.n_intervals
+
+    @property
+    def n_intervals(self) -> int:
+        """Number of intervals; they are the last classes."""
+        return len(self.starts) - 1
+
+    def place(self, values: FloatArray) -> IntArray:
+        """Return the class of each value, shape (n,); a value never seen is with its neighbours."""
+        numbers = np.asarray(values, dtype=np.float64)
+        intervals = len(self.spikes) + np.searchsorted(self.edges, numbers, side="right")
+        if not len(self.spikes):
+            return np.asarray(intervals)
+        above = np.minimum(np.searchsorted(self.spikes, numbers), len(self.spikes) - 1)
+        below = np.maximum(above - 1, 0)
+        nearer = numbers - self.spikes[below] < self.spikes[above] - numbers
+        spikes = np.where(nearer, below, above)
+        if not self.n_intervals:
+            return np.asarray(spikes)
+        return np.asarray(np.where(self.spikes[spikes] == numbers, spikes, intervals))
+
+    def draw(self, classes: IntArray, rng: np.random.Generator) -> FloatArray:
+        """Return a value of each class, shape (n,): that of a random donor of an interval."""
+        if not self.n_intervals:
+            return np.asarray(self.spikes[classes])
+        out = np.empty(len(classes))
+        is_spike = classes < len(self.spikes)
+        out[is_spike] = self.spikes[classes[is_spike]]
+        intervals = classes[~is_spike] - len(self.spikes)
+        first, last = self.starts[intervals], self.starts[intervals + 1]
+        chosen = first + (rng.random(len(first)) * (last - first)).astype(np.int64)
+        out[~is_spike] = self.donors[chosen]
+        return out
+
+    def ranges(self, classes: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Return the smallest and the largest value of the class of each row, shape (n,)."""
+        lows = np.concatenate([self.spikes, self.donors[self.starts[:-1]]])
+        highs = np.concatenate([self.spikes, self.donors[self.starts[1:] - 1]])
+        return lows[classes], highs[classes]
+
+    @cached_property
+    def centres(self) -> FloatArray:
+        """The mean value of each class, shape (K,)."""
+        if not self.n_intervals:
+            return self.spikes
+        sums = np.add.reduceat(self.donors, self.starts[:-1])
+        return np.concatenate([self.spikes, sums / np.diff(self.starts)])
+
+
+def group_borders(values: FloatArray, predictors: Table) -> FloatArray:
+    """Return where a coded predictor changes with a number, as deciles and age groups do.
+
+    A predictor with g levels is such a group if its codes change at most 2 g + 3 times from the
+    smallest of the n values to the largest.
+    """
+    order = np.argsort(values, kind="stable")
+    rising = values[order]
+    steps = np.diff(rising) > 0
+    borders = [np.empty(0)]
+    for column in predictors.columns:
+        if not column.is_coded:
+            continue
+        codes = column.data[order]
+        changes = np.diff(codes) != 0
+        n_levels = int(np.count_nonzero(np.bincount(codes)))
+        if 1 < n_levels <= MAX_BORDERS and np.count_nonzero(changes) <= 2 * n_levels + 3:
+            at = np.flatnonzero(changes & steps)
+            borders.append((rising[at] + rising[at + 1]) / 2)
+    return np.concatenate(borders)
+
+
+def moments(classes: Classes, target: Column) -> tuple[FloatArray, int]:
+    """Return what a tilt moves, shape (K, r), and how many of its first columns are linear.
+
+    Two levels and levels without an order have an indicator for each class; ordered ones and
+    numbers with few values have their standardised value before these. Other numbers have their
+    standardised value, three polynomials of the rank, the square, and indicators of large spikes:
+    an exponential family whose likelihood equations keep the products of these with every
+    predictor as they are in the data.
+    """
+    places = classes.place(np.asarray(target.data, dtype=np.float64))
+    shares = np.bincount(places, minlength=classes.n_classes) / len(places)
+    frequent = np.argsort(-shares, kind="stable")
+    n_classes = classes.n_classes
+    if n_classes == 2:
+        return np.eye(2), 2
+    if not is_scale(target):
+        return np.eye(n_classes)[:, np.sort(frequent[:MOST_INDICATORS])], 0
+    observed = np.ones(n_classes, dtype=bool)
+    if target.is_coded:
+        observed = classes.centres < len(target.variable.levels)
+    value = standardised(classes.centres, shares * observed) * observed
+    if n_classes <= FEW_VALUES:
+        return np.column_stack([value, np.eye(n_classes)]), 1
+    order = np.argsort(classes.centres, kind="stable")
+    middle = np.empty(n_classes)
+    middle[order] = np.cumsum(shares[order]) - shares[order] / 2
+    large = [k for k in frequent[:MOST_SPIKES] if shares[k] >= LARGE_SPIKE]
+    square = np.clip(value**2 / 2, 0.0, 6.0)
+    return np.column_stack([value, *rank_moments(middle), square, np.eye(n_classes)[:, large]]), 1
+
+
+def is_scale(target: Column) -> bool:
+    """Whether the values of a target are numbers or have an order."""
+    return not target.is_coded or target.variable.kind is Kind.ORDERED
+
+
+def standardised(values: FloatArray, weights: FloatArray) -> FloatArray:
+    """Return values in standard deviations from their weighted mean, cut at 4, shape (n,)."""
+    total = float(weights.sum()) or 1.0
+    mean = float(weights @ values) / total
+    spread = float(weights @ (values - mean) ** 2 / total) ** 0.5
+    return np.asarray(np.clip((values - mean) / (spread or 1.0), -WIDEST, WIDEST))
+
+
+def rank_moments(middle: FloatArray) -> list[FloatArray]:
+    """Return the first three Legendre polynomials of ranks in [0, 1], with variance about 1."""
+    rank = 2.0 * middle - 1.0
+    return [1.7 * rank, 1.1 * (3 * rank**2 - 1), 1.3 * (5 * rank**3 - 3 * rank)]

@@ -1,0 +1,261 @@
+"""Predictors as the columns that a tilt is linear in."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+
+from synthesizer.data.table import Column, FloatArray, Kind, Table, Variable
+from synthesizer.models.kit.classes import rank_moments, standardised
+from synthesizer.models.kit.numerics import check_codes, check_floats
+from synthesizer.models.kit.predictors import Float32Array
+
+MIN_ROWS = 20
+"""Levels with fewer records share an indicator, or have none."""
+MOST_LEVELS = 30
+"""Levels with an indicator of their own."""
+MOST_LINEAR = 20
+"""A predictor with so many indicators counts as a few categories, which regressions use."""
+MOST_SPIKES = 8
+SPIKE_ROWS = 30
+SPIKE_SHARE = 0.02
+QUANTILES = 512
+"""Numbers get their ranks by interpolation between so many quantiles."""
+LABELS_ARE_NUMBERS = 0.8
+"""Levels have a score if such a share of them are written as numbers."""
+
+
+@dataclass(frozen=True, eq=False)
+class Levels:
+    """The columns of a coded predictor: indicators, and a score where levels are on a scale."""
+
+    name: str
+    indicator_of: npt.NDArray[np.int32]
+    """Number of the indicator of each code, -1 for none; shape (c,)."""
+    score: FloatArray | None
+    """Standardised place of each code on the scale, 0 for codes beside it; shape (c,)."""
+
+    def __post_init__(self) -> None:
+        check_codes("indicator_of", self.indicator_of, len(self.indicator_of), least=-1)
+        if self.score is not None:
+            check_floats("score", self.score, self.indicator_of.shape)
+
+    @classmethod
+    def of(cls, column: Column) -> Self:
+        """Learn the columns of a confidential predictor."""
+        variable, codes = column.variable, np.asarray(column.data)
+        counts = np.bincount(codes, minlength=variable.n_codes)
+        order = np.argsort(-counts, kind="stable")
+        chosen = order[counts[order] >= MIN_ROWS][:MOST_LEVELS]
+        indicator_of = np.full(variable.n_codes, -1, dtype=np.int32)
+        indicator_of[chosen] = np.arange(len(chosen))
+        rest = indicator_of < 0
+        n_columns = len(chosen)
+        if counts[rest].sum() >= MIN_ROWS:
+            indicator_of[rest] = n_columns
+            n_columns += 1
+        if n_columns == 1:
+            indicator_of[:] = -1
+        scale = _scale(variable, chosen)
+        score = None
+        if scale is not None:
+            known = np.isfinite(scale)
+            filled = np.where(known, scale, 0.0)
+            score = standardised(filled, np.asarray(counts * known, dtype=np.float64)) * known
+        return cls(variable.name, indicator_of, score)
+
+    @property
+    def n_indicators(self) -> int:
+        """Number of columns of zeros and ones."""
+        return int(self.indicator_of.max(initial=-1)) + 1
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns in all."""
+        return self.n_indicators + (self.score is not None)
+
+    @property
+    def linear(self) -> npt.NDArray[np.bool_]:
+        """Which columns a researcher's regression may use, shape (n_columns,)."""
+        linear = np.full(self.n_columns, self.n_indicators <= MOST_LINEAR)
+        if self.score is not None:
+            linear[-1] = True
+        return linear
+
+    def fill(self, column: Column, out: Float32Array) -> None:
+        """Write the columns into zeros of shape (n, n_columns)."""
+        codes = np.asarray(column.data)
+        places = self.indicator_of[codes]
+        rows = np.flatnonzero(places >= 0)
+        out[rows, places[rows]] = 1.0
+        if self.score is not None:
+            out[:, -1] = self.score[codes]
+
+
+@dataclass(frozen=True, eq=False)
+class Number:
+    """The columns of a numeric predictor.
+
+    Its standardised value and the square, three polynomials of its rank, and indicators of its
+    missing codes and of its spikes. A missing value has zeros in all others.
+    """
+
+    name: str
+    mean: float
+    """Of the observed values."""
+    spread: float
+    """Standard deviation likewise, above 0."""
+    quantiles: FloatArray
+    """Of the observed values, not decreasing; evenly spaced in rank."""
+    spikes: FloatArray
+    """Values that many records hold."""
+    n_missing: int
+    """Missing codes."""
+
+    def __post_init__(self) -> None:
+        check_floats("quantiles", self.quantiles, (-1,))
+        check_floats("spikes", self.spikes, (-1,))
+        if not len(self.quantiles) or (np.diff(self.quantiles) < 0).any():
+            raise ValueError("quantiles must hold at least one number and not decrease")
+        if not (math.isfinite(self.mean) and 0 < self.spread < math.inf and self.n_missing >= 0):
+            raise ValueError("mean and spread must be finite numbers, the spread above 0")
+
+    @classmethod
+    def of(cls, column: Column) -> Self:
+        """Learn the columns of a confidential predictor."""
+        values = np.asarray(column.data[column.is_observed], dtype=np.float64)
+        n_missing = len(column.variable.missing)
+        if not len(values):
+            return cls(column.name, 0.0, 1.0, np.zeros(1), np.empty(0), n_missing)
+        rising = np.sort(values)
+        starts = np.flatnonzero(np.append(True, np.diff(rising) > 0))
+        counts = np.diff(np.append(starts, len(rising)))
+        least = max(SPIKE_ROWS, SPIKE_SHARE * len(column))
+        large = np.argsort(-counts, kind="stable")[:MOST_SPIKES]
+        large = large[counts[large] >= least] if len(counts) > 2 else large[:0]
+        places = np.linspace(0, len(rising) - 1, min(QUANTILES, len(rising)))
+        mean, spread = float(values.mean()), float(values.std())
+        return cls(
+            column.name,
+            mean,
+            spread if spread > 1e-12 * abs(mean) else 1.0,
+            rising[np.round(places).astype(np.int64)],
+            np.sort(rising[starts[large]]),
+            n_missing,
+        )
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns in all."""
+        return 5 + self.n_missing + len(self.spikes)
+
+    @property
+    def linear(self) -> npt.NDArray[np.bool_]:
+        """Which columns a researcher's regression may use, shape (n_columns,)."""
+        linear = np.zeros(self.n_columns, dtype=bool)
+        linear[0] = True
+        linear[5 : 5 + self.n_missing] = True
+        return linear
+
+    def fill(self, column: Column, out: Float32Array) -> None:
+        """Write the columns into zeros of shape (n, n_columns)."""
+        observed = column.is_observed
+        values = np.where(observed, column.data, self.mean)
+        size = len(self.quantiles)
+        below = np.searchsorted(self.quantiles, values, side="left")
+        above = np.searchsorted(self.quantiles, values, side="right")
+        value = np.clip((values - self.mean) / self.spread, -4.0, 4.0)
+        rank = (below + above) / (2.0 * size)
+        for j, moment in enumerate((value, *rank_moments(rank), np.minimum(value**2 / 2, 4.0))):
+            out[:, j] = moment
+        if not observed.all():
+            out[~observed, :5] = 0.0
+            states = column.missing_state()
+            for state in range(1, self.n_missing + 1):
+                out[:, 4 + state] = states == state
+        for j, spike in enumerate(self.spikes, start=5 + self.n_missing):
+            out[:, j] = observed & (values == spike)
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """The columns of all predictors, centred at their means in the fit."""
+
+    terms: tuple[Levels | Number, ...]
+    means: Float32Array
+    """Of every column, shape (q,)."""
+
+    def __post_init__(self) -> None:
+        check_floats("means", self.means, (self.n_columns,))
+
+    @classmethod
+    def fit(cls, predictors: Table) -> tuple[Self, Float32Array]:
+        """Learn the columns of n rows of predictors; also return them, shape (n, q)."""
+        terms = tuple(
+            Levels.of(column) if column.is_coded else Number.of(column)
+            for column in predictors.columns
+        )
+        width = sum(term.n_columns for term in terms)
+        raw = cls(terms, np.zeros(width, dtype=np.float32))
+        matrix = raw.matrix(predictors)
+        means = matrix.mean(axis=0, dtype=np.float64).astype(np.float32)
+        matrix -= means
+        return cls(terms, means), matrix
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns, q."""
+        return sum(term.n_columns for term in self.terms)
+
+    @property
+    def groups(self) -> list[slice]:
+        """The columns of each predictor that has any."""
+        return [columns for _, columns in self._columns()]
+
+    @property
+    def linear(self) -> npt.NDArray[np.bool_]:
+        """Which columns a researcher's regression may use, shape (q,)."""
+        return np.concatenate([term.linear for term in self.terms] or [np.zeros(0, dtype=bool)])
+
+    def matrix(self, predictors: Table) -> Float32Array:
+        """Return the columns of some rows, shape (n, q)."""
+        out = np.zeros((predictors.n_rows, self.n_columns), dtype=np.float32)
+        for term, columns in self._columns():
+            term.fill(predictors[term.name], out[:, columns])
+        out -= self.means
+        return out
+
+    def _columns(self) -> Iterator[tuple[Levels | Number, slice]]:
+        """Yield the terms that have columns, and these."""
+        start = 0
+        for term in self.terms:
+            stop = start + term.n_columns
+            if stop > start:
+                yield term, slice(start, stop)
+            start = stop
+
+
+def _scale(variable: Variable, frequent: npt.NDArray[np.integer]) -> FloatArray | None:
+    """Return the place of each code on a scale, NaN for codes beside it; None without a scale."""
+    if variable.kind is Kind.ORDERED and len(variable.levels) > 2:
+        places = np.arange(variable.n_codes, dtype=np.float64)
+        places[len(variable.levels) :] = np.nan
+        return places
+    if len(frequent) <= 5:
+        return None
+    numbers = np.array([_number(label) for label in variable.labels])
+    known = np.isfinite(numbers[frequent]).mean()
+    return numbers if known > LABELS_ARE_NUMBERS else None
+
+
+def _number(label: str) -> float:
+    try:
+        number = float(label)
+    except ValueError:
+        return math.nan
+    return number if abs(number) < 1e100 else math.nan

@@ -1,0 +1,219 @@
+"""A tree with a tilt: what it holds after the fit, and how values are drawn from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+
+from synthesizer.data.table import Column, FloatArray, IntArray, Table
+from synthesizer.models.kit.classes import Classes, is_scale, moments
+from synthesizer.models.kit.features import Features
+from synthesizer.models.kit.leaves import even_uniform
+from synthesizer.models.kit.numbers import SafeNumbers
+from synthesizer.models.kit.numerics import check_codes, check_floats
+from synthesizer.models.kit.predictors import Float32Array
+from synthesizer.models.kit.tables import absent_pairs, log_probabilities, node_probabilities
+from synthesizer.models.kit.tilt import Problem
+from synthesizer.models.kit.trees import Nodes, Tree
+
+BLOCK_CELLS = 4_000_000
+"""Rows times classes that are drawn at a time."""
+FIT_CELLS = 40_000_000
+"""Rows times columns, or classes, that a tilt is learnt from."""
+
+
+@dataclass(frozen=True, eq=False)
+class Absent:
+    """Levels of one predictor and classes that hardly go together."""
+
+    name: str
+    codes: IntArray
+    classes: IntArray
+    """Both of shape (a,)."""
+    left: Float32Array
+    """Logarithm of what is left of the class, at most 0."""
+
+    def __post_init__(self) -> None:
+        check_codes("codes", self.codes, 2**31)
+        check_codes("classes", self.classes, 2**31)
+        check_floats("left", self.left, self.codes.shape)
+        if self.classes.shape != self.codes.shape or (self.left > 0).any():
+            raise ValueError("pairs of levels and classes must each have a logarithm below 0")
+
+
+@dataclass(frozen=True, eq=False)
+class TiltedLeaves:
+    """A tree whose leaves hold distributions over classes, bent by a regression on all rows."""
+
+    tree: Tree
+    classes: Classes
+    logarithms: Float32Array
+    """Of the probabilities of each class in each node, shape (n_nodes, K)."""
+    absent: tuple[Absent, ...]
+    """Combinations with a predictor that never occur."""
+    features: Features
+    moments: Float32Array
+    """What of the target the tilt moves, shape (K, r)."""
+    coefficients: Float32Array
+    """Of the tilt, shape (q, r)."""
+
+    def __post_init__(self) -> None:
+        n_classes = self.classes.n_classes
+        check_floats("logarithms", self.logarithms, (len(self.tree.feature), n_classes))
+        check_floats("moments", self.moments, (n_classes, -1))
+        shape = (self.features.n_columns, self.moments.shape[1])
+        check_floats("coefficients", self.coefficients, shape)
+        for pairs in self.absent:
+            check_codes("classes", pairs.classes, n_classes)
+
+    @classmethod
+    def fit(
+        cls,
+        tree: Tree,
+        matrix: Float32Array,
+        predictors: Table,
+        target: Column,
+        *,
+        cap: float,
+        borrowed: float,
+        max_rows: int | None,
+        weights: FloatArray | None,
+        rng: np.random.Generator,
+    ) -> Self:
+        """Learn distributions and tilt from n rows.
+
+        ``matrix`` holds the encoded predictors of the tree, ``weights`` those of the rows, None if
+        all are alike; the tilt is learnt from ``max_rows`` at most.
+        """
+        classes = Classes.of(target, predictors)
+        places = classes.place(np.asarray(target.data, dtype=np.float64))
+        n_rows, n_classes = len(places), classes.n_classes
+        leaves = tree.apply(matrix)
+        even = np.ones(n_rows) if weights is None else weights
+        logarithms = log_probabilities(
+            node_probabilities(
+                tree, leaves, places, n_classes, weights=even, cap=cap, least=borrowed
+            )
+        )
+        absent = tuple(_absent(predictors, places, n_classes))
+        raw_moments, n_linear = moments(classes, target)
+        basis: Float32Array = raw_moments.astype(np.float32)
+        if n_classes == 1 or not len(predictors):
+            features, width = Features((), np.empty(0, dtype=np.float32)), 0
+            coefficients = np.zeros((width, basis.shape[1]), dtype=np.float32)
+            return cls(tree, classes, logarithms, absent, features, basis, coefficients)
+        features, columns = Features.fit(predictors)
+        bent = cls(
+            tree, classes, logarithms, absent, features, basis,
+            np.zeros((features.n_columns, basis.shape[1]), dtype=np.float32),
+        )  # fmt: skip
+        if not features.n_columns:
+            return bent
+        most = max(1, FIT_CELLS // max(features.n_columns, n_classes))
+        most = min(most, max_rows or most)
+        rows: IntArray = np.arange(n_rows)
+        if n_rows > most:
+            rows = np.sort(rng.choice(n_rows, size=most, replace=False))
+            columns = columns[rows]
+        problem = Problem(
+            matrix=columns,
+            groups=features.groups,
+            linear=features.linear,
+            moments=basis,
+            n_linear=n_linear,
+            shared=not is_scale(target) or n_classes == 2,
+            offsets=bent._offsets(predictors if len(rows) == n_rows else predictors.take(rows),
+                                  leaves[rows]),
+            classes=places[rows],
+            weights=None if weights is None else weights[rows].astype(np.float32),
+        )  # fmt: skip
+        coefficients = problem.fit(rng)
+        return cls(tree, classes, logarithms, absent, features, basis, coefficients)
+
+    def draw(
+        self,
+        matrix: Float32Array,
+        predictors: Table,
+        *,
+        even: bool,
+        numbers: SafeNumbers | None,
+        rng: np.random.Generator,
+        steps: int = 0,
+    ) -> FloatArray:
+        """Draw a value for each row from the node ``steps`` above its leaf; see `Leaves.draw`.
+
+        ``even`` spreads the draws of each node evenly over its distribution; ``numbers`` replaces
+        rare ones.
+        """
+        nodes = self.tree.climb(self.tree.apply(matrix), steps)
+        uniform = even_uniform(nodes, rng) if even else rng.random(len(nodes))
+        chosen = np.empty(len(nodes), dtype=np.intp)
+        for rows in self._blocks(len(nodes)):
+            scores = self.scores(predictors.take(rows), nodes[rows])
+            cumulated = np.cumsum(_exponentials(scores), axis=1)
+            points = uniform[rows] * cumulated[:, -1]
+            chosen[rows] = (points[:, None] >= cumulated[:, :-1]).sum(axis=1)
+        values = self.classes.draw(chosen, rng)
+        return values if numbers is None else numbers.replace(
+            values, rng, self.classes.ranges(chosen)
+        )  # fmt: skip
+
+    def log_likelihood(self, matrix: Float32Array, predictors: Table, target: Column) -> FloatArray:
+        """Return the logarithm of the probability of each row's class, shape (n,)."""
+        nodes = self.tree.apply(matrix)
+        places = self.classes.place(np.asarray(target.data, dtype=np.float64))
+        out = np.empty(len(nodes))
+        for rows in self._blocks(len(nodes)):
+            scores = self.scores(predictors.take(rows), nodes[rows]).astype(np.float64)
+            own = scores[np.arange(len(scores)), places[rows]]
+            top = scores.max(axis=1)
+            out[rows] = own - top - np.log(np.exp(scores - top[:, None]).sum(axis=1))
+        return out
+
+    def scores(self, predictors: Table, nodes: Nodes) -> Float32Array:
+        """Return the log-probabilities of the classes up to a constant, shape (n, K)."""
+        scores = self._offsets(predictors, nodes)
+        if self.features.n_columns:
+            bend = self.features.matrix(predictors) @ self.coefficients
+            scores += bend @ self.moments.T
+        return scores
+
+    def _offsets(self, predictors: Table, nodes: Nodes) -> Float32Array:
+        """Return the logarithms of the nodes' probabilities, without what never occurs, (n, K)."""
+        scores = self.logarithms[nodes]
+        for pairs in self.absent:
+            column = predictors[pairs.name]
+            table = np.zeros(
+                (max(column.variable.n_codes, int(pairs.codes.max(initial=0)) + 1),
+                 self.classes.n_classes),
+                dtype=np.float32,
+            )  # fmt: skip
+            table[pairs.codes, pairs.classes] = pairs.left
+            scores += table[column.data]
+        return scores
+
+    def _blocks(self, n_rows: int) -> list[slice]:
+        """Return blocks of rows whose scores fit into memory."""
+        length = max(1, BLOCK_CELLS // self.classes.n_classes)
+        return [slice(start, start + length) for start in range(0, n_rows, length)]
+
+
+def _absent(predictors: Table, places: IntArray, n_classes: int) -> list[Absent]:
+    """Return the absent combinations of every coded predictor that has some."""
+    found = []
+    for column in predictors.columns:
+        if column.is_coded:
+            codes = np.asarray(column.data, dtype=np.int64)
+            pairs = absent_pairs(codes, column.variable.n_codes, places, n_classes)
+            if len(pairs[0]):
+                found.append(Absent(column.name, *pairs))
+    return found
+
+
+def _exponentials(scores: Float32Array) -> npt.NDArray[np.float64]:
+    """Return numbers in proportion to the probabilities, shape (n, K)."""
+    shifted = scores.astype(np.float64) - scores.max(axis=1, keepdims=True)
+    return np.asarray(np.exp(shifted))
