@@ -121,13 +121,14 @@ class Problem:
         self, rows: slice, coefficients: Float32Array
     ) -> tuple[Float32Array, FloatArray]:
         """Return the probabilities of some rows, (n, K), and the logarithms of their own class."""
-        scores = self.offsets[rows] + (self.matrix[rows] @ coefficients) @ self.moments.T
+        bend = (self.matrix[rows] @ coefficients) @ self.moments.T
+        scores = np.asarray(self.offsets[rows] + bend, dtype=np.float32)
         scores -= scores.max(axis=1, keepdims=True)
         own = scores[np.arange(len(scores)), self.classes[rows]].astype(np.float64)
         np.exp(scores, out=scores)
         total = scores.sum(axis=1)
         scores /= total[:, None]
-        return scores, np.asarray(own - np.log(total))
+        return scores, np.asarray(own - np.log(total), dtype=np.float64)
 
     def _first_ridges(self, gram: FloatArray, spread: FloatArray, scores: FloatArray) -> FloatArray:
         """Return a ridge for each predictor and moment, shape (g, r), by the method of moments.

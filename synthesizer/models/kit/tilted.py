@@ -12,10 +12,10 @@ from synthesizer.data.table import Column, FloatArray, IntArray, Table
 from synthesizer.models.kit.classes import Classes, is_scale, moments
 from synthesizer.models.kit.features import Features
 from synthesizer.models.kit.leaves import even_uniform
+from synthesizer.models.kit.node_tables import absent_pairs, log_probabilities, node_probabilities
 from synthesizer.models.kit.numbers import SafeNumbers
 from synthesizer.models.kit.numerics import check_codes, check_floats
 from synthesizer.models.kit.predictors import Float32Array
-from synthesizer.models.kit.tables import absent_pairs, log_probabilities, node_probabilities
 from synthesizer.models.kit.tilt import Problem
 from synthesizer.models.kit.trees import Nodes, Tree
 
