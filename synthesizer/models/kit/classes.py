@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Self
+from typing import Self, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Table
 from synthesizer.models.kit.numbers import MANY_LEVELS, is_number_like
 from synthesizer.models.kit.numerics import check_codes, check_floats, check_rising
+
+AnyFloat = TypeVar("AnyFloat", np.float32, np.float64)
 
 INTERVALS = 32
 """Most intervals of a number, besides those at the borders of groups."""
@@ -214,7 +217,8 @@ def standardised(values: FloatArray, weights: FloatArray) -> FloatArray:
     return np.asarray(np.clip((values - mean) / (spread or 1.0), -WIDEST, WIDEST))
 
 
-def rank_moments(middle: FloatArray) -> list[FloatArray]:
+def rank_moments(middle: npt.NDArray[AnyFloat]) -> list[npt.NDArray[AnyFloat]]:
     """Return the first three Legendre polynomials of ranks in [0, 1], with variance about 1."""
-    rank = 2.0 * middle - 1.0
-    return [1.7 * rank, 1.1 * (3 * rank**2 - 1), 1.3 * (5 * rank**3 - 3 * rank)]
+    rank = 2 * middle - 1
+    square = rank * rank
+    return [1.7 * rank, 3.3 * square - 1.1, (6.5 * square - 3.9) * rank]

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from synthesizer.data.table import Column, FloatArray, Kind, Table, Variable
 from synthesizer.models.kit.classes import rank_moments, standardised
-from synthesizer.models.kit.numerics import check_codes, check_floats
+from synthesizer.models.kit.numerics import check_codes, check_floats, check_rising
 from synthesizer.models.kit.predictors import Float32Array
 
 MIN_ROWS = 20
@@ -111,7 +111,9 @@ class Number:
     spread: float
     """Standard deviation likewise, above 0."""
     quantiles: FloatArray
-    """Of the observed values, not decreasing; evenly spaced in rank."""
+    """Of the observed values, rising."""
+    ranks: FloatArray
+    """Share of the observed values up to the middle of each quantile, in [0, 1]."""
     spikes: FloatArray
     """Values that many records hold."""
     n_missing: int
@@ -120,8 +122,8 @@ class Number:
     def __post_init__(self) -> None:
         check_floats("quantiles", self.quantiles, (-1,))
         check_floats("spikes", self.spikes, (-1,))
-        if not len(self.quantiles) or (np.diff(self.quantiles) < 0).any():
-            raise ValueError("quantiles must hold at least one number and not decrease")
+        check_rising("quantiles", self.quantiles)
+        check_floats("ranks", self.ranks, self.quantiles.shape)
         if not (math.isfinite(self.mean) and 0 < self.spread < math.inf and self.n_missing >= 0):
             raise ValueError("mean and spread must be finite numbers, the spread above 0")
 
@@ -131,20 +133,25 @@ class Number:
         values = np.asarray(column.data[column.is_observed], dtype=np.float64)
         n_missing = len(column.variable.missing)
         if not len(values):
-            return cls(column.name, 0.0, 1.0, np.zeros(1), np.empty(0), n_missing)
+            return cls(column.name, 0.0, 1.0, np.zeros(1), np.zeros(1), np.empty(0), n_missing)
         rising = np.sort(values)
         starts = np.flatnonzero(np.append(True, np.diff(rising) > 0))
         counts = np.diff(np.append(starts, len(rising)))
         least = max(SPIKE_ROWS, SPIKE_SHARE * len(column))
         large = np.argsort(-counts, kind="stable")[:MOST_SPIKES]
         large = large[counts[large] >= least] if len(counts) > 2 else large[:0]
-        places = np.linspace(0, len(rising) - 1, min(QUANTILES, len(rising)))
+        middle = (starts + counts / 2) / len(rising)
+        kept = np.arange(len(starts))
+        if len(starts) > QUANTILES:  # evenly spaced in rank, not in value
+            spaced = np.linspace(middle[0], middle[-1], QUANTILES)
+            kept = np.unique(np.searchsorted(middle, spaced))
         mean, spread = float(values.mean()), float(values.std())
         return cls(
             column.name,
             mean,
             spread if spread > 1e-12 * abs(mean) else 1.0,
-            rising[np.round(places).astype(np.int64)],
+            rising[starts[kept]],
+            middle[kept],
             np.sort(rising[starts[large]]),
             n_missing,
         )
@@ -166,11 +173,9 @@ class Number:
         """Write the columns into zeros of shape (n, n_columns)."""
         observed = column.is_observed
         values = np.where(observed, column.data, self.mean)
-        size = len(self.quantiles)
-        below = np.searchsorted(self.quantiles, values, side="left")
-        above = np.searchsorted(self.quantiles, values, side="right")
-        value = np.clip((values - self.mean) / self.spread, -4.0, 4.0)
-        rank = (below + above) / (2.0 * size)
+        value = ((values - self.mean) / self.spread).astype(np.float32)
+        np.clip(value, -4.0, 4.0, out=value)
+        rank = np.interp(values, self.quantiles, self.ranks).astype(np.float32)
         for j, moment in enumerate((value, *rank_moments(rank), np.minimum(value**2 / 2, 4.0))):
             out[:, j] = moment
         if not observed.all():

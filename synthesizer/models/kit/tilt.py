@@ -10,6 +10,7 @@ Hall and Frank 2005, logistic model trees, Machine Learning 59).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +26,8 @@ LEAST_RIDGE, LARGEST_RIDGE = 0.3, 50.0
 EVIDENCE_ROWS = 8_000
 """Rows from which the ridges are learnt, and a start for the coefficients."""
 CHUNK_ROWS = 4_096  # scores of one chunk stay in the processor's cache
+HIGHEST, LOWEST = 80.0, 1e-35
+"""Bounds of scores and sums, so that single precision neither overflows nor divides by zero."""
 TOLERANCE = 0.05
 """Stop when every coordinate is about so many standard errors from the maximum."""
 
@@ -103,32 +106,44 @@ class Problem:
     def _at_start(self) -> tuple[FloatArray, FloatArray]:
         """Return the mean variance of each moment under the offsets, and the score, (q, r)."""
         variance = np.zeros(self.moments.shape[1])
-        scores = np.zeros((self.matrix.shape[1], self.moments.shape[1]))
-        zero = np.zeros(scores.shape, dtype=np.float32)
+        expected = np.zeros((self.matrix.shape[1], self.moments.shape[1]))
+        zero = np.zeros(expected.shape, dtype=np.float32)
         for start in range(0, len(self.matrix), CHUNK_ROWS):
             rows = slice(start, start + CHUNK_ROWS)
-            probabilities, _ = self._probabilities(rows, zero)
-            mean = probabilities @ self.moments
-            variance += (probabilities @ self.moments**2 - mean**2).sum(axis=0, dtype=np.float64)
-            scores += self._weighted(rows).T @ (self.moments[self.classes[rows]] - mean)
-        return np.maximum(variance / len(self.matrix), 1e-4), scores
+            likelihoods, total, _ = self._likelihoods(rows, zero)
+            mean = (likelihoods @ self.moments) / total
+            square = (likelihoods @ self.moments**2) / total
+            variance += (square - mean**2).sum(axis=0, dtype=np.float64)
+            expected += self._weighted(rows).T @ mean
+        return np.maximum(variance / len(self.matrix), 1e-4), self._observed - expected
+
+    @cached_property
+    def _observed(self) -> FloatArray:
+        """The products of features and moments in the data, shape (q, r)."""
+        out = np.zeros((self.matrix.shape[1], self.moments.shape[1]))
+        for start in range(0, len(self.matrix), CHUNK_ROWS):
+            rows = slice(start, start + CHUNK_ROWS)
+            out += self._weighted(rows).T @ self.moments[self.classes[rows]]
+        return out
 
     def _weighted(self, rows: slice) -> Float32Array:
         chunk = self.matrix[rows]
         return chunk if self.weights is None else chunk * self.weights[rows, None]
 
-    def _probabilities(
+    def _likelihoods(
         self, rows: slice, coefficients: Float32Array
-    ) -> tuple[Float32Array, FloatArray]:
-        """Return the probabilities of some rows, (n, K), and the logarithms of their own class."""
-        bend = (self.matrix[rows] @ coefficients) @ self.moments.T
-        scores = np.asarray(self.offsets[rows] + bend, dtype=np.float32)
-        scores -= scores.max(axis=1, keepdims=True)
-        own = scores[np.arange(len(scores)), self.classes[rows]].astype(np.float64)
+    ) -> tuple[Float32Array, Float32Array, Float32Array]:
+        """Return numbers in proportion to the probabilities of some rows, and their sums.
+
+        They are of shape (n, K) and (n, 1); also the score of each row's own class, (n,).
+        """
+        scores: Float32Array = (self.matrix[rows] @ coefficients) @ self.moments.T
+        scores += self.offsets[rows]
+        np.minimum(scores, HIGHEST, out=scores)
+        own = scores[np.arange(len(scores)), self.classes[rows]]
         np.exp(scores, out=scores)
-        total = scores.sum(axis=1)
-        scores /= total[:, None]
-        return scores, np.asarray(own - np.log(total), dtype=np.float64)
+        total: Float32Array = scores @ np.ones((scores.shape[1], 1), dtype=np.float32)
+        return scores, np.maximum(total, LOWEST), own
 
     def _first_ridges(self, gram: FloatArray, spread: FloatArray, scores: FloatArray) -> FloatArray:
         """Return a ridge for each predictor and moment, shape (g, r), by the method of moments.
@@ -214,13 +229,13 @@ class Problem:
     def _loss(self, coefficients: Float32Array) -> tuple[float, FloatArray]:
         """Return the negative log-likelihood and its gradient, shape (q, r)."""
         loss = 0.0
-        gradient = np.zeros(coefficients.shape)
+        gradient = -self._observed
         for start in range(0, len(self.matrix), CHUNK_ROWS):
             rows = slice(start, start + CHUNK_ROWS)
-            probabilities, own = self._probabilities(rows, coefficients)
-            residual = probabilities @ self.moments - self.moments[self.classes[rows]]
-            gradient += self._weighted(rows).T @ residual
-            loss -= float(own.sum() if self.weights is None else self.weights[rows] @ own)
+            likelihoods, total, own = self._likelihoods(rows, coefficients)
+            gradient += self._weighted(rows).T @ ((likelihoods @ self.moments) / total)
+            losses = np.log(total[:, 0], dtype=np.float64) - own
+            loss += float(losses.sum() if self.weights is None else self.weights[rows] @ losses)
         return loss, gradient
 
     def _ridges_by_evidence(
