@@ -137,13 +137,14 @@ class Problem:
 
         They are of shape (n, K) and (n, 1); also the score of each row's own class, (n,).
         """
-        scores: Float32Array = (self.matrix[rows] @ coefficients) @ self.moments.T
+        bend = (self.matrix[rows] @ coefficients) @ self.moments.T
+        scores = np.asarray(bend, dtype=np.float32)
         scores += self.offsets[rows]
         np.minimum(scores, HIGHEST, out=scores)
         own = scores[np.arange(len(scores)), self.classes[rows]]
         np.exp(scores, out=scores)
-        total: Float32Array = scores @ np.ones((scores.shape[1], 1), dtype=np.float32)
-        return scores, np.maximum(total, LOWEST), own
+        total = scores @ np.ones((scores.shape[1], 1), dtype=np.float32)
+        return scores, np.asarray(np.maximum(total, LOWEST), dtype=np.float32), own
 
     def _first_ridges(self, gram: FloatArray, spread: FloatArray, scores: FloatArray) -> FloatArray:
         """Return a ridge for each predictor and moment, shape (g, r), by the method of moments.
