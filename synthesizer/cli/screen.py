@@ -161,7 +161,7 @@ def show_result(result: RunResult) -> None:
     from synthesizer.cli.screen_checks import show_alarms, show_checks
 
     manifest, evolved = result.manifest, result.evolved
-    show_alarms(result.checks.risk)
+    show_alarms(result.checks)
     notes_told(manifest.notes)
     counts = Counter(step.model for step in manifest.chain)
     say("models: " + ", ".join(f"{name} {count}" for name, count in counts.items()))

@@ -40,9 +40,9 @@ def show_checks(results: CheckResults, start: str | None) -> None:
     show_risk(results.risk, headlines)
 
 
-def show_alarms(risk: RiskResult) -> None:
+def show_alarms(results: CheckResults) -> None:
     """Print what comes before everything else."""
-    for alarm in risk.alarms:
+    for alarm in results.alarms:
         say(alarm)
 
 
@@ -52,7 +52,7 @@ def show_file_checks(checks: FileChecks, *, as_json: bool, every: bool) -> None:
         print(checks.text, end="")
         return
     results = checks.results
-    show_alarms(results.risk)
+    show_alarms(results)
     notes_told(checks.notes)
     if results.utility is None:
         show_risk(results.risk, tuple if every else headlines, explained=True)

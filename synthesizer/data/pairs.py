@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from itertools import product
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -17,7 +18,7 @@ import pyarrow as pa
 from synthesizer.data.codes import Groups
 from synthesizer.data.encoding import encode_inferred, encode_like
 from synthesizer.data.errors import DataError, SynthesizerError
-from synthesizer.data.guessing import Declaration, Inferred, infer
+from synthesizer.data.guessing import NUMBER_CODES, SENTINELS, Declaration, Inferred, infer
 from synthesizer.data.sources import RawTable, Texts, from_pandas
 from synthesizer.data.spreadsheets import read_back
 from synthesizer.data.table import Column, Kind, Table, Variable
@@ -135,6 +136,88 @@ def _is_foreign(original: Column, synthetic: Column) -> bool:
     ours = {original.variable.labels[code] for code in np.unique(original.data)}
     theirs = {synthetic.variable.labels[code] for code in np.unique(synthetic.data)}
     return len(ours) <= n / 2 and not ours & theirs
+
+
+_FEW = 10
+"""Records with a code, or expected with it, from which on its absence is no chance."""
+_ALIKE = 2.0
+"""Times one share the other may be, where a level may stand for a missing value."""
+_MISSING = frozenset((*NUMBER_CODES, *map(str, SENTINELS)))
+
+
+def missing_otherwise(
+    original: Table, other: Table, names: Iterable[str], what: str
+) -> dict[str, str]:
+    """Say where two files write missing values in different ways, by variable.
+
+    A missing code of one file never occurs in the other, which has another missing code in its
+    place or, among levels, a text that may stand for a missing value and is about as frequent.
+    Both are told as codes.
+
+    Examples
+    --------
+    >>> codes = Variable(name="pay", kind=Kind.CATEGORICAL, levels=("low", "high"), missing=("",))
+    >>> pay = Column(codes, np.repeat([0, 1, 2], 20).astype(np.int32))
+    >>> written = replace(codes, levels=("low", "high", "N"), missing=())
+    >>> made = Column(written, pay.data)
+    >>> missing_otherwise(Table([pay]), Table([made]), ["pay"], "the copy")["pay"].split(":")[0]
+    "'pay' is missing as '' in the original (33% of its {records}) and as 'N' in the copy (33%)"
+    """
+    found = {}
+    for name in names:
+        if name not in original or name not in other:
+            continue
+        ours, theirs = _codes(original[name]), _codes(other[name])
+        least = _FEW / min(original.n_rows, other.n_rows)
+        gone = [code for code in ours if code.share >= least and not _is_in(code, theirs)]
+        new = [code for code in theirs if code.share >= least and not _is_in(code, ours)]
+        pairs = [pair for pair in product(gone, new) if _is_one_code(*pair)]
+        if pairs:
+            one, two = min(pairs, key=lambda pair: abs(pair[0].share - pair[1].share))
+            found[name] = (
+                f"{name!r} is missing as {one.text!r} in the original ({one.share:.0%} of its "
+                f"{{records}}) and as {two.text!r} in {what} ({two.share:.0%}): no {{record}} with "
+                "one code is like one with the other, so that figures of risk seem safer and "
+                "those of utility worse than they are; write one code in both files and compare "
+                "again"
+            )
+    return found
+
+
+class _Code(NamedTuple):
+    """A text that occurs in a column and may stand for a missing value."""
+
+    text: str
+    share: float
+    is_missing: bool
+    """Whether it is a missing code, and not a level."""
+    stands_for_missing: bool
+
+
+def _codes(column: Column) -> list[_Code]:
+    """Return levels and missing codes that occur; of numbers the missing codes alone."""
+    variable = column.variable
+    states = column.data if column.is_coded else column.missing_state()
+    texts = variable.labels if column.is_coded else ("", *variable.missing)
+    first = len(variable.levels) if column.is_coded else 1
+    counts = np.bincount(states, minlength=len(texts))
+    return [
+        _Code(text, counts[place] / len(column), place >= first, text in _MISSING)
+        for place, text in enumerate(texts)
+        if counts[place] and (column.is_coded or place)
+    ]
+
+
+def _is_in(code: _Code, others: Sequence[_Code]) -> bool:
+    return any(code.text == other.text for other in others)
+
+
+def _is_one_code(ours: _Code, theirs: _Code) -> bool:
+    """Whether both may be the same missing value: two codes, or about as frequent texts."""
+    if ours.is_missing and theirs.is_missing:
+        return True
+    may_be = all(code.is_missing or code.stands_for_missing for code in (ours, theirs))
+    return may_be and max(ours.share, theirs.share) <= _ALIKE * min(ours.share, theirs.share)
 
 
 def _raw(data: pd.DataFrame | RawTable, names: Iterable[str]) -> RawTable | None:

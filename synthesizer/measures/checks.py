@@ -12,6 +12,7 @@ from functools import partial
 from itertools import product
 from typing import Any
 
+from synthesizer.data.pairs import missing_otherwise
 from synthesizer.data.panel.arrangement import Frame, RowFrame
 from synthesizer.data.panel.view import PersonView
 from synthesizer.data.progress import Listener, silent
@@ -132,6 +133,9 @@ class Checks:
             listener=listener,
         )
         self._collected = self._collections()
+        self._unlike: dict[str, str] = {}
+        if control is not None:
+            self._look_for_codes(control, "the control")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -144,6 +148,7 @@ class Checks:
     def add(self, synthetic: Table) -> None:
         """Look at the next dataset."""
         self._sizes.append(synthetic.n_rows)
+        self._look_for_codes(synthetic, f"synthetic dataset {len(self._sizes)}")
         self._synthetic.append(
             synthetic.select(name for name in self.names if name in synthetic)
             if self.control is None
@@ -186,6 +191,11 @@ class Checks:
                 result = self._attempts[measure.axis].of(measure.key.format(name), compute)
                 _put(fields[measure.axis], measure, [result])
         return self._results(scenarios, fields, notes)
+
+    def _look_for_codes(self, other: Table, what: str) -> None:
+        """Find missing values that are written in different ways; each variable is told once."""
+        found = missing_otherwise(self.original, other, self.case.names, what)
+        self._unlike = found | self._unlike
 
     def _on(self, family: Family) -> Iterator[Measure]:
         """Yield the measures of a family that are switched on and have what they need."""
@@ -304,6 +314,7 @@ class Checks:
     ) -> CheckResults:
         utility, panel = fields["utility"], fields["utility"].pop("panel", None)
         said = tuple(in_units(note, self.units) for note in notes)
+        unlike = tuple(in_units(words, self.units) for words in self._unlike.values())
         failed = {
             axis: {name: in_units(why, self.units) for name, why in attempts.failed.items()}
             for axis, attempts in self._attempts.items()
@@ -313,6 +324,7 @@ class Checks:
             **fields["risk"],
             failed=failed["risk"],
             notes=said,
+            unlike=unlike,
             units=self.units,
         )
         everything = {"risk": risk, "panel": panel, "failed": failed["risk"] | failed["utility"]}
@@ -329,6 +341,7 @@ class Checks:
                 proper=self.synthesis.proper,
                 kept=tuple(name for name in self.case.names if name in self.synthesis.kept),
                 failed=failed["utility"],
+                unlike=unlike,
                 notes=(*said, *(n for each in self._collected for n in each.collecting.notes)),
                 units=self.units,
             )

@@ -52,6 +52,8 @@ class RiskResult(Result):
     """Measures that could not be computed, and why."""
     notes: tuple[str, ...] = ()
     """What should be known of the data compared."""
+    unlike: tuple[str, ...] = ()
+    """Variables whose missing values two files write in different ways."""
     units: Units = "records"
     """What is counted."""
 
@@ -93,8 +95,9 @@ class RiskResult(Result):
 
     @property
     def alarms(self) -> tuple[str, ...]:
-        """What comes before every figure: signs that the synthetic data are a copy."""
-        return tuple(in_units(one.alarm, self.units) for one in self._copied if one.alarm)
+        """What comes before every figure: what makes them wrong, and signs of a copy."""
+        copies = (in_units(one.alarm, self.units) for one in self._copied if one.alarm)
+        return (*self.unlike, *copies)
 
     @property
     def gaps(self) -> tuple[str, ...]:
@@ -164,6 +167,12 @@ class CheckResults(Result):
     """Careers and histories; None where there is no panel."""
     failed: Mapping[str, str] = Field(default_factory=dict)
     """Checks that could not be computed, and why."""
+
+    @property
+    def alarms(self) -> tuple[str, ...]:
+        """What comes before every figure, each said once."""
+        unlike = () if self.utility is None else self.utility.unlike
+        return tuple(dict.fromkeys((*unlike, *self.risk.alarms)))
 
     @property
     def figures(self) -> tuple[tuple[str, Figure], ...]:

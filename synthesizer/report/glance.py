@@ -76,7 +76,7 @@ class _Headline:
 )
 def glance_section(record: Record) -> Iterator[Block]:
     """Yield the verdicts and headline figures; what looks like a copy comes first."""
-    yield from (Note(f"{alarm}.", "alert") for alarm in record.results.risk.alarms)
+    yield from (Note(f"{alarm}.", "alert") for alarm in record.results.alarms)
     yield from _limits(record)
     yield from _missing(record)
     if record.units == "persons":

@@ -4,7 +4,7 @@ import pytest
 
 from synthesizer.data.errors import DataError
 from synthesizer.data.guessing import Declaration
-from synthesizer.data.pairs import as_table, as_tables
+from synthesizer.data.pairs import as_table, as_tables, missing_otherwise
 from synthesizer.data.sources import from_pandas
 from synthesizer.data.table import Kind
 from synthesizer.measures.risk import cap
@@ -113,3 +113,37 @@ def test_a_missing_code_of_one_file_only_is_a_value() -> None:
     _, (made,) = as_tables(numbers, coded, ["pay"])
     assert made["pay"].variable.missing == ("N",)
     assert made["pay"].missing_state().tolist() == [0] * 38 + [1, 1]
+
+
+NUMBERS = [*map(str, range(40)), *[""] * 20]
+LEVELS = [*["a", "b"] * 20, *[""] * 20]
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "told"),
+    [
+        (NUMBERS, ["N" if text == "" else text for text in NUMBERS], ("''", "'N'")),
+        (["-8" if text == "" else text for text in NUMBERS], NUMBERS, ("'-8'", "''")),
+        (LEVELS, ["N" if text == "" else text for text in LEVELS], ("''", "'N'")),
+        (["N" if text == "" else text for text in LEVELS], LEVELS, ("'N'", "''")),
+        # the same codes, of which one file has few or more
+        (NUMBERS, NUMBERS, None),
+        (NUMBERS, [*NUMBERS[:45], *map(str, range(15))], None),
+        # a file without missing values, and a level that is no missing code
+        (NUMBERS, [*map(str, range(40))], None),
+        (LEVELS, ["c" if text == "" else text for text in LEVELS], None),
+        # too few to tell, and far more of one than of the other
+        (LEVELS[:45], ["N" if text == "" else text for text in LEVELS[:45]], None),
+        (["N" if text == "" else text for text in LEVELS], ["a"] * 10 + [""] * 50, None),
+    ],
+)
+def test_missing_values_written_in_two_ways_are_told(ours, theirs, told):
+    one, other = pd.DataFrame({"pay": ours}), pd.DataFrame({"pay": theirs})
+    declared = {"pay": Declaration(missing=("-8", ""))} if "-8" in ours else None
+    table, (made,) = as_tables(one, other, ["pay"], declared)
+    found = missing_otherwise(table, made, ["pay", "absent"], "the copy")
+    assert list(found) == (["pay"] if told else [])
+    if told:
+        words = "'pay' is missing as {} in the original (33% of its {{records}}) and as {} in the"
+        assert found["pay"].startswith(words.format(*told))
+        assert "write one code in both files" in found["pay"]

@@ -76,6 +76,24 @@ def test_attacks_are_made_by_a_run_and_on_files(folder: Path, tmp_path: Path) ->
         assert all(each["asked"] == asked >= each["n"] > 0 for each in attacks["attacks"])
 
 
+@pytest.mark.parametrize("command", ["risk", "utility"])
+def test_missing_values_written_in_two_ways_are_the_first_line(
+    folder: Path, tmp_path: Path, command: str
+) -> None:
+    original = pd.read_csv(folder / "original.csv", dtype=str, keep_default_na=False)
+    original.loc[original.index[:60], "region"] = ""
+    for name, code in (("original", ""), ("made", "N")):
+        path = tmp_path / f"{name}.csv"
+        original.assign(region=original["region"].replace("", code)).to_csv(path, index=False)
+    known = KNOWN if command == "risk" else []
+    result = call(command, tmp_path / "original.csv", tmp_path / "made.csv", *known)
+    assert result.exit_code == 0, result.output
+    assert result.output.startswith("'region' is missing as '' in the original (20% of its rec")
+    assert "as 'N' in synthetic dataset 1 (20%)" in result.output
+    same = call(command, tmp_path / "original.csv", tmp_path / "original.csv", *known)
+    assert "is missing as" not in same.output
+
+
 def test_json_is_the_same_with_every_number(folder: Path) -> None:
     words = ["risk", folder / "original.csv", folder / "made.csv", folder / "sample.parquet"]
     asked = ["--sensitive", "sex", "--public", "age,region", "--groups", "age=4", "--json"]

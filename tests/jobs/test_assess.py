@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from synthesizer.data.errors import DataError
-from synthesizer.jobs.check_frames import assess
+from synthesizer.jobs.check_frames import assess, evaluate
 from synthesizer.measures.figure import plain
 from synthesizer.measures.risk import (
     Exclusion,
@@ -257,3 +257,21 @@ def test_categories_written_differently_are_told_wherever_they_are() -> None:
     other = MADE.assign(region=MADE["region"].where(MADE["age"] < 50, "elsewhere"))
     found = assess(ORIGINAL, other, keys=["sex", "age"], target="job")
     assert any("have a value of 'region' that the original lacks" in n for n in found.notes)
+
+
+def test_missing_values_written_in_two_ways_come_before_every_figure() -> None:
+    empty = [where < 60 for where in range(300)]
+    ours = ORIGINAL.assign(region=ORIGINAL["region"].mask(empty, ""))
+    theirs = ours.assign(region=ours["region"].replace("", "N"))
+    same, other = (assess(ours, made, **KNOWN) for made in (ours, theirs))
+    assert same.unlike == ()
+    (words,) = other.unlike
+    assert words.startswith("'region' is missing as '' in the original (20% of its records)")
+    assert "as 'N' in synthetic dataset 1 (20%)" in words
+    assert other.alarms[0] == words
+    first, second = (found.replicated.datasets[0].replicated for found in (same, other))
+    assert (first, second) == (300, 240)  # what would go unseen
+    assert evaluate(ours, ours).unlike == ()
+    assert evaluate(ours, [ours, theirs]).unlike == (words.replace("set 1", "set 2"),)
+    of_control = assess(ours, ours, **KNOWN, control=theirs.assign(age=ours["age"] + 1))
+    assert "in the control" in of_control.unlike[0]

@@ -73,6 +73,9 @@ class UtilityResult(Result):
     """Measures that could not be computed, and why."""
     notes: tuple[str, ...] = ()
     """What should be known of the data compared."""
+    unlike: tuple[str, ...] = ()
+    """Variables whose missing values two files write in different ways, which makes figures
+    wrong."""
     units: Units = "records"
     """What the tables and the propensity scores count; a fit counts what it is fitted to."""
 
