@@ -33,6 +33,10 @@ Refit = Callable[[Table, int, int], Iterable[Table]]
 split, from 0."""
 
 
+_NAMED = 20
+"""Variables that an alarm names."""
+
+
 @dataclass(eq=False)
 class _Collected:
     """A measure while datasets come in; after a failure it looks at no other."""
@@ -133,7 +137,7 @@ class Checks:
             listener=listener,
         )
         self._collected = self._collections()
-        self._unlike: dict[str, str] = {}
+        self._unlike: dict[str, tuple[str, str, str]] = {}
         if control is not None:
             self._look_for_codes(control, "the control")
 
@@ -194,8 +198,8 @@ class Checks:
 
     def _look_for_codes(self, other: Table, what: str) -> None:
         """Find missing values that are written in different ways; each variable is told once."""
-        found = missing_otherwise(self.original, other, self.case.names, what)
-        self._unlike = found | self._unlike
+        for name, codes in missing_otherwise(self.original, other, self.case.names).items():
+            self._unlike.setdefault(name, (*codes, what))
 
     def _on(self, family: Family) -> Iterator[Measure]:
         """Yield the measures of a family that are switched on and have what they need."""
@@ -314,7 +318,7 @@ class Checks:
     ) -> CheckResults:
         utility, panel = fields["utility"], fields["utility"].pop("panel", None)
         said = tuple(in_units(note, self.units) for note in notes)
-        unlike = tuple(in_units(words, self.units) for words in self._unlike.values())
+        unlike = tuple(in_units(words, self.units) for words in _unlike_words(self._unlike))
         failed = {
             axis: {name: in_units(why, self.units) for name, why in attempts.failed.items()}
             for axis, attempts in self._attempts.items()
@@ -346,6 +350,21 @@ class Checks:
                 units=self.units,
             )
         return CheckResults(**everything)
+
+
+def _unlike_words(unlike: Mapping[str, tuple[str, str, str]]) -> Iterator[str]:
+    """Say which variables two files write in different ways, those with the same codes together."""
+    by_codes: dict[tuple[str, str, str], list[str]] = {}
+    for name, codes in unlike.items():
+        by_codes.setdefault(codes, []).append(name)
+    for (ours, theirs, what), names in by_codes.items():
+        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        yield (
+            f"missing values of {', '.join(map(repr, names[:_NAMED]))}{more} are {ours!r} in the "
+            f"original and {theirs!r} in {what}, so that no {{record}} with one is like one with "
+            "the other: risk seems lower and utility worse than it is; write one code in both "
+            "files and compare again"
+        )
 
 
 def _items(measure: Measure, case: Case) -> Sequence[tuple[str, Any]]:

@@ -266,8 +266,9 @@ def test_missing_values_written_in_two_ways_come_before_every_figure() -> None:
     same, other = (assess(ours, made, **KNOWN) for made in (ours, theirs))
     assert same.unlike == ()
     (words,) = other.unlike
-    assert words.startswith("'region' is missing as '' in the original (20% of its records)")
-    assert "as 'N' in synthetic dataset 1 (20%)" in words
+    told = "missing values of 'region' are '' in the original and 'N' in synthetic dataset 1, so"
+    assert words.startswith(told)
+    assert "write one code in both files" in words
     assert other.alarms[0] == words
     first, second = (found.replicated.datasets[0].replicated for found in (same, other))
     assert (first, second) == (300, 240)  # what would go unseen
