@@ -32,7 +32,14 @@ from synthesizer.engine.screening import screened
 from synthesizer.engine.source import Progress, Request, Source
 from synthesizer.models.histories.history import FittedCareerModel
 from synthesizer.models.limits import Support
-from synthesizer.models.step import FittedStep, Forbid, Rule, Step, error_context
+from synthesizer.models.step import (
+    FittedStep,
+    Forbid,
+    Rule,
+    Step,
+    error_context,
+    rows_outside_rules,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,6 +186,19 @@ class FittedChain(Source):
 
     def _blocks(self, sizes: Sequence[int]) -> list[tuple[int, int, int]]:
         return row_blocks(sizes, self.frame.block)
+
+    def log_likelihoods(self, table: Table) -> Mapping[str, float]:
+        """See `Source.log_likelihoods`; nothing of strata and panels."""
+        if len(self.strata) > 1 or self.frame is not ROWS or not table.n_rows:
+            return {}
+        means = {}
+        for step in self.strata[0].replicates[0]:
+            name = step.variable.name
+            rows = np.flatnonzero(rows_outside_rules(self.rules, name, table))
+            values = step.log_likelihood(table.take(rows)) if len(rows) else None
+            if values is not None:
+                means[name] = float(values.mean())
+        return means
 
     def drawn(self, request: Request) -> Iterator[Table]:
         """Yield the datasets; only those that are being drawn are held in memory.

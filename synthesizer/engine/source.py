@@ -80,6 +80,14 @@ class Source(Protocol):
         """Return the further results of the last `generate` with this seed."""
         return None
 
+    def log_likelihoods(self, table: Table) -> Mapping[str, float]:  # noqa: ARG002
+        """Return the mean log-probability per record of every variable whose model can tell.
+
+        Each is given those before it in the chain, in ``table``; records that a rule sets are left
+        out. The gap between records of the fit and others is what the fit remembers.
+        """
+        return {}
+
     def count_blocks(self, m: int, rows: int | None) -> int:
         """Return about how many steps `generate` takes, for progress bars."""
 

@@ -17,7 +17,7 @@ from pydantic import ConfigDict, GetCoreSchemaHandler
 from pydantic_core import core_schema
 
 from synthesizer.data.options import STRICT
-from synthesizer.data.table import Column, Kind, Table
+from synthesizer.data.table import Column, FloatArray, Kind, Table
 
 ALL_KINDS = frozenset({Kind.CATEGORICAL, Kind.ORDERED, Kind.BOOLEAN, Kind.NUMERIC, Kind.DATE})
 
@@ -61,6 +61,18 @@ class FittedModel(ABC):
     @abstractmethod
     def sample(self, predictors: Table, *, rng: np.random.Generator) -> Column:
         """Draw one value of the target for each of the n rows of predictors, maybe no columns."""
+
+    def log_likelihood(
+        self,
+        predictors: Table,  # noqa: ARG002 - for the models that override this
+        target: Column,  # noqa: ARG002
+    ) -> FloatArray | None:
+        """Return the log-probability of the value of each row, shape (n,), to judge memory by.
+
+        Numbers may count by the class of values that they are in. None, which is the default, where
+        the model cannot tell.
+        """
+        return None
 
     def sample_wider(
         self,

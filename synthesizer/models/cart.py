@@ -58,7 +58,7 @@ class FittedCart(FittedModel):
         return observed_column(self.variable, values)
 
     def log_likelihood(self, predictors: Table, target: Column) -> FloatArray | None:
-        """Return the logarithm of the probability of each row's class; see `FittedModel`."""
+        """Return that of each row's class, of a tilted tree; see `FittedModel`."""
         if isinstance(self.leaves, Leaves):
             return None
         return self.leaves.log_likelihood(self.encoding.matrix(predictors), predictors, target)

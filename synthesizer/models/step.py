@@ -11,7 +11,7 @@ import numpy as np
 from synthesizer.data.errors import ModelError, SynthesizerError
 from synthesizer.data.expressions import Expression
 from synthesizer.data.panel.paths import PathRule
-from synthesizer.data.table import BoolArray, Column, Kind, Table, Variable
+from synthesizer.data.table import BoolArray, Column, FloatArray, Kind, Table, Variable
 from synthesizer.models.base import ConditionalModel, FittedModel
 from synthesizer.models.histories.history import HistoryModel, panel_of
 from synthesizer.models.limits import Support, reserve_of
@@ -189,6 +189,28 @@ class FittedStep:
         if len(observed):
             data[observed] = self._draw_value(predictors.take(observed), rng, widen).data
         return Column(self.variable, data, states)
+
+    def log_likelihood(self, table: Table) -> FloatArray | None:
+        """Return the log-probability of the variable in each row, shape (n,); see `FittedModel`.
+
+        None where a model cannot tell, and where the variable was not learnt.
+        """
+        if self.kept is not None or self.value_model is None:
+            return None
+        predictors, target = table.select(self.predictors), table[self.variable.name]
+        if self.state_model is None:
+            return self.value_model.log_likelihood(predictors, target)
+        codes = target.missing_state().astype(np.int32)
+        states = Column(state_variable(target.variable), codes)
+        missing = self.state_model.log_likelihood(predictors, states)
+        observed = np.flatnonzero(target.is_observed)
+        values = Column(target.variable.observed(), target.data[observed])
+        value = self.value_model.log_likelihood(predictors.take(observed), values)
+        if missing is None or value is None:
+            return None
+        out = missing.copy()
+        out[observed] += value
+        return out
 
     def _draw_value(self, predictors: Table, rng: np.random.Generator, widen: int) -> Column:
         if self.value_model is None:

@@ -373,3 +373,24 @@ def test_progress_counts_everything() -> None:
     assert sum(seen) == len(table)
     list(chain.generate(Seed(1), m=3, progress=seen.append))
     assert sum(seen) == len(table) + chain.count_blocks(3, None)
+
+
+def test_log_likelihoods_are_entropies_and_tell_of_memory() -> None:
+    rng = np.random.default_rng(4)
+    halves = [
+        Table(
+            [
+                coded("group", rng.integers(0, 2, 4000).tolist(), ["a", "b"]),
+                numeric("x", rng.integers(0, 4, 4000).astype(float)),
+            ]
+        )
+        for _ in range(2)
+    ]
+    chain = fitted(halves[0], methods={"group": "cart"})
+    seen, unseen = (chain.log_likelihoods(half) for half in halves)
+    assert seen["group"] == pytest.approx(np.log(0.5), abs=0.01)
+    assert seen["x"] == pytest.approx(np.log(0.25), abs=0.02)
+    assert seen["x"] > unseen["x"]
+    assert "group" not in fitted(halves[0]).log_likelihoods(halves[0])  # `sample` cannot tell
+    strata = fitted(halves[0], strata=("group",), methods={"group": "keep"})
+    assert strata.log_likelihoods(halves[0]) == {}

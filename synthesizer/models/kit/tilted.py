@@ -12,7 +12,12 @@ from synthesizer.data.table import Column, FloatArray, IntArray, Table
 from synthesizer.models.kit.classes import Classes, is_scale, moments
 from synthesizer.models.kit.features import Features
 from synthesizer.models.kit.leaves import even_uniform
-from synthesizer.models.kit.node_tables import absent_pairs, log_probabilities, node_probabilities
+from synthesizer.models.kit.node_tables import (
+    LEAST,
+    absent_pairs,
+    log_probabilities,
+    node_probabilities,
+)
 from synthesizer.models.kit.numbers import SafeNumbers
 from synthesizer.models.kit.numerics import check_codes, check_floats
 from synthesizer.models.kit.predictors import Float32Array
@@ -162,7 +167,7 @@ class TiltedLeaves:
         )  # fmt: skip
 
     def log_likelihood(self, matrix: Float32Array, predictors: Table, target: Column) -> FloatArray:
-        """Return the logarithm of the probability of each row's class, shape (n,)."""
+        """Return the log-probability of each row's class, shape (n,); of a new level a floor."""
         nodes = self.tree.apply(matrix)
         places = self.classes.place(np.asarray(target.data, dtype=np.float64))
         out = np.empty(len(nodes))
@@ -171,7 +176,9 @@ class TiltedLeaves:
             own = scores[np.arange(len(scores)), places[rows]]
             top = scores.max(axis=1)
             out[rows] = own - top - np.log(np.exp(scores - top[:, None]).sum(axis=1))
-        return out
+        if target.is_coded and not self.classes.n_intervals:
+            out[self.classes.spikes[places] != target.data] = -np.inf
+        return np.asarray(np.maximum(out, np.log(LEAST)))
 
     def scores(self, predictors: Table, nodes: Nodes) -> Float32Array:
         """Return the log-probabilities of the classes up to a constant, shape (n, K)."""
