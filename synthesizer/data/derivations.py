@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from synthesizer.data.errors import ExpressionError
-from synthesizer.data.expressions import Expression, quote_name
+from synthesizer.data.expressions import MAX_LENGTH, Expression, quote_name
 from synthesizer.data.table import Column, FloatArray, Kind, Table, Variable
 
 MIN_DISTINCT = 30
@@ -122,14 +122,16 @@ def _inputs(sample: Table) -> Iterator[_Input]:
         values = np.where(column.is_observed, column.data, np.nan)
         if len(np.unique(values[~np.isnan(values)])) < 2:
             continue
-        text = quote_name(column.name)
-        if column.variable.kind is Kind.NUMERIC and "`" not in column.name:
+        text, year = quote_name(column.name), f"year({quote_name(column.name)})"
+        if "`" in column.name or len(year) > MAX_LENGTH:
+            continue  # no expression can hold such a name
+        if column.variable.kind is Kind.NUMERIC:
             yield _Input(column.name, text, values)
-        elif column.variable.kind is Kind.DATE and "`" not in column.name:
+        elif column.variable.kind is Kind.DATE:
             yield _Input(column.name, text, values, is_days=True)
-            years = Expression.parse(f"year({text})")
             number = Variable(name="year", kind=Kind.NUMERIC, decimals=0, missing=("",))
-            yield _Input(column.name, f"year({text})", years.derive(sample, number).data)  # type: ignore[arg-type]
+            years = Expression.parse(year).derive(sample, number)
+            yield _Input(column.name, year, years.data)  # type: ignore[arg-type]
 
 
 def _verified(column: Column, inputs: tuple[_Input, ...], table: Table) -> list[_Candidate]:

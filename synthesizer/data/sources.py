@@ -388,21 +388,18 @@ def _read_parquet(path: Path, origin: str, min_rows: int, most: int | None) -> R
 def _unpacked_size(files: Sequence[Path], limit: int) -> int:
     """Return the bytes that the columns of Parquet files take in memory, texts in full.
 
-    A value of a dictionary, or a run of equal values, is stored once. The texts are looked at, by
-    their dictionaries, only where they might exceed the limit.
+    A value of a dictionary, or a run of equal values, is stored once, so texts are measured by
+    their dictionaries. What the metadata says of single columns is not asked for: pyarrow ends the
+    process where that is damaged, and reading the columns is an ordinary error.
     """
     total = 0
     for file in files:
         about = pq.read_metadata(file)
         total += about.num_rows * about.num_columns * _CELL
-        texts: dict[str, int] = {}
-        for group in map(about.row_group, range(about.num_row_groups)):
-            for chunk in map(group.column, range(group.num_columns)):
-                if chunk.physical_type == "BYTE_ARRAY":
-                    most = group.num_rows * chunk.total_uncompressed_size
-                    texts[chunk.path_in_schema] = texts.get(chunk.path_in_schema, 0) + most
-        if total <= limit < total + sum(texts.values()):
-            read = pq.ParquetFile(file, read_dictionary=list(texts)).read(columns=list(texts))
+        columns = map(about.schema.column, range(about.num_columns))
+        texts = [column.path for column in columns if column.physical_type == "BYTE_ARRAY"]
+        if texts and total <= limit:
+            read = pq.ParquetFile(file, read_dictionary=texts).read(columns=texts)
             total += sum(map(_text_size, read.columns))
     return total
 

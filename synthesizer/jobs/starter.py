@@ -276,7 +276,7 @@ def _panel_lines(panel: PanelConfig) -> str:
             lines.append(f"  {key}: {_quoted(name)}")
     if panel.wide:
         lines.append("  wide:")
-        lines += [f"    {_quoted(n)}: {_listed(columns)}" for n, columns in panel.wide.items()]
+        lines += [f"    {_key(n)} {_listed(columns)}" for n, columns in panel.wide.items()]
     if panel.absent:
         lines.append(f"  absent: {_listed(panel.absent)}   # not there in that period")
     if panel.career is not None:
@@ -304,7 +304,7 @@ def _all_lines(reading: Reading, codebook: Codebook, derived: Mapping[str, str])
 
 def _wide_lines(variable: Variable, count: int) -> list[str]:
     parts = ", ".join(_parts(variable))
-    return [f"  {_quoted(variable.name)}: {{{parts}}}   # of all its {count} columns"]
+    return [f"  {_key(variable.name)} {{{parts}}}   # of all its {count} columns"]
 
 
 def _without_empty(raw: RawTable, roles: Collection[str | None]) -> tuple[RawTable, list[str]]:
@@ -333,7 +333,7 @@ def _variable_lines(row: CodebookVariable, variable: Variable, derived: str | No
     count = f"{row.levels} values" + (f", {row.missing} missing" if row.missing else "")
     if variable.kind is Kind.ORDERED:
         count += "; the list of levels comes from the data"
-    return [f"  {_quoted(row.name)}: {{{', '.join(parts)}}}   # {count}; {row.reason}"]
+    return [f"  {_key(row.name)} {{{', '.join(parts)}}}   # {count}; {row.reason}"]
 
 
 def _parts(variable: Variable) -> list[str]:
@@ -363,6 +363,12 @@ def _listed(texts: Iterable[str]) -> str:
     return f"[{', '.join(_quoted(text) for text in texts)}]"
 
 
+def _key(name: str) -> str:
+    """Write a name as a key of YAML, which needs a question mark beyond 1,024 characters."""
+    text = _quoted(name)
+    return f"{text}:" if len(text) < _LONG_KEY else f"? {text}\n  :"
+
+
 def _quoted(text: str) -> str:
     """Write a text as YAML in double quotes, unless it is a plain word."""
     plain = text.replace("_", "a").replace("/", "a").replace(".", "a")
@@ -371,4 +377,5 @@ def _quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
+_LONG_KEY = 1_000
 _WORDS = {"true", "false", "null", "yes", "no", "on", "off", "y", "n", "Y", "N", "NO", "Yes", "No"}

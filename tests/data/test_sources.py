@@ -275,6 +275,17 @@ def test_parquet_counts_what_its_dictionaries_and_runs_stand_for(tmp_path: Path)
         read_path(tmp_path, max_unpacked=200_000)
 
 
+def test_damaged_metadata_of_a_column_is_an_error_and_no_end_of_the_process(tmp_path: Path) -> None:
+    path = tmp_path / "damaged.parquet"
+    pq.write_table(pa.table({"town": ["a", "b"] * 8}), path)
+    optional, required = (b"\x15\x0c\x25" + kind + b"\x18\x04town" for kind in (b"\x02", b"\x00"))
+    data = path.read_bytes()
+    assert data.count(optional) == 1
+    path.write_bytes(data.replace(optional, required))  # counts of levels do not go with it
+    with pytest.raises(DataError, match=r"damaged.parquet: cannot be read: the file is damaged"):
+        read_path(path)
+
+
 @pytest.mark.parametrize(
     ("available", "limit", "free"),
     [("4000 kB", None, 4_096_000), ("4000 kB", "3000000", 2_000_000), ("4000 kB", "max", 4_096_000),

@@ -40,6 +40,7 @@ FRAMES = {
     "one column": PERSONS[["age"]],
     "tiny": persons_frame(4),
     "constant": PERSONS.assign(sex="f"),
+    "long names": odd_frame().rename(columns={"date": "d" * 5000}),
     "gaps": PERSONS.assign(region=[None, "x", "y"] * 30),
 }
 
