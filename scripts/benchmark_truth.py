@@ -570,11 +570,12 @@ def main() -> None:
             times = timed(name, asked.data, settings) if "speed" in asked.parts else {}
             for setting, seconds in times.items():
                 found[setting] |= {figure: _spread([value]) for figure, value in seconds.items()}
+        lines = list(markdown({name: found}))
+        print("\n".join(lines[2:] if results else lines), flush=True)
         results[name] = found
         print(f"{name}: {perf_counter() - start:.0f} s", file=sys.stderr)
         if asked.json:
             asked.json.write_text(json.dumps(results, indent=1) + "\n")
-    print("\n".join(markdown(results)))
 
 
 if __name__ == "__main__":
