@@ -189,7 +189,7 @@ class Number:
 
 @dataclass(frozen=True, eq=False)
 class Features:
-    """The columns of all predictors, centred at their means in the fit."""
+    """A column of ones and those of all predictors, centred at their means in the fit."""
 
     terms: tuple[Levels | Number, ...]
     means: Float32Array
@@ -205,31 +205,33 @@ class Features:
             Levels.of(column) if column.is_coded else Number.of(column)
             for column in predictors.columns
         )
-        width = sum(term.n_columns for term in terms)
+        width = 1 + sum(term.n_columns for term in terms)
         raw = cls(terms, np.zeros(width, dtype=np.float32))
         matrix = raw.matrix(predictors)
         means = matrix.mean(axis=0, dtype=np.float64).astype(np.float32)
+        means[0] = 0.0
         matrix -= means
         return cls(terms, means), matrix
 
     @property
     def n_columns(self) -> int:
         """Number of columns, q."""
-        return sum(term.n_columns for term in self.terms)
+        return 1 + sum(term.n_columns for term in self.terms)
 
     @property
     def groups(self) -> list[slice]:
-        """The columns of each predictor that has any."""
-        return [columns for _, columns in self._columns()]
+        """The column of ones, and the columns of each predictor that has any."""
+        return [slice(0, 1), *(columns for _, columns in self._columns())]
 
     @property
     def linear(self) -> npt.NDArray[np.bool_]:
         """Which columns a researcher's regression may use, shape (q,)."""
-        return np.concatenate([term.linear for term in self.terms] or [np.zeros(0, dtype=bool)])
+        return np.concatenate([np.ones(1, dtype=bool), *(term.linear for term in self.terms)])
 
     def matrix(self, predictors: Table) -> Float32Array:
         """Return the columns of some rows, shape (n, q)."""
         out = np.zeros((predictors.n_rows, self.n_columns), dtype=np.float32)
+        out[:, 0] = 1.0
         for term, columns in self._columns():
             term.fill(predictors[term.name], out[:, columns])
         out -= self.means
@@ -237,7 +239,7 @@ class Features:
 
     def _columns(self) -> Iterator[tuple[Levels | Number, slice]]:
         """Yield the terms that have columns, and these."""
-        start = 0
+        start = 1
         for term in self.terms:
             stop = start + term.n_columns
             if stop > start:

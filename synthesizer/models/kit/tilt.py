@@ -37,9 +37,9 @@ class Problem:
     """Rows, classes and the columns on both sides of a tilt."""
 
     matrix: Float32Array
-    """Centred features, shape (n, q)."""
+    """A column of ones and centred features, shape (n, q)."""
     groups: list[slice]
-    """Columns of each predictor, in order, without gaps."""
+    """The column of ones and the columns of each predictor, in order, without gaps."""
     linear: npt.NDArray[np.bool_]
     """Columns that a researcher's regression may use, shape (q,)."""
     moments: Float32Array
@@ -168,6 +168,7 @@ class Problem:
         penalty = np.repeat(ridges, sizes, axis=0)
         block = np.ix_(self.linear, np.arange(self.n_linear))
         penalty[block] = np.minimum(penalty[block], LINEAR_RIDGE)
+        penalty[0] = np.minimum(penalty[0], LINEAR_RIDGE)  # margins
         return penalty
 
     def _solve(

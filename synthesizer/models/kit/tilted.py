@@ -106,17 +106,13 @@ class TiltedLeaves:
         absent = tuple(_absent(predictors, places, n_classes))
         raw_moments, n_linear = moments(classes, target)
         basis: Float32Array = raw_moments.astype(np.float32)
-        if n_classes == 1 or not len(predictors):
-            features, width = Features((), np.empty(0, dtype=np.float32)), 0
-            coefficients = np.zeros((width, basis.shape[1]), dtype=np.float32)
-            return cls(tree, classes, logarithms, absent, features, basis, coefficients)
-        features, columns = Features.fit(predictors)
-        bent = cls(
+        features, columns = Features.fit(predictors.select(predictors if n_classes > 1 else ()))
+        level = cls(
             tree, classes, logarithms, absent, features, basis,
             np.zeros((features.n_columns, basis.shape[1]), dtype=np.float32),
         )  # fmt: skip
-        if not features.n_columns:
-            return bent
+        if not features.terms:
+            return level
         most = max(1, FIT_CELLS // max(features.n_columns, n_classes))
         most = min(most, max_rows or most)
         rows: IntArray = np.arange(n_rows)
@@ -130,7 +126,7 @@ class TiltedLeaves:
             moments=basis,
             n_linear=n_linear,
             shared=not is_scale(target) or n_classes == 2,
-            offsets=bent._offsets(predictors if len(rows) == n_rows else predictors.take(rows),
+            offsets=level._offsets(predictors if len(rows) == n_rows else predictors.take(rows),
                                   leaves[rows]),
             classes=places[rows],
             weights=None if weights is None else weights[rows].astype(np.float32),
@@ -183,7 +179,7 @@ class TiltedLeaves:
     def scores(self, predictors: Table, nodes: Nodes) -> Float32Array:
         """Return the log-probabilities of the classes up to a constant, shape (n, K)."""
         scores = self._offsets(predictors, nodes)
-        if self.features.n_columns:
+        if self.features.terms:
             bend = self.features.matrix(predictors) @ self.coefficients
             scores += bend @ self.moments.T
         return scores
