@@ -110,7 +110,7 @@ class Nominal(ConditionalModel):
         cells = Combinations.of(predictors, self.given)
         keys = cells.numbers(predictors)
         numbers, inverse, counts = np.unique(keys, return_inverse=True, return_counts=True)
-        large = _holders(inverse, predictors.owners, len(numbers)) >= self.min_cell
+        large = _holders(inverse, predictors.owners) >= self.min_cell
         rows = np.flatnonzero(large[inverse])
         order = rows[np.argsort(inverse[rows], kind="stable")]
         return FittedNominal(
@@ -122,10 +122,10 @@ class Nominal(ConditionalModel):
         )
 
 
-def _holders(cell: IntArray, owners: IntArray | None, n_cells: int) -> IntArray:
-    """Return how many units, rows or persons, have each combination, shape (n_cells,)."""
+def _holders(cell: IntArray, owners: IntArray | None) -> IntArray:
+    """Return how many units, rows or persons, have each combination; every one has a row."""
     if owners is None:
-        return np.bincount(cell, minlength=n_cells)
+        return np.bincount(cell)
     persons = int(owners.max(initial=0)) + 1
     pairs = np.unique(cell.astype(np.int64) * persons + owners)
-    return np.bincount(pairs // persons, minlength=n_cells)
+    return np.bincount(pairs // persons)

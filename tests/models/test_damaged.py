@@ -140,6 +140,7 @@ DAMAGE: list[tuple[str, str, Any, str]] = [
     ("grouped", "groups.values", [np.array([1.0, 0.0])], "must rise"),
     ("grouped", "groups.values", [], "needs values"),
     ("nominal", "ends", np.array([30, 70]), "every combination needs donors"),
+    ("nominal", "ends", np.array([0, N]), "every combination needs donors"),
     ("nominal", "known", np.array([1, 1]), "must rise"),
     ("sample", "donors.data", np.array([0, 1, 3]), "codes of variable 'y' are out of range"),
     ("design", "terms.1.dummy_of", np.array([7, 0]), "dummy_of"),

@@ -92,6 +92,13 @@ def test_each_row_has_at_most_one_dummy_and_no_column_is_thin(codes, max_categor
     assert (dummies.sum(axis=0) >= min_frequency).all()
 
 
+@pytest.mark.parametrize("scale", [1e-8, 1.0, 1e8])
+def test_a_matrix_that_is_singular_is_hardly_changed(scale):
+    matrix, right = np.full((2, 2), scale), np.full(2, 2 * scale)
+    solved = matrix @ _numerics.solve_positive(matrix, right)
+    np.testing.assert_allclose(solved, right, rtol=1e-9)
+
+
 def test_newton_stops_at_a_singular_flat_minimum():
     flat = _numerics.newton(lambda x: (0.0, np.zeros(2), np.zeros((2, 2))), np.ones(2))
     assert flat.tolist() == [1.0, 1.0]
