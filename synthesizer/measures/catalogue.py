@@ -53,10 +53,13 @@ from synthesizer.measures.risk.scenario_risk import unfamiliar
 from synthesizer.measures.risk.suda import SudaOptions, affordable_size, suda
 from synthesizer.measures.risk.tcap import tcap
 from synthesizer.measures.utility.compare_fit import FitRequest
+from synthesizer.measures.utility.conditional_tables import ConditionalTables
+from synthesizer.measures.utility.equivalent_sample import EquivalentSample, SampleScale
 from synthesizer.measures.utility.propensity import PropensityOptions
 from synthesizer.measures.utility.regressions import RegressionCounter, Regressions
 from synthesizer.measures.utility.suite import (
     Collecting,
+    conditional_tables,
     distances,
     fit,
     pair_tables,
@@ -203,6 +206,17 @@ def _regressions(case: Case) -> Collecting:
         rng=case.seed.generator("regressions"),
     )
     return Collecting(counter.add, counter.result)
+
+
+def _equivalent_sample(case: Case) -> Collecting:
+    scale = SampleScale(
+        case.original,
+        case.names,
+        groups=case.settings.table_groups,
+        proper=case.synthesis.proper,
+        rng=case.seed.generator("equivalent sample"),
+    )
+    return Collecting(scale.add, scale.result)
 
 
 def _sequences(case: Case) -> Collecting:
@@ -615,6 +629,30 @@ _UTILITY: tuple[Measure, ...] = (
         words="S_pMSE of every pair of variables",
         needs=NAMES,
         compute=pair_tables,
+    ),
+    Measure(
+        "conditional_tables",
+        "datasets",
+        words="S_pMSE of the worst pairs within the groups of a third variable",
+        needs=NAMES,
+        compute=conditional_tables,
+        result=ConditionalTables,
+        figures=(
+            FigureKind("conditional_mean", "mean conditional S_pMSE"),
+            FigureKind("conditional_worst", "largest conditional S_pMSE", screen="files"),
+        ),
+    ),
+    Measure(
+        "equivalent_sample",
+        "datasets",
+        words="share of the original's records that tell as much of all pairs",
+        needs=NAMES,
+        compute=_equivalent_sample,
+        result=EquivalentSample,
+        figures=(
+            FigureKind("equivalent_sample", "as good as a sample of"),
+            FigureKind("k_marginal", "k-marginal", screen="files"),
+        ),
     ),
     Measure(
         "regressions",

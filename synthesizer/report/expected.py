@@ -218,7 +218,7 @@ def regressions_in_words(result: Regressions) -> str:
     if result.error is not None:
         words += (
             f"; the mean error is {written(result.error)} standard errors (fresh sample "
-            f"{written(error)})"
+            f"{written(error)}), as in a sample of {result.sample or 0:.0%} of the original"
         )
     if (furthest := result.furthest) is not None:
         words += f". Furthest off is {furthest.worst} in the regression of {furthest.response}"

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from synthesizer.measures.figure import Figure, conclusion, is_above_chance, lies_above
 from synthesizer.measures.utility.coefficients import FitComparison
+from synthesizer.measures.utility.equivalent_sample import EquivalentSample
 from synthesizer.measures.utility.regressions import Regressions
 from synthesizer.measures.utility.suite import UtilityResult
 from synthesizer.report.expected import (
@@ -164,10 +165,25 @@ def _useful(record: Record) -> Iterator[_Headline]:
             words = f"{_start(distance_in_words(value, expected))}."
             alert = value is not None and value > mark
             yield _Headline(name, value, words, expected.right, alert=alert)
+    yield from _equivalent(utility)
     yield from _regressions(utility)
     yield from _propensities(record)
     yield from _careers(record)
     yield from _overlaps(record)
+
+
+def _equivalent(utility: UtilityResult | None) -> Iterator[_Headline]:
+    """Yield how large a sample of the original tells as much of pairs."""
+    result = None if utility is None else utility.further.get("equivalent_sample")
+    if isinstance(result, EquivalentSample):
+        right, fresh = result.expected
+        words = (
+            f"A random sample of {result.sample:.0%} of the original tells as much of all pairs; a "
+            f"right synthesis is as good as {right:.0%} of it, a fresh sample of the population as "
+            f"{fresh:.0%}."
+        )
+        name = "Pairs, as good as this share of the original"
+        yield _Headline(name, result.sample, words, right, alert=result.sample < fresh / 2)
 
 
 def _regressions(utility: UtilityResult | None) -> Iterator[_Headline]:

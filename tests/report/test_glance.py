@@ -12,6 +12,7 @@ from synthesizer.measures.results import CheckResults, RiskResult
 from synthesizer.measures.risk.copied import copied_uniques
 from synthesizer.measures.risk.scenario import Scenario
 from synthesizer.measures.risk.scenario_risk import ScenarioRisk
+from synthesizer.measures.utility.equivalent_sample import EquivalentSample, SyntheticRow
 from synthesizer.measures.utility.regressions import RegressionRow, Regressions
 from synthesizer.measures.utility.tables import OrderTables
 from synthesizer.report.appendix import figures_section, reading_section, run_section
@@ -165,6 +166,20 @@ def test_regressions_stand_beside_the_tables(beyond: float, alert: bool, words: 
     assert (place in found.highlight) is alert
     assert words in found.rows[place][-1]
     assert f"Furthest off is age in the regression of {EVIL}." in found.rows[place][-1]
+
+
+@pytest.mark.parametrize(("share", "alert"), [(0.4, False), (0.1, True)])
+def test_the_sample_that_is_as_good_is_said_in_words(share: float, alert: bool) -> None:
+    result = EquivalentSample(
+        n=100, n_synthetic=(100,), proper=False, pairs=3, samples=(),
+        datasets=(SyntheticRow(score=0.9, sample=share),),
+    )  # fmt: skip
+    found = table(glance_section(run(further={"equivalent_sample": result})), "How useful")
+    place = [r[0].startswith("Pairs, as good") for r in found.rows].index(True)
+    assert found.rows[place][1:3] == [share, 0.5]
+    assert f"A random sample of {share:.0%} of the original" in found.rows[place][-1]
+    assert "a fresh sample of the population as 33%" in found.rows[place][-1]
+    assert (place in found.highlight) is alert
 
 
 def test_good_is_what_is_expected_of_the_kind_of_synthesis() -> None:

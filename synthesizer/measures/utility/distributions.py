@@ -289,7 +289,7 @@ class PairCounter:
         self._original = original
         self._pairs = list(pairs)
         self._groups = {
-            name: _pair_groups(original[name], groups, most_levels) for name in _pair_names(pairs)
+            name: pair_groups(original[name], groups, most_levels) for name in _pair_names(pairs)
         }
         self._ours = self._counts(original)
         self._theirs = [np.zeros_like(counts) for counts in self._ours]
@@ -393,7 +393,8 @@ def _pair_problems(pairs: Sequence[tuple[str, str]], groups: int, most_levels: i
     return problems
 
 
-def _pair_groups(column: Column, groups: int, most_levels: int) -> FixedGroups:
+def pair_groups(column: Column, groups: int, most_levels: int) -> FixedGroups:
+    """Return the groups that a variable of the original has in tables of several variables."""
     if column.is_coded:
         return level_groups(column, most_levels)
     values = column.data[column.is_observed].astype(np.float64)

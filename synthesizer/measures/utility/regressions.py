@@ -113,6 +113,16 @@ class Regressions(Measured):
         return self._mean("error")
 
     @property
+    def sample(self) -> float | None:
+        """Share of the original whose random samples have such errors, in (0, 1].
+
+        Those of a share f are off by a normal error of variance (1 - f) / f.
+        """
+        if self.error is None:
+            return None
+        return 1 / (1 + self.error**2 * math.pi / 2)
+
+    @property
     def furthest(self) -> RegressionRow | None:
         """The regression whose worst coefficient is furthest off."""
         rows = [row for row in self.rows if row.worst_error is not None]
@@ -173,7 +183,8 @@ class Regressions(Measured):
                 key="regressions_error",
                 name="mean error of coefficients",
                 value=self.error,
-                meaning=f"mean size of the errors {what}, in standard errors of the original; "
+                meaning=f"mean size of the errors {what}, in standard errors of the original, "
+                f"as in a random sample of {self.sample or 0:.0%} of it; "
                 f"expected of a right synthesis is {errors[0]:.2f}, of a fresh sample "
                 f"{errors[1]:.2f}",
                 direction="lower is better",

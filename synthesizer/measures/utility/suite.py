@@ -22,6 +22,7 @@ from synthesizer.measures.figure import Figure, Further, Result, Units
 from synthesizer.measures.utility.coefficients import FitComparison
 from synthesizer.measures.utility.combining import rule_for
 from synthesizer.measures.utility.compare_fit import FitRequest, compare_fit
+from synthesizer.measures.utility.conditional_tables import MOST_PAIRS, ConditionalCounter
 from synthesizer.measures.utility.distributions import (
     Distribution,
     DistributionCounter,
@@ -189,22 +190,43 @@ def variables(case: Case) -> Collecting:
 
 def pair_tables(case: Case) -> Collecting:
     """Collect the tables of all pairs where they are few, else the worst of the first dataset."""
-    settings, every = case.settings, list(combinations(case.names, 2))
-    tables: TableCollecting | None = case.done.get("tables")
-    counters: list[PairCounter] = []
-
-    def worst() -> list[tuple[str, str]]:
-        most = settings.pair_tables
-        if len(every) <= most or tables is None or not tables.measured:
-            return every[:most]
-        return [(a, b) for a, b in tables.measured[0].worst(2, most)["names"]]
+    settings, counters = case.settings, list[PairCounter]()
 
     def add(synthetic: Table) -> None:
         if not counters:
-            counters.append(PairCounter(case.original, worst(), groups=settings.table_groups))
+            pairs = _worst_pairs(case, settings.pair_tables)
+            counters.append(PairCounter(case.original, pairs, groups=settings.table_groups))
         counters[0].add(synthetic)
 
     return Collecting(add, lambda: counters[0].result())
+
+
+def conditional_tables(case: Case) -> Collecting:
+    """Collect the worst pairs of the first dataset within the groups of a third variable."""
+    settings, counters = case.settings, list[ConditionalCounter]()
+
+    def add(synthetic: Table) -> None:
+        if not counters:
+            counter = ConditionalCounter(
+                case.original,
+                _worst_pairs(case, MOST_PAIRS),
+                case.names,
+                groups=settings.table_groups,
+                proper=case.synthesis.proper,
+            )
+            counters.append(counter)
+        counters[0].add(synthetic)
+
+    return Collecting(add, lambda: counters[0].result())
+
+
+def _worst_pairs(case: Case, most: int) -> list[tuple[str, str]]:
+    """Return the worst pairs of the first dataset; the first of all where they are few or off."""
+    every = list(combinations(case.names, 2))
+    tables: TableCollecting | None = case.done.get("tables")
+    if len(every) <= most or tables is None or not tables.measured:
+        return every[:most]
+    return [(a, b) for a, b in tables.measured[0].worst(2, most)["names"]]
 
 
 def propensity(case: Case) -> Collecting:

@@ -122,6 +122,8 @@ def test_a_fresh_sample_is_off_as_expected():
     assert np.mean([result.error for result in results]) == pytest.approx(errors[1], abs=0.08)
     half = compared(people(1500, 1), people(750, 2))
     assert half.expected_errors == pytest.approx([0.798 * 2**0.5, 0.798 * 3**0.5], abs=0.002)
+    # a sample of a share f has errors of variance (1 - f) / f: here of a third
+    assert np.mean([result.sample for result in results]) == pytest.approx(1 / 3, abs=0.05)
     proper = regressions(people(300, 1), people(300, 2), proper=True, rng=np.random.default_rng())
     assert proper.expected_errors[0] == proper.expected_errors[1]
 

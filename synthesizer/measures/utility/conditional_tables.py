@@ -1,0 +1,220 @@
+"""The worst pairs within the groups of a third variable: is the relation wrong for everybody?
+
+Of a pair whose table is far off, the cells may differ because the margins do, or because the
+relation does; and two variables may agree in a table although they are related wrongly once a third
+one is held constant. So the worst pairs of the first dataset are tabulated within the groups of a
+third variable, the one that goes with both: its smaller Cramér's V (Cramér 1946, Mathematical
+Methods of Statistics, 21.9) with one of the pair is the largest there is in the original.
+
+Within each group g the counts are compared as in `utility.tables`, given the group's number of
+records on either side, and the conditional S_pMSE is the sum of VW over the sum of degrees of
+freedom: 1 in expectation for a right synthesis with fixed parameters, 1 + k/n for a fresh sample.
+Groups that only one side has are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from synthesizer.data.pairs import check_comparable
+from synthesizer.data.table import FloatArray, Table
+from synthesizer.measures.figure import Figure, Measured, Row, column
+from synthesizer.measures.utility.cells import Codes, check_original, table_problems
+from synthesizer.measures.utility.distributions import pair_groups
+from synthesizer.measures.utility.tables import MEASURES, cell_measures
+
+MOST_PAIRS = 10
+MOST_LEVELS = 12
+MOST_GROUPS = 6
+"""Levels of the third variable that are told apart."""
+
+
+class ConditionalRow(Row):
+    """A pair of variables within the groups of a third one; means over the datasets."""
+
+    variables: tuple[str, ...] = column("Pair", "text")
+    given: str = column("Within groups of", "text", "the variable that goes with both")
+    groups: int = column("Groups", "count", "that the original has")
+    s_pmse: float | None = column("Conditional S_pMSE", "number", "None for a single cell")
+
+
+class ConditionalTables(Measured):
+    """The worst pairs of variables within the groups of a third one."""
+
+    n: int
+    """Records of all files."""
+    expected: tuple[float, float]
+    """S_pMSE of a right synthesis of this kind, and of a fresh sample of the population."""
+    rows: tuple[ConditionalRow, ...]
+    """The pairs, the worst of the first dataset first."""
+
+    @property
+    def figures(self) -> tuple[Figure, ...]:
+        """Mean and largest conditional S_pMSE."""
+        rows = [(row.s_pmse, row) for row in self.rows if row.s_pmse is not None]
+        if not rows:
+            return ()
+        largest, worst = max(rows, key=lambda pair: pair[0])
+        right, fresh = self.expected
+        good = f"expected of a right synthesis is {right:.3g}, of a fresh sample {fresh:.3g}"
+        pair = " and ".join(worst.variables)
+        return (
+            Figure(
+                key="conditional_mean",
+                name="mean conditional S_pMSE",
+                value=float(np.mean([value for value, _ in rows])),
+                meaning=f"distance of the tables of the {len(rows)} worst pairs within the groups "
+                f"of the variable that goes with both, mean, over what chance gives; {good}",
+                direction="lower is better",
+                n=self.n,
+                chance=right,
+                original=0.0,
+            ),
+            Figure(
+                key="conditional_worst",
+                name="largest conditional S_pMSE",
+                value=largest,
+                meaning=f"the same for the pair where it is largest, here {pair} within the groups "
+                f"of {worst.given}; {good}",
+                direction="lower is better",
+                n=self.n,
+                chance=right,
+                original=0.0,
+            ),
+        )
+
+
+class ConditionalCounter:
+    """Conditional tables of one dataset after the other; only counts stay in memory.
+
+    Parameters
+    ----------
+    original : Table
+        Confidential records, shape (n, p), p at least 3.
+    pairs : sequence of pairs of str
+        What is tabulated.
+    names : sequence of str
+        Variables that may be the third one.
+    groups : int
+        Quantile groups of numeric variables, at least 2.
+    proper : bool
+        Whether parameters were drawn anew for each dataset.
+
+    Examples
+    --------
+    >>> from synthesizer.data.table import Column, Kind, Variable
+    >>> rng = np.random.default_rng(0)
+    >>> table = Table([Column(Variable(name=name, kind=Kind.CATEGORICAL, levels=("f", "m")),
+    ...                       rng.integers(0, 2, 400).astype(np.int32)) for name in "abc"])
+    >>> counter = ConditionalCounter(table, [("a", "b")], table.names)
+    >>> counter.add(table)
+    >>> [(row.given, row.s_pmse) for row in counter.result().rows]
+    [('c', 0.0)]
+    """
+
+    def __init__(
+        self,
+        original: Table,
+        pairs: Sequence[tuple[str, str]],
+        names: Sequence[str],
+        *,
+        groups: int = 5,
+        proper: bool = False,
+    ) -> None:
+        names = list(dict.fromkeys((*names, *(name for pair in pairs for name in pair))))
+        check_original(original, names, table_problems([3], groups))
+        self._original, self._proper = original, proper
+        self._groups = {name: pair_groups(original[name], groups, MOST_LEVELS) for name in names}
+        self._thirds = {
+            name: pair_groups(original[name], min(groups, MOST_GROUPS), MOST_GROUPS)
+            for name in names
+        }
+        codes = {name: each.codes(original[name]) for name, each in self._groups.items()}
+        self._triples = [(*pair, third) for pair in pairs if (third := _third(codes, pair))]
+        self._ours = self._counts(original)
+        self._sizes: list[int] = []
+        self._values: list[list[float]] = []
+
+    def add(self, synthetic: Table) -> None:
+        """Compare the next dataset."""
+        used = list(dict.fromkeys(name for triple in self._triples for name in triple))
+        check_comparable(self._original, [synthetic], used, first=len(self._sizes) + 1)
+        self._sizes.append(synthetic.n_rows)
+        theirs = self._counts(synthetic)
+        self._values.append([conditional_s(*both) for both in zip(self._ours, theirs, strict=True)])
+
+    def result(self) -> ConditionalTables | None:
+        """Return the comparison of the datasets so far; None where there is no third variable."""
+        if not self._triples:
+            return None
+        means = np.array(self._values).mean(axis=0)
+        n = self._original.n_rows
+        fresh = 1 + sum(self._sizes) / len(self._sizes) / n
+        counted = zip(self._triples, self._ours, means.tolist(), strict=True)
+        return ConditionalTables(
+            n=n + sum(self._sizes),
+            expected=(fresh if self._proper else 1.0, fresh),
+            rows=tuple(
+                ConditionalRow(
+                    variables=triple[:2],
+                    given=triple[2],
+                    groups=int((counts.sum(axis=1) > 0).sum()),
+                    s_pmse=value if np.isfinite(value) else None,
+                )
+                for triple, counts, value in counted
+            ),
+        )
+
+    def _counts(self, table: Table) -> list[FloatArray]:
+        """Return the counts of every triple, shape (groups, cells) each."""
+        found = []
+        for first, second, third in self._triples:
+            chosen = (self._thirds[third], self._groups[first], self._groups[second])
+            names = (third, first, second)
+            shape = [one.size for one in chosen]
+            codes = [
+                one.codes(table[name]).astype(np.int64)
+                for one, name in zip(chosen, names, strict=True)
+            ]
+            joint = (codes[0] * shape[1] + codes[1]) * shape[2] + codes[2]
+            counts = np.bincount(joint, minlength=shape[0] * shape[1] * shape[2])
+            found.append(counts.reshape(shape[0], -1).astype(np.float64))
+        return found
+
+
+def conditional_s(ours: FloatArray, theirs: FloatArray) -> float:
+    """Return the sum of VW over that of degrees of freedom, not a number without any.
+
+    ``ours`` and ``theirs`` are counts, shape (groups, cells).
+    """
+    total, df = 0.0, 0.0
+    for o, s in zip(ours, theirs, strict=True):
+        if o.any() and s.any():
+            measures = dict(zip(MEASURES, cell_measures(o, s), strict=True))
+            total, df = total + measures["VW"], df + measures["df"]
+    return total / df if df else float("nan")
+
+
+def _third(codes: dict[str, Codes], pair: tuple[str, str]) -> str | None:
+    """Return the variable whose smaller association with one of a pair is the largest."""
+    strengths = {
+        name: min(cramers_v(other, codes[one]) for one in pair)
+        for name, other in codes.items()
+        if name not in pair
+    }
+    return max(strengths, key=lambda name: strengths[name], default=None)
+
+
+def cramers_v(first: Codes, second: Codes) -> float:
+    """Return Cramér's V of two variables, in [0, 1]; 0 where one of them is constant."""
+    rows, columns = int(first.max()) + 1, int(second.max()) + 1
+    joint = first.astype(np.int64) * columns + second
+    counts = np.bincount(joint, minlength=rows * columns).reshape(rows, columns)
+    counts = counts[counts.any(axis=1)][:, counts.any(axis=0)]
+    n, free = counts.sum(), min(counts.shape) - 1
+    if not free:
+        return 0.0
+    expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / n
+    return float(np.sqrt(((counts - expected) ** 2 / expected).sum() / (n * free)))

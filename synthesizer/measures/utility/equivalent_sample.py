@@ -1,0 +1,262 @@
+"""As good as a sample of x per cent: how many of the original's records tell as much?
+
+All pairs of variables are tabulated, numbers in quantile groups of the original, and the shares of
+the cells compared: the k-marginal score of the SDNist report (k = 2; Task, Bhagat and Howarth 2023,
+SDNist v2: Deidentified Data Report Tool, National Institute of Standards and Technology) is 1 minus
+half the sum of absolute differences, averaged over the pairs; SDNist writes it times 1,000. The
+same score of random samples of the original, from 1 to 100 per cent, gives the score a size that
+anybody understands.
+
+A cell's share p in a sample of f n of n records is off by p (1 - p) (1 - f) / (f n) in the mean
+square, so that the distance is in proportion to x = sqrt((1 - f) / f), and between two samples f is
+interpolated by x. For k synthetic records a right synthesis with fixed parameters has p (1 - p) / k
+and is as good as a share 1 / (1 + n/k) of the original; a fresh sample of the population, as
+1 / (2 + n/k): for k = n a half and a third.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+
+import numpy as np
+
+from synthesizer.data.codes import Codes
+from synthesizer.data.pairs import Data, check_comparable
+from synthesizer.data.table import FloatArray, Table
+from synthesizer.measures.figure import Figure, Measured, Row, column
+from synthesizer.measures.utility.cells import FixedGroups, check_original, compared, table_problems
+from synthesizer.measures.utility.distributions import pair_groups
+
+SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
+MOST_PAIRS = 300
+"""Pairs that are tabulated; of more, so many at equal distances in their order."""
+MOST_LEVELS = 50
+
+
+class SampleRow(Row):
+    """A random sample of the original beside the whole."""
+
+    share: float = column("Share of the original", "share")
+    score: float = column("k-marginal", "share")
+
+
+class SyntheticRow(Row):
+    """A synthetic dataset beside the original."""
+
+    score: float = column("k-marginal", "share", "1 for equal tables; SDNist writes 1,000 times it")
+    sample: float = column("As good as a sample of", "share", "of the original's records")
+
+
+class EquivalentSample(Measured):
+    """How large a sample of the original tells as much of pairs as the synthetic data."""
+
+    n: int
+    """Original records."""
+    n_synthetic: tuple[int, ...]
+    """Records of each dataset."""
+    proper: bool
+    """Whether parameters were drawn anew for each dataset: right is then what a fresh sample is."""
+    pairs: int
+    """Pairs of variables that were tabulated."""
+    datasets: tuple[SyntheticRow, ...]
+    """One for each synthetic dataset."""
+    samples: tuple[SampleRow, ...]
+    """Samples of the original, the smallest first."""
+
+    @property
+    def expected(self) -> tuple[float, float]:
+        """Share that a right synthesis is as good as, and a fresh sample of the population."""
+        ratio = self.n * len(self.n_synthetic) / sum(self.n_synthetic)
+        fresh = 1 / (2 + ratio)
+        return (fresh if self.proper else 1 / (1 + ratio), fresh)
+
+    @property
+    def sample(self) -> float:
+        """Mean share over the datasets, in [0, 1]."""
+        return float(np.mean([row.sample for row in self.datasets]))
+
+    @property
+    def figures(self) -> tuple[Figure, ...]:
+        """The share, and the score that it comes from."""
+        right, fresh = self.expected
+        n = self.n + sum(self.n_synthetic)
+        return (
+            Figure(
+                key="equivalent_sample",
+                name="as good as a sample of",
+                value=self.sample,
+                meaning="share of the original's {records} that, drawn at random, tell as much of "
+                f"the tables of pairs as a synthetic dataset; a right synthesis has {right:.2f}, a "
+                f"fresh sample of the population {fresh:.2f}, the original 1",
+                direction="about 1 is good",
+                n=n,
+                chance=right,
+                original=1.0,
+            ),
+            Figure(
+                key="k_marginal",
+                name="k-marginal",
+                value=float(np.mean([row.score for row in self.datasets])),
+                meaning=f"1 minus half the absolute differences of the shares of cells, mean over "
+                f"{self.pairs} tables of pairs; times 1,000 the score of the SDNist report",
+                direction="about 1 is good",
+                n=n,
+                original=1.0,
+            ),
+        )
+
+
+class SampleScale:
+    """`equivalent_sample` of one dataset after the other; only scores stay in memory.
+
+    Examples
+    --------
+    >>> from synthesizer.data.table import Column, Kind, Variable
+    >>> rng = np.random.default_rng(0)
+    >>> table = Table([Column(Variable(name=name, kind=Kind.CATEGORICAL, levels=("f", "m")),
+    ...                       rng.integers(0, 2, 400).astype(np.int32)) for name in "ab"])
+    >>> scale = SampleScale(table, table.names, rng=rng)
+    >>> scale.add(table)
+    >>> scale.result().datasets
+    (SyntheticRow(score=1.0, sample=1.0),)
+    """
+
+    def __init__(
+        self,
+        original: Table,
+        names: Sequence[str],
+        *,
+        groups: int = 5,
+        proper: bool = False,
+        rng: np.random.Generator,
+    ) -> None:
+        names = list(dict.fromkeys(names))
+        check_original(original, names, table_problems([2], groups))
+        self._original, self._proper = original, proper
+        pairs = list(combinations(names, 2))
+        chosen = np.unique(np.linspace(0, len(pairs) - 1, min(MOST_PAIRS, len(pairs))).astype(int))
+        self._pairs = [pairs[place] for place in chosen]
+        used = dict.fromkeys(name for pair in self._pairs for name in pair)
+        self._groups = {name: pair_groups(original[name], groups, MOST_LEVELS) for name in used}
+        self._codes = _coded(self._groups, original)
+        self._sizes: list[int] = []
+        self._distances: list[float] = []
+        self._scale = self._sampled(rng) if self._pairs else ()
+
+    def add(self, synthetic: Table) -> None:
+        """Compare the next dataset."""
+        number = len(self._sizes) + 1
+        check_comparable(self._original, [synthetic], list(self._groups), first=number)
+        self._sizes.append(synthetic.n_rows)
+        codes = _coded(self._groups, synthetic)
+        apart = [
+            _distance(self._counts(self._codes, pair), self._counts(codes, pair))
+            for pair in self._pairs
+        ]
+        self._distances.append(float(np.mean(apart)) if apart else 0.0)
+
+    def result(self) -> EquivalentSample | None:
+        """Return the comparison of the datasets so far; None of one variable."""
+        if not self._pairs:
+            return None
+        return EquivalentSample(
+            n=self._original.n_rows,
+            n_synthetic=tuple(self._sizes),
+            proper=self._proper,
+            pairs=len(self._pairs),
+            datasets=tuple(
+                SyntheticRow(score=1 - distance, sample=_share_of(distance, self._scale))
+                for distance in self._distances
+            ),
+            samples=tuple(SampleRow(share=f, score=1 - distance) for f, distance in self._scale),
+        )
+
+    def _counts(self, codes: dict[str, Codes], pair: tuple[str, str]) -> FloatArray:
+        first, second = pair
+        sizes = [self._groups[name].size for name in pair]
+        joint = codes[first] * sizes[1] + codes[second]
+        return np.bincount(joint, minlength=sizes[0] * sizes[1]).astype(np.float64)
+
+    def _sampled(self, rng: np.random.Generator) -> tuple[tuple[float, float], ...]:
+        """Return shares of nested random samples and their mean distances, and the whole."""
+        n = self._original.n_rows
+        order = rng.permutation(n)
+        ends = np.unique(np.maximum(1, np.round(np.array(SHARES) * n)).astype(int))
+        ends = ends[ends < n]
+        parts = np.split(order, ends)[:-1]
+        shuffled = [{name: codes[part] for name, codes in self._codes.items()} for part in parts]
+        apart = np.zeros(len(ends))
+        for pair in self._pairs:
+            whole = self._counts(self._codes, pair)
+            counts = np.zeros_like(whole)
+            for place, codes in enumerate(shuffled):
+                counts = counts + self._counts(codes, pair)
+                apart[place] += _distance(whole, counts)
+        means = (apart / len(self._pairs)).tolist()
+        return (*zip((ends / n).tolist(), means, strict=True), (1.0, 0.0))
+
+
+def equivalent_sample(
+    original: Data,
+    synthetic: Data | Sequence[Data],
+    *,
+    names: Sequence[str] | None = None,
+    groups: int = 5,
+    proper: bool = False,
+    rng: np.random.Generator,
+) -> EquivalentSample | None:
+    """Return how large a sample of the original tells as much of pairs of variables.
+
+    Parameters
+    ----------
+    original, synthetic, names
+        What is compared, by which variables, and what is refused: see `cells.compared`.
+    groups : int
+        Number of quantile groups of numeric variables, at least 2.
+    proper : bool
+        Whether parameters were drawn anew for each dataset.
+    rng : numpy.random.Generator
+        Draws the samples.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> rng = np.random.default_rng(0)
+    >>> people = pd.DataFrame({"sex": rng.choice(["f", "m"], 2000)})
+    >>> people["age"] = rng.integers(0, 9, 2000)
+    >>> fifth = equivalent_sample(people, people[:400], rng=rng).sample
+    >>> bool(0.1 < fifth < 0.4)
+    True
+    """
+    original, tables, names = compared(original, synthetic, names, table_problems([2], groups))
+    scale = SampleScale(original, names, groups=groups, proper=proper, rng=rng)
+    for table in tables:
+        scale.add(table)
+    return scale.result()
+
+
+def _coded(groups: dict[str, FixedGroups], table: Table) -> dict[str, Codes]:
+    return {name: each.codes(table[name]).astype(np.int64) for name, each in groups.items()}
+
+
+def _distance(ours: FloatArray, theirs: FloatArray) -> float:
+    """Return half the sum of absolute differences of shares, in [0, 1]."""
+    return float(np.abs(ours / ours.sum() - theirs / theirs.sum()).sum() / 2)
+
+
+def _share_of(distance: float, scale: Sequence[tuple[float, float]]) -> float:
+    """Return the share of the original whose samples have a distance.
+
+    Beyond the smallest sample the distance is taken to go on in proportion.
+    """
+    shares, apart = (np.array(values) for values in zip(*reversed(scale), strict=True))
+    apart = np.maximum.accumulate(apart)
+    x = np.sqrt((1 - shares) / shares)
+    if distance <= 0:
+        return 1.0
+    if distance > apart[-1] > 0:
+        found = x[-1] * distance / apart[-1]
+    else:
+        found = float(np.interp(distance, apart, x))
+    return float(1 / (1 + found * found))
