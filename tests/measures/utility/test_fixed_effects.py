@@ -91,6 +91,14 @@ def test_sweeping_is_a_regression_on_indicators(effects, weighted):
     np.testing.assert_allclose(swept / scale, (columns - D @ constants) / scale, atol=1e-9)
 
 
+def test_one_pass_takes_all_levels_out(monkeypatch):
+    monkeypatch.setattr(fixed_effects, "_PASSES", 1)
+    effects = crossed(300, 9, 40, 12)
+    swept = FixedEffects(effects).sweep(np.random.default_rng(1).standard_normal((300, 1)))
+    for codes in effects:
+        np.testing.assert_allclose(np.bincount(codes, swept[:, 0]), 0, atol=1e-9)
+
+
 def test_levels_are_counted():
     effects = FixedEffects([np.array([5, 5, 9, 9, 2]), np.array([0, 1, 0, 1, 1])])
     assert effects.n_levels == (3, 2)

@@ -130,8 +130,10 @@ def test_shares_of_the_shown_states() -> None:
         for array in (share.transitions, share.n_moves, share.spells, share.first_last):
             assert np.sum(array) == pytest.approx(1)
         assert sum(share.entry) == pytest.approx(1)
-    first = Counter(next(t for t, s in enumerate(c) if s is not None) for c in careers)
-    assert found.original.entry[:-1] == pytest.approx([first[t] / 60 for t in range(5)])
+    there = [[t for t, state in enumerate(career) if state is not None] for career in careers]
+    for end, shares in ((0, found.original.entry), (-1, found.original.exit)):
+        counts = Counter(periods[end] for periods in there)
+        assert shares[:-1] == pytest.approx([counts[t] / 60 for t in range(5)])
     assert found.periods == ("1990", "1991", "1992", "1993", "1994")
     assert found.states[0] == Counter(s for c in careers for s in c if s).most_common(1)[0][0]
 
