@@ -162,7 +162,8 @@ def test_missing_codes_come_in_two_stages() -> None:
     assert 0.06 < share < 0.14
     observed = made["income"].is_observed
     assert np.isnan(made["income"].data[~observed]).all()
-    assert np.isin(made["income"].data[observed], table["income"].data).all()
+    drawn, original = made["income"].data[observed], table["income"].data
+    assert np.nanmin(original) <= drawn.min() <= drawn.max() <= np.nanmax(original)
 
 
 def test_partial_synthesis_keeps_rows_aligned() -> None:

@@ -246,7 +246,7 @@ def test_models_of_few_levels_get_no_more():
 
 @pytest.mark.parametrize(
     "model",
-    [Cart(smoothing="density"), EachPeriod(base=Cart(smoothing="density")), LagOne(base=Normal())],
+    [Cart(), EachPeriod(base=Cart(tilt=False)), LagOne(base=Normal())],
 )
 def test_models_that_make_new_numbers_by_options_or_base_keep_the_contract(model):
     assert not model.abilities.new_values

@@ -9,18 +9,22 @@ from synthesizer.models.step import Step
 
 REGISTRY = Registry.load()
 EVEN = {"even": True, "tilt": False}
-TILTED = {"model": "cart", "tilt": True, "even": False}
+DEFAULT = {"even": True, "tilt": True}
+TILTED = {"model": "cart", "even": False}
+PLAIN = {"model": "cart", "tilt": False}
 
 
 @pytest.mark.parametrize(
     ("model", "options", "base", "trees"),
     [
-        ("cart", {}, None, EVEN),
+        ("cart", {}, None, DEFAULT),
+        ("cart", {"tilt": False}, None, EVEN),
         ("forest", {"even": False}, None, {"even": False, "tilt": False}),
         ("normal", {}, None, None),
         ("career", {}, None, EVEN),
         ("career", {"transition": "markov"}, None, None),
-        ("lag_one", {}, ["cart"], EVEN),
+        ("lag_one", {}, ["cart"], DEFAULT),
+        ("lag_one", {"base": PLAIN}, ["cart"], EVEN),
         ("lag_one", {"base": TILTED}, ["cart"], {"even": False, "tilt": True}),
         ("lag_one", {"base": "normrank"}, ["normrank"], EVEN),  # whether it changes: a tree
         ("time_invariant", {"base": "sample"}, ["sample"], None),

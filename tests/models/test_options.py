@@ -31,7 +31,8 @@ FAULTS: list[tuple[type, dict[str, Any], str]] = [
     (Cart, {"shrinkage": -1}, "shrinkage (-1) must be at least 0"),
     (Cart, {"penalty": INF}, "penalty (inf) must be a finite number"),
     (Cart, {"prior": NAN}, "prior (nan) must be a finite number"),
-    (Cart, {"smoothing": "loess"}, "smoothing ('loess') must be 'none' or 'density'"),
+    (Cart, {"cap": 0}, "cap (0) must be at least 1"),
+    (Cart, {"safe": -1}, "safe (-1) must be at least 0"),
     (Cart, {"even": 1}, "even (1) must be true or false"),
     (Cart, {"tilt": "yes"}, "tilt ('yes') must be true or false"),
     (Cart, {"leaf": 3}, "unknown option 'leaf'"),
@@ -89,13 +90,13 @@ def test_a_fault_is_one_sentence(model: type, options: dict[str, Any], message: 
 
 TREE: dict[str, Any] = {
     "max_depth": None, "complexity": 0.0, "penalty": 0.0, "shrinkage": 0.0, "prior": 0.0,
-    "even": True, "smoothing": "none", "proper": False, "max_fit_rows": 100_000,
+    "even": True, "proper": False, "max_fit_rows": 100_000, "safe": 5,
 }  # fmt: skip
 FOREST = TREE | {"min_leaf": 20, "n_trees": 10}
 REGRESSION: dict[str, Any] = {"ridge": 0.1, "max_categories": 60, "min_frequency": 5}
 ITERATIVE = REGRESSION | {"max_fit_rows": 200_000}
 DEFAULTS: dict[str, dict[str, Any]] = {
-    "cart": TREE | {"min_leaf": 50, "tilt": False},
+    "cart": TREE | {"min_leaf": None, "tilt": True, "cap": 30},
     "bagging": FOREST,
     "forest": FOREST | {"max_features": 1 / 3},
     "logistic": ITERATIVE,
@@ -165,5 +166,5 @@ def test_what_a_model_tells_of_itself(name: str) -> None:
 
 
 def test_researchers_are_told_what_differs_from_the_defaults() -> None:
-    assert Cart(min_leaf=7, even=False, tilt=False).told == {"min_leaf": 7, "even": False}
+    assert Cart(min_leaf=7, even=False, tilt=True).told == {"min_leaf": 7, "even": False}
     assert Constant(value="secret").told == {}

@@ -123,7 +123,7 @@ def test_numbers_rise_by_what_they_rise_in_the_data():
     index = full_index(100, 4)
     start = np.random.default_rng(4).integers(0, 5, 100)
     values = (10 * start[:, None] + np.arange(4)).ravel()
-    drawn = drawn_by(LagOne(base=Cart(min_leaf=2)), panel(index), numeric("x", values))
+    drawn = drawn_by(LagOne(base=Cart(min_leaf=2, tilt=False)), panel(index), numeric("x", values))
     steps = np.diff(drawn.data.reshape(100, 4), axis=1)
     assert (steps == 1).all()
 

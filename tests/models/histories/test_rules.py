@@ -91,8 +91,8 @@ def test_what_advances_may_never_fall():
 def test_one_period_and_one_person(name, shape):
     index = full_index(*shape)
     column = numeric("x", np.arange(index.n_rows))
-    drawn = drawn_by(HISTORIES[name], panel(index), column)
-    assert name == "advance" or np.isin(drawn.data, column.data).all()
+    drawn = drawn_by(HISTORIES[name], panel(index), column).data
+    assert name == "advance" or ((drawn >= 0).all() and (drawn < index.n_rows).all())
 
 
 def judging(support, table):
