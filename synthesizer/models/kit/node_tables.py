@@ -8,7 +8,7 @@ import numpy.typing as npt
 from synthesizer.data.table import FloatArray, IntArray
 from synthesizer.models.kit.trees import LEAF, Tree
 
-BACKING = (1.0, 2.0, 5.0, 10.0)
+BACKING = (5.0, 10.0, 20.0)
 """Rows that a node may borrow from its parent; the evidence chooses."""
 EXPECTED = 10.0
 """A class that so many rows of a node are expected to have, and none has, is impossible there."""

@@ -22,7 +22,7 @@ from synthesizer.models.kit.predictors import Float32Array
 
 LINEAR_RIDGE = 1.0
 """Largest ridge of what linear regressions rest on."""
-LEAST_RIDGE, LARGEST_RIDGE = 0.3, 50.0
+LEAST_RIDGE, LARGEST_RIDGE = 0.3, 200.0
 EVIDENCE_ROWS = 8_000
 """Rows from which the ridges are learnt, and a start for the coefficients."""
 CHUNK_ROWS = 4_096  # scores of one chunk stay in the processor's cache
