@@ -23,7 +23,7 @@ from synthesizer.models.kit.predictors import Float32Array
 LINEAR_RIDGE = 1.0
 """Largest ridge of what linear regressions rest on."""
 LEAST_RIDGE, LARGEST_RIDGE = 0.3, 200.0
-EVIDENCE_ROWS = 8_000
+EVIDENCE_ROWS = 4_000
 """Rows from which the ridges are learnt, and a start for the coefficients."""
 CHUNK_ROWS = 4_096  # scores of one chunk stay in the processor's cache
 HIGHEST, LOWEST = 80.0, 1e-35
@@ -88,8 +88,8 @@ class Problem:
         gram = first._gram()
         ridges = first._first_ridges(gram, spread, scores)
         start = np.zeros((width, self.moments.shape[1]))
-        coefficients, factors = first._solve(start, gram, spread, ridges, iterations=8)
-        ridges = first._ridges_by_evidence(coefficients, factors, ridges)
+        coefficients, inverses = first._solve(start, gram, spread, ridges, iterations=8)
+        ridges = first._ridges_by_evidence(coefficients, inverses, ridges)
         gram = gram if first is self else self._gram()
         coefficients, _ = self._solve(coefficients, gram, spread, ridges, iterations=10)
         return coefficients.astype(np.float32)
@@ -179,54 +179,40 @@ class Problem:
         ridges: FloatArray,
         *,
         iterations: int,
-    ) -> tuple[FloatArray, list[FloatArray]]:
-        """Maximise the penalised likelihood; also return the factors of its curvature.
+    ) -> tuple[FloatArray, FloatArray]:
+        """Maximise the penalised likelihood; also return what whitens it, shape (1 or r, q, q).
 
         L-BFGS runs in coordinates whitened by the Cholesky factor of v X'X + ridge for each moment
-        (after the bound of Boehning 1992), where the curvature is close to the identity.
+        (after the bound of Boehning 1992), where the curvature is close to the identity. A shared
+        ridge has one factor for all moments.
         """
         penalty = self._penalty(ridges)
-        n_factors = 1 if self.shared else len(spread)
         sizes = [float(spread.mean())] if self.shared else spread.tolist()
         floor = 1e-9 * np.trace(gram) / len(gram) + 1e-9
-        factors = [
-            scipy.linalg.cholesky(
-                sizes[k] * gram + np.diag(penalty[:, k] + floor * sizes[k]), lower=True
-            )
-            for k in range(n_factors)
-        ]
-
-        def solved(right: FloatArray, *, transposed: bool) -> FloatArray:
-            trans = 1 if transposed else 0
-            if self.shared:
-                return np.asarray(
-                    scipy.linalg.solve_triangular(factors[0], right, lower=True, trans=trans)
-                )
-            columns = (
-                scipy.linalg.solve_triangular(factor, right[:, k], lower=True, trans=trans)
-                for k, factor in enumerate(factors)
-            )
-            return np.column_stack(list(columns))
+        factors = np.stack(
+            [
+                np.linalg.cholesky(size * gram + np.diag(penalty[:, k] + floor * size))
+                for k, size in enumerate(sizes)
+            ]
+        )
+        inverses = np.stack([_inverse(factor) for factor in factors])
 
         def objective(flat: FloatArray) -> tuple[float, FloatArray]:
-            coefficients = solved(flat.reshape(start.shape), transposed=True)
+            coefficients = _times(inverses.transpose(0, 2, 1), flat.reshape(start.shape))
             loss, gradient = self._loss(coefficients.astype(np.float32))
             pull = penalty * coefficients
             loss += 0.5 * float((pull * coefficients).sum())
-            return loss, solved(gradient + pull, transposed=False).ravel()
+            return loss, _times(inverses, gradient + pull).ravel()
 
-        if self.shared:
-            whitened = factors[0].T @ start
-        else:
-            whitened = np.column_stack([f.T @ start[:, k] for k, f in enumerate(factors)])
         result = scipy.optimize.minimize(
             objective,
-            whitened.ravel(),
+            _times(factors.transpose(0, 2, 1), start).ravel(),
             jac=True,
             method="L-BFGS-B",
             options={"gtol": TOLERANCE, "ftol": 1e-9, "maxiter": iterations, "maxcor": 10},
         )
-        return solved(result.x.reshape(start.shape), transposed=True), factors
+        whitened = result.x.reshape(start.shape)
+        return _times(inverses.transpose(0, 2, 1), whitened), inverses
 
     def _loss(self, coefficients: Float32Array) -> tuple[float, FloatArray]:
         """Return the negative log-likelihood and its gradient, shape (q, r)."""
@@ -241,18 +227,16 @@ class Problem:
         return loss, gradient
 
     def _ridges_by_evidence(
-        self, coefficients: FloatArray, factors: list[FloatArray], ridges: FloatArray
+        self, coefficients: FloatArray, inverses: FloatArray, ridges: FloatArray
     ) -> FloatArray:
         """Return the ridges that the evidence prefers, shape (g, r): effective number over size."""
         penalty = self._penalty(ridges)
         updated = ridges.copy()
         n_moments = coefficients.shape[1]
-        identity = np.eye(len(coefficients))
-        for k, factor in enumerate(factors):
-            inverse = scipy.linalg.solve_triangular(factor, identity, lower=True)
+        for k, inverse in enumerate(inverses):
             free = 1.0 - penalty[:, k] * (inverse**2).sum(axis=0)
             for g, columns in enumerate(self.groups):
-                effective = max(float(free[columns].sum()), 0.0)
+                effective = max(float(free[columns].sum()), 1e-6)
                 if self.shared:
                     effective *= max(n_moments - 1, 1)
                     updated[g] = effective / max(float((coefficients[columns] ** 2).sum()), 1e-12)
@@ -260,3 +244,16 @@ class Problem:
                     size = float((coefficients[columns, k] ** 2).sum())
                     updated[g, k] = effective / max(size, 1e-12)
         return np.clip(updated, LEAST_RIDGE, LARGEST_RIDGE)
+
+
+def _inverse(factor: FloatArray) -> FloatArray:
+    """Return the inverse of a lower triangular matrix."""
+    identity = np.eye(len(factor))
+    return np.asarray(scipy.linalg.solve_triangular(factor, identity, lower=True))
+
+
+def _times(matrices: FloatArray, columns: FloatArray) -> FloatArray:
+    """Multiply each column, (q, r), with the matrix of its own, (r, q, q), or all with one."""
+    if len(matrices) == 1:
+        return np.asarray(matrices[0] @ columns)
+    return np.asarray((matrices @ columns.T[:, :, None])[:, :, 0].T)
