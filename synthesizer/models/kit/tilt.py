@@ -23,12 +23,12 @@ from synthesizer.models.kit.predictors import Float32Array
 LINEAR_RIDGE = 1.0
 """Largest ridge of what linear regressions rest on."""
 LEAST_RIDGE, LARGEST_RIDGE = 0.3, 200.0
-EVIDENCE_ROWS = 4_000
+EVIDENCE_ROWS = 2_000
 """Rows from which the ridges are learnt, and a start for the coefficients."""
 CHUNK_ROWS = 4_096  # scores of one chunk stay in the processor's cache
 HIGHEST, LOWEST = 80.0, 1e-35
 """Bounds of scores and sums, so that single precision neither overflows nor divides by zero."""
-TOLERANCE = 0.05
+TOLERANCE = 0.1
 """Stop when every coordinate is about so many standard errors from the maximum."""
 
 
