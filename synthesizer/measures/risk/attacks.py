@@ -51,8 +51,8 @@ FEWEST_ATTEMPTS = 1000
 # Attempts made at once, and records looked at before the search asks whether two meet a condition.
 _BATCH = 1000
 _BLOCK = 2**12
-# So many records, or some more, are looked at first.
-_SOME = 256
+# So many records, or some more, are looked at first, and then.
+_SOME = (128, 1024)
 
 
 class AttackOptions(Switched):
@@ -228,7 +228,7 @@ def attacks(
     n_attacks: int | None = None,
     n_columns: int = 4,
     n_neighbours: int = 1,
-    max_attempts: int = 50_000,
+    max_attempts: int = 20_000,
     confidence: float = 0.95,
     rng: np.random.Generator,
 ) -> AttackResult:
@@ -591,13 +591,15 @@ class SortedRecords:
         is_met = np.zeros(len(conditions), dtype=bool)
         for first in range(0, len(conditions), _BATCH):
             batch = conditions.take(slice(first, first + _BATCH))
-            left = np.flatnonzero(self._met_by_some(batch) < 2)
+            left = np.arange(len(batch))
+            for some in _SOME:
+                left = left[self._met_by_some(batch.take(left), some) < 2]
             is_met[first + left] = self._met_by_one(batch.take(left))
         return is_met
 
-    def _met_by_some(self, conditions: Conditions) -> Codes:
-        """Return how many of a few records, spread over the file, meet conditions."""
-        some = np.ascontiguousarray(self.codes[:, :: max(1, self.n_rows // _SOME)])
+    def _met_by_some(self, conditions: Conditions, size: int) -> Codes:
+        """Return how many of some records, spread over the file, meet conditions."""
+        some = np.ascontiguousarray(self.codes[:, :: max(1, self.n_rows // size)])
         met = np.ones((len(conditions), some.shape[1]), dtype=bool)
         low, high = (k.astype(np.int32) for k in (conditions.low, conditions.high))
         for term, variables in enumerate(conditions.variables.T):
