@@ -10,11 +10,11 @@ cd "$(dirname "$0")/.."
 synthesizer plan scripts/configs/fair.yaml
 synthesizer run scripts/configs/fair.yaml --overwrite "$@"
 
-# To save time without the two checks that synthesise halves of the data.
+# To save time without the checks that synthesise halves of the data.
 careers=demo_output/federal_workforce
 mkdir -p demo_output
 awk '{ print }
-  /^checks:/ { print "  differential_confidentiality: false\n  nearest: false" }' \
+  /^checks:/ { print "  differential_confidentiality: false\n  nearest: false\n  attacks: false" }' \
   scripts/configs/federal_workforce.yaml > demo_output/federal_workforce.yaml
 synthesizer run demo_output/federal_workforce.yaml --out "$careers" --overwrite
 # simulated careers beside synthetic ones; departments are the first two letters

@@ -18,6 +18,7 @@ CHECKS = {
     "suda": False,
     "differential_confidentiality": False,
     "nearest": False,
+    "attacks": False,
 }
 
 

@@ -39,7 +39,7 @@ WORKFORCE = {
             {"formula": "basic_pay ~ C(sex) + tenure"},
             {"formula": "`career.periods` ~ C(sex)"},
         ],
-        "nearest": False,
+        "nearest": False, "attacks": False,
         "differential_confidentiality": False,
     },
 }  # fmt: skip
@@ -63,7 +63,8 @@ WIDE = {
     "variables": {"id": {"kind": "id"}},
     "checks": {
         "keys": ["sex", "s1", "s3"], "target": "region",
-        "fits": [{"formula": "C(sex) ~ period", "family": "logit"}], "nearest": False,
+        "fits": [{"formula": "C(sex) ~ period", "family": "logit"}],
+        "nearest": False, "attacks": False,
         "differential_confidentiality": False,
     },
 }  # fmt: skip

@@ -26,7 +26,7 @@ VARIABLES = {
     "income": {"kind": "numeric", "missing": ["-8"]},
 }
 CHECKS = {"keys": ["sex", "age", "region"], "target": "marital"}
-QUICK = CHECKS | {"differential_confidentiality": False, "nearest": False}
+QUICK = CHECKS | {"differential_confidentiality": False, "nearest": False, "attacks": False}
 """Checks that need no half to be synthesised again."""
 
 
@@ -360,7 +360,12 @@ def test_the_half_split_uses_the_rows_of_the_release(data: Path, tmp_path: Path)
     def fitted_half(name: str, rows: int | None) -> float:
         where = tmp_path / name
         where.mkdir()
-        result = made(where, data, rows=rows, checks=CHECKS | {"nearest": False, "suda": False})
+        result = made(
+            where,
+            data,
+            rows=rows,
+            checks=CHECKS | {"nearest": False, "attacks": False, "suda": False},
+        )
         main = result.checks.risk.main
         mean = main.differential.comparisons[0].mean_a
         assert mean is not None

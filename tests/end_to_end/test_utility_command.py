@@ -32,6 +32,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "target": "marital",
             "propensity": "logit",
             "nearest": False,
+            "attacks": False,
             "differential_confidentiality": False,
         },
         "limits": {"cap": 0.9, "mean_two_way": 1000.0},

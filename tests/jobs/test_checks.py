@@ -73,7 +73,12 @@ def test_checks_can_be_switched_off_one_by_one() -> None:
     assert (main.cap, main.tcap, main.suda) == (None, None, None)
     assert results.summary.mean_two_way is None
     assert results.summary.worst_one_way is not None
-    off = {"differential_confidentiality": False, "nearest": False, "replicated_uniques": False}
+    off = {
+        "differential_confidentiality": False,
+        "nearest": False,
+        "attacks": False,
+        "replicated_uniques": False,
+    }
     results, _ = checked(checks=SCENARIO | off | {"identity": False, "attribute": False})
     main = results.risk.main
     assert (main.differential, main.identity, main.attribute) == (None, None, None)
@@ -167,7 +172,7 @@ def checked_panel(frame: pd.DataFrame, m: int = 2, **options: Any) -> tuple[Chec
     return checks.finish(), plan.original
 
 
-NO_HALVES = {"differential_confidentiality": False, "nearest": False}
+NO_HALVES = {"differential_confidentiality": False, "nearest": False, "attacks": False}
 KEYS = {"keys": ["sex"], "target": "state@last"}
 
 

@@ -45,6 +45,7 @@ def configured(where: Path) -> Path:
             "suda": False,
             "propensity": False,
             "nearest": False,
+            "attacks": False,
             "differential_confidentiality": False,
         },
     }

@@ -95,7 +95,13 @@ def test_a_frame_that_is_too_small() -> None:
             Synthesizer().fit(small)
 
 
-CHECKS = {"keys": ["sex", "age"], "target": "ok", "propensity": False, "nearest": False}
+CHECKS = {
+    "keys": ["sex", "age"],
+    "target": "ok",
+    "propensity": False,
+    "nearest": False,
+    "attacks": False,
+}
 
 
 def test_checks_of_the_last_frames() -> None:

@@ -204,6 +204,7 @@ def config(folder: Path, name: str, **genetic: Any) -> Path:
             "target": "job",
             "differential_confidentiality": False,
             "nearest": False,
+            "attacks": False,
             "propensity": False,
         },
         "genetic": {"population": 4, "generations": 2, **genetic},
