@@ -14,7 +14,13 @@ from synthesizer.models.kit.numbers import SafeNumbers
 from synthesizer.models.kit.predictors import Encoding
 from synthesizer.models.kit.regression import observed_column
 from synthesizer.models.kit.tilted import TiltedLeaves
-from synthesizer.models.kit.trees import TreeOptions, centred_response, check_features, grow
+from synthesizer.models.kit.trees import (
+    AUTO_LEAF,
+    TreeOptions,
+    centred_response,
+    check_features,
+    grow,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,8 +89,9 @@ class Cart(TreeOptions):
         faster.
     cap : int
         Dial of disclosure: no row weighs more than 1 / cap in the distribution of a leaf, >= 1.
-        Needed for leaves of fewer rows, which then borrow from the nodes above them; of no effect
-        without ``tilt``.
+        Leaves of fewer rows borrow from the nodes above them, and without ``min_leaf`` the leaves
+        grow with it: a twentieth of the rows, from 2/3 to 5/3 of ``cap``. Of no effect without
+        ``tilt``.
 
     Examples
     --------
@@ -105,6 +112,11 @@ class Cart(TreeOptions):
 
     tilt: bool = True
     cap: Count = 30
+
+    @property
+    def leaf_bounds(self) -> tuple[int, int]:
+        """See `TreeOptions.leaf_bounds`."""
+        return (max(1, 2 * self.cap // 3), 5 * self.cap // 3) if self.tilt else AUTO_LEAF
 
     def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedCart:
         """Grow the tree and learn the distributions of its leaves; see `ConditionalModel.fit`."""

@@ -84,7 +84,12 @@ class TreeOptions(DonorModel):
 
     def leaf_rows(self, n_rows: int) -> int:
         """Return the smallest number of rows in a leaf for ``n_rows`` in all."""
-        return self.min_leaf or int(np.clip(n_rows // 20, *AUTO_LEAF))
+        return self.min_leaf or int(np.clip(n_rows // 20, *self.leaf_bounds))
+
+    @property
+    def leaf_bounds(self) -> tuple[int, int]:
+        """Between what the smallest number of rows in a leaf lies where it is not given."""
+        return AUTO_LEAF
 
     @property
     def max_features_of_split(self) -> float | None:
