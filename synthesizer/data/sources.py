@@ -380,7 +380,7 @@ def _read_parquet(path: Path, origin: str, min_rows: int, most: int | None) -> R
         arrow.schema.names  # noqa: B018 - decodes them
     except UnicodeDecodeError:
         raise DataError(f"{path}: a column name is not UTF-8; rename the columns") from None
-    except pa.ArrowInvalid:
+    except (pa.ArrowInvalid, pa.ArrowIndexError):
         raise DataError(f"{path}: {_not_parquet(path)}") from None
     return typed(arrow, "parquet", origin, min_rows=min_rows)
 
