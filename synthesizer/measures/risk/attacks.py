@@ -266,7 +266,7 @@ def attacks(
         Nearest synthetic records that two sources are joined by.
     max_attempts : int
         Conditions tried, in thousands at a time, to find ``n_attacks`` that single out; fewer
-        with more than 100,000 synthetic records (10,000 for 500,000 of them, at least 1,000),
+        with more than 250,000 synthetic records (10,000 for 500,000 of them, at least 1,000),
         which may leave fewer attacks but favours none.
     confidence : float
         Of all intervals, in (0, 1).
