@@ -10,7 +10,7 @@ from synthesizer.data.options import Count, options
 from synthesizer.data.table import Column, FloatArray, Table, Variable
 from synthesizer.models.base import FittedModel
 from synthesizer.models.kit.leaves import Drawing, Leaves
-from synthesizer.models.kit.numbers import SafeNumbers
+from synthesizer.models.kit.numbers import SafeNumbers, made_safe
 from synthesizer.models.kit.predictors import Encoding
 from synthesizer.models.kit.regression import observed_column
 from synthesizer.models.kit.tilted import TiltedLeaves
@@ -32,7 +32,7 @@ class FittedCart(FittedModel):
     leaves: Leaves | TiltedLeaves
     drawing: Drawing
     numbers: SafeNumbers | None = None
-    """Replaces rare numbers; of a tilted tree."""
+    """Replaces rare numbers."""
 
     def __post_init__(self) -> None:
         check_features(self.encoding, self.leaves.tree)
@@ -52,7 +52,8 @@ class FittedCart(FittedModel):
         """Draw a value from the node ``steps`` above the leaf of each row."""
         matrix = self.encoding.matrix(predictors)
         if isinstance(self.leaves, Leaves):
-            return self.leaves.draw(matrix, self.drawing, rng=rng, steps=steps)
+            copied = self.leaves.draw(matrix, self.drawing, rng=rng, steps=steps)
+            return made_safe(copied, self.numbers, rng)
         values = self.leaves.draw(
             matrix,
             predictors,
@@ -126,9 +127,10 @@ class Cart(TreeOptions):
         matrix = encoding.matrix(predictors)
         tree, order = grow(matrix, target, response, self, rows=rows, rng=rng)
         weights = rng.standard_exponential(len(target)) if self.proper else None
+        numbers = self.safe_numbers(predictors, target)
         if not self.tilt:
-            leaves = Leaves(tree, target.take(order), weights, self.safe)
-            return FittedCart(target.variable, encoding, leaves, Drawing.of(self))
+            leaves = Leaves(tree, target.take(order), weights)
+            return FittedCart(target.variable, encoding, leaves, Drawing.of(self), numbers)
         tilted = TiltedLeaves.fit(
             tree,
             matrix,
@@ -140,5 +142,4 @@ class Cart(TreeOptions):
             weights=weights,
             rng=rng,
         )
-        numbers = self.safe_numbers(target)
         return FittedCart(target.variable, encoding, tilted, Drawing.of(self), numbers)

@@ -13,6 +13,7 @@ from synthesizer.data.options import Count, Repeats, Share, options
 from synthesizer.data.table import Column, Table
 from synthesizer.models.base import FittedModel
 from synthesizer.models.kit.leaves import Drawing, Leaves
+from synthesizer.models.kit.numbers import SafeNumbers, made_safe
 from synthesizer.models.kit.predictors import Encoding
 from synthesizer.models.kit.trees import TreeOptions, centred_response, check_features, grow
 
@@ -24,6 +25,8 @@ class FittedEnsemble(FittedModel):
     encoding: Encoding
     trees: tuple[Leaves, ...]
     drawing: Drawing
+    numbers: SafeNumbers | None = None
+    """Replaces rare numbers."""
 
     def __post_init__(self) -> None:
         if not self.trees or len({leaves.donors.variable for leaves in self.trees}) > 1:
@@ -44,7 +47,7 @@ class FittedEnsemble(FittedModel):
         for i, leaves in enumerate(self.trees):
             rows = np.flatnonzero(chosen == i)
             values[rows] = leaves.draw(matrix[rows], self.drawing, rng=rng, steps=steps).data
-        return Column(donors.variable, values)
+        return made_safe(Column(donors.variable, values), self.numbers, rng)
 
 
 @options
@@ -78,8 +81,9 @@ class Ensemble(TreeOptions):
             rows = pool[rng.integers(len(pool), size=len(pool))]
             tree, order = grow(matrix, target, response, self, rows=rows, rng=rng)
             donor_weights = None if weights is None else weights[order]
-            trees.append(Leaves(tree, target.take(order), donor_weights, self.safe))
-        return FittedEnsemble(encoding, tuple(trees), Drawing.of(self))
+            trees.append(Leaves(tree, target.take(order), donor_weights))
+        numbers = self.safe_numbers(predictors, target)
+        return FittedEnsemble(encoding, tuple(trees), Drawing.of(self), numbers)
 
 
 @options

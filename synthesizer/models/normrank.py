@@ -10,6 +10,7 @@ from scipy.special import ndtr, ndtri
 from synthesizer.data.options import options
 from synthesizer.data.table import Column, FloatArray, IntArray, Table, Variable
 from synthesizer.models.base import Abilities, FittedModel
+from synthesizer.models.kit.numbers import DonorModel, SafeNumbers, made_safe
 from synthesizer.models.kit.numerics import check_floats, check_rising
 from synthesizer.models.kit.regression import (
     NUMERIC_KINDS,
@@ -36,6 +37,8 @@ class FittedNormrank(FittedModel):
     """Distinct confidential values, increasing; shape (v,)."""
     counts: IntArray
     """How often each occurs; shape (v,)."""
+    numbers: SafeNumbers | None = None
+    """Replaces rare numbers."""
 
     def __post_init__(self) -> None:
         check_floats("values", self.values, (-1,))
@@ -54,16 +57,17 @@ class FittedNormrank(FittedModel):
         ranks = np.interp(scores, GRID, self.spread) * ends[-1]
         places = np.searchsorted(ends, ranks, side="right")
         donors = self.values[np.minimum(places, len(self.values) - 1)]
-        return numeric_column(self.variable, donors)
+        return made_safe(numeric_column(self.variable, donors), self.numbers, rng)
 
 
 @options
-class Normrank(ParametricModel):
+class Normrank(ParametricModel, DonorModel):
     """Draw from a linear regression of normal scores and copy the observed value of that rank.
 
     The marginal distribution is that of the confidential values, whatever its shape, when the
-    predictors are distributed as they were in the fit. Only observed values are drawn, and the
-    fitted model holds them. Tied values get scores in random order. All rows enter the fit.
+    predictors are distributed as they were in the fit. Only observed values are drawn, and numbers
+    between them where few records share one (``safe``); the fitted model holds them. Tied values
+    get scores in random order. All rows enter the fit.
     Source: van der Waerden (1952), normal scores; Conover (1999), Practical Nonparametric
     Statistics.
 
@@ -73,7 +77,7 @@ class Normrank(ParametricModel):
     >>> income = Variable(name="income", kind=Kind.NUMERIC, decimals=0)
     >>> target = Column(income, np.array([0.0, 0.0, 900.0, 70000.0]))
     >>> rng = np.random.default_rng(1)
-    >>> fitted = Normrank().fit(Table([], n_rows=4), target, rng=rng)
+    >>> fitted = Normrank(safe=0).fit(Table([], n_rows=4), target, rng=rng)
     >>> np.unique(fitted.sample(Table([], n_rows=50), rng=rng).data).tolist()
     [0.0, 900.0, 70000.0]
     """
@@ -81,6 +85,7 @@ class Normrank(ParametricModel):
     abilities = Abilities(kinds=NUMERIC_KINDS)
     fitted_type = FittedNormrank
     in_words = "a linear regression of its ranks (normal scores)"
+    told_options = (*ParametricModel.told_options, *DonorModel.told_options)
 
     def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedNormrank:
         """Learn scores and donors; see `ConditionalModel.fit`."""
@@ -90,7 +95,8 @@ class Normrank(ParametricModel):
         regression = Regression.fit(design, predictors, scores, ridge=self.ridge)
         spread = _spread(regression.mean(predictors), regression.sigma)
         values, counts = np.unique(data, return_counts=True)
-        return FittedNormrank(target.variable, regression, spread, values, counts)
+        numbers = self.safe_numbers(predictors, target)
+        return FittedNormrank(target.variable, regression, spread, values, counts, numbers)
 
 
 def _normal_scores(values: FloatArray, *, rng: np.random.Generator) -> FloatArray:

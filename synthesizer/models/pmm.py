@@ -11,6 +11,7 @@ import numpy as np
 from synthesizer.data.options import Count, options
 from synthesizer.data.table import Column, FloatArray, IntArray, Table, Variable
 from synthesizer.models.base import Abilities, FittedModel
+from synthesizer.models.kit.numbers import DonorModel, SafeNumbers, made_safe
 from synthesizer.models.kit.numerics import check_floats
 from synthesizer.models.kit.regression import (
     NUMERIC_KINDS,
@@ -33,6 +34,8 @@ class FittedPmm(FittedModel):
     """Confidential values in the same order; shape (n,)."""
     neighbours: int
     """Donors to choose from."""
+    numbers: SafeNumbers | None = None
+    """Replaces rare numbers."""
 
     def __post_init__(self) -> None:
         check_floats("donors", self.donors, (-1,))
@@ -55,14 +58,15 @@ class FittedPmm(FittedModel):
         low = np.searchsorted(self.predicted, chosen)
         high = np.searchsorted(self.predicted, chosen, side="right")
         donors = self.donors[low + (rng.random(n_rows) * (high - low)).astype(np.intp)]
-        return numeric_column(self.variable, donors)
+        return made_safe(numeric_column(self.variable, donors), self.numbers, rng)
 
 
 @options
-class Pmm(ParametricModel):
+class Pmm(ParametricModel, DonorModel):
     """Copy the value of one of the k donors whose predicted means are nearest.
 
-    Only observed values are drawn, and the fitted model holds them all. All rows enter the fit.
+    Only observed values are drawn, and numbers between them where few records share one (``safe``);
+    the fitted model holds them all. All rows enter the fit.
     Sources: Rubin (1986), Statistical matching using file concatenation, JBES 4; Little (1988),
     Missing-data adjustments in large surveys, JBES 6.
 
@@ -83,7 +87,7 @@ class Pmm(ParametricModel):
     >>> ages = Table([Column(age, np.array([20.0, 30.0, 40.0]))])
     >>> target = Column(wage, np.array([10.0, 18.0, 30.0]))
     >>> rng = np.random.default_rng(1)
-    >>> Pmm(neighbours=1).fit(ages, target, rng=rng).sample(ages, rng=rng).data.tolist()
+    >>> Pmm(neighbours=1, safe=0).fit(ages, target, rng=rng).sample(ages, rng=rng).data.tolist()
     [10.0, 18.0, 30.0]
     """
 
@@ -93,7 +97,12 @@ class Pmm(ParametricModel):
     abilities = Abilities(kinds=NUMERIC_KINDS)
     fitted_type = FittedPmm
     in_words = "predictive mean matching"
-    told_options = (*ParametricModel.told_options, "neighbours", "draw_parameters")
+    told_options = (
+        *ParametricModel.told_options,
+        "neighbours",
+        "draw_parameters",
+        *DonorModel.told_options,
+    )
     option_aliases: ClassVar[Mapping[str, str]] = {"donors": "neighbours"}
 
     def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedPmm:
@@ -110,7 +119,12 @@ class Pmm(ParametricModel):
         predicted = _coarsen(estimate.mean(predictors))
         order = np.argsort(predicted, kind="stable")
         return FittedPmm(
-            target.variable, regression, predicted[order], values[order], self.neighbours
+            target.variable,
+            regression,
+            predicted[order],
+            values[order],
+            self.neighbours,
+            self.safe_numbers(predictors, target),
         )
 
 

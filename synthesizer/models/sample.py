@@ -8,7 +8,8 @@ import numpy as np
 
 from synthesizer.data.options import options
 from synthesizer.data.table import Column, Table
-from synthesizer.models.base import Abilities, ConditionalModel, FittedModel
+from synthesizer.models.base import Abilities, FittedModel
+from synthesizer.models.kit.numbers import DonorModel, SafeNumbers, made_safe
 
 
 @dataclass(frozen=True, eq=False)
@@ -16,14 +17,17 @@ class FittedSample(FittedModel):
     """Donors of one variable, drawn with replacement."""
 
     donors: Column
+    numbers: SafeNumbers | None = None
+    """Replaces rare numbers."""
 
     def sample(self, predictors: Table, *, rng: np.random.Generator) -> Column:
         """Copy one donor at random for each row."""
-        return self.donors.take(rng.integers(len(self.donors), size=predictors.n_rows))
+        drawn = self.donors.take(rng.integers(len(self.donors), size=predictors.n_rows))
+        return made_safe(drawn, self.numbers, rng)
 
 
 @options
-class Sample(ConditionalModel):
+class Sample(DonorModel):
     """Draw from the observed marginal distribution, whatever the predictors say.
 
     The first variable of a chain is drawn by it unless it is told otherwise.
@@ -36,4 +40,4 @@ class Sample(ConditionalModel):
 
     def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedSample:  # noqa: ARG002
         """Keep the donors; see `ConditionalModel.fit`."""
-        return FittedSample(target)
+        return FittedSample(target, self.safe_numbers(predictors, target))

@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from synthesizer.data.table import Column, FloatArray
-from synthesizer.models.kit.numbers import SafeNumbers, made_safe
 from synthesizer.models.kit.numerics import check_floats
 from synthesizer.models.kit.predictors import Float32Array
 from synthesizer.models.kit.trees import Nodes, Tree, TreeOptions
@@ -49,22 +48,14 @@ class Leaves:
     """Confidential values sorted by leaf and by value within leaves, shape (n,)."""
     weights: FloatArray | None = None
     """Weights of the donors (Bayesian bootstrap), shape (n,); None if all are alike."""
-    safe: int = 0
-    """Records that must share a number for it to be copied; see `SafeNumbers`."""
 
     def __post_init__(self) -> None:
         check_floats("donors", self.donors.data, (self.tree.n_donors,))
-        if self.safe < 0:
-            raise ValueError("safe must be at least 0")
         if self.weights is None:
             return
         check_floats("weights", self.weights, (self.tree.n_donors,))
         if not (self.weights > 0).all() or not self.weights.sum() < np.inf:
             raise ValueError("weights of donors must be positive")
-
-    @cached_property
-    def _numbers(self) -> SafeNumbers | None:
-        return SafeNumbers.of(self.donors, self.safe)
 
     @cached_property
     def _cumulated(self) -> FloatArray | None:
@@ -87,8 +78,7 @@ class Leaves:
         if steps:
             nodes = self.tree.climb(nodes, steps)
         uniform = self._uniform(nodes, drawing.even, rng)
-        values = self.donors.take(self._positions(nodes, uniform))
-        return made_safe(values, self._numbers, rng)
+        return self.donors.take(self._positions(nodes, uniform))
 
     def _shrink(self, nodes: Nodes, shrinkage: float, rng: np.random.Generator) -> Nodes:
         """Climb while the parent is too small for the row's uniform number."""

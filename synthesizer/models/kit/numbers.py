@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, Self
@@ -11,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from synthesizer.data.options import NotNegativeCount, options
-from synthesizer.data.table import Column, FloatArray, IntArray, Kind
+from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Kind, Table
 from synthesizer.models.base import ConditionalModel
 from synthesizer.models.kit.numerics import check_floats, check_rising
 from synthesizer.models.kit.regression import decimals_of
@@ -19,22 +18,26 @@ from synthesizer.models.kit.regression import decimals_of
 MANY_LEVELS = 60
 """Ordered codes with more levels are treated as numbers."""
 COARSEST = 9
-"""Numbers are told to be multiples of at most 10 to this power."""
-ATTEMPTS = 100
-"""Steps of the grid in which a number that nobody, or enough persons, hold is sought."""
+"""Numbers are told to be multiples of at most 5 times 10 to this power."""
+PROBES = 8
+"""Steps of the grid, up and down, in which a number of the same precision is sought."""
+NEAR = 4
+"""A number stays within so many times k records, or its precision gives way."""
+EPS = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True, eq=False)
 class SafeNumbers:
     """The distribution of a number, by which values of few persons are replaced.
 
-    A value that at least k records hold is common and stays: spikes and heaps survive. Any other
-    is replaced by one that is interpolated between the k-th records on either side of it in the
-    order of all records, rounded to the precision of the value itself (43,000 stays a multiple of
-    1,000), and never beyond the k-th smallest and largest record. Where rounding gives a number
-    that fewer than k records hold, the nearest on the grid that nobody or enough records hold is
-    taken. So no number leaves that singles out a person or a small group (the attack of Giomi et
-    al. 2023 by one column). The bounds are those of top- and bottom-coding by k records
+    A value that at least k units (records; persons of a panel) hold is common and stays: spikes
+    and heaps survive. Any other is replaced by one that is interpolated between the k-th records
+    on either side of it in the order of all records, but never beyond the k-th smallest and
+    largest unit, and given the precision of the value itself: 43,000 becomes another multiple of
+    1,000, 1,237 no multiple of 5. Where that is a number that fewer than k units hold, the nearest
+    that nobody or enough units hold is taken. So no number leaves that singles out a person or a
+    small group (the attack of Giomi et al. 2023 by one column), unless few units hold every number
+    there is between the bounds. The bounds are those of top- and bottom-coding by k records
     (Hundepool et al. 2012, Statistical Disclosure Control, section 3.3).
 
     Examples
@@ -49,32 +52,67 @@ class SafeNumbers:
     values: FloatArray
     """Distinct confidential values, rising; shape (v,)."""
     counts: IntArray
-    """Records that hold each, at least 1; shape (v,)."""
+    """Units that hold each, at least 1; shape (v,)."""
     k: int
-    """Records that must share a number for it to leave."""
+    """Units that must share a number for it to leave."""
     decimals: int | None
     """Decimals of the file; None where numbers have no fixed precision."""
+    bounds: tuple[float, float]
+    """Smallest and largest number that leaves: those of the k-th units from either end. With fewer
+    than 2 k units the whole range, of which only the middle is drawn."""
+    n_units: int
+    """Units in all."""
 
     def __post_init__(self) -> None:
         check_floats("values", self.values, (-1,))
         check_rising("values", self.values)
         check_floats("counts", self.counts, self.values.shape)
-        if (self.counts < 1).any() or self.k < 1:
-            raise ValueError("counts and k must be at least 1")
+        if (self.counts < 1).any() or self.k < 1 or self.n_units < 1:
+            raise ValueError("counts, n_units and k must be at least 1")
+        if not self.values[0] <= self.bounds[0] <= self.bounds[1] <= self.values[-1]:
+            raise ValueError("bounds must rise and lie among the values")
 
     @classmethod
-    def of(cls, target: Column, k: int) -> Self | None:
-        """Learn the distribution of n observed values; None where codes have no distances."""
-        if k < 1 or not len(target) or not is_number_like(target):
+    def of(cls, target: Column, k: int, owners: IntArray | None = None) -> Self | None:
+        """Learn the distribution of the observed values; None where codes have no distances.
+
+        ``owners`` are the persons of a panel's rows, None where each row is a unit.
+        """
+        seen = _number_rows(target)
+        if k < 1 or not seen.any():
             return None
         decimals = 0 if target.is_coded else decimals_of(target)
-        return cls.of_values(np.asarray(target.data, dtype=np.float64), k=k, decimals=decimals)
+        return cls.of_values(
+            np.asarray(target.data[seen], dtype=np.float64),
+            k=k,
+            decimals=decimals,
+            owners=None if owners is None else owners[seen],
+        )
 
     @classmethod
-    def of_values(cls, values: FloatArray, *, k: int, decimals: int | None) -> Self:
+    def of_values(
+        cls,
+        values: FloatArray,
+        *,
+        k: int,
+        decimals: int | None,
+        owners: IntArray | None = None,
+    ) -> Self:
         """Learn the distribution of finite numbers, shape (n,), n >= 1."""
+        lows = highs = np.sort(values)
+        if owners is not None:
+            order = np.lexsort((values, owners))
+            values, owners = values[order], owners[order]
+            starts = np.flatnonzero(np.append(True, np.diff(owners) != 0))
+            lows = np.sort(values[starts])
+            highs = np.sort(values[np.append(starts[1:], len(values)) - 1])
+            values = values[np.append(True, (np.diff(owners) != 0) | (np.diff(values) != 0))]
         distinct, counts = np.unique(values, return_counts=True)
-        return cls(distinct, counts, k, decimals)
+        n_units = len(lows)
+        low, high = float(distinct[0]), float(distinct[-1])
+        if n_units >= 2 * k:
+            low, high = float(lows[k - 1]), float(highs[-k])
+        return cls(distinct, counts, k, decimals, (min(low, high), max(low, high)), n_units)
 
     @cached_property
     def _ends(self) -> IntArray:
@@ -83,23 +121,28 @@ class SafeNumbers:
 
     @cached_property
     def _common(self) -> FloatArray:
-        """Values that enough records hold."""
+        """Values that enough units hold."""
         return self.values[self.counts >= self.k]
 
     @cached_property
     def _rare(self) -> FloatArray:
-        """Values that fewer records hold."""
+        """Values that fewer units hold."""
         return self.values[self.counts < self.k]
 
     @cached_property
-    def bounds(self) -> tuple[float, float]:
-        """The k-th smallest and the k-th largest record; the median where they cross."""
-        n = int(self._ends[-1])
-        if n < 2 * self.k:
-            middle = float(self._at(np.array([(n - 1) / 2]))[0])
-            return middle, middle
-        low, high = self._at(np.array([self.k - 1.0, n - float(self.k)]))
-        return float(low), float(high)
+    def _rare_units(self) -> FloatArray:
+        """The same in units of the last decimal, rising."""
+        return np.unique(np.rint(self._rare * 10.0 ** (self.decimals or 0)))
+
+    @cached_property
+    def _steps(self) -> FloatArray:
+        """Precision of each rare value; see `steps_of`."""
+        return steps_of(self._rare, self.decimals or 0)
+
+    @cached_property
+    def _gaps(self) -> dict[float, tuple[FloatArray, FloatArray, FloatArray]]:
+        """For steps in units: rare multiples, and those before and after their unbroken runs."""
+        return {}
 
     def replace(
         self,
@@ -114,53 +157,149 @@ class SafeNumbers:
         rare = np.flatnonzero(_among(values, self._rare))
         if not len(rare):
             return values
+        rare = rare[np.argsort(values[rare])]  # neighbours are looked up together: faster
         out = np.array(values, dtype=np.float64)
-        lows, highs = (np.broadcast_to(bound, len(rare)) for bound in self.bounds)
+        lows, highs = (np.full(len(rare), bound) for bound in self.bounds)
         if ranges is not None:
-            narrow_low, narrow_high = ranges[0][rare], ranges[1][rare]
             # a range that lies beyond the bounds gives way to them
-            lows = np.minimum(np.maximum(lows, narrow_low), highs)
-            highs = np.maximum(np.minimum(highs, narrow_high), lows)
-        out[rare] = self._anew(out[rare], lows, highs, rng)
+            lows = np.clip(ranges[0][rare], *self.bounds)
+            highs = np.clip(ranges[1][rare], *self.bounds)
+        first, last = self._window(out[rare], lows, highs, self.k)
+        drawn = self._at(first + rng.random(len(rare)) * (last - first))
+        if self.decimals is None:
+            settled = self._between(drawn, lows, highs, rng)
+        else:
+            settled = self._on_grid(out[rare], drawn, lows, highs, rng)
+        out[rare] = settled
         return out
 
-    def _anew(
-        self, values: FloatArray, low: FloatArray, high: FloatArray, rng: np.random.Generator
-    ) -> FloatArray:
-        """Draw a number near each of some confidential values, within its range."""
+    def _window(
+        self, values: FloatArray, low: FloatArray, high: FloatArray, width: int
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the ranks so many records below and above some values, inside their limits."""
+        if self.n_units < 2 * self.k:
+            middle = np.full(len(values), (self._ends[-1] - 1) / 2)
+            return middle, middle
+        starts = self._ends - self.counts
         places = np.searchsorted(self.values, values)
-        last = self._ends[places] - 1.0
-        first = last - self.counts[places] + 1.0
-        uniform = rng.random(len(values))
-        drawn = self._at(first - self.k + uniform * (last - first + 2 * self.k))
-        drawn = np.clip(drawn, low, high)
-        if self.decimals is None:
-            return self._settled(drawn, 0.0, low, high)
-        fine = 10.0**-self.decimals
-        for step in (steps_of(values, self.decimals), np.full(len(values), fine)):
-            rounded = np.round(np.round(drawn / step) * step, self.decimals)
-            inside = (rounded >= low) & (rounded <= high)
-            drawn = np.where(inside, rounded, drawn)
-        return self._settled(drawn, fine, low, high)
+        first = starts[np.searchsorted(self.values, low)]
+        last = self._ends[np.searchsorted(self.values, high, side="right") - 1] - 1
+        last = np.maximum(first, last)
+        below = np.clip(starts[places] - width, first, last)
+        above = np.clip(self._ends[places] - 1 + width, first, last)
+        return below.astype(np.float64), above.astype(np.float64)
 
-    def _settled(
-        self, drawn: FloatArray, step: float, low: FloatArray, high: FloatArray
+    def _on_grid(
+        self,
+        values: FloatArray,
+        drawn: FloatArray,
+        low: FloatArray,
+        high: FloatArray,
+        rng: np.random.Generator,
     ) -> FloatArray:
-        """Move numbers that few records hold to the nearest that nobody or enough hold."""
-        out = drawn
-        for i in range(1, ATTEMPTS + 1) if step else ():
-            for sign in (1, -1):
-                held = np.flatnonzero(_among(out, self._rare))
-                if not len(held):
-                    return out
-                moved = np.round(drawn[held] + sign * i * step, self.decimals or 0)
-                good = (moved >= low[held]) & (moved <= high[held]) & ~_among(moved, self._rare)
-                out = out.copy()
-                out[held[good]] = moved[good]
+        """Round draws to the precision of the rare values that they replace, or a finer one."""
+        decimals = self.decimals or 0
+        out = np.clip(np.round(drawn, decimals), low, high)
+        steps = self._steps[np.searchsorted(self._rare, values)]
+        near_low, near_high = low, high
+        if self.n_units >= 2 * self.k:
+            near_low, near_high = (
+                self._at(rank) for rank in self._window(values, low, high, NEAR * self.k)
+            )
+        is_left = np.ones(len(values), dtype=bool)
+        for size in _sizes(decimals, float(steps.max())):
+            rows = np.flatnonzero(is_left & (steps >= size * (1 - EPS)))
+            if len(rows):
+                found = self._free(drawn[rows], size, near_low[rows], near_high[rows], rng)
+                settled = np.isfinite(found)
+                out[rows[settled]] = found[settled]
+                is_left[rows[settled]] = False
+        left = np.flatnonzero(is_left)
+        finest = 10.0**-decimals
+        for lows, highs in ((low, high), tuple(np.full(len(low), b) for b in self.bounds)):
+            found = self._free(drawn[left], finest, lows[left], highs[left], rng)
+            settled = np.isfinite(found)
+            out[left[settled]] = found[settled]
+            left = left[~settled]
+        return out
+
+    def _free(
+        self,
+        drawn: FloatArray,
+        size: float,
+        low: FloatArray,
+        high: FloatArray,
+        rng: np.random.Generator,
+    ) -> FloatArray:
+        """Return multiples of a step near some numbers that are not rare; NaN where none is.
+
+        Those that are no multiple of a larger step come first.
+        """
+        decimals = self.decimals or 0
+        unit = float(np.rint(size * 10.0**decimals))
+        lowest = np.ceil(low / size * (1 - EPS * np.sign(low)))
+        highest = np.floor(high / size * (1 + EPS * np.sign(high)))
+        place = np.clip(np.rint(drawn / size), lowest, highest)
+        towards = np.where(rng.random(len(drawn)) < 0.5, 1.0, -1.0)
+        found = self._beside_runs(place, unit, lowest, highest, towards)
+        left = np.flatnonzero(np.isfinite(found) & ~_is_exact(found, size))
+        for offset in sorted(range(-PROBES, PROBES + 1), key=abs):
+            if not len(left):
+                break
+            trial = place[left] + offset * towards[left]
+            good = (trial >= lowest[left]) & (trial <= highest[left]) & _is_exact(trial, size)
+            good &= ~_among(trial * unit, self._rare_units)
+            found[left[good]] = trial[good]
+            left = left[~good]
+        return np.asarray(np.round(found * size, decimals) + 0.0)
+
+    def _beside_runs(
+        self,
+        place: FloatArray,
+        unit: float,
+        lowest: FloatArray,
+        highest: FloatArray,
+        towards: FloatArray,
+    ) -> FloatArray:
+        """Return the multiples of a unit nearest to some that are not rare; NaN for none."""
+        if unit not in self._gaps:
+            rare = self._rare_units[self._rare_units % unit == 0] / unit
+            breaks = np.flatnonzero(np.diff(rare) != 1)
+            starts = rare[np.append(0, breaks + 1)] if len(rare) else rare
+            ends = rare[np.append(breaks, -1)] if len(rare) else rare
+            self._gaps[unit] = rare, starts - 1, ends + 1
+        rare, before, after = self._gaps[unit]
+        found = np.where(lowest <= highest, place, np.nan)
+        held = np.flatnonzero(_among(found, rare))
+        if len(held):
+            run = np.searchsorted(before, place[held]) - 1
+            below, above = before[run], after[run]
+            may_fall, may_rise = below >= lowest[held], above <= highest[held]
+            further = (place[held] - below) - (above - place[held])
+            falls = may_fall & (~may_rise | (further + 0.5 * towards[held] < 0))
+            found[held] = np.where(falls, below, np.where(may_rise, above, np.nan))
+        return found
+
+    def _between(
+        self, drawn: FloatArray, low: FloatArray, high: FloatArray, rng: np.random.Generator
+    ) -> FloatArray:
+        """Move draws that are rare values somewhere between them and their neighbours."""
+        out = np.clip(drawn, low, high)
         held = np.flatnonzero(_among(out, self._rare))
-        if len(held) and len(self._common):
-            out = out.copy()
-            out[held] = _nearest(self._common, out[held])
+        if not len(held):
+            return out
+        place = np.searchsorted(self.values, out[held])
+        above = self.values[np.minimum(place + 1, len(self.values) - 1)]
+        below = self.values[np.maximum(place - 1, 0)]
+        # a range of one number gives way to the bounds
+        pinned = low[held] == high[held]
+        lows = np.where(pinned, self.bounds[0], low[held])
+        highs = np.where(pinned, self.bounds[1], high[held])
+        rises = (above > out[held]) & (above <= highs)
+        falls = (below < out[held]) & (below >= lows)
+        up = rises & (~falls | (rng.random(len(held)) < 0.5))
+        other = np.where(up, above, np.where(falls, below, out[held]))
+        out[held] += (0.05 + 0.9 * rng.random(len(held))) * (other - out[held])
         return out
 
     def _at(self, ranks: FloatArray) -> FloatArray:
@@ -170,7 +309,8 @@ class SafeNumbers:
         low = self.values[np.searchsorted(self._ends, below, side="right")]
         above = np.minimum(below + 1, self._ends[-1] - 1)
         high = self.values[np.searchsorted(self._ends, above, side="right")]
-        return np.asarray(low + (ranks - below) * (high - low))
+        share = ranks - below
+        return np.asarray((1 - share) * low + share * high)
 
 
 @options
@@ -180,18 +320,18 @@ class DonorModel(ConditionalModel):
     Parameters
     ----------
     safe : int
-        Least records that must share a number for it to be drawn, >= 0; a rarer one is replaced by
-        one near it, as are those of dates and of ordered codes with more than 60 levels; see
-        `SafeNumbers`. 0 copies all numbers as they are.
+        Least records (persons of a panel) that must share a number for it to be drawn, >= 0; a
+        rarer one is replaced by one near it, as are those of dates and of ordered codes with more
+        than 60 levels; see `SafeNumbers`. 0 copies all numbers as they are.
     """
 
     told_options: ClassVar[tuple[str, ...]] = ("safe",)
 
     safe: NotNegativeCount = 5
 
-    def safe_numbers(self, target: Column) -> SafeNumbers | None:
+    def safe_numbers(self, predictors: Table, target: Column) -> SafeNumbers | None:
         """Return what replaces rare numbers of the target; None where nothing does."""
-        return SafeNumbers.of(target, self.safe)
+        return SafeNumbers.of(target, self.safe, predictors.owners)
 
     @property
     def makes_new_values(self) -> bool:
@@ -201,10 +341,7 @@ class DonorModel(ConditionalModel):
 
 def is_number_like(target: Column) -> bool:
     """Whether values are numbers, dates, or ordered codes with very many levels that occur."""
-    if not target.is_coded:
-        return True
-    is_ordered = target.variable.kind is Kind.ORDERED and not target.variable.missing
-    return is_ordered and int(np.count_nonzero(np.bincount(target.data))) > MANY_LEVELS
+    return not (target.is_coded and target.variable.missing) and bool(_number_rows(target).any())
 
 
 def made_safe(column: Column, numbers: SafeNumbers | None, rng: np.random.Generator) -> Column:
@@ -217,21 +354,62 @@ def made_safe(column: Column, numbers: SafeNumbers | None, rng: np.random.Genera
 
 
 def steps_of(values: FloatArray, decimals: int) -> FloatArray:
-    """Return the largest power of ten that each value is a multiple of, shape (n,).
+    """Return the largest of 1, 2.5 and 5 times powers of ten that values are multiples of, (n,).
 
     At least the last decimal of the file; 1 for zero.
 
     Examples
     --------
-    >>> steps_of(np.array([43000.0, 12.5, 7.0]), 1).tolist()
-    [1000.0, 0.1, 1.0]
+    >>> steps_of(np.array([43000.0, 12.5, 7.0, 0.0, -75.0, 1e9 + 1e4]), 1).tolist()
+    [1000.0, 2.5, 1.0, 1.0, 25.0, 10000.0]
     """
     steps = np.full(len(values), 10.0**-decimals)
-    for power in range(1 - decimals, COARSEST + 1):
-        size = 10.0**power
-        multiples = np.abs(values / size - np.round(values / size)) < 1e-9 * math.sqrt(size)
-        steps[multiples & (values != 0) & (steps == size / 10)] = size
+    tens = fives = np.flatnonzero(values != 0)
+    for power in range(-decimals, COARSEST + 1):
+        tens = tens[_is_multiple(values[tens], 10.0**power)]
+        steps[tens] = 10.0**power
+        if power > -decimals:
+            quarters = fives[_is_multiple(values[fives], 2.5 * 10.0**power)]
+            steps[quarters] = 2.5 * 10.0**power
+        fives = tens[_is_multiple(values[tens], 5.0 * 10.0**power)]
+        steps[fives] = 5.0 * 10.0**power
     return np.where(values == 0, np.maximum(steps, 1.0), steps)
+
+
+def _is_multiple(values: FloatArray, size: float) -> BoolArray:
+    """Whether values are whole multiples of a size, up to the rounding of both, shape (n,)."""
+    quotients = np.abs(values / size)
+    return np.asarray(np.abs(quotients - np.rint(quotients)) <= 2 * EPS * quotients)
+
+
+def _sizes(decimals: int, largest: float) -> list[float]:
+    """Return the steps of `steps_of`, from the largest down to the last decimal."""
+    sizes = [
+        mantissa * 10.0**power
+        for power in range(-decimals, COARSEST + 1)
+        for mantissa in (1.0, 2.5, 5.0)
+        if power > -decimals or mantissa != 2.5
+    ]
+    return [size for size in reversed(sizes) if size <= largest * (1 + EPS)]
+
+
+def _is_exact(multiples: FloatArray, size: float) -> BoolArray:
+    """Whether some multiples of a step are none of the next larger ones, shape (n,)."""
+    mantissa = f"{size:e}"[:3]
+    nothing = np.zeros(len(multiples), dtype=bool)
+    half = nothing if mantissa == "1.0" else multiples % 2 == 0
+    fifth = nothing if mantissa == "2.5" else multiples % 5 == 0
+    return ~(fifth | half)
+
+
+def _number_rows(target: Column) -> BoolArray:
+    """Return which rows hold values with distances, shape (n,): none of codes with few levels."""
+    if not target.is_coded:
+        return target.is_observed
+    seen = target.data < len(target.variable.levels)
+    n_levels = int(np.count_nonzero(np.bincount(target.data[seen])))
+    is_scale = target.variable.kind is Kind.ORDERED and n_levels > MANY_LEVELS
+    return np.asarray(seen & is_scale)
 
 
 def _among(values: FloatArray, rising: FloatArray) -> npt.NDArray[np.bool_]:
@@ -240,11 +418,3 @@ def _among(values: FloatArray, rising: FloatArray) -> npt.NDArray[np.bool_]:
         return np.zeros(len(values), dtype=bool)
     places = np.minimum(np.searchsorted(rising, values), len(rising) - 1)
     return np.asarray(rising[places] == values)
-
-
-def _nearest(rising: FloatArray, values: FloatArray) -> FloatArray:
-    """Return the number nearest to each value, shape (n,)."""
-    right = np.clip(np.searchsorted(rising, values), 1, len(rising) - 1) if len(rising) > 1 else 0
-    left = np.maximum(right - 1, 0)
-    nearer = values - rising[left] <= rising[right] - values
-    return np.asarray(np.where(nearer, rising[left], rising[right]))
