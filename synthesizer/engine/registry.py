@@ -93,8 +93,8 @@ def option_types(model_class: type[ConditionalModel]) -> dict[str, Any]:
 
     Examples
     --------
-    >>> from synthesizer.models.sample import Sample
-    >>> option_types(Sample)
+    >>> from synthesizer.models.keep import Keep
+    >>> option_types(Keep)
     {}
     """
     hints = get_type_hints(model_class, include_extras=True)
@@ -282,7 +282,7 @@ class Registry:
     --------
     >>> registry = Registry.load()
     >>> registry.build("sample")
-    Sample()
+    Sample(safe=5)
     >>> registry.build("sampel")
     Traceback (most recent call last):
     ...
@@ -507,10 +507,10 @@ MODELS = ...
 
         Examples
         --------
-        >>> Registry.load().build("sample", {"min_leaf": 5})
+        >>> Registry.load().build("keep", {"min_leaf": 5})
         Traceback (most recent call last):
         ...
-        synthesizer.data.errors.ConfigError: model 'sample': unknown option 'min_leaf'; it has no \
+        synthesizer.data.errors.ConfigError: model 'keep': unknown option 'min_leaf'; it has no \
 options
         """
         model_class = self.get(name)

@@ -25,7 +25,8 @@ def test_numbers_grow_with_the_elapsed_time(rate):
     target = numeric("x", start[index.person] + rate * elapsed_since_first(index), decimals=1)
     drawn = drawn_by(Advance(base=BASE, rate=rate), panel(index), target)
     first = drawn.data[index.starts[index.person]]
-    np.testing.assert_array_equal(drawn.data - first, rate * elapsed_since_first(index))
+    grown = drawn.data - first
+    np.testing.assert_allclose(grown, rate * elapsed_since_first(index), atol=1e-9)
     assert np.array_equal(drawn.data, np.round(drawn.data, 1))
 
 

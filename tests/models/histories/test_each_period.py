@@ -55,7 +55,8 @@ def test_small_and_new_cells_are_drawn_by_the_base():
     table = pay_table()
     rng = np.random.default_rng(2)
     known = table.select(("grade", "step"))
-    fitted = Nominal(given=("grade", "step"), base=BASE, min_cell=10_000).fit(
+    base = Cart(min_leaf=5, safe=0)
+    fitted = Nominal(given=("grade", "step"), base=base, min_cell=10_000).fit(
         known, table["x"], rng=rng
     )
     drawn = fitted.sample(known, rng=rng)
