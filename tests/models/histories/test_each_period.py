@@ -61,7 +61,7 @@ def test_small_and_new_cells_are_drawn_by_the_base():
     )
     drawn = fitted.sample(known, rng=rng)
     assert np.isin(drawn.data, table["x"].data).all()
-    fitted = Nominal(given=("grade", "step"), base=BASE).fit(known, table["x"], rng=rng)
+    fitted = Nominal(given=("grade", "step"), base=base).fit(known, table["x"], rng=rng)
     new = known.with_column(numeric("step", np.full(table.n_rows, 99.0)))
     assert np.isin(fitted.sample(new, rng=rng).data, table["x"].data).all()
 
