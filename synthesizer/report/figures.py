@@ -60,11 +60,11 @@ def figure_of(figures: Sequence[Figure], key: str) -> Figure | None:
 
 
 def compared(figures: Sequence[Figure]) -> list[Figure]:
-    """Return the rates with something to compare with: baseline, chance, the original's."""
+    """Return rates of risk with something to compare with: baseline, chance, the original's."""
     return [
         figure
         for figure in figures
-        if figure.direction not in ("a count", "about 1 is good")
+        if figure.direction not in ("a count", "about 1 is good", "lower is better")
         and figure.key not in _ONE_FILE
         and not figure.baseline is figure.chance is figure.original is figure.low is None
     ]

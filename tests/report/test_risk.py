@@ -10,7 +10,7 @@ from synthesizer.measures.figure import Figure, Measured, Row, column
 from synthesizer.measures.risk.scenario import Scenario, Tolerance
 from synthesizer.report.appendix import further_utility
 from synthesizer.report.figures import figure_of, rate_chart, result_blocks
-from synthesizer.report.page import Chart, DataTable, Gap, Section, fragment, render
+from synthesizer.report.page import Chart, DataTable, Gap, Note, Section, fragment, render
 from synthesizer.report.risk import (
     attacks_section,
     glance_section,
@@ -363,3 +363,23 @@ def test_a_measure_without_a_part_of_its_own_is_shown_by_figures_and_rows() -> N
     useful = further_utility(utility_examples.run(further={"an_example": result}))
     assert useful.title == "Further measures of utility"
     assert "an example" in str(useful.blocks[0])
+
+
+def test_a_figure_of_utility_is_in_no_picture_of_risk_and_notes_are_shown() -> None:
+    class Useful(Example):
+        """What a measure of utility returns."""
+
+        notes: tuple[str, ...]
+
+        @property
+        def figures(self) -> tuple[Figure, ...]:
+            figure = super().figures[0]
+            return (figure.model_copy(update={"direction": "lower is better", "chance": 0.1}),)
+
+    step = Step(name="a", ok=True, names=())
+    result = Useful(steps=(step,), notes=("no model for a",))
+    _, legend, rows, note = result_blocks(result, "An example", "persons")
+    assert isinstance(legend, DataTable)
+    assert isinstance(rows, DataTable)
+    assert isinstance(note, Note)
+    assert note.text == "no model for a."
