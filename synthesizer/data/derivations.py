@@ -1,11 +1,13 @@
-"""Search for numeric variables that are exact functions of one or two others.
+"""Search for variables that are exact functions of one or two others, or groups of a number.
 
 A derived variable that is drawn by a model breaks its definition (a body mass index that does
-not follow from weight and height); it should be computed from its synthetic inputs instead.
+not follow from weight and height, an income outside its decile); it should be computed from its
+synthetic inputs instead.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Self
@@ -15,7 +17,7 @@ import numpy.typing as npt
 
 from synthesizer.data.errors import ExpressionError
 from synthesizer.data.expressions import MAX_LENGTH, Expression, quote_name
-from synthesizer.data.table import Column, FloatArray, Kind, Table, Variable
+from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Table, Variable
 
 MIN_DISTINCT = 30
 MIN_AGREEMENT = 0.995
@@ -23,6 +25,15 @@ _PROBE_ROWS = 64
 _PROBE_AGREEMENT = 0.8  # the probe holds distinct values, where exceptions gather
 _MAX_VERIFIED = 10
 _TOLERANCE = 1e-9
+
+_MAX_GROUPS = 60
+"""Levels, or different numbers, of a variable that may be the groups of a number."""
+_MIN_OTHERS = 30
+"""Rows outside the largest group, so that coincidences do not count."""
+_VALUES_OF_GROUP = 2
+"""Different numbers that a group has on average, at least: else they are one and the same."""
+_GROUP_PROBE = 200
+"""Rows on which groups are tried first."""
 
 _PROBED_FIRST = 20
 """Rows that a pair is looked for in; it must be found in all but those that may disagree."""
@@ -61,6 +72,24 @@ _FORMS = (
 
 
 @dataclass(frozen=True)
+class _Curve:
+    """A function of one input, shifted: f(a + c)."""
+
+    template: str
+    function: Callable[[Any], Any]
+    inverse: Callable[[Any], Any]
+
+
+_CURVES = (
+    _Curve("log({a})", np.log, np.exp),
+    _Curve("log10({a})", np.log10, lambda t: 10.0**t),
+    _Curve("sqrt({a})", np.sqrt, np.square),
+    _Curve("exp({a})", np.exp, np.log),
+    _Curve("({a}) ** 2", np.square, np.sqrt),
+)
+
+
+@dataclass(frozen=True)
 class _Input:
     """A numeric variable or the year of a date: its name, text, and values (NaN: missing)."""
 
@@ -78,17 +107,22 @@ class _Candidate:
 
 
 def suggest_derivations(table: Table, *, max_rows: int = 2000) -> dict[str, str]:
-    """Find numeric variables that are functions of one or two others.
+    """Find variables that are functions of one or two others.
 
     Forms: k * a + c (where the target is rounded, k and c are found if they have few digits);
+    log, log10, sqrt, exp and square of a + c;
     a + b, a - b, a * b, a / b, a / b**2, a / (b / 100)**2; a and b are numeric variables or years
-    of dates, and a - b may be the days between two dates. A candidate passes if, over all rows,
+    of dates, and a - b may be the days between two dates. Codes, and numbers with few different
+    values, may be the groups of a number, ``cut(a, ...)``, such as deciles and age groups: each is
+    one range of it, and where it is missing all are in one group, or missing, too. A candidate
+    passes if, over all rows,
 
     - in at least 99.5 % of the rows where the target or the expression has a value, both have
       one and they are equal after rounding to the target's decimals (relative error 1e-9); so
       the target must be missing where an input is missing, and only there;
     - in at least 99.5 % of all rows the missing code is the one the expression would give;
-    - the rows that agree hold at least 30 distinct values, so that coincidences do not count.
+    - the rows that agree hold at least 30 distinct values, so that coincidences do not count; or,
+      if they are groups, at least 30 of them are outside the largest.
 
     In wide files pairs are sought among the 200 inputs nearest to the target.
 
@@ -113,6 +147,7 @@ def suggest_derivations(table: Table, *, max_rows: int = 2000) -> dict[str, str]
         if column.variable.kind is Kind.NUMERIC
         for candidate in _verified(column, inputs, table)
     ]
+    candidates += _grouped(sample, inputs, table)
     chosen = _without_cycles(candidates, table)
     return {name: chosen[name] for name in table.names if name in chosen}
 
@@ -144,9 +179,9 @@ def _verified(column: Column, inputs: tuple[_Input, ...], table: Table) -> list[
     others = [item for item in inputs if item.name != column.name]
     numbers = [item for item in others if not item.is_days]
     days = [item for item in others if item.is_days]
-    single = _passing(_linear(column, numbers, rows, target, slack), table)
-    if single:
-        return single
+    for search in (_linear, _curved):
+        if single := _passing(search(column, numbers, rows, target, slack), table):
+            return single
     place = table.names.index(column.name)
     pairs = [*_pairs(column, _nearest(numbers, place, table), rows, target, slack, _FORMS)]
     pairs += _pairs(column, _nearest(days, place, table), rows, target, slack, (_DIFFERENCE,))
@@ -203,6 +238,137 @@ def _linear(
         text = _linear_text(inputs[i].text, values[i], target, slack, float(slopes[i]))
         if text is not None:
             yield _Candidate(column.name, (inputs[i].name,), text)
+
+
+def _curved(
+    column: Column,
+    inputs: list[_Input],
+    rows: npt.NDArray[np.intp],
+    target: FloatArray,
+    slack: FloatArray,
+) -> Iterator[_Candidate]:
+    """Yield f(a + c); c is the median that the inverse gives, with as few digits as agree."""
+    if not inputs:
+        return
+    values = np.stack([item.values[rows] for item in inputs])
+    for curve in _CURVES:
+        with np.errstate(all="ignore"):
+            shifts = _medians(
+                np.where(
+                    np.isfinite(curve.inverse(target) - values),
+                    curve.inverse(target) - values,
+                    np.nan,
+                )
+            )
+            agree = np.abs(curve.function(values + shifts[:, None]) - target)
+            # c is not exact yet: the inverse of a rounded target
+            near = agree <= 4 * slack + 1e-3 * np.maximum(np.abs(target), np.ptp(target))
+        for i in np.flatnonzero(near.mean(axis=1) >= _PROBE_AGREEMENT):
+            for decimals in range(7):
+                c = round(float(shifts[i]), decimals) + 0.0
+                with np.errstate(all="ignore"):
+                    error = np.abs(curve.function(values[i] + c) - target)
+                if np.mean(error <= slack) >= _PROBE_AGREEMENT:
+                    shifted = _line(inputs[i].text, 1.0, c)
+                    text = curve.template.format(a=shifted)
+                    if c == 0:
+                        text = text.replace(f"({shifted}) **", f"{shifted} **")
+                    yield _Candidate(column.name, (inputs[i].name,), text)
+                    break
+
+
+def _grouped(sample: Table, inputs: tuple[_Input, ...], table: Table) -> Iterator[_Candidate]:
+    """Yield the groups of numbers, tried on few rows, then on the sample, then on all."""
+    numbers = [item for item in inputs if not item.is_days and item.text == quote_name(item.name)]
+    rows = np.unique(np.linspace(0, max(sample.n_rows - 1, 0), _GROUP_PROBE).astype(np.intp))
+    orders = {item.name: np.argsort(item.values[rows], kind="stable") for item in numbers}
+    for place, column in enumerate(sample.columns):
+        codes = _group_codes(column)
+        if codes is None:
+            continue
+        others = [item for item in numbers if item.name != column.name]
+        found = []
+        for item in _nearest(others, place, table):
+            if _changes(item.values[rows], codes[rows], orders[item.name]) is None:
+                continue
+            if _changes(item.values, codes, np.argsort(item.values, kind="stable")) is None:
+                continue
+            text = _cut_text(table[column.name], table[item.name])
+            if text is not None:
+                found.append(_Candidate(column.name, (item.name,), text))
+        # of several numbers the one with the fewest values says it most plainly
+        yield from _passing(found, table)
+
+
+def _group_codes(column: Column) -> IntArray | None:
+    """Return the group of each row, -1 where it is missing; None of what cannot be groups."""
+    if column.variable.kind is Kind.DATE or column.variable.kind is Kind.ID:
+        return None
+    if column.is_coded:
+        codes = np.asarray(column.data, dtype=np.int64)
+        codes = np.where(column.is_observed, codes, -1)
+    else:
+        codes = np.full(len(column), -1, dtype=np.int64)
+        _, numbers = np.unique(column.data[column.is_observed], return_inverse=True)
+        codes[column.is_observed] = numbers
+    n_groups = len(np.unique(codes[codes >= 0]))
+    return codes if 2 <= n_groups <= _MAX_GROUPS else None
+
+
+def _changes(values: FloatArray, codes: IntArray, order: IntArray) -> IntArray | None:
+    """Return the places in the order where one group ends; None if a group is no one range."""
+    order = order[~np.isnan(values[order]) & (codes[order] >= 0)]
+    rising, groups = values[order], codes[order]
+    at = np.flatnonzero(np.diff(groups))
+    n_groups = int(np.count_nonzero(np.bincount(groups, minlength=1)))
+    # as many ends as groups but one, and none between equal numbers
+    is_cut = len(at) == n_groups - 1 and bool((rising[at] < rising[at + 1]).all())
+    return order[np.concatenate([at, at + 1])] if is_cut else None
+
+
+def _cut_text(column: Column, number: Column) -> str | None:
+    """Write groups of a number as an expression; None if they are no ranges of it in all rows."""
+    codes = _group_codes(column)
+    if codes is None or "`" in column.name:
+        return None
+    values = np.where(number.is_observed, number.data, np.nan)
+    n_values = len(np.unique(number.data[number.is_observed]))
+    if n_values < _VALUES_OF_GROUP * len(np.unique(codes[codes >= 0])):
+        return None
+    ends = _changes(values, codes, np.argsort(values, kind="stable"))
+    if ends is None or not len(ends):
+        return None
+    below, above = np.split(ends, 2)
+    breaks = [
+        _between(float(values[i]), float(values[j])) for i, j in zip(below, above, strict=True)
+    ]
+    rows = [int(below[0]), *(int(row) for row in above)]
+    name = quote_name(number.name)
+    labels = [_label(column, row) for row in rows]
+    text = f"cut({name}, [{', '.join(map(_plain, breaks))}], [{', '.join(labels)}])"
+    lost = np.flatnonzero(~number.is_observed & column.is_observed)
+    if len(lost):
+        most = np.bincount(codes[lost]).argmax()
+        text = f"{_label(column, int(lost[codes[lost] == most][0]))} if missing({name}) else {text}"
+    return text if len(text) <= MAX_LENGTH and not any("'" in x[1:-1] for x in labels) else None
+
+
+def _between(low: float, high: float) -> float:
+    """Return the roundest number above ``low`` and up to ``high``."""
+    power = math.ceil(math.log10(max(abs(low), abs(high), 1e-9)))
+    for exponent in range(power, power - 17, -1):
+        digits = -exponent
+        rounded = round(math.floor(round(high / 10.0**exponent, 9)) * 10.0**exponent, digits)
+        if low < rounded <= high:
+            return rounded
+    return high
+
+
+def _label(column: Column, row: int) -> str:
+    """Write the group of a row as a literal."""
+    if column.is_coded:
+        return f"'{column.variable.levels[int(column.data[row])]}'"
+    return f"'{_plain(float(column.data[row]))}'"
 
 
 def _medians(rows: FloatArray) -> FloatArray:
@@ -327,12 +493,30 @@ def _holds(candidate: _Candidate, table: Table) -> bool:
     except ExpressionError:  # undefined somewhere, and the target has no missing code
         return False
     here, there = column.is_observed, derived.is_observed
+    if column.is_coded or len(np.unique(column.data[here])) < MIN_DISTINCT:
+        return _holds_groups(column, derived)
     close = np.isclose(derived.data, column.data, rtol=_TOLERANCE, atol=1e-12) & here & there
     same = close | (~here & (column.missing_state() == derived.missing_state()))
     return bool(
         close.sum() >= MIN_AGREEMENT * (here | there).sum()
         and same.mean() >= MIN_AGREEMENT
         and len(np.unique(column.data[close])) >= MIN_DISTINCT
+    )
+
+
+def _holds_groups(column: Column, derived: Column) -> bool:
+    """Whether groups agree on enough of all rows, and of those outside the largest group."""
+    same = (column.missing_state() == derived.missing_state()) & (
+        (column.data == derived.data) | ~column.is_observed
+    )
+    _, groups, counts = np.unique(
+        column.data[column.is_observed], return_inverse=True, return_counts=True
+    )
+    others = same[column.is_observed][groups != counts.argmax()]
+    return bool(
+        same.mean() >= MIN_AGREEMENT
+        and others.sum() >= _MIN_OTHERS
+        and others.mean() >= MIN_AGREEMENT
     )
 
 

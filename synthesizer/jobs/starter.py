@@ -333,7 +333,8 @@ def _variable_lines(row: CodebookVariable, variable: Variable, derived: str | No
     count = f"{row.levels} values" + (f", {row.missing} missing" if row.missing else "")
     if variable.kind is Kind.ORDERED:
         count += "; the list of levels comes from the data"
-    return [f"  {_key(row.name)} {{{', '.join(parts)}}}   # {count}; {row.reason}"]
+    follows = "; computed from others, 'method: cart' draws it" if derived is not None else ""
+    return [f"  {_key(row.name)} {{{', '.join(parts)}}}   # {count}; {row.reason}{follows}"]
 
 
 def _parts(variable: Variable) -> list[str]:

@@ -21,6 +21,7 @@ from synthesizer.models.base import ConditionalModel
 from synthesizer.models.histories.history import HistoryModel
 from synthesizer.models.step import Step, state_variable
 from synthesizer.plan.context import Context
+from synthesizer.plan.dependents import dependents
 
 
 @dataclass(frozen=True)
@@ -41,8 +42,13 @@ def plan_methods(context: Context) -> dict[str, Method]:
     _check_default(context)
     _check_smoothing(context)
     by_position = _by_position(context)
-    methods = {name: _method(context, name, by_position) for name in context.names}
-    return {name: method for name, method in methods.items() if method is not None}
+    named = {name: _method(context, name, by_position) for name in context.names}
+    methods = {name: method for name, method in named.items() if method is not None}
+    drawn = {name: method.name for name, method in methods.items() if not method.is_configured}
+    for name, expression in dependents(context, drawn).items():
+        options = {"expression": expression.text}
+        methods[name] = Method(ROLES["derived"], options, False, inputs=expression.names)
+    return methods
 
 
 def _check_default(context: Context) -> None:

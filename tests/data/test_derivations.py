@@ -12,6 +12,7 @@ import pytest
 from synthesizer.data.derivations import suggest_derivations
 from synthesizer.data.expressions import Expression
 from synthesizer.data.table import Column, FloatArray, Kind, Table, Variable
+from tests.tables import coded
 
 SD2011 = Path(__file__).resolve().parents[2] / ".." / "shared" / "data" / "sd2011.csv"
 N = 500
@@ -50,6 +51,12 @@ FORMS: list[tuple[str, Callable[[FloatArray, FloatArray], FloatArray], int | Non
     ("0.45359237 * a", lambda a, b: 0.45359237 * a, None),
     ("2.54 * a", lambda a, b: 2.54 * a, 0),
     ("2011 - a", lambda a, b: 2011 - a, 0),
+    ("log(a + 0.1)", lambda a, b: np.log(a + 0.1), None),
+    ("log10(a)", lambda a, b: np.log10(a), 4),
+    ("sqrt(b - 100)", lambda a, b: np.sqrt(b - 100), None),
+    ("exp(a - 900)", lambda a, b: np.exp(a - 900), None),
+    ("a ** 2", lambda a, b: a**2, 0),
+    ("(b - 100) ** 2", lambda a, b: (b - 100) ** 2, 0),
     ("a", lambda a, b: a, 0),
     ("-a", lambda a, b: -a, 0),
 ]
@@ -68,6 +75,47 @@ def test_planted_forms(
     assert suggest_derivations(table) == {"t": text}
     derived = Expression.parse(text).derive(table, target.variable)
     np.testing.assert_allclose(derived.data, target.data, rtol=1e-9)
+
+
+BREAKS = [200, 500, 900]
+
+
+@pytest.mark.parametrize("as_number", [True, False])
+@pytest.mark.parametrize("lost", ["nobody", "both", "number"])
+def test_groups_of_a_number(a: FloatArray, as_number: bool, lost: str) -> None:
+    """The groups may be codes or numbers, and be missing, or one group, where the number is."""
+    codes = np.digitize(a, BREAKS)
+    empty = np.zeros(N, dtype=bool) if lost == "nobody" else np.arange(N) % 10 == 0
+    codes[empty] = 4 if lost == "both" else 0
+    if as_number:
+        target = column("g", np.where(codes == 4, np.nan, 5.0 * codes))
+        labels = ["0", "5", "10", "15"]
+    else:
+        labels = ["low", "middle", "high", "top"]
+        target = coded("g", codes, labels, missing=("N",) if lost == "both" else ())
+    number = column("a", np.where(empty, np.nan, a))
+    text = suggest_derivations(Table([target, number]))["g"]
+    expected = f"cut(a, {BREAKS}, {labels})"
+    assert text == (
+        f"'{labels[0]}' if missing(a) else {expected}" if lost == "number" else expected
+    )
+    derived = Expression.parse(text).derive(Table([number]), target.variable)
+    np.testing.assert_array_equal(derived.missing_state(), target.missing_state())
+    np.testing.assert_array_equal(derived.data, target.data)
+
+
+@pytest.mark.parametrize("change", ["overlap", "rare", "one to one"])
+def test_what_are_no_groups(a: FloatArray, change: str) -> None:
+    """One level in two ranges, a level that too few rows leave, and a number that is the level."""
+    codes = np.digitize(a, BREAKS)
+    if change == "overlap":
+        codes[a < 50] = 3
+    elif change == "rare":
+        codes = (np.arange(N) < 20).astype(int)
+        a = np.where(codes == 1, a + 1000, a)
+    else:
+        a = 10.0 * codes
+    assert suggest_derivations(Table([coded("g", codes, "wxyz"), column("a", a)])) == {}
 
 
 def test_names_that_need_backticks(a: FloatArray, b: FloatArray) -> None:

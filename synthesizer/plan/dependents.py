@@ -1,0 +1,95 @@
+"""Variables that follow from others: found in the data, and computed in place of drawn."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from synthesizer.data.derivations import suggest_derivations
+from synthesizer.data.errors import ExpressionError
+from synthesizer.data.expressions import Expression
+from synthesizer.data.table import Table
+from synthesizer.engine.registry import DEFAULT_SET
+from synthesizer.plan.context import Context
+
+_PARTIAL = re.compile(r"/|\blog|\bsqrt")
+"""What is not defined for all numbers."""
+
+
+def dependents(context: Context, drawn: Mapping[str, str]) -> dict[str, Expression]:
+    """Return the variables that the data show to follow from others, each with its expression.
+
+    ``drawn`` has the models of variables for which the configuration names none; only these are
+    computed. What else follows from others is told in a note, as is what is computed. Panels have
+    no search, and datasets that evolve cannot compute anything.
+    """
+    if context.is_panel or context.config.genetic is not None:
+        return {}
+    table = context.table.select(
+        [name for name in context.names if not context.columns.any_faulty([name])]
+    )
+    computed = {}
+    busy = set(_busy(context))
+    for name, text in suggest_derivations(table).items():
+        expression = Expression.parse(text)
+        groups = "cut(" in text
+        inputs = " and ".join(repr(other) for other in sorted(expression.names))
+        is_what = f"holds groups of {inputs}" if groups else f"follows from {inputs}"
+        own = context.own(name)
+        if own.derived is not None or (name not in drawn and name in context.config.keep):
+            continue
+        if name not in drawn or own.options or name in busy or _moves(context, name, expression):
+            context.notes.append(
+                f"variable {name!r}: {is_what} in the data, and is drawn as the configuration "
+                f"asks; records may show a value that does not go with {inputs}"
+            )
+        elif not _is_defined(context, table, name, expression):
+            context.notes.append(
+                f"variable {name!r}: {is_what} in the data, but the expression may be undefined "
+                "in synthetic records; declare a missing code, or write it under 'derived'"
+            )
+        else:
+            computed[name] = expression
+            context.notes.append(
+                f"variable {name!r}: {is_what} in the data, and is computed in place of drawn; "
+                "name a method to have it drawn"
+            )
+    return computed
+
+
+def _busy(context: Context) -> Iterator[str]:
+    """Yield variables that something else sets, redraws or takes as it is."""
+    config = context.config
+    yield from config.strata
+    for rule in config.rules:
+        yield from rule.then
+    for names in config.support:
+        yield from names
+    for text in config.forbid:
+        try:
+            yield from Expression.parse(text).names
+        except ExpressionError:  # reported with the rules
+            continue
+
+
+def _moves(context: Context, name: str, expression: Expression) -> bool:
+    """Whether it stands before its inputs where the configuration has an order or predictors."""
+    order = [str(entry) for entry in context.config.visit_sequence or ()]
+    if order:
+        return name in order or not expression.names <= set(order)
+    later = max(map(context.names.index, expression.names)) > context.names.index(name)
+    return later and any(name in (context.wanted(other) or ()) for other in context.names)
+
+
+def _is_defined(context: Context, table: Table, name: str, expression: Expression) -> bool:
+    """Whether the expression has a value for whatever is drawn for its inputs."""
+    if table[name].variable.missing or not _PARTIAL.search(expression.text):
+        return True
+    if context.config.default_method != DEFAULT_SET:
+        return False  # models that may draw numbers beyond those of the data
+    ranges = [
+        table[other].data[table[other].is_observed]
+        for other in expression.names
+        if not table[other].is_coded
+    ]
+    return all(values.min() > 0 for values in ranges) or "/" not in expression.text

@@ -1,0 +1,86 @@
+"""What follows from another variable is computed, unless the configuration wants it drawn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from synthesizer.config.reading import read_chain_config
+from synthesizer.data.randomness import Seed
+from synthesizer.data.table import Table
+from synthesizer.engine.registry import Registry
+from synthesizer.plan.inputs import Input
+from synthesizer.plan.plan import Plan, make_plan
+from tests.tables import coded, numeric
+
+N = 400
+RNG = np.random.default_rng(5)
+INCOME = RNG.lognormal(8, 1, N).round(-1)
+GROUP = np.digitize(INCOME, [1000, 3000, 8000])
+TABLE = Table(
+    [
+        coded("sex", RNG.integers(0, 2, N), "fm"),
+        coded("band", GROUP, ["low", "middle", "high", "top"]),
+        numeric("income", INCOME),
+        numeric("hours", RNG.integers(0, 60, N)),
+        numeric("wage", INCOME / (1 + RNG.integers(0, 2, N)), decimals=2),
+    ]
+)
+
+
+def plan(table: Table = TABLE, **options: Any) -> Plan:
+    config = read_chain_config({"secret": "none", "default_method": "cart"} | options)
+    return make_plan(config, Input.of(table), Registry.load())
+
+
+def computed(made: Plan) -> list[str]:
+    return [step.variable for step in made.spec.steps if step.method == "derived"]
+
+
+def test_a_bare_configuration_keeps_a_band_and_its_income_together() -> None:
+    made = plan()
+    assert made.spec.order == ("sex", "income", "band", "hours", "wage")
+    assert computed(made) == ["band"]
+    assert [note for note in made.notes if "'band'" in note] == [
+        "variable 'band': holds groups of 'income' in the data, and is computed in place of "
+        "drawn; name a method to have it drawn"
+    ]
+    drawn = next(iter(made.spec.fit(TABLE, Seed(1), n_jobs=1).generate(Seed(1), m=1, n_jobs=1)))
+    expected = np.digitize(drawn["income"].data, [1000, 3000, 8000])
+    np.testing.assert_array_equal(drawn["band"].data, expected)
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"method": {"band": "cart"}}, True),
+        ({"variables": {"band": {"options": {"min_leaf": 9}}}}, True),
+        ({"rules": [{"if": "sex == 'f'", "then": {"band": "low"}}]}, True),
+        ({"forbid": ["hours > 58 and band == 'low'"]}, True),
+        ({"support": [["sex", "band"]]}, True),
+        ({"strata": ["band"], "min_stratum_rows": 1}, True),
+        ({"visit_sequence": ["band", "income"]}, True),
+        ({"variables": {"income": {"predictors": ["band"]}}}, True),
+        ({"keep": ["band"]}, False),
+        ({"variables": {"band": {"derived": "cut(income, [1000, 3000, 8000], "
+                                             "['low', 'middle', 'high', 'top'])"}}}, False),
+    ],
+)  # fmt: skip
+def test_what_the_configuration_asks_for_comes_first(options: dict[str, Any], told: bool) -> None:
+    made = plan(**options)
+    assert computed(made) == (["band"] if "derived" in str(options) else [])
+    assert any("is drawn as the configuration asks" in note for note in made.notes) is told
+
+
+def test_an_expression_that_may_be_undefined_is_told_and_not_computed() -> None:
+    hours = TABLE["hours"].data - 30.5  # of both signs, so that a draw may be zero
+    parts = numeric("part", hours, decimals=1), numeric("rate", INCOME / hours, decimals=None)
+    table = Table([TABLE["income"], *parts])
+    assert not computed(made := plan(table))
+    assert any("may be undefined" in note for note in made.notes)
+    positive = numeric("part", np.abs(hours), decimals=1)
+    rate = numeric("rate", INCOME / np.abs(hours), decimals=None)
+    assert computed(plan(Table([TABLE["income"], positive, rate]))) == ["rate"]
+    assert not computed(plan(Table([TABLE["income"], positive, rate]), default_method="parametric"))
