@@ -38,7 +38,7 @@ FEWEST_KEYS = 3
 def methods(min_leaf: int) -> dict[str, dict[str, Any]]:
     """Return the options of each method that is compared."""
     return {
-        CART: {"models": {"cart": {"min_leaf": min_leaf, "even": False}}},
+        CART: {"models": {"cart": {"min_leaf": min_leaf, "even": False, "tilt": False, "safe": 0}}},
         PARAMETRIC: {"default_method": "parametric"},
         OWN: {},
     }

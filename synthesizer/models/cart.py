@@ -36,6 +36,8 @@ class FittedCart(FittedModel):
 
     def __post_init__(self) -> None:
         check_features(self.encoding, self.leaves.tree)
+        if isinstance(self.leaves, TiltedLeaves) and self.leaves.names - set(self.encoding.names):
+            raise ValueError("a tilt has an unknown predictor")
 
     @property
     def donors(self) -> Column:

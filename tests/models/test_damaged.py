@@ -34,15 +34,15 @@ CODEC = codec(Registry.load())
 N = 60
 
 
-def table() -> Table:
+def table(n: int = N) -> Table:
     rng = np.random.default_rng(1)
-    numbers = Column(Variable(name="x", kind=Kind.NUMERIC), rng.normal(size=N))
+    numbers = Column(Variable(name="x", kind=Kind.NUMERIC), rng.normal(size=n))
     gappy = Variable(name="g", kind=Kind.NUMERIC, missing=("",))
-    states = (np.arange(N) % 3 == 0).astype(np.int8)
+    states = (np.arange(n) % 3 == 0).astype(np.int8)
     codes = Variable(name="c", kind=Kind.CATEGORICAL, levels=("a", "b"))
-    data = np.where(states > 0, np.nan, np.arange(N))
+    data = np.where(states > 0, np.nan, np.arange(n))
     return Table(
-        [numbers, Column(gappy, data, states), Column(codes, np.arange(N, dtype=np.int32) % 2)]
+        [numbers, Column(gappy, data, states), Column(codes, np.arange(n, dtype=np.int32) % 2)]
     )
 
 
@@ -55,6 +55,14 @@ def target(n_levels: int = 0) -> Column:
 
 def fitted(model: Any, n_levels: int = 0) -> Callable[[], Any]:
     return lambda: model.fit(table(), target(n_levels), rng=np.random.default_rng(1))
+
+
+def tilted() -> Any:
+    """A tilted tree whose target has intervals and a spike, and two levels without a value."""
+    predictors = table(4 * N)
+    values = np.where(predictors["c"].data > 0, np.arange(4.0 * N), 0.0)
+    target = Column(Variable(name="y", kind=Kind.NUMERIC), values)
+    return Cart().fit(predictors, target, rng=np.random.default_rng(1))
 
 
 def fitted_careers() -> Any:
@@ -71,8 +79,9 @@ MADE: dict[str, Callable[[], Any]] = {
     "logistic": fitted(Logistic(), 2),
     "multinomial": fitted(Multinomial(), 3),
     "ordinal": fitted(Ordinal(), 4),
-    "cart": fitted(Cart(min_leaf=5, tilt=True)),
-    "coded cart": fitted(Cart(min_leaf=5), 3),
+    "tilted": tilted,
+    "cart": fitted(Cart(min_leaf=5, tilt=False)),
+    "coded cart": fitted(Cart(min_leaf=5, tilt=False), 3),
     "forest": fitted(Forest(n_trees=2, min_leaf=5)),
     "grouped": fitted(Grouped(by=("c",), base=Sample(), min_rows=2)),
     "nominal": fitted(Nominal(given=("c",))),
@@ -120,18 +129,59 @@ DAMAGE: list[tuple[str, str, Any, str]] = [
     ("ordinal", "scale.thresholds", np.array([0.0, 2.0]), "thresholds"),
     ("ordinal", "scale.coefficients", np.array([0.0, 1.0]), "coefficients"),
     ("ordinal", "scale", None, "scale"),
-    ("cart", "leaves.donors.data", np.zeros(N - 1), "donors has shape"),
-    ("cart", "leaves.donors.data", NAN, "not finite"),
-    ("cart", "leaves.weights", np.zeros(N), "weights of donors must be positive"),
-    ("cart", "leaves.tree.right", np.zeros(3, dtype=int), "tree"),
+    ("cart", "leaves.1.donors.data", np.zeros(N - 1), "donors has shape"),
+    ("cart", "leaves.1.donors.data", NAN, "not finite"),
+    ("cart", "leaves.1.weights", np.zeros(N), "weights of donors must be positive"),
+    ("cart", "leaves.1.safe", -1, "safe must be at least 0"),
+    ("cart", "leaves.1.tree.right", np.zeros(3, dtype=int), "tree"),
+    ("cart", "leaves.0", "Twigs", "leaves"),
     ("cart", "encoding.names", ["g"], "must have positions"),
     ("cart", "encoding.positions", [np.full(2, np.nan)] * 3, "not finite"),
     ("cart", "drawing.shrinkage", -1.0, "shrinkage"),
-    ("cart", "drawing.smoothing", "spline", "smoothing must be one of: none, density"),
     ("cart", "drawing.even", 1, "even must be true or false"),
-    ("cart", "tilt.slope.coefficients", SHORT, "shape"),
-    ("coded cart", "leaves.donors.data", np.full(N, 99), "codes of variable 'y' are out of range"),
-    ("coded cart", "leaves.donors.data", np.arange(float(N)), "must be a list of its type"),
+    ("tilted", "leaves.1.tree.right", np.zeros(3, dtype=int), "tree"),
+    ("tilted", "leaves.1.logarithms", np.zeros((1, 1), dtype=np.float32), "logarithms has shape"),
+    ("tilted", "leaves.1.logarithms", np.nan, "logarithms holds numbers that are not finite"),
+    ("tilted", "leaves.1.moments", np.zeros((1, 1), dtype=np.float32), "moments has shape"),
+    ("tilted", "leaves.1.coefficients", np.inf, "coefficients holds numbers that are not"),
+    ("tilted", "leaves.1.coefficients", np.zeros((2, 1), dtype=np.float32), "coefficients has"),
+    ("tilted", "leaves.1.classes.spikes", np.array([1.0, 1.0]), "must hold numbers that rise"),
+    ("tilted", "leaves.1.classes.edges", np.nan, "edges holds numbers that are not finite"),
+    ("tilted", "leaves.1.classes.donors", SHORT, "out of range"),
+    ("tilted", "leaves.1.classes.starts", np.array([0, 1]), "intervals must each hold donors"),
+    ("tilted", "leaves.1.classes.starts", 0, "intervals must each hold donors"),
+    ("tilted", "leaves.1.classes.starts", np.zeros(0, dtype=int), "intervals must each hold"),
+    ("tilted", "leaves.1.absent.0.left", np.float32(0.5), "a logarithm below 0"),
+    ("tilted", "leaves.1.absent.0.classes", 99, "classes holds codes out of range"),
+    ("tilted", "leaves.1.absent.0.codes", np.zeros(0, dtype=int), "left has shape"),
+    ("tilted", "leaves.1.absent.0.codes", np.array([-1]), "codes holds codes out of range"),
+    ("tilted", "leaves.1.absent.0.name", "unknown", "unknown predictor"),
+    ("tilted", "leaves.1.features.means", SHORT.astype(np.float32), "means has shape"),
+    ("tilted", "leaves.1.features.terms.0.1.spread", 0.0, "the spread above 0"),
+    ("tilted", "leaves.1.features.terms.0.1.mean", np.inf, "mean and spread must be finite"),
+    ("tilted", "leaves.1.features.terms.0.1.quantiles", 1.0, "must hold numbers that rise"),
+    ("tilted", "leaves.1.features.terms.0.1.quantiles", np.zeros(0), "must hold numbers"),
+    ("tilted", "leaves.1.features.terms.0.1.ranks", SHORT, "ranks has shape"),
+    ("tilted", "leaves.1.features.terms.0.1.ranks", 2.0, "ranks must rise within 0 and 1"),
+    ("tilted", "leaves.1.features.terms.0.1.spikes", np.array([np.nan]), "not finite"),
+    ("tilted", "leaves.1.features.terms.1.1.n_missing", -1, "mean and spread must be finite"),
+    ("tilted", "leaves.1.features.terms.2.1.indicator_of", np.array([-2, 0]), "out of range"),
+    ("tilted", "leaves.1.features.terms.2.1.score", SHORT, "score has shape"),
+    ("tilted", "leaves.1.features.terms.0.1.name", "unknown", "unknown predictor"),
+    ("tilted", "numbers.values", 1.0, "must hold numbers that rise"),
+    ("tilted", "numbers.counts", 0, "k must be at least 1"),
+    ("tilted", "numbers.counts", np.ones(2, dtype=int), "counts has shape"),
+    ("tilted", "numbers.k", 0, "k must be at least 1"),
+    ("tilted", "numbers.n_units", 0, "k must be at least 1"),
+    ("tilted", "numbers.bounds", [9.0, 1.0], "bounds must rise"),
+    ("tilted", "numbers.decimals", 99, "decimals must be 0 to 15"),
+    (
+        "coded cart",
+        "leaves.1.donors.data",
+        np.full(N, 99),
+        "codes of variable 'y' are out of range",
+    ),
+    ("coded cart", "leaves.1.donors.data", np.arange(float(N)), "must be a list of its type"),
     ("coded cart", "encoding", {"names": [], "positions": []}, "does not fit its predictors"),
     ("forest", "trees", [], "an ensemble must have trees"),
     ("grouped", "others.name", "absent", "unknown model 'absent'"),
@@ -142,7 +192,7 @@ DAMAGE: list[tuple[str, str, Any, str]] = [
     ("nominal", "ends", np.array([30, 70]), "every combination needs donors"),
     ("nominal", "ends", np.array([0, N]), "every combination needs donors"),
     ("nominal", "known", np.array([1, 1]), "must rise"),
-    ("sample", "donors.data", np.array([0, 1, 3]), "codes of variable 'y' are out of range"),
+    ("sample", "donors.data", np.array([0, 1, 3]), "variable 'y' are out of range"),
     ("design", "terms.1.dummy_of", np.array([7, 0]), "dummy_of"),
     ("design", "terms.1.dummy_of", np.array([0.5, 0]), "dummy_of"),
     ("design", "terms.1.dummy_of", np.array([[0, 1]]), "dummy_of"),
@@ -172,7 +222,7 @@ DAMAGE: list[tuple[str, str, Any, str]] = [
     ("careers", "rules.allowed", np.ones((4, 4), dtype=bool), "follow itself"),
     ("careers", "rules.first", np.ones(1, dtype=bool), "one row for each state"),
     ("careers", "trees.later.encoding.names.0", "unknown", "unknown predictor"),
-    ("careers", "lengths.component_trees.0.leaves.donors.data", 99.0, "out of range"),
+    ("careers", "lengths.component_trees.0.leaves.1.donors.data", 99.0, "out of range"),
     ("careers", "chain.first.tables.0.states", 9, "out of range"),
     ("careers", "chain.first.tables.0.counts", 0, "counts must be at least 1"),
     ("careers", "chain.first.tables.0.cells", np.array([3]), "cell"),
@@ -180,7 +230,7 @@ DAMAGE: list[tuple[str, str, Any, str]] = [
     ("careers", "chain.first.concentration", 0.0, "above 0"),
     ("careers", "chain.n_periods", 0, "the same states"),
     ("careers", "chain.n_periods", 9, "its states and periods"),
-    ("careers", "trees.first.leaves.donors.data", 4, "out of range"),
+    ("careers", "trees.first.leaves.1.donors.data", 4, "out of range"),
     ("careers", "lengths.n_periods", 9, "as many parts as there are runs"),
     ("careers", "lengths.groups", 1, "must hold numbers that rise"),
     ("careers", "lengths.components", [], "components and a tree"),

@@ -90,7 +90,7 @@ def test_only_keys_and_target_are_synthesised_in_order(study, lines):
 
 def test_the_cart_setting_is_the_papers(study):
     options = dcap_study.methods(5)["CART"]["models"]["cart"]
-    assert options == {"min_leaf": 5, "even": False}
+    assert options == {"min_leaf": 5, "even": False, "tilt": False, "safe": 0}
     assert list(study.plans) == ["CART", "parametric", "CART, package defaults"]
 
 

@@ -124,6 +124,8 @@ class Number:
         check_floats("spikes", self.spikes, (-1,))
         check_rising("quantiles", self.quantiles)
         check_floats("ranks", self.ranks, self.quantiles.shape)
+        if (np.diff(self.ranks) < 0).any() or self.ranks[0] < 0 or self.ranks[-1] > 1:
+            raise ValueError("ranks must rise within 0 and 1")
         if not (math.isfinite(self.mean) and 0 < self.spread < math.inf and self.n_missing >= 0):
             raise ValueError("mean and spread must be finite numbers, the spread above 0")
 

@@ -71,6 +71,8 @@ class SafeNumbers:
             raise ValueError("counts, n_units and k must be at least 1")
         if not self.values[0] <= self.bounds[0] <= self.bounds[1] <= self.values[-1]:
             raise ValueError("bounds must rise and lie among the values")
+        if self.decimals is not None and not 0 <= self.decimals <= 15:
+            raise ValueError("decimals must be 0 to 15")
 
     @classmethod
     def of(cls, target: Column, k: int, owners: IntArray | None = None) -> Self | None:

@@ -74,6 +74,11 @@ class TiltedLeaves:
         for pairs in self.absent:
             check_codes("classes", pairs.classes, n_classes)
 
+    @property
+    def names(self) -> set[str]:
+        """The predictors that the distributions depend on, besides those of the tree."""
+        return {part.name for part in (*self.features.terms, *self.absent)}
+
     @classmethod
     def fit(
         cls,
