@@ -132,7 +132,6 @@ DAMAGE: list[tuple[str, str, Any, str]] = [
     ("cart", "leaves.1.donors.data", np.zeros(N - 1), "donors has shape"),
     ("cart", "leaves.1.donors.data", NAN, "not finite"),
     ("cart", "leaves.1.weights", np.zeros(N), "weights of donors must be positive"),
-    ("cart", "leaves.1.safe", -1, "safe must be at least 0"),
     ("cart", "leaves.1.tree.right", np.zeros(3, dtype=int), "tree"),
     ("cart", "leaves.0", "Twigs", "leaves"),
     ("cart", "encoding.names", ["g"], "must have positions"),
