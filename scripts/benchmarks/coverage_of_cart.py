@@ -27,20 +27,15 @@ from synthesizer.measures.utility.combining import Rule
 
 N, M = 1_000, 5
 TRUTH = {"mean of y": 1.0, "slope of x": 1.0, "slope of z": 0.5}
+PLAIN = {"tilt": False}
 SETTINGS: dict[str, tuple[dict[str, Any], Rule]] = {
-    "default (leaves of 50, even draws)": ({}, "simple"),
+    "default": ({}, "simple"),
     "default, proper": ({"proper": True}, "proper"),
-    "leaves of 50, tilt": ({"models": {"cart": {"tilt": True}}}, "simple"),
-    "leaves of 50, tilt, proper": (
-        {"models": {"cart": {"tilt": True}}, "proper": True}, "proper",
-    ),
-    "leaves of 50, independent draws": ({"models": {"cart": {"even": False}}}, "simple"),
-    "leaves of 5, even draws": ({"models": {"cart": {"min_leaf": 5}}}, "simple"),
-    "leaves of 5, independent draws": (
-        {"models": {"cart": {"min_leaf": 5, "even": False}}}, "simple",
-    ),
+    "default, independent draws": ({"models": {"cart": {"even": False}}}, "simple"),
+    "plain trees": ({"models": {"cart": PLAIN}}, "simple"),
+    "plain trees, leaves of 5": ({"models": {"cart": PLAIN | {"min_leaf": 5}}}, "simple"),
     "parametric": ({"default_method": "parametric"}, "simple"),
-}  # fmt: skip
+}
 
 
 def sample(rng: np.random.Generator) -> pd.DataFrame:
