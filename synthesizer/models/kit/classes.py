@@ -12,6 +12,7 @@ import numpy.typing as npt
 from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Table
 from synthesizer.models.kit.numbers import MANY_LEVELS, is_number_like
 from synthesizer.models.kit.numerics import check_codes, check_floats, check_rising
+from synthesizer.models.kit.predictors import Float32Array
 
 AnyFloat = TypeVar("AnyFloat", np.float32, np.float64)
 
@@ -24,6 +25,8 @@ SPIKE_SHARE = 0.004
 """A number is a spike, a class of its own, if so many records hold it, and such a share."""
 MAX_BORDERS = 200
 """Groups whose borders are looked for."""
+LEVEL, STEEPEST = 1e-4, 50.0
+"""Slopes within an interval below which draws are even, and at most."""
 WIDEST = 4.0
 """Standardised numbers are cut at this distance from their mean."""
 MOST_INDICATORS = 40
@@ -123,8 +126,11 @@ class Classes:
             return np.asarray(spikes)
         return np.asarray(np.where(self.spikes[spikes] == numbers, spikes, intervals))
 
-    def draw(self, classes: IntArray, rng: np.random.Generator) -> FloatArray:
-        """Return a value of each class, shape (n,): that of a random donor of an interval."""
+    def draw(self, classes: IntArray, places: FloatArray) -> FloatArray:
+        """Return a value of each class, shape (n,).
+
+        Of an interval it is that of the donor at a place in [0, 1) in the order of its donors.
+        """
         if not self.n_intervals:
             return np.asarray(self.spikes[classes])
         out = np.empty(len(classes))
@@ -132,7 +138,7 @@ class Classes:
         out[is_spike] = self.spikes[classes[is_spike]]
         intervals = classes[~is_spike] - len(self.spikes)
         first, last = self.starts[intervals], self.starts[intervals + 1]
-        chosen = first + (rng.random(len(first)) * (last - first)).astype(np.int64)
+        chosen = first + (places[~is_spike] * (last - first)).astype(np.int64)
         out[~is_spike] = self.donors[chosen]
         return out
 
@@ -173,8 +179,9 @@ def group_borders(values: FloatArray, predictors: Table) -> FloatArray:
     return np.concatenate(borders)
 
 
-def moments(classes: Classes, target: Column) -> tuple[FloatArray, int]:
-    """Return what a tilt moves, shape (K, r), and how many of its first columns are linear.
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """What of a target a tilt moves.
 
     Two levels and levels without an order have an indicator for each class; ordered ones and
     numbers with few values have their standardised value before these. Other numbers have their
@@ -182,26 +189,83 @@ def moments(classes: Classes, target: Column) -> tuple[FloatArray, int]:
     an exponential family whose likelihood equations keep the products of these with every
     predictor as they are in the data.
     """
-    places = classes.place(np.asarray(target.data, dtype=np.float64))
-    shares = np.bincount(places, minlength=classes.n_classes) / len(places)
-    frequent = np.argsort(-shares, kind="stable")
-    n_classes = classes.n_classes
-    if n_classes == 2:
-        return np.eye(2), 2
-    if not is_scale(target):
-        return np.eye(n_classes)[:, np.sort(frequent[:MOST_INDICATORS])], 0
-    observed = np.ones(n_classes, dtype=bool)
-    if target.is_coded:
-        observed = classes.centres < len(target.variable.levels)
-    value = standardised(classes.centres, shares * observed) * observed
-    if n_classes <= FEW_VALUES:
-        return np.column_stack([value, np.eye(n_classes)]), 1
-    order = np.argsort(classes.centres, kind="stable")
-    middle = np.empty(n_classes)
-    middle[order] = np.cumsum(shares[order]) - shares[order] / 2
-    large = [k for k in frequent[:MOST_SPIKES] if shares[k] >= LARGE_SPIKE]
-    square = np.clip(value**2 / 2, 0.0, 6.0)
-    return np.column_stack([value, *rank_moments(middle), square, np.eye(n_classes)[:, large]]), 1
+
+    values: Float32Array
+    """Of each class, shape (K, r)."""
+    across: Float32Array
+    """What they grow by from one end of an interval to the other, 0 for other classes; (K, r)."""
+    n_linear: int
+    """The first so many are those that regressions are of."""
+
+    def __post_init__(self) -> None:
+        check_floats("values of moments", self.values, (-1, -1))
+        check_floats("growth of moments", self.across, self.values.shape)
+
+    @classmethod
+    def of(cls, classes: Classes, target: Column) -> Self:
+        """Choose the moments of the classes of n confidential values."""
+        places = classes.place(np.asarray(target.data, dtype=np.float64))
+        n_classes = classes.n_classes
+        shares = np.bincount(places, minlength=n_classes) / len(places)
+        frequent = np.argsort(-shares, kind="stable")
+        if n_classes == 2:
+            return cls._fixed(np.eye(2), 2)
+        if not is_scale(target):
+            return cls._fixed(np.eye(n_classes)[:, np.sort(frequent[:MOST_INDICATORS])], 0)
+        observed = np.ones(n_classes, dtype=bool)
+        if target.is_coded:
+            observed = classes.centres < len(target.variable.levels)
+        value = standardised(classes.centres, shares * observed) * observed
+        if n_classes <= FEW_VALUES:
+            return cls._fixed(np.column_stack([value, np.eye(n_classes)]), 1)
+        order = np.argsort(classes.centres, kind="stable")
+        above = np.empty(n_classes)
+        above[order] = np.cumsum(shares[order])
+        large = [k for k in frequent[:MOST_SPIKES] if shares[k] >= LARGE_SPIKE]
+        spikes = np.eye(n_classes)[:, large]
+        curves = _curves(value, above - shares / 2)
+        lows, highs = classes.ranges(np.arange(n_classes))
+        scale = _slope_of(classes.centres, value)
+        low = _curves(value + scale * (lows - classes.centres), above - shares)
+        high = _curves(value + scale * (highs - classes.centres), above)
+        across = (high - low) * (highs > lows)[:, None]
+        return cls(
+            np.column_stack([curves, spikes]).astype(np.float32),
+            np.column_stack([across, np.zeros_like(spikes)]).astype(np.float32),
+            1,
+        )
+
+    @classmethod
+    def _fixed(cls, values: FloatArray, n_linear: int) -> Self:
+        """Return moments of classes that are single values."""
+        return cls(values.astype(np.float32), np.zeros(values.shape, dtype=np.float32), n_linear)
+
+
+def _curves(value: FloatArray, rank: FloatArray) -> FloatArray:
+    """Return the moments of standardised values and their ranks, shape (K, 5)."""
+    return np.column_stack([value, *rank_moments(rank), np.clip(value**2 / 2, 0.0, 6.0)])
+
+
+def _slope_of(centres: FloatArray, value: FloatArray) -> float:
+    """Return standard deviations a unit: what `standardised` divided by."""
+    inside = np.flatnonzero(np.abs(value) < WIDEST)
+    ends = inside[[np.argmin(centres[inside]), np.argmax(centres[inside])]]
+    width = float(centres[ends[1]] - centres[ends[0]])
+    return float(value[ends[1]] - value[ends[0]]) / width if width > 0 else 0.0
+
+
+def lean(uniform: FloatArray, slopes: FloatArray) -> FloatArray:
+    """Return numbers in [0, 1) of density in proportion to exp(slope u) from even ones, (n,).
+
+    Examples
+    --------
+    >>> lean(np.array([0.5, 0.5]), np.array([0.0, 2.0])).round(2).tolist()
+    [0.5, 0.72]
+    """
+    steep = np.abs(slopes) > LEVEL
+    slope = np.clip(np.where(steep, slopes, 1.0), -STEEPEST, STEEPEST)
+    leaning = np.log1p(uniform * np.expm1(slope)) / slope
+    return np.asarray(np.where(steep, np.clip(leaning, 0.0, 1.0 - 1e-12), uniform))
 
 
 def is_scale(target: Column) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from synthesizer.data.table import Column, FloatArray, IntArray, Table
-from synthesizer.models.kit.classes import Classes, is_scale, moments
+from synthesizer.models.kit.classes import Classes, Moments, is_scale, lean
 from synthesizer.models.kit.features import Features
 from synthesizer.models.kit.leaves import even_uniform
 from synthesizer.models.kit.node_tables import (
@@ -60,16 +60,17 @@ class TiltedLeaves:
     absent: tuple[Absent, ...]
     """Combinations with a predictor that never occur."""
     features: Features
-    moments: Float32Array
-    """What of the target the tilt moves, shape (K, r)."""
+    moments: Moments
+    """What of the target the tilt moves: r columns."""
     coefficients: Float32Array
     """Of the tilt, shape (q, r)."""
 
     def __post_init__(self) -> None:
         n_classes = self.classes.n_classes
         check_floats("logarithms", self.logarithms, (len(self.tree.feature), n_classes))
-        check_floats("moments", self.moments, (n_classes, -1))
-        shape = (self.features.n_columns, self.moments.shape[1])
+        if len(self.moments.values) != n_classes:
+            raise ValueError("every class must have moments")
+        shape = (self.features.n_columns, self.moments.values.shape[1])
         check_floats("coefficients", self.coefficients, shape)
         for pairs in self.absent:
             check_codes("classes", pairs.classes, n_classes)
@@ -109,12 +110,11 @@ class TiltedLeaves:
             )
         )
         absent = tuple(_absent(predictors, places, n_classes))
-        raw_moments, n_linear = moments(classes, target)
-        basis: Float32Array = raw_moments.astype(np.float32)
+        moments = Moments.of(classes, target)
         features, columns = Features.fit(predictors.select(predictors if n_classes > 1 else ()))
         level = cls(
-            tree, classes, logarithms, absent, features, basis,
-            np.zeros((features.n_columns, basis.shape[1]), dtype=np.float32),
+            tree, classes, logarithms, absent, features, moments,
+            np.zeros((features.n_columns, moments.values.shape[1]), dtype=np.float32),
         )  # fmt: skip
         if not features.terms:
             return level
@@ -128,8 +128,8 @@ class TiltedLeaves:
             matrix=columns,
             groups=features.groups,
             linear=features.linear,
-            moments=basis,
-            n_linear=n_linear,
+            moments=moments.values,
+            n_linear=moments.n_linear,
             shared=not is_scale(target) or n_classes == 2,
             offsets=level._offsets(predictors if len(rows) == n_rows else predictors.take(rows),
                                   leaves[rows]),
@@ -137,7 +137,7 @@ class TiltedLeaves:
             weights=None if weights is None else weights[rows].astype(np.float32),
         )  # fmt: skip
         coefficients = problem.fit(rng)
-        return cls(tree, classes, logarithms, absent, features, basis, coefficients)
+        return cls(tree, classes, logarithms, absent, features, moments, coefficients)
 
     def draw(
         self,
@@ -157,12 +157,22 @@ class TiltedLeaves:
         nodes = self.tree.climb(self.tree.apply(matrix), steps)
         uniform = even_uniform(nodes, rng) if even else rng.random(len(nodes))
         chosen = np.empty(len(nodes), dtype=np.intp)
+        places = np.empty(len(nodes))
         for rows in self._blocks(len(nodes)):
-            scores = self.scores(predictors.take(rows), nodes[rows])
+            table = predictors.take(rows)
+            bend = self._bend(table)
+            scores = self._offsets(table, nodes[rows]) + bend @ self.moments.values.T
             cumulated = np.cumsum(_exponentials(scores), axis=1)
             points = uniform[rows] * cumulated[:, -1]
-            chosen[rows] = (points[:, None] >= cumulated[:, :-1]).sum(axis=1)
-        values = self.classes.draw(chosen, rng)
+            classes = (points[:, None] >= cumulated[:, :-1]).sum(axis=1)
+            chosen[rows] = classes
+            if self.classes.n_intervals:  # the rest of the point is even within the class
+                own = np.arange(len(classes))
+                high = cumulated[own, classes]
+                low = np.where(classes > 0, cumulated[own, classes - 1], 0.0)
+                rest = np.clip((points - low) / np.maximum(high - low, 1e-300), 0.0, 1.0 - 1e-12)
+                places[rows] = lean(rest, (bend * self.moments.across[classes]).sum(axis=1))
+        values = self.classes.draw(chosen, places)
         return values if numbers is None else numbers.replace(
             values, rng, self.classes.ranges(chosen)
         )  # fmt: skip
@@ -173,7 +183,9 @@ class TiltedLeaves:
         places = self.classes.place(np.asarray(target.data, dtype=np.float64))
         out = np.empty(len(nodes))
         for rows in self._blocks(len(nodes)):
-            scores = self.scores(predictors.take(rows), nodes[rows]).astype(np.float64)
+            table = predictors.take(rows)
+            scores = self._offsets(table, nodes[rows]).astype(np.float64)
+            scores += self._bend(table) @ self.moments.values.T
             own = scores[np.arange(len(scores)), places[rows]]
             top = scores.max(axis=1)
             out[rows] = own - top - np.log(np.exp(scores - top[:, None]).sum(axis=1))
@@ -181,13 +193,12 @@ class TiltedLeaves:
             out[self.classes.spikes[places] != target.data] = -np.inf
         return np.asarray(np.maximum(out, np.log(LEAST)))
 
-    def scores(self, predictors: Table, nodes: Nodes) -> Float32Array:
-        """Return the log-probabilities of the classes up to a constant, shape (n, K)."""
-        scores = self._offsets(predictors, nodes)
-        if self.features.terms:
-            bend = self.features.matrix(predictors) @ self.coefficients
-            scores += bend @ self.moments.T
-        return scores
+    def _bend(self, predictors: Table) -> Float32Array:
+        """Return how far each moment of each row is moved, shape (n, r)."""
+        if not self.features.terms:
+            return np.zeros((predictors.n_rows, self.coefficients.shape[1]), dtype=np.float32)
+        bend = self.features.matrix(predictors) @ self.coefficients
+        return np.asarray(bend, dtype=np.float32)
 
     def _offsets(self, predictors: Table, nodes: Nodes) -> Float32Array:
         """Return the logarithms of the nodes' probabilities, without what never occurs, (n, K)."""
