@@ -10,6 +10,7 @@ import numpy as np
 
 from synthesizer.data.codes import Combinations
 from synthesizer.data.table import BoolArray, Column, IntArray, Table
+from synthesizer.models.kit.numbers import SafeNumbers, made_safe
 from synthesizer.models.kit.numerics import check_rising
 
 REDRAWS = 10
@@ -63,11 +64,17 @@ class Limits:
         return Limits(lambda rows, values: judge(rows, values) | other(rows, values), self.reserve)
 
 
-def reserve_of(target: Column, rng: np.random.Generator) -> Column:
-    """Return random values of a variable, and one of each of its most frequent ones."""
+def reserve_of(
+    target: Column, rng: np.random.Generator, numbers: SafeNumbers | None = None
+) -> Column:
+    """Return random values of a variable, and one of each of its most frequent ones.
+
+    ``numbers`` replaces rare ones.
+    """
     first, counts = _distinct(target, nan=0.0)
     each = first[np.argsort(-counts, kind="stable")][:MOST_VALUES]
-    return target.take(np.concatenate([rng.integers(len(target), size=RESERVE), each]))
+    values = target.take(np.concatenate([rng.integers(len(target), size=RESERVE), each]))
+    return made_safe(values, numbers, rng)
 
 
 def redrawn(

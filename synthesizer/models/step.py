@@ -14,6 +14,7 @@ from synthesizer.data.panel.paths import PathRule
 from synthesizer.data.table import BoolArray, Column, FloatArray, Kind, Table, Variable
 from synthesizer.models.base import ConditionalModel, FittedModel
 from synthesizer.models.histories.history import HistoryModel, panel_of
+from synthesizer.models.kit.numbers import SafeNumbers, safe_of
 from synthesizer.models.limits import Support, reserve_of
 
 
@@ -140,7 +141,10 @@ class Step:
         if isinstance(self.model, HistoryModel):  # rules set their values over the drawn ones
             panel = panel_of(predictors)
             history = self.model.fit_history(panel, target, self.paths, rng=rng)
-            reserve = None if self.model.abilities.career else reserve_of(target, rng)
+            if self.model.abilities.career:
+                return replace(fitted, value_model=history)
+            numbers = SafeNumbers.of(target, safe_of(self.model), panel.owners)
+            reserve = reserve_of(target, rng, numbers)
             return replace(fitted, value_model=history, reserve=reserve)
         free = rows_outside_rules(rules, self.variable, table)
         if not free.all():

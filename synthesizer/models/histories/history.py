@@ -17,6 +17,7 @@ from synthesizer.data.panel.paths import PathRule
 from synthesizer.data.table import Column, Table
 from synthesizer.models.base import Abilities, ConditionalModel, FittedModel
 from synthesizer.models.cart import Cart
+from synthesizer.models.kit.numbers import SafeNumbers, safe_of
 from synthesizer.models.limits import Limits
 
 PathRules = Sequence[PathRule]
@@ -131,6 +132,10 @@ class WrappedHistory(HistoryModel):
     """
 
     base: ConditionalModel = field(default_factory=Cart)
+
+    def safe_numbers(self, predictors: PanelTable, target: Column) -> SafeNumbers | None:
+        """Return what replaces numbers that few persons hold in any period."""
+        return SafeNumbers.of(target, safe_of(self.base), predictors.owners)
 
 
 def panel_of(table: Table) -> PanelTable:

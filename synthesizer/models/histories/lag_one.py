@@ -24,6 +24,7 @@ from synthesizer.models.histories.parts import (
     sign_column,
     with_changes,
 )
+from synthesizer.models.kit.numbers import SafeNumbers
 from synthesizer.models.limits import Judge, Limits, redrawn
 
 TRIES = 8
@@ -296,11 +297,25 @@ class LagOne(WrappedHistory):
         self, predictors: PanelTable, target: Column, rules: PathRules, *, rng: np.random.Generator
     ) -> FittedLagOne:
         """Fit the first values and the steps; see `HistoryModel.fit_history`."""
+        return self.fit_safe(
+            predictors, target, rules, self.safe_numbers(predictors, target), rng=rng
+        )
+
+    def fit_safe(
+        self,
+        predictors: PanelTable,
+        target: Column,
+        rules: PathRules,
+        numbers: SafeNumbers | None,
+        *,
+        rng: np.random.Generator,
+    ) -> FittedLagOne:
+        """Fit to persons of whom ``numbers`` knows what is rare, maybe among others; see `fit`."""
         index = predictors.index
         names = changing_names(predictors) if self.changes else None
         if names is not None:
             predictors = with_changes(predictors, names)
-        first = self._part(predictors.take(index.starts), target.take(index.starts), rng)
+        first = self._part(predictors.take(index.starts), target.take(index.starts), numbers, rng)
         later = np.flatnonzero(~index.is_first)
         steps = {}
         if len(later):
@@ -310,7 +325,9 @@ class LagOne(WrappedHistory):
             values = target.take(later)
             moved = differing(values, target.take(later - 1))
             for period, rows in self._fits(index.period[later]):
-                steps[period] = self._steps(table.take(rows), values.take(rows), moved[rows], rng)
+                steps[period] = self._steps(
+                    table.take(rows), values.take(rows), moved[rows], numbers, rng
+                )
         return FittedLagOne(first, steps, tuple(rules), names)
 
     def _fits(self, periods: IntArray) -> Sequence[tuple[int, IntArray]]:
@@ -323,15 +340,27 @@ class LagOne(WrappedHistory):
         return large if len(large) == len(every) else [*large, pooled]
 
     def _steps(
-        self, table: Table, values: Column, moved: BoolArray, rng: np.random.Generator
+        self,
+        table: Table,
+        values: Column,
+        moved: BoolArray,
+        numbers: SafeNumbers | None,
+        rng: np.random.Generator,
     ) -> Steps:
         if not self.stay_or_move:
-            return Steps(moves=None, values=self._part(table, values, rng))
+            return Steps(moves=None, values=self._part(table, values, numbers, rng))
         moves = fit_codes(self.base, table, sign_column(moved), rng, left_out=self.left_out)
         among = np.flatnonzero(moved)
         if not len(among):
             return Steps(moves=moves, values=None)
-        return Steps(moves=moves, values=self._part(table.take(among), values.take(among), rng))
+        part = self._part(table.take(among), values.take(among), numbers, rng)
+        return Steps(moves=moves, values=part)
 
-    def _part(self, table: Table, values: Column, rng: np.random.Generator) -> Part:
-        return fit_part(self.base, table, values, rng, left_out=self.left_out)
+    def _part(
+        self,
+        table: Table,
+        values: Column,
+        numbers: SafeNumbers | None,
+        rng: np.random.Generator,
+    ) -> Part:
+        return fit_part(self.base, table, values, rng, left_out=self.left_out, numbers=numbers)

@@ -153,9 +153,16 @@ class ByClass(WrappedHistory):
         """
         index, constant = predictors.index, None
         same = np.flatnonzero(classes.data == 0)
+        numbers = self.safe_numbers(predictors, target)
         if len(same):
             values = target.take(index.starts[same])
-            constant = fit_part(self.base, predictors.first_rows.take(same), values, rng)
+            constant = fit_part(
+                self.base,
+                predictors.first_rows.take(same),
+                values,
+                rng,
+                numbers=numbers,
+            )
         histories: list[FittedLagOne | None] = []
         for code, own_rules in enumerate(rules, start=1):
             persons = np.flatnonzero(classes.data == code)
@@ -164,7 +171,7 @@ class ByClass(WrappedHistory):
                 continue
             panel, values = predictors.take_units(persons), target.take(index.rows_of(persons))
             history = model.leaving_out(self.left_out)
-            histories.append(history.fit_history(panel, values, own_rules, rng=rng))
+            histories.append(history.fit_safe(panel, values, own_rules, numbers, rng=rng))
         names = changing_names(predictors)
         several = np.flatnonzero(index.counts > 1)
         seen = several if len(several) else np.arange(index.n_persons)

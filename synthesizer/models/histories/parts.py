@@ -13,6 +13,7 @@ from synthesizer.data.panel.view import PREFIX, changed_rows, changers
 from synthesizer.data.table import BoolArray, Column, IntArray, Kind, Table, Variable
 from synthesizer.models.base import ConditionalModel
 from synthesizer.models.cart import Cart
+from synthesizer.models.kit.numbers import SafeNumbers, made_safe, safe_of
 from synthesizer.models.sample import Sample
 from synthesizer.models.step import FittedStep, Step
 
@@ -27,12 +28,14 @@ class Part:
     """
 
     step: FittedStep
+    numbers: SafeNumbers | None = None
+    """Replaces numbers that are rare in all periods together."""
 
     def draw(self, predictors: Table, rng: np.random.Generator, *, widen: int = 0) -> Column:
         """Draw a value for every row of ``predictors``."""
         if predictors.names != self.step.predictors:
             predictors = predictors.select(self.step.predictors)
-        return self.step.draw(predictors, rng, widen=widen)
+        return made_safe(self.step.draw(predictors, rng, widen=widen), self.numbers, rng)
 
 
 def fit_part(
@@ -42,18 +45,20 @@ def fit_part(
     rng: np.random.Generator,
     *,
     left_out: Collection[str] = (),
+    numbers: SafeNumbers | None = None,
 ) -> Part:
     """Fit ``base`` to n >= 1 values, missing codes included; the marginal where n is 1.
 
-    Neither the fit nor any draw sees the predictors that are ``left_out``.
+    Draws that are rare by ``numbers`` are replaced. Neither the fit nor any draw sees the
+    predictors that are ``left_out``.
     """
     names = tuple(name for name in predictors.names if name not in left_out)
-    model = base if len(target) > 1 else Sample()
+    model = base if len(target) > 1 else Sample(safe=safe_of(base))
     step = Step(
         variable=target.name, method="", model=model, predictors=names,
         missing_model=_of_codes(base),
     )  # fmt: skip
-    return Part(step.fit(predictors.with_column(target), (), rng))
+    return Part(step.fit(predictors.with_column(target), (), rng), numbers)
 
 
 def _of_codes(base: ConditionalModel) -> ConditionalModel | None:

@@ -341,6 +341,11 @@ class DonorModel(ConditionalModel):
         return self.safe > 0 or super().makes_new_values
 
 
+def safe_of(model: ConditionalModel) -> int:
+    """Return the option ``safe`` of a model or of those that it wraps; 0 where none has it."""
+    return max((one.safe for one in model.with_bases() if isinstance(one, DonorModel)), default=0)
+
+
 def is_number_like(target: Column) -> bool:
     """Whether values are numbers, dates, or ordered codes with very many levels that occur."""
     return not (target.is_coded and target.variable.missing) and bool(_number_rows(target).any())

@@ -1,0 +1,172 @@
+"""Numbers that few persons hold never leave; what many hold, bounds and heaps stay."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import spearmanr
+
+from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
+from synthesizer.data.table import Column, Kind, Table
+from synthesizer.models.base import ConditionalModel
+from synthesizer.models.cart import Cart
+from synthesizer.models.forest import Bagging, Forest
+from synthesizer.models.histories.lag_one import LagOne
+from synthesizer.models.histories.mostly_constant import MostlyConstant
+from synthesizer.models.kit.numbers import SafeNumbers, steps_of
+from synthesizer.models.limits import reserve_of
+from synthesizer.models.normrank import Normrank
+from synthesizer.models.pmm import Pmm
+from synthesizer.models.sample import Sample
+from tests.models.fits import coded, draw, fit, numeric
+
+K = 5
+
+
+def rare(values: np.ndarray, k: int = K) -> np.ndarray:
+    distinct, counts = np.unique(values, return_counts=True)
+    return distinct[counts < k]
+
+
+def wages(n: int = 3000, seed: int = 1) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    wage = rng.lognormal(10, 0.8, n)
+    return np.where(rng.random(n) < 0.65, np.round(wage, -3), np.round(wage))
+
+
+def replaced(values: np.ndarray, decimals: int | None, k: int = K) -> np.ndarray:
+    safe = SafeNumbers.of_values(values, k=k, decimals=decimals)
+    return safe.replace(values, np.random.default_rng(2))
+
+
+RNG = np.random.default_rng(7)
+FILES = {
+    "heaps": (wages(), 0),
+    "few rows": (wages(60), 0),
+    "cents": (np.round(RNG.lognormal(3, 1, 3000), 2), 2),
+    "negative": (np.round(RNG.normal(-500, 300, 3000)), 0),
+    "any precision": (RNG.normal(size=3000), None),
+    "any precision, ties": (np.repeat(RNG.normal(size=900), 3), None),
+    "crowded": (RNG.integers(1000, 2000, 2500).astype(float), 0),
+    "huge": (np.round(RNG.normal(1e17, 3e16, 3000)), 0),
+    "tiny": (np.round(RNG.lognormal(-20, 1, 3000), 12), 12),
+    "spread thinly": (RNG.integers(0, 10**6, 7).astype(float), 0),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("k", [2, 5, 20])
+def test_no_rare_number_leaves(name: str, k: int) -> None:
+    values, decimals = FILES[name]
+    drawn = replaced(values, decimals, k)
+    common = ~np.isin(values, rare(values, k))
+    assert (drawn[common] == values[common]).all()
+    if not (name == "crowded" and k == 20):  # fewer than 20 hold every whole number there
+        assert not np.isin(drawn, rare(values, k)).any()
+    if decimals is not None:
+        assert (drawn == np.round(drawn, decimals)).all()
+    if len(values) >= 2 * k:
+        rising = np.sort(values)
+        assert rising[k - 1] <= drawn.min()
+        assert drawn.max() <= rising[-k]
+        if len(values) >= 12 * k:
+            assert spearmanr(drawn, values).statistic > 0.95
+
+
+@pytest.mark.parametrize("step", [5, 10, 1000])
+def test_heaps_keep_their_shares(step: int) -> None:
+    values = wages(20_000)
+    drawn = replaced(values, 0)
+    assert (drawn % step == 0).mean() == pytest.approx((values % step == 0).mean(), abs=0.004)
+
+
+@pytest.mark.parametrize(
+    ("values", "allowed"),
+    [
+        ([7], [7]),  # nothing else is known
+        ([3, 3, 3, 3, 3, 3], [3]),
+        ([7, 1_000_001], range(499_990, 500_015)),
+        ([1, 2, 3, 4, 5, 6, 7, 8, 9], [5]),  # every number is rare, the middle shows least
+        (range(1000), range(4, 996)),
+    ],
+)
+def test_where_nearly_nothing_is_possible(values: list[int], allowed: list[int]) -> None:
+    numbers = np.array(list(values), dtype=float)
+    assert set(replaced(numbers, 0).tolist()) <= set(allowed)
+
+
+def test_ranges_are_kept_where_the_bounds_allow() -> None:
+    values = np.sort(wages(1000))
+    safe = SafeNumbers.of_values(values, k=K, decimals=0)
+    decile = np.arange(1000) // 100
+    lows, highs = values[decile * 100], values[decile * 100 + 99]
+    drawn = safe.replace(values, np.random.default_rng(3), (lows, highs))
+    inside = (drawn >= lows) & (drawn <= highs)
+    assert inside[K:-K].all()
+    assert not np.isin(drawn, rare(values)).any()
+
+
+def test_persons_count_and_not_their_rows() -> None:
+    owners = np.repeat(np.arange(50), 20)
+    values = np.round(np.random.default_rng(1).normal(5000, 800, 50))[owners]
+    safe = SafeNumbers.of_values(values, k=K, decimals=0, owners=owners)
+    assert safe.bounds == (np.unique(values)[K - 1], np.unique(values)[-K])
+    drawn = safe.replace(values, np.random.default_rng(2))
+    assert not np.isin(drawn, values).any()
+
+
+def test_steps_are_those_of_exact_arithmetic() -> None:
+    rng = np.random.default_rng(1)
+    sizes = [m * 10**p for p in range(10) for m in ((1, 5) if not p else (1, 2.5, 5))]
+    hundredths = rng.integers(1, 400, 600) * 10 ** rng.integers(0, 6, 600)
+    hundredths = np.append(hundredths, [10**9 + 10**6, 10**9 + 1, 999_999_999])
+    slow = [max(size for size in sizes if whole % size == 0) / 100 for whole in hundredths.tolist()]
+    np.testing.assert_allclose(steps_of(hundredths / 100, 2), slow)
+    np.testing.assert_allclose(steps_of(-hundredths / 100, 2), slow)
+
+
+def panel_of(values: np.ndarray) -> tuple[PanelTable, Column]:
+    index = PanelIndex.of_presence(np.ones(values.shape, dtype=bool), np.arange(values.shape[1]))
+    return PanelTable((), index), numeric("pay", values.ravel(), 0)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        Sample(), Pmm(), Normrank(), Cart(), Cart(tilt=False), Forest(n_trees=2),
+        Bagging(n_trees=2), Cart(min_leaf=2, cap=2),
+    ],
+    ids=lambda model: type(model).__name__,
+)  # fmt: skip
+def test_models_that_copy_numbers_are_safe(model: ConditionalModel) -> None:
+    values = wages(600)
+    table = Table([numeric("x", np.log(values) + RNG.normal(size=600))])
+    drawn = draw(fit(model, table, numeric("pay", values, 0)), table)
+    assert not np.isin(drawn, rare(values)).any()
+    assert model.makes_new_values
+    assert np.isin(drawn, values).mean() > 0.3  # heaps are copied
+
+
+def test_ordered_codes_with_many_levels_and_a_missing_code() -> None:
+    codes = np.clip(np.round(RNG.normal(50, 20, 400)), 0, 99).astype(int)
+    codes[:3] = 100
+    target = coded("age", codes, 100, missing=["?"], kind=Kind.ORDERED)
+    drawn = draw(fit(Sample(), Table([], n_rows=400), target), Table([], n_rows=2000))
+    assert not np.isin(drawn, np.setdiff1d(rare(codes), [100])).any()
+    assert 0 < (drawn == 100).sum() < 60
+
+
+@pytest.mark.parametrize("model", [LagOne(), LagOne(fit_by="by_period"), MostlyConstant()])
+def test_histories_are_safe_and_stays_keep_the_value(model: LagOne) -> None:
+    rng = np.random.default_rng(4)
+    pay = np.round(rng.lognormal(8, 0.5, (300, 1)) + np.zeros((300, 6)))
+    moves = np.cumsum(rng.random((300, 6)) < 0.1, axis=1) * np.round(rng.normal(500, 90, (300, 1)))
+    data, target = panel_of(np.where(rng.random((300, 1)) < 0.5, pay, pay + moves))
+    drawn = fit(model, data, target).sample(data, rng=rng)
+    shared = [v for v in np.unique(target.data)
+              if len(np.unique(data.index.person[target.data == v])) < K]  # fmt: skip
+    assert not np.isin(drawn.data, shared).any()
+    still = [np.mean(np.diff(c.data.reshape(300, 6)) == 0) for c in (target, drawn)]
+    assert still[1] == pytest.approx(still[0], abs=0.06)
+    safe = SafeNumbers.of(target, K, data.owners)
+    assert not np.isin(reserve_of(target, rng, safe).data, shared).any()
