@@ -11,7 +11,6 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from synthesizer.engine.registry import DEFAULT_SET
 from synthesizer.measures.measure_options import Labels
 
 ALIASES: Mapping[str, str] = {
@@ -46,6 +45,7 @@ UNSUPPORTED: Mapping[str, str] = {
     "priorn": _NO_IPF,
     "rvalues": "write rules: [{if: CONDITION, then: {variable: value}}]",
     "semicont": "trees find spikes by themselves; take it out, or list the value under missing",
+    "smoothing": "rare numbers are drawn anew by default, see option safe of cart; take it out",
     "structzero": "write forbid: [CONDITION] for combinations that cannot occur",
 }
 """Arguments of synthpop without a counterpart, and what to do instead."""
@@ -61,17 +61,13 @@ _UNSUPPORTED_MODELS: Mapping[str, str] = {
 GENETIC = "genetic"
 """What makes whole datasets, and its section: ``method: genetic`` alone takes the defaults."""
 
-FOREIGN_KEYS = frozenset({"cont_na", "smoothing"})
+FOREIGN_KEYS = frozenset({"cont_na"})
 """Arguments of synthpop that `translate` turns into keys of a configuration."""
 
 FOREIGN_SCHEMA: Mapping[str, Any] = {
     "cont_na": {
         "type": "object",
         "description": "map from variable to missing codes; the same as variables.NAME.missing",
-    },
-    "smoothing": {
-        "type": ["string", "object"],
-        "description": "of numbers drawn by cart: one word, or a map from variable to word",
     },
 }
 
@@ -116,7 +112,7 @@ def translate(content: dict[str, Any]) -> list[str]:
     >>> translate(content), content
     ([], {'variables': {'pay': {'missing': ['-8']}}, 'default_method': 'cart'})
     """
-    problems = _missing_codes(content) + _smoothing(content) + _one_method(content)
+    problems = _missing_codes(content) + _one_method(content)
     problems += _whole_datasets(content)
     if content.get("predictor_matrix") == "auto":  # all earlier variables, as when absent
         del content["predictor_matrix"]
@@ -148,29 +144,6 @@ def _codes(value: object) -> list[str] | None:
         return list(TypeAdapter(Labels).validate_python(value))
     except ValidationError:
         return None
-
-
-def _smoothing(content: dict[str, Any]) -> list[str]:
-    words = content.pop("smoothing", {})
-    if isinstance(words, str):
-        return _set_smoothing(content, ("models", DEFAULT_SET), words, "smoothing")
-    if not isinstance(words, Mapping) or not all(isinstance(w, str) for w in words.values()):
-        return ["smoothing: must be 'none' or 'density', or a map from variable to such a word"]
-    problems = []
-    for name, word in words.items():
-        path = ("variables", name, "options")
-        problems += _set_smoothing(content, path, word, f"smoothing.{name}")
-    return problems
-
-
-def _set_smoothing(
-    content: dict[str, Any], path: tuple[str, ...], word: str, place: str
-) -> list[str]:
-    section = _part(content, *path)
-    word = word or "none"  # synthpop writes an empty text
-    if section is None or section.setdefault("smoothing", word) == word:
-        return []
-    return [f"{place} and {'.'.join(path)}.smoothing disagree; keep one"]
 
 
 def _whole_datasets(content: dict[str, Any]) -> list[str]:

@@ -40,7 +40,6 @@ class Method:
 def plan_methods(context: Context) -> dict[str, Method]:
     """Return the requested model of every variable."""
     _check_default(context)
-    _check_smoothing(context)
     by_position = _by_position(context)
     named = {name: _method(context, name, by_position) for name in context.names}
     methods = {name: method for name, method in named.items() if method is not None}
@@ -68,17 +67,6 @@ def _check_default(context: Context) -> None:
             )
         elif name not in DEFAULT_SETS:
             _canonical(context, "default_method", name)
-
-
-def _check_smoothing(context: Context) -> None:
-    """Note where smoothing is set and has no effect, as synthpop does."""
-    coded = [n for n in context.names if context.table[n].variable.is_coded]
-    asked = [n for n in coded if context.own(n).options.get("smoothing", "none") != "none"]
-    context.notes += [
-        f"variables.{name}.options.smoothing: only numbers and dates are smoothed; {name!r} is "
-        f"{context.table[name].variable.kind.value}"
-        for name in asked
-    ]
 
 
 def _by_position(context: Context) -> dict[str, tuple[str, str]]:

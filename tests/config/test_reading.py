@@ -132,7 +132,6 @@ def test_a_key_and_its_alias() -> None:
 
 
 CODES = {"variables": {"pay": {"missing": ["-8"]}}}
-SMOOTH = {"variables": {"pay": {"options": {"smoothing": "density"}}}}
 
 
 @pytest.mark.parametrize(
@@ -147,12 +146,6 @@ SMOOTH = {"variables": {"pay": {"options": {"smoothing": "density"}}}}
         ({"default.method": ["normrank", "logreg", "polyreg", "polr"]},
          {"default_method": ("normrank", "logreg", "polyreg", "polr")}),
         ({"method": ["", None, "norm"]}, {"method": ("", "", "norm")}),
-        ({"smoothing": "density"}, {"models": {"cart": {"smoothing": "density"}}}),
-        ({"smoothing": "density", "cart.minbucket": 9},
-         {"models": {"cart": {"smoothing": "density", "minbucket": 9}}}),
-        ({"smoothing": ""}, {"models": {"cart": {"smoothing": "none"}}}),
-        ({"smoothing": {"pay": "density"}}, SMOOTH),
-        ({"smoothing": {"pay": "density"}, **SMOOTH}, SMOOTH),
         ({"minstratumsize": 30}, {"min_stratum_rows": 30}),
         ({"predictor.matrix": "auto"}, {}),
         ({"cart.cp": 0.1, "models": {"cart": {"min_leaf": 9}}},
@@ -180,9 +173,7 @@ def test_arguments_of_synthpop_are_translated(
         ({"method": {"a": 5}}, "method.a: must be a text (got 5)"),
         ({"default_method": ["norm"]}, "default_method: needs four models"),
         ({"default_method": 5}, "default_method: must be a model, a map from kind"),
-        ({"smoothing": 3}, "smoothing: must be 'none' or 'density'"),
-        ({"smoothing": "none", "cart.smoothing": "density"}, "models.cart.smoothing disagree"),
-        ({"smoothing": {"pay": "none"}, **SMOOTH}, "variables.pay.options.smoothing disagree"),
+        ({"smoothing": "density"}, "smoothing: not supported; rare numbers are drawn anew"),
         ({"cart.cp": 0.1, "models": {"cart": {"cp": 0.2}}}, "cart.cp: is given under models too"),
         ({"min_stratum_rows": 0}, "min_stratum_rows: must be at least 1"),
         ({"rvalues": {"pay": 0}}, "rvalues: not supported; write rules:"),
@@ -257,7 +248,7 @@ def test_library_options_take_no_data() -> None:
 
 
 KEYS = [
-    *Config.model_fields, *FOREIGN_KEYS, "visit.sequence", "cart.minbucket", "cart.smoothing",
+    *Config.model_fields, *FOREIGN_KEYS, "visit.sequence", "cart.minbucket", "smoothing",
     "nonsense", "k", "rvalues",
 ]  # fmt: skip
 VALUES = st.recursive(

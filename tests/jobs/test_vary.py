@@ -64,7 +64,7 @@ def test_texts_without_key_or_twice_are_told_together() -> None:
         ("default.method", ("default_method",)),
         ("visit.sequence", ("visit_sequence",)),
         ("k", ("rows",)),
-        ("smoothing", ("smoothing",)),
+        ("cont.na", ("cont_na",)),
         ("variables.income.method", ("variables", "income", "method")),
         ("variables.`Jul.93`.method", ("variables", "Jul.93", "method")),
         ("method.income", ("method", "income")),

@@ -108,13 +108,6 @@ def test_models_by_position_of_the_columns() -> None:
     assert plan(method=["", "norm", "", ""], keep=["sex"]).spec.order[0] == "sex"
 
 
-def test_smoothing_of_what_is_no_number_is_noted() -> None:
-    notes = plan(smoothing={"sex": "density", "age": "density"}).notes
-    assert [note for note in notes if "smoothing" in note] == [
-        "variables.sex.options.smoothing: only numbers and dates are smoothed; 'sex' is categorical"
-    ]
-
-
 def test_a_model_for_each_kind_and_options_of_models() -> None:
     made = plan(
         default_method={"numeric": "pmm", "categorical": "rf"},
