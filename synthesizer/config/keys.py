@@ -106,6 +106,15 @@ class PanelConfig(Part):
         return self
 
 
+class SurvivalConfig(Part):
+    """An event, and the time until it or until the end of observation."""
+
+    event: Label = Field(
+        description="variable that says how the time has ended: two levels, or competing risks"
+    )
+    time: Label = Field(description="number: days, months or years since the start")
+
+
 def _methods(value: object) -> object:
     """Accept one name, or a map from kind or variable."""
     return "" if value is None else value
@@ -340,6 +349,11 @@ class ChainConfig(Part):
     support: tuple[Names, ...] = Field(
         (),
         description="lists of variables whose combinations are only drawn if the data have them",
+    )
+    survival: tuple[SurvivalConfig, ...] = Field(
+        (),
+        description="pairs of an event and its time, drawn last, so that Cox models and logits of "
+        "the event hold",
     )
     panel: PanelConfig | None = Field(
         None, description="persons and periods of a longitudinal file"

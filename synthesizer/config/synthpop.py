@@ -27,7 +27,7 @@ ALIASES: Mapping[str, str] = {
 _RULES = "write rules: [{if: CONDITION, then: {VARIABLE: VALUE}}]"
 _NO_IPF = "there is no log-linear model of all variables; take it out"
 _NO_GROUPS = "declare the variable's kind, or give two columns and a derived one"
-_NO_SURVIVAL = "there is no model of survival times; take it out"
+_SURVIVAL = "write survival: [{event: VARIABLE, time: VARIABLE}]; cart draws the time"
 _ALL_COLUMNS = "only columns under drop are left out; list there what is not wanted"
 
 UNSUPPORTED: Mapping[str, str] = {
@@ -37,7 +37,7 @@ UNSUPPORTED: Mapping[str, str] = {
     "drop_not_used": _ALL_COLUMNS,
     "drop_pred_only": _ALL_COLUMNS,
     "epsilon": _NO_IPF,
-    "event": _NO_SURVIVAL,
+    "event": _SURVIVAL,
     "maxfaclevels": "levels are not limited; take it out, or set kind: id for identifiers",
     "minnumlevels": "set variables: {VARIABLE: {kind: categorical}} for numbers that are codes",
     "numtocat": f"numbers are synthesised as numbers; {_NO_GROUPS}",
@@ -54,7 +54,7 @@ _UNSUPPORTED_MODELS: Mapping[str, str] = {
     "catall": _NO_IPF,
     "ipf": _NO_IPF,
     "nested": "use cart with the coarser variable as a predictor that comes earlier",
-    "survctree": _NO_SURVIVAL,
+    "survctree": _SURVIVAL,
 }
 """Models of synthpop without a counterpart, for keys such as ``nested.x``."""
 

@@ -24,6 +24,7 @@ from synthesizer.data.spreadsheets import formula_cells
 from synthesizer.data.table import Kind, Table, Variable
 from synthesizer.plan.inputs import arrangement_of
 from synthesizer.plan.overview import Codebook, CodebookVariable, describe
+from synthesizer.plan.survival import suggest_pair
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -256,6 +257,7 @@ def starter_text(data: Path, path: Path, panel: PanelConfig | None = None) -> st
     codebook = describe(raw, reading.inferred, reading.table)
     lines = _all_lines(reading, codebook, form.derived(reading.table))
     tail = _TAIL.format(drop=_drop_line(empty), keep=form.keep)
+    tail = _survival_line(reading.table, form) + tail
     return head + "\n".join(lines) + "\n" + tail + _scenario_lines(reading.units) + _LIMITS
 
 
@@ -323,6 +325,18 @@ def _drop_line(empty: list[str]) -> str:
         return "# drop: [...]               # left out of the synthesis and of the output"
     names = ", ".join(_quoted(name) for name in empty)
     return f"drop: [{names}]   # no value in any row: left out of the synthesis and of the output"
+
+
+def _survival_line(table: Table, form: _Form) -> str:
+    drawn = table.select(c.name for c in table.columns if c.variable.kind is not Kind.ID)
+    pair = suggest_pair(drawn) if form.panel is None else None
+    if pair is None:
+        return ""
+    event, time = (_quoted(name) for name in pair)
+    return (
+        f"\nsurvival: [{{event: {event}, time: {time}}}]   # guessed from their names: drawn last, "
+        "so that Cox models hold\n"
+    )
 
 
 def _variable_lines(row: CodebookVariable, variable: Variable, derived: str | None) -> list[str]:

@@ -108,7 +108,7 @@ class ConditionalModel(ABC):
     told_options: ClassVar[tuple[str, ...]] = ()
     """Options that researchers may be told: settings, no values of data."""
     predictor_option: ClassVar[str] = ""
-    """Option that names predictors which have to be there."""
+    """Option that names a predictor, or several, which have to be there."""
     __pydantic_config__: ClassVar[ConfigDict] = STRICT
 
     @classmethod
@@ -130,7 +130,8 @@ class ConditionalModel(ABC):
     @property
     def needs(self) -> tuple[str, ...]:
         """Predictors that the options name; the plan tells where they are absent."""
-        return getattr(self, self.predictor_option) if self.predictor_option else ()
+        named = getattr(self, self.predictor_option) if self.predictor_option else None
+        return (named,) if isinstance(named, str) else named or ()
 
     def require(self, predictors: Table) -> None:
         """Raise ValueError if the predictors that the options name are not there."""

@@ -95,6 +95,10 @@ class Cart(TreeOptions):
         Leaves of fewer rows borrow from the nodes above them, and without ``min_leaf`` the leaves
         grow with it: a twentieth of the rows, from 2/3 to 5/3 of ``cap``. Of no effect without
         ``tilt``.
+    event : str or None
+        Predictor that says how the time has ended that the target is: by an event, one of several,
+        or by the end of observation. Cox models then hold (`kit/hazards.py`); of no effect without
+        ``tilt``.
 
     Examples
     --------
@@ -111,10 +115,12 @@ class Cart(TreeOptions):
 
     fitted_type = FittedCart
     in_words = "a {tree} tree"
-    told_options = (*TreeOptions.told_options, "tilt", "cap")
+    told_options = (*TreeOptions.told_options, "tilt", "cap", "event")
+    predictor_option = "event"
 
     tilt: bool = True
     cap: Count = 30
+    event: str | None = None
 
     @property
     def leaf_bounds(self) -> tuple[int, int]:
@@ -123,6 +129,7 @@ class Cart(TreeOptions):
 
     def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedCart:
         """Grow the tree and learn the distributions of its leaves; see `ConditionalModel.fit`."""
+        self.require(predictors)
         response = centred_response(target, rng)
         encoding = Encoding.learn(predictors, response, prior=self.prior)
         rows = self.structure_rows(len(target), rng)
@@ -142,6 +149,7 @@ class Cart(TreeOptions):
             borrowed=self.shrinkage,
             max_rows=self.max_fit_rows,
             weights=weights,
+            event=self.event,
             rng=rng,
         )
         return FittedCart(target.variable, encoding, tilted, Drawing.of(self), numbers)

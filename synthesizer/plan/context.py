@@ -141,6 +141,7 @@ def unknown_variables(context: Context) -> Iterator[str]:
         ("drop", config.drop),
         ("strata", config.strata),
         ("predictor_matrix", config.predictor_matrix),
+        ("survival", [name for pair in config.survival for name in (pair.event, pair.time)]),
     ]
     predictors = [(f"predictor_matrix.{k}", v) for k, v in config.predictor_matrix.items()]
     for name, settings in config.variables.items():

@@ -42,6 +42,7 @@ from synthesizer.plan.rules import Places, overridden, plan_paths, plan_rules
 from synthesizer.plan.scenarios import plan_fits, plan_scenarios
 from synthesizer.plan.seeds import plan_seed, secret_in_words
 from synthesizer.plan.steps import panel_problems, plan_methods, plan_order, plan_steps
+from synthesizer.plan.survival import survival_problems
 
 if TYPE_CHECKING:
     from synthesizer.engine.genetic.genetic_source import GeneticPlan
@@ -313,6 +314,7 @@ def plain_config(config: ChainConfig) -> dict[str, Any]:
 def _check_names(context: Context) -> None:
     """Report unknown variables and models, and variables in the wrong place."""
     context.problems += [*unknown_variables(context), *models_without_use(context)]
+    context.problems += survival_problems(context)
     context.problems += [
         f"{place}: variable {name!r} is an id or dropped and takes no part in the synthesis; take "
         "it out of the list"

@@ -22,6 +22,7 @@ from synthesizer.models.histories.history import HistoryModel
 from synthesizer.models.step import Step, state_variable
 from synthesizer.plan.context import Context
 from synthesizer.plan.dependents import dependents
+from synthesizer.plan.survival import pairs_last
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,25 @@ def plan_methods(context: Context) -> dict[str, Method]:
     for name, expression in dependents(context, drawn).items():
         options = {"expression": expression.text}
         methods[name] = Method(ROLES["derived"], options, False, inputs=expression.names)
-    return methods
+    return _with_events(context, methods)
+
+
+def _with_events(context: Context, methods: dict[str, Method]) -> dict[str, Method]:
+    """Tell the models of times which variable is the event."""
+    told = dict(methods)
+    for pair in context.config.survival:
+        method = told.get(pair.time)
+        if method is None or method.name == ROLES["keep"] or context.is_panel:
+            continue
+        if "event" in option_types(context.registry.get(method.name)):
+            options = {"event": pair.event, **method.options}
+            told[pair.time] = replace(method, options=options, is_configured=True)
+        else:
+            context.notes.append(
+                f"survival: model {method.name!r} of {pair.time!r} has no option 'event'; Cox "
+                "models hold where cart draws the time"
+            )
+    return told
 
 
 def _check_default(context: Context) -> None:
@@ -188,7 +207,7 @@ def plan_order(context: Context, methods: Mapping[str, Method]) -> list[str]:
     """Return the order of the chain: kept first, then as configured, derived after their inputs."""
     kept = [n for n in context.names if n in methods and methods[n].name == ROLES["keep"]]
     listed = _listed(context)
-    unlisted = [n for n in context.names if n not in listed]
+    unlisted = pairs_last(context, [n for n in context.names if n not in listed])
     order = [n for n in unlisted if n in kept] + listed + [n for n in unlisted if n not in kept]
     if context.is_panel:
         order = _panel_order(context, listed, unlisted)

@@ -230,6 +230,13 @@ class Features:
         """Which columns a researcher's regression may use, shape (q,)."""
         return np.concatenate([np.ones(1, dtype=bool), *(term.linear for term in self.terms)])
 
+    def are_of(self, name: str) -> npt.NDArray[np.bool_]:
+        """Whether each column belongs to a predictor, shape (q,)."""
+        out = np.zeros(self.n_columns, dtype=bool)
+        for term, columns in self._columns():
+            out[columns] = term.name == name
+        return out
+
     def matrix(self, predictors: Table) -> Float32Array:
         """Return the columns of some rows, shape (n, q)."""
         out = np.zeros((predictors.n_rows, self.n_columns), dtype=np.float32)

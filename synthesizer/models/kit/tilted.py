@@ -11,6 +11,7 @@ import numpy.typing as npt
 from synthesizer.data.table import Column, FloatArray, IntArray, Table
 from synthesizer.models.kit.classes import Classes, Moments, is_scale, lean
 from synthesizer.models.kit.features import Features
+from synthesizer.models.kit.hazards import Hazards
 from synthesizer.models.kit.leaves import even_uniform
 from synthesizer.models.kit.node_tables import (
     LEAST,
@@ -59,7 +60,7 @@ class TiltedLeaves:
     """Of the probabilities of each class in each node, shape (n_nodes, K)."""
     absent: tuple[Absent, ...]
     """Combinations with a predictor that never occur."""
-    features: Features
+    features: Features | Hazards
     moments: Moments
     """What of the target the tilt moves: r columns."""
     coefficients: Float32Array
@@ -92,12 +93,14 @@ class TiltedLeaves:
         borrowed: float,
         max_rows: int | None,
         weights: FloatArray | None,
+        event: str | None,
         rng: np.random.Generator,
     ) -> Self:
         """Learn distributions and tilt from n rows.
 
         ``matrix`` holds the encoded predictors of the tree, ``weights`` those of the rows, None if
-        all are alike; the tilt is learnt from ``max_rows`` at most.
+        all are alike; the tilt is learnt from ``max_rows`` at most. ``event`` is the predictor that
+        says how the time that a number is has ended.
         """
         classes = Classes.of(target, predictors)
         places = classes.place(np.asarray(target.data, dtype=np.float64))
@@ -111,13 +114,20 @@ class TiltedLeaves:
         )
         absent = tuple(_absent(predictors, places, n_classes))
         moments = Moments.of(classes, target)
-        features, columns = Features.fit(predictors.select(predictors if n_classes > 1 else ()))
+        plain, columns = Features.fit(predictors.select(predictors if n_classes > 1 else ()))
         level = cls(
-            tree, classes, logarithms, absent, features, moments,
-            np.zeros((features.n_columns, moments.values.shape[1]), dtype=np.float32),
+            tree, classes, logarithms, absent, plain, moments,
+            np.zeros((plain.n_columns, moments.values.shape[1]), dtype=np.float32),
         )  # fmt: skip
-        if not features.terms:
+        if not plain.terms:
             return level
+        features: Features | Hazards = plain
+        if event is not None and not target.is_coded:
+            outcomes = np.asarray(predictors[event].data, dtype=np.int64)
+            times = np.asarray(target.data, dtype=np.float64)
+            features, columns = Hazards.fit(
+                plain, columns, outcomes, plain.are_of(event), times, rng
+            )
         most = max(1, FIT_CELLS // max(features.n_columns, n_classes))
         most = min(most, max_rows or most)
         rows: IntArray = np.arange(n_rows)

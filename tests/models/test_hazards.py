@@ -1,0 +1,97 @@
+"""Times to an event: Cox models that somebody fits to what was drawn."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from statsmodels.duration.hazard_regression import PHReg
+
+from synthesizer.data.table import Column, FloatArray, Kind, Table
+from synthesizer.models.cart import Cart
+from synthesizer.models.kit.features import Features
+from synthesizer.models.kit.hazards import Hazards, cox
+from tests.models.fits import coded, draw, fit, numeric
+
+LOG_HAZARDS = np.array([0.31, 1.0])
+"""Of a group and of a number: the strong one makes the weak one's gap depend on it."""
+
+
+def followed_up(seed: int, n_rows: int = 4000) -> tuple[Table, Column, FloatArray]:
+    """Return event and predictors, times rounded to ties, and the predictors' columns (n, 2)."""
+    rng = np.random.default_rng(seed)
+    group = rng.integers(0, 2, n_rows)
+    x = np.column_stack([group, rng.normal(size=n_rows)])
+    death = rng.exponential(10.0, n_rows) / np.exp(x @ LOG_HAZARDS)
+    end = rng.uniform(1.0, 8.0, n_rows)
+    event = coded("event", (death <= end).astype(int), 2)
+    table = Table([coded("group", group, 2), numeric("x", x[:, 1]), event])
+    return table, numeric("time", np.ceil(np.minimum(death, end) * 100)), x
+
+
+def hazard_ratios(times: FloatArray, event: Column, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+    fitted = PHReg(times, x, status=event.data).fit()  # ties by Breslow
+    return fitted.params, fitted.bse
+
+
+def test_the_model_is_that_of_statsmodels() -> None:
+    table, time, x = followed_up(1, 800)
+    own = cox(x - x.mean(axis=0), time.data, table["event"].data == 1, 0.0)
+    np.testing.assert_allclose(own, hazard_ratios(time.data, table["event"], x)[0], atol=2e-3)
+
+
+def test_a_cox_model_of_drawn_times_holds() -> None:
+    errors: dict[str | None, list[FloatArray]] = {None: [], "event": []}
+    for seed in range(3):
+        table, time, x = followed_up(seed)
+        died = table["event"].data == 1
+        expected, error = hazard_ratios(time.data, table["event"], x)
+        for event, found in errors.items():
+            fitted = fit(Cart(event=event), table, time)
+            for number in range(4):
+                drawn = fitted.sample(table, rng=np.random.default_rng(number)).data
+                found.append((cox(x - x.mean(axis=0), drawn, died, 0.0) - expected) / error)
+    with_pair, without = (np.abs(np.mean(errors[key], axis=0)) for key in ("event", None))
+    assert with_pair.max() < 0.5
+    assert with_pair.sum() < 0.6 * without.sum()
+
+
+def test_products_are_linear_columns_times_the_hazard_of_each_outcome() -> None:
+    table, time, _ = followed_up(2, 600)
+    features, columns = Features.fit(table)
+    told = features.are_of("event")
+    hazards, matrix = Hazards.fit(
+        features, columns, table["event"].data, told, time.data, np.random.default_rng(1)
+    )
+    assert (hazards.log_hazards[told] == 0).all()
+    np.testing.assert_allclose(hazards.matrix(table), matrix, atol=1e-5)
+    products = matrix[:, features.n_columns :] * hazards.spreads + hazards.means
+    slow = [
+        np.exp(min(max(float(row @ b), -4.0), 4.0)) * row[features.linear]
+        for row, b in zip(columns, [hazards.log_hazards[:, 1]] * len(columns), strict=True)
+    ]
+    n_linear = int(features.linear.sum())
+    np.testing.assert_allclose(products[:, n_linear:], slow, rtol=1e-3, atol=1e-4)
+    assert [part.stop - part.start for part in hazards.groups[-2:]] == [n_linear] * 2
+    assert hazards.groups[-1].stop == matrix.shape[1] == len(hazards.linear)
+
+
+@pytest.mark.parametrize("codes", [[0] * 300, [0] * 290 + [1] * 10, [0, 1, 2] * 100])
+def test_rare_and_competing_outcomes(codes: list[int]) -> None:
+    rng = np.random.default_rng(3)
+    event = coded("event", codes, 3, kind=Kind.CATEGORICAL)
+    table = Table([numeric("x", rng.normal(size=300)), event])
+    drawn = draw(fit(Cart(event="event"), table, numeric("time", rng.exponential(size=300))), table)
+    assert np.isfinite(drawn).all()
+
+
+def test_a_missing_time_is_drawn_without_hazards() -> None:
+    table, *_ = followed_up(4, 600)
+    states = coded("time", np.arange(600) % 2, 2)
+    plain, told = (draw(fit(Cart(event=event), table, states), table) for event in (None, "event"))
+    assert (plain == told).all()
+
+
+def test_the_event_must_be_a_predictor() -> None:
+    table, time, _ = followed_up(5, 100)
+    with pytest.raises(ValueError, match="event \\(event\\) must be predictors"):
+        Cart(event="event").fit(table.select(["x"]), time, rng=np.random.default_rng(1))

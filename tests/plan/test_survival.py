@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from synthesizer.data.table import Table
+from synthesizer.plan.survival import suggest_pair
+from tests.plan.test_plan import methods, plan, problems
+from tests.tables import coded, numeric
+
+PAIR = {"survival": [{"event": "death", "time": "futime"}]}
+
+
+def table(
+    event: str = "death", time: str = "futime", levels: Sequence[str] = ("no", "yes")
+) -> Table:
+    numbers = np.arange(200)
+    return Table(
+        [
+            numeric(time, numbers % 50.0),
+            coded(event, numbers % 2, levels),
+            coded("sex", numbers // 2 % 2, ("f", "m")),
+            numeric("age", 20.0 + numbers % 70),
+        ]
+    )
+
+
+def test_a_pair_is_drawn_last_and_the_time_knows_the_event() -> None:
+    made = plan(table(), **PAIR)
+    assert made.spec.order == ("sex", "age", "death", "futime")
+    assert made.spec.steps[-1].model.needs == ("death",)
+    assert methods(made)["futime"] == "cart"
+    assert not [note for note in made.notes if "survival" in note]
+
+
+def test_a_configured_order_stays_if_the_event_comes_first() -> None:
+    made = plan(table(), visit_sequence=["death", "futime", "age", "sex"], **PAIR)
+    assert made.spec.order == ("death", "futime", "age", "sex")
+    late = problems(table(), visit_sequence=["futime", "death", "age", "sex"], **PAIR)
+    assert "its options name death, which must be predictors" in late
+
+
+def test_models_without_hazards_are_noted() -> None:
+    made = plan(table(), default_method="parametric", **PAIR)
+    assert any("has no option 'event'" in note for note in made.notes)
+    assert not plan(table(), keep=["futime"], **PAIR).spec.steps[0].model.needs
+
+
+@pytest.mark.parametrize(
+    ("pairs", "options", "expected"),
+    [
+        ([("death", "gone")], {}, "survival: unknown variable 'gone'"),
+        ([("death", "futime"), ("death", "age")], {}, "'death' is there twice"),
+        ([("age", "futime")], {}, "event 'age' is numeric"),
+        ([("death", "sex")], {}, "time 'sex' is categorical"),
+        ([("death", "futime")], {"drop": ["death"]}, "'death' is an id or dropped"),
+    ],
+)
+def test_problems(
+    pairs: list[tuple[str, str]], options: dict[str, list[str]], expected: str
+) -> None:
+    survival = [{"event": event, "time": time} for event, time in pairs]
+    assert expected in problems(table(), survival=survival, **options)
+
+
+@pytest.mark.parametrize(
+    ("event", "time", "levels", "is_pair"),
+    [
+        ("death", "fu.time", ("no", "yes"), True),
+        ("status", "days_followup", ("0", "1"), True),
+        ("status", "time", ("married", "single"), False),
+        ("death", "overtime", ("no", "yes"), False),
+        ("cause_of_death", "time", ("a", "b", "c"), False),
+    ],
+)
+def test_pairs_are_suggested(event: str, time: str, levels: Sequence[str], is_pair: bool) -> None:
+    data = table(event, time, levels)
+    assert suggest_pair(data) == ((event, time) if is_pair else None)
+    assert any("look like an event" in note for note in plan(data).notes) == is_pair
+    assert not [note for note in plan(data, survival=[]).notes if "look like" in note]
