@@ -26,7 +26,7 @@ from synthesizer import Synthesizer
 Floats = npt.NDArray[np.float64]
 
 M = 5
-OPEN = {"secret": "none"}
+OPEN: dict[str, Any] = {"secret": "none"}
 PAIR = [{"event": "death", "time": "futime"}]
 LEAF_20 = {"cart": {"min_leaf": 20}}
 PLAIN = {"cart": {"tilt": False}}
