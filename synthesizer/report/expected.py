@@ -9,7 +9,6 @@ from synthesizer.measures.utility.coefficients import FitComparison
 from synthesizer.measures.utility.propensity import PmseResult
 from synthesizer.measures.utility.regressions import Regressions
 from synthesizer.measures.utility.tables import TableRow
-from synthesizer.report.codebook.facts import tilts
 from synthesizer.report.page import Gap, stopped, written
 from synthesizer.report.record import Record
 
@@ -236,14 +235,14 @@ def cautions(record: Record) -> list[str]:
     if tilted:
         sentences.append(
             f"Trees made some variables here. The draws of {_in_words(tilted)} were tilted (option "
-            "tilt): they follow a linear regression of what the tree leaves unexplained, which "
+            "tilt): they follow a regression that all records fit together, which "
             "keeps weak linear effects. Interactions and curved relations can still be flattened."
         )
     if len(tilted) < len(trees):
         sentences.append(
             ("Other trees" if tilted else "Trees made some variables here. Trees")
             + " with large leaves pull relations towards zero, so that intervals for regression "
-            "coefficients can cover well below 95 %: 0.85 in a simulation with the default tree "
+            "coefficients can cover well below 95 %: 0.85 in a simulation with leaves of 50 "
             "and 1,000 records. The option tilt of cart keeps weak linear effects."
         )
     if even_trees(record):
@@ -263,7 +262,7 @@ def even_trees(record: Record) -> bool:
 def _trees(record: Record) -> dict[str, tuple[bool, bool]]:
     """Return, for every variable drawn by trees, whether draws were even and whether tilted."""
     return {
-        step.variable: (step.trees.even, step.trees.tilt and tilts(step.kind, step.codes))
+        step.variable: (step.trees.even, step.trees.tilt)
         for step in record.manifest.chain
         if step.trees is not None and not step.kept
     }

@@ -25,24 +25,6 @@ PERIOD = "period"
 """What conditions call time in the wide form, where no column holds it."""
 
 
-def tilts(kind: str, codes: int | None = None) -> bool:
-    """Whether draws of a variable can be tilted: numbers, ordered levels, two levels.
-
-    Parameters
-    ----------
-    kind : str
-        Its kind.
-    codes : int or None
-        Levels and missing codes together; None: not known, and then two are not assumed.
-
-    Examples
-    --------
-    >>> tilts("ordered"), tilts("categorical"), tilts("categorical", 2)
-    (True, False, True)
-    """
-    return kind in ("numeric", "date", "ordered") or codes == 2
-
-
 class ColumnStep(StepEntry):
     """How one column of the files was made; columns of one variable over time have a step each."""
 

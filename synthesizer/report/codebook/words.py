@@ -13,7 +13,7 @@ from synthesizer.data.expressions import Expression
 from synthesizer.data.table import Kind
 from synthesizer.measures.figure import Result, Row
 from synthesizer.report.codebook.datasets import IDENTIFIER, Released, Seen
-from synthesizer.report.codebook.facts import ColumnStep, Facts, VariableFacts, listed, tilts
+from synthesizer.report.codebook.facts import ColumnStep, Facts, VariableFacts, listed
 from synthesizer.report.record import PublicPath, PublicRule
 
 
@@ -261,23 +261,16 @@ def _moves(facts: Facts) -> Iterator[str]:
         yield "records that carried a disclosure risk were replaced by others of the same dataset"
 
 
-TILTED = "follow a linear regression of what the tree leaves unexplained"
+TILTED = "follow a regression that all records fit together"
 """What tilted draws do."""
 _FEW = 6
 """So many predictors are named in the sentence; the list beside it names all."""
 
 
 def tilted(facts: Facts, released: Released) -> list[str]:
-    """Return the columns whose draws from trees were tilted, which two or ordered levels allow.
-
-    Levels are counted in the synthetic files.
-    """
+    """Return the columns whose draws from trees were tilted."""
     return [
-        name
-        for name, trees in facts.trees.items()
-        if trees.tilt and name in released.variables
-        for seen in [released.variables[name]]
-        if tilts(seen.kind.value, len(seen.levels) + len(seen.missing))
+        name for name, trees in facts.trees.items() if trees.tilt and name in released.variables
     ]
 
 

@@ -155,8 +155,7 @@ def test_options_of_a_wrapped_model_are_told(tmp_path: Path) -> None:
 
 
 def test_words_on_weak_effects_depend_on_the_tilt(tmp_path: Path) -> None:
-    """Three levels in the files cannot be tilted, whatever the option says; two and numbers can."""
-    content = long_codebook(tmp_path)
+    content = long_codebook(tmp_path, [*LONG[:2], redrawn(LONG[2], trees=EVEN), LONG[3]])
     told = caution(content, "Intervals can be too narrow")
     assert "The draws of sex and pay were tilted" in told
     assert "Other trees with large leaves pull relations" in told
@@ -168,10 +167,10 @@ def test_words_on_weak_effects_depend_on_the_tilt(tmp_path: Path) -> None:
 
 
 def test_where_all_trees_are_tilted_or_none(tmp_path: Path) -> None:
-    tilted = [*without_trees()[:1], *(LONG[i] for i in (1, 3)), redrawn(LONG[2], kind="ordered")]
+    tilted = [*without_trees()[:1], *LONG[1:]]
     content = long_codebook(tmp_path, tilted)
     told = caution(content, "Intervals can be too narrow")
-    assert "The draws of sex, pay and job were tilted" in told
+    assert "The draws of sex, job and pay were tilted" in told
     assert "towards zero" not in told
     assert "even draws" in told
     lost = caution(content, "Associations that were not modelled are missing")
