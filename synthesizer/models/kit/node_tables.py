@@ -11,9 +11,10 @@ from synthesizer.models.kit.trees import LEAF, Tree
 BACKING = (5.0, 10.0, 20.0)
 """Rows that a node may borrow from its parent; the evidence chooses."""
 EXPECTED = 10.0
-"""A class that so many rows of a node are expected to have, and none has, is impossible there."""
+"""A class, or several, that so many rows are expected to have, and none has, are held to be rare or
+impossible there."""
 LEFT = 0.3
-"""Rows that an impossible class is given in place of those expected."""
+"""Rows that they are given in place of those expected."""
 LEAST = 1e-13
 
 
@@ -32,8 +33,8 @@ def node_probabilities(
     p(node) = (counts + b p(parent)) / (rows + b), from the root down: hierarchical shrinkage
     (Agarwal et al. 2022), which keeps what large nodes know where small ones know little. b is the
     one of `BACKING` with the largest leave-one-out likelihood, and more in nodes where a row would
-    otherwise weigh more than 1 / cap in the distribution. A class that should have ten rows in a
-    node and has none keeps 0.3 of them.
+    otherwise weigh more than 1 / cap in the distribution. What nobody in a node has is lowered, see
+    `unseen_left`.
 
     Parameters
     ----------
@@ -69,12 +70,35 @@ def node_probabilities(
 
 def _without_impossible(above: FloatArray, counts: FloatArray, total: float) -> FloatArray:
     """Return the parent's probabilities, those of classes that a node should hold lowered."""
-    expected = total * above
-    impossible = (counts == 0) & (expected >= EXPECTED)
-    if not impossible.any():
+    left = unseen_left(counts, total * above)
+    if (left == 1.0).all():
         return above
-    lowered = np.where(impossible, above * LEFT / np.maximum(expected, LEFT), above)
+    lowered = above * left
     return np.asarray(lowered / lowered.sum())
+
+
+def unseen_left(counts: FloatArray, expected: FloatArray) -> FloatArray:
+    """Return the share that is left of each class, 1 where nothing is known against it; (.., K).
+
+    A class of which ten rows are expected and that none has keeps 0.3 of them. All classes
+    together that none has, if ten rows are expected of them, keep as many rows as there are
+    classes that one row has, and 0.3: what has not been seen yet is estimated by what was seen
+    once (Good 1953, The population frequencies of species, Biometrika 40).
+
+    Examples
+    --------
+    >>> unseen_left(np.array([60.0, 0, 0, 0]), np.array([30.0, 15, 10, 5])).round(3).tolist()
+    [1.0, 0.01, 0.01, 0.01]
+    >>> unseen_left(np.array([59.0, 1, 0, 0]), np.array([30.0, 15, 10, 5])).round(3).tolist()
+    [1.0, 1.0, 0.03, 0.087]
+    """
+    unseen = counts == 0
+    left = np.where(unseen & (expected >= EXPECTED), LEFT / np.maximum(expected, LEFT), 1.0)
+    together = np.where(unseen, expected, 0.0).sum(axis=-1, keepdims=True)
+    once = ((counts > 0) & (counts < 2)).sum(axis=-1, keepdims=True)  # weighted rows count as one
+    share = (LEFT + once) / np.maximum(together, EXPECTED)
+    lowered = unseen & (together >= EXPECTED)
+    return np.asarray(np.where(lowered, np.minimum(left, share), left))
 
 
 def _least_backing(total: float, weight_above: float, cap: float) -> float:
@@ -118,13 +142,13 @@ def log_probabilities(probabilities: FloatArray) -> npt.NDArray[np.float32]:
 def absent_pairs(
     codes: IntArray, n_codes: int, classes: IntArray, n_classes: int
 ) -> tuple[IntArray, IntArray, npt.NDArray[np.float32]]:
-    """Return pairs of a predictor's code and a class that should occur ten times and never do.
+    """Return pairs of a predictor's code and a class that never occur and should; `unseen_left`.
 
     With them comes the logarithm of what is left of the class there.
     """
     counts = np.bincount(codes * n_classes + classes, minlength=n_codes * n_classes)
     counts = counts.reshape(n_codes, n_classes)
     expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / len(codes)
-    rows, columns = np.nonzero((counts == 0) & (expected >= EXPECTED))
-    left = np.log(LEFT / expected[rows, columns]).astype(np.float32)
-    return rows, columns, left
+    left = unseen_left(counts.astype(np.float64), expected)
+    rows, columns = np.nonzero(left < 1.0)
+    return rows, columns, np.log(left[rows, columns]).astype(np.float32)
