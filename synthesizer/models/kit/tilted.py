@@ -20,7 +20,7 @@ from synthesizer.models.kit.node_tables import (
     node_probabilities,
 )
 from synthesizer.models.kit.numbers import SafeNumbers
-from synthesizer.models.kit.numerics import check_codes, check_floats
+from synthesizer.models.kit.numerics import check_codes, check_floats, check_rising
 from synthesizer.models.kit.predictors import Float32Array
 from synthesizer.models.kit.tilt import Problem
 from synthesizer.models.kit.trees import Nodes, Tree
@@ -33,9 +33,11 @@ FIT_CELLS = 40_000_000
 
 @dataclass(frozen=True, eq=False)
 class Absent:
-    """Levels of one predictor and classes that hardly go together."""
+    """Levels, or ranges, of one predictor and classes that hardly go together."""
 
     name: str
+    edges: FloatArray
+    """Borders between the ranges of a number, rising; none of a coded predictor."""
     codes: IntArray
     classes: IntArray
     """Both of shape (a,)."""
@@ -43,6 +45,9 @@ class Absent:
     """Logarithm of what is left of the class, at most 0."""
 
     def __post_init__(self) -> None:
+        check_floats("edges", self.edges, (-1,))
+        if len(self.edges):
+            check_rising("edges", self.edges)
         check_codes("codes", self.codes, 2**31)
         check_codes("classes", self.classes, 2**31)
         check_floats("left", self.left, self.codes.shape)
@@ -214,14 +219,11 @@ class TiltedLeaves:
         """Return the logarithms of the nodes' probabilities, without what never occurs, (n, K)."""
         scores = self.logarithms[nodes]
         for pairs in self.absent:
-            column = predictors[pairs.name]
-            table = np.zeros(
-                (max(column.variable.n_codes, int(pairs.codes.max(initial=0)) + 1),
-                 self.classes.n_classes),
-                dtype=np.float32,
-            )  # fmt: skip
+            codes = _codes(predictors[pairs.name], pairs.edges)
+            n_codes = 1 + max(int(pairs.codes.max(initial=0)), int(codes.max(initial=0)))
+            table = np.zeros((n_codes, self.classes.n_classes), dtype=np.float32)
             table[pairs.codes, pairs.classes] = pairs.left
-            scores += table[column.data]
+            scores += table[codes]
         return scores
 
     def _blocks(self, n_rows: int) -> list[slice]:
@@ -231,15 +233,35 @@ class TiltedLeaves:
 
 
 def _absent(predictors: Table, places: IntArray, n_classes: int) -> list[Absent]:
-    """Return the absent combinations of every coded predictor that has some."""
+    """Return the absent combinations of every predictor that has some."""
     found = []
     for column in predictors.columns:
-        if column.is_coded:
-            codes = np.asarray(column.data, dtype=np.int64)
-            pairs = absent_pairs(codes, column.variable.n_codes, places, n_classes)
-            if len(pairs[0]):
-                found.append(Absent(column.name, *pairs))
+        edges = np.empty(0) if column.is_coded else _edges(column)
+        codes = _codes(column, edges)
+        pairs = absent_pairs(codes, int(codes.max()) + 1, places, n_classes)
+        if len(pairs[0]):
+            found.append(Absent(column.name, edges, *pairs))
     return found
+
+
+def _edges(column: Column) -> FloatArray:
+    """Return borders that part a number into the classes that it would have as a target."""
+    observed = column.is_observed
+    if not observed.any():
+        return np.empty(0)
+    values = Column(column.variable.observed(), column.data[observed])
+    classes = Classes.of(values, Table([], n_rows=len(values)))
+    ends = np.nextafter(classes.spikes, np.inf) if classes.n_intervals else classes.spikes[:0]
+    return np.unique(np.concatenate([classes.spikes, ends, classes.edges]))
+
+
+def _codes(column: Column, edges: FloatArray) -> IntArray:
+    """Return the level, or the range, of each row; after the ranges come the missing codes."""
+    if column.is_coded:
+        return np.asarray(column.data, dtype=np.int64)
+    ranges = np.searchsorted(edges, np.nan_to_num(column.data), side="right")
+    states = column.missing_state().astype(np.int64)
+    return np.asarray(np.where(states > 0, len(edges) + states, ranges), dtype=np.int64)
 
 
 def _exponentials(scores: Float32Array) -> npt.NDArray[np.float64]:
