@@ -7,7 +7,7 @@ Huang, Li and Wang (2014), J. Business & Economic Statistics 32, by Pearson's ch
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -83,9 +83,15 @@ class Screen:
             deviates[here] = _deviates(len(every) * shared, np.outer(freedom[here], freedom))
         return cls({name: i for i, name in enumerate(names)}, deviates)
 
-    def closest(self, variable: str, candidates: Sequence[str], most: int) -> tuple[str, ...]:
-        """Return the candidates that go with a variable most closely, in their order."""
+    def closest(
+        self, variable: str, candidates: Sequence[str], most: int, needed: Collection[str] = ()
+    ) -> tuple[str, ...]:
+        """Return the candidates that go with a variable most closely, in their order.
+
+        Those that are ``needed`` are among them.
+        """
         found = self.deviates[self.places[variable], [self.places[name] for name in candidates]]
+        found = np.where([name in needed for name in candidates], np.inf, found)
         chosen = np.sort(np.argsort(-found, kind="stable")[:most])
         return tuple(candidates[i] for i in chosen)
 
@@ -96,10 +102,13 @@ def screened(steps: Sequence[Step], table: Table, rng: np.random.Generator) -> t
         return tuple(steps)
     names = dict.fromkeys(name for step in steps for name in (*step.predictors, step.variable))
     screen = Screen.of(table, tuple(names), rng)
+
+    def chosen(step: Step, most: int) -> tuple[str, ...]:
+        needed = {name for model in step.model.with_bases() for name in model.needs}
+        return screen.closest(step.variable, step.predictors, most, needed)
+
     return tuple(
-        replace(step, predictors=screen.closest(step.variable, step.predictors, step.most))
-        if step.most is not None
-        else step
+        step if step.most is None else replace(step, predictors=chosen(step, step.most))
         for step in steps
     )
 

@@ -486,8 +486,7 @@ def _most(context: Context, step: Step) -> int | None:
     """Return how many of its predictors a model is given; None for all, as where some are named."""
     most, name = context.config.max_predictors, step.variable
     chosen = context.wanted(name) is not None or context.own(name).exclude
-    needed = any(part_model.needs for part_model in step.model.with_bases())
-    if most == "all" or len(step.predictors) <= most or chosen or needed or step.is_whole:
+    if most == "all" or len(step.predictors) <= most or chosen or step.is_whole:
         return None
     return most
 

@@ -76,6 +76,7 @@ def test_neither_many_levels_nor_missing_codes_hide_or_feign_an_association(tabl
     assert set(screen.closest("group", others, 5)) == {"x", "y", "other", "many", "part"}
     assert screen.closest("group", others, 6)[-1] == "noise"  # before what never varies
     assert screen.closest("x", ("noise", "same", "part"), 1) == ("part",)
+    assert screen.closest("x", ("noise", "same", "part"), 1, {"noise"}) == ("noise",)
     rng = np.random.default_rng(2)
     levels = [str(k) for k in range(50)]
     noise = Table([coded(f"v{i}", rng.integers(50, size=N), levels) for i in range(40)])
