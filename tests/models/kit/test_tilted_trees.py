@@ -1,0 +1,263 @@
+"""Tilted trees: classes, features, node distributions and the regression against slow code."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.optimize
+from scipy.special import logsumexp
+
+from synthesizer.data.table import Kind, Table
+from synthesizer.models.cart import Cart, FittedCart
+from synthesizer.models.kit import node_tables, tilt
+from synthesizer.models.kit.classes import Classes
+from synthesizer.models.kit.features import Features
+from synthesizer.models.kit.node_tables import absent_pairs, node_probabilities
+from synthesizer.models.kit.tilt import Problem
+from synthesizer.models.kit.tilted import TiltedLeaves
+from tests.models.fits import coded, draw, fit, numeric
+from tests.models.test_trees import tree_of
+
+
+def test_spikes_intervals_and_borders_of_groups() -> None:
+    rng = np.random.default_rng(1)
+    wage = np.where(rng.random(3000) < 0.2, 0.0, np.round(rng.lognormal(7, 1, 3000)))
+    edges = np.array([300.0, 1500.0])
+    group = coded("g", np.searchsorted(edges, wage, side="right"), 3)
+    classes = Classes.of(numeric("wage", wage, 0), Table([group]))
+    assert classes.spikes.tolist() == [0.0]
+    places = classes.place(wage)
+    low, high = classes.ranges(places)
+    assert ((low <= wage) & (wage <= high)).all()
+    drawn = classes.draw(places, rng.random(3000))
+    assert (classes.place(drawn) == places).all()
+    assert (np.searchsorted(edges, drawn, side="right") == group.data).all()
+    assert np.bincount(places)[1:].max() <= 3000 / 30 + 1
+    for k in range(classes.n_classes):
+        assert classes.centres[k] == pytest.approx(wage[places == k].mean())
+
+
+def test_few_values_and_codes_have_a_class_each() -> None:
+    classes = Classes.of(numeric("y", [3, 1, 1, 9]), Table([], n_rows=4))
+    assert classes.place(np.array([1.0, 3, 9, 2.9, 100, -5])).tolist() == [0, 1, 2, 1, 2, 0]
+    assert classes.draw(np.array([2, 0]), np.zeros(2)).tolist() == [9, 1]
+
+
+def test_columns_of_features() -> None:
+    n = 100
+    codes = np.repeat([0, 1, 2, 3], [50, 30, 15, 5])  # the last two share an indicator
+    number = np.append(np.arange(90.0), np.full(10, np.nan))
+    states = np.where(np.isnan(number), 1, 0)
+    age = numeric("age", number, states=states, missing=["?"])
+    label = coded("year", np.arange(n) % 7, 7, kind=Kind.ORDERED)
+    table = Table([coded("g", codes, 4), age, label])
+    features, matrix = Features.fit(table)
+    groups = features.groups
+    assert groups[0].start == 0
+    assert [a.stop for a in groups[:-1]] == [b.start for b in groups[1:]]
+    assert groups[-1].stop == features.n_columns == len(features.linear) == matrix.shape[1]
+    np.testing.assert_allclose(matrix, features.matrix(table), atol=1e-6)
+    first, g, a, y = (matrix[:, columns] for columns in groups)
+    assert (first == 1).all()
+    np.testing.assert_allclose(matrix[:, 1:].mean(axis=0), 0, atol=1e-5)
+    for k, own in enumerate([codes == 0, codes == 1, codes > 1]):
+        np.testing.assert_allclose(g[:, k], own - own.mean(), atol=1e-6)
+    seen = ~np.isnan(number)
+    value = np.where(seen, (number - number[seen].mean()) / number[seen].std(), 0)
+    np.testing.assert_allclose(a[:, 0], value - value.mean(), atol=1e-5)
+    np.testing.assert_allclose(a[:, 5], (states == 1) - 0.1, atol=1e-6)
+    score = label.data - label.data.mean()
+    np.testing.assert_allclose(y[:, -1], score / label.data.std(), atol=1e-5)
+
+
+TREE = tree_of([0, -1, -1], [0.5, 0, 0], [2, -1, -1], [0, 4, 6])
+LEAVES = np.repeat([1, 2], [4, 6])
+CLASSES = np.array([0, 0, 0, 1, 0, 1, 1, 1, 1, 1])
+
+
+@pytest.mark.parametrize("least", [0.0, 3.0])
+def test_nodes_borrow_from_their_parents(least: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(node_tables, "BACKING", (2.0,))
+    p = node_probabilities(
+        TREE, LEAVES, CLASSES, 2, weights=np.ones(10), cap=1, least=least
+    )  # fmt: skip
+    b = max(2.0, least)
+    np.testing.assert_allclose(p[0], [0.4, 0.6])
+    np.testing.assert_allclose(p[1], [(3 + b * 0.4) / (4 + b), (1 + b * 0.6) / (4 + b)])
+    np.testing.assert_allclose(p[2], [(1 + b * 0.4) / (6 + b), (5 + b * 0.6) / (6 + b)])
+
+
+@pytest.mark.parametrize("backing", [1.0, 5.0])
+def test_the_evidence_is_that_of_rows_left_out_one_by_one(backing: float) -> None:
+    counts = np.array([[4.0, 6], [3, 1], [1, 5]])
+    slow = 0.0
+    for i in range(10):
+        others = np.delete(np.arange(10), i)
+        root = np.mean(CLASSES[others] == CLASSES[i]) * 9 + 0.5 / 2
+        root /= 10 - 0.5
+        leaf = others[LEAVES[others] == LEAVES[i]]
+        own = np.sum(CLASSES[leaf] == CLASSES[i])
+        slow += np.log((own + backing * root) / (len(leaf) + backing))
+    assert node_tables._left_out(TREE, counts, backing) == pytest.approx(slow)
+
+
+@pytest.mark.parametrize("cap", [10, 30])
+def test_no_row_weighs_more_than_the_cap(cap: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(node_tables, "BACKING", (1.0,))
+    sizes = [3, 5, 92, 300]
+    tree = tree_of(
+        [0, 0, 0, -1, -1, -1, -1], [0.7, 0.4, 0.2, 0, 0, 0, 0], [6, 5, 4, -1, -1, -1, -1],
+        [0, 0, 0, *sizes],
+    )  # fmt: skip
+    leaves = np.repeat([3, 4, 5, 6], sizes)
+    classes = np.random.default_rng(1).integers(0, 2, 400)
+
+    def probabilities(codes: np.ndarray) -> np.ndarray:
+        return node_probabilities(tree, leaves, codes, 2, weights=np.ones(400), cap=cap, least=0)
+
+    before = probabilities(classes)
+    for row in (0, 3, 8, 150):
+        changed = classes.copy()
+        changed[row] = 1 - changed[row]
+        moved = np.abs(probabilities(changed) - before).max()
+        assert moved <= 1 / cap + 1e-9
+        if row < 8:  # of small leaves the bound is reached
+            assert moved == pytest.approx(1 / cap, rel=0.01)
+
+
+def test_pairs_that_never_occur() -> None:
+    codes, classes = np.repeat([0, 1], 50), np.repeat([0, 1, 1, 0], [50, 10, 20, 20])
+    found = absent_pairs(codes, 2, classes, 2)
+    assert (found[0].tolist(), found[1].tolist()) == ([0], [1])
+    np.testing.assert_allclose(np.exp(found[2]), node_tables.LEFT / 15, rtol=1e-5)
+
+
+def problem(n: int = 300, *, shared: bool = False, effect: float = 1.0) -> Problem:
+    rng = np.random.default_rng(5)
+    x, z = rng.normal(size=n), rng.integers(0, 3, n)
+    y = np.clip(np.round(2 + effect * (x + 0.7 * (z == 2)) + rng.normal(size=n)), 0, 4)
+    features, matrix = Features.fit(Table([numeric("x", x), coded("z", z, 3)]))
+    value = (np.arange(5.0) - 2) / 1.5
+    moments = np.eye(5) if shared else np.column_stack([value, value**2])
+    shares = np.bincount(y.astype(int), minlength=5) / n
+    return Problem(
+        matrix=matrix, groups=features.groups, linear=features.linear,
+        moments=moments.astype(np.float32), n_linear=0 if shared else 1, shared=shared,
+        offsets=np.log(np.tile(np.maximum(shares, 1e-6), (n, 1))).astype(np.float32),
+        classes=y.astype(np.int64), weights=rng.uniform(0.5, 2, n).astype(np.float32),
+    )  # fmt: skip
+
+
+def slow_loss(it: Problem, coefficients: np.ndarray) -> float:
+    scores = it.offsets.astype(float) + it.matrix.astype(float) @ coefficients @ it.moments.T
+    own = scores[np.arange(len(scores)), it.classes]
+    assert it.weights is not None
+    return float(it.weights.astype(float) @ (logsumexp(scores, axis=1) - own))
+
+
+def test_loss_and_gradient() -> None:
+    it = problem()
+    at = np.random.default_rng(2).normal(size=(it.matrix.shape[1], 2)) / 5
+    loss, gradient = it._loss(at.astype(np.float32))
+    assert loss == pytest.approx(slow_loss(it, at), rel=1e-5)
+    slow = scipy.optimize.approx_fprime(
+        at.ravel(), lambda flat: slow_loss(it, flat.reshape(at.shape)), 1e-6
+    )
+    np.testing.assert_allclose(gradient.ravel(), slow, atol=0.01)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_the_maximum_is_that_of_a_plain_search(
+    shared: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tilt, "TOLERANCE", 1e-4)
+    it = problem(shared=shared)
+    spread, scores = it._at_start()
+    gram = it._gram()
+    ridges = it._first_ridges(gram, spread, scores)
+    start = np.zeros((it.matrix.shape[1], it.moments.shape[1]))
+    found = it._solve(start, gram, spread, ridges, iterations=500)[0]
+    penalty = it._penalty(ridges)
+
+    def objective(flat: np.ndarray) -> float:
+        at = flat.reshape(start.shape)
+        return slow_loss(it, at) + 0.5 * float((penalty * at**2).sum())
+
+    slow = scipy.optimize.minimize(objective, start.ravel(), method="BFGS", options={"gtol": 1e-4})
+    assert objective(found.ravel()) == pytest.approx(slow.fun, abs=2e-3)
+
+
+def test_linear_moments_are_those_of_the_data_and_nothing_is_learnt_from_nothing() -> None:
+    it = problem(3000, effect=0.15)
+    coefficients = it.fit(np.random.default_rng(1)).astype(float)
+    scores = it.offsets.astype(float) + it.matrix.astype(float) @ coefficients @ it.moments.T
+    p = np.exp(scores - logsumexp(scores, axis=1, keepdims=True))
+    assert it.weights is not None
+    left = (it.matrix * it.weights[:, None]).T @ (it.moments[it.classes] - p @ it.moments)
+    error = np.sqrt(np.diag(it._gram()) * it.moments[:, 0].var())
+    assert (np.abs(left[it.linear, 0]) < 0.1 * error[it.linear] + 1.5).all()
+    nothing = problem(3000, effect=0.0).fit(np.random.default_rng(1))
+    assert np.abs(nothing).max() < 0.1
+
+
+def test_draws_follow_the_probabilities() -> None:
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=1500)
+    target = coded("y", np.clip(np.round(x + rng.normal(size=1500)) + 2, 0, 4), 5)
+    fitted = fit(Cart(even=False), Table([numeric("x", x)]), target)
+    assert isinstance(fitted, FittedCart)
+    assert isinstance(fitted.leaves, TiltedLeaves)
+    leaves, row = fitted.leaves, Table([numeric("x", np.full(40_000, 0.3))])
+    bend = (leaves.features.matrix(row) @ leaves.coefficients @ leaves.moments.values.T)[0]
+    for steps in (0, 60):
+        nodes = leaves.tree.climb(leaves.tree.apply(fitted.encoding.matrix(row)), steps)
+        scores = (leaves._offsets(row, nodes)[0] + bend).astype(float)
+        drawn = fitted.sample_wider(row, steps=steps, rng=rng).data
+        p = np.exp(scores - logsumexp(scores))
+        np.testing.assert_allclose(np.bincount(drawn, minlength=5) / 40_000, p, atol=0.012)
+        if not steps:
+            own = fitted.log_likelihood(row, target.take(np.zeros(40_000, dtype=int)))
+            np.testing.assert_allclose(np.exp(own), p[target.data[0]], rtol=1e-4)
+    assert (nodes == 0).all()
+
+
+def test_proper_weights_move_the_distribution() -> None:
+    target, table = coded("y", np.repeat([0, 1], 100), 2), Table([], n_rows=200)
+    shares = [draw(fit(Cart(proper=True), table, target, seed), table).mean() for seed in range(8)]
+    assert 0.01 < np.std(shares) < 0.1
+    plain = [draw(fit(Cart(), table, target, seed), table).mean() for seed in range(4)]
+    assert np.ptp([*plain, 0.5]) < 0.02
+
+
+def test_the_slope_of_a_number_is_kept() -> None:
+    rng = np.random.default_rng(6)
+    x = np.round(rng.normal(size=3000), 3)
+    weak = rng.integers(0, 2, 3000)
+    y = numeric("y", np.round(x + 0.2 * weak + rng.normal(size=3000), 3), 3)
+    table = Table([numeric("x", x, 3), coded("weak", weak, 2)])
+    design = np.column_stack([np.ones(3000), x, weak])
+    drawn = draw(fit(Cart(), table, y), table)
+    wanted, found = (np.linalg.lstsq(design, v, rcond=None)[0] for v in (y.data, drawn))
+    np.testing.assert_allclose(found, wanted, atol=0.06)
+    assert drawn.std() == pytest.approx(y.data.std(), rel=0.03)
+
+
+def test_a_group_and_its_number_agree_in_both_orders() -> None:
+    income = numeric("income", np.round(np.random.default_rng(8).lognormal(10, 0.8, 3000)), 0)
+    cuts = np.quantile(income.data, np.arange(1, 10) / 10)
+    decile = coded("decile", np.searchsorted(cuts, income.data), 10, kind=Kind.ORDERED)
+    number = draw(fit(Cart(), Table([decile]), income), Table([decile]))
+    assert (np.searchsorted(cuts, number) != decile.data).mean() < 0.002
+    group = draw(fit(Cart(), Table([income]), decile), Table([income]))
+    assert (group != decile.data).mean() < 0.01
+
+
+def test_a_combination_that_never_occurs_is_hardly_drawn() -> None:
+    rng = np.random.default_rng(9)
+    a, b = rng.integers(0, 4, 1600), rng.integers(0, 4, 1600)
+    b = np.where((a == 1) & (b == 2), 3, b)  # 75 and more are expected
+    table = Table([coded("a", a, 4)])
+    drawn = draw(fit(Cart(), table, coded("b", b, 4)), table)
+    assert ((a == 1) & (drawn == 2)).sum() <= 2
+    counts = np.histogram2d(a, drawn, 4)[0]
+    np.testing.assert_allclose(counts, np.histogram2d(a, b, 4)[0], atol=35)
