@@ -26,7 +26,7 @@ from synthesizer.data.table import Column, Table
 from synthesizer.models.step import Step
 from synthesizer.plan.plan import Plan
 
-SAMPLE_ROWS = 2_000
+SAMPLE_ROWS = 5_000
 SAMPLE_PERSONS = 100
 MOST_SECONDS = 2.0
 """Of the timed fits; none is begun after it."""
