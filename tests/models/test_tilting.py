@@ -7,6 +7,7 @@ import pytest
 
 from synthesizer.data.table import Kind, Table
 from synthesizer.models.cart import Cart
+from synthesizer.models.kit.features import Features
 from tests.models.fits import coded, draw, fit, numeric
 
 N = 4000
@@ -72,3 +73,13 @@ def test_a_sample_of_rows_is_enough_for_the_regression() -> None:
     fitted = fit(Cart(tilt=True, max_fit_rows=2000), table, numeric("y", y))
     drawn = draw(fitted, table)
     assert gap(drawn, group, strong) > 0.6 * gap(y, group, strong)
+
+
+@pytest.mark.parametrize(("n_predictors", "most"), [(4, 4 * 30), (60, 60 * 13), (300, 300 * 6)])
+def test_the_columns_of_a_tilt_are_shared_among_the_predictors(
+    n_predictors: int, most: int
+) -> None:
+    codes = np.arange(1200) % 30
+    table = Table([coded(f"v{k}", codes, 30) for k in range(n_predictors)])
+    features, _ = Features.fit(table)
+    assert features.n_columns == most + 1

@@ -18,7 +18,10 @@ from synthesizer.models.kit.predictors import Float32Array
 MIN_ROWS = 20
 """Levels with fewer records share an indicator, or have none."""
 MOST_LEVELS = 30
-"""Levels with an indicator of their own."""
+"""Levels of a predictor with an indicator of their own."""
+MOST_COLUMNS = 720
+"""Of all predictors together: the work of a tilt grows with the cube of their number."""
+LEAST_LEVELS = 5
 MOST_LINEAR = 20
 """A predictor with so many indicators counts as a few categories, which regressions use."""
 MOST_SPIKES = 8
@@ -46,12 +49,12 @@ class Levels:
             check_floats("score", self.score, self.indicator_of.shape)
 
     @classmethod
-    def of(cls, column: Column) -> Self:
-        """Learn the columns of a confidential predictor."""
+    def of(cls, column: Column, most: int = MOST_LEVELS) -> Self:
+        """Learn the columns of a confidential predictor, at most so many indicators and one."""
         variable, codes = column.variable, np.asarray(column.data)
         counts = np.bincount(codes, minlength=variable.n_codes)
         order = np.argsort(-counts, kind="stable")
-        chosen = order[counts[order] >= MIN_ROWS][:MOST_LEVELS]
+        chosen = order[counts[order] >= MIN_ROWS][:most]
         indicator_of = np.full(variable.n_codes, -1, dtype=np.int32)
         indicator_of[chosen] = np.arange(len(chosen))
         rest = indicator_of < 0
@@ -203,8 +206,10 @@ class Features:
     @classmethod
     def fit(cls, predictors: Table) -> tuple[Self, Float32Array]:
         """Learn the columns of n rows of predictors; also return them, shape (n, q)."""
+        share = MOST_COLUMNS // max(len(predictors), 1)
+        most = min(MOST_LEVELS, max(LEAST_LEVELS, share))
         terms = tuple(
-            Levels.of(column) if column.is_coded else Number.of(column)
+            Levels.of(column, most) if column.is_coded else Number.of(column)
             for column in predictors.columns
         )
         width = 1 + sum(term.n_columns for term in terms)
