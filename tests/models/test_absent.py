@@ -15,14 +15,14 @@ def slow(counts: FloatArray, expected: FloatArray) -> list[float]:
     """Class by class."""
     unseen = [k for k in range(len(counts)) if counts[k] == 0]
     together = sum(expected[k] for k in unseen)
-    kept = LEFT + sum(0 < count < 2 for count in counts)
+    once = any(0 < count < 2 for count in counts)
     left = []
     for k in range(len(counts)):
         shares = [1.0]
         if k in unseen and expected[k] >= EXPECTED:
             shares.append(LEFT / expected[k])
-        if k in unseen and together >= EXPECTED:
-            shares.append(kept / together)
+        if k in unseen and together >= EXPECTED and not once:
+            shares.append(LEFT / together)
         left.append(min(shares))
     return left
 

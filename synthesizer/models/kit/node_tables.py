@@ -80,24 +80,24 @@ def _without_impossible(above: FloatArray, counts: FloatArray, total: float) -> 
 def unseen_left(counts: FloatArray, expected: FloatArray) -> FloatArray:
     """Return the share that is left of each class, 1 where nothing is known against it; (.., K).
 
-    A class of which ten rows are expected and that none has keeps 0.3 of them. All classes
-    together that none has, if ten rows are expected of them, keep as many rows as there are
-    classes that one row has, and 0.3: what has not been seen yet is estimated by what was seen
-    once (Good 1953, The population frequencies of species, Biometrika 40).
+    A class of which ten rows are expected and that none has keeps 0.3 of them. So do all classes
+    together that none has, unless some class was seen once: what was seen once tells how much has
+    not been seen yet (Good 1953, The population frequencies of species, Biometrika 40). Where some
+    is left to see, lowering it for one predictor after the other would bend regressions.
 
     Examples
     --------
     >>> unseen_left(np.array([60.0, 0, 0, 0]), np.array([30.0, 15, 10, 5])).round(3).tolist()
     [1.0, 0.01, 0.01, 0.01]
     >>> unseen_left(np.array([59.0, 1, 0, 0]), np.array([30.0, 15, 10, 5])).round(3).tolist()
-    [1.0, 1.0, 0.03, 0.087]
+    [1.0, 1.0, 0.03, 1.0]
     """
     unseen = counts == 0
     left = np.where(unseen & (expected >= EXPECTED), LEFT / np.maximum(expected, LEFT), 1.0)
     together = np.where(unseen, expected, 0.0).sum(axis=-1, keepdims=True)
-    once = ((counts > 0) & (counts < 2)).sum(axis=-1, keepdims=True)  # weighted rows count as one
-    share = (LEFT + once) / np.maximum(together, EXPECTED)
-    lowered = unseen & (together >= EXPECTED)
+    once = ((counts > 0) & (counts < 2)).any(axis=-1, keepdims=True)  # rows may have weights
+    share = LEFT / np.maximum(together, EXPECTED)
+    lowered = unseen & (together >= EXPECTED) & ~once
     return np.asarray(np.where(lowered, np.minimum(left, share), left))
 
 
