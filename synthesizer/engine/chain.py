@@ -20,7 +20,7 @@ from joblib.parallel import get_active_backend
 
 from synthesizer.data.panel.arrangement import ROWS, Frame, RowFrame
 from synthesizer.data.randomness import Seed
-from synthesizer.data.table import IntArray, Kind, Schema, Table
+from synthesizer.data.table import FloatArray, IntArray, Kind, Schema, Table
 from synthesizer.data.workers import one_blas_thread
 from synthesizer.engine.drawing import (
     allocate,
@@ -187,18 +187,16 @@ class FittedChain(Source):
     def _blocks(self, sizes: Sequence[int]) -> list[tuple[int, int, int]]:
         return row_blocks(sizes, self.frame.block)
 
-    def log_likelihoods(self, table: Table) -> Mapping[str, float]:
-        """See `Source.log_likelihoods`; nothing of strata and panels."""
+    def log_likelihoods(self, table: Table) -> Iterator[tuple[str, FloatArray]]:
+        """See `Source.log_likelihoods`; nothing of strata and panels, and the first of m fits."""
         if len(self.strata) > 1 or self.frame is not ROWS or not table.n_rows:
-            return {}
-        means = {}
+            return
         for step in self.strata[0].replicates[0]:
             name = step.variable.name
             rows = np.flatnonzero(rows_outside_rules(self.rules, name, table))
             values = step.log_likelihood(table.take(rows)) if len(rows) else None
             if values is not None:
-                means[name] = float(values.mean())
-        return means
+                yield name, values
 
     def drawn(self, request: Request) -> Iterator[Table]:
         """Yield the datasets; only those that are being drawn are held in memory.

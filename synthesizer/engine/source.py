@@ -9,7 +9,7 @@ from typing import Protocol
 from synthesizer.data.errors import ModelError
 from synthesizer.data.evolved import Evolution, Point
 from synthesizer.data.randomness import Seed
-from synthesizer.data.table import Table
+from synthesizer.data.table import FloatArray, Table
 from synthesizer.engine.drawing import whole_number_problems
 
 Progress = Callable[[int], None]
@@ -80,13 +80,13 @@ class Source(Protocol):
         """Return the further results of the last `generate` with this seed."""
         return None
 
-    def log_likelihoods(self, table: Table) -> Mapping[str, float]:  # noqa: ARG002
-        """Return the mean log-probability per record of every variable whose model can tell.
+    def log_likelihoods(self, table: Table) -> Iterator[tuple[str, FloatArray]]:  # noqa: ARG002
+        """Yield the log-probabilities of records, for every variable whose model can tell.
 
         Each is given those before it in the chain, in ``table``; records that a rule sets are left
         out. The gap between records of the fit and others is what the fit remembers.
         """
-        return {}
+        yield from ()
 
     def count_blocks(self, m: int, rows: int | None) -> int:
         """Return about how many steps `generate` takes, for progress bars."""

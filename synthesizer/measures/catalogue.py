@@ -45,6 +45,7 @@ from synthesizer.measures.risk.differential import (
     with_cut_points,
 )
 from synthesizer.measures.risk.identity import identity
+from synthesizer.measures.risk.memorisation import Memory, memory
 from synthesizer.measures.risk.nearest import nearer_share
 from synthesizer.measures.risk.rare_values import RareValues, RareValuesSeen
 from synthesizer.measures.risk.replicated import CareerReplicates, Replicates
@@ -114,6 +115,13 @@ def _nearest(case: Case) -> Any:
     run = case.halves
     rng = case.seed.generator("nearest")
     return nearer_share(run.fitted, run.unseen, run.synthetic, rng=rng)
+
+
+def _memory(case: Case) -> Memory | None:
+    run = case.halves
+    if run.log_likelihoods is None:
+        return None
+    return memory(run.fitted, run.unseen, run.log_likelihoods)
 
 
 def _attacks(case: Case) -> Any:
@@ -514,6 +522,18 @@ _RISK: tuple[Measure, ...] = (
                 same_rows=False,
                 limit=Limit("share of records nearer to the fitted half"),
             ),
+        ),
+    ),
+    Measure(
+        "memory",
+        "halves",
+        switch=None,
+        needs=frozenset({"models"}),
+        compute=_memory,
+        result=Memory,
+        figures=(
+            FigureKind("memory", "memory"),
+            FigureKind("largest_memory", "largest memory", screen=""),
         ),
     ),
     Measure(

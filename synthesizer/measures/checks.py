@@ -6,7 +6,7 @@ the variables of scenarios, questions and fits stay. Which measures there are sa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
@@ -22,16 +22,18 @@ from synthesizer.measures.catalogue import MEASURES
 from synthesizer.measures.figure import Attempts, Units, in_units
 from synthesizer.measures.measure import Axis, Case, Family, Measure
 from synthesizer.measures.results import CheckResults, RiskResult
-from synthesizer.measures.risk.halves import HalfRun, control_run, half_runs, units_of
+from synthesizer.measures.risk.halves import (
+    FromHalf,
+    HalfRun,
+    Synthesise,
+    control_run,
+    half_runs,
+    units_of,
+)
 from synthesizer.measures.risk.scenario import Scenario
 from synthesizer.measures.risk.scenario_risk import ScenarioRisk
 from synthesizer.measures.settings import CheckSettings
 from synthesizer.measures.utility.suite import Collecting, Synthesis, UtilityResult
-
-Refit = Callable[[Table, int, int], Iterable[Table]]
-"""Synthesises a part of the records: takes the part, the number of datasets, and that of the
-split, from 0."""
-
 
 _NAMED = 20
 """Variables that an alarm names."""
@@ -163,7 +165,7 @@ class Checks:
 
     def finish(
         self,
-        refit: Refit | None = None,
+        refit: Synthesise | None = None,
         *,
         notes: Sequence[str] = (),
         failed: Mapping[str, str] | None = None,
@@ -209,6 +211,7 @@ class Checks:
                 "scenario": bool(self.scenarios),
                 "names": bool(self.case.names),
                 "halves": True,
+                "models": self.control is None,
             }
             has_all = all(available[need] for need in measure.needs)
             if measure.family == family and measure.runs(self.settings) and has_all:
@@ -246,7 +249,7 @@ class Checks:
         return ScenarioRisk(**fields)
 
     def _halves(
-        self, case: Case, fields: dict[str, Any], refit: Refit | None
+        self, case: Case, fields: dict[str, Any], refit: Synthesise | None
     ) -> dict[tuple[str, str], list[Any]]:
         """Compare with records that the synthesis never saw; return the parts of every split."""
         attempts = self._attempts["risk"]
@@ -265,7 +268,8 @@ class Checks:
                     result = attempts.of(measure.key, partial(measure.compute, whole))
                     _put(fields, measure, [result])
 
-        if not any((*self._on("splits"), *self._on("halves"))):
+        # no half is synthesised for what always runs: it takes what there is
+        if not any(measure.check for measure in (*self._on("splits"), *self._on("halves"))):
             return splits
         units = self.settings.differential_confidentiality.units
         if self.units == "persons":  # each row is one
@@ -280,13 +284,17 @@ class Checks:
     def _main(self) -> Scenario | None:
         return self.scenarios[0] if self.scenarios else None
 
-    def _half_runs(self, refit: Refit, units: str | None) -> Iterator[HalfRun]:
+    def _half_runs(self, refit: Synthesise, units: str | None) -> Iterator[HalfRun]:
         options, names = self.settings.differential_confidentiality, self.names
 
-        def synthesise(half: Table, m: int, repeat: int) -> list[Table]:
+        def synthesise(half: Table, m: int, repeat: int) -> FromHalf:
+            made = FromHalf.of(refit(half, m, repeat))
             # whole records are looked at in the first dataset only: memory stays flat in m
-            tables = enumerate(refit(half, m, repeat))
-            return [table if number == 0 else table.select(names) for number, table in tables]
+            tables = (
+                table if number == 0 else table.select(names)
+                for number, table in enumerate(made.tables)
+            )
+            return replace(made, tables=tables)
 
         return half_runs(
             self.original,

@@ -25,7 +25,7 @@ Scope = Literal["data", "datasets", "scenario", "pooled", "inference", "propensi
 Family = Literal["datasets", "scenario", "splits", "halves", "end"]
 """When a measure is computed: while datasets come in; for each scenario; for each scenario and
 half split; of the first half split (or the control file) alone; once all datasets are there."""
-Need = Literal["scenario", "halves", "panel", "names"]
+Need = Literal["scenario", "halves", "models", "panel", "names"]
 
 
 @dataclass(frozen=True)
@@ -211,7 +211,7 @@ class Measure:
     """Whether it runs unless it is switched off."""
     needs: frozenset[Need] = frozenset()
     """What it cannot do without, beside what its family is about; ``names``: variables that both
-    sides have."""
+    sides have; ``models``: those that made the datasets, which are not in their files."""
     result_field: str = ""
     """Field of the result that holds it; the key when empty."""
     axis: Axis = "risk"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -33,6 +33,7 @@ from synthesizer.engine.registry import NO_MODELS, Registry
 from synthesizer.engine.source import NOT_SAVED, Source
 from synthesizer.measures.checks import Checks
 from synthesizer.measures.figure import Units
+from synthesizer.measures.risk.halves import FromHalf
 from synthesizer.measures.risk.scenario import Scenario
 from synthesizer.measures.settings import CheckSettings, LimitConfig
 from synthesizer.measures.utility.suite import Synthesis
@@ -133,9 +134,7 @@ class Plan:
         with self._fitting(phases or Phases()) as advance:
             return self._chain(self.table, seed, self.m, advance)
 
-    def refit(
-        self, source: Source, seed: Seed, half: Table, m: int, repeat: int
-    ) -> Iterator[Table]:
+    def refit(self, source: Source, seed: Seed, half: Table, m: int, repeat: int) -> FromHalf:
         """Return m datasets made from a half of the units, as the checks look at them.
 
         Raises
@@ -146,8 +145,17 @@ class Plan:
         """
         if source.half_problems:
             raise ModelError(source.half_problems)
+        inner = seed.child("half split", repeat)
+        with self._keeping_rules(half):
+            modelled = half.panel if isinstance(half, PersonView) else half
+            again = self._source(modelled, inner, m, keeps_best=False)
+        return FromHalf(self._from_half(again, inner, half, m), again.log_likelihoods)
+
+    @contextmanager
+    def _keeping_rules(self, half: Table) -> Iterator[None]:
+        """Say that a half is too small for rules which the whole keeps."""
         try:
-            yield from self._from_half(seed, half, m, repeat)
+            yield
         except RuleError as error:
             what = "; ".join(problem.partition("; ")[0] for problem in error.problems)
             raise ModelError(
@@ -156,18 +164,16 @@ class Plan:
                 "checks.differential_confidentiality: false and do without the comparison"
             ) from error
 
-    def _from_half(self, seed: Seed, half: Table, m: int, repeat: int) -> Iterator[Table]:
-        """Yield m datasets made from a half of the units."""
-        inner = seed.child("half split", repeat)
-        modelled = half.panel if isinstance(half, PersonView) else half
-        again = self._source(modelled, inner, m, keeps_best=False)
+    def _from_half(self, again: Source, seed: Seed, half: Table, m: int) -> Iterator[Table]:
+        """Yield m datasets of a source that was fitted on a half of the units."""
         rows = self.rows
         if again.keeps_rows:
             rows = None
         elif rows is not None:  # a release of the same relative size
             rows = max(1, round(rows * half.n_rows / self.table.n_units))
-        tables = again.generate(inner, m=m, rows=rows, n_jobs=self.workers)
-        yield from map(self.viewed, tables)
+        with self._keeping_rules(half):
+            tables = again.generate(seed, m=m, rows=rows, n_jobs=self.workers)
+            yield from map(self.viewed, tables)
 
     def checking(self, seed: Seed, listener: Listener = silent) -> Checks:
         """Return the checks of datasets that will be made by this plan."""

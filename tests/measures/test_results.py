@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from itertools import chain
 from typing import Any
 
+import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from synthesizer.data.table import Table
+from synthesizer.data.table import FloatArray, Table
 from synthesizer.measures.catalogue import AXES, CHECKS, FIGURES, LIMITS, MEASURES, SUMMARY
 from synthesizer.measures.checks import Checks
 from synthesizer.measures.figure import typed
 from synthesizer.measures.results import CheckResults, RiskResult, checks_content
 from synthesizer.measures.risk import Scenario, Tolerance
+from synthesizer.measures.risk.halves import FromHalf
 from synthesizer.measures.risk.scenario_risk import ScenarioRisk
 from synthesizer.measures.settings import ALL_OFF, CheckSettings, LimitConfig
 from tests.tables import coded, persons
@@ -25,7 +28,12 @@ ORIGINAL, MADE = persons(200), persons(200, 1)
 def checked(made: Table, *scenarios: Scenario, **options: Any) -> CheckResults:
     checks = Checks(ORIGINAL, CheckSettings(**options), scenarios=scenarios)
     checks.add(made)
-    return checks.finish(lambda half, m, repeat: [half] * m)
+    return checks.finish(lambda half, m, repeat: FromHalf([half] * m, sexes))
+
+
+def sexes(table: Table) -> Iterator[tuple[str, FloatArray]]:
+    """Tell the log-probabilities of one variable, by a coin."""
+    yield "sex", np.full(table.n_rows, np.log(0.5))
 
 
 def risk_of(keys: tuple[str, ...], target: str, tolerance: Tolerance | None = None) -> ScenarioRisk:

@@ -25,6 +25,7 @@ from synthesizer.measures.risk.identity import (
     reproduced_uniques,
     statistical_uniques,
 )
+from synthesizer.measures.risk.memorisation import memory
 from synthesizer.measures.risk.nearest import nearer_share
 from synthesizer.measures.risk.rare_values import rare_values
 from synthesizer.measures.risk.replicated import replicated_rows, replicated_uniques
@@ -58,6 +59,7 @@ __all__ = [
     "inference",
     "inference_scores",
     "key_counts",
+    "memory",
     "nearer_share",
     "rare_values",
     "replicated_rows",

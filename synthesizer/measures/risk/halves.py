@@ -6,17 +6,38 @@ the fitted half beyond that is the risk of having been in the data (Taub et al. 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import Data, as_tables, check_comparable, column_names
-from synthesizer.data.table import BoolArray, Column, IntArray, Kind, Table
+from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Kind, Table
 from synthesizer.measures.risk.comparable import Synthetic
 
-Synthesise = Callable[[Table, int, int], list[Table]]
+LogLikelihoods = Callable[[Table], Iterable[tuple[str, FloatArray]]]
+"""Returns, for each variable whose model can tell, the log-probabilities of records."""
+
+
+@dataclass(frozen=True, eq=False)
+class FromHalf:
+    """What was made from a half by somebody who can say how probable records were."""
+
+    tables: Iterable[Table]
+    """The synthetic datasets."""
+    log_likelihoods: LogLikelihoods | None = None
+    """Of the models that were fitted on the half; None where there are none to ask."""
+
+    @classmethod
+    def of(cls, made: FromHalf | Iterable[Table]) -> FromHalf:
+        """Return it as it is, or what holds datasets alone."""
+        return made if isinstance(made, FromHalf) else cls(made)
+
+
+Synthesise = Callable[[Table, int, int], FromHalf | Iterable[Table]]
+"""Synthesises a part of the records: takes the part, the number of datasets, and that of the
+split, from 0."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +56,8 @@ class HalfRun:
     """The unit (person) of each fitted record; of its own where records count."""
     unseen_units: IntArray
     """The unit of each unseen record."""
+    log_likelihoods: LogLikelihoods | None = None
+    """Of the models that were fitted on ``fitted``; None of data that somebody else made."""
 
 
 def half_split(units: IntArray, rng: np.random.Generator) -> BoolArray:
@@ -63,7 +86,7 @@ def half_runs(
     ----------
     table : Table
         All confidential records, shape (n, p), at least two units.
-    synthesise : function of (half: Table, m: int, repeat: int) -> list of Table
+    synthesise : function of (half: Table, m: int, repeat: int) -> iterable of Table, or FromHalf
         Makes m synthetic datasets from one half; repeats count from 0.
     m, repeats : int
         Number of datasets from each half, and of random splits; at least 1.
@@ -95,8 +118,16 @@ def half_runs(
         for repeat in range(repeats):
             in_a = half_split(persons, rng)
             fitted, unseen = table.take(in_a), table.take(~in_a)
-            synthetic = tuple(synthesise(fitted, m, repeat))
-            yield HalfRun(repeat, fitted, unseen, synthetic, persons[in_a], persons[~in_a])
+            made = FromHalf.of(synthesise(fitted, m, repeat))
+            yield HalfRun(
+                repeat=repeat,
+                fitted=fitted,
+                unseen=unseen,
+                synthetic=tuple(made.tables),
+                fitted_units=persons[in_a],
+                unseen_units=persons[~in_a],
+                log_likelihoods=made.log_likelihoods,
+            )
 
     return runs()
 
@@ -118,11 +149,11 @@ def control_run(
     ``control`` must be a random sample of the same population as ``fitted``; ``units`` is the
     variable that names the person of each record in both.
     """
-    persons = [
+    seen, kept_out = (
         np.arange(table.n_rows) if units is None else units_of(table[units])
         for table in (fitted, control)
-    ]
-    return HalfRun(0, fitted, control, synthetic, *persons)
+    )
+    return HalfRun(0, fitted, control, synthetic, seen, kept_out)
 
 
 def _problems(table: Table, m: int, repeats: int, units: IntArray | None) -> list[str]:

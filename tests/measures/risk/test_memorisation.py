@@ -1,0 +1,92 @@
+"""Memory: what models know of the records of the fit beyond others of the same population."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from synthesizer.config.reading import read_chain_config
+from synthesizer.data.randomness import Seed
+from synthesizer.data.table import Table
+from synthesizer.engine.registry import Registry
+from synthesizer.measures.risk.memorisation import Memory, memory
+from synthesizer.plan.inputs import Input
+from synthesizer.plan.plan import make_plan
+from tests.tables import coded
+
+
+def noise(n: int, levels: int, seed: int, names: str = "abc") -> Table:
+    """Variables that have nothing to do with each other."""
+    rng = np.random.default_rng(seed)
+    texts = [f"{code:02d}" for code in range(levels)]
+    return Table(coded(name, rng.integers(0, levels, n).tolist(), texts) for name in names)
+
+
+def of_run(table: Table, **more: Any) -> Memory:
+    """Fit and check as a run does."""
+    config = read_chain_config({"m": 1, "checks": {"differential_confidentiality": False}} | more)
+    plan = make_plan(config, Input.of(table), Registry.load())
+    source = plan.fit(Seed(1))
+    checks = plan.checking(Seed(1))
+    checks.add(next(source.generate(Seed(1))))
+    results = checks.finish(lambda *half: plan.refit(source, Seed(1), *half))
+    assert results.failed == {}
+    result: Memory = results.risk.further["memory"]
+    return result
+
+
+def test_a_row_is_slow_means_and_the_largest_gap_comes_first() -> None:
+    rng, floor = np.random.default_rng(2), -math.log(30)
+    halves = noise(30, 2, 0), noise(20, 2, 1)
+    seen, unseen = ({name: -3 * rng.exponential(size=h.n_rows) for name in "abc"} for h in halves)
+    del unseen["c"]  # rules set every unseen record
+    unseen["b"][:2] = -np.inf
+    result = memory(*halves, lambda table: (seen if table is halves[0] else unseen).items())
+    assert (result.n, result.left_out) == (30, ("c",))
+    assert result.notes[0].endswith(": c.")
+    for row in result.variables:
+        values = [[max(v, floor) for v in own[row.variable]] for own in (seen, unseen)]
+        means = [sum(v) / len(v) for v in values]
+        squares = [
+            sum((x - mean) ** 2 for x in v) / (len(v) - 1) / len(v)
+            for v, mean in zip(values, means, strict=True)
+        ]
+        assert [row.fitted, row.unseen] == pytest.approx(means)
+        assert row.gap == pytest.approx(means[0] - means[1])
+        assert row.error == pytest.approx(sum(squares) ** 0.5)
+        assert row.below == sum(v < floor for v in unseen[row.variable]) / 20 > 0
+    first, second = result.variables
+    assert first.gap > second.gap
+    total, largest = result.figures
+    assert (total.value, largest.value) == (first.gap + second.gap, first.gap)
+    assert largest.meaning.endswith(first.variable)
+
+
+def test_parameters_alone_have_the_gap_of_akaike() -> None:
+    n, levels, gaps = 200, 5, []
+    for seed in range(1000):
+        fitted, unseen = (noise(n, levels, 2 * seed + side, "a") for side in (0, 1))
+        learnt = np.log(np.bincount(fitted["a"].data, minlength=levels) / n)
+        result = memory(fitted, unseen, lambda t, own=learnt: [("a", own[t["a"].data])])
+        gaps.append(result.variables[0].gap)
+    assert np.mean(gaps) == pytest.approx((levels - 1) / n, rel=0.15)
+
+
+@pytest.mark.parametrize(
+    ("levels", "cart", "low", "high"),
+    [(2, {"min_leaf": 750}, -0.01, 0.02), (20, {"min_leaf": 1, "cap": 1}, 2, 2 * np.log(750))],
+)
+def test_large_groups_remember_nobody_and_copies_everybody(levels, cart, low, high) -> None:
+    result = of_run(noise(1500, levels, 1), models={"cart": cart})
+    assert result.left_out == ("a",)  # `sample` tells nothing
+    assert low < result.figures[0].value < high
+
+
+@pytest.mark.parametrize("more", [{"strata": ["a"]}, {"method": "sample"}])
+def test_where_no_model_can_tell_a_sentence_says_so(more: dict[str, Any]) -> None:
+    result = of_run(noise(400, 2, 1), **more)
+    assert (result.figures, result.variables) == ((), ())
+    assert result.notes[0].startswith("No variable could be compared")
