@@ -28,7 +28,6 @@ from synthesizer.data.table import FloatArray, Kind, Table
 from synthesizer.measures.figure import Figure, Measured, Row, column, shown
 from synthesizer.measures.risk.halves import LogLikelihoods
 
-
 MOST = 10_000
 """Records of each half that are looked at: they give a gap to within 0.02 or so."""
 
