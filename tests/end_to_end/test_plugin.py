@@ -124,7 +124,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "data.csv").write_text("sex,x\n" + rows)
     (tmp_path / "run.yaml").write_text(
         "data: {path: data.csv}\nseed: 1\nm: 2\nworkers: 1\nchecks: false\n"
-        "variables:\n  sex: {kind: categorical}\n"
+        "variables:\n  sex: {kind: categorical, method: sample}\n"
         "  x: {kind: numeric, method: hotdeck, options: {by: sex}}\n"
     )
     monkeypatch.syspath_prepend(EXAMPLE)

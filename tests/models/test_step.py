@@ -20,7 +20,7 @@ RNG = np.random.default_rng(1)
 X = coded("x", [0, 1, 2, 3], 5)
 PAY = numeric("pay", [5, 6, np.nan, np.nan], 0, states=[0, 0, 1, 2], missing=("", "-8"))
 TABLE = Table([X, PAY])
-EXACT = Cart(min_leaf=1)
+EXACT = Cart(min_leaf=1, tilt=False, safe=0)
 
 
 def rule(text: str, value: str = "1") -> Rule:
@@ -48,7 +48,7 @@ def test_missing_codes_are_drawn_first_and_then_the_observed() -> None:
     fitted = Step(variable="pay", method="cart", model=EXACT, predictors=("x",)).fit(table, [], RNG)
     assert (fitted.method, fitted.missing_method, fitted.predictors) == ("cart", "cart", ("x",))
     state_model: Any = fitted.state_model
-    states = state_model.leaves.donors.variable
+    states = state_model.donors.variable
     assert (states.name, states.kind) == ("pay", Kind.CATEGORICAL)
     assert states.levels == ("observed", "", "-8")
     for rows in (slice(0, 4), slice(2, 4)):
@@ -57,7 +57,9 @@ def test_missing_codes_are_drawn_first_and_then_the_observed() -> None:
         assert drawn.missing_state().tolist() == expected.missing_state().tolist()
         assert drawn.variable == PAY.variable
     never = Constant(value="observed")
-    step = Step(variable="pay", method="a", model=Sample(), missing_method="b", missing_model=never)
+    step = Step(
+        variable="pay", method="a", model=Sample(safe=0), missing_method="b", missing_model=never
+    )
     fitted = step.fit(TABLE, [], RNG)
     assert fitted.missing_method == "b"
     assert set(fitted.draw(Table([], 30), RNG).data) == {5.0, 6.0}
