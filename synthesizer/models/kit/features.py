@@ -280,3 +280,13 @@ def _number(label: str) -> float:
     except ValueError:
         return math.nan
     return number if abs(number) < 1e100 else math.nan
+
+
+def widest(predictors: Table) -> int:
+    """Return the most columns that the features of a table have."""
+    return 1 + sum(
+        min(column.variable.n_codes, MOST_LEVELS) + 2
+        if column.is_coded
+        else 5 + len(column.variable.missing) + MOST_SPIKES
+        for column in predictors.columns
+    )

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from synthesizer.data.table import Column, FloatArray, IntArray, Table
 from synthesizer.models.kit.classes import Classes, Moments, is_scale, lean
-from synthesizer.models.kit.features import Features
+from synthesizer.models.kit.features import Features, widest
 from synthesizer.models.kit.hazards import Hazards
 from synthesizer.models.kit.leaves import even_uniform
 from synthesizer.models.kit.node_tables import (
@@ -119,7 +119,13 @@ class TiltedLeaves:
         )
         absent = tuple(_absent(predictors, places, n_classes))
         moments = Moments.of(classes, target)
-        plain, columns = Features.fit(predictors.select(predictors if n_classes > 1 else ()))
+        most = max(1, FIT_CELLS // max(widest(predictors), n_classes))
+        most = min(most, max_rows or most)
+        rows: IntArray = np.arange(n_rows)
+        if n_rows > most:
+            rows = np.sort(rng.choice(n_rows, size=most, replace=False))
+        taken = predictors if len(rows) == n_rows else predictors.take(rows)
+        plain, columns = Features.fit(taken.select(taken if n_classes > 1 else ()))
         level = cls(
             tree, classes, logarithms, absent, plain, moments,
             np.zeros((plain.n_columns, moments.values.shape[1]), dtype=np.float32),
@@ -128,17 +134,11 @@ class TiltedLeaves:
             return level
         features: Features | Hazards = plain
         if event is not None and not target.is_coded:
-            outcomes = np.asarray(predictors[event].data, dtype=np.int64)
-            times = np.asarray(target.data, dtype=np.float64)
+            outcomes = np.asarray(taken[event].data, dtype=np.int64)
+            times = np.asarray(target.data[rows], dtype=np.float64)
             features, columns = Hazards.fit(
                 plain, columns, outcomes, plain.are_of(event), times, rng
             )
-        most = max(1, FIT_CELLS // max(features.n_columns, n_classes))
-        most = min(most, max_rows or most)
-        rows: IntArray = np.arange(n_rows)
-        if n_rows > most:
-            rows = np.sort(rng.choice(n_rows, size=most, replace=False))
-            columns = columns[rows]
         problem = Problem(
             matrix=columns,
             groups=features.groups,
@@ -146,8 +146,7 @@ class TiltedLeaves:
             moments=moments.values,
             n_linear=moments.n_linear,
             shared=not is_scale(target) or n_classes == 2,
-            offsets=level._offsets(predictors if len(rows) == n_rows else predictors.take(rows),
-                                  leaves[rows]),
+            offsets=level._offsets(taken, leaves[rows]),
             classes=places[rows],
             weights=None if weights is None else weights[rows].astype(np.float32),
         )  # fmt: skip
