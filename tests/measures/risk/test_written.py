@@ -20,6 +20,7 @@ from synthesizer.measures.risk.copied import copied_uniques
 from synthesizer.measures.risk.determined import determined
 from synthesizer.measures.risk.differential import differential_confidentiality
 from synthesizer.measures.risk.identity import identity, reproduced_uniques
+from synthesizer.measures.risk.memorisation import memory
 from synthesizer.measures.risk.nearest import nearer_share
 from synthesizer.measures.risk.public_inference import inference
 from synthesizer.measures.risk.rare_values import rare_values
@@ -99,6 +100,9 @@ RESULTS = {
     "nearest to none": lambda: nearer_share(ORIGINAL, ORIGINAL, ORIGINAL, rng=rng()),
     "copied": lambda: copied_uniques(ORIGINAL, [MADE, OTHER], keys=["town"], control=MADE),
     "rare values": lambda: rare_values(ORIGINAL, [MADE, OTHER], keys=["town", "age"]),
+    "memory": lambda: memory(
+        ORIGINAL, OTHER, lambda table: [("ill", -np.arange(1.0, table.n_rows + 1))]
+    ),
     "replicated": lambda: replicated_uniques(ORIGINAL, [MADE, OTHER]),
     "careers": lambda: replicated_careers(np.zeros((3, 2), int), np.ones((2, 2), int)),
     "suda": lambda: suda(ORIGINAL, ["town", "age"], max_size=1).result,
