@@ -24,6 +24,8 @@ PROBES = 8
 NEAR = 4
 """A number stays within so many times k records, or its precision gives way."""
 EPS = float(np.finfo(np.float64).eps)
+MOST_DECIMALS = 15
+"""Numbers written with more are finer than floats."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,8 +73,8 @@ class SafeNumbers:
             raise ValueError("counts, n_units and k must be at least 1")
         if not self.values[0] <= self.bounds[0] <= self.bounds[1] <= self.values[-1]:
             raise ValueError("bounds must rise and lie among the values")
-        if self.decimals is not None and not 0 <= self.decimals <= 15:
-            raise ValueError("decimals must be 0 to 15")
+        if self.decimals is not None and not 0 <= self.decimals <= MOST_DECIMALS:
+            raise ValueError(f"decimals must be 0 to {MOST_DECIMALS}")
 
     @classmethod
     def of(cls, target: Column, k: int, owners: IntArray | None = None) -> Self | None:
@@ -84,6 +86,8 @@ class SafeNumbers:
         if k < 1 or not seen.any():
             return None
         decimals = 0 if target.is_coded else decimals_of(target)
+        if decimals is not None and decimals > MOST_DECIMALS:
+            decimals = None  # finer than the grid of floats
         return cls.of_values(
             np.asarray(target.data[seen], dtype=np.float64),
             k=k,

@@ -170,3 +170,10 @@ def test_histories_are_safe_and_stays_keep_the_value(model: LagOne) -> None:
     assert still[1] == pytest.approx(still[0], abs=0.06)
     safe = SafeNumbers.of(target, K, data.owners)
     assert not np.isin(reserve_of(target, rng, safe).data, shared).any()
+
+
+def test_more_decimals_than_a_float_has_are_no_grid() -> None:
+    fine = numeric("x", [0.5514242759487507, 0.3113975972548086], decimals=16)
+    numbers = SafeNumbers.of(fine, 5)
+    assert numbers is not None
+    assert numbers.decimals is None
