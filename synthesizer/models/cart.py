@@ -88,8 +88,8 @@ class Cart(TreeOptions):
     Parameters
     ----------
     tilt : bool
-        Without it a draw is a copy of a random row of the leaf: the plain tree, three times
-        faster.
+        Without it a draw is a copy of a random row of the leaf: the plain tree, three to
+        four times faster.
     cap : int
         Dial of disclosure: no row weighs more than 1 / cap in the distribution of a leaf, >= 1.
         Leaves of fewer rows borrow from the nodes above them, and without ``min_leaf`` the leaves
