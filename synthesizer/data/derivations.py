@@ -253,13 +253,8 @@ def _curved(
     values = np.stack([item.values[rows] for item in inputs])
     for curve in _CURVES:
         with np.errstate(all="ignore"):
-            shifts = _medians(
-                np.where(
-                    np.isfinite(curve.inverse(target) - values),
-                    curve.inverse(target) - values,
-                    np.nan,
-                )
-            )
+            distances = curve.inverse(target) - values
+            shifts = _medians(np.where(np.isfinite(distances), distances, np.nan))
             agree = np.abs(curve.function(values + shifts[:, None]) - target)
             # c is not exact yet: the inverse of a rounded target
             near = agree <= 4 * slack + 1e-3 * np.maximum(np.abs(target), np.ptp(target))

@@ -202,9 +202,8 @@ class Moments:
         check_floats("growth of moments", self.across, self.values.shape)
 
     @classmethod
-    def of(cls, classes: Classes, target: Column) -> Self:
-        """Choose the moments of the classes of n confidential values."""
-        places = classes.place(np.asarray(target.data, dtype=np.float64))
+    def of(cls, classes: Classes, target: Column, places: IntArray) -> Self:
+        """Choose the moments of the classes of n confidential values; ``places`` are theirs."""
         n_classes = classes.n_classes
         shares = np.bincount(places, minlength=n_classes) / len(places)
         frequent = np.argsort(-shares, kind="stable")

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from synthesizer.data.table import Column, FloatArray, Kind, Table, Variable
-from synthesizer.models.kit.classes import rank_moments, standardised
+from synthesizer.models.kit.classes import WIDEST, rank_moments, standardised
 from synthesizer.models.kit.numerics import check_codes, check_floats, check_rising
 from synthesizer.models.kit.predictors import Float32Array
 
@@ -179,7 +179,7 @@ class Number:
         observed = column.is_observed
         values = np.where(observed, column.data, self.mean)
         value = ((values - self.mean) / self.spread).astype(np.float32)
-        np.clip(value, -4.0, 4.0, out=value)
+        np.clip(value, -WIDEST, WIDEST, out=value)
         rank = np.interp(values, self.quantiles, self.ranks).astype(np.float32)
         for j, moment in enumerate((value, *rank_moments(rank), np.minimum(value**2 / 2, 4.0))):
             out[:, j] = moment

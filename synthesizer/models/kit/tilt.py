@@ -9,7 +9,8 @@ Hall and Frank 2005, logistic model trees, Machine Learning 59).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -57,16 +58,12 @@ class Problem:
 
     def take(self, rows: IntArray) -> Problem:
         """Return some rows."""
-        return Problem(
-            self.matrix[rows],
-            self.groups,
-            self.linear,
-            self.moments,
-            self.n_linear,
-            self.shared,
-            self.offsets[rows],
-            self.classes[rows],
-            None if self.weights is None else self.weights[rows],
+        return replace(
+            self,
+            matrix=self.matrix[rows],
+            offsets=self.offsets[rows],
+            classes=self.classes[rows],
+            weights=None if self.weights is None else self.weights[rows],
         )
 
     def fit(self, rng: np.random.Generator) -> Float32Array:
@@ -97,10 +94,8 @@ class Problem:
     def _gram(self) -> FloatArray:
         """Return X'X, shape (q, q)."""
         out = np.zeros((self.matrix.shape[1],) * 2)
-        for start in range(0, len(self.matrix), CHUNK_ROWS):
-            chunk = self.matrix[start : start + CHUNK_ROWS]
-            weights = None if self.weights is None else self.weights[start : start + CHUNK_ROWS]
-            out += chunk.T @ (chunk if weights is None else chunk * weights[:, None])
+        for rows in self._chunks():
+            out += self.matrix[rows].T @ self._weighted(rows)
         return out
 
     def _at_start(self) -> tuple[FloatArray, FloatArray]:
@@ -108,8 +103,7 @@ class Problem:
         variance = np.zeros(self.moments.shape[1])
         expected = np.zeros((self.matrix.shape[1], self.moments.shape[1]))
         zero = np.zeros(expected.shape, dtype=np.float32)
-        for start in range(0, len(self.matrix), CHUNK_ROWS):
-            rows = slice(start, start + CHUNK_ROWS)
+        for rows in self._chunks():
             likelihoods, total, _ = self._likelihoods(rows, zero)
             mean = (likelihoods @ self.moments) / total
             square = (likelihoods @ self.moments**2) / total
@@ -121,10 +115,13 @@ class Problem:
     def _observed(self) -> FloatArray:
         """The products of features and moments in the data, shape (q, r)."""
         out = np.zeros((self.matrix.shape[1], self.moments.shape[1]))
-        for start in range(0, len(self.matrix), CHUNK_ROWS):
-            rows = slice(start, start + CHUNK_ROWS)
+        for rows in self._chunks():
             out += self._weighted(rows).T @ self.moments[self.classes[rows]]
         return out
+
+    def _chunks(self) -> Iterator[slice]:
+        for start in range(0, len(self.matrix), CHUNK_ROWS):
+            yield slice(start, start + CHUNK_ROWS)
 
     def _weighted(self, rows: slice) -> Float32Array:
         chunk = self.matrix[rows]
@@ -218,8 +215,7 @@ class Problem:
         """Return the negative log-likelihood and its gradient, shape (q, r)."""
         loss = 0.0
         gradient = -self._observed
-        for start in range(0, len(self.matrix), CHUNK_ROWS):
-            rows = slice(start, start + CHUNK_ROWS)
+        for rows in self._chunks():
             likelihoods, total, own = self._likelihoods(rows, coefficients)
             gradient += self._weighted(rows).T @ ((likelihoods @ self.moments) / total)
             losses = np.log(total[:, 0], dtype=np.float64) - own

@@ -118,7 +118,7 @@ class TiltedLeaves:
             )
         )
         absent = tuple(_absent(predictors, places, n_classes))
-        moments = Moments.of(classes, target)
+        moments = Moments.of(classes, target, places)
         most = max(1, FIT_CELLS // max(widest(predictors), n_classes))
         most = min(most, max_rows or most)
         rows: IntArray = np.arange(n_rows)
