@@ -285,6 +285,13 @@ def test_targets_with_many_levels_are_learnt_through_a_projection():
     assert (drawn.data == target.data).mean() > 0.8
 
 
+def test_a_level_for_every_second_row_is_learnt_without_a_warning():
+    codes = np.arange(36) // 6 * 5 + np.arange(36) % 5
+    table = Table([numeric("x", np.arange(36.0))])
+    leaves = Cart(min_leaf=6, **COPIES).fit(table, coded("t", codes, 30), rng=rng()).leaves
+    assert (leaves.tree.sizes[leaves.tree.feature < 0] == 6).all()
+
+
 def leaf_impurity(tree, codes, matrix):
     """Gini index within the leaves, weighted by rows."""
     leaves = tree.apply(matrix)

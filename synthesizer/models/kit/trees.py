@@ -263,12 +263,13 @@ def grow(
         "random_state": seed,
     }
     share = max(model.complexity, model.penalty / len(sampled))
-    if target.is_coded and not _is_projected(target):
-        codes = target.data[sample]
+    codes = target.data[sample]
+    if target.is_coded and not _is_projected(target) and 2 * len(np.unique(codes)) <= len(codes):
         frequencies = np.bincount(codes) / len(codes)
         settings["min_impurity_decrease"] = share * (1.0 - (frequencies**2).sum())
         estimator = DecisionTreeClassifier(**settings).fit(matrix[sample], codes, check_input=False)
     else:
+        # Also for a level to every second row, where the classifier warns and splits no other way.
         # Unit variance overall: scikit-learn stops at impurities below its epsilon.
         sampled = np.ascontiguousarray(sampled / np.sqrt(impurity.mean()))
         settings["min_impurity_decrease"] = share
