@@ -30,7 +30,8 @@ WORKFORCE = {
         "appointment_type", "political_appointee", "position_occupied", "supervisory_status",
         "bargaining_unit", "pay_plan", "step", "pay_basis", "pay_rate_determinant",
         "locality_adjustment", "retention_allowance", "supervisory_differential",
-    ],  # for speed
+    ],  # for speed, as the plain trees
+    "models": {"cart": {"tilt": False}},
     "checks": {
         "keys": ["sex", "race@first", "agency@1990", "career.moves"],
         "target": "grade@last",
@@ -61,6 +62,7 @@ def wide_frame(n: int = 120, seed: int = 4, first: int = 1) -> pd.DataFrame:
 WIDE = {
     "panel": {"wide": {"state": ["s0..s4"]}, "absent": ["out"], "career": "state"},
     "variables": {"id": {"kind": "id"}},
+    "models": {"cart": {"tilt": False}},
     "checks": {
         "keys": ["sex", "s1", "s3"], "target": "region",
         "fits": [{"formula": "C(sex) ~ period", "family": "logit"}],
