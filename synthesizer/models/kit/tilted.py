@@ -174,8 +174,7 @@ class TiltedLeaves:
         places = np.empty(len(nodes))
         for rows in self._blocks(len(nodes)):
             table = predictors.take(rows)
-            bend = self._bend(table)
-            scores = self._offsets(table, nodes[rows]) + bend @ self.moments.values.T
+            scores, bend = self._scores(table, nodes[rows])
             cumulated = np.cumsum(_exponentials(scores), axis=1)
             points = uniform[rows] * cumulated[:, -1]
             classes = (points[:, None] >= cumulated[:, :-1]).sum(axis=1)
@@ -197,9 +196,7 @@ class TiltedLeaves:
         places = self.classes.place(np.asarray(target.data, dtype=np.float64))
         out = np.empty(len(nodes))
         for rows in self._blocks(len(nodes)):
-            table = predictors.take(rows)
-            scores = self._offsets(table, nodes[rows]).astype(np.float64)
-            scores += self._bend(table) @ self.moments.values.T
+            scores = self._scores(predictors.take(rows), nodes[rows])[0].astype(np.float64)
             own = scores[np.arange(len(scores)), places[rows]]
             top = scores.max(axis=1)
             out[rows] = own - top - np.log(np.exp(scores - top[:, None]).sum(axis=1))
@@ -207,21 +204,22 @@ class TiltedLeaves:
             out[self.classes.spikes[places] != target.data] = -np.inf
         return np.asarray(np.maximum(out, np.log(LEAST)))
 
-    def _bend(self, predictors: Table) -> Float32Array:
-        """Return how far each moment of each row is moved, shape (n, r)."""
+    def _scores(self, predictors: Table, nodes: Nodes) -> tuple[Float32Array, Float32Array]:
+        """Return logarithms of weights, (n, K), and how far each moment is moved, (n, r)."""
+        scores = self._offsets(predictors, nodes)
         if not self.features.terms:
-            return np.zeros((predictors.n_rows, self.coefficients.shape[1]), dtype=np.float32)
-        bend = self.features.matrix(predictors) @ self.coefficients
-        return np.asarray(bend, dtype=np.float32)
+            return scores, np.zeros((len(nodes), self.coefficients.shape[1]), dtype=np.float32)
+        bend = np.asarray(self.features.matrix(predictors) @ self.coefficients, dtype=np.float32)
+        return scores + bend @ self.moments.values.T, bend
 
     def _offsets(self, predictors: Table, nodes: Nodes) -> Float32Array:
         """Return the logarithms of the nodes' probabilities, without what never occurs, (n, K)."""
         scores = self.logarithms[nodes]
         for pairs in self.absent:
             codes = _codes(predictors[pairs.name], pairs.edges)
-            n_codes = 1 + max(int(pairs.codes.max(initial=0)), int(codes.max(initial=0)))
-            table = np.zeros((n_codes, self.classes.n_classes), dtype=np.float32)
-            table[pairs.codes, pairs.classes] = pairs.left
+            table = np.zeros((1 + codes.max(initial=0), self.classes.n_classes), dtype=np.float32)
+            known = pairs.codes < len(table)
+            table[pairs.codes[known], pairs.classes[known]] = pairs.left[known]
             scores += table[codes]
         return scores
 
