@@ -481,6 +481,12 @@ def risk(
     baseline: Annotated[
         str | None, option("Public variables whose tables are published: A,B.")
     ] = None,
+    thresholds: Annotated[
+        str | None, option("Probabilities that a true value must exceed to count: 0.5,0.9.")
+    ] = None,
+    periods: Annotated[
+        bool, option("Count each period of a person for --sensitive (panels).", "--periods")
+    ] = False,
     by: Annotated[
         str | None, option("Find the group of this variable that is told most of.")
     ] = None,
@@ -524,6 +530,8 @@ def risk(
             public=problems.attempt(parse_names, public, place="--public"),
             positive=positive,
             baseline=problems.attempt(parse_names, baseline, place="--baseline"),
+            thresholds=problems.attempt(parse_names, thresholds, place="--thresholds"),
+            units="periods" if periods else None,
         ),
         attacks=None if attacks is None else {"enabled": attacks},
     )

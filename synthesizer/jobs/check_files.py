@@ -303,7 +303,7 @@ def _question(
 ) -> list[dict[str, Any]] | None:
     """Return the question of the command line with the groups of its variables, if there is one."""
     if question and "sensitive" not in question:
-        lone = ", ".join(f"--{name}" for name in question)
+        lone = ", ".join(f"--{'periods' if name == 'units' else name}" for name in question)
         raise ConfigError(f"{lone}: needs --sensitive, a variable to be inferred")
     used = {question.get("sensitive"), *question.get("public", ())}
     return [{"public": (), **question, "groups": _only(groups, used)}] if question else None

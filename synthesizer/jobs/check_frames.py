@@ -365,7 +365,8 @@ def utility_of(
 def _names(scenarios: Sequence[Scenario], questions: Sequence[Question]) -> Iterable[str]:
     """Return the variables that original and synthetic data must have."""
     of_scenarios = (name for scenario in scenarios for name in scenario.names)
-    return dict.fromkeys([*of_scenarios, *(name for part in questions for name in part.names)])
+    of_units = (part for part in questions if part.units == "persons")
+    return dict.fromkeys([*of_scenarios, *(name for part in of_units for name in part.names)])
 
 
 # Everything that is wrong with the data, for one error.
@@ -426,7 +427,8 @@ def _risk_problems(
                 check_exclusions([table, *datasets], **target, exclude=scenario.exclude)
     for question in [] if problems else questions:
         with problems.gathered():
-            check_inference(table, datasets, **question.settings)
+            rows, *others = (question.rows(data) for data in (table, *datasets))
+            check_inference(rows, others, **question.settings)
     return problems
 
 

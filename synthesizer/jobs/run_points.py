@@ -208,7 +208,9 @@ def questions_of(manifest: Manifest, results: CheckResults) -> dict[str, str]:
     source = [source, panel] if panel else source
     main, utility = results.risk.main, results.utility
     asked = {} if main is None else _plain_scenario(main.scenario)
-    inference = [[part.sensitive, part.public, part.positive] for part in results.risk.inference]
+    inference = [
+        [part.sensitive, part.public, part.positive, part.units] for part in results.risk.inference
+    ]
     models = [[s.model, s.interactions] for s in (utility.propensity if utility else ())]
     fits = [[getattr(fit, key) for key in _OF_FIT] for fit in (utility.fits if utility else ())]
     questions = {

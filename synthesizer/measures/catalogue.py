@@ -21,7 +21,7 @@ from typing import Any
 from synthesizer.data.panel.arrangement import Frame
 from synthesizer.data.panel.view import panel_of
 from synthesizer.data.progress import counted
-from synthesizer.data.table import Kind
+from synthesizer.data.table import Kind, Table
 from synthesizer.measures.figure import Attempts
 from synthesizer.measures.measure import (
     Axis,
@@ -190,10 +190,15 @@ def _frame(case: Case) -> Frame:
 # What only some runs compute is imported where it is computed.
 
 
-def _inference(case: Case) -> Any:
+def _inference(case: Case) -> Collecting:
     from synthesizer.measures.risk.public_inference import inference
 
-    return inference(*case.pair, **case.item.settings)
+    asked, datasets = case.item, list[Table]()
+    original = asked.rows(case.original)
+    return Collecting(
+        lambda view: datasets.append(asked.rows(view)),
+        lambda: inference(original, datasets, **asked.settings),
+    )
 
 
 def _careers(case: Case) -> Collecting:
@@ -538,7 +543,7 @@ _RISK: tuple[Measure, ...] = (
     ),
     Measure(
         "inference ({})",
-        "end",
+        "datasets",
         result_field="inference",
         switch="inference",
         words="inference about a sensitive variable from public ones",
@@ -565,6 +570,14 @@ _RISK: tuple[Measure, ...] = (
                 limit=Limit("area under the ROC curve of a sensitive variable"),
             ),
             FigureKind("guessed_right", "guessed right"),
+            FigureKind(
+                "probability_above",
+                "probability above the lowest threshold",
+                limit=Limit(
+                    "share of all whose true sensitive value has a probability above the lowest "
+                    "of the thresholds"
+                ),
+            ),
         ),
     ),
     Measure(

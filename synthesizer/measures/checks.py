@@ -147,8 +147,6 @@ class Checks:
     def names(self) -> tuple[str, ...]:
         """Variables that are kept of every dataset for what is computed at the end."""
         names = [name for scenario in self.scenarios for name in scenario.names]
-        for question in self.settings.inference:
-            names += question.names
         return tuple(name for name in dict.fromkeys(names) if name in self.original)
 
     def add(self, synthetic: Table) -> None:
@@ -191,11 +189,6 @@ class Checks:
         )
         for each in self._collected if self._sizes else ():
             _put(fields[each.measure.axis], each.measure, each.results)
-        for measure in self._on("end"):
-            for name, item in _items(measure, case):
-                compute = partial(measure.compute, replace(case, item=item))
-                result = self._attempts[measure.axis].of(measure.key.format(name), compute)
-                _put(fields[measure.axis], measure, [result])
         return self._results(scenarios, fields, notes)
 
     def _look_for_codes(self, other: Table, what: str) -> None:

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 Axis = Literal["risk", "utility"]
 Scope = Literal["data", "datasets", "scenario", "pooled", "inference", "propensity", "fits"]
 """What must be the same in two runs: data; data and m; keys, target and groups; these and m; ..."""
-Family = Literal["datasets", "scenario", "splits", "halves", "end"]
+Family = Literal["datasets", "scenario", "splits", "halves"]
 """When a measure is computed: while datasets come in; for each scenario; for each scenario and
-half split; of the first half split (or the control file) alone; once all datasets are there."""
+half split; of the first half split (or the control file) alone."""
 Need = Literal["scenario", "halves", "models", "panel", "names"]
 
 
@@ -138,7 +138,7 @@ class Case:
     done: Mapping[str, Any] = field(default_factory=dict)
     """Results (of datasets: collectors) of the measures before it."""
     synthetic: tuple[Table, ...] = ()
-    """The datasets, as far as scenarios and questions need them."""
+    """The datasets, as far as scenarios need them."""
     control: Table | None = None
     """Records that were kept out of the synthesis."""
     item: Any = None

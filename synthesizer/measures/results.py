@@ -79,8 +79,7 @@ class RiskResult(Result):
 
     def _others(self) -> Iterator[tuple[str, Figure]]:
         for inference in self.inference:
-            place = f"{', '.join(inference.public)} -> {inference.sensitive}"
-            yield from ((place, figure) for figure in inference.figures)
+            yield from ((inference.place, figure) for figure in inference.figures)
         for whole in (
             self.copied,
             self.nearest,

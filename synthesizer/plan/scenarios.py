@@ -34,7 +34,9 @@ def plan_scenarios(context: Context) -> tuple[Scenario, ...]:
     for number, settings in enumerate(checks.scenarios, 1):
         problems += names.scenario(f"checks.scenarios.{number}", settings)
     for number, inference in enumerate(checks.inference, 1):
-        problems += names.inference(f"checks.inference.{number}", inference)
+        place, of_periods = f"checks.inference.{number}", inference.units == "periods"
+        rows = _Names(config, context.table, context.columns) if of_periods else names
+        problems += rows.inference(place, inference, table)
     problems += _half_split_problems(names)
     context.problems += problems
     needed = checks.needs_scenario or config.genetic is not None
@@ -136,18 +138,23 @@ class _Names:
             if name in self.table and self.table[name].is_coded:
                 yield f"{place}.groups: {name!r} is not numeric; take it out"
 
-    def inference(self, place: str, question: Question) -> Iterator[str]:
-        """Yield every problem of an inference check."""
+    def inference(self, place: str, question: Question, original: Table) -> Iterator[str]:
+        """Yield every problem of an inference check of the original, one row a unit."""
         # Few runs have one: its file is loaded here only.
         from synthesizer.measures.risk.public_inference import check_inference
 
         names = (question.sensitive, *question.public, *question.groups)
+        try:
+            rows = question.rows(original)
+        except DataError as error:
+            yield from (f"{place}.{problem}" for problem in error.problems)
+            return
         problems = [problem for name in names for problem in self.known(place, name)]
         yield from problems
         if problems or any(self.columns.is_faulty(name) for name in names):
             return
         try:
-            check_inference(self.table, [self.table], **question.settings)
+            check_inference(rows, [rows], **question.settings)
         except DataError as error:
             yield from (f"{place}: {problem}" for problem in error.problems)
 

@@ -140,6 +140,28 @@ class Scale:
         return ticks(*self.domain, count=count)
 
 
+class LogScale(Scale):
+    """Takes positive values to places by their logarithms; its ticks are powers of ten.
+
+    Examples
+    --------
+    >>> scale = LogScale(domain=(1, 1000), range=(0, 300))
+    >>> round(scale(10)), scale.ticks()
+    (100, (1.0, 10.0, 100.0, 1000.0))
+    """
+
+    def __call__(self, value: float) -> float:
+        """Return the place of a value."""
+        low, high = (math.log10(end) for end in self.domain)
+        return Scale((low, high), self.range)(math.log10(value))
+
+    def ticks(self, count: int = 5) -> tuple[float, ...]:  # noqa: ARG002
+        """Return the powers of ten within the domain."""
+        low, high = (math.log10(end) for end in self.domain)
+        first, last = math.ceil(low - 1e-9), math.floor(high + 1e-9)
+        return tuple(10.0**power for power in range(first, last + 1))
+
+
 def ticks(low: float, high: float, *, count: int = 5) -> tuple[float, ...]:
     """Return about ``count`` steps of 1, 2 or 5 times a power of ten between two values.
 
@@ -567,6 +589,24 @@ def roc(curves: Sequence[tuple[str, Sequence[Point]]], *, title: str, descriptio
     for i, (look, name) in enumerate(named):
         parts.append(legend(left, below + 18 * i, [(look, clipped(name, 48))]))
     return svg(WIDTH, below + 18 * len(named), *parts, title=title, description=description)
+
+
+def log_points(
+    points: Sequence[Point], *, title: str, description: str, x_label: str, y_label: str
+) -> Markup:
+    """Return points (x, y), both at least 1 and at least one of them, on logarithmic axes."""
+    left, top, across, high = 80.0, 34.0, 460.0, 260.0
+    ends = [
+        10.0 ** max(1, math.ceil(math.log10(max(values)))) for values in zip(*points, strict=True)
+    ]
+    x = LogScale(domain=(1.0, ends[0]), range=(left, left + across))
+    y = LogScale(domain=(1.0, ends[1]), range=(top + high, top))
+    parts = [
+        axis_bottom(x, top + high, x_label, grid=high),
+        axis_left(y, left, y_label, grid=across),
+        *(dot(x(at), y(value), 2.5, "fill-original") for at, value in points),
+    ]
+    return svg(WIDTH, top + high + 44, *parts, title=title, description=description)
 
 
 _BARS_ROW = 24.0

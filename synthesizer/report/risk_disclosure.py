@@ -14,7 +14,7 @@ from synthesizer.measures.risk.identity import IdentityResult
 from synthesizer.measures.risk.scenario import Scenario
 from synthesizer.measures.risk.scenario_risk import ScenarioRisk
 from synthesizer.measures.risk.suda import SudaResult
-from synthesizer.report.charts import MOST_CURVES, roc
+from synthesizer.report.charts import MOST_CURVES, log_points, roc
 from synthesizer.report.figures import (
     bar_chart,
     dot_chart,
@@ -316,8 +316,6 @@ _SIZES = (
     "believe. If those whose proportions are shown rightly also had the right size, an intruder "
     "could pick them out."
 )
-_SMALLEST = 8
-"""Sizes of combinations that are drawn; the table holds all."""
 
 
 @section(
@@ -339,9 +337,17 @@ def inference_section(record: Record) -> Iterator[Block]:
 
 
 def _question(result: InferenceResult, record: Record) -> Iterator[Block]:
+    of_periods = result.units == "periods"
     question = f"{result.sensitive} from {', '.join(result.public)}"
+    if of_periods:
+        question += " (person-periods)"
     margins = f"within {joined(result.baseline)}" if result.baseline else "of everybody"
     yield heading(f"Inferring {question}")
+    if of_periods:
+        yield Note(
+            "Each period of a person is a record of its own here: where it says persons, "
+            "person-periods are meant. They are not independent of each other."
+        )
     yield Words(
         [
             *_rates_in_words(result),
@@ -364,17 +370,35 @@ def _question(result: InferenceResult, record: Record) -> Iterator[Block]:
     figures = [figure.counting(record.units) for figure in result.figures]
     yield row_table(result.rates)
     yield from figure_blocks(figures, "Rates", question)
-    yield bar_chart(
-        "Combinations of public values by number of persons",
-        [(plural(size, "person"), cells) for size, cells in result.uniqueness.counts],
-        reads="Who has public values that nobody shares can be looked up: the first bar counts "
-        "them. Only the smallest sizes are drawn.",
-        columns=("Persons", "Combinations"),
-        form="count",
-        about=question,
-        most=_SMALLEST,
-    )
+    yield _sizes_chart(result, question)
     yield from result_tables(result, record.units)
+
+
+def _sizes_chart(result: InferenceResult, question: str) -> Chart:
+    title, counts = "Combinations of public values by number of persons", result.uniqueness.counts
+    summary = (
+        f"{plural(result.uniqueness.uniques, 'combination')} of one person; the largest of "
+        f"{plural(max(size for size, _ in counts), 'person')}."
+    )
+    return Chart(
+        title=title,
+        svg=log_points(
+            counts,
+            title=f"{title}. {question}",
+            description=summary,
+            x_label="persons of the original with the same public values",
+            y_label="combinations",
+        ),
+        reads="Who has public values that nobody shares can be looked up: the point farthest to "
+        "the left counts them. Both axes are logarithmic.",
+        summary=summary,
+        table=DataTable(
+            caption=title,
+            columns=("Persons", "Combinations"),
+            forms=("count", "count"),
+            rows=counts,
+        ),
+    )
 
 
 def _rates_in_words(result: InferenceResult) -> Iterator[str]:

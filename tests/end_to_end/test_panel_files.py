@@ -16,6 +16,7 @@ from pyarrow import csv
 from synthesizer.data.samples.builtin import read_sample
 from synthesizer.measures.figure import Figure, typed
 from synthesizer.measures.results import CheckResults
+from synthesizer.measures.risk.public_inference import inference
 from tests.end_to_end.commands import call, write_yaml
 from tests.end_to_end.test_panel import LONG, long_frame
 
@@ -35,7 +36,10 @@ WORKFORCE = {
     "checks": {
         "keys": ["sex", "race@first", "agency@1990", "career.moves"],
         "target": "grade@last",
-        "inference": [{"sensitive": "race@last", "public": ["sex", "agency@first"]}],
+        "inference": [
+            {"sensitive": "race@last", "public": ["sex", "agency@first"]},
+            {"sensitive": "sex", "public": ["year", "agency"], "units": "periods"},
+        ],
         "fits": [
             {"formula": "basic_pay ~ C(sex) + tenure"},
             {"formula": "`career.periods` ~ C(sex)"},
@@ -65,6 +69,10 @@ WIDE = {
     "models": {"cart": {"tilt": False}},
     "checks": {
         "keys": ["sex", "s1", "s3"], "target": "region",
+        "inference": {
+            "sensitive": "sex", "public": ["period", "state"], "units": "periods",
+            "thresholds": [0.5],
+        },
         "fits": [{"formula": "C(sex) ~ period", "family": "logit"}],
         "nearest": False, "attacks": False,
         "differential_confidentiality": False,
@@ -139,6 +147,29 @@ def test_risk_is_that_of_the_run(folder: Path) -> None:
     assert found == run.model_copy(update={"scenarios": scenarios, "notes": found.notes})
     assert found.careers.n in (120, PERSONS)
     assert found.careers.figures[0].name == "careers of one person"
+
+
+def test_person_periods_are_records_and_the_period_is_public(folder: Path) -> None:
+    run, frames = checks_of(folder).risk.inference[-1], []
+    for path in (folder / "original.csv", *sorted((folder / "out").glob("synthetic_*.csv"))):
+        frame = pd.read_csv(path, dtype=str, keep_default_na=False)
+        if folder.name.startswith("wide"):
+            long = frame.melt(["sex"], [f"s{t}" for t in range(5)], "period", "state")
+            frame = long[long["state"] != "out"]
+        frames.append(frame)
+    public, thresholds = run.public, [row.threshold for row in run.thresholds.rows]
+    rows = inference(
+        frames[0], frames[1:], sensitive="sex", public=public, thresholds=thresholds,
+        units="periods",
+    )  # fmt: skip
+    assert (run.n, run.n_synthetic) == (len(frames[0]), sum(map(len, frames[1:])))
+    assert run.figures == rows.figures
+    assert "person-period" in run.figures[0].meaning
+    asked = ("--sensitive", "sex", "--public", ",".join(public), "--periods", "--thresholds", "0.6")
+    files = (folder / "original.csv", folder / "out", "--config", folder / "run.yaml")
+    (found,) = read(call("risk", *files, *asked, "--json").output)[0].risk.inference
+    assert found.uniqueness == run.uniqueness
+    assert [row.threshold for row in found.thresholds.rows] == [0.6]
 
 
 def test_utility_is_that_of_the_run(folder: Path) -> None:

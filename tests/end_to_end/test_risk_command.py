@@ -171,6 +171,16 @@ def test_the_file_is_secret_and_never_half_written(folder: Path, tmp_path: Path)
         (["--keys", "sex", "--target", "marital", "--groups", "age:5"], ["--groups"]),
         (["--keys", "sex", "--target", "marital", "--groups", "sex=5"], ["not numeric"]),
         ([*KNOWN, "--public", "age"], ["--public", "--sensitive"]),
+        ([*KNOWN, "--periods", "--thresholds", "0.5"], ["--periods", "--thresholds"]),
+        (
+            [*KNOWN, "--sensitive", "sex", "--public", "age", "--periods"],
+            ["only a panel has periods"],
+        ),
+        (
+            [*KNOWN, "--sensitive", "sex", "--public", "age", "--thresholds", "1"],
+            ["threshold (1.0) must be at least 0 and below 1"],
+        ),
+        ([*KNOWN, "--sensitive", "sex", "--public", "age", "--thresholds", "x"], ["thresholds"]),
         ([*KNOWN, "--positive", "f", "--baseline", "age"], ["--positive, --baseline"]),
         ([*KNOWN, "--groups", "income=4"], ["'income' is neither a key"]),
         (["--keys", ",,", "--target", "marital"], ["A,B,C"]),

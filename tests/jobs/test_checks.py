@@ -115,6 +115,11 @@ def test_inference_and_panels() -> None:
     ages = len(np.unique(TABLE["age"].data))
     assert main.differential.comparisons[0].n_a == (ages + 1) // 2
     assert results.exceeded(LimitConfig(auc=0.0, revealed_share=0.0)) != ()
+    told = results.summary.probability_above
+    assert told == results.risk.inference[0].thresholds.rows[0].share
+    assert results.exceeded(LimitConfig(probability_above=told)) == ()
+    (above,) = results.exceeded(LimitConfig(probability_above=told - 0.01))
+    assert "limits.probability_above" in above
 
 
 def test_limits() -> None:

@@ -58,6 +58,14 @@ def planned(checks: Any, table: Table = TABLE, **further: Any) -> tuple[Any, lis
             {"inference": {"sensitive": "sex", "public": ["age"], "baseline": ["marital"]}},
             ["'marital' is not public"],
         ),
+        (
+            {"inference": {"sensitive": "sex", "public": ["age"], "units": "periods"}},
+            ["inference.1.units", "only a panel has periods"],
+        ),
+        (
+            {"inference": {"sensitive": "sex", "public": ["age"], "thresholds": 1.0}},
+            ["inference.1", "threshold (1.0) must be at least 0 and below 1"],
+        ),
     ],
 )
 def test_problems_are_told_with_their_place(checks: dict[str, Any], words: list[str]) -> None:

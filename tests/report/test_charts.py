@@ -26,6 +26,7 @@ from synthesizer.report.charts import (
     heat,
     legend,
     line,
+    log_points,
     panels,
     roc,
     svg,
@@ -52,6 +53,20 @@ def test_marks_are_told_apart_by_shape() -> None:
     assert tags.count("polygon") == 2  # the row and the legend
     assert tags.count("circle") == 1 + 1 + 1
     assert any(element.text == "0.500 (0.400 to 0.600)" for element in picture.iter())
+
+
+def test_points_stand_at_their_logarithms() -> None:
+    drawn = log_points(
+        [(1, 1000), (100, 1)], title=NASTY, description=NASTY, x_label="x", y_label="y"
+    )
+    first, last = (
+        {name: float(e.get(name, "")) for name in ("cx", "cy")}
+        for e in _plain(drawn).iter()
+        if e.tag == "circle"
+    )
+    assert (first["cx"], first["cy"]) == (80.0, 34.0)
+    assert (last["cx"], last["cy"]) == (540.0, 294.0)
+    assert [t for t in ("1", "10", "100", "1,000") if f">{t}</text>" not in drawn] == []
 
 
 def test_a_dot_stands_where_its_value_is() -> None:

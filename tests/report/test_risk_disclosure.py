@@ -219,7 +219,7 @@ def test_rates_stand_beside_chance_margins_and_original() -> None:
 def test_thresholds_and_combinations_are_shown() -> None:
     section, own = inference_section(record(risk(inference=(question(),)))), question()
     by_first = {table.columns[0]: table for table in tables(section)}
-    shares = [row[2] for row in by_first["Probability at least"].rows]
+    shares = [row[2] for row in by_first["Probability above"].rows]
     assert shares == [row.share for row in own.thresholds.rows]
     cells = table(section, "Combinations of public values,")
     assert cells.rows[0][1] == own.uniqueness.cells

@@ -47,13 +47,13 @@ class InferenceScores:
 
 
 class ThresholdRow(Row):
-    """Share of all persons whose true level has at least this probability.
+    """Share of all persons whose true level has a probability above a threshold.
 
     Near 1 they come mostly from combinations with one or two synthetic records, where chance makes
     them too.
     """
 
-    threshold: float = column("Probability at least", "number", "in (0, 1]")
+    threshold: float = column("Probability above", "number", "in [0, 1)")
     count: int = column("Persons", "count", "by the synthetic cells")
     share: float = column("Synthetic", "share", "by the synthetic cells")
     kept_chance_share: float = column(
@@ -87,7 +87,7 @@ class ThresholdRisk(Result):
     """Records whose cell the synthetic data lack: no probability, and no guess."""
     absent_share: float = column("persons whose public values the synthetic data lack", "share")
     rows: tuple[ThresholdRow, ...]
-    """By threshold."""
+    """By threshold, the lowest first."""
     right: float = column("guessed right, of all persons", "share", "from the synthetic cell")
     baseline_right: float = column("guessed right from published margins, of all", "share")
     original_right: float = column("guessed right from the original, of all", "share")
@@ -184,7 +184,7 @@ def threshold_risk(
         n=n,
         absent=n_absent,
         absent_share=n_absent / n,
-        rows=tuple(_rows(cells, shares, thresholds)),
+        rows=tuple(_rows(cells, shares, sorted(set(thresholds)))),
         right=n_right / n,
         baseline_right=float(shares.baseline_right.mean()),
         original_right=float(shares.original_right.mean()),
@@ -203,10 +203,10 @@ def threshold_risk(
 def _rows(
     cells: Cells, shares: InferenceScores, thresholds: Sequence[float]
 ) -> Iterator[ThresholdRow]:
-    n, chances = cells.n, reaching_by_chance(cells, thresholds)
+    n, chances = cells.n, exceeding_by_chance(cells, thresholds)
     for threshold, chance in zip(thresholds, chances, strict=True):
         synthetic, baseline, original = (
-            int((probability >= threshold).sum())
+            int((probability > threshold).sum())
             for probability in (shares.synthetic, shares.baseline, shares.original)
         )
         yield ThresholdRow(
@@ -214,7 +214,7 @@ def _rows(
             count=synthetic,
             share=synthetic / n,
             chance_share=chance,
-            kept_chance_share=reaching_with_kept_shares(cells, threshold),
+            kept_chance_share=exceeding_with_kept_shares(cells, threshold),
             baseline_count=baseline,
             baseline_share=baseline / n,
             original_count=original,
@@ -351,8 +351,8 @@ def right_by_chance(cells: Cells, guess: Codes) -> float | None:
     return agreement(guessed, _sums(cells.pairs.level[use], cells.ours[use], size))
 
 
-def reaching_by_chance(cells: Cells, thresholds: Sequence[float]) -> list[float]:
-    """Return the expected share of original records whose true level reaches each threshold.
+def exceeding_by_chance(cells: Cells, thresholds: Sequence[float]) -> list[float]:
+    """Return the expected share of original records whose true level exceeds each threshold.
 
     True levels are kept; the level of every synthetic record is drawn from the distribution of
     all of them, so that a cell with n of them has Bin(n, p) of a true level.
@@ -371,8 +371,8 @@ def reaching_by_chance(cells: Cells, thresholds: Sequence[float]) -> list[float]
     ]
 
 
-def reaching_with_kept_shares(cells: Cells, threshold: float) -> float:
-    """Return the expected share of original records whose true level reaches a threshold.
+def exceeding_with_kept_shares(cells: Cells, threshold: float) -> float:
+    """Return the expected share of original records whose true level exceeds a threshold.
 
     The synthetic records are kept; the true level of every original record is drawn from the
     distribution of all of them, as in `classification`.
@@ -381,14 +381,14 @@ def reaching_with_kept_shares(cells: Cells, threshold: float) -> float:
     cell = pairs.cell[shown]
     share = cells.theirs[shown] / cells.cell_theirs[cell]
     expected = cells.cell_ours[cell] * cells.marginal[pairs.level[shown]]
-    return float(expected[share >= threshold].sum()) / cells.n
+    return float(expected[share > threshold].sum()) / cells.n
 
 
 def _fewest(n: Codes, threshold: float) -> Codes:
-    """Return the smallest k with k / n >= threshold as computers divide, shape of ``n``."""
-    k = np.ceil(threshold * n)
-    k -= (k - 1) / n >= threshold
-    k += k / n < threshold
+    """Return the smallest k with k / n > threshold as computers divide, shape of ``n``."""
+    k = np.floor(threshold * n) + 1
+    k -= (k - 1) / n > threshold
+    k += k / n <= threshold
     return np.asarray(k, dtype=np.int64)
 
 

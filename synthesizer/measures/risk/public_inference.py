@@ -11,6 +11,7 @@ through synthesis and verification, section 3.2.5.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -18,7 +19,7 @@ from synthesizer.data.codes import Codes, Groups, JointCoder
 from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import Data, as_tables, check_comparable, check_keys, check_lists
 from synthesizer.data.table import Column, Table
-from synthesizer.measures.figure import Figure, Measured, Row, column
+from synthesizer.measures.figure import Figure, Measured, Row, column, plain
 from synthesizer.measures.risk.comparable import GroupsOf, Synthetic, problems_of, risk_figure
 from synthesizer.measures.risk.curves import (
     InferenceScores,
@@ -43,8 +44,7 @@ from synthesizer.measures.risk.public_cells import (
     number_of_levels,
     uniqueness,
 )
-
-THRESHOLDS = (0.5, 0.8, 0.9, 1.0)
+from synthesizer.measures.risk.scenario import THRESHOLDS, Counted
 
 
 class InferenceRate(Row):
@@ -70,6 +70,8 @@ class InferenceResult(Measured):
     """Levels of the sensitive variable that occur; groups of numbers are written ``[0, 500)``."""
     positive: str | None
     """The class whose proportion is looked at."""
+    units: Counted = "persons"
+    """What is counted of a panel: a record is a person, or a person in a period."""
     n: int
     """Original records."""
     m: int
@@ -88,8 +90,20 @@ class InferenceResult(Measured):
     """Analysis 5."""
 
     @property
+    def place(self) -> str:
+        """What it is about in one line."""
+        counted = " (person-periods)" if self.units == "periods" else ""
+        return f"{', '.join(self.public)} -> {self.sensitive}{counted}"
+
+    @property
     def figures(self) -> tuple[Figure, ...]:
         """The figures to report; those from margins say what is known without the synthesis."""
+        if self.units == "persons":
+            return self._figures
+        return tuple(_of_periods(figure) for figure in self._figures)
+
+    @property
+    def _figures(self) -> tuple[Figure, ...]:
         shares, cells, guesses = self.classification, self.uniqueness, self.thresholds
         present = guesses.n - guesses.absent
         margins = f"by {', '.join(self.baseline)}" if self.baseline else "of everybody"
@@ -174,7 +188,7 @@ class InferenceResult(Measured):
             ),
             *(
                 InferenceRate(
-                    name=f"probability at least {row.threshold:g}",
+                    name=f"probability above {row.threshold:g}",
                     synthetic=row.share,
                     chance=row.kept_chance_share,
                     margins=row.baseline_share,
@@ -200,8 +214,9 @@ class InferenceResult(Measured):
         )
 
     def _threshold_figures(self, row: ThresholdRow, margins: str) -> tuple[Figure, Figure]:
-        name = f"probability at least {row.threshold:g}"
-        whose = f"share of all persons whose true {self.sensitive} has at least this share"
+        name = f"probability above {row.threshold:g}"
+        whose = f"share of all persons whose true {self.sensitive} has more than this share"
+        lowest = row is self.thresholds.rows[0]
         return (
             risk_figure(
                 name,
@@ -210,6 +225,7 @@ class InferenceResult(Measured):
                 "come mostly from combinations with one or two synthetic {records}, where chance "
                 "makes them too",
                 self.thresholds.n,
+                key="probability_above" if lowest else "",
                 chance=row.kept_chance_share,
                 original=row.original_share,
             ),
@@ -218,9 +234,15 @@ class InferenceResult(Measured):
                 row.baseline_share,
                 f"{whose} in published margins ({margins}), without the synthetic data",
                 self.thresholds.n,
-                key=f"probability_at_least_{row.threshold:g}_from_margins",
+                key=f"probability_above_{row.threshold:g}_from_margins",
             ),
         )
+
+
+def _of_periods(figure: Figure) -> Figure:
+    """Return a figure whose words count periods of persons."""
+    meaning = re.sub(r"\b(?:person|record)(s?)\b", r"person-period\1", figure.meaning)
+    return Figure(**plain(figure) | {"meaning": meaning})
 
 
 def _average(curves: Sequence[RocCurve], area: str) -> float | None:
@@ -243,6 +265,7 @@ def inference(
     groups: GroupsOf = None,
     baseline: Sequence[str] = (),
     thresholds: Sequence[float] = THRESHOLDS,
+    units: Counted = "persons",
 ) -> InferenceResult:
     """Analyse how far synthetic data give away a sensitive variable of people in the original.
 
@@ -267,7 +290,9 @@ def inference(
         Public variables within which the distribution of the sensitive variable is published
         (computed from the original); default none: only its overall distribution is known.
     thresholds : sequence of float
-        Probabilities of the true level from which a record counts as at risk, in (0, 1].
+        Probabilities of the true level above which a record counts as at risk, in [0, 1).
+    units : {"persons", "periods"}
+        What a record of a panel is, for the words.
 
     Returns
     -------
@@ -310,6 +335,7 @@ def inference(
         baseline=tuple(baseline),
         levels=cells.levels,
         positive=None if cells.positive is None else cells.levels[cells.positive],
+        units=units,
         n=cells.n,
         m=cells.m,
         n_synthetic=cells.n_synthetic,
@@ -375,14 +401,15 @@ def check_inference(
     groups: Mapping[str, Groups],
     baseline: Sequence[str],
     thresholds: Sequence[float] = THRESHOLDS,
+    units: Counted = "persons",  # noqa: ARG001
 ) -> None:
     """Raise one DataError that lists every problem."""
     existing = [name for name in dict.fromkeys([*public, sensitive]) if name in original]
     problems = list(_name_problems(original, sensitive, public, baseline))
     problems += [
-        f"threshold ({value}) must be above 0 and at most 1"
+        f"threshold ({value}) must be at least 0 and below 1: a probability has to exceed it"
         for value in thresholds
-        if not 0 < value <= 1
+        if not 0 <= value < 1
     ]
     if existing:
         problems += problems_of(check_keys, original, keys=existing, groups=groups)

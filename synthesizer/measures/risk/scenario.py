@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import BeforeValidator, Field
 
 from synthesizer.data.codes import Groups
+from synthesizer.data.errors import DataError
 from synthesizer.data.options import NotNegative, options
-from synthesizer.data.table import FloatArray
+from synthesizer.data.panel.view import PersonView
+from synthesizer.data.table import FloatArray, Table
 from synthesizer.measures.figure import Result
 from synthesizer.measures.measure_options import GroupsMap, Label, Names, Part
 
@@ -123,6 +125,15 @@ class Scenario:
         }
 
 
+THRESHOLDS = (0.5, 0.8, 0.9, 0.99)
+Counted = Literal["persons", "periods"]
+"""What is counted of a panel: its persons, or every period of every person."""
+
+
+def _several(value: Any) -> Any:
+    return value if isinstance(value, list | tuple) else [value]
+
+
 class Question(Part):
     """A sensitive variable that might be inferred from public ones.
 
@@ -141,6 +152,12 @@ class Question(Part):
     groups: GroupsMap = Field(
         default_factory=dict, description="number of quantile groups, or cut points, of numbers"
     )
+    thresholds: Annotated[tuple[float, ...], BeforeValidator(_several)] = Field(
+        THRESHOLDS, description="probabilities that a true value must exceed to count"
+    )
+    units: Counted = Field(
+        "persons", description="of a panel: persons, or periods (a record for each person and year)"
+    )
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -151,6 +168,24 @@ class Question(Part):
     def settings(self) -> dict[str, Any]:
         """The question as keyword arguments of `synthesizer.measures.risk.inference`."""
         return {name: getattr(self, name) for name in type(self).model_fields}
+
+    def rows(self, data: Table) -> Table:
+        """Return the records that it is about, with those of its variables that there are.
+
+        Raises
+        ------
+        DataError
+            If periods are to be counted and there is no panel.
+        """
+        if self.units == "periods":
+            if not isinstance(data, PersonView):
+                raise DataError(
+                    "units: only a panel has periods; describe it under panel of the "
+                    "configuration (--config), or leave units (--periods) out: rows of a file "
+                    "without a panel count as they are"
+                )
+            data = data.panel
+        return data.select(name for name in dict.fromkeys(self.names) if name in data)
 
 
 def _size(wanted: Groups) -> str:

@@ -39,14 +39,17 @@ def test_figures_say_how_to_read_them(worked):
         "AUC",
         "guessed right",
         "guessed right from published margins",
-        "probability at least 0.5",
-        "probability at least 0.5 from published margins",
+        "probability above 0.5",
+        "probability above 0.5 from published margins",
     ]
     assert {figure.direction for figure in worked.figures} == {"lower is safer"}
     assert (figures["AUC"].value, figures["AUC"].chance) == (pytest.approx(7 / 12), 0.5)
-    assert figures["probability at least 0.5"].value == pytest.approx(4 / 7)
-    assert figures["probability at least 0.5"].chance == pytest.approx(29 / 49)
-    assert "one or two synthetic records" in figures["probability at least 0.5"].meaning
+    # in cell A both sexes have a share of 0.5, which does not exceed it
+    assert figures["probability above 0.5"].value == pytest.approx(1 / 7)
+    assert figures["probability above 0.5"].chance == pytest.approx(8 / 49)
+    assert figures["probability above 0.5"].key == "probability_above"
+    assert figures["probability above 0.8"].key == "probability_above_0.8"
+    assert "one or two synthetic records" in figures["probability above 0.5"].meaning
     assert (figures["guessed right"].value, figures["guessed right"].chance) == (0.6, 0.52)
     assert figures["guessed right"].n == 5
     assert figures["revealed share"].n == 6
@@ -366,7 +369,7 @@ PROBLEMS = [
     ({"sensitive": "race"}, "sensitive variable 'race' is not in the data"),
     ({"positive": "X"}, "positive is none of the 2 levels of sensitive variable 'sex'"),
     ({"baseline": ["year"]}, "baseline variable 'year' is not public"),
-    ({"thresholds": [0.5, 0, 1.1]}, r"threshold \(1.1\) must be above 0 and at most 1"),
+    ({"thresholds": [0.5, 0, 1]}, r"threshold \(1\) must be at least 0 and below 1"),
     ({"groups": {"agency": 3}}, "groups name 'agency', which is not numeric"),
     ({"groups": {"grade": 3}}, "groups name 'grade', which is not in the data"),
 ]
