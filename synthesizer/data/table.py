@@ -276,6 +276,10 @@ class Table(Mapping[str, Column]):
         """Return all that belongs to some units, at integer positions."""
         return self.take(units)
 
+    def resampled(self, units: IntArray) -> Table:
+        """Return units drawn with replacement, whose copies have one owner."""
+        return OwnedRows(self.take(units).columns, units)
+
     @property
     def unit_table(self) -> Table:
         """One row a unit."""
@@ -308,3 +312,19 @@ class Table(Mapping[str, Column]):
         return Table(
             (Column.concatenate([table[name] for table in tables]) for name in names), n_rows
         )
+
+
+class OwnedRows(Table):
+    """Rows of which several may be one person's: taken out of a panel, or a bootstrap sample."""
+
+    def __init__(self, columns: Iterable[Column], owners: IntArray) -> None:
+        super().__init__(columns, len(owners))
+        self._owners = owners
+
+    @property
+    def owners(self) -> IntArray:
+        """Number of the person of each row, shape (n,)."""
+        return self._owners
+
+    def _like(self, columns: Iterable[Column], rows: Rows | None = None) -> Table:
+        return OwnedRows(columns, self._owners if rows is None else self._owners[rows])

@@ -315,5 +315,5 @@ def _fit_step(
         if spec.proper and not step.model.abilities.copies_rows:
             # one bootstrap sample for all variables of a dataset: a joint draw of persons
             sample = seed.generator("bootstrap", stratum, replicate)
-            table = table.take_units(sample.integers(table.n_units, size=table.n_units))
+            table = table.resampled(sample.integers(table.n_units, size=table.n_units))
         return step.fit(table, spec.rules, rng)

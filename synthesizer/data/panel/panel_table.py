@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Rows, Table
+from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, OwnedRows, Rows, Table
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -109,9 +109,12 @@ class PanelIndex:
 class PanelTable(Table):
     """A table with a row for each person and period; persons are its units."""
 
-    def __init__(self, columns: Iterable[Column], index: PanelIndex) -> None:
+    def __init__(
+        self, columns: Iterable[Column], index: PanelIndex, origins: IntArray | None = None
+    ) -> None:
         super().__init__(columns, index.n_rows)
         self.index = index
+        self._origins = origins  # of each person: whose copy she is in a bootstrap sample
 
     @property
     def n_units(self) -> int:
@@ -121,13 +124,19 @@ class PanelTable(Table):
     def _like(self, columns: Iterable[Column], rows: Rows | None = None) -> Table:
         """Return some rows of the panel: no panel any more, but each row keeps its person."""
         if rows is None:
-            return PanelTable(columns, self.index)
-        return PersonRows(columns, self.index.person[rows])
+            return PanelTable(columns, self.index, self._origins)
+        return OwnedRows(columns, self.owners[rows])
 
     @property
     def owners(self) -> IntArray:
-        """Number of the person of each row, shape (r,)."""
-        return self.index.person
+        """Number of the person of each row, shape (r,); copies of a person have hers."""
+        person = self.index.person
+        return person if self._origins is None else self._origins[person]
+
+    def resampled(self, units: IntArray) -> PanelTable:
+        """Return persons drawn with replacement, numbered anew, whose copies have one owner."""
+        taken = self.take_units(units)
+        return PanelTable(taken.columns, taken.index, units)
 
     def take_units(self, units: IntArray) -> PanelTable:
         """Return all rows of some persons, who are numbered anew."""
@@ -170,22 +179,6 @@ class PanelTable(Table):
         return PanelTable(
             (Column.concatenate([panel[name] for panel in parts]) for name in names), index
         )
-
-
-class PersonRows(Table):
-    """Rows taken out of a panel; each row keeps its person."""
-
-    def __init__(self, columns: Iterable[Column], owners: IntArray) -> None:
-        super().__init__(columns, len(owners))
-        self._owners = owners
-
-    @property
-    def owners(self) -> IntArray:
-        """Number of the person of each row, shape (n,)."""
-        return self._owners
-
-    def _like(self, columns: Iterable[Column], rows: Rows | None = None) -> Table:
-        return PersonRows(columns, self._owners if rows is None else self._owners[rows])
 
 
 def as_panel(table: Table) -> PanelTable:

@@ -40,7 +40,8 @@ class SafeNumbers:
     that nobody or enough units hold is taken. So no number leaves that singles out a person or a
     small group (the attack of Giomi et al. 2023 by one column), unless few units hold every number
     there is between the bounds. The bounds are those of top- and bottom-coding by k records
-    (Hundepool et al. 2012, Statistical Disclosure Control, section 3.3).
+    (Hundepool et al. 2012, Statistical Disclosure Control, section 3.3). Fewer than 2 k units tell
+    nothing but their mean, rounded to its first digit: all rare values become that number.
 
     Examples
     --------
@@ -61,7 +62,7 @@ class SafeNumbers:
     """Decimals of the file; None where numbers have no fixed precision."""
     bounds: tuple[float, float]
     """Smallest and largest number that leaves: those of the k-th units from either end. With fewer
-    than 2 k units the whole range, of which only the middle is drawn."""
+    than 2 k units the whole range, which then bounds nothing."""
     n_units: int
     """Units in all."""
 
@@ -136,6 +137,16 @@ class SafeNumbers:
         return self.values[self.counts < self.k]
 
     @cached_property
+    def _coarse(self) -> float:
+        """The mean, rounded to its first digit, or the nearest such number that is not rare."""
+        mean = float(self.values @ self.counts / self._ends[-1])
+        size = 10.0 ** max(np.floor(np.log10(abs(mean))) if mean else 0, -(self.decimals or 0))
+        multiples = np.round(mean / size) + np.arange(-self.k, self.k + 1)
+        numbers = multiples * size if size >= 1 else multiples / np.round(1 / size)
+        numbers = numbers[~_among(numbers, self._rare)]
+        return float(numbers[np.argmin(np.abs(numbers - mean))])
+
+    @cached_property
     def _rare_units(self) -> FloatArray:
         """The same in units of the last decimal, rising."""
         return np.unique(np.rint(self._rare * 10.0 ** (self.decimals or 0)))
@@ -158,18 +169,22 @@ class SafeNumbers:
     ) -> FloatArray:
         """Return values that were copied from the data, shape (n,), those of few persons anew.
 
-        ``ranges`` holds the smallest and the largest number that each may become.
+        ``ranges`` holds the smallest and the largest number that each may become; one of a single
+        number, or beyond the bounds, gives way to them.
         """
         rare = np.flatnonzero(_among(values, self._rare))
         if not len(rare):
             return values
-        rare = rare[np.argsort(values[rare])]  # neighbours are looked up together: faster
         out = np.array(values, dtype=np.float64)
+        if self.n_units < 2 * self.k:
+            out[rare] = self._coarse
+            return out
+        rare = rare[np.argsort(values[rare])]  # neighbours are looked up together: faster
         lows, highs = (np.full(len(rare), bound) for bound in self.bounds)
         if ranges is not None:
-            # a range that lies beyond the bounds gives way to them
-            lows = np.clip(ranges[0][rare], *self.bounds)
-            highs = np.clip(ranges[1][rare], *self.bounds)
+            own = [np.clip(ends[rare], *self.bounds) for ends in ranges]
+            is_wide = own[0] < own[1]
+            lows, highs = np.where(is_wide, own[0], lows), np.where(is_wide, own[1], highs)
         first, last = self._window(out[rare], lows, highs, self.k)
         drawn = self._at(first + rng.random(len(rare)) * (last - first))
         if self.decimals is None:
@@ -183,9 +198,6 @@ class SafeNumbers:
         self, values: FloatArray, low: FloatArray, high: FloatArray, width: int
     ) -> tuple[FloatArray, FloatArray]:
         """Return the ranks so many records below and above some values, inside their limits."""
-        if self.n_units < 2 * self.k:
-            middle = np.full(len(values), (self._ends[-1] - 1) / 2)
-            return middle, middle
         starts = self._ends - self.counts
         places = np.searchsorted(self.values, values)
         first = starts[np.searchsorted(self.values, low)]
@@ -207,11 +219,9 @@ class SafeNumbers:
         decimals = self.decimals or 0
         out = np.clip(np.round(drawn, decimals), low, high)
         steps = self._steps[np.searchsorted(self._rare, values)]
-        near_low, near_high = low, high
-        if self.n_units >= 2 * self.k:
-            near_low, near_high = (
-                self._at(rank) for rank in self._window(values, low, high, NEAR * self.k)
-            )
+        near_low, near_high = (
+            self._at(rank) for rank in self._window(values, low, high, NEAR * self.k)
+        )
         is_left = np.ones(len(values), dtype=bool)
         for size in _sizes(decimals, float(steps.max())):
             rows = np.flatnonzero(is_left & (steps >= size * (1 - EPS)))
@@ -297,12 +307,8 @@ class SafeNumbers:
         place = np.searchsorted(self.values, out[held])
         above = self.values[np.minimum(place + 1, len(self.values) - 1)]
         below = self.values[np.maximum(place - 1, 0)]
-        # a range of one number gives way to the bounds
-        pinned = low[held] == high[held]
-        lows = np.where(pinned, self.bounds[0], low[held])
-        highs = np.where(pinned, self.bounds[1], high[held])
-        rises = (above > out[held]) & (above <= highs)
-        falls = (below < out[held]) & (below >= lows)
+        rises = (above > out[held]) & (above <= high[held])
+        falls = (below < out[held]) & (below >= low[held])
         up = rises & (~falls | (rng.random(len(held)) < 0.5))
         other = np.where(up, above, np.where(falls, below, out[held]))
         out[held] += (0.05 + 0.9 * rng.random(len(held))) * (other - out[held])
