@@ -9,6 +9,7 @@ import numpy as np
 from synthesizer.data.options import options
 from synthesizer.data.table import Column, Table
 from synthesizer.models.base import Abilities, FittedModel
+from synthesizer.models.kit.leaves import even_over_neighbours
 from synthesizer.models.kit.numbers import DonorModel, SafeNumbers, made_safe
 
 
@@ -17,13 +18,22 @@ class FittedSample(FittedModel):
     """Donors of one variable, drawn with replacement."""
 
     donors: Column
+    """Confidential values, sorted."""
     numbers: SafeNumbers | None = None
     """Replaces rare numbers."""
+    even: bool = True
+    """Spread draws evenly over groups of donors with neighbouring values."""
 
     def sample(self, predictors: Table, *, rng: np.random.Generator) -> Column:
-        """Copy one donor at random for each row."""
-        drawn = self.donors.take(rng.integers(len(self.donors), size=predictors.n_rows))
-        return made_safe(drawn, self.numbers, rng)
+        """Copy one donor for each row."""
+        n_rows, n_donors = predictors.n_rows, len(self.donors)
+        if self.even:
+            one, count = np.zeros(n_rows, dtype=np.intp), np.full(n_rows, n_donors)
+            uniform = even_over_neighbours(one, count, rng)
+        else:
+            uniform = rng.random(n_rows)
+        chosen = np.minimum((uniform * n_donors).astype(np.intp), n_donors - 1)
+        return made_safe(self.donors.take(chosen), self.numbers, rng)
 
 
 @options
@@ -32,12 +42,22 @@ class Sample(DonorModel):
 
     The first variable of a chain is drawn by it unless it is told otherwise.
     Source: Efron (1979), the bootstrap.
+
+    Parameters
+    ----------
+    even : bool
+        Spread draws evenly over the donors (over groups of three with neighbouring values) instead
+        of drawing them independently; see `cart`.
     """
 
     abilities = Abilities(uses_predictors=False)
     fitted_type = FittedSample
     in_words = "draws from its own distribution"
+    told_options = (*DonorModel.told_options, "even")
+
+    even: bool = True
 
     def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedSample:  # noqa: ARG002
         """Keep the donors; see `ConditionalModel.fit`."""
-        return FittedSample(target, self.safe_numbers(predictors, target))
+        order = np.lexsort((target.data, target.missing_state()))
+        return FittedSample(target.take(order), self.safe_numbers(predictors, target), self.even)

@@ -104,7 +104,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     "ordinal": ITERATIVE,
     "normal": REGRESSION | {"clip": True},
     "lognormal": REGRESSION | {"clip": True, "shift": 0.0},
-    "sample": {"safe": 5},
+    "sample": {"safe": 5, "even": True},
     "normrank": REGRESSION | {"safe": 5},
     "pmm": REGRESSION | {"neighbours": 5, "draw_parameters": False, "safe": 5},
     "constant": {"value": None},

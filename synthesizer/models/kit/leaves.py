@@ -10,7 +10,7 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from synthesizer.data.table import Column, FloatArray
+from synthesizer.data.table import Column, FloatArray, IntArray
 from synthesizer.models.kit.numerics import check_floats
 from synthesizer.models.kit.predictors import Float32Array
 from synthesizer.models.kit.trees import Nodes, Tree, TreeOptions
@@ -98,11 +98,7 @@ class Leaves:
         """Return a number in [0, 1) for each row: its place in the range of its node."""
         if not even:
             return rng.random(len(nodes))
-        # A number or a rare level may belong to one person. Copied evenly, nearly all of them
-        # would return: be even over groups of neighbouring donors only, random within a group.
-        groups = np.maximum(self.tree.count[nodes] // NEIGHBOURS, 1)
-        uniform = np.floor(even_uniform(nodes, rng) * groups)
-        return np.asarray((uniform + rng.random(len(nodes))) / groups)
+        return even_over_neighbours(nodes, self.tree.count[nodes], rng)
 
     def _positions(self, nodes: Nodes, uniform: FloatArray) -> npt.NDArray[np.intp]:
         start, end = self.tree.start[nodes], self.tree.end[nodes]
@@ -126,3 +122,14 @@ def even_uniform(nodes: Nodes, rng: np.random.Generator) -> FloatArray:
     uniform = np.empty(len(nodes))
     uniform[order] = (rng.random() + GOLDEN * np.arange(len(nodes))) % 1.0
     return uniform
+
+
+def even_over_neighbours(nodes: Nodes, counts: IntArray, rng: np.random.Generator) -> FloatArray:
+    """Return numbers in [0, 1) that are even over groups of neighbouring donors of each node.
+
+    A number or a rare level may belong to one person. Copied evenly, nearly all of them would
+    return, so draws are random within a group. ``counts`` are the donors of each row's node.
+    """
+    groups = np.maximum(counts // NEIGHBOURS, 1)
+    uniform = np.floor(even_uniform(nodes, rng) * groups)
+    return np.asarray((uniform + rng.random(len(nodes))) / groups)

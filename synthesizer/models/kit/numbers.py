@@ -141,9 +141,14 @@ class SafeNumbers:
         """The mean, rounded to its first digit, or the nearest such number that is not rare."""
         mean = float(self.values @ self.counts / self._ends[-1])
         size = 10.0 ** max(np.floor(np.log10(abs(mean))) if mean else 0, -(self.decimals or 0))
-        multiples = np.round(mean / size) + np.arange(-self.k, self.k + 1)
+        multiples = np.round(mean / size) + np.arange(-2 * self.k, 2 * self.k + 1)
         numbers = multiples * size if size >= 1 else multiples / np.round(1 / size)
-        numbers = numbers[~_among(numbers, self._rare)]
+        is_possible = ~_among(numbers, self._rare)
+        if self.values[0] >= 0:
+            is_possible &= numbers >= 0
+        elif self.values[-1] <= 0:
+            is_possible &= numbers <= 0
+        numbers = numbers[is_possible]
         return float(numbers[np.argmin(np.abs(numbers - mean))])
 
     @cached_property
