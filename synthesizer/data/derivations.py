@@ -32,6 +32,8 @@ _MIN_OTHERS = 30
 """Rows outside the largest group, so that coincidences do not count."""
 _VALUES_OF_GROUP = 2
 """Different numbers that a group has on average, at least: else they are one and the same."""
+_HOLDERS = 5
+"""Records that must hold a number for it to be written as the border of a group."""
 _GROUP_PROBE = 200
 """Rows on which groups are tried first."""
 
@@ -334,9 +336,8 @@ def _cut_text(column: Column, number: Column) -> str | None:
     if ends is None or not len(ends):
         return None
     below, above = np.split(ends, 2)
-    breaks = [
-        _between(float(values[i]), float(values[j])) for i, j in zip(below, above, strict=True)
-    ]
+    pairs = zip(values[below].tolist(), values[above].tolist(), strict=True)
+    breaks = [_between(low, high, (values == high).sum() >= _HOLDERS) for low, high in pairs]
     rows = [int(below[0]), *(int(row) for row in above)]
     name = quote_name(number.name)
     labels = [_label(column, row) for row in rows]
@@ -348,15 +349,18 @@ def _cut_text(column: Column, number: Column) -> str | None:
     return text if len(text) <= MAX_LENGTH and not any("'" in x[1:-1] for x in labels) else None
 
 
-def _between(low: float, high: float) -> float:
-    """Return the roundest number above ``low`` and up to ``high``."""
+def _between(low: float, high: float, may_be_high: np.bool_) -> float:
+    """Return the roundest number between two; ``high`` itself where it may be told."""
     power = math.ceil(math.log10(max(abs(low), abs(high), 1e-9)))
+    middle = low + (high - low) / 2
     for exponent in range(power, power - 17, -1):
-        digits = -exponent
-        rounded = round(math.floor(round(high / 10.0**exponent, 9)) * 10.0**exponent, digits)
-        if low < rounded <= high:
-            return rounded
-    return high
+        step = 10.0**exponent
+        is_round = power - exponent <= 2  # two digits are nobody's number
+        for steps in (math.floor(round(high / step, 9)), round(middle / step)):
+            rounded = round(steps * step, -exponent)
+            if low < rounded < high or (rounded == high and (may_be_high or is_round)):
+                return rounded
+    return middle
 
 
 def _label(column: Column, row: int) -> str:

@@ -450,6 +450,8 @@ FUNCTIONS: dict[str, tuple[str, int, int, Callable[..., Value]]] = {
 
 
 Codes = npt.NDArray[np.int32]
+DIGITS = 15
+"""Digits that any float keeps."""
 
 
 def to_column(value: Value, variable: Variable, n_rows: int) -> Column:
@@ -461,13 +463,27 @@ def to_column(value: Value, variable: Variable, n_rows: int) -> Column:
 
 
 def _results_numeric(data: FloatArray, variable: Variable) -> Column:
-    if variable.decimals is not None and variable.kind is not Kind.DATE:
+    if variable.kind is not Kind.DATE:
         with np.errstate(all="ignore"):
-            data = np.round(data, variable.decimals)
+            data = _rounded(data, variable.decimals)
     undefined = ~np.isfinite(data)
     _check_undefined(int(undefined.sum()), variable)
     data = np.where(undefined, np.nan, data) + 0.0  # + 0.0 turns -0.0 into 0.0
     return Column(variable, data, undefined.astype(np.int8) if variable.missing else None)
+
+
+def _rounded(data: FloatArray, decimals: int | None) -> FloatArray:
+    """Round to some decimals, and to 15 digits: what floats hold, so 46.875 is not 46.87499..9."""
+    if decimals is not None:
+        data = np.round(data, decimals)
+    if decimals is not None and decimals < 6:
+        return data
+    out = data.copy()
+    sizes = np.floor(np.log10(np.where(np.isfinite(data) & (data != 0), np.abs(data), 1.0)))
+    for size in np.unique(sizes[np.abs(sizes) < DIGITS]):
+        rows = sizes == size
+        out[rows] = np.round(data[rows], DIGITS - 1 - int(size))
+    return out
 
 
 def _coded(codes: Codes, variable: Variable) -> Column:

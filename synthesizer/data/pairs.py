@@ -187,16 +187,20 @@ class _Code(NamedTuple):
 
 
 def _codes(column: Column) -> list[_Code]:
-    """Return levels and missing codes that occur; of numbers the missing codes alone."""
-    variable = column.variable
-    states = column.data if column.is_coded else column.missing_state()
-    texts = variable.labels if column.is_coded else ("", *variable.missing)
-    first = len(variable.levels) if column.is_coded else 1
-    counts = np.bincount(states, minlength=len(texts))
+    """Return levels and missing codes that occur; of numbers missing codes, and -9 and its like."""
+    variable, coded = column.variable, column.is_coded
+    texts = variable.labels if coded else ("", *variable.missing)
+    counts = np.bincount(column.data if coded else column.missing_state(), minlength=len(texts))
+    levels = len(variable.levels) if coded else 1
+    found = list(zip(texts, counts.tolist(), np.arange(len(texts)) >= levels, strict=True))
+    if not coded:
+        found = found[1:]
+    if variable.kind is Kind.NUMERIC:
+        found += [(str(code), int((column.data == code).sum()), False) for code in SENTINELS]
     return [
-        _Code(text, counts[place] / len(column), place >= first, text in _MISSING)
-        for place, text in enumerate(texts)
-        if counts[place] and (column.is_coded or place)
+        _Code(text, count / len(column), bool(is_missing), text in _MISSING)
+        for text, count, is_missing in found
+        if count
     ]
 
 

@@ -56,16 +56,20 @@ def _with_events(context: Context, methods: dict[str, Method]) -> dict[str, Meth
     told = dict(methods)
     for pair in context.config.survival:
         method = told.get(pair.time)
-        if method is None or method.name == ROLES["keep"] or context.is_panel:
+        if method is None or pair.event not in context.names or context.is_panel:
             continue
+        why = f"model {method.name!r} of {pair.time!r} has no option 'event'"
         if "event" in option_types(context.registry.get(method.name)):
             options = {"event": pair.event, **method.options}
             told[pair.time] = replace(method, options=options, is_configured=True)
-        else:
-            context.notes.append(
-                f"survival: model {method.name!r} of {pair.time!r} has no option 'event'; Cox "
-                "models hold where cart draws the time"
-            )
+            if ({"tilt": True} | context.config.models.get(method.name, {}) | options)["tilt"]:
+                continue
+            why = f"{pair.time!r} is drawn without a tilt"
+        elif method.name == ROLES["keep"]:
+            why = f"{pair.time!r} is kept, whatever is drawn for {pair.event!r}"
+        context.notes.append(
+            f"survival: {why}; Cox models hold where cart draws the time, with its tilt"
+        )
     return told
 
 
@@ -419,7 +423,7 @@ def _step(context: Context, name: str, method: Method, earlier: list[str]) -> St
         predictors = _predictors(context, name, model, earlier)
     if isinstance(model, HistoryModel):
         model = _with_chosen_past(context, name, model, predictors)
-    context.problems += _absent_problems(name, model, predictors)
+    context.problems += _absent_problems(context, name, model, predictors)
     cautions = dict.fromkeys(
         part_model.caution for part_model in model.with_bases() if part_model.caution
     )
@@ -437,7 +441,9 @@ def _step(context: Context, name: str, method: Method, earlier: list[str]) -> St
     return replace(step, most=_most(context, step))
 
 
-def _absent_problems(name: str, model: ConditionalModel, predictors: tuple[str, ...]) -> list[str]:
+def _absent_problems(
+    context: Context, name: str, model: ConditionalModel, predictors: tuple[str, ...]
+) -> list[str]:
     """Report predictors that the options of a model or its base model name but it lacks.
 
     Those that a history adds (``own.``) are not known before the fit.
@@ -446,6 +452,13 @@ def _absent_problems(name: str, model: ConditionalModel, predictors: tuple[str, 
     absent = [n for n in dict.fromkeys(named) if n not in predictors and not n.startswith(OWN)]
     if not absent:
         return []
+    events = {pair.event for pair in context.config.survival if pair.time == name}
+    if events.issuperset(absent):
+        return [
+            f"survival: event {absent[0]!r} must be a predictor of {name!r}; put it before "
+            f"{name!r} in visit_sequence, and into variables.{name}.predictors where these are "
+            "listed"
+        ]
     return [
         f"variable {name!r}: its options name {', '.join(absent)}, which must be predictors; put "
         f"them before {name!r} in the order, or mend their names"

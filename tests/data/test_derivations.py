@@ -104,6 +104,25 @@ def test_groups_of_a_number(a: FloatArray, as_number: bool, lost: str) -> None:
     np.testing.assert_array_equal(derived.data, target.data)
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "held_by", "border"),
+    [
+        (23700, 23800, 4, 23750),  # 23,800 is a number of few records
+        (23700, 23800, 5, 23800),
+        (17, 18, 1, 18),  # two digits are nobody's number
+        (1230.7, 1230.8, 1, 1230.75),
+    ],
+)
+def test_borders_are_not_the_numbers_of_few_records(
+    low: float, high: float, held_by: int, border: float
+) -> None:
+    steps = np.concatenate([np.arange(40), [39.5] * 4]) / 50
+    a = np.concatenate([low - 1 + steps, [low] * 5, [high] * held_by, high + 1 + steps])
+    group = coded("g", (a >= high).astype(int), "xy")
+    text = suggest_derivations(Table([group, column("a", a, decimals=2)]))["g"]
+    assert f"[{border}]" in text
+
+
 @pytest.mark.parametrize("change", ["overlap", "rare", "one to one"])
 def test_what_are_no_groups(a: FloatArray, change: str) -> None:
     """One level in two ranges, a level that too few rows leave, and a number that is the level."""

@@ -308,6 +308,14 @@ def test_derive_rounds_and_marks_undefined_results(table: Table) -> None:
         Expression.parse("sqrt(income)").derive(table, PLAIN)
 
 
+def test_derive_leaves_no_digits_that_floats_do_not_hold() -> None:
+    a, b, ratio = (Variable(name=name, kind=Kind.NUMERIC) for name in ("a", "b", "ratio"))
+    first, second = [120.0, 0.1, -2.0, 0.0], [160.0, 0.7, 300.0, 1e100]
+    table = Table([Column(a, np.array(first)), Column(b, np.array(second))])
+    derived = Expression.parse("a / (b / 100) ** 2").derive(table, ratio)
+    assert derived.data.tolist() == [46.875, 2040.81632653061, -0.222222222222222, 0.0]
+
+
 def test_derive_coded_variables(table: Table) -> None:
     def derive(text: str, variable: Variable) -> list[float]:
         return Expression.parse(text).derive(table, variable).data.tolist()

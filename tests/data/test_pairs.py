@@ -124,6 +124,7 @@ LEVELS = [*["a", "b"] * 20, *[""] * 20]
     [
         (NUMBERS, ["N" if text == "" else text for text in NUMBERS], ("", "N")),
         (["-8" if text == "" else text for text in NUMBERS], NUMBERS, ("-8", "")),
+        (NUMBERS, ["-9" if text == "" else text for text in NUMBERS], ("", "-9")),
         (LEVELS, ["N" if text == "" else text for text in LEVELS], ("", "N")),
         (["N" if text == "" else text for text in LEVELS], LEVELS, ("N", "")),
         # the same codes, of which one file has few or more

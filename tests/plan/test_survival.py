@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -39,18 +40,31 @@ def test_a_configured_order_stays_if_the_event_comes_first() -> None:
     made = plan(table(), visit_sequence=["death", "futime", "age", "sex"], **PAIR)
     assert made.spec.order == ("death", "futime", "age", "sex")
     late = problems(table(), visit_sequence=["futime", "death", "age", "sex"], **PAIR)
-    assert "its options name death, which must be predictors" in late
+    assert "survival: event 'death' must be a predictor of 'futime'; put it before" in late
 
 
-def test_models_without_hazards_are_noted() -> None:
-    made = plan(table(), default_method="parametric", **PAIR)
-    assert any("has no option 'event'" in note for note in made.notes)
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"default_method": "parametric"}, "has no option 'event'"),
+        ({"models": {"cart": {"tilt": False}}}, "'futime' is drawn without a tilt"),
+        ({"variables": {"futime": {"method": "cart", "options": {"tilt": False}}}}, "a tilt"),
+        ({"keep": ["futime"]}, "'futime' is kept"),
+    ],
+)
+def test_where_cox_models_do_not_hold_is_noted(options: dict[str, Any], said: str) -> None:
+    made = plan(table(), **options, **PAIR)
+    assert [said in note for note in made.notes if note.startswith("survival: ")] == [True]
+
+
+def test_a_kept_time_needs_no_event() -> None:
     assert not plan(table(), keep=["futime"], **PAIR).spec.steps[0].model.needs
 
 
 @pytest.mark.parametrize(
     ("pairs", "options", "expected"),
     [
+        ([("deth", "futime")], {}, "survival: unknown variable 'deth'; did you mean 'death'?"),
         ([("death", "gone")], {}, "survival: unknown variable 'gone'"),
         ([("death", "futime"), ("death", "age")], {}, "'death' is there twice"),
         ([("age", "futime")], {}, "event 'age' is numeric"),

@@ -31,9 +31,10 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from scipy.special import expit
 from scipy.stats import norm
 
@@ -497,7 +498,7 @@ def _terms(column: Column) -> tuple[_Term, ...]:
         observed = column.data[column.is_observed]
         if not len(observed):
             return ()
-        centre, scale = float(observed.mean()), float(observed.std()) or 1.0
+        centre, scale = _standard_unit(observed)
         missing = _Term(name, f"{name} missing", frozenset(variable.missing))
         return (_Term(name, name, centre=centre, scale=scale), missing)
     counts = np.bincount(column.data, minlength=variable.n_codes)
@@ -509,6 +510,13 @@ def _terms(column: Column) -> tuple[_Term, ...]:
     return (*single, _Term(name, f"{name}=other", frozenset(labels), is_other=True))
 
 
+def _standard_unit(values: npt.NDArray[Any]) -> tuple[float, float]:
+    """Return mean and standard deviation, 1 for none; squares of tiny numbers are not lost."""
+    size = float(np.abs(values).max()) or 1.0
+    units = values / size
+    return float(units.mean()) * size, float(units.std()) * size or 1.0
+
+
 def _response(column: Column) -> _Response | None:
     """Return how a variable is regressed on the others, None where it is not."""
     observed = column.data[column.is_observed]
@@ -518,7 +526,7 @@ def _response(column: Column) -> _Response | None:
     if len(values) != 2:
         if column.is_coded or len(values) < 2:
             return None
-        return _Response(column.name, None, float(observed.mean()), float(observed.std()))
+        return _Response(column.name, None, *_standard_unit(observed))
     if counts.min() < FEWEST_RECORDS:
         return None
     rarer, other = values[np.argsort(counts, kind="stable")]
