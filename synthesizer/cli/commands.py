@@ -44,6 +44,14 @@ Secret = Annotated[
 ]
 Datasets = Annotated[int | None, option("Replaces the number of datasets.", "-m")]
 Rows = Annotated[int | None, option("Replaces the rows of each.")]
+Extends = Annotated[
+    Path | None,
+    option("Directory of a published run of a panel: add the new periods to its datasets."),
+]
+Revised = Annotated[
+    bool,
+    option("With --extends: go on though confidential data of its periods changed.", "--revised"),
+]
 OutDirectory = Annotated[Path | None, option("Replaces the output directory.", "--out", "-o")]
 Plugins = Annotated[
     list[str] | None,
@@ -87,11 +95,20 @@ def options_of(**options: Any) -> dict[str, Any]:
 
 
 def overrides_of(
-    *, secret: str | None, out: Path | None = None, overwrite: bool = False, **options: Any
+    *,
+    secret: str | None,
+    out: Path | None = None,
+    overwrite: bool = False,
+    extends: Path | None = None,
+    revised: bool = False,
+    **options: Any,
 ) -> dict[str, Any]:
     """Return what the options of a command replace in a configuration."""
     return options_of(
         secret=secret_of(secret),
+        extends=options_of(
+            run=None if extends is None else str(extends.absolute()), revised=revised or None
+        ),
         output=options_of(
             overwrite=overwrite or None, directory=None if out is None else str(out.absolute())
         ),
@@ -157,6 +174,8 @@ def run(
     secret: Secret = None,
     m: Datasets = None,
     rows: Rows = None,
+    extends: Extends = None,
+    revised: Revised = False,
     out: OutDirectory = None,
     workers: Workers = None,
     no_checks: Annotated[
@@ -172,7 +191,15 @@ def run(
     from synthesizer.measures.settings import ALL_OFF
 
     overrides = overrides_of(
-        seed=seed, secret=secret, m=m, rows=rows, workers=workers, out=out, overwrite=overwrite
+        seed=seed,
+        secret=secret,
+        m=m,
+        rows=rows,
+        workers=workers,
+        out=out,
+        overwrite=overwrite,
+        extends=extends,
+        revised=revised,
     )
     if no_checks:
         # limits stay and are refused: a pipeline must not take unchecked data for checked ones
@@ -201,6 +228,8 @@ def validate(
     secret: Secret = None,
     m: Datasets = None,
     rows: Rows = None,
+    extends: Extends = None,
+    revised: Revised = False,
     out: OutDirectory = None,
     workers: Workers = None,
     plugin: Plugins = None,
@@ -210,7 +239,15 @@ def validate(
     from synthesizer.plan.plan import prepare
 
     overrides = overrides_of(
-        seed=seed, secret=secret, m=m, rows=rows, workers=workers, out=out, overwrite=overwrite
+        seed=seed,
+        secret=secret,
+        m=m,
+        rows=rows,
+        workers=workers,
+        out=out,
+        overwrite=overwrite,
+        extends=extends,
+        revised=revised,
     )
     show_valid(prepare(config, models_with(plugin), overrides=overrides))
 

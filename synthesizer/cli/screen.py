@@ -168,11 +168,24 @@ def show_result(result: RunResult) -> None:
     for line in evolution_lines(evolved) if evolved else ():
         say(line)
     show_checks(result.checks, evolved.start if evolved else None)
+    if manifest.extends is not None:
+        _show_waves(result)
     say("outputs:")
     _show_files(result)
     times = ", ".join(f"{phase} {taken:.1f} s" for phase, taken in manifest.seconds.items())
     secret = "no secret" if manifest.secret == NO_SECRET else "secret in manifest.json"
     say(f"seed {manifest.seed}, {secret}; {times}")
+
+
+def _show_waves(result: RunResult) -> None:
+    """Print what was added to a published run, and the risk of all periods beside its own."""
+    from synthesizer.report.waves import CAPTION, COLUMNS, wave_lines, wave_rows
+
+    entry, panel = result.manifest.extends, result.manifest.panel
+    if entry is not None and panel is not None:
+        for line in wave_lines(entry, panel.periods):
+            say(line)
+        show_rows(wave_rows(result.record), CAPTION, *COLUMNS)
 
 
 def _show_files(result: RunResult) -> None:

@@ -267,6 +267,17 @@ class SecretConfig(Part):
     manifest: Path = Field(alias="from", description="manifest.json of the run")
 
 
+class ExtendsConfig(Part):
+    """The published run that new periods are added to."""
+
+    run: Path = Field(description="its directory; what it published stays byte for byte")
+    revised: bool = Field(
+        False,
+        description="whether to go on where the confidential data of published periods have "
+        "changed since",
+    )
+
+
 def _origin(value: object) -> str | None:
     """Name the branch of a secret."""
     if isinstance(value, Mapping | SecretConfig):
@@ -385,3 +396,6 @@ class Config(ChainConfig):
 
     data: DataConfig
     output: OutputConfig = Field(default_factory=OutputConfig)
+    extends: ExtendsConfig | None = Field(
+        None, description="the published run of a panel that new periods are added to"
+    )

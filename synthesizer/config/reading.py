@@ -310,7 +310,9 @@ def _resolved(config: Config, base: Path) -> Config:
         genetic = replace(genetic, start=start)
     if isinstance(secret, SecretConfig):
         secret = SecretConfig(manifest=_joined(base, secret.manifest))
-    changes = {"data": data, "output": output, "genetic": genetic}
+    changes: dict[str, Any] = {"data": data, "output": output, "genetic": genetic}
+    if (extends := config.extends) is not None:
+        changes["extends"] = extends.model_copy(update={"run": _joined(base, extends.run)})
     # only what was written is set, so that a manifest repeats no default
     return config.model_copy(update=changes | ({} if secret is None else {"secret": secret}))
 

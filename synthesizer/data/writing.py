@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -214,29 +215,177 @@ def _typed(table: Table, layout: Layout) -> Layout:
     return Layout(form="parquet", names=table.names, types=types)
 
 
+def write_onto(
+    published: Path, n_known: int, table: Table, path: Path, layout: Layout, source: Layout
+) -> None:
+    """Write a new file that holds a published one byte for byte, and what is new.
+
+    Where ``table`` has the columns of the published file, its rows come after those of the file,
+    of which every byte stays. Where it has more columns, its first ``n_known`` rows are those of
+    the file: cells of the new columns are put between the published ones, of which every byte
+    stays, and the other rows come after them.
+
+    Parameters
+    ----------
+    published : Path
+        CSV, CSV.gz or Parquet.
+    n_known : int
+        Rows of the published file.
+    table : Table
+        Rows that are new; or all rows, with columns that are new.
+    path : Path
+        The new file, of the same format.
+    layout, source : Layout
+        Of the published file, and of the confidential one, for new columns.
+    """
+    is_wider = set(table.names) != set(layout.names)
+    with create(path) as file:
+        if layout.form == "parquet":
+            _onto_parquet(published, n_known, table, file, layout, source, is_wider=is_wider)
+            return
+        text = published.read_bytes()
+        joined = _joined_layout(table, layout, source)
+        csv = joined.csv or CsvLayout()
+        if layout.compressed:
+            text = gzip.decompress(text)
+        if is_wider:
+            rows = table.take(slice(0, n_known))
+            text = _widened(text.decode(csv.encoding), rows, csv, layout.names)
+        end = csv.line_end.encode(_following(csv.encoding))
+        after = table.take(slice(n_known, None)) if is_wider else table
+        if after.n_rows and not text.endswith(end):
+            text += end
+        tail = b"".join(_encoded(_pieces(after, csv, header=False), _following(csv.encoding)))
+        if layout.compressed:
+            with gzip.GzipFile("", "wb", GZIP_LEVEL, file, mtime=0) as packed:
+                packed.write(text + tail)
+        else:
+            file.write(text)
+            file.write(tail)
+
+
+def _joined_layout(table: Table, layout: Layout, source: Layout) -> Layout:
+    """Return the layout of a published file with columns that are new in it."""
+    csv = layout.csv or CsvLayout()
+    known = dict(zip(layout.names, csv.quoting, strict=True)) if csv.quoting else {}
+    heads = dict(zip(layout.names, csv.header, strict=True)) if csv.header else {}
+    theirs = source.csv or CsvLayout()
+    if theirs.quoting:
+        known = dict(zip(source.names, theirs.quoting, strict=True)) | known
+        heads = dict(zip(source.names, theirs.header, strict=True)) | heads
+    csv = replace(
+        csv,
+        header=tuple(heads.get(name, Quoting()) for name in table.names),
+        quoting=tuple(known.get(name, Quoting()) for name in table.names),
+    )
+    return replace(layout, names=table.names, csv=csv, types=None, frame=())
+
+
+def _widened(text: str, table: Table, csv: CsvLayout, names: tuple[str, ...]) -> bytes:
+    """Return the text of a file with further cells in each row, where the table has them."""
+    place = {name: k for k, name in enumerate(names)}
+    header = [_header(csv, name, k, table) for k, name in enumerate(table.names)]
+    new = [
+        None
+        if column.name in place
+        else _CellWriter(column, quoting, csv, alone=False).cells(0, table.n_rows).to_pylist()
+        for column, quoting in zip(table.columns, csv.quoting, strict=True)
+    ]
+    order = [place.get(name, -1) for name in table.names]
+    lines = []
+    for i, (cells, end) in enumerate(_raw_rows(text, csv.delimiter), -1):
+        added = header if i < 0 else [None if column is None else column[i] for column in new]
+        row = [cells[k] if k >= 0 else cell for k, cell in zip(order, added, strict=True)]
+        lines.append(csv.delimiter.join(map(str, row)) + end)
+    return "".join(lines).encode(csv.encoding)
+
+
+def _header(csv: CsvLayout, name: str, k: int, table: Table) -> str:
+    alone = len(table.names) == 1
+    text: str = _quoted(pa.array([name]), csv.header[k], csv, alone=alone)[0].as_py()
+    return text
+
+
+def _raw_rows(text: str, delimiter: str) -> Iterator[tuple[list[str], str]]:
+    """Yield the cells of each row of a CSV file as they are written, and the end of the line."""
+    gap = re.escape(delimiter)
+    cell = re.compile(rf'("(?:[^"]|"")*"|[^{gap}\r\n]*)({gap}|\r\n|\n|\r|\Z)')
+    cells: list[str] = []
+    place = 0
+    while place < len(text):
+        found = cell.match(text, place)
+        if found is None:
+            raise ValueError("a cell of the file ends in the middle")
+        cells.append(found[1])
+        place = found.end()
+        if found[2] != delimiter:
+            yield cells, found[2]
+            cells = []
+
+
+def _onto_parquet(
+    published: Path,
+    n_known: int,
+    table: Table,
+    file: IO[bytes],
+    layout: Layout,
+    source: Layout,
+    *,
+    is_wider: bool,
+) -> None:
+    """Write the Parquet file of `write_onto`."""
+    old = pq.read_table(published)
+    fields = {field.name: field for field in old.schema}
+    theirs = _typed(table, source.select(tuple(n for n in table.names if n in source.names)))
+    types = theirs.types if theirs.types is not None else old.schema
+    for field in types:
+        fields.setdefault(field.name, field)
+    schema = pa.schema([fields[name] for name in table.names])
+    new = decode(table, replace(layout, names=table.names, types=schema, csv=None, frame=()))
+    if is_wider:
+        columns = [
+            old[name] if name in old.column_names else new[name].slice(0, n_known)
+            for name in table.names
+        ]
+        old, new = pa.Table.from_arrays(columns, names=list(table.names)), new.slice(n_known)
+    new = new.select(old.column_names).cast(old.schema) if new.num_rows else new.slice(0, 0)
+    parts = [old, new] if new.num_rows else [old]
+    pq.write_table(pa.concat_tables(parts).unify_dictionaries(), file)
+
+
+def _following(encoding: str) -> str:
+    """Return the encoding of what follows in a file: a byte order mark of utf-16 stands once."""
+    return {"utf-16": "utf-16-le", "utf-32": "utf-32-le"}.get(encoding.lower(), encoding)
+
+
+def _encoded(pieces: Iterator[Any], encoding: str) -> Iterator[Any]:
+    """Return pieces of UTF-8 in another encoding."""
+    if encoding.lower().replace("_", "-") in ("utf-8", "ascii"):
+        yield from pieces
+        return
+    for piece in pieces:
+        yield bytes(piece).decode().encode(encoding)
+
+
 def _write_csv(table: Table, file: IO[bytes], layout: Layout) -> None:
     csv = layout.csv or CsvLayout()
     if not csv.quoting or len(csv.quoting) != len(table.names):
         plain = tuple(Quoting() for _ in table.names)
         csv = replace(csv, header=plain, quoting=plain)
-    text = csv.encoding
     if csv.bom:
         file.write(b"\xef\xbb\xbf")
-    recode = text.lower().replace("_", "-") not in ("utf-8", "ascii")
-    # A byte order mark of utf-16 belongs before the first chunk only.
-    follow = {"utf-16": "utf-16-le", "utf-32": "utf-32-le"}.get(text.lower(), text)
-    for i, piece in enumerate(_pieces(table, csv)):
-        file.write(bytes(piece).decode().encode(text if i == 0 else follow) if recode else piece)
+    pieces = _pieces(table, csv)
+    for encoding, some in ((csv.encoding, [next(pieces)]), (_following(csv.encoding), pieces)):
+        for piece in _encoded(iter(some), encoding):
+            file.write(piece)
 
 
-def _pieces(table: Table, csv: CsvLayout) -> Iterator[Any]:
+def _pieces(table: Table, csv: CsvLayout, *, header: bool = True) -> Iterator[Any]:
     """Yield the header and then the rows, as UTF-8 bytes."""
     alone = len(table.names) == 1
-    names = [
-        _quoted(pa.array([name]), quoting, csv, alone=alone)[0].as_py()
-        for name, quoting in zip(table.names, csv.header, strict=True)
-    ]
-    yield (csv.delimiter.join(names) + csv.line_end).encode()
+    if header:
+        names = [_header(csv, name, k, table) for k, name in enumerate(table.names)]
+        yield (csv.delimiter.join(names) + csv.line_end).encode()
     writers = [
         _CellWriter(column, quoting, csv, alone=alone)
         for column, quoting in zip(table.columns, csv.quoting, strict=True)

@@ -89,7 +89,7 @@ class ChainSpec:
         strata = split_strata(table.unit_table, self.strata)
         parts = [table] if len(strata) == 1 else [table.take_units(units) for units in strata]
         n_fits = replicates if self.proper else 1
-        fits = _parallel(
+        fits = parallel(
             n_jobs,
             (
                 delayed(_fit_step)(self, step, rows_of_stratum, seed, (s, r))
@@ -210,7 +210,7 @@ class FittedChain(Source):
         for start in range(request.first, end, wave):
             datasets = range(start, min(start + wave, end))
             blocks = {d: self._blocks(self._sizes(rows, seed, d)) for d in datasets}
-            tables = iter(_parallel(n_jobs, self._draws(seed, blocks), request.progress))
+            tables = iter(parallel(n_jobs, self._draws(seed, blocks), request.progress))
             for d in datasets:
                 drawn = [next(tables) for _ in blocks[d]]
                 yield self._assemble(drawn, rows, seed.generator("shuffle", d))
@@ -287,7 +287,7 @@ def _check_steps(
         raise ValueError("the steps must draw every variable")
 
 
-def _parallel(n_jobs: int | None, tasks: Iterator[Any], progress: Progress | None) -> list[Any]:
+def parallel(n_jobs: int | None, tasks: Iterator[Any], progress: Progress | None) -> list[Any]:
     """Run tasks in order of their results; threads unless a joblib context says otherwise.
 
     Some backends, such as multiprocessing, return all results at the end; so progress is told then.

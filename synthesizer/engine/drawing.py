@@ -114,7 +114,7 @@ def draw_block(
             else:
                 own_rules = [rule for rule in rules if rule.variable == name]
                 here = [zero for zero in zeros if zero.variable == name]
-                column = _draw_allowed(step, own_rules, here, table, rng)
+                column = draw_allowed(step, own_rules, here, table, rng)
         table = table.with_column(column)
     return table
 
@@ -132,7 +132,7 @@ def _opened(
     return frame.opened(persons, index, states)
 
 
-def _draw_allowed(
+def draw_allowed(
     step: FittedStep,
     rules: Sequence[Rule],
     zeros: Sequence[Zero],
@@ -143,8 +143,8 @@ def _draw_allowed(
     predictors = table.select(step.predictors)
     free = rows_outside_rules(rules, step.variable.name, table)
     if isinstance(step.value_model, FittedHistory):
-        limits = Limits(_judge(table, zeros, free) if zeros else None, step.reserve)
-        with _named(zeros):
+        limits = Limits(judge_of(table, zeros, free) if zeros else None, step.reserve)
+        with naming(zeros):
             column = step.value_model.draw(panel_of(predictors), limits, rng=rng)
     elif free.all():
         column = step.draw(predictors, rng)
@@ -154,14 +154,14 @@ def _draw_allowed(
         column = rule.apply(column, table)
     if not zeros:
         return column
-    _refuse_forbidden_rules(rules, zeros, table, column, ~free)
+    refuse_forbidden_rules(rules, zeros, table, column, ~free)
     if isinstance(step.value_model, FittedHistory):
         return column  # drawn inside the limits already
     return _redraw(step, zeros, table, column, free, rng)
 
 
 @contextmanager
-def _named(zeros: Sequence[Zero]) -> Iterator[None]:
+def naming(zeros: Sequence[Zero]) -> Iterator[None]:
     """Name the structural zeros that hold in the RuleError of a history."""
     try:
         yield
@@ -172,7 +172,7 @@ def _named(zeros: Sequence[Zero]) -> Iterator[None]:
         raise RuleError(f"{p} (it keeps to {texts})" for p in error.problems) from error
 
 
-def _judge(table: Table, zeros: Sequence[Zero], free: BoolArray) -> Judge:
+def judge_of(table: Table, zeros: Sequence[Zero], free: BoolArray) -> Judge:
     """Return a judge of forbidden values, which ignores values that a rule sets."""
     names = {name for zero in zeros for name in zero.names}
     table = Table((c for c in table.columns if c.name in names), table.n_rows)
@@ -184,7 +184,7 @@ def _judge(table: Table, zeros: Sequence[Zero], free: BoolArray) -> Judge:
     return judge
 
 
-def _refuse_forbidden_rules(
+def refuse_forbidden_rules(
     rules: Sequence[Rule],
     zeros: Sequence[Zero],
     table: Table,

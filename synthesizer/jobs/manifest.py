@@ -7,26 +7,34 @@ import json
 import platform
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from synthesizer.data.errors import DataError
 from synthesizer.data.files import sha256, write_text
 from synthesizer.data.layout import Layout
+from synthesizer.data.panel.arrangement import Frame
+from synthesizer.data.panel.panel_table import as_panel
 from synthesizer.data.progress import Phases
 from synthesizer.data.randomness import Seed
 from synthesizer.data.spreadsheets import formula_cells, formula_notes, spreadsheet_safe
-from synthesizer.data.table import Kind, Table, Variable
-from synthesizer.data.writing import Format, suffix, write
+from synthesizer.data.table import Column, Kind, Table, Variable
+from synthesizer.data.writing import Format, suffix, write, write_onto
 from synthesizer.engine.registry import Registry
 from synthesizer.engine.source import Source
 from synthesizer.models.base import ConditionalModel
 from synthesizer.models.step import Step
 from synthesizer.plan.plan import Plan
+from synthesizer.plan.published import Published, history_digest
 from synthesizer.report.record import (
     PACKAGES,
     DataEntry,
+    ExtendsEntry,
     FileEntry,
     GeneticEntry,
     Manifest,
@@ -34,7 +42,9 @@ from synthesizer.report.record import (
     StepEntry,
     TreesEntry,
     VariableEntry,
+    read_record,
 )
+from synthesizer.report.waves import risk_figures
 
 
 def write_dataset(
@@ -56,6 +66,36 @@ def write_dataset(
     written = spreadsheet_safe(table) if safe and _is_csv(name) else table
     write(written, work / name, layout, format=form)
     return name
+
+
+def write_extended(table: Table, published: Published, work: Path, number: int, plan: Plan) -> str:
+    """Write dataset ``number`` with what the published one holds, byte for byte; return its name.
+
+    New rows of the long form come after the published ones, period by period. In the wide form
+    the cells of new periods stand between the published cells, and new persons come last.
+    """
+    raw, panel = published.raw(number - 1), as_panel(table)
+    written = plan.restored(panel)
+    index = panel.index
+    if published.arrangement.person_column is None:
+        n_known = raw.n_rows
+    else:
+        n_known = 0
+        new = np.flatnonzero(index.period >= published.first)
+        written = written.take(new[np.argsort(index.period[new], kind="stable")])
+        ids = [
+            Column(c.variable, np.arange(1.0, len(new) + 1) + raw.n_rows)
+            for c in written.columns
+            if c.variable.kind is Kind.ID and c.name != published.arrangement.person_column
+        ]
+        for column in ids:
+            written = written.with_column(column)
+        written = written.select(raw.names)
+    if plan.output.spreadsheet_safe and raw.layout.csv is not None:
+        written = spreadsheet_safe(written)
+    path = published.path(number - 1)
+    write_onto(path, n_known, written, work / path.name, raw.layout, plan.data.layout)
+    return path.name
 
 
 def _is_csv(name: str) -> bool:
@@ -135,6 +175,7 @@ def manifest_of(plan: Plan, source: Source, seed: Seed, phases: Phases) -> Manif
                 "interrupted": source.interrupted,
             }
         ),
+        extends=None if plan.published is None else _extends(plan.published),
         notes=(*plan.notes, *source.notes),
         seconds=phases.seconds,
         python=platform.python_version(),
@@ -221,7 +262,26 @@ def _trees(step: Step, models: Sequence[ConditionalModel]) -> TreesEntry | None:
 
 def _panel(plan: Plan) -> PanelEntry | None:
     """Return who and when of a panel; its rows of datasets are then counted in persons."""
-    facts = plan.arrangement.facts
-    if facts is None:
+    facts, frame = plan.arrangement.facts, plan.spec.frame
+    if facts is None or not isinstance(frame, Frame):
         return None
-    return PanelEntry.model_validate({**facts, "persons": plan.original.n_rows})
+    digest = history_digest(as_panel(plan.table), frame, len(frame.times))
+    more = {"persons": plan.original.n_rows, "sha256": digest}
+    return PanelEntry.model_validate({**facts, **more})
+
+
+def _extends(published: Published) -> ExtendsEntry:
+    """Return the published run that new periods are added to, with what its checks found."""
+    manifest, panel = published.manifest, published.manifest.panel
+    risk: dict[str, float] = {}
+    with suppress(DataError):  # nothing was checked, or another version did
+        risk = risk_figures(read_record(published.directory, compare_files=False).results)
+    return ExtendsEntry(
+        run=str(published.directory),
+        created=manifest.created,
+        config_sha256=manifest.config_sha256,
+        periods=0 if panel is None else panel.periods,
+        persons=published.n_units,
+        files=tuple(file for file in manifest.files if file.name in manifest.datasets),
+        risk=risk,
+    )

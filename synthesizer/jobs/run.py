@@ -24,6 +24,7 @@ from synthesizer.jobs.manifest import (
     file_entry,
     manifest_of,
     write_dataset,
+    write_extended,
     write_json,
 )
 from synthesizer.measures.figure import plain
@@ -127,7 +128,7 @@ def run(
         source = plan.fit(seed, phases)
         checks = plan.checking(seed, listener)
         for table in drawn(plan, source, seed, phases):
-            folder.write_dataset(plan.restored(table))
+            folder.write_dataset(table)
             with phases.phase("check"):
                 checks.add(plan.viewed(table))
         with phases.phase("check"):
@@ -237,19 +238,22 @@ class _Folder:
 
     def write_dataset(self, table: Table) -> None:
         """Write the next dataset, in the form of the source."""
-        layout, output = self.plan.data.layout, self.plan.output
-        number = len(self.datasets) + 1
-        name = write_dataset(
-            table,
-            self.place,
-            number,
-            self.plan.m,
-            layout,
-            output.format,
-            safe=output.spreadsheet_safe,
-        )
+        layout, output, published = self.plan.data.layout, self.plan.output, self.plan.published
+        number, written = len(self.datasets) + 1, self.plan.restored(table)
+        if published is not None:
+            name = write_extended(table, published, self.place, number, self.plan)
+        else:
+            name = write_dataset(
+                written,
+                self.place,
+                number,
+                self.plan.m,
+                layout,
+                output.format,
+                safe=output.spreadsheet_safe,
+            )
         self.datasets.append(name)
-        self.formulas.add(table, name)
+        self.formulas.add(written, name)
 
     def write_evolution(self, evolved: Evolved | None) -> Evolution | None:
         """Write the history and the frontier of an evolution; return it with its files.

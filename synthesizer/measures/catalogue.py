@@ -56,6 +56,7 @@ from synthesizer.measures.risk.tcap import tcap
 from synthesizer.measures.utility.compare_fit import FitRequest
 from synthesizer.measures.utility.conditional_tables import ConditionalTables
 from synthesizer.measures.utility.equivalent_sample import EquivalentSample, SampleScale
+from synthesizer.measures.utility.new_periods import NewPeriods
 from synthesizer.measures.utility.propensity import PropensityOptions
 from synthesizer.measures.utility.regressions import RegressionCounter, Regressions
 from synthesizer.measures.utility.suite import (
@@ -238,6 +239,16 @@ def _sequences(case: Case) -> Collecting:
     rng = case.seed.generator("sequences")
     collector = PanelCollector(panel_of(case.original), _frame(case), rng, attempts=Attempts())
     return Collecting(lambda view: collector.add(panel_of(view)), collector.result)
+
+
+def _new_periods(case: Case) -> Collecting | None:
+    if case.since is None:
+        return None
+    from synthesizer.measures.utility.new_periods import NewPeriodsCounter
+
+    rng = case.seed.generator("new periods")
+    counter = NewPeriodsCounter(panel_of(case.original), _frame(case), case.since, rng)
+    return Collecting(lambda view: counter.add(panel_of(view)), counter.result)
 
 
 _RISK: tuple[Measure, ...] = (
@@ -784,6 +795,18 @@ _UTILITY: tuple[Measure, ...] = (
                 ideal=1.0,
                 limit=Limit("panels: largest distance of careers over its noise floor", high=None),
             ),
+        ),
+    ),
+    Measure(
+        "new periods",
+        "datasets",
+        switch="sequences",
+        needs=PANEL,
+        compute=_new_periods,
+        result=NewPeriods,
+        figures=(
+            FigureKind("new_transitions", "new transitions: ratio to the noise floor"),
+            FigureKind("new_steps", "new transitions given the past: ratio to the noise floor"),
         ),
     ),
     Measure(

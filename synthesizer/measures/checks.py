@@ -84,6 +84,8 @@ class Checks:
         Periods of a panel, and the variable of its careers.
     person : str, optional
         Column of persons of a panel in the source.
+    since : int, optional
+        First period of a panel that was added to published ones.
     control : Table, optional
         Records that were kept out of the synthesis.
     workers : int
@@ -114,6 +116,7 @@ class Checks:
         names: Sequence[str] | None = None,
         frame: Frame | RowFrame | None = None,
         person: str | None = None,
+        since: int | None = None,
         control: Table | None = None,
         workers: int = 1,
         listener: Listener = silent,
@@ -134,6 +137,7 @@ class Checks:
             synthesis=self.synthesis,
             frame=frame if isinstance(frame, Frame) and self.units == "persons" else None,
             person=person,
+            since=since,
             control=control,
             workers=workers,
             listener=listener,

@@ -133,6 +133,8 @@ class Case:
     """Periods of a panel."""
     person: str | None = None
     """Column of the persons of a panel in the source."""
+    since: int | None = None
+    """First period of a panel that was added to published ones."""
     workers: int = 1
     """Threads; they do not change the result."""
     done: Mapping[str, Any] = field(default_factory=dict)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,8 @@ from synthesizer.config.keys import ChainConfig, Config, OutputConfig
 from synthesizer.config.reading import file_content, has_faulty_panel, sound_part
 from synthesizer.data.errors import ConfigError, DataError, ModelError, Problems, RuleError
 from synthesizer.data.files import check_output
-from synthesizer.data.panel.arrangement import Arrangement
+from synthesizer.data.panel.arrangement import ROWS, Arrangement, Frame
+from synthesizer.data.panel.panel_table import PanelTable, as_panel
 from synthesizer.data.panel.view import PersonView
 from synthesizer.data.progress import Advance, Listener, Phases, silent
 from synthesizer.data.randomness import Seed
@@ -29,8 +30,9 @@ from synthesizer.data.table import Table
 from synthesizer.data.workers import worker_problems
 from synthesizer.engine.chain import ChainSpec, FittedChain
 from synthesizer.engine.drawing import split_strata, whole_number_problems
+from synthesizer.engine.extending import Given, fit_extension, until
 from synthesizer.engine.registry import NO_MODELS, Registry
-from synthesizer.engine.source import NOT_SAVED, Source
+from synthesizer.engine.source import NOT_SAVED, Request, Source
 from synthesizer.measures.checks import Checks
 from synthesizer.measures.figure import Units
 from synthesizer.measures.risk.halves import FromHalf
@@ -39,6 +41,7 @@ from synthesizer.measures.settings import CheckSettings, LimitConfig
 from synthesizer.measures.utility.suite import Synthesis
 from synthesizer.plan.context import Context, models_without_use, unknown_variables
 from synthesizer.plan.inputs import Input, arrangement_of, read_input, without_password
+from synthesizer.plan.published import Published, plan_published
 from synthesizer.plan.rules import Places, overridden, plan_paths, plan_rules
 from synthesizer.plan.scenarios import plan_fits, plan_scenarios
 from synthesizer.plan.seeds import plan_seed, secret_in_words
@@ -87,6 +90,8 @@ class Plan:
     """What they may find at most."""
     scenarios: tuple[Scenario, ...] = ()
     """Keys and target of the disclosure checks, the main one first; empty when there are none."""
+    published: Published | None = None
+    """A published run that new periods are added to."""
     output: OutputConfig = field(default_factory=OutputConfig)
     """Where the datasets go, and what is written beside them."""
     notes: tuple[str, ...] = ()
@@ -118,6 +123,9 @@ class Plan:
         """Fit the source of datasets: a chain, or an evolution against the data."""
         phases = phases or Phases()
         with self._fitting(phases) as advance:
+            if self.published is not None:
+                given, n_given = self.published.given, self.published.n_units
+                return self._extension(self.table, given, n_given, seed, self.m, advance)
             tell = partial(phases.listener.tell, GENERATE)
             return self._source(self.table, seed, self.m, advance, tell=tell)
 
@@ -127,10 +135,16 @@ class Plan:
         Raises
         ------
         ModelError
-            If whole datasets are evolved, which needs the confidential data.
+            If whole datasets are evolved, which needs the confidential data, or published ones
+            go on.
         """
         if self.genetic is not None:
             raise ModelError(NOT_SAVED)
+        if self.published is not None:
+            raise ModelError(
+                "extends: new periods are drawn for published persons, so there is no model to "
+                "save; use 'run', or take extends out of the configuration"
+            )
         with self._fitting(phases or Phases()) as advance:
             return self._chain(self.table, seed, self.m, advance)
 
@@ -185,6 +199,7 @@ class Plan:
             synthesis=Synthesis(proper=self.spec.proper, kept=self.kept),
             frame=self.spec.frame,
             person=self.arrangement.person_column,
+            since=None if self.published is None else self.published.first,
             workers=self.workers,
             listener=listener,
         )
@@ -198,16 +213,56 @@ class Plan:
         return self.arrangement.viewed(table)
 
     def _fitting(self, phases: Phases) -> AbstractContextManager[Advance]:
-        return phases.phase("fit", len(self.spec.steps) * (self.m if self.spec.proper else 1))
+        waves = 1
+        if self.published is not None:
+            waves = len(self.published.periods) - self.published.first
+        return phases.phase(
+            "fit", waves * len(self.spec.steps) * (self.m if self.spec.proper else 1)
+        )
 
     def _chain(
         self, table: Table, seed: Seed, m: int, progress: Advance | None = None
     ) -> FittedChain:
         return self.spec.fit(table, seed, replicates=m, n_jobs=self.workers, progress=progress)
 
+    def _extension(
+        self,
+        table: Table,
+        given: Given,
+        n_given: int,
+        seed: Seed,
+        m: int,
+        progress: Advance | None = None,
+    ) -> Source:
+        first = 0 if self.published is None else self.published.first
+        return fit_extension(
+            self.spec,
+            as_panel(table),
+            first,
+            given,
+            n_given,
+            seed,
+            replicates=m,
+            n_jobs=self.workers,
+            progress=progress,
+        )
+
+    def _extended(self, table: Table, seed: Seed, m: int, first: int) -> Source:
+        """Synthesise the periods before ``first`` as a whole, then add the new ones to them."""
+        before = as_panel(table).until(first)
+        frame = until(self.spec.frame, first) if isinstance(self.spec.frame, Frame) else ROWS
+        chain = replace(self.spec, frame=frame).fit(before, seed, replicates=m, n_jobs=self.workers)
+
+        def given(request: Request) -> Iterator[PanelTable]:
+            return map(as_panel, chain.drawn(request))
+
+        return self._extension(table, given, before.n_units, seed, m)
+
     def _source(
         self, table: Table, seed: Seed, m: int, progress: Advance | None = None, **evolving: Any
     ) -> Source:
+        if self.published is not None:
+            return self._extended(table, seed, m, self.published.first)
         if self.genetic is None:
             return self._chain(table, seed, m, progress)
         from synthesizer.engine.genetic.genetic_source import Evolving, keeping
@@ -274,6 +329,9 @@ def _planned(context: Context, seed: Seed | None) -> Plan:
     plan_fits(context, keeps=keeps)
     with context.problems.gathered():
         draws = plan_seed(context, seed)
+    published = None
+    if isinstance(config, Config) and config.extends is not None:
+        published = plan_published(context, config.extends)
     genetic = None
     if config.genetic is not None:
         from synthesizer.plan.evolving import plan_genetic
@@ -302,6 +360,7 @@ def _planned(context: Context, seed: Seed | None) -> Plan:
         checks=config.checks,
         limits=config.limits,
         scenarios=scenarios,
+        published=published,
         output=config.output if isinstance(config, Config) else OutputConfig(),
         notes=tuple(context.notes),
         settings=plain_config(config),

@@ -22,6 +22,7 @@ BANNER = (
 _SECTIONS: tuple[tuple[str, str, Callable[[Record], bool] | None], ...] = (
     ("glance", "glance_section", None),
     ("points", "point_section", None),
+    ("waves", "waves_section", lambda record: record.manifest.extends is not None),
     ("genetic", "genetic_section", lambda record: record.evolution is not None),
     ("utility", "utility_section", None),
     ("variables", "variable_section", None),

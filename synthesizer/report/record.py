@@ -73,6 +73,27 @@ class PanelEntry(Result):
     career: str | None
     persons: int
     periods: int
+    sha256: str | None = None
+    """Digest of the persons' confidential histories, by which a revision is seen; None of runs of
+    earlier versions."""
+
+
+class ExtendsEntry(Result):
+    """The published run that new periods were added to."""
+
+    run: str
+    """Its directory."""
+    created: str
+    config_sha256: str
+    periods: int
+    """Periods that it published."""
+    persons: int
+    """Persons of the first of its datasets."""
+    files: tuple[FileEntry, ...]
+    """Its datasets, whose bytes the new ones hold."""
+    risk: Mapping[str, float]
+    """Figures of risk that its checks found, by what they are about and their names; empty where
+    nothing was checked."""
 
 
 class VariableEntry(Result):
@@ -259,6 +280,7 @@ class Manifest(Result):
     variables: tuple[VariableEntry, ...]
     chain: tuple[StepEntry, ...]
     genetic: GeneticEntry | None
+    extends: ExtendsEntry | None = None
     notes: tuple[str, ...]
     seconds: Mapping[str, float]
     """What each phase took."""

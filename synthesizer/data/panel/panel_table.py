@@ -157,6 +157,21 @@ class PanelTable(Table):
         """Return a column with one value a person as one with a value a row."""
         return column.take(self.index.person)
 
+    def until(self, end: int) -> PanelTable:
+        """Return what there is before period ``end``; persons without a row are left out.
+
+        Both keep their order.
+        """
+        index = self.index
+        rows = np.flatnonzero(index.period < end)
+        before = PanelIndex(
+            person=np.unique(index.person[rows], return_inverse=True)[1],
+            period=index.period[rows],
+            n_persons=int((index.period[index.starts] < end).sum()),
+            times=index.times[:end],
+        )
+        return PanelTable(self.take(rows).columns, before)
+
     def opened(self, index: PanelIndex) -> PanelTable:
         """Return the person-level columns on the rows of the careers."""
         return PanelTable((column.take(index.person) for column in self.columns), index)

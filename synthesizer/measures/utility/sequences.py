@@ -312,6 +312,11 @@ def career_matrix(table: PanelTable, career: str | None) -> IntArray:
     return index.matrix(np.asarray(column.data, dtype=np.int32), column.variable.n_codes)
 
 
+def state_labels(table: PanelTable, career: str | None) -> tuple[str, ...]:
+    """Return the labels of the states, without absence."""
+    return (PRESENT,) if career is None else table[career].variable.labels
+
+
 class States:
     """Codes by frequency in the original; at most `MOST_STATES` beside others and absence."""
 
@@ -347,8 +352,7 @@ class SequenceComparison:
     def __init__(self, original: PanelTable, frame: Frame, rng: np.random.Generator) -> None:
         self.frame, self.rng = frame, rng
         matrix = career_matrix(original, frame.career)
-        states = (PRESENT,) if frame.career is None else original[frame.career].variable.labels
-        self._known = states
+        self._known = states = state_labels(original, frame.career)
         self.states = States(states, matrix)
         codes = self.states.encode(matrix)
         self.out = self.states.absent if self.states.has_absence else None

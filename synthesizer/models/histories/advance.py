@@ -10,10 +10,10 @@ from synthesizer.data.errors import RuleError
 from synthesizer.data.options import Positive, options
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
 from synthesizer.data.panel.paths import OWN
-from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Variable
+from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Table, Variable
 from synthesizer.models.base import Abilities
 from synthesizer.models.histories.history import FittedHistory, PathRules, WrappedHistory
-from synthesizer.models.histories.parts import Part, first_observed, fit_part
+from synthesizer.models.histories.parts import Part, first_observed, fit_part, recent_starts
 from synthesizer.models.histories.time_invariant import draw_persons
 from synthesizer.models.limits import Limits
 
@@ -60,6 +60,65 @@ class FittedAdvance(FittedHistory):
             )
         return column
 
+    def follow(
+        self,
+        predictors: PanelTable,
+        past: Column,
+        limits: Limits,
+        *,
+        rng: np.random.Generator,
+    ) -> Column:
+        """Let the past of every person go on; see `FittedHistory.follow`."""
+        index = predictors.index
+        rows = index.by_period[-1]
+        is_new = index.is_first[rows]
+        drawn = past.take(rows)
+        if is_new.any():
+            persons = index.person[rows[is_new]]
+            new = self.draw(
+                predictors.take_units(persons), limits.of_rows(index.rows_of(persons)), rng=rng
+            )
+            drawn = drawn.replaced(np.flatnonzero(is_new), new)
+        old: IntArray = np.flatnonzero(~is_new)
+        for _ in range(1 + TRIES):  # inside a level a person may stand at several places
+            if not len(old):
+                return drawn
+            drawn = drawn.replaced(old, self._gone_on(predictors, past, rows[old], rng))
+            if limits.judge is None:
+                return drawn
+            old = old[limits.judge(rows[old], drawn.take(old))]
+        raise RuleError(
+            f"variable {drawn.name!r}: the published values of {len(old)} persons lead to none "
+            "that is allowed in the new period; relax the rules or the support"
+        )
+
+    def _gone_on(
+        self, predictors: PanelTable, past: Column, rows: IntArray, rng: np.random.Generator
+    ) -> Column:
+        """Return what the past of persons becomes in rows of the last period."""
+        index = predictors.index
+        persons = index.person[rows]
+        known = past.is_observed & (index.period < index.n_periods - 1)
+        gone = elapsed_since_first(index)
+        if past.is_coded:
+            top = len(past.variable.levels) - 1
+            levels = np.where(known, past.data, -1)
+            start = starting_positions(index, levels, top, self.per, rng)[persons]
+            place = np.floor((np.nan_to_num(start) + gone[rows]) / self.per + 1e-9)
+            going = np.clip(place, 0, top).astype(np.int32)
+            code = past.data[index.starts[persons]]
+            column = Column(past.variable, np.where(np.isnan(start), code, going).astype(np.int32))
+        else:
+            every = np.where(known, np.arange(index.n_rows), -1)
+            last = np.maximum.reduceat(every, index.starts)[persons]
+            base = past.take(np.where(last < 0, index.starts[persons], last))
+            data = base.data + (gone[rows] - gone[np.maximum(last, 0)]) * self.per
+            column = Column(past.variable, _rounded(data, past.variable), base.states)
+        if self.codes is None:
+            return column
+        first = past.take(first_observed(index, past)[persons])
+        return self._with_codes(column, first, predictors.take(rows), rng)
+
     def path(self, first: Column, predictors: PanelTable, rng: np.random.Generator) -> Column:
         """Return what first values become in the rows of their persons."""
         index = predictors.index
@@ -79,15 +138,18 @@ class FittedAdvance(FittedHistory):
             start = first.data[index.person]
             moved = np.where(start <= top, np.clip(start + steps, 0, top), start)
             column = Column(first.variable, moved.astype(np.int32))
-        return self._with_codes(column, first, predictors, rng)
+        return self._with_codes(column, predictors.spread(first), predictors, rng)
 
     def _with_codes(
-        self, column: Column, first: Column, predictors: PanelTable, rng: np.random.Generator
+        self, column: Column, first: Column, predictors: Table, rng: np.random.Generator
     ) -> Column:
-        """Write missing codes of single periods over the value that goes on below them."""
+        """Write missing codes of single periods over the value that goes on below them.
+
+        ``first`` holds the first value of the person of each row.
+        """
         if self.codes is None:
             return column
-        table = predictors.with_column(_renamed(predictors.spread(first), "before"))
+        table = predictors.with_column(_renamed(first, "before"))
         state = self.codes.draw(table, rng).data.astype(np.int64)
         # who has no value at all has nothing below the codes that could go on
         state = np.where(state == 0, column.missing_state(), state)
@@ -177,6 +239,19 @@ class Advance(WrappedHistory):
         if not target.is_observed.all():
             codes = self._codes(predictors, target, base, rng)
         return FittedAdvance(first, phase, self.width if target.is_coded else self.rate, codes)
+
+    def fit_last(
+        self, predictors: PanelTable, target: Column, rules: PathRules, *, rng: np.random.Generator
+    ) -> FittedAdvance:
+        """Fit the first value of persons who are new; see `HistoryModel.fit_last`."""
+        index = predictors.index
+        persons = index.person[recent_starts(index)]
+        new, own = predictors.take_units(persons), target.take(index.rows_of(persons))
+        fitted = self.fit_history(new, own, rules, rng=rng)
+        if target.is_observed.all():
+            return fitted
+        base = target.take(first_observed(index, target))
+        return replace(fitted, codes=self._codes(predictors, target, base, rng))
 
     def _rolled_back_levels(
         self, index: PanelIndex, target: Column, rng: np.random.Generator

@@ -9,7 +9,7 @@ import numpy as np
 from synthesizer.data.errors import RuleError
 from synthesizer.data.options import options
 from synthesizer.data.panel.panel_table import PanelTable
-from synthesizer.data.table import Column, IntArray
+from synthesizer.data.table import Column, IntArray, Table
 from synthesizer.models.histories.history import FittedHistory, PathRules, WrappedHistory
 from synthesizer.models.histories.parts import Part, fit_part
 from synthesizer.models.limits import Limits, redrawn
@@ -23,7 +23,21 @@ class FittedEachPeriod(FittedHistory):
 
     def draw(self, predictors: PanelTable, limits: Limits, *, rng: np.random.Generator) -> Column:
         """Draw all rows at once."""
+        return self._rows(predictors, limits, rng)
 
+    def follow(
+        self,
+        predictors: PanelTable,
+        past: Column,  # noqa: ARG002 - no lag
+        limits: Limits,
+        *,
+        rng: np.random.Generator,
+    ) -> Column:
+        """Draw the rows of the last period; see `FittedHistory.follow`."""
+        rows = predictors.index.by_period[-1]
+        return self._rows(predictors.take(rows), limits.of_rows(rows), rng)
+
+    def _rows(self, predictors: Table, limits: Limits, rng: np.random.Generator) -> Column:
         def again(rows: IntArray, widen: int) -> Column:
             return self.value.draw(predictors.take(rows), rng, widen=widen)
 
@@ -72,3 +86,11 @@ class EachPeriod(WrappedHistory):
         """Fit the base model to all rows; see `HistoryModel.fit_history`."""
         self.refuse_rules(target.name, rules)
         return FittedEachPeriod(fit_part(self.base, predictors, target, rng))
+
+    def fit_last(
+        self, predictors: PanelTable, target: Column, rules: PathRules, *, rng: np.random.Generator
+    ) -> FittedEachPeriod:
+        """Fit the base model to the rows of the last period; see `HistoryModel.fit_last`."""
+        self.refuse_rules(target.name, rules)
+        rows = predictors.index.by_period[-1]
+        return FittedEachPeriod(fit_part(self.base, predictors.take(rows), target.take(rows), rng))

@@ -36,6 +36,21 @@ class FittedHistory(FittedModel):
             If nothing is allowed.
         """
 
+    def follow(
+        self,
+        predictors: PanelTable,
+        past: Column,
+        limits: Limits,
+        *,
+        rng: np.random.Generator,
+    ) -> Column:
+        """Draw the rows of the last period, given those before it.
+
+        ``past`` holds a value for every row; those of the last period mean nothing. The result has
+        a value for each row of the last period. Models that `HistoryModel.fit_last` returns.
+        """
+        raise NotImplementedError
+
     def sample(self, predictors: Table, *, rng: np.random.Generator) -> Column:
         """Draw a value for every row; see `draw`."""
         return self.draw(panel_of(predictors), Limits(), rng=rng)
@@ -102,6 +117,28 @@ class HistoryModel(ConditionalModel):
             If no draw of the model could keep a rule.
         """
 
+    def fit_last(
+        self,
+        predictors: PanelTable,  # noqa: ARG002 - for the models that override this
+        target: Column,
+        rules: PathRules,  # noqa: ARG002
+        *,
+        rng: np.random.Generator,  # noqa: ARG002
+    ) -> FittedHistory:
+        """Learn how the last period follows from those before it, and who is new in it.
+
+        What is learnt has `FittedHistory.follow`.
+
+        Raises
+        ------
+        ModelError
+            If the model draws whole histories only.
+        """
+        raise ModelError(
+            f"variable {target.name!r}: its model draws whole histories and cannot go on from "
+            "published ones; name another, such as lag_one"
+        )
+
     def rule_problems(
         self,
         variable: str,  # noqa: ARG002 - for the models that override this
@@ -132,6 +169,15 @@ class WrappedHistory(HistoryModel):
     """
 
     base: ConditionalModel = field(default_factory=Cart)
+
+    def fit_last(
+        self, predictors: PanelTable, target: Column, rules: PathRules, *, rng: np.random.Generator
+    ) -> FittedHistory:
+        """Learn steps of all persons: classes of whole histories are not known before their end."""
+        from synthesizer.models.histories.lag_one import LagOne
+
+        model = LagOne(base=self.base).leaving_out(self.left_out)
+        return model.fit_last(predictors, target, rules, rng=rng)
 
     def safe_numbers(self, predictors: PanelTable, target: Column) -> SafeNumbers | None:
         """Return what replaces numbers that few persons hold in any period."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -21,6 +21,7 @@ from synthesizer.models.histories.parts import (
     changing_names,
     fit_codes,
     fit_part,
+    recent_starts,
     sign_column,
     with_changes,
 )
@@ -75,10 +76,31 @@ class FittedLagOne(FittedHistory):
         must: BoolArray | None = None,
     ) -> Column:
         """Draw inside given rules; see `draw`. Rows where ``must`` is true have to move."""
+        return self._walk(predictors, limits, rules, must, rng).column()
+
+    def follow(
+        self,
+        predictors: PanelTable,
+        past: Column,
+        limits: Limits,
+        *,
+        rng: np.random.Generator,
+    ) -> Column:
+        """Draw the rows of the last period; see `FittedHistory.follow`."""
+        return self._walk(predictors, limits, self.rules, None, rng).last(past)
+
+    def _walk(
+        self,
+        predictors: PanelTable,
+        limits: Limits,
+        rules: PathRules,
+        must: BoolArray | None,
+        rng: np.random.Generator,
+    ) -> _Walk:
         if self.changes is not None:
             predictors = with_changes(predictors, self.changes)
         memory = Memory(self.first.step.variable, predictors.index.n_persons)
-        return _Walk(self, predictors, limits, rules, must, memory, rng).column()
+        return _Walk(self, predictors, limits, rules, must, memory, rng)
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,16 +118,37 @@ class _Walk:
     def column(self) -> Column:
         """Return the values of all rows."""
         index = self.predictors.index
-        columns, order = [], []
-        for period, rows in enumerate(index.by_period):
-            is_first = index.is_first[rows]
-            for chosen, draw in ((rows[is_first], self.first), (rows[~is_first], self.later)):
-                if len(chosen):
-                    drawn = draw(chosen, period)
-                    self.memory.learn(index.person[chosen], drawn, float(index.times[period]))
-                    columns.append(drawn)
-                    order.append(chosen)
-        return Column.concatenate(columns).take(np.argsort(np.concatenate(order)))
+        columns = []
+        for period in range(index.n_periods):
+            drawn = self.period(period)
+            self._learn(period, drawn)
+            columns.append(drawn)
+        order = np.concatenate(index.by_period)
+        return Column.concatenate(columns).take(np.argsort(order))
+
+    def last(self, past: Column) -> Column:
+        """Return the values of the last period; ``past`` holds those of all rows before it."""
+        index = self.predictors.index
+        for period in range(index.n_periods - 1):
+            self._learn(period, past.take(index.by_period[period]))
+        return self.period(index.n_periods - 1)
+
+    def _learn(self, period: int, values: Column) -> None:
+        index = self.predictors.index
+        persons = index.person[index.by_period[period]]
+        self.memory.learn(persons, values, float(index.times[period]))
+
+    def period(self, period: int) -> Column:
+        """Draw the rows of one period."""
+        index = self.predictors.index
+        rows = index.by_period[period]
+        result = self.memory.last.take(index.person[rows])
+        is_first = index.is_first[rows]
+        for chosen, draw in ((is_first, self.first), (~is_first, self.later)):
+            if chosen.any():
+                drawn = draw(rows[chosen], period)
+                result = result.replaced(np.flatnonzero(chosen), drawn)
+        return result
 
     def first(self, rows: IntArray, period: int) -> Column:  # noqa: ARG002 - called as `later`
         """Draw the first rows of some persons."""
@@ -301,6 +344,14 @@ class LagOne(WrappedHistory):
             predictors, target, rules, self.safe_numbers(predictors, target), rng=rng
         )
 
+    def fit_last(
+        self, predictors: PanelTable, target: Column, rules: PathRules, *, rng: np.random.Generator
+    ) -> FittedLagOne:
+        """Fit the steps into the last period; see `HistoryModel.fit_last`."""
+        numbers = self.safe_numbers(predictors, target)
+        model = replace(self, fit_by="pooled").leaving_out(self.left_out)
+        return model.fit_safe(predictors, target, rules, numbers, last=True, rng=rng)
+
     def fit_safe(
         self,
         predictors: PanelTable,
@@ -308,15 +359,21 @@ class LagOne(WrappedHistory):
         rules: PathRules,
         numbers: SafeNumbers | None,
         *,
+        last: bool = False,
         rng: np.random.Generator,
     ) -> FittedLagOne:
-        """Fit to persons of whom ``numbers`` knows what is rare, maybe among others; see `fit`."""
+        """Fit to persons of whom ``numbers`` knows what is rare, maybe among others; see `fit`.
+
+        With ``last`` to the rows of the last period only.
+        """
         index = predictors.index
         names = changing_names(predictors) if self.changes else None
         if names is not None:
             predictors = with_changes(predictors, names)
-        first = self._part(predictors.take(index.starts), target.take(index.starts), numbers, rng)
-        later = np.flatnonzero(~index.is_first)
+        starts = recent_starts(index) if last else index.starts
+        first = self._part(predictors.take(starts), target.take(starts), numbers, rng)
+        is_learnt = index.period == index.n_periods - 1 if last else True
+        later = np.flatnonzero(~index.is_first & is_learnt)
         steps = {}
         if len(later):
             table = predictors.take(later)

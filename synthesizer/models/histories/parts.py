@@ -147,3 +147,22 @@ def first_observed(index: PanelIndex, target: Column) -> IntArray:
     rows = np.where(target.is_observed, np.arange(index.n_rows), index.n_rows)
     first = np.minimum.reduceat(rows, index.starts)
     return np.where(first < index.starts + index.counts, first, index.starts)
+
+
+FEW_STARTS = 100
+"""Persons who are new, from which on nobody of earlier periods is needed to learn of them."""
+
+
+def recent_starts(index: PanelIndex) -> IntArray:
+    """Return the first rows of who is new in the last period, and of others where these are few.
+
+    Those of periods before it are added one by one. Whoever is there in the first period of all
+    was there before, so that these are asked only where nobody is new later on.
+    """
+    began = index.period[index.starts]
+    for period in range(index.n_periods - 1, 0, -1):
+        is_new = began >= period
+        if is_new.sum() >= FEW_STARTS:
+            return index.starts[is_new]
+    later = began > 0
+    return index.starts[later] if later.any() else index.starts

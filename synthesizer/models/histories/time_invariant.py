@@ -13,7 +13,7 @@ from synthesizer.data.panel.panel_table import PanelTable
 from synthesizer.data.table import BoolArray, Column, IntArray
 from synthesizer.models.base import Abilities
 from synthesizer.models.histories.history import FittedHistory, PathRules, WrappedHistory
-from synthesizer.models.histories.parts import Part, first_observed, fit_part
+from synthesizer.models.histories.parts import Part, first_observed, fit_part, recent_starts
 from synthesizer.models.limits import Limits, redrawn
 
 
@@ -26,13 +26,40 @@ class FittedTimeInvariant(FittedHistory):
     def draw(self, predictors: PanelTable, limits: Limits, *, rng: np.random.Generator) -> Column:
         """Draw a value for every person and write it in all its rows."""
         drawn, bad = draw_persons(self.value, predictors, limits, rng)
-        if len(bad):
-            raise RuleError(
-                f"variable {drawn.name!r}: no value is allowed in all periods of {len(bad)} "
-                "synthetic persons; relax the rules or the support, or draw it period by period "
-                "(lag_one)"
-            )
+        self._refuse(len(bad))
         return predictors.spread(drawn)
+
+    def follow(
+        self,
+        predictors: PanelTable,
+        past: Column,
+        limits: Limits,
+        *,
+        rng: np.random.Generator,
+    ) -> Column:
+        """Keep the value of a person, and draw one for who is new; see `FittedHistory.follow`."""
+        index = predictors.index
+        rows = index.by_period[-1]
+        drawn = past.take(index.starts[index.person[rows]])
+        is_new = index.is_first[rows]
+        if is_new.any():
+            persons = index.person[rows[is_new]]
+            new = self.draw(
+                predictors.take_units(persons), limits.of_rows(index.rows_of(persons)), rng=rng
+            )
+            drawn = drawn.replaced(np.flatnonzero(is_new), new)
+        if limits.judge is not None:
+            old = np.flatnonzero(~is_new)
+            self._refuse(int(limits.judge(rows[old], drawn.take(old)).sum()))
+        return drawn
+
+    def _refuse(self, n_persons: int) -> None:
+        if n_persons:
+            raise RuleError(
+                f"variable {self.value.step.variable.name!r}: no value is allowed in all periods "
+                f"of {n_persons} synthetic persons; relax the rules or the support, or draw it "
+                "period by period (lag_one)"
+            )
 
 
 Path = Callable[[IntArray, Column], Column]
@@ -105,3 +132,12 @@ class TimeInvariant(WrappedHistory):
         """Fit the base model to one row a person; see `HistoryModel.fit_history`."""
         value = target.take(first_observed(predictors.index, target))
         return FittedTimeInvariant(fit_part(self.base, predictors.first_rows, value, rng))
+
+    def fit_last(
+        self, predictors: PanelTable, target: Column, rules: PathRules, *, rng: np.random.Generator
+    ) -> FittedTimeInvariant:
+        """Fit the base model to persons who are new; see `HistoryModel.fit_last`."""
+        persons = predictors.index.person[recent_starts(predictors.index)]
+        rows = predictors.index.rows_of(persons)
+        new = predictors.take_units(persons)
+        return self.fit_history(new, target.take(rows), rules, rng=rng)

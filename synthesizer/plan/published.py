@@ -1,0 +1,334 @@
+"""A published run that new periods are added to: what it holds, and whether it can go on."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from synthesizer.config.keys import ChainConfig, ExtendsConfig
+from synthesizer.data.errors import ConfigError, DataError, Problems
+from synthesizer.data.files import sha256
+from synthesizer.data.pairs import read_like
+from synthesizer.data.panel.arrangement import Frame
+from synthesizer.data.panel.forms import LongForm, WideForm
+from synthesizer.data.panel.panel_table import PanelTable, as_panel
+from synthesizer.data.panel.view import period_labels
+from synthesizer.data.sources import RawTable, read_path
+from synthesizer.data.table import Column, Kind, Table
+from synthesizer.engine.source import Request
+from synthesizer.plan.context import Context
+from synthesizer.report.record import Manifest, manifest_in
+
+MOST_NAMED = 5
+"""Columns that a message names."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Published:
+    """The datasets of a published run, and the confidential data that go on from them."""
+
+    directory: Path
+    manifest: Manifest
+    arrangement: LongForm | WideForm
+    """Of the confidential data, whose periods are more."""
+    source: Table
+    """The confidential data as they were read."""
+    first: int
+    """The first period that is new."""
+    n_units: int
+    """Persons of the first dataset."""
+
+    @property
+    def periods(self) -> tuple[str, ...]:
+        """All periods as they are written, the published ones first."""
+        return period_labels(self.arrangement.frame.periods)
+
+    def path(self, dataset: int) -> Path:
+        """Return the file of a dataset, counted from 0."""
+        return self.directory / self.manifest.datasets[dataset]
+
+    def given(self, request: Request) -> Iterator[PanelTable]:
+        """Yield the published datasets in the codes of the confidential data."""
+        yield from map(self.panel, range(request.first, request.first + request.m))
+
+    def raw(self, dataset: int) -> RawTable:
+        """Return the file of a dataset as it was read."""
+        return read_path(self.path(dataset), min_rows=1)
+
+    def panel(self, dataset: int) -> PanelTable:
+        """Return a published dataset in the codes of the confidential data.
+
+        Raises
+        ------
+        DataError
+            If it holds what the confidential data do not know.
+        """
+        form, raw = self.arrangement, self.raw(dataset)
+        ids = [column.name for column in self.source.columns if column.variable.kind is Kind.ID]
+        if isinstance(form, LongForm):
+            ids += [form.person, form.time]
+        faults = Problems()
+        with faults.gathered(raw.origin):
+            table = read_like(raw, self.source, raw.names, ids)
+            odd = [
+                name
+                for name in table.names
+                if name not in ids and _labels(table[name]) != _labels(self.source[name])
+            ]
+            if odd:
+                raise DataError(
+                    f"values of {_few(odd)} are unknown to the confidential data; declare all "
+                    "levels and missing codes under `variables`"
+                )
+            table = Table(_recast(table[name], self.source[name]) for name in table.names)
+            if isinstance(form, WideForm):
+                wide = {name: columns[: self.first] for name, columns in form.wide.items()}
+                form = replace(form, schema=table.schema, wide=wide)
+            problems = form.other_problems(table)
+            if problems:
+                raise DataError(problems)
+            panel = form.modelled(table)
+            if int(panel.index.period.max()) >= self.first:
+                raise DataError(
+                    f"has rows in {self.periods[self.first]!r} or later, which would be new: the "
+                    "confidential data have periods before or between the published ones that the "
+                    "run did not have; leave these out"
+                )
+            return panel.until(self.first)
+        raise DataError(faults)
+
+
+def _labels(column: Column) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    return column.variable.levels, column.variable.missing
+
+
+def _recast(column: Column, like: Column) -> Column:
+    """Return a column under the variable of the confidential data, but for its codes."""
+    if column.variable.kind is Kind.ID or _labels(column) != _labels(like):
+        return column
+    return Column(like.variable, column.data, column.states)
+
+
+def plan_published(context: Context, extends: ExtendsConfig) -> Published | None:
+    """Return the published run that a plan goes on from.
+
+    Everything that stands against it becomes a problem of the context.
+    """
+    problems = Problems()
+    run = extends.run
+    with problems.gathered():
+        manifest = manifest_in(run)
+        if manifest is None:
+            raise ConfigError(
+                f"{run} is no result of a run: it has no manifest.json; name the directory that "
+                "'synthesizer run' wrote"
+            )
+        problems += _kind_problems(context.config, manifest)
+    form = context.arrangement
+    if problems or manifest is None or not isinstance(form, LongForm | WideForm):
+        context.problems.at("extends", problems)
+        return None
+    problems += _panel_problems(form, manifest)
+    problems += _variable_problems(context, form, manifest)
+    problems += _file_problems(run, manifest, context.config)
+    first = 0 if manifest.panel is None else manifest.panel.periods
+    panel = as_panel(context.table)
+    if len(form.frame.times) <= first:
+        problems.append(
+            f"the confidential data have {len(form.frame.times)} periods and the published run "
+            f"{first}: none is new; name the file with the new periods"
+        )
+    published = None
+    if not problems:
+        published = Published(
+            directory=run,
+            manifest=manifest,
+            arrangement=form,
+            source=context.data.table,
+            first=first,
+            n_units=0,
+        )
+        with problems.gathered():
+            published = replace(published, n_units=published.panel(0).n_units)
+        problems += _revision_problems(panel, form.frame, manifest, extends)
+    context.problems.at("extends", problems)
+    if published is not None:
+        context.notes.extend(_notes(context, published, extends))
+    return published
+
+
+def _kind_problems(config: ChainConfig, manifest: Manifest) -> Iterator[str]:
+    """Say which kinds of synthesis have no periods that could be added."""
+    if config.panel is None or manifest.panel is None:
+        which = "this configuration" if config.panel is None else "the published run"
+        yield (
+            f"{which} has no `panel`, and only a panel has new periods; synthesise the new file "
+            "as a whole, without extends"
+        )
+    if config.genetic is not None or manifest.genetic is not None:
+        yield (
+            "datasets of the genetic synthesizer are evolved as a whole and cannot go on; take "
+            "extends or genetic out"
+        )
+    if config.keep or any(step.kept for step in manifest.chain):
+        yield (
+            "kept variables belong to persons of the confidential data, synthetic histories do "
+            "not; take extends or keep out"
+        )
+    if config.strata:
+        yield (
+            "strata are not told apart in new periods; take strata out and put its variables "
+            "first in visit_sequence"
+        )
+    if config.m > manifest.m:
+        yield f"m ({config.m}) must be at most {manifest.m}: so many datasets were published"
+
+
+def _panel_problems(form: LongForm | WideForm, manifest: Manifest) -> Iterator[str]:
+    """Say where persons, periods and careers are told apart in another way."""
+    entry, facts = manifest.panel, form.facts or {}
+    if entry is None:
+        return
+    for key in ("form", "person", "time", "career"):
+        was, now = getattr(entry, key), facts.get(key)
+        if was != now and not (key == "time" and form.form == "wide"):
+            yield (
+                f"panel: {key} is {now!r} here and {was!r} in the published run; configure both "
+                "alike"
+            )
+
+
+def _variable_problems(
+    context: Context, form: LongForm | WideForm, manifest: Manifest
+) -> Iterator[str]:
+    """Say which variables differ from the published ones."""
+    first = 0 if manifest.panel is None else manifest.panel.periods
+    was = {entry.name: entry for entry in manifest.variables}
+    now = {variable.name: variable for variable in context.data.table.schema}
+    added: set[str] = set()
+    if isinstance(form, WideForm):
+        for name, columns in form.wide.items():
+            added |= set(columns[first:])
+            moved = [c for c in columns[:first] if c not in was]
+            late = [c for c in columns[first:] if c in was]
+            if moved or late:
+                yield (
+                    f"panel.wide.{name}: the first {first} columns must be those of the published "
+                    f"run, and later ones new ({_few([*moved, *late])}); put the new columns last"
+                )
+    new = [name for name in now if name not in was and name not in added]
+    if new:
+        yield f"{_few(new)} not in the published run; put them under `drop`"
+    lost = [name for name in was if name not in now]
+    if lost:
+        yield (
+            f"{_few(lost)} in the published run, but not here; take them out of `drop`, or add "
+            "them to the file"
+        )
+    for name, entry in was.items():
+        if name in now and now[name].kind.value != entry.kind:
+            yield (
+                f"variable {name!r} is {now[name].kind.value} here and {entry.kind} in the "
+                f"published run; set variables.{name}.kind: {entry.kind}"
+            )
+
+
+def _file_problems(run: Path, manifest: Manifest, config: Any) -> Iterator[str]:
+    """Say which published datasets are gone, have changed, or have another format."""
+    entries = {entry.name: entry for entry in manifest.files}
+    for name in manifest.datasets[: config.m]:
+        path = run / name
+        if not path.is_file():
+            yield f"{path} is gone; put the published file back"
+        elif sha256(path) != entries[name].sha256:
+            yield (
+                f"{path} is not the published file: its hash is not that of the manifest; put the "
+                "published file back"
+            )
+    form = config.output.format
+    if form is not None and not all(name.endswith(f".{form}") for name in manifest.datasets):
+        yield f"output.format ({form}) is not that of the published files; take it out"
+
+
+def _revision_problems(
+    panel: PanelTable, frame: Frame, manifest: Manifest, extends: ExtendsConfig
+) -> Iterator[str]:
+    """Say whether the confidential data of the published periods have changed."""
+    entry = manifest.panel
+    if entry is None or extends.revised:
+        return
+    if entry.sha256 is None:
+        yield (
+            "an earlier version wrote the published run and did not note what its confidential "
+            "data were, so that a revision cannot be seen; set extends.revised: true (--revised) "
+            "if you know that this is the right file"
+        )
+    elif entry.sha256 != history_digest(panel, frame, entry.periods):
+        yield (
+            "the confidential data of the published periods are not those that the run was made "
+            "of; name the right file, or, if they were revised, set extends.revised: true "
+            "(--revised)"
+        )
+
+
+def _notes(context: Context, published: Published, extends: ExtendsConfig) -> Iterator[str]:
+    """Say what the steward should know of an extension."""
+    manifest, config = published.manifest, context.config
+    if extends.revised:
+        yield (
+            "extends: the confidential data of published periods count as revised: the new "
+            "periods follow the revised file, the published ones stay as they are"
+        )
+    if config.m < manifest.m:
+        yield f"extends: {config.m} of the {manifest.m} published datasets go on"
+    if config.rows is not None:
+        yield "extends: rows has no effect: the published persons go on, and new ones come in"
+
+
+def history_digest(panel: PanelTable, frame: Frame, end: int) -> str:
+    """Return a digest of what a panel holds before period ``end``.
+
+    It is the same whatever the persons are called, in whatever order rows and columns stand, and
+    however levels are coded. For the steward: it is computed from confidential data.
+    """
+    before = panel.until(end)
+    total: npt.NDArray[np.uint64] = np.zeros(before.n_rows, dtype=np.uint64)
+    for name in sorted(set(before.names) - {frame.time}):
+        total = _mixed(total + _hashes(before[name]))
+    labels = np.array([_hash(label) for label in period_labels(frame.periods)], dtype=np.uint64)
+    total = _mixed(total + labels[before.index.period])
+    persons = np.sort(np.add.reduceat(total, before.index.starts))
+    return hashlib.sha256(persons.tobytes()).hexdigest()
+
+
+def _hashes(column: Column) -> npt.NDArray[np.uint64]:
+    """Return a number for the name and value of each row."""
+    variable = column.variable
+    if column.is_coded:
+        labels = np.array([_hash(f"{column.name}={x}") for x in variable.labels], dtype=np.uint64)
+        return labels[column.data]
+    values = np.where(column.is_observed, column.data, 0.0) + 0.0  # no minus zero
+    codes = np.array([_hash(f"{column.name}={x}") for x in ("", *variable.missing)], np.uint64)
+    return _mixed(values.astype(np.float64).view(np.uint64) + codes[column.missing_state()])
+
+
+def _hash(text: str) -> int:
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
+
+
+def _mixed(values: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """Spread the bits of numbers (the finalizer of SplitMix64, Steele et al. 2014)."""
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        values = (values ^ (values >> np.uint64(shift))) * np.uint64(factor)
+    return values ^ (values >> np.uint64(31))
+
+
+def _few(names: list[str]) -> str:
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return ", ".join(map(repr, names[:MOST_NAMED])) + more
