@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from synthesizer.config.keys import ChainConfig, ExtendsConfig
+from synthesizer.data.encoding import recoded
 from synthesizer.data.errors import ConfigError, DataError, Problems
 from synthesizer.data.files import sha256
 from synthesizer.data.pairs import read_like
@@ -21,6 +23,7 @@ from synthesizer.data.panel.panel_table import PanelTable, as_panel
 from synthesizer.data.panel.view import period_labels
 from synthesizer.data.sources import RawTable, read_path
 from synthesizer.data.table import Column, Kind, Table
+from synthesizer.data.values import is_number
 from synthesizer.engine.source import Request
 from synthesizer.plan.context import Context
 from synthesizer.report.record import Manifest, manifest_in
@@ -75,7 +78,8 @@ class Published:
             ids += [form.person, form.time]
         faults = Problems()
         with faults.gathered(raw.origin):
-            table = read_like(raw, self.source, raw.names, ids)
+            read = read_like(raw, self.source, raw.names, ids)
+            table = Table(_without_null(read[name], self.source[name]) for name in read.names)
             odd = [
                 name
                 for name in table.names
@@ -106,6 +110,17 @@ class Published:
 
 def _labels(column: Column) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return column.variable.levels, column.variable.missing
+
+
+def _without_null(column: Column, like: Column) -> Column:
+    """Return a number of a typed file, whose nulls stand for the code that no number can be."""
+    words = [code for code in like.variable.missing if not is_number(pa.array([code]), ".")[0]]
+    null = [code for code in column.variable.missing if code not in like.variable.missing]
+    if column.is_coded or len(words) != 1 or null != [""]:
+        return column
+    missing = tuple(words[0] if code == "" else code for code in column.variable.missing)
+    renamed = replace(column.variable, missing=missing)
+    return recoded(Column(renamed, column.data, column.states), like.variable)
 
 
 def _recast(column: Column, like: Column) -> Column:

@@ -63,7 +63,7 @@ class NewPeriods(Measured):
         """The ratios of the transitions, as they are and given the state before."""
         meanings = {
             "transitions": "how far they are from the original's, over what bootstraps of its "
-            "{records} give; 1 is the level of a fresh sample",
+            "{records} give; 1 is as near as persons drawn from the original are",
             "steps": "the same given the state before: what the published file is off does not "
             "count",
         }

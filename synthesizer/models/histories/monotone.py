@@ -12,7 +12,7 @@ from synthesizer.data.panel.paths import PathRule, broken_steps
 from synthesizer.data.panel.view import changers, differing
 from synthesizer.data.table import BoolArray, Column, IntArray, Kind, Variable
 from synthesizer.models.base import Abilities
-from synthesizer.models.histories.history import PathRules
+from synthesizer.models.histories.history import FittedHistory, PathRules
 from synthesizer.models.histories.lag_one import FittedLagOne, LagOne
 from synthesizer.models.histories.mostly_constant import ByClass, FittedByClass
 from synthesizer.models.limits import Limits
@@ -131,3 +131,12 @@ class Monotone(ByClass):
                 rng,
             )
         )
+
+    def fit_last(
+        self, predictors: PanelTable, target: Column, rules: PathRules, *, rng: np.random.Generator
+    ) -> FittedHistory:
+        """Fit the steps into the last period, with falls where some fall; see `HistoryModel`."""
+        index = predictors.index
+        falls = broken_steps(index, target, [_never_falls(target)])[index.by_period[-1]].any()
+        more = () if falls else (_never_falls(target, is_wish=True),)
+        return super().fit_last(predictors, target, (*rules, *more), rng=rng)

@@ -1,0 +1,240 @@
+"""New periods for a published synthesis: what stays, what comes, what is refused."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import synthesizer
+from synthesizer.data.errors import ModelError
+from tests.end_to_end.commands import call, write_yaml
+from tests.end_to_end.test_panel import (
+    LONG,
+    WIDE,
+    check_long,
+    config_of,
+    long_frame,
+    texts,
+    wide_frame,
+)
+
+NEW_YEARS = ("1992", "1994")
+OLD_WIDE: dict[str, Any] = {
+    "state": ["s1", "s2"],
+    "pay": ["p1", "p2"],
+}
+
+
+def wide_of(periods: int) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """The file with its first periods, and who is ever there in them; and its configuration."""
+    frame = wide_frame().astype(str)
+    names = [f"{kind}{t}" for t in range(1, periods + 1) for kind in "sp"]
+    for name in [name for name in names if name.startswith("p")]:
+        frame[name] = frame[name].replace("-1", "gone")
+    some = frame[["id", *names, "sex"]]  # a column after the periods: new ones go between
+    there = (some[[name for name in names if name.startswith("s")]] != "gone").any(axis=1)
+    columns = {"state": names[::2], "pay": names[1::2]}
+    variables = {k: v for k, v in WIDE["variables"].items() if k in some}
+    panel = WIDE["panel"] | {"wide": columns}
+    return some[there], WIDE | {"panel": panel, "variables": variables}
+
+
+def long_of(*years: str) -> pd.DataFrame:
+    frame = long_frame().astype(str)
+    return frame[frame["year"].isin(years)]
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Published runs of a long and a wide file, and both files with their new periods."""
+    folder = tmp_path_factory.mktemp("published")
+    long_of("1990", "1991").to_csv(folder / "old.csv", index=False)
+    long_of("1990", "1991", "1992").to_csv(folder / "next.csv", index=False)
+    long_frame().astype(str).to_csv(folder / "long.csv", index=False)
+    checks = {"keys": ["sex", "career.first"], "target": "career.last_state"}
+    config = config_of(folder / "long", folder / "old.csv", LONG, m=2, checks=checks)
+    assert call("run", config).exit_code == 0
+    for form in ("csv", "csv.gz", "parquet"):
+        old, content = wide_of(2)
+        old.to_csv(folder / "wide2.csv", index=False)
+        output = {"directory": "out", "report": False, "codebook": False, "format": form}
+        config = config_of(folder / form, folder / "wide2.csv", content, output=output)
+        assert call("run", config).exit_code == 0
+    new, _ = wide_of(4)
+    new.sample(frac=1, random_state=1).to_csv(folder / "wide4.csv", index=False)
+    return folder
+
+
+def extended(folder: Path, source: Path, run: Path, /, form: dict[str, Any], **changes: Any) -> Any:
+    return call("run", config_of(folder, source, form, **changes), "--extends", run)
+
+
+def test_published_rows_stay_and_new_ones_follow(published: Path, tmp_path: Path) -> None:
+    checks = {"keys": ["sex", "career.first"], "target": "career.last_state"}
+    run, source = published / "long" / "out", published / "long.csv"
+    result = extended(
+        tmp_path / "one", source, run, LONG, m=2, checks=checks, output={"directory": "out"}
+    )
+    assert result.exit_code == 0, result.output
+    original = texts(source)
+    for number in (1, 2):
+        name = f"synthetic_{number}.csv"
+        before, after = run / name, tmp_path / "one" / "out" / name
+        assert after.read_bytes().startswith(before.read_bytes())
+        frame, old = texts(after), texts(before)
+        check_long(frame.sort_values(["id", "year"], key=lambda x: x.astype(int)), original)
+        new = frame.iloc[len(old) :]
+        assert set(new["year"]) == set(NEW_YEARS)
+        assert new["year"].is_monotonic_increasing
+        # as many persons as in the original, who are numbered on in the order of their coming
+        persons, known = frame["id"].drop_duplicates().astype(int), old["id"].nunique()
+        assert known == 120 - len(set(original["id"]) - set(long_of("1990", "1991")["id"]))
+        assert persons.tolist() == list(range(1, 121))
+        assert set(new["id"].astype(int)) & set(range(1, known + 1))
+    assert (tmp_path / "one" / "out" / "report.html").read_text().count("All periods") >= 1
+    assert "Risk of the published periods, and of all periods together" in result.output
+    manifest = json.loads((tmp_path / "one" / "out" / "manifest.json").read_text())
+    was = json.loads((run / "manifest.json").read_text())
+    assert manifest["extends"]["config_sha256"] == was["config_sha256"]
+    assert manifest["extends"]["periods"] == 2
+    assert len(manifest["extends"]["risk"]) > 5
+    content = json.loads((tmp_path / "one" / "out" / "checks.json").read_text())
+    keys = {figure["key"] for figure in content["figures"]}
+    assert {"new_transitions", "new_steps"} <= keys
+
+
+def test_workers_and_steps_do_not_matter(published: Path, tmp_path: Path) -> None:
+    """Two waves at once and one after the other hold the same published bytes."""
+    run, source = published / "long" / "out", published / "long.csv"
+    for folder, workers in (("a", 1), ("b", 2)):
+        made = extended(tmp_path / folder, source, run, LONG, m=2, workers=workers)
+        assert made.exit_code == 0
+    for name in ("synthetic_1.csv", "synthetic_2.csv"):
+        first, again = (tmp_path / x / "out" / name for x in "ab")
+        assert first.read_bytes() == again.read_bytes()
+    one = extended(tmp_path / "c", published / "next.csv", run, LONG, m=1)
+    two = extended(tmp_path / "d", source, tmp_path / "c" / "out", LONG, m=1)
+    assert one.exit_code == two.exit_code == 0, one.output + two.output
+    assert "1 of the 2 published datasets go on" in one.output
+    waves = [(tmp_path / x / "out" / "synthetic_1.csv").read_bytes() for x in "cd"]
+    assert waves[1].startswith(waves[0])
+    assert waves[0].startswith((run / "synthetic_1.csv").read_bytes())
+
+
+@pytest.mark.parametrize("form", ["csv", "csv.gz", "parquet"])
+def test_wide_cells_stay(form: str, published: Path, tmp_path: Path) -> None:
+    _, content = wide_of(4)
+    run = published / form / "out"
+    result = extended(tmp_path / "new", published / "wide4.csv", run, content)
+    assert result.exit_code == 0, result.output
+    name = f"synthetic_1.{form}"
+    before, after = run / name, tmp_path / "new" / "out" / name
+
+    def cells(path: Path) -> list[list[Any]]:
+        if form == "parquet":
+            frame = pd.read_parquet(path).astype(object)  # a null is "gone" among numbers
+            return [list(frame.columns), *frame.where(frame.notna(), "gone").to_numpy().tolist()]
+        data = path.read_bytes()
+        text = (gzip.decompress(data) if form == "csv.gz" else data).decode()
+        return [line.split(",") for line in text.splitlines()]
+
+    old, new = cells(before), cells(after)
+    assert new[0] == ["id", "s1", "p1", "s2", "p2", "s3", "p3", "s4", "p4", "sex"]
+    place = [new[0].index(column) for column in old[0]]
+    assert [[row[k] for k in place] for row in new[: len(old)]] == old
+    for row in new[len(old) :]:  # who is new was not there before
+        assert [row[k] for k in range(1, 5)] == ["gone"] * 4
+    assert len(new) == 151
+
+
+def test_python_goes_on_as_the_command_does(published: Path, tmp_path: Path) -> None:
+    source = published / "long.csv"
+    path = config_of(tmp_path, source, LONG, m=2)
+    extends = {"run": str(published / "long" / "out")}
+    result = synthesizer.run(path, overrides={"extends": extends})
+    assert result.manifest.extends is not None
+    assert result.manifest.extends.persons < 120 == result.manifest.rows
+    with pytest.raises(ModelError, match="no model to save"):
+        synthesizer.fit(synthesizer.load_config(write_yaml(
+            tmp_path / "with.yaml",
+            json.loads(json.dumps(dict(result.manifest.config))) | {"output": {"directory": "x"}},
+        )))  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("changes", "remedy"),
+    [
+        ({"m": 3}, r"m \(3\) must be at most 2"),
+        ({"strata": ["sex"]}, "take strata out"),
+        ({"drop": ["pay"], "support": [], "variables": {"id": {"kind": "id"}}},
+         "'pay' in the published run, but not here"),
+        ({"panel": LONG["panel"] | {"career": "level"}, "variables": {}, "support": []},
+         "career is 'level' here and 'state'"),
+        ({"data": "old.csv"}, "none is new"),
+        ({"data": "late.csv"}, "are not those that the run was made of; .*--revised"),
+        ({"data": "before.csv"}, "periods before or between"),
+        ({"panel": None, "variables": {}, "support": []}, "no `panel`"),
+        ({"output": {"directory": "out", "format": "parquet"}}, "output.format"),
+    ],
+)  # fmt: skip
+def test_what_cannot_go_on_is_refused(
+    changes: dict[str, Any], remedy: str, published: Path, tmp_path: Path
+) -> None:
+    frame = long_frame().astype(str)
+    changed = frame.copy()
+    changed.loc[0, "grade"] = {"1": "2"}.get(changed.loc[0, "grade"], "1")
+    changed.to_csv(published / "late.csv", index=False)
+    shifted = frame.copy()
+    shifted["year"] = shifted["year"].replace({"1994": "1989"})
+    shifted.to_csv(published / "before.csv", index=False)
+    source = published / changes.pop("data", "long.csv")
+    result = extended(tmp_path, source, published / "long" / "out", LONG, **changes)
+    assert result.exit_code == 2
+    assert re.search(remedy, " ".join(result.output.split())), result.output
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_revision_goes_on_when_asked(published: Path, tmp_path: Path) -> None:
+    frame = long_frame().astype(str)
+    frame.loc[0, "grade"] = {"1": "2"}.get(frame.loc[0, "grade"], "1")
+    frame.to_csv(tmp_path / "revised.csv", index=False)
+    config = config_of(tmp_path, tmp_path / "revised.csv", LONG)
+    result = call("run", config, "--extends", published / "long" / "out", "--revised")
+    assert result.exit_code == 0, result.output
+    assert "count as revised" in result.output
+
+
+def test_a_published_file_that_was_changed_is_refused(published: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    for path in (published / "long" / "out").iterdir():
+        (copy / path.name).write_bytes(path.read_bytes())
+    name = copy / "synthetic_1.csv"
+    name.write_bytes(name.read_bytes() + b"1,1990,work,f,a,30,1,1000\n")
+    result = extended(tmp_path, published / "long.csv", copy, LONG, m=2)
+    assert result.exit_code == 2
+    assert "is not the published file" in result.output
+    nowhere = extended(tmp_path, published / "long.csv", tmp_path / "nowhere", LONG)
+    assert nowhere.exit_code == 2
+    assert "is no result of a run" in nowhere.output
+
+
+def test_rules_hold_from_the_published_past_on(published: Path, tmp_path: Path) -> None:
+    rules = [{"variable": "state", "absorbing": ["work"]}]
+    form = LONG | {"panel": LONG["panel"] | {"rules": rules}, "on_violation": "ignore"}
+    run, source = published / "long" / "out", published / "long.csv"
+    forbid = ["state == 'school' and grade == '4'"]
+    result = extended(tmp_path, source, run, form, forbid=forbid)
+    assert result.exit_code == 0, result.output
+    frame, n = texts(tmp_path / "out" / "synthetic_1.csv"), len(texts(run / "synthetic_1.csv"))
+    before = frame.groupby("id")["state"].shift()
+    new = np.arange(len(frame)) >= n
+    assert not (new & (before == "work") & (frame["state"] != "work")).any()
+    assert not (new & (frame["state"] == "school") & (frame["grade"] == "4")).any()
