@@ -241,13 +241,14 @@ def _inside(model: object) -> Iterator[ConditionalModel]:
 def _trees(step: Step, models: Sequence[ConditionalModel]) -> TreesEntry | None:
     """Return how the trees of a step draw; None where there are none.
 
-    Models of the package that are made of trees have the option ``even``, and some ``tilt``.
+    Models of the package that are made of trees have the options ``min_leaf`` and ``even``, and
+    some ``tilt``.
     """
     found = [
         (bool(even), getattr(model, "tilt", False) is True)
         for model in models
         for even in [getattr(model, "even", None)]
-        if isinstance(even, bool)
+        if isinstance(even, bool) and hasattr(model, "min_leaf")
         and type(model).__module__.startswith("synthesizer.")
         and (step.predictors or getattr(model, "transition", "cart") != "markov")
     ]

@@ -20,10 +20,10 @@ def dependents(context: Context, drawn: Mapping[str, str]) -> dict[str, Expressi
     """Return the variables that the data show to follow from others, each with its expression.
 
     ``drawn`` has the models of variables for which the configuration names none; only these are
-    computed. What else follows from others is told in a note, as is what is computed. Panels have
-    no search, and datasets that evolve cannot compute anything.
+    computed. What else follows from others is told in a note, as is what is computed. Datasets that
+    evolve cannot compute anything.
     """
-    if context.is_panel or context.config.genetic is not None:
+    if context.config.genetic is not None:
         return {}
     table = context.table.select(
         [name for name in context.names if not context.columns.any_faulty([name])]
