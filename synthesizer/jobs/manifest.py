@@ -248,7 +248,8 @@ def _trees(step: Step, models: Sequence[ConditionalModel]) -> TreesEntry | None:
         (bool(even), getattr(model, "tilt", False) is True)
         for model in models
         for even in [getattr(model, "even", None)]
-        if isinstance(even, bool) and hasattr(model, "min_leaf")
+        if isinstance(even, bool)
+        and hasattr(model, "min_leaf")
         and type(model).__module__.startswith("synthesizer.")
         and (step.predictors or getattr(model, "transition", "cart") != "markov")
     ]
