@@ -21,6 +21,7 @@ from typing import Any
 from synthesizer.data.panel.arrangement import Frame
 from synthesizer.data.panel.view import panel_of
 from synthesizer.data.progress import counted
+from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Kind, Table
 from synthesizer.measures.figure import Attempts
 from synthesizer.measures.measure import (
@@ -53,6 +54,11 @@ from synthesizer.measures.risk.scenario import Question
 from synthesizer.measures.risk.scenario_risk import unfamiliar
 from synthesizer.measures.risk.suda import SudaOptions, affordable_size, suda
 from synthesizer.measures.risk.tcap import tcap
+from synthesizer.measures.risk.trajectories import (
+    Trajectories,
+    TrajectoryIntruder,
+    TrajectoryOptions,
+)
 from synthesizer.measures.utility.compare_fit import FitRequest
 from synthesizer.measures.utility.conditional_tables import ConditionalTables
 from synthesizer.measures.utility.equivalent_sample import EquivalentSample, SampleScale
@@ -209,6 +215,25 @@ def _careers(case: Case) -> Collecting:
     counter = CareerReplicates(career_matrix(panel_of(case.original), career))
     return Collecting(
         lambda view: counter.add(career_matrix(panel_of(view), career)), lambda: counter.result
+    )
+
+
+def _trajectories(case: Case) -> Collecting | None:
+    from synthesizer.measures.utility.sequences import career_matrix
+
+    frame, control = _frame(case), case.control
+    if len(frame.times) < 2:
+        return None
+    intruder = TrajectoryIntruder(
+        career_matrix(panel_of(case.original), frame.career),
+        case.settings.trajectories,
+        # the same periods whatever the seed, so that runs can be compared
+        rng=Seed(0).generator("trajectories"),
+        control=None if control is None else career_matrix(panel_of(control), frame.career),
+    )
+    return Collecting(
+        lambda view: intruder.add(career_matrix(panel_of(view), frame.career)),
+        lambda: intruder.result,
     )
 
 
@@ -520,6 +545,48 @@ _RISK: tuple[Measure, ...] = (
                 ),
             ),
             FigureKind("careers_in_the_data", "careers in the data"),
+        ),
+    ),
+    Measure(
+        "trajectories",
+        "datasets",
+        words="panels: persons found by parts of their careers, and what is told of the rest",
+        options=TrajectoryOptions,
+        needs=PANEL,
+        compute=_trajectories,
+        result=Trajectories,
+        figures=(
+            FigureKind("unicity", "unicity of careers"),
+            FigureKind("careers_told", "told by periods"),
+            FigureKind(
+                "careers_beyond",
+                "told by periods, beyond a fresh sample",
+                "panels: how much of a career an intruder who knows a few periods of it reads off "
+                "rightly, beyond what a fresh sample tells; about 0 is safe, below 0 is as good "
+                "as 0",
+                scope="data",
+                ideal=0.0,
+                limit=Limit(
+                    "panels: lower end of the interval of what a few periods tell of a career "
+                    "beyond a fresh sample",
+                    low=-1,
+                    judged="low",
+                ),
+            ),
+            FigureKind("moves_told", "told by moves"),
+            FigureKind(
+                "moves_beyond",
+                "told by moves, beyond a fresh sample",
+                "panels: the same of an intruder who knows in which periods somebody moves",
+                scope="data",
+                ideal=0.0,
+                limit=Limit(
+                    "panels: lower end of the interval of what the periods of moves tell beyond a "
+                    "fresh sample",
+                    low=-1,
+                    judged="low",
+                ),
+            ),
         ),
     ),
     Measure(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
-from synthesizer.measures.catalogue import LIMITS, SUMMARY
+from synthesizer.measures.catalogue import LIMITS, MEASURES, SUMMARY
 from synthesizer.measures.figure import Figure, Further, Result, Units, in_units, on_use, plain
 from synthesizer.measures.measure import FigureKind, Limit
 from synthesizer.measures.risk.attacks import AttackResult
@@ -80,15 +80,13 @@ class RiskResult(Result):
     def _others(self) -> Iterator[tuple[str, Figure]]:
         for inference in self.inference:
             yield from ((inference.place, figure) for figure in inference.figures)
-        for whole in (
-            self.copied,
-            self.nearest,
-            self.replicated,
-            self.attacks,
-            *self.further.values(),
-        ):
+        for whole in (self.copied, self.nearest, self.replicated, self.attacks):
             if whole is not None:
                 yield from ((WHOLE[self.units], figure) for figure in whole.figures)
+        for key, result in self.further.items():
+            is_panel = key in MEASURES and "panel" in MEASURES[key].needs
+            place = "careers" if is_panel else WHOLE[self.units]
+            yield from ((place, figure) for figure in result.figures)
         if self.careers is not None:
             yield from (("careers", figure) for figure in self.careers.figures)
 

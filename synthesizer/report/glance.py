@@ -273,9 +273,25 @@ _RISKS: Mapping[str, tuple[str, float | None, str]] = {
         None,
         "Share of the synthetic careers that repeat the career of a single person.",
     ),
+    "careers_beyond": (
+        "",
+        0.0,
+        "What an intruder who knows a few periods of a career reads off about the rest of it, "
+        "beyond what a fresh sample tells; 0 is safe.",
+    ),
+    "moves_beyond": (
+        "",
+        0.0,
+        "The same of an intruder who knows in which periods somebody moves; 0 is safe.",
+    ),
 }
 """Figures that decide: name (the figure's own where empty), what is good (baseline or chance where
 None), and what it is."""
+_OF_CAREERS = (
+    "lies above 0: careers of persons in the data are told",
+    "covers 0: no more is told than by a fresh sample",
+    "lies below 0, which discloses nothing",
+)
 _INTERVALS: Mapping[str, tuple[str, str, str]] = {
     "differential_confidentiality": (
         "lies above 0: being in the data discloses something",
@@ -287,6 +303,8 @@ _INTERVALS: Mapping[str, tuple[str, str, str]] = {
         "covers 0: no gain was found",
         "lies below 0, which discloses nothing",
     ),
+    "careers_beyond": _OF_CAREERS,
+    "moves_beyond": _OF_CAREERS,
     "nearer_share": (
         "lies above 0.5: they are",
         "covers 0.5: no sign that they are",

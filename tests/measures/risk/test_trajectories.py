@@ -1,0 +1,188 @@
+"""Parts of careers as keys: slow code, a planted history, both ends, fresh samples."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import combinations, groupby
+
+import numpy as np
+import pytest
+
+from synthesizer.measures.risk.trajectories import (
+    TrajectoryIntruder,
+    TrajectoryOptions,
+    trajectories,
+)
+
+OPTIONS = TrajectoryOptions(points=2, stretch=3, worst=1000)
+PERIODS = 5
+
+
+def careers(n, seed, periods=PERIODS, states=4):
+    """Careers that go on with a chance of 0.7 and from state to state at random otherwise."""
+    rng = np.random.default_rng(seed)
+    drawn = rng.integers(states, size=(n, periods))
+    for t in range(1, periods):
+        stays = rng.random(n) < 0.7
+        drawn[stays, t] = drawn[stays, t - 1]
+    return drawn
+
+
+def generator():
+    return np.random.default_rng(3)
+
+
+def kinds():
+    """What is known of a career, by a name, and which periods are then no guess."""
+    for points in (1, 2):
+        for chosen in combinations(range(PERIODS), points):
+            yield points - 1, lambda c, at=chosen: tuple(c[t] for t in at), chosen
+    for start in range(PERIODS - 2):
+        chosen = tuple(range(start, start + 3))
+        yield 2, lambda c, at=chosen: tuple(c[t] for t in at), chosen
+    yield 3, lambda c: tuple(c[t] != c[t - 1] for t in range(1, PERIODS)), ()
+    yield 4, lambda c: tuple(state for state, _ in groupby(c)), ()
+
+
+def rest_right(one, other, chosen):
+    others = [t for t in range(PERIODS) if t not in chosen]
+    return np.mean([one[t] == other[t] for t in others])
+
+
+def slow(original, datasets):
+    """Everything of every kind, one person and one set of periods after the other."""
+    sums = [Counter() for _ in range(5)]
+    persons = Counter()
+    for place, key, chosen in kinds():
+        ours = [key(c) for c in original]
+        have, add = Counter(ours), sums[place]
+        add["sets"] += 1
+        add["unique"] += sum(have[k] == 1 for k in ours)
+        for i, k in enumerate(ours):  # each person left out in turn, as a fresh one
+            others = [j for j, o in enumerate(ours) if o == k and j != i]
+            if len(others) == 1:
+                add["chance_hits"] += 1
+                add["chance"] += rest_right(original[others[0]], original[i], chosen)
+        for made in datasets:
+            alike = {}
+            for career in made:
+                if have[key(career)] == 1:
+                    i = ours.index(key(career))
+                    right = rest_right(original[i], career, chosen)
+                    alike.setdefault(i, []).append(right)
+                    add["hits"] += 1
+                    add["told"] += right
+            add["found"] += len(alike)
+            if place == 1:
+                persons.update({i: np.mean(rights) for i, rights in alike.items()})
+    return sums, persons
+
+
+@pytest.mark.parametrize("m", [1, 2])
+def test_every_figure_equals_slow_counting(m):
+    original, datasets = careers(40, 0), [careers(30 + 10 * s, s) for s in range(1, m + 1)]
+    found = trajectories(original, *datasets, options=OPTIONS, rng=generator())
+    sums, persons = slow(original.tolist(), [made.tolist() for made in datasets])
+    n, made = len(original), sum(map(len, datasets))
+    assert (found.n, found.n_synthetic, found.points) == (n, made, 2)
+    for row, counts in zip(found.known, sums, strict=True):
+        sets = counts["sets"]
+        assert row.sets == sets
+        assert row.unique == pytest.approx(counts["unique"] / sets / n)
+        assert row.hits == pytest.approx(counts["hits"] / sets / made)
+        assert row.told == pytest.approx(counts["told"] / sets / made)
+        assert row.chance_hits == pytest.approx(counts["chance_hits"] / sets / n)
+        assert row.chance == pytest.approx(counts["chance"] / sets / n)
+        if row.found is None:
+            assert counts["unique"] == 0
+        else:
+            assert row.found == pytest.approx(counts["found"] / m / counts["unique"])
+        assert row.low < row.told - row.chance < row.high
+    risks = {row.position - 1: row.risk for row in found.worst}
+    assert risks == pytest.approx({i: v / sums[1]["sets"] / m for i, v in persons.items() if v})
+    assert list(risks.values()) == sorted(risks.values(), reverse=True)
+    # all sets of periods were looked at: nothing is left to chance
+    assert all((row.low, row.high) == (row.risk, row.risk) for row in found.worst)
+
+
+def test_a_planted_history_is_found_and_only_where_it_is_there():
+    original, made = careers(300, 0, 12), careers(300, 1, 12)
+    original[200] = [4, 5, 4, 5, 4, 5, 5, 5, 4, 4, 4, 4]
+    options = TrajectoryOptions(points=3, draws=40)
+    without = trajectories(original, made, options=options, rng=generator())
+    assert 201 not in {row.position for row in without.worst}
+    made[7] = original[200]
+    found = trajectories(original, made, options=options, rng=generator())
+    first = found.worst[0]
+    assert (first.position, first.unique, first.found, first.risk) == (201, 1.0, 1.0, 1.0)
+    assert first.suda > 0
+    assert first.low > 0.9
+    assert found.known[0].unique == pytest.approx(1 / 300)
+    (moves,) = [row for row in found.known if row.known == "periods of the moves"]
+    assert moves.hits > without.known[-2].hits
+
+
+def test_both_ends():
+    original = careers(200, 0, 12)
+    copy = trajectories(original, original, rng=generator())
+    for row in copy.known:
+        assert (row.told, row.hits) == pytest.approx((row.unique, row.unique))
+    by_key = {figure.key: figure for figure in copy.figures}
+    assert by_key["careers_told"].value == pytest.approx(by_key["careers_told"].original)
+    assert by_key["careers_beyond"].low > 0
+    assert by_key["moves_beyond"].low > 0
+    assert by_key["largest_career_risk"].value == copy.worst[0].risk
+    strange = trajectories(original, original[:, ::-1] + 4, rng=generator())
+    by_key = {figure.key: figure for figure in strange.figures}
+    assert by_key["careers_told"].value == 0
+    assert by_key["careers_beyond"].high < 0
+    assert "largest_career_risk" not in by_key
+    same = np.zeros((50, 6), dtype=int)
+    nobody = trajectories(same, same, rng=generator())
+    assert {(row.unique, row.found, row.told, row.right) for row in nobody.known} == {
+        (0.0, None, 0.0, None)
+    }
+    assert all(row.low < 0 < row.high for row in nobody.known)
+
+
+def test_a_fresh_sample_comes_to_its_chance():
+    """The script coverage_of_trajectories.py does so for 200 trials and several populations."""
+    trials, options = 40, TrajectoryOptions(points=3, draws=10, worst=0)
+    gaps, covered = [], 0
+    for seed in range(trials):
+        original, fresh = careers(250, [seed, 0], 8), careers(250, [seed, 1], 8)
+        rows = trajectories(original, fresh, options=options, rng=generator()).known
+        gaps.append([row.told - row.chance for row in rows])
+        covered += sum(row.low <= 0 <= row.high for row in rows)
+    error = np.std(gaps, axis=0, ddof=1) / np.sqrt(trials)
+    assert (np.abs(np.mean(gaps, axis=0)) <= 3.5 * error).all()
+    assert covered >= 0.93 * trials * len(rows)
+
+
+def test_persons_kept_out_stand_beside():
+    original, control = careers(100, 0, 8), careers(60, 1, 8)
+    intruder = TrajectoryIntruder(original, rng=generator(), control=control)
+    intruder.add(careers(100, 2, 8))
+    apart = trajectories(original, control, rng=generator())
+    told = [row.control for row in intruder.result.known]
+    assert told == [row.told for row in apart.known]
+
+
+@pytest.mark.parametrize(("n", "periods"), [(2, 2), (3, 2), (2, 3)])
+def test_the_smallest_panels(n, periods):
+    original = careers(n, 0, periods)
+    found = trajectories(original, original, rng=generator())
+    assert found.points == periods - 1
+    assert found.known[found.points].sets >= 1
+    assert all(0 <= row.unique <= 1 for row in found.known)
+
+
+def test_many_states_and_periods_are_numbered_exactly():
+    """The codes of 72 periods with 500 states each leave 63 bits many times."""
+    original = careers(60, 0, 72, 500)
+    original[1] = original[0]
+    original[1, 40] = 7 - original[0, 40] % 7
+    found = trajectories(original, original, rng=generator())
+    assert found.known[-1].unique == 1.0
+    original[1] = original[0]
+    assert trajectories(original, original, rng=generator()).known[-1].unique == 58 / 60
