@@ -29,6 +29,7 @@ from synthesizer.measures.risk.scenario import Exclusion
 from synthesizer.measures.risk.suda import suda
 from synthesizer.measures.risk.suggest import suggest
 from synthesizer.measures.risk.tcap import tcap
+from synthesizer.measures.risk.trajectories import trajectories
 from tests.measures.cells import fields_in_no_table, odd_cells
 from tests.tables import coded, numeric
 
@@ -109,6 +110,10 @@ RESULTS = {
     "nobody unique": lambda: suda(ORIGINAL.take([0, 0]), ["town", "age"]).result,
     "suggestion": lambda: suggest(ORIGINAL),
     "no suggestion": lambda: suggest(pd.DataFrame({"x": [1.5, 2.5]})),
+    "trajectories": lambda: trajectories(
+        np.array([[0, 1, 1, 0], [0, 0, 0, 0], [0, 0, 0, 0]]), np.array([[0, 1, 1, 0]]), rng=rng()
+    ),
+    "nobody told": lambda: trajectories(np.zeros((3, 2), int), np.ones((2, 2), int), rng=rng()),
     "tcap": lambda: tcap(ORIGINAL, [MADE, OTHER], **KEYS),
     "nothing attributed": lambda: tcap(ORIGINAL, MADE, keys=["town"], target="ill"),
 }  # fmt: skip
