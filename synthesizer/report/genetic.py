@@ -37,7 +37,7 @@ _STARTS = {
     "chain": "synthetic datasets that the chain drew",
     "files": "synthetic files that the configuration names",
 }
-_KEYS_AND_TARGET = ("cap_u", "cap", "disco")
+_KEYS_AND_TARGET = ("cap_u", "cap", "disco", "tcap")
 _NO_KEYS = ("replicated_uniques",)
 _CLEARLY = 0.9
 """Risks below this part of that of random files lie below it by more than luck."""

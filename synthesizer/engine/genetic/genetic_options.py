@@ -23,7 +23,7 @@ def _paths(value: object) -> object:
 
 Whole = Annotated[int, Strict()]
 UtilityName = Literal["full_table", "two_way"]
-RiskName = Literal["cap_u", "cap", "disco", "repu", "replicated_uniques"]
+RiskName = Literal["cap_u", "cap", "disco", "tcap", "repu", "replicated_uniques"]
 Start = Annotated[
     Literal["mutants", "chain"] | tuple[Path, ...], BeforeValidator(_paths), Field(min_length=1)
 ]

@@ -268,6 +268,31 @@ class Disco(Cap):
         return np.asarray(self._chances(counts) > 0)
 
 
+class Tcap(Disco):
+    """Share that is right of the records whose key shows one target only, 0 where none does.
+
+    Source: Elliot (2014); Taub and Elliot (2019); Chen, Taub and Elliot (2019), abstract.
+    """
+
+    meaning = "share that is right of the records whose key shows one target only (TCAP)"
+
+    def __init__(self, sought: Sought) -> None:
+        super().__init__(sought)
+        coding, levels = sought.coding, int(sought.coding.levels[sought.target])
+        keys = self.margins[0].cells
+        # every target of every key: those that nobody has there can be believed as well
+        cells = (keys[:, None] * levels + np.arange(levels)).ravel()
+        self.margins = (*self.margins, Margin(coding, (*sought.keys, sought.target), cells))
+        self._people = np.bincount(self._owner, weights=self._weight, minlength=len(keys))
+
+    def value(self, counts: Sequence[Integers], n: int) -> float:
+        """Return the right ones of those who are told a target."""
+        same = counts[0]
+        alike = counts[2].reshape(len(same), -1).max(axis=1) == same
+        told = float(self._people[alike & (same > 0)].sum())
+        return super().value(counts, n) * self.people / told if told else 0.0
+
+
 class RepU(Risk):
     """Share of original records with a unique key that is unique in the candidate too.
 
@@ -320,6 +345,7 @@ RISKS: Mapping[RiskName, type[Risk]] = {
     "cap_u": CapU,
     "cap": Cap,
     "disco": Disco,
+    "tcap": Tcap,
     "repu": RepU,
     "replicated_uniques": ReplicatedUniques,
 }

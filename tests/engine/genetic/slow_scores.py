@@ -112,6 +112,11 @@ class Slow:
         return sum(set(self.shown.get(k, [])) == {t} for k, t in self.people) / len(self.people)
 
     @property
+    def tcap(self):
+        told = [(set(self.shown[k]), t) for k, t in self.people if len(set(self.shown[k])) == 1]
+        return sum(shown == {t} for shown, t in told) / len(told) if told else 0.0
+
+    @property
     def repu(self):
         return sum(self.theirs[k] == 1 for k, _ in self.uniques) / len(self.people)
 

@@ -143,7 +143,7 @@ def test_random_risk_where_it_is_known():
     one = sought_of(file_of([[0] * 5, [0] * 5, [0] * 5], [2, 2, 2]), [0, 1], 2)
     values = {name: evolver(original=one, risk=name).random_risk(SEED) for name in RISKS}
     values.pop("cap_u")  # nobody is unique
-    assert values == {"cap": 1, "disco": 1, "repu": 0, "replicated_uniques": 0}
+    assert values == {"cap": 1, "disco": 1, "tcap": 1, "repu": 0, "replicated_uniques": 0}
 
 
 def test_an_evolution_leaves_the_options_of_its_breeder_alone():

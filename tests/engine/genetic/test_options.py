@@ -35,8 +35,8 @@ BAD = [
     ),
     ({"utility": "pmse"}, "utility ('pmse') must be 'full_table' or 'two_way'"),
     (
-        {"risk": "tcap"},
-        "risk ('tcap') must be 'cap_u', 'cap', 'disco', 'repu' or 'replicated_uniques'",
+        {"risk": "dcap"},
+        "risk ('dcap') must be 'cap_u', 'cap', 'disco', 'tcap', 'repu' or 'replicated_uniques'",
     ),
 ]  # fmt: skip
 

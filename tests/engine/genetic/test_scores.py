@@ -11,7 +11,7 @@ from synthesizer.data.table import Kind, Variable
 from synthesizer.engine.genetic.coding import Coding
 from synthesizer.engine.genetic.genetic_options import RiskName, UtilityName
 from synthesizer.engine.genetic.scores import RISKS, UTILITIES, Scorer, Sought
-from synthesizer.measures.risk import attribute, cap, cap_u, identity, replicated_uniques
+from synthesizer.measures.risk import attribute, cap, cap_u, identity, replicated_uniques, tcap
 from synthesizer.measures.utility import jensen_shannon
 from tests.engine.genetic.slow_scores import (
     Slow,
@@ -84,6 +84,8 @@ def test_objectives_equal_the_measures_of_the_package(case):
     assert found["cap"] == pytest.approx(row.zero, abs=1e-12)
     disco = attribute(original, made, keys=known, target=told).mean.disco
     assert found["disco"] == pytest.approx(disco, abs=1e-12)
+    believed = tcap(original, made, keys=known, target=told).synthetic[0].tcap
+    assert found["tcap"] == pytest.approx(believed or 0.0, abs=1e-12)
     of_uniques = cap_u(original, made, keys=known, target=told).value
     assert (of_uniques is None) == bool(np.isnan(found["cap_u"]))
     if of_uniques is not None:
@@ -96,7 +98,7 @@ def test_baselines_equal_those_of_the_package(case):
     original, (made,), keys, target = case
     sought = sought_of(original, keys, target)
     risks = {name: RISKS[name](sought) for name in RISKS}
-    for name in ("disco", "repu", "replicated_uniques"):
+    for name in ("disco", "tcap", "repu", "replicated_uniques"):
         assert risks[name].baseline is None
     if not varied(original, target):
         return
@@ -159,7 +161,7 @@ def test_a_candidate_that_shares_nothing(n):
 def test_doubling_a_candidate_changes_no_share():
     sought = sought_of(people(), [0, 1], 2)
     made = sought.coding.encode(people(9))
-    for name in (*UTILITIES, "cap", "cap_u", "disco"):
+    for name in (*UTILITIES, "cap", "cap_u", "disco", "tcap"):
         objective = {**UTILITIES, **RISKS}[name](sought)
         double = value_of(objective, np.tile(made, 2))
         assert double == pytest.approx(value_of(objective, made), abs=1e-12)
@@ -197,7 +199,7 @@ def test_one_row_and_one_level():
     # five records are nobody's: the key is not unique any more
     five = np.zeros(5, dtype=np.int32)
     values = {name: value_of(RISKS[name](sought), five) for name in RISKS}
-    assert values == {"cap_u": 1, "cap": 1, "disco": 1, "repu": 0, "replicated_uniques": 0}
+    assert values == dict.fromkeys(RISKS, 1) | {"repu": 0, "replicated_uniques": 0}
 
 
 def test_keys_without_uniques_leave_cap_u_undefined():

@@ -1,0 +1,332 @@
+"""What the text of Chen, Taub and Elliot (2019) leaves open, tried in turn; and its mutants.
+
+Usage::
+
+    python scripts/benchmarks/genetic_readings.py DATA.csv readings elitism mutants [-o PAGE.html]
+
+DATA.csv is the ACS excerpt of benchmark_genetic.py, which draws the original of the paper's shape.
+``readings`` changes one thing at a time (what a rate is a rate of, levels, crossover, start, the
+measures), ``elitism`` the datasets that survive unchanged, and ``mutants`` correlates U with CAP
+and CAP-U over 9,000 mutants (section 2.2). Tables are printed as Markdown; the page has pictures
+and is as confidential as the original.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from statistics import median
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from benchmark_genetic import LARGEST, SEEDS, World
+from compare_genetic import BANNER
+from measuring import markdown
+
+from synthesizer.cli.commands import Overwrite, errors_told
+from synthesizer.data.errors import ConfigError
+from synthesizer.data.files import check_file, write_texts
+from synthesizer.data.randomness import Seed
+from synthesizer.engine.genetic.evolution import Outcome
+from synthesizer.engine.genetic.genetic_options import GeneticOptions
+from synthesizer.engine.genetic.genetic_source import Evolver
+from synthesizer.engine.genetic.population import Breeder, Candidate, chosen
+from synthesizer.engine.genetic.scores import RISKS, CapU, FullTable, Scorer, Sought
+from synthesizer.report.genetic import path_chart
+from synthesizer.report.page import Chart, Section, render
+from synthesizer.report.plane import Axis, Mark, Spot, plane
+
+PAPER: dict[str, Any] = {
+    "aimed": 0.0,
+    "rates": "fixed",
+    "risk_floor": 0.0,
+    "patience": None,
+    "generations": 57,
+    "redraw": "marginal",
+    "mutation": 0.001,
+}
+TITLE = "What the paper leaves open"
+END = (0.1257, 0.3964)
+"""U and R of the paper's result."""
+NATURAL = float(np.log(2)) / (1 + float(np.log(2)))
+"""Weight of U that makes F that of distances with natural logarithms, sqrt(ln 2) times as long."""
+
+
+class Divergence(FullTable):
+    """The divergence itself, without the root of equation 1."""
+
+    def value(self, counts: Any, n: int) -> float:
+        """Return the square of the distance."""
+        return super().value(counts, n) ** 2
+
+
+class OnlyFound(CapU):
+    """CAP-U where people who are not found do not count."""
+
+    def value(self, counts: Any, n: int) -> float:  # noqa: ARG002
+        """Return the mean CAP of those whose key is there."""
+        return (self.found(counts) or (0.0, None))[1] or 0.0
+
+
+class Reader(Breeder):
+    """A breeder for which the rates are of something else."""
+
+    unit: str = "cell"
+    pairs: bool = False
+
+    def pair(self, mother: Candidate, father: Candidate, rng: Any) -> Any:
+        """Cross two candidates, or with the rate of crossover half of their records."""
+        if not self.pairs:
+            return super().pair(mother, father, rng)
+        swapped = 0.5 if rng.random() < self.options.crossover else 0.0
+        once = self.with_options(replace(self.options, crossover=swapped))
+        once.pairs = False
+        return once.pair(mother, father, rng)
+
+    def mutant(self, records: Any, counts: Any, rng: Any) -> Candidate:
+        """Mutate by the unit of the rate."""
+        rate, n = self.options.mutation, len(records)
+        if self.unit == "cell":
+            return super().mutant(records, counts, rng)
+        if self.unit == "candidate":
+            share = LARGEST * rng.random() if rng.random() < rate else 0.0
+            move = self.redraw.mutated(records, share, rng)
+        else:
+            rows = chosen(n, rate, rng)
+            out = records.copy()
+            out[rows] = self.redraw.mutated(records[rows], 1.0, rng)[0]
+            move = out, rows
+        records, counts = self.moved(records, counts, move)
+        return Candidate(records, counts, self.scorer.score(counts, n))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """One reading of what the paper did; the fields differ from the base in one or two places."""
+
+    options: Mapping[str, Any] = field(default_factory=dict)
+    unit: str = "cell"
+    pairs: bool = False
+    start: tuple[float, float] = (0.0, LARGEST)
+    """Shares of cells drawn anew, rising from above the first to the second."""
+    utility: type[FullTable] = FullTable
+    risk: type[CapU] = CapU
+
+    def evolved(self, sought: Sought, seed: int) -> Outcome:
+        """Return the evolution of a seed."""
+        evolver = Evolver(sought, GeneticOptions(**{**PAPER, **self.options}))
+        own = evolver.breeder
+        scorer = Scorer(self.utility(sought), self.risk(sought))
+        breeder = Reader(scorer, own.options, own.redraw)
+        breeder.unit, breeder.pairs = self.unit, self.pairs
+        evolver.breeder, evolver.scorer = breeder, scorer
+        low, high = self.start
+        people = []
+        for number in range(1, evolver.size + 1):
+            rng = Seed(seed).generator("genetic", 0, "start", number)
+            share = low + (high - low) * number / evolver.size
+            people.append(breeder.candidate(own.redraw.mutated(sought.records, share, rng)[0]))
+        return evolver.evolve(people, Seed(seed), 0)
+
+
+ONE_CELL = {"mutation": 0.001 / 5}
+"""One cell of a record in a thousand, of five: a fifth of the rate per cell."""
+READINGS: dict[str, Reading] = {
+    "levels alike; per cell (the rule up to now)": Reading(options={"redraw": "uniform"}),
+    "levels alike; per record, one cell": Reading(options={"redraw": "uniform", **ONE_CELL}),
+    "levels alike; per candidate": Reading(options={"redraw": "uniform"}, unit="candidate"),
+    "**base**: levels from margins; per cell; mutants up to 0.05": Reading(),
+    "per record, one cell": Reading(options=ONE_CELL),
+    "per record, all cells": Reading(unit="record"),
+    "per candidate": Reading(unit="candidate"),
+    "elites mutate too (none survive)": Reading(options={"elites": 0}),
+    "crossover: a pair in ten swaps half": Reading(pairs=True),
+    "crossover: every pair swaps half": Reading(options={"crossover": 0.5}),
+    "start: all at 0.001": Reading(start=(0.001, 0.001)),
+    "start: up to 0.02": Reading(start=(0, 0.02)),
+    "start: up to 0.1": Reading(start=(0, 0.1)),
+    "start: up to 1": Reading(start=(0, 1)),
+    "start: all at 0.3": Reading(start=(0.3, 0.3)),
+    "U with natural logarithms": Reading(options={"weight": NATURAL}),
+    "U without the root": Reading(utility=Divergence),
+    "R of those found": Reading(risk=OnlyFound),
+    "per record, one cell; up to 0.03": Reading(start=(0, 0.03), options=ONE_CELL),
+    "per record, one cell; up to 0.1": Reading(start=(0, 0.1), options=ONE_CELL),
+    "per record, one cell; up to 0.03; every pair swaps half": Reading(
+        start=(0, 0.03), options={**ONE_CELL, "crossover": 0.5}
+    ),
+    "per candidate; up to 0.1": Reading(start=(0, 0.1), unit="candidate"),
+    "per candidate; up to 1": Reading(start=(0, 1), unit="candidate"),
+    "per candidate; all at 0.3": Reading(start=(0.3, 0.3), unit="candidate"),
+}
+COLUMNS = (
+    "reading", "U start", "U lowest", "U end", "R start", "R end", "F end", "chi2 / df",
+    "cells changed",
+)  # fmt: skip
+
+
+def chi_square(sought: Sought, records: Any) -> float:
+    """Return the sum of the two-sample chi-squares of all variables over their degrees."""
+    total, degrees = 0.0, 0
+    coding = sought.coding
+    for place, count in enumerate(coding.levels):
+        ours, theirs = (
+            np.bincount(coding.level(part, place), minlength=count).astype(float)
+            for part in (sought.records, records)
+        )
+        both = ours + theirs
+        total += float((((ours - theirs) ** 2)[both > 0] / both[both > 0]).sum())
+        degrees += int((both > 0).sum()) - 1
+    return total / degrees
+
+
+def reading_row(name: str, sought: Sought, reading: Reading) -> tuple[str, ...]:
+    """Return the medians over seeds, by U and R as the package computes them."""
+    usual = Evolver(sought, GeneticOptions()).breeder
+    found = []
+    for seed in SEEDS:
+        outcome = reading.evolved(sought, seed)
+        history, best = outcome.history, outcome.best
+        score = usual.candidate(best.records).score
+        power = 0.5 if reading.utility is Divergence else 1.0
+        way = [generation.utility**power for generation in history]
+        digits = sought.coding.digits
+        changed = np.mean(digits(best.records) != digits(sought.records))
+        value = float(np.hypot(score.utility, score.risk)) / 2**0.5
+        found.append(
+            (
+                way[0], min(way), score.utility, history[0].risk, score.risk, value,
+                chi_square(sought, best.records), float(changed),
+            )
+        )  # fmt: skip
+    *figures, chi, changed = (median(values) for values in zip(*found, strict=True))
+    return (name, *(f"{value:.3f}" for value in figures), f"{chi:.2f}", f"{changed:.3f}")
+
+
+def apart(sought: Sought) -> Sought:
+    """Return the original with its first variable in another order: independent of the others."""
+    coding, records = sought.coding, sought.records
+    moved = Seed(5).generator("apart").permutation(coding.level(records, 0))
+    change = (moved - coding.level(records, 0)) * coding.strides[0]
+    return replace(sought, records=(records + change).astype(records.dtype))
+
+
+def readings(world: World) -> Iterator[str | Chart]:
+    """One thing changed at a time."""
+    paper = ("the paper", "", "", "0.126", "", "0.396", "0.294", "0.08", "about 0.08")
+    rows = [reading_row(name, world.sought, reading) for name, reading in READINGS.items()]
+    yield from markdown(COLUMNS, [paper, *rows])
+    yield "\nThe same, parish independent of everything else\n"
+    independent = apart(world.sought)
+    some = [name for name in READINGS if name.startswith(("**base", "per "))]
+    yield from markdown(COLUMNS, [reading_row(n, independent, READINGS[n]) for n in some])
+    for name in some:
+        history = READINGS[name].evolved(world.sought, 1).history
+        drawn = path_chart(history, others=[("the paper", *END)], baseline=world.baseline)
+        yield replace(drawn, title=f"Figure 6: {name.replace('**', '')}")
+
+
+def elitism(world: World) -> Iterator[str | Chart]:
+    """How many datasets survive unchanged."""
+    rows = []
+    for elites in (0, 1, 2, 10, 50, 90):
+        reading = Reading(options={"elites": elites, **ONE_CELL})
+        rows.append(reading_row(str(elites), world.sought, reading))
+    yield from markdown(("elites", *COLUMNS[1:]), rows)
+
+
+LEVELS: dict[str, tuple[float, float]] = {
+    "0.01 to 0.09": (0.01, 0.09),
+    "0.1 to 0.9": (0.1, 0.9),
+    "0.5 to 0.9": (0.5, 0.9),
+    "0.6 to 1": (0.6, 1.0),
+}
+MUTANTS = 9_000
+DRAWN = 900
+
+
+def mutants(world: World) -> Iterator[str | Chart]:
+    """Correlate U with CAP and CAP-U over 9,000 mutants, a thousand at each of nine rates."""
+    cap, rows = RISKS["cap"](world.sought), []
+    for redraw in ("marginal", "uniform"):
+        breeder = Evolver(world.sought, GeneticOptions(redraw=redraw)).breeder
+        for label, (low, high) in LEVELS.items():
+            rng, points = Seed(1).generator("mutants", redraw, label), []
+            for rate in np.repeat(np.linspace(low, high, 9), MUTANTS // 9):
+                records, _ = breeder.redraw.mutated(world.sought.records, float(rate), rng)
+                counts = breeder.scorer.count(records)
+                score = breeder.scorer.score(counts, len(records))
+                whole = cap.value([margin.count(records) for margin in cap.margins], len(records))
+                points.append((score.utility, whole, score.risk))
+            found = np.array(points)
+            of_all, of_uniques = np.corrcoef(found.T)[0, 1:]
+            rows.append((redraw, label, f"{of_all:.3f}", f"{of_all**2:.4f}", f"{of_uniques:.3f}"))
+            if redraw == "marginal":
+                yield _picture(found[:: MUTANTS // DRAWN], label, of_all, of_uniques)
+    paper = ("the paper", "", "-0.992", "0.9839", "-0.58")
+    columns = ("levels", "share of cells drawn anew", "U with CAP", "R2", "U with CAP-U")
+    yield from markdown(columns, [paper, *rows])
+
+
+def _picture(points: Any, label: str, of_all: float, of_uniques: float) -> Chart:
+    """Return U against both risks of some of the mutants."""
+    spots = [
+        Spot(risk=float(row[place]), loss=float(row[0]), shape="small", colour=colour)
+        for place, colour in ((1, "s1"), (2, "s2"))
+        for row in points
+    ]
+    title = f"Mutants, {label} of the cells drawn anew from their margins"
+    summary = f"Correlation of U with CAP {of_all:.3f}, with CAP-U {of_uniques:.3f}."
+    picture = plane(
+        spots,
+        risk=Axis(
+            label="CAP and CAP-U (lower is safer)", marks=[Mark(END[1], "the paper's CAP-U")]
+        ),
+        loss=Axis(label="U (lower is better)"),
+        title=title,
+        description=summary,
+        legend=[("fill-s1", "CAP"), ("fill-s2", "CAP-U")],
+    )
+    reads = "Every mutant is there twice: with its CAP and with its CAP-U."
+    return Chart(title=title, svg=picture, reads=reads, summary=summary)
+
+
+PARTS: Mapping[str, Callable[[World], Iterator[str | Chart]]] = {
+    "readings": readings,
+    "elitism": elitism,
+    "mutants": mutants,
+}
+
+
+def main(
+    data: Annotated[Path, typer.Argument(help="The ACS excerpt.", show_default=False)],
+    parts: Annotated[list[str], typer.Argument(help="readings, elitism, mutants")],
+    page: Annotated[Path, typer.Option("-o", "--out", help="The page of pictures.")] = Path(
+        "genetic_readings.html"
+    ),
+    overwrite: Overwrite = False,
+) -> None:
+    """Print the tables of the parts, and write their pictures to a page."""
+    with errors_told():
+        unknown = [part for part in parts if part not in PARTS]
+        if unknown:
+            raise ConfigError(f"unknown: {', '.join(unknown)}; say {', '.join(PARTS)}")
+        check_file(page, overwrite=overwrite)
+        world, charts = World(data), []
+        for part in parts:
+            print(f"\n## {part}\n", flush=True)
+            for made in PARTS[part](world):
+                if isinstance(made, str):
+                    print(made, flush=True)
+                else:
+                    charts.append(made)
+        lead = "For the data steward: as confidential as the original."
+        drawn = Section(anchor="pictures", title="Pictures", lead=lead, blocks=charts)
+        write_texts({page: render(TITLE, [drawn], banner=BANNER)}, overwrite=overwrite)
+        print(f"Written: {page}")
+
+
+if __name__ == "__main__":
+    typer.run(main)
