@@ -287,7 +287,7 @@ def slow_risky(name, slow, targets):
             record in lone and slow.made_all.count(record) == 1 for record in slow.made_all
         ],
     }
-    return np.flatnonzero(carries[name]).tolist()
+    return np.flatnonzero(carries["disco" if name == "tcap" else name]).tolist()
 
 
 @settings(max_examples=100, deadline=None)
