@@ -33,6 +33,11 @@ def _no_boolean(value: object) -> object:
 Whole = Annotated[int, BeforeValidator(_no_boolean)]
 
 
+def _listed(value: object) -> object:
+    """Accept one text in place of a list of them."""
+    return [value] if isinstance(value, str) else value
+
+
 def _pairs(value: object) -> object:
     """Accept one pair of states or a list of them."""
     pairs = list(value) if isinstance(value, list | tuple) else [value]
@@ -255,10 +260,26 @@ class VariableConfig(Part):
 
 
 class RuleConfig(Part):
-    """If a condition holds, variables are set to values."""
+    """If a condition holds, variables are set to values; or one that always holds, as a text."""
 
-    condition: str = Field(alias="if", description="condition in the expression language")
-    then: dict[str, Label] = Field(min_length=1, description="variable: value that is set")
+    condition: str = Field("", alias="if", description="condition in the expression language")
+    then: dict[str, Label] = Field(default_factory=dict, description="variable: value that is set")
+    always: str = Field("", description="what holds in every row, such as hire <= year")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _text(cls, value: Any) -> Any:
+        return {"always": value} if isinstance(value, str) else value
+
+    @model_validator(mode="after")
+    def _one_form(self) -> RuleConfig:
+        if bool(self.always) == bool(self.condition or self.then) or (
+            not self.always and not (self.condition and self.then)
+        ):
+            raise ValueError(
+                "needs if and then, or is one condition that always holds, such as hire <= year"
+            )
+        return self
 
 
 class SecretConfig(Part):
@@ -355,7 +376,9 @@ class ChainConfig(Part):
         (), description="modules whose MODELS are used; they are imported, which runs their code"
     )
     variables: dict[str, VariableConfig] = Field(default_factory=dict)
-    rules: tuple[RuleConfig, ...] = ()
+    rules: Annotated[tuple[RuleConfig, ...], BeforeValidator(_listed)] = Field(
+        (), description="values that follow from others, and conditions that always hold"
+    )
     forbid: Names = Field((), description="conditions that no synthetic row may satisfy")
     support: tuple[Names, ...] = Field(
         (),

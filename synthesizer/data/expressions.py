@@ -295,6 +295,24 @@ class Expression:
         names = frozenset(node.id for node in _variables(tree))
         return cls(text, names, tree)
 
+    @property
+    def inequalities(self) -> tuple[tuple[str, str, str], ...]:
+        """The names and the signs of ``a <= b <= c``, pair by pair; nothing for other expressions.
+
+        Examples
+        --------
+        >>> Expression.parse("a <= b < c").inequalities, Expression.parse("a <= 3").inequalities
+        ((('a', '<=', 'b'), ('b', '<', 'c')), ())
+        """
+        tree = self._tree
+        if not isinstance(tree, ast.Compare):
+            return ()
+        names = [node.id for node in (tree.left, *tree.comparators) if isinstance(node, ast.Name)]
+        signs = [_SYMBOLS.get(type(sign), "") for sign in tree.ops]
+        if len(names) <= len(signs) or not set(signs) <= {"<", "<=", ">", ">="}:
+            return ()
+        return tuple(zip(names[:-1], signs, names[1:], strict=True))
+
     def __reduce__(self) -> tuple[Callable[[str], Expression], tuple[str]]:
         return type(self).parse, (self.text,)
 

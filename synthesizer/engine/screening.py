@@ -105,6 +105,7 @@ def screened(steps: Sequence[Step], table: Table, rng: np.random.Generator) -> t
 
     def chosen(step: Step, most: int) -> tuple[str, ...]:
         needed = {name for model in step.model.with_bases() for name in model.needs}
+        needed.update(() if step.bounds is None else step.bounds.names)
         return screen.closest(step.variable, step.predictors, most, needed)
 
     return tuple(

@@ -13,7 +13,8 @@ from synthesizer.data.expressions import Expression
 from synthesizer.data.panel.paths import PathRule
 from synthesizer.data.table import BoolArray, Column, FloatArray, Kind, Table, Variable
 from synthesizer.models.base import ConditionalModel, FittedModel
-from synthesizer.models.histories.history import HistoryModel, panel_of
+from synthesizer.models.bounds import Bounded, Bounds, FittedBounds
+from synthesizer.models.histories.history import HistoryModel, WrappedHistory, panel_of
 from synthesizer.models.kit.numbers import SafeNumbers, safe_of
 from synthesizer.models.limits import Support, reserve_of
 
@@ -50,6 +51,8 @@ class Forbid:
 
     condition: Expression
     variable: str
+    always: str = ""
+    """The condition that has to hold in its place, where the configuration says that."""
 
     @property
     def names(self) -> frozenset[str]:
@@ -59,7 +62,7 @@ class Forbid:
     @property
     def text(self) -> str:
         """The structural zero in the words of the configuration."""
-        return f"forbid {self.condition.text!r}"
+        return f"rule {self.always!r}" if self.always else f"forbid {self.condition.text!r}"
 
     def broken(self, table: Table) -> BoolArray:
         """Return the rows that satisfy the condition, shape (n,)."""
@@ -108,6 +111,8 @@ class Step:
     code. None lets ``model`` do it."""
     paths: tuple[PathRule, ...] = ()
     """Rules from period to period about the variable, in a panel."""
+    bounds: Bounds | None = None
+    """Predictors between which the number lies in every row."""
 
     @property
     def n_predictors(self) -> int:
@@ -140,7 +145,13 @@ class Step:
         predictors = table.select(self.predictors)
         if isinstance(self.model, HistoryModel):  # rules set their values over the drawn ones
             panel = panel_of(predictors)
-            history = self.model.fit_history(panel, target, self.paths, rng=rng)
+            model = self.model
+            if self.bounds is not None and isinstance(model, WrappedHistory):
+                model = replace(
+                    model, base=Bounded(base=model.base, variable=self.variable, bounds=self.bounds)
+                )
+                model = model.leaving_out(self.model.left_out)
+            history = model.fit_history(panel, target, self.paths, rng=rng)
             if self.model.abilities.career:
                 return replace(fitted, value_model=history)
             numbers = SafeNumbers.of(target, safe_of(self.model), panel.owners)
@@ -152,7 +163,7 @@ class Step:
         if not len(target):
             return fitted
         if self.is_whole or target.states is None:
-            return replace(fitted, value_model=self.model.fit(predictors, target, rng=rng))
+            return self._with_values(fitted, predictors, target, rng)
         # the missing codes first, then the value among the observed
         states = Column(state_variable(target.variable), target.missing_state().astype(np.int32))
         state_model = (self.missing_model or self.model).fit(predictors, states, rng=rng)
@@ -160,8 +171,21 @@ class Step:
         if not observed.any():
             return replace(fitted, state_model=state_model)
         values = Column(target.variable.observed(), target.data[observed])
-        value_model = self.model.fit(predictors.take(observed), values, rng=rng)
-        return replace(fitted, state_model=state_model, value_model=value_model)
+        fitted = replace(fitted, state_model=state_model)
+        return self._with_values(fitted, predictors.take(observed), values, rng)
+
+    def _with_values(
+        self, fitted: FittedStep, predictors: Table, values: Column, rng: np.random.Generator
+    ) -> FittedStep:
+        """Fit what draws observed values."""
+        model, bounds = self.model, self.bounds
+        if isinstance(model, Bounded):
+            bounds = model.bounds if model.variable == self.variable else None
+            model = model.base
+        bounds = None if bounds is None else bounds.among(predictors.names)
+        if bounds is None or values.variable.is_coded:
+            return replace(fitted, value_model=model.fit(predictors, values, rng=rng))
+        return replace(fitted, within=FittedBounds.of(model, bounds, predictors, values, rng))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,6 +205,8 @@ class FittedStep:
     """The variable itself in a partial synthesis."""
     reserve: Column | None = None
     """In a panel: values to search where nothing that the model draws is allowed."""
+    within: FittedBounds | None = None
+    """Draws the value in place of ``value_model``, between its bounds."""
 
     def draw(self, predictors: Table, rng: np.random.Generator, *, widen: int = 0) -> Column:
         """Draw the variable for every row of ``predictors``; ``widen`` counts ancestors."""
@@ -217,6 +243,8 @@ class FittedStep:
         return out
 
     def _draw_value(self, predictors: Table, rng: np.random.Generator, widen: int) -> Column:
+        if self.within is not None:
+            return self.within.draw(predictors, rng, widen=widen)
         if self.value_model is None:
             raise ModelError(
                 f"variable {self.variable.name!r}: no confidential row outside the rules holds "

@@ -60,12 +60,15 @@ def dependents(context: Context, drawn: Mapping[str, str]) -> dict[str, Expressi
 def _busy(context: Context) -> Iterator[str]:
     """Yield variables that something else sets, redraws or takes as it is."""
     config = context.config
+    texts = list(config.forbid)
     yield from config.strata
     for rule in config.rules:
         yield from rule.then
+        if rule.always:
+            texts.append(rule.always)
     for names in config.support:
         yield from names
-    for text in config.forbid:
+    for text in texts:
         try:
             yield from Expression.parse(text).names
         except ExpressionError:  # reported with the rules

@@ -42,7 +42,7 @@ from synthesizer.measures.utility.suite import Synthesis
 from synthesizer.plan.context import Context, models_without_use, unknown_variables
 from synthesizer.plan.inputs import Input, arrangement_of, read_input, without_password
 from synthesizer.plan.published import Published, plan_published
-from synthesizer.plan.rules import Places, overridden, plan_paths, plan_rules
+from synthesizer.plan.rules import Places, overridden, plan_paths, plan_rules, with_bounds
 from synthesizer.plan.scenarios import plan_fits, plan_scenarios
 from synthesizer.plan.seeds import plan_seed, secret_in_words
 from synthesizer.plan.steps import panel_problems, plan_methods, plan_order, plan_steps
@@ -345,7 +345,7 @@ def _planned(context: Context, seed: Seed | None) -> Plan:
         original=context.original,
         registry=context.registry,
         spec=ChainSpec(
-            steps=tuple(steps),
+            steps=tuple(with_bounds(steps, zeros, context.completed)),
             rules=rules,
             forbids=zeros,
             strata=config.strata,

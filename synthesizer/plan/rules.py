@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import combinations
+from dataclasses import dataclass, replace
+from itertools import combinations, product
 from typing import Self
 
 import numpy as np
 
 from synthesizer.config.keys import ChainConfig, PathRuleConfig
 from synthesizer.data.errors import ExpressionError
-from synthesizer.data.expressions import Expression
+from synthesizer.data.expressions import Expression, quote_name
 from synthesizer.data.panel.paths import PathRule, broken_steps
 from synthesizer.data.table import BoolArray, Kind, Table, Variable
 from synthesizer.data.values import single_value
 from synthesizer.engine.registry import ROLES
+from synthesizer.models.bounds import Bounds
 from synthesizer.models.histories.history import panel_of
 from synthesizer.models.limits import Support
 from synthesizer.models.step import Forbid, Rule, Step, forbidden_rows
@@ -169,6 +170,8 @@ def _rules(context: Context, places: Places) -> list[Rule]:
     table, columns, problems = context.completed, context.ruled, context.problems
     rules: list[Rule] = []
     for number, rule in enumerate(context.config.rules, 1):
+        if rule.always:
+            continue
         place = f"rule {number}"
         condition, used = _condition(context, f"{place}, if", rule.condition)
         if condition is not None and not condition.count(table):
@@ -195,32 +198,103 @@ def _rules(context: Context, places: Places) -> list[Rule]:
 
 def _forbids(context: Context, places: Places) -> list[Forbid]:
     table, problems = context.completed, context.problems
-    forbids: dict[int, Forbid] = {}
-    for number, text in enumerate(context.config.forbid, 1):
-        place = f"forbid {number}"
-        condition, _ = _condition(context, place, text)
-        if condition is None:
-            continue
+    forbids: list[tuple[str, Forbid]] = []
+    for place, condition, always in _conditions(context):
         if not condition.names or not condition.names <= set(places.order):
             problems.append(f"{place}: must use variables of the synthesis, and at least one")
         elif problem := places.redrawing_problem(condition.names):
             problems.append(f"{place}: {problem}")
         elif condition.condition(table).all():
-            problems.append(f"{place}: every confidential row satisfies it; mend the condition")
+            does = "breaks" if always else "satisfies"
+            problems.append(f"{place}: every confidential row {does} it; mend the condition")
         else:
             last = max(condition.names, key=places.order.index)
-            forbids[number] = Forbid(condition=condition, variable=last)
+            forbids.append((place, Forbid(condition=condition, variable=last, always=always)))
     problems += _nothing_left(forbids, table)
-    return list(forbids.values())
+    plain = [forbid for _, forbid in forbids]
+    return [*plain, *_implied(plain, places, table)]
 
 
-def _nothing_left(forbids: Mapping[int, Forbid], table: Table) -> Iterator[str]:
+def _conditions(context: Context) -> Iterator[tuple[str, Expression, str]]:
+    """Yield what no row may satisfy: its place, the condition, and what always holds instead.
+
+    A chain ``a <= b <= c`` is taken apart, so that each variable keeps to those before it. What is
+    missing breaks no rule.
+    """
+    for number, rule in enumerate(context.config.rules, 1):
+        if not rule.always:
+            continue
+        condition, _ = _condition(context, f"rule {number}", rule.always)
+        if condition is None:
+            continue
+        for pair in condition.inequalities:
+            yield f"rule {number}", *_broken_pair(pair)
+        if not condition.inequalities:
+            columns = [context.completed[name] for name in sorted(condition.names)]
+            there = "".join(
+                f" and not missing({quote_name(column.name)})"
+                for column in columns
+                if column.variable.missing and not column.is_coded
+            )
+            yield f"rule {number}", Expression.parse(f"not ({rule.always}){there}"), rule.always
+    for number, text in enumerate(context.config.forbid, 1):
+        condition, _ = _condition(context, f"forbid {number}", text)
+        if condition is not None:
+            yield f"forbid {number}", condition, ""
+
+
+_OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
+
+Pair = tuple[str, str, str]
+
+
+def _broken_pair(pair: Pair) -> tuple[Expression, str]:
+    """Return what breaks an inequality, and its text."""
+    left, sign, right = quote_name(pair[0]), pair[1], quote_name(pair[2])
+    return Expression.parse(f"{left} {_OPPOSITE[sign]} {right}"), f"{left} {sign} {right}"
+
+
+def _rising(zero: Forbid) -> Pair | None:
+    """Return the inequality that a structural zero asks for, as ``a <= b`` or ``a < b``."""
+    pairs = Expression.parse(zero.always or zero.condition.text).inequalities
+    if len(pairs) != 1:
+        return None
+    ((left, sign, right),) = pairs
+    sign = sign if zero.always else _OPPOSITE[sign]
+    return (left, sign, right) if sign.startswith("<") else (right, sign.replace(">", "<"), left)
+
+
+def _implied(forbids: Sequence[Forbid], places: Places, table: Table) -> Iterator[Forbid]:
+    """Yield ``a <= c`` for ``a <= b`` and ``b <= c`` where b is drawn last.
+
+    Else no b might be left. Where b is missing, the data may break it; then it is not asked for.
+    """
+    pairs = {pair[::2]: (pair, f.broken(table)) for f in forbids if (pair := _rising(f))}
+    for middle in reversed(places.order):
+        below = [(a, *found) for (a, b), found in pairs.items() if b == middle]
+        above = [(c, *found) for (b, c), found in pairs.items() if b == middle]
+        for (a, first, broken), (c, second, also) in product(below, above):
+            place = places.order.index
+            if a == c or (a, c) in pairs or place(middle) < max(place(a), place(c)):
+                continue
+            sign = "<" if "<" in (first[1], second[1]) else "<="
+            condition, text = _broken_pair((a, sign, c))
+            last = max(a, c, key=place)
+            implied = Forbid(condition=condition, variable=last, always=text)
+            if last in places.fixed or (implied.broken(table) & ~(broken | also)).any():
+                continue
+            pairs[a, c] = ((a, sign, c), implied.broken(table))
+            yield implied
+
+
+def _nothing_left(forbids: Sequence[tuple[str, Forbid]], table: Table) -> Iterator[str]:
     """Report conditions that together forbid every confidential row, so no draw can keep them."""
-    for variable in dict.fromkeys(forbid.variable for forbid in forbids.values()):
-        same = {number: f for number, f in forbids.items() if f.variable == variable}
-        if len(same) > 1 and forbidden_rows(list(same.values()), table).all():
+    for variable in dict.fromkeys(forbid.variable for _, forbid in forbids):
+        same = [(place, forbid) for place, forbid in forbids if forbid.variable == variable]
+        if len(same) > 1 and forbidden_rows([forbid for _, forbid in same], table).all():
+            places = ", ".join(dict.fromkeys(place for place, _ in same))
             yield (
-                f"forbid {', '.join(map(str, same))}: every confidential row satisfies one of "
+                f"{places}: every confidential row satisfies one of "
                 f"them, so that no value of {variable!r} is left; mend one of the conditions"
             )
 
@@ -288,11 +362,11 @@ def _contradictions(
     for rule in rules:
         ruled = rule.condition.condition(table)
         after = table.with_column(rule.apply(table[rule.variable], table)).take(ruled)
-        for number, forbid in enumerate(forbids, 1):
+        for forbid in forbids:
             if rule.variable in forbid.condition.names and forbid.condition.count(after):
                 yield (
                     f"the rule that sets {rule.variable!r} where {rule.condition.text!r} gives "
-                    f"what forbid {number} forbids; mend one of them"
+                    f"what {forbid.text} forbids; mend one of them"
                 )
 
 
@@ -311,10 +385,39 @@ def _broken(rules: Sequence[Rule], forbids: Sequence[Forbid], table: Table) -> I
     for forbid in forbids:
         broken = forbid.condition.condition(table)
         if broken.any():
-            yield (
-                f"forbid {forbid.condition.text!r}: {_rows(broken)} satisfy it; "
-                "no synthetic row will"
-            )
+            do = "break" if forbid.always else "satisfy"
+            yield f"{forbid.text}: {_rows(broken)} {do} it; no synthetic row will"
+
+
+def with_bounds(steps: Sequence[Step], zeros: Zeros, table: Table) -> list[Step]:
+    """Return the steps; numbers that rules bound by earlier numbers are drawn from the bound.
+
+    So is the last variable of ``a <= b``, or of a forbidden ``a > b``, where both are numbers, or
+    both dates, and the other one is among its predictors.
+    """
+    found: dict[str, dict[str, dict[str, None]]] = {}
+    for zero in zeros:
+        if isinstance(zero, Support):
+            continue
+        pair = _rising(zero)
+        if pair is None or any(table[n].is_coded for n in zero.names):
+            continue
+        left, _, right = pair
+        if (table[left].variable.kind is Kind.DATE) != (table[right].variable.kind is Kind.DATE):
+            continue
+        side, other = ("low", left) if zero.variable == right else ("high", right)
+        found.setdefault(zero.variable, {}).setdefault(side, {})[other] = None
+    return [
+        step
+        if step.is_fixed or step.variable not in found or getattr(step.model, "event", None)
+        else replace(
+            step,
+            bounds=Bounds(
+                **{side: tuple(names) for side, names in found[step.variable].items()}
+            ).among(step.predictors),
+        )
+        for step in steps
+    ]
 
 
 def _rows(mask: BoolArray) -> str:

@@ -182,8 +182,9 @@ class PublicVariable(_Public):
 class PublicRule(_Public):
     """If a condition holds, variables are set to values."""
 
-    condition: str = Field(alias="if")
-    then: Mapping[str, str]
+    condition: str = Field("", alias="if")
+    then: Mapping[str, str] = Field(default_factory=dict)
+    always: str = ""
 
 
 class PublicPath(_Public):

@@ -277,5 +277,5 @@ def test_rules_about_what_few_persons_change_are_noted() -> None:
 def test_structural_zeros_of_two_variables_may_cover_all_rows_between_them() -> None:
     forbid = ["sex == 'm'", "sex == 'f' and race == 'a'"]
     assert len(planned(forbid=forbid).spec.forbids) == 2
-    with pytest.raises(ConfigError, match="forbid 2, 3: every confidential row"):
+    with pytest.raises(ConfigError, match="forbid 2, forbid 3: every confidential row"):
         planned(forbid=["grade == 0", "sex == 'm'", "sex != 'm'"])

@@ -166,6 +166,10 @@ class SafeNumbers:
         """For steps in units: rare multiples, and those before and after their unbroken runs."""
         return {}
 
+    def is_rare(self, values: FloatArray) -> BoolArray:
+        """Return which values too few units hold, shape (n,)."""
+        return _among(values, self._rare)
+
     def replace(
         self,
         values: FloatArray,

@@ -116,12 +116,16 @@ def _imposed(facts: Facts) -> Imposed:
         rules=tuple(
             f"If {rule.condition}, then {values}."
             for rule in _rules(facts)
+            if rule.then
             for values in [" and ".join(f"{name} is {v}" for name, v in rule.then.items())]
         ),
-        forbidden=tuple(
-            f"No record has{in_periods}: {condition}."
-            for condition in config.forbid
-            if is_public(condition, facts)
+        forbidden=(
+            *(f"Always{in_periods}: {rule.always}." for rule in _rules(facts) if rule.always),
+            *(
+                f"No record has{in_periods}: {condition}."
+                for condition in config.forbid
+                if is_public(condition, facts)
+            ),
         ),
         support=tuple(
             f"Combinations of {listed(names)} were limited: others than those that the data "
@@ -149,7 +153,7 @@ def is_public(expression: str, facts: Facts) -> bool:
 def _rules(facts: Facts) -> Iterator[PublicRule]:
     """Yield the rules that speak of released variables only."""
     for rule in facts.config.rules:
-        if is_public(rule.condition, facts) and facts.knows(rule.then.keys()):
+        if is_public(rule.always or rule.condition, facts) and facts.knows(rule.then.keys()):
             yield rule
 
 

@@ -1,0 +1,432 @@
+"""Numbers that earlier values of the same row bound: drawn as a distance from the bound.
+
+A draw that breaks ``a <= b`` and is thrown away bends the distribution: what stays are the larger
+distances. Here the distance itself is drawn, from 0 upwards, given all predictors. What a distance
+cannot tell is drawn first: whether the number equals its bound, is one of the values that very many
+hold, or is rounded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from synthesizer.data.panel.paths import PAST
+from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Kind, Table, Variable
+from synthesizer.models.base import ConditionalModel, FittedModel
+from synthesizer.models.cart import Cart
+from synthesizer.models.kit.numbers import EPS, SafeNumbers, safe_of
+from synthesizer.models.kit.regression import numeric_column
+from synthesizer.models.sample import Sample
+
+TRIES = 20
+"""Draws of a row before it is put on the bound that it breaks."""
+FEWEST = 10
+"""Rows between the same bounds with a model of their own."""
+SHARE = 0.01
+"""Least share of the rows that makes a value, or a precision, one of its own."""
+MOST_HEAPS = 20
+"""Values of their own, the most frequent ones."""
+NEIGHBOURS = 10
+"""Distinct values on both sides beside which a value is frequent, or is not."""
+PEAK = 5.0
+"""A value of its own is so many times as frequent as its neighbours."""
+ASIDE = 3
+"""Units of its precision by which a sum is moved that happens to be a number of few."""
+EXCESS = 1.5
+"""A precision of its own is so many times as frequent as it would be by chance."""
+
+_STATE, _ROOM, _BEFORE = "bounds.state", "bounds.room", "bounds.before"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bounds:
+    """Predictors of which no value may be below (``low``) or above (``high``) a number."""
+
+    low: tuple[str, ...] = ()
+    high: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All of them."""
+        return (*self.low, *self.high)
+
+    def among(self, names: tuple[str, ...]) -> Bounds | None:
+        """Return the bounds that are among some predictors; None where none is."""
+        low, high = (tuple(n for n in own if n in names) for own in (self.low, self.high))
+        return Bounds(low=low, high=high) if low or high else None
+
+    def limits(self, table: Table) -> tuple[FloatArray, FloatArray]:
+        """Return the least and the largest number of each row; missing values bound nothing."""
+        low, high = np.full(table.n_rows, -np.inf), np.full(table.n_rows, np.inf)
+        for name in self.low:
+            low = np.fmax(low, table[name].data)
+        for name in self.high:
+            high = np.fmin(high, table[name].data)
+        return low, high
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bounded(ConditionalModel):
+    """A base model of a history together with the bounds of its variable; `Step` takes it apart."""
+
+    base: ConditionalModel
+    variable: str
+    bounds: Bounds
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "abilities", self.base.abilities)
+
+    def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedModel:
+        """Fit the base model, without bounds: for what is no value of the variable."""
+        return self.base.fit(predictors, target, rng=rng)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FittedSide:
+    """What was learnt of the rows with the same bounds."""
+
+    side: int
+    """1 for rows with a lower bound, 2 with an upper one, 3 with both, 0 with none."""
+    sizes: FloatArray
+    """Precisions, the finest first; 0 where numbers have none."""
+    heaps: FloatArray
+    """Values that very many hold."""
+    states: FittedModel | None
+    """Draws a precision, the lower bound, the upper bound, or a heap, in this order."""
+    distances: FittedModel | None
+    """Draws the distance from the bound; the place between two of them, from 0 to 1."""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.side <= 3 or not len(self.sizes):
+            raise ValueError("a side must be 0 to 3, with a precision")
+
+    @property
+    def state(self) -> Variable:
+        """The variable that tells precisions, bounds and heaps apart."""
+        return _state_variable(len(self.sizes) + 2 + len(self.heaps))
+
+    def draw(
+        self,
+        table: Table,
+        low: FloatArray,
+        high: FloatArray,
+        rng: np.random.Generator,
+        *,
+        steps: int,
+        state: IntArray,
+    ) -> tuple[FloatArray, BoolArray]:
+        """Draw a number for each row, and say which are no copy of a bound or heap.
+
+        ``state`` is filled where it is negative.
+        """
+        k = len(self.sizes)
+        table = _seen(table, low, high, self.side)
+        new = np.flatnonzero(state < 0)
+        state[new] = 0
+        if self.states is not None and len(new):
+            state[new] = self.states.sample_wider(table.take(new), steps=steps, rng=rng).data
+        is_free = state < k
+        copied = np.concatenate([np.zeros(k + 2), self.heaps])[state]
+        values = np.where(state == k, low, np.where(state == k + 1, high, copied))
+        rows = np.flatnonzero(is_free)
+        if len(rows):
+            if self.distances is None:
+                values[rows] = low[rows] if self.side & 1 else high[rows]
+                return values, is_free
+            inner = table.take(rows).with_column(Column(self.state, state[rows].astype(np.int32)))
+            distance = self.distances.sample_wider(inner, steps=steps, rng=rng)
+            drawn = _from_distances(_numbers(distance), low[rows], high[rows], self.side)
+            for sizes in (np.full(len(rows), self.sizes[0]), self.sizes[state[rows]]):
+                drawn = _rounded(drawn, sizes, low[rows], high[rows])
+            values[rows] = drawn
+        return values, is_free
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FittedBounds:
+    """A number between bounds, after the fit."""
+
+    bounds: Bounds
+    variable: Variable
+    reach: tuple[float, float]
+    """Smallest and largest number that is drawn."""
+    numbers: SafeNumbers | None
+    """Replaces numbers that few hold."""
+    sides: tuple[FittedSide, ...]
+    marginal: FittedModel
+    """Draws for rows whose bounds no side has."""
+
+    @classmethod
+    def of(
+        cls,
+        model: ConditionalModel,
+        bounds: Bounds,
+        predictors: Table,
+        target: Column,
+        rng: np.random.Generator,
+    ) -> FittedBounds:
+        """Learn from n >= 1 observed numbers; rows that break the bounds tell nothing."""
+        values = _numbers(target)
+        low, high = bounds.limits(predictors)
+        kept = (low <= values) & (values <= high)
+        if not kept.any():  # the plan refuses it for all rows, not for a stratum
+            kept[:] = True
+        rows = np.flatnonzero(kept)
+        predictors, target = predictors.take(rows), target.take(rows)
+        values, low, high = values[rows], low[rows], high[rows]
+        numbers = SafeNumbers.of(target, safe_of(model), predictors.owners)
+        side = _sides(low, high)
+        sides = []
+        for number in np.unique(side).tolist():
+            own = np.flatnonzero(side == number)
+            if len(own) >= FEWEST:
+                table = predictors.take(own)
+                ends = low[own], high[own]
+                sides.append(_fit_side(model, number, table, target.take(own), *ends, rng))
+        return cls(
+            bounds=bounds,
+            variable=target.variable,
+            reach=(float(values.min()), float(values.max())) if numbers is None else numbers.bounds,
+            numbers=numbers,
+            sides=tuple(sides),
+            marginal=Sample(safe=safe_of(model)).fit(predictors, target, rng=rng),
+        )
+
+    def draw(self, predictors: Table, rng: np.random.Generator, *, widen: int = 0) -> Column:
+        """Draw a number for every row, between its bounds where that is possible."""
+        low, high = self.bounds.limits(predictors)
+        values = np.empty(predictors.n_rows)
+        for side, rows in self._shared_out(_sides(low, high)):
+            values[rows] = self._drawn(
+                side, predictors.take(rows), low[rows], high[rows], rng, widen
+            )
+        return numeric_column(self.variable, values)
+
+    def _shared_out(self, present: IntArray) -> Iterator[tuple[FittedSide | None, IntArray]]:
+        """Yield the rows of each side: the one with the most of a row's own bounds."""
+        for number in np.unique(present).tolist():
+            fits = [side for side in self.sides if side.side & number == side.side]
+            best = max(fits, key=lambda side: side.side.bit_count(), default=None)
+            yield best, np.flatnonzero(present == number)
+
+    def _drawn(
+        self,
+        side: FittedSide | None,
+        table: Table,
+        low: FloatArray,
+        high: FloatArray,
+        rng: np.random.Generator,
+        widen: int,
+    ) -> FloatArray:
+        least, most = np.fmax(low, self.reach[0]), np.fmin(high, self.reach[1])
+        # a bound beyond the reach leaves the bound alone
+        least, most = np.where(least <= high, least, low), np.where(most >= low, most, high)
+        values = np.empty(len(low))
+        left, state = np.arange(len(low)), np.full(len(low), -1)
+        for _ in range(TRIES):
+            part = table.take(left)
+            if side is None:
+                drawn = _numbers(self.marginal.sample(part, rng=rng))
+                is_free = np.zeros(len(left), dtype=bool)
+            else:
+                own = state[left]
+                ends = low[left], high[left]
+                drawn, is_free = side.draw(part, *ends, rng, steps=widen, state=own)
+                # a rounded number stays one; a heap beyond the bounds gives way
+                state[left] = np.where(is_free, own, -1)
+            rows = np.flatnonzero(is_free)
+            if side is not None and len(rows):
+                sizes = side.sizes[state[left[rows]]]
+                ends = least[left[rows]], most[left[rows]]
+                drawn[rows] = self._aside(drawn[rows], sizes, *ends, rng)
+            values[left] = drawn
+            left = left[(drawn < least[left]) | (drawn > most[left])]
+            if not len(left):
+                return values
+        values[left] = np.fmax(np.fmin(values[left], most[left]), least[left])
+        return values
+
+    def _aside(
+        self,
+        values: FloatArray,
+        sizes: FloatArray,
+        least: FloatArray,
+        most: FloatArray,
+        rng: np.random.Generator,
+    ) -> FloatArray:
+        """Move sums that happen to be numbers of few by a few units of their precision.
+
+        None of them is copied; one that has no free number so near stays.
+        """
+        if self.numbers is None or self.numbers.decimals is None:
+            return values
+        out, decimals = np.array(values), self.numbers.decimals
+        left = np.flatnonzero(self.numbers.is_rare(values))
+        towards = np.where(rng.random(len(left)) < 0.5, 1.0, -1.0)
+        for offset in (sign * step for step in range(1, ASIDE + 1) for sign in (1, -1)):
+            trial = np.round(values[left] + offset * towards * sizes[left], decimals)
+            fits = (trial >= least[left]) & (trial <= most[left]) & ~self.numbers.is_rare(trial)
+            out[left[fits]] = trial[fits]
+            left, towards = left[~fits], towards[~fits]
+        return out
+
+
+def _fit_side(
+    model: ConditionalModel,
+    side: int,
+    table: Table,
+    target: Column,
+    low: FloatArray,
+    high: FloatArray,
+    rng: np.random.Generator,
+) -> FittedSide:
+    values = _numbers(target)
+    table = _seen(table, low, high, side)
+    decimals = _decimals(target, values)
+    sizes, heaps = _precisions(values, decimals), _heaps(values)
+    if not side:  # nothing is bent where nothing binds
+        sizes, heaps = sizes[:1], heaps[:0]
+    state = _states(values, low, high, sizes, heaps)
+    present = np.unique(state)
+    variable = _state_variable(len(sizes) + 2 + len(heaps))
+    states = None
+    if len(present) > 1:
+        codes = Column(variable, state.astype(np.int32))
+        states = Cart().fit(table, replace(codes, variable=variable), rng=rng)
+    free = np.flatnonzero(state < len(sizes))
+    distances = None
+    if len(free):
+        inner = table.take(free).with_column(Column(variable, state[free].astype(np.int32)))
+        distance = _distances(values[free], low[free], high[free], side)
+        shared = None if side == 3 else _common_decimals(decimals, distance)
+        if shared is not None:
+            distance = np.round(distance, shared)  # differences of decimals are never exact
+        number = Variable(name=target.name, kind=Kind.NUMERIC, decimals=shared)
+        distances = model.fit(inner, Column(number, distance), rng=rng)
+    return FittedSide(side=side, sizes=sizes, heaps=heaps, states=states, distances=distances)
+
+
+def _state_variable(n: int) -> Variable:
+    return Variable(name=_STATE, kind=Kind.CATEGORICAL, levels=tuple(map(str, range(n))))
+
+
+def _seen(table: Table, low: FloatArray, high: FloatArray, side: int) -> Table:
+    """Add what a distance hangs on: the room between the bounds, the earlier value's distance."""
+    if side == 3:
+        table = table.with_column(_number(_ROOM, high - low))
+    before = table.get(PAST[0])
+    if before is not None and side:
+        known = np.nan_to_num(_numbers(before), nan=0.0)
+        place = _distances(known, low, high, 1 if side == 3 else side)
+        table = table.with_column(_number(_BEFORE, place))
+    return table
+
+
+def _numbers(column: Column) -> FloatArray:
+    return np.asarray(column.data, dtype=np.float64)
+
+
+def _number(name: str, values: FloatArray) -> Column:
+    return Column(Variable(name=name, kind=Kind.NUMERIC), values)
+
+
+def _sides(low: FloatArray, high: FloatArray) -> IntArray:
+    return np.asarray(np.isfinite(low) + 2 * np.isfinite(high), dtype=np.int64)
+
+
+def _distances(values: FloatArray, low: FloatArray, high: FloatArray, side: int) -> FloatArray:
+    if side == 3:
+        room = high - low
+        return np.divide(values - low, room, out=np.zeros(len(values)), where=room > 0)
+    if not side:
+        return values
+    return values - low if side == 1 else high - values
+
+
+def _from_distances(
+    distances: FloatArray, low: FloatArray, high: FloatArray, side: int
+) -> FloatArray:
+    if side == 3:
+        return low + distances * np.maximum(high - low, 0.0)
+    if not side:
+        return np.array(distances)
+    return low + distances if side == 1 else high - distances
+
+
+def _decimals(target: Column, values: FloatArray) -> int | None:
+    if target.variable.kind is Kind.DATE:
+        return 0 if (values == np.floor(values)).all() else None
+    return target.variable.decimals
+
+
+def _common_decimals(decimals: int | None, distance: FloatArray) -> int | None:
+    """Return the decimals of distances: none where the bound is finer than the number."""
+    if decimals is None or not np.allclose(distance, np.round(distance, decimals), atol=1e-9):
+        return None
+    return decimals
+
+
+def _precisions(values: FloatArray, decimals: int | None) -> FloatArray:
+    """Return the sizes that values are multiples of more often than by chance, rising."""
+    if decimals is None:
+        return np.zeros(1)
+    finest = 10.0**-decimals
+    units = np.rint(values / finest)
+    units = units[units != 0]
+    sizes, before, share = [finest], 1, 1.0
+    for size in (s for power in range(9) for s in (5 * 10**power, 10 ** (power + 1))):
+        now = float(np.mean(units % size == 0)) if len(units) else 0.0
+        if now < SHARE or now * len(units) < FEWEST:
+            break
+        if now > EXCESS * share * before / size:
+            sizes.append(finest * size)
+        before, share = size, now
+    return np.array(sizes)
+
+
+def _heaps(values: FloatArray) -> FloatArray:
+    """Return the values that far more rows hold than the values beside them, rising."""
+    distinct, counts = np.unique(values, return_counts=True)
+    sums = np.concatenate([[0], np.cumsum(counts)])
+    place = np.arange(len(counts))
+    first, last = np.maximum(place - NEIGHBOURS, 0), np.minimum(place + NEIGHBOURS + 1, len(counts))
+    beside = (sums[last] - sums[first] - counts) / np.maximum(last - first - 1, 1)
+    least = max(FEWEST, SHARE * len(values))
+    tall = np.flatnonzero((counts >= least) & (counts >= PEAK * np.maximum(beside, 1)))
+    return np.sort(distinct[tall[np.argsort(-counts[tall], kind="stable")][:MOST_HEAPS]])
+
+
+def _states(
+    values: FloatArray, low: FloatArray, high: FloatArray, sizes: FloatArray, heaps: FloatArray
+) -> IntArray:
+    state = np.zeros(len(values), dtype=np.int64)
+    for code, size in enumerate(sizes[1:].tolist(), 1):
+        whole = np.rint(values / size)
+        state[np.abs(values / size - whole) <= 4 * EPS * np.abs(whole)] = code
+    if len(heaps):
+        place = np.minimum(np.searchsorted(heaps, values), len(heaps) - 1)
+        is_heap = heaps[place] == values
+        state[is_heap] = len(sizes) + 2 + place[is_heap]
+    state[values == high] = len(sizes) + 1
+    state[values == low] = len(sizes)
+    return state
+
+
+def _rounded(
+    values: FloatArray, sizes: FloatArray, low: FloatArray, high: FloatArray
+) -> FloatArray:
+    """Round to multiples of sizes between the bounds, where there is one."""
+    out = np.array(values)
+    rows = np.flatnonzero(sizes > 0)
+    size = sizes[rows]
+    whole = np.rint(out[rows] / size)
+    whole = np.where(whole * size < low[rows], np.ceil(low[rows] / size - EPS), whole)
+    whole = np.where(whole * size > high[rows], np.floor(high[rows] / size + EPS), whole)
+    # dividing by a whole number gives the decimal fraction itself
+    trial = np.where(size < 1, whole / np.rint(1 / np.minimum(size, 1.0)), whole * size)
+    fits = (trial >= low[rows]) & (trial <= high[rows])
+    out[rows[fits]] = trial[fits]
+    return out

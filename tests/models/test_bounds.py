@@ -1,0 +1,185 @@
+"""Numbers between bounds are drawn as distances, and bend nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import ks_2samp
+
+from synthesizer.data.table import Kind, Table
+from synthesizer.jobs.synthesizer import Synthesizer
+from synthesizer.models import bounds
+from synthesizer.models.bounds import Bounds, FittedBounds
+from synthesizer.models.cart import Cart
+from tests.models.fits import numeric
+
+PLAIN: dict[str, Any] = {"seed": 1, "models": {"cart": {"tilt": False}}, "checks": {}}
+
+
+def synthetic(frame: pd.DataFrame, **options: Any) -> pd.DataFrame:
+    (made,) = Synthesizer(**(PLAIN | {"m": 1} | options)).fit(frame).generate()
+    return made
+
+
+def chain(n: int = 1_000, seed: int = 1) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    a = rng.normal(size=n)
+    b = a + np.where(rng.random(n) < 0.2, 0.0, rng.exponential(0.06, n))
+    return pd.DataFrame({"a": a, "b": b, "c": b + rng.exponential(0.1, n)}).round(4)
+
+
+@pytest.mark.parametrize("order", ["abc", "acb", "cba", "bca"])
+def test_a_chain_of_inequalities_holds_and_bends_nothing(order: str) -> None:
+    original = chain()
+    made = synthetic(original, rules="a <= b <= c", visit_sequence=list(order))
+    assert ((made.a <= made.b) & (made.b <= made.c)).all()
+    for of in (
+        lambda d: d.a, lambda d: d.b, lambda d: d.c, lambda d: d.b - d.a, lambda d: d.c - d.b
+    ):  # fmt: skip
+        assert ks_2samp(of(original), of(made)).pvalue > 0.05
+    assert np.mean(made.a == made.b) == pytest.approx(0.2, abs=0.04)
+
+
+def test_a_forbidden_inequality_is_drawn_inside_too() -> None:
+    original = chain()[["b", "a"]]
+    made = synthetic(original, forbid=["a > b"])
+    assert (made.a <= made.b).all()
+    assert ks_2samp(original.b - original.a, made.b - made.a).pvalue > 0.05
+
+
+def test_missing_values_bound_nothing_and_keep_their_share() -> None:
+    rng = np.random.default_rng(2)
+    original = chain()[["a", "b"]]
+    original.loc[rng.random(1_000) < 0.2, "a"] = np.nan
+    original.loc[rng.random(1_000) < 0.1, "b"] = np.nan
+    made = synthetic(original, rules=["a <= b"])
+    both = made.a.notna() & made.b.notna()
+    assert (made.a <= made.b)[both].all()
+    assert made.a.isna().mean() == pytest.approx(0.2, abs=0.03)
+    for has in (True, False):  # beside a missing bound the number is drawn as it is
+        ours, theirs = (d.b[d.a.notna() == has].dropna() for d in (original, made))
+        assert ks_2samp(ours, theirs).pvalue > 0.05
+
+
+def test_heaps_and_precision_of_the_later_number_survive() -> None:
+    rng = np.random.default_rng(3)
+    income = np.round(np.exp(rng.normal(10, 0.6, 1_500)))
+    tax = income * rng.beta(2, 4, 1_500)
+    tax = np.where(rng.random(1_500) < 0.6, np.round(tax, -2), np.round(tax))
+    tax[rng.random(1_500) < 0.3] = 0
+    original = pd.DataFrame({"income": income, "tax": np.minimum(tax, income)})
+    made = synthetic(original, rules=["tax <= income"])
+    assert (made.tax <= made.income).all()
+    for share in (lambda d: np.mean(d.tax == 0), lambda d: np.mean(d.tax % 100 == 0)):
+        assert share(made) == pytest.approx(share(original), abs=0.04)
+    assert ks_2samp(original.tax, made.tax).pvalue > 0.05
+
+
+def test_dates_and_strict_inequalities() -> None:
+    rng = np.random.default_rng(4)
+    start = pd.Timestamp("2000-01-01") + pd.to_timedelta(rng.integers(0, 3000, 800), "D")
+    end = start + pd.to_timedelta(rng.integers(1, 40, 800), "D")
+    original = pd.DataFrame({"start": start, "end": end})
+    made = synthetic(original, rules=["start < end"])
+    ours, theirs = ((d.end - d.start).dt.days for d in (original, made))
+    assert theirs.min() >= 1
+    assert ks_2samp(ours, theirs).pvalue > 0.05
+
+
+@pytest.mark.parametrize("base", ["normal", "pmm", "normrank", "forest"])
+def test_any_model_of_numbers_draws_the_distance(base: str) -> None:
+    made = synthetic(chain(300)[["a", "b"]], rules=["a <= b"], method={"b": base})
+    assert (made.a <= made.b).all()
+
+
+def test_draws_equal_slow_arithmetic(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With one value of the distance the sum is known, row by row."""
+    low = np.array([0.0, 5.0, 2.0, 9.0] * 5)
+    table = Table([numeric("a", low, 0), numeric("d", low + 7, 0)])
+    target = numeric("b", low + 3, 0)
+    rng = np.random.default_rng(1)
+    model = Cart(safe=0, tilt=False)
+    fitted = FittedBounds.of(model, Bounds(low=("a",)), table, target, rng)
+    assert fitted.draw(table, rng).data.tolist() == [value + 3 for value in low]
+    below = FittedBounds.of(model, Bounds(high=("d",)), table, target, rng)
+    assert below.draw(table, rng).data.tolist() == [value + 7 - 4 for value in low]
+    between = FittedBounds.of(model, Bounds(low=("a",), high=("d",)), table, target, rng)
+    assert between.draw(table, rng).data.tolist() == [value + 3 for value in low]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_heaps_and_precisions_equal_slow_counting(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    values = np.round(rng.normal(300, 80, 700))
+    values[:60] = 250.0
+    values[60:300] = np.round(values[60:300], -1)
+    distinct = sorted(set(values.tolist()))
+    counts = {v: values.tolist().count(v) for v in distinct}
+    heaps = []
+    for place, value in enumerate(distinct):
+        first = max(place - bounds.NEIGHBOURS, 0)
+        around = distinct[first:place] + distinct[place + 1 : place + bounds.NEIGHBOURS + 1]
+        usual = max(sum(counts[v] for v in around) / len(around), 1)
+        if counts[value] >= max(bounds.FEWEST, 7) and counts[value] >= bounds.PEAK * usual:
+            heaps.append(value)
+    assert bounds._heaps(values).tolist() == heaps[: bounds.MOST_HEAPS]
+    assert 250.0 in heaps
+    assert 10.0 in bounds._precisions(values, 0)
+    assert bounds._precisions(np.arange(1.0, 1001.0), 0).tolist() == [1.0]
+
+
+def test_sums_are_no_numbers_of_few_where_others_are_near() -> None:
+    rng = np.random.default_rng(5)
+    low = rng.integers(0, 100, 400) * 100.0
+    high = low + rng.integers(1, 9_000, 400)
+    table = Table([numeric("a", low, 0)])
+    fitted = FittedBounds.of(Cart(), Bounds(low=("a",)), table, numeric("b", high, 0), rng)
+    drawn = fitted.draw(table, rng).data
+    rare = {v for v in high.tolist() if high.tolist().count(v) < 5}
+    assert not rare & set(drawn.tolist())
+
+
+def test_dates_of_the_file_stay_whole_days() -> None:
+    days = numeric("b", np.arange(50.0) + 2, kind=Kind.DATE)
+    table = Table([numeric("a", np.arange(50.0), kind=Kind.DATE)])
+    rng = np.random.default_rng(1)
+    drawn = FittedBounds.of(Cart(), Bounds(low=("a",)), table, days, rng).draw(table, rng).data
+    assert np.array_equal(drawn, np.floor(drawn))
+
+
+def test_a_panel_keeps_to_values_of_the_person() -> None:
+    """Hired in or before the first year: the year is time, the hire one value a person."""
+    rng = np.random.default_rng(6)
+    n = 300
+    first = rng.integers(2000, 2006, n)
+    rows = np.repeat(np.arange(n), 4)
+    year = first[rows] + np.tile(np.arange(4), n)
+    hire = (first - np.minimum(rng.geometric(0.4, n) - 1, 9))[rows]
+    state = np.where((rows + year) % 3 == 0, "x", "y")
+    frame = pd.DataFrame({"who": rows, "year": year, "state": state, "hire": hire})
+    made = synthetic(
+        frame, panel={"person": "who", "time": "year", "career": "state"}, rules="hire <= year"
+    )
+    assert (made.hire <= made.year).all()
+    ours, theirs = (d.groupby("who").agg({"hire": "first", "year": "first"}) for d in (frame, made))
+    gaps = [d.year - d.hire for d in (ours, theirs)]
+    assert ks_2samp(*gaps).pvalue > 0.05
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"rules": ["a <= nobody"]}, "rule 1: condition"),
+        ({"rules": ["a <= b", "b < a"]}, "rule 2: every confidential row"),
+        ({"rules": ["a > c"]}, "every confidential row breaks it"),
+        ({"rules": ["a <= b"], "keep": ["a", "b", "c"]}, "kept or derived"),
+        ({"rules": [{"always": "a <= b", "then": {"a": 1}}]}, "needs if and then"),
+        ({"rules": ["a <="]}, "cannot be read"),
+    ],
+)
+def test_rules_that_cannot_be_kept_are_refused(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(Exception, match=words):
+        synthetic(chain(100), **options)
