@@ -47,8 +47,8 @@ from synthesizer.models.step import (
 Given = Callable[[Request], Iterator[PanelTable]]
 """Yields the published datasets of a request, in the codes of the confidential data."""
 
-CAREER_LEAF = 10
-"""Smallest leaf of the trees of careers, in persons."""
+STATES = Cart(min_leaf=5, tilt=False, safe=0)
+"""Where those go who change their state: they are few, and leaves of more blur the moves."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -211,8 +211,9 @@ def _fit_step(
         if model.abilities.career:
             codes, absent = _states(here, step.variable)
             persons = PanelTable(here.select(step.predictors).columns, here.index)
-            base = Cart(min_leaf=CAREER_LEAF, tilt=False, safe=0)
-            return fit_continuation(before, persons, codes, absent, step.paths, base, rng=rng)
+            return fit_continuation(
+                before, persons, codes, absent, step.paths, (Cart(), STATES), rng=rng
+            )
         rows = here.index.by_period[-1]
         if not isinstance(model, HistoryModel):
             return step.fit(here.take(rows), spec.rules, rng)

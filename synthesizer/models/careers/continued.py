@@ -143,7 +143,7 @@ def fit_continuation(
     states: Codes,
     absent: int,
     rules: PathRules,
-    base: ConditionalModel,
+    models: tuple[ConditionalModel, ConditionalModel],
     *,
     rng: np.random.Generator,
 ) -> Continuation:
@@ -161,8 +161,8 @@ def fit_continuation(
         Code of absence: one more than those of the states.
     rules : sequence of PathRule
         Rules about the states.
-    base : ConditionalModel
-        The model of both steps, and of the states of who is new.
+    models : pair of ConditionalModel
+        Of whether a state changes, and of the states of who changes or is new.
     rng : Generator
         Decides what is random.
     """
@@ -178,18 +178,18 @@ def fit_continuation(
         levels=(*(str(code) for code in range(absent)), "absent", "back"),
     )
     moved = target != past.now
-    moves = fit_codes(base, past.table, sign_column(moved), rng)
+    moves = fit_codes(models[0], past.table, sign_column(moved), rng)
     movers = np.flatnonzero(moved)
     values = None
     if len(movers):
         back = (past.now == absent) & (target == past.last)
         where = np.where(back, absent + 1, target)[movers].astype(np.int32)
-        values = fit_codes(base, past.table.take(movers), Column(variable, where), rng)
+        values = fit_codes(models[1], past.table.take(movers), Column(variable, where), rng)
     starts = recent_starts(index)
     first = None
     if (index.period[starts] > 0).any():
         table = Table(panel.take(starts).columns, len(starts))
-        first = fit_codes(base, table, Column(variable, states[starts].astype(np.int32)), rng)
+        first = fit_codes(models[1], table, Column(variable, states[starts].astype(np.int32)), rng)
     allowed = _steps_taken(matrix, absent)
     allowed &= np.bincount(matrix[:, -1], minlength=absent + 1) > 0
     allowed[:, absent] &= bool((target == absent).any())
