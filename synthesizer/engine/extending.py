@@ -33,8 +33,7 @@ from synthesizer.engine.source import Progress, Request, Source
 from synthesizer.models.careers.continued import Continuation, Past, fit_continuation
 from synthesizer.models.cart import Cart
 from synthesizer.models.histories.history import FittedHistory, HistoryModel
-from synthesizer.models.kit.numbers import SafeNumbers, safe_of
-from synthesizer.models.limits import Limits, reserve_of
+from synthesizer.models.limits import Limits
 from synthesizer.models.step import (
     FittedStep,
     Rule,
@@ -207,25 +206,14 @@ def _fit_step(
     period, replicate = place
     with error_context("fitting", step.variable, step.method, 0):
         rng = seed.generator("extend", period, replicate, step.variable)
-        target, model = here[step.variable], step.model
-        if model.abilities.career:
-            codes, absent = _states(here, step.variable)
-            persons = PanelTable(here.select(step.predictors).columns, here.index)
-            return fit_continuation(
-                before, persons, codes, absent, step.paths, (Cart(), STATES), rng=rng
-            )
-        rows = here.index.by_period[-1]
-        if not isinstance(model, HistoryModel):
-            return step.fit(here.take(rows), spec.rules, rng)
-        predictors = as_panel(here.select(step.predictors))
-        numbers = SafeNumbers.of(target, safe_of(model), predictors.owners)
-        return FittedStep(
-            variable=target.variable,
-            method=step.method,
-            predictors=step.predictors,
-            missing_method=step.missing_method or step.method,
-            value_model=model.fit_last(predictors, target, step.paths, rng=rng),
-            reserve=reserve_of(target.take(rows), rng, numbers) if len(rows) else None,
+        if not step.model.abilities.career:
+            is_history = isinstance(step.model, HistoryModel)
+            table = here if is_history else here.take(here.index.by_period[-1])
+            return step.fit(table, spec.rules, rng, last=True)
+        codes, absent = _states(here, step.variable)
+        persons = PanelTable(here.select(step.predictors).columns, here.index)
+        return fit_continuation(
+            before, persons, codes, absent, step.paths, (Cart(), STATES), rng=rng
         )
 
 

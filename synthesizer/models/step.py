@@ -131,8 +131,19 @@ class Step:
         abilities = self.model.abilities
         return abilities.copies_rows or abilities.deterministic or abilities.career
 
-    def fit(self, table: Table, rules: Sequence[Rule], rng: np.random.Generator) -> FittedStep:
-        """Fit on the rows of ``table`` that no rule sets."""
+    def fit(
+        self,
+        table: Table,
+        rules: Sequence[Rule],
+        rng: np.random.Generator,
+        *,
+        last: bool = False,
+    ) -> FittedStep:
+        """Fit on the rows of ``table`` that no rule sets.
+
+        With ``last`` a model of histories learns how the last period of a panel follows from those
+        before it (`HistoryModel.fit_last`).
+        """
         target = table[self.variable]
         fitted = FittedStep(
             variable=target.variable,
@@ -151,10 +162,13 @@ class Step:
                     model, base=Bounded(base=model.base, variable=self.variable, bounds=self.bounds)
                 )
                 model = model.leaving_out(self.model.left_out)
-            history = model.fit_history(panel, target, self.paths, rng=rng)
+            fit_history = model.fit_last if last else model.fit_history
+            history = fit_history(panel, target, self.paths, rng=rng)
             if self.model.abilities.career:
                 return replace(fitted, value_model=history)
             numbers = SafeNumbers.of(target, safe_of(self.model), panel.owners)
+            if last and len(rows := panel.index.by_period[-1]):
+                target = target.take(rows)
             reserve = reserve_of(target, rng, numbers)
             return replace(fitted, value_model=history, reserve=reserve)
         free = rows_outside_rules(rules, self.variable, table)
