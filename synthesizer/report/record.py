@@ -252,6 +252,8 @@ class PublicManifest(Result):
     packages: Mapping[str, str]
     original_rows: int | None
     """Records, or persons of a panel; None unless the steward publishes them."""
+    published_periods: int | None = None
+    """Periods of the released datasets that new ones were added to."""
 
 
 class Manifest(Result):
@@ -308,6 +310,7 @@ class Manifest(Result):
             genetic=self.genetic,
             packages=self.packages,
             original_rows=self.n_units if config.output.publish_rows else None,
+            published_periods=None if self.extends is None else self.extends.periods,
         )
 
     @property

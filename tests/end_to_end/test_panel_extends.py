@@ -100,6 +100,8 @@ def test_published_rows_stay_and_new_ones_follow(published: Path, tmp_path: Path
         assert set(new["id"].astype(int)) & set(range(1, known + 1))
     assert (tmp_path / "one" / "out" / "report.html").read_text().count("All periods") >= 1
     assert "Risk of the published periods, and of all periods together" in result.output
+    public = (tmp_path / "one" / "out" / "codebook.json").read_text()
+    assert "The first 2 periods were released before" in public
     manifest = json.loads((tmp_path / "one" / "out" / "manifest.json").read_text())
     was = json.loads((run / "manifest.json").read_text())
     assert manifest["extends"]["config_sha256"] == was["config_sha256"]

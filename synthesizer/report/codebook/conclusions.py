@@ -126,6 +126,13 @@ def _about_results(facts: Facts, released: Released) -> Iterator[tuple[str, str]
             "errors that take rows for independent are too small: use ones that allow for "
             f"clusters by {facts.person}.",
         )
+    if facts.published_periods is not None:
+        yield (
+            "Periods were added to an earlier release",
+            f"The first {facts.published_periods} periods were released before and stand here "
+            "unchanged; the later ones were drawn given them. The earlier files hold the same "
+            "synthetic persons and are no further data: do not pool both.",
+        )
     if facts.wide:
         yield (
             "The columns of a person belong together",

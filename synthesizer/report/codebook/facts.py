@@ -67,6 +67,8 @@ class Facts:
     """The variable of its careers."""
     wide: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Columns of each variable over time in the wide form."""
+    published_periods: int | None = None
+    """Periods that were released before, where new ones were added to them."""
 
     @property
     def trees(self) -> dict[str, TreesEntry]:
@@ -136,6 +138,7 @@ def facts_of(manifest: PublicManifest) -> Facts:
         time=(panel.time if panel else None) or (PERIOD if wide else ""),
         career=(panel.career if panel else None) or "",
         wide=wide,
+        published_periods=manifest.published_periods,
     )
 
 
