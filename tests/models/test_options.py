@@ -110,7 +110,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     "constant": {"value": None},
     "grouped": {"base": Cart(), "min_rows": 500},
     "nominal": {"base": Cart(), "min_cell": 5},
-    "advance": {"base": Cart(), "rate": 1.0, "width": 5.0},
+    "advance": {"base": Cart(), "rate": 1.0, "width": 5.0, "since": None},
     "each_period": {"base": Cart()},
     "lag_one": {
         "base": Cart(), "fit_by": "pooled", "stay_or_move": True, "changes": True, "min_rows": 100,

@@ -1,21 +1,33 @@
-"""A variable that advances with time: age, length of service."""
+"""A variable that advances with time: age, length of service, years since an event."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
+from pydantic import Strict
 
-from synthesizer.data.errors import RuleError
-from synthesizer.data.options import Positive, options
+from synthesizer.data.errors import ModelError, RuleError
+from synthesizer.data.options import NotNegative, Positive, options
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
-from synthesizer.data.panel.paths import OWN
-from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Table, Variable
+from synthesizer.data.panel.paths import OWN, last_observed
+from synthesizer.data.panel.view import differing
+from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Kind, Table, Variable
 from synthesizer.models.base import Abilities
 from synthesizer.models.histories.history import FittedHistory, PathRules, WrappedHistory
-from synthesizer.models.histories.parts import Part, first_observed, fit_part, recent_starts
+from synthesizer.models.histories.parts import (
+    Part,
+    first_observed,
+    fit_codes,
+    fit_part,
+    recent_starts,
+    sign_column,
+)
 from synthesizer.models.histories.time_invariant import draw_persons
 from synthesizer.models.limits import Limits
+
+Widths = Annotated[tuple[NotNegative, ...], Strict(False)]
 
 TRIES = 50
 """Paths drawn from a first value with which an allowed one was found."""
@@ -27,18 +39,53 @@ class FittedAdvance(FittedHistory):
 
     first: Part
     phase: Part | None
-    per: float
+    rate: float
+    """Growth of a number a unit of time."""
+    widths: FloatArray
+    """Time that each level takes, 0 for one that time does not leave; empty for numbers."""
     codes: Part | None
+    since: str | None = None
+    """Predictor whose changes are the events."""
+    restart: Part | None = None
+    """Draws whether an event starts the variable again; None where none ever did."""
 
     def __post_init__(self) -> None:
-        if not self.per > 0:
+        stands = len(self.widths) > 0 and not self.widths.any()
+        if not self.rate > 0 or (self.widths < 0).any() or stands:
             raise ValueError("a level must take some time")
 
     def draw(self, predictors: PanelTable, limits: Limits, *, rng: np.random.Generator) -> Column:
         """Draw the first value of every person and let it advance with time.
 
-        A first value with which a later row would be a structural zero is drawn again.
+        A first value with which a later row would be a structural zero is drawn again; where none
+        is left, the count starts again at all events of the stretch.
         """
+        starts = np.array(predictors.index.is_first)
+        events = np.zeros(0, dtype=np.int64)
+        if self.since is not None:
+            predictors = with_event(predictors, self.since)
+            events = np.flatnonzero(predictors[EVENT].data > 0)
+        if self.restart is not None and len(events):
+            starts[events[self.restart.draw(predictors.take(events), rng).data > 0]] = True
+        while True:
+            table = predictors if self.since is None else stretches(predictors, starts)
+            column, bad = self._drawn(table, limits, rng)
+            if not len(bad):
+                return column
+            held = events[~starts[events] & np.isin(table.index.person[events], bad)]
+            if not len(held):
+                break
+            starts[held] = True
+        raise RuleError(
+            f"variable {column.name!r}: no first value leads to allowed values in all periods "
+            f"of {len(bad)} synthetic persons; relax the rules or the support, or put "
+            f"{column.name!r} earlier in the order"
+        )
+
+    def _drawn(
+        self, predictors: PanelTable, limits: Limits, rng: np.random.Generator
+    ) -> tuple[Column, IntArray]:
+        """Draw the paths of all persons; also return for whom there is no allowed one."""
 
         def path(persons: IntArray, values: Column) -> Column:
             return self.path(values, predictors.take_units(persons), rng)
@@ -52,13 +99,7 @@ class FittedAdvance(FittedHistory):
             if not len(bad):
                 break
             column = column.replaced(index.rows_of(bad), path(bad, start.take(bad)))
-        if len(bad):
-            raise RuleError(
-                f"variable {start.name!r}: no first value leads to allowed values in all periods "
-                f"of {len(bad)} synthetic persons; relax the rules or the support, or put "
-                f"{start.name!r} earlier in the order"
-            )
-        return column
+        return column, bad
 
     def follow(
         self,
@@ -101,18 +142,18 @@ class FittedAdvance(FittedHistory):
         known = past.is_observed & (index.period < index.n_periods - 1)
         gone = elapsed_since_first(index)
         if past.is_coded:
-            top = len(past.variable.levels) - 1
-            levels = np.where(known, past.data, -1)
-            start = starting_positions(index, levels, top, self.per, rng)[persons]
-            place = np.floor((np.nan_to_num(start) + gone[rows]) / self.per + 1e-9)
-            going = np.clip(place, 0, top).astype(np.int32)
-            code = past.data[index.starts[persons]]
+            edges, levels = counting_edges(self.widths)
+            start = starting_positions(index, counted(past, levels, known), edges, rng)[persons]
+            going = levels[level_at(edges, np.nan_to_num(start) + gone[rows])]
+            seen = np.where(known, np.arange(len(past)), len(past))
+            earliest = np.minimum.reduceat(seen, index.starts)
+            code = past.data[np.where(earliest < len(past), earliest, index.starts)[persons]]
             column = Column(past.variable, np.where(np.isnan(start), code, going).astype(np.int32))
         else:
             every = np.where(known, np.arange(index.n_rows), -1)
             last = np.maximum.reduceat(every, index.starts)[persons]
             base = past.take(np.where(last < 0, index.starts[persons], last))
-            data = base.data + (gone[rows] - gone[np.maximum(last, 0)]) * self.per
+            data = base.data + (gone[rows] - gone[np.maximum(last, 0)]) * self.rate
             column = Column(past.variable, _rounded(data, past.variable), base.states)
         if self.codes is None:
             return column
@@ -124,7 +165,7 @@ class FittedAdvance(FittedHistory):
         index = predictors.index
         gone = elapsed_since_first(index)
         if not first.is_coded:
-            data = _rounded(first.data[index.person] + gone * self.per, first.variable)
+            data = _rounded(first.data[index.person] + gone * self.rate, first.variable)
             states = None if first.states is None else first.states[index.person]
             column = Column(first.variable, data, states)
         else:
@@ -132,11 +173,11 @@ class FittedAdvance(FittedHistory):
             phase = np.zeros(index.n_persons)
             if self.phase is not None:
                 phase = np.asarray(self.phase.draw(persons, rng).data, dtype=np.float64)
-            # never a whole level for rounding: 4.999999 years of 5 are not 5
-            steps = np.floor((phase[index.person] + gone) / self.per + 1e-9).astype(np.int64)
-            top = len(first.variable.levels) - 1
-            start = first.data[index.person]
-            moved = np.where(start <= top, np.clip(start + steps, 0, top), start)
+            edges, levels = counting_edges(self.widths)
+            moved = np.array(first.data[index.person])
+            rows = np.flatnonzero(np.isin(moved, levels))
+            start = edges[np.searchsorted(levels, moved[rows])]
+            moved[rows] = levels[level_at(edges, start + phase[index.person[rows]] + gone[rows])]
             column = Column(first.variable, moved.astype(np.int32))
         return self._with_codes(column, predictors.spread(first), predictors, rng)
 
@@ -178,14 +219,20 @@ class Advance(WrappedHistory):
     A number grows by ``rate`` a unit of time. An ordered variable (age in classes) moves up a level
     every ``width`` units; how far inside the first level a person is, is reckoned from all her
     levels and drawn given the first one. Missing codes of single periods lie over a value that
-    goes on. Source: Barrientos et al. (2018), section 3.2 (age, length of service).
+    goes on. What counts up from an event starts again with it: at each change of ``since`` it is
+    drawn whether the count starts again, and from where, given all predictors and the value of
+    ``since`` before. Between these events it never falls. Source: Barrientos et al. (2018), section
+    3.2 (age, length of service).
 
     Parameters
     ----------
     rate : float
         Growth of a number a unit of time (a year where time is in years, a day for dates), > 0.
-    width : float
-        Units of time that a level of an ordered variable takes, > 0.
+    width : float or tuple of float
+        Units of time that a level of an ordered variable takes, > 0; or those of each level, 0 for
+        levels that time does not leave and that are no part of the count (``none``).
+    since : str
+        Predictor whose changes may start the count again.
 
     Examples
     --------
@@ -205,16 +252,22 @@ class Advance(WrappedHistory):
     fitted_type = FittedAdvance
     in_words = "a model of the first value, which then advances with time"
 
+    predictor_option = "since"
+
     rate: Positive = 1.0
-    width: Positive = 5.0
+    width: Positive | Widths = 5.0
+    since: str | None = None
 
     def rule_problems(self, variable: str, rules: PathRules) -> list[str]:
-        """Refuse rules about single states; see `HistoryModel.rule_problems`."""
+        """Refuse rules about single states, and never to fall where events start it again."""
         return [
             f"variable {variable!r}: 'advance' moves on with time and cannot keep the rule "
             f"{rule.text!r}; use 'lag_one'"
-            for rule in rules
             if rule.allowed is not None
+            else f"variable {variable!r}: 'advance' starts again with {self.since!r} and cannot "
+            f"keep the rule {rule.text!r}; take out the rule or 'since'"
+            for rule in rules
+            if rule.allowed is not None or self.since is not None
         ]
 
     def fit_history(
@@ -225,10 +278,14 @@ class Advance(WrappedHistory):
         Rules about single states are refused, which time passes by; never to fall is kept.
         """
         self.refuse_rules(target.name, rules)
+        self.require(predictors)
+        widths, restart = self._widths(target.variable), None
+        if self.since is not None:
+            predictors, restart = self._between_events(predictors, target, widths, rng)
         index = predictors.index
         phase = None
         if target.is_coded:
-            base, inside = self._rolled_back_levels(index, target, rng)
+            base, inside = self._rolled_back_levels(index, target, widths, rng)
             place = Column(Variable(name=OWN + "phase", kind=Kind.NUMERIC), inside)
             persons = predictors.first_rows.with_column(_renamed(base, "before"))
             phase = fit_part(self.base, persons, place, rng)
@@ -238,12 +295,40 @@ class Advance(WrappedHistory):
         codes = None
         if not target.is_observed.all():
             codes = self._codes(predictors, target, base, rng)
-        return FittedAdvance(first, phase, self.width if target.is_coded else self.rate, codes)
+        return FittedAdvance(first, phase, self.rate, widths, codes, self.since, restart)
+
+    def _widths(self, variable: Variable) -> FloatArray:
+        """Return the time that each level takes; nothing for numbers."""
+        if not variable.is_coded:
+            return np.zeros(0)
+        if not isinstance(self.width, tuple):
+            return np.full(len(variable.levels), self.width)
+        if len(self.width) != len(variable.levels) or not any(self.width):
+            raise ModelError(
+                f"variable {variable.name!r}: width has {len(self.width)} entries and the variable "
+                f"{len(variable.levels)} levels; give one for each level in order "
+                f"({', '.join(variable.levels)}), 0 for those that time does not leave, not for all"
+            )
+        return np.array(self.width)
+
+    def _between_events(
+        self, predictors: PanelTable, target: Column, widths: FloatArray, rng: np.random.Generator
+    ) -> tuple[PanelTable, Part | None]:
+        """Return the rows as stretches between restarts, and what draws whether an event is one."""
+        table = with_event(predictors, str(self.since))
+        rows = np.flatnonzero(table[EVENT].data > 0)
+        starts = restarts(table.index, target, table[EVENT].data > 0, widths, self.rate)
+        restart = None
+        if starts.any():
+            restart = fit_codes(self.base, table.take(rows), sign_column(starts[rows]), rng)
+        return stretches(table, starts | table.index.is_first), restart
 
     def fit_last(
         self, predictors: PanelTable, target: Column, rules: PathRules, *, rng: np.random.Generator
-    ) -> FittedAdvance:
+    ) -> FittedHistory:
         """Fit the first value of persons who are new; see `HistoryModel.fit_last`."""
+        if self.since is not None:
+            return super().fit_last(predictors, target, rules, rng=rng)
         index = predictors.index
         persons = index.person[recent_starts(index)]
         new, own = predictors.take_units(persons), target.take(index.rows_of(persons))
@@ -254,19 +339,20 @@ class Advance(WrappedHistory):
         return replace(fitted, codes=self._codes(predictors, target, base, rng))
 
     def _rolled_back_levels(
-        self, index: PanelIndex, target: Column, rng: np.random.Generator
+        self, index: PanelIndex, target: Column, widths: FloatArray, rng: np.random.Generator
     ) -> tuple[Column, FloatArray]:
         """Return the level of every person at the first row, and how far inside it she is.
 
         Who has no value keeps the missing code. Inside the lowest level a place may be below 0.
         """
-        levels = np.where(target.is_observed, target.data, -1)
-        top = len(target.variable.levels) - 1
-        start = starting_positions(index, levels, top, self.width, rng)
-        codes = target.data[index.starts]
-        level = np.clip(np.floor(np.nan_to_num(start) / self.width), 0, top)
-        first = np.where(np.isnan(start), codes, level).astype(np.int32)
-        return Column(target.variable, first), np.nan_to_num(start - level * self.width)
+        edges, levels = counting_edges(widths)
+        places = counted(target, levels, target.is_observed)
+        start = starting_positions(index, places, edges, rng, is_open=self.since is None)
+        # who is at a level that time does not leave stays there, as with a missing code
+        codes = target.data[first_observed(index, target)]
+        level = level_at(edges, np.nan_to_num(start))
+        first = np.where(np.isnan(start), codes, levels[level]).astype(np.int32)
+        return Column(target.variable, first), np.nan_to_num(start - edges[level])
 
     def _codes(
         self, predictors: PanelTable, target: Column, first: Column, rng: np.random.Generator
@@ -294,21 +380,123 @@ def elapsed_since_first(index: PanelIndex) -> FloatArray:
     return np.asarray(moment - moment[index.starts[index.person]])
 
 
+def counting_edges(widths: FloatArray) -> tuple[FloatArray, IntArray]:
+    """Return where the levels that count begin, in units of time, and which levels they are.
+
+    Examples
+    --------
+    >>> edges, levels = counting_edges(np.array([0.0, 1.0, 4.0, 5.0]))
+    >>> edges.tolist(), levels.tolist()
+    ([0.0, 1.0, 5.0], [1, 2, 3])
+    """
+    levels = np.flatnonzero(widths > 0)
+    return np.concatenate([[0.0], np.cumsum(widths[levels])[:-1]]), levels
+
+
+def counted(column: Column, levels: IntArray, known: BoolArray) -> IntArray:
+    """Return the place among the counting levels of each row, -1 where it has none, shape (r,)."""
+    counts = known & np.isin(column.data, levels)
+    return np.where(counts, np.searchsorted(levels, column.data), -1)
+
+
+def level_at(edges: FloatArray, moments: FloatArray) -> IntArray:
+    """Return which level each place is in; the first one also below its edge."""
+    # never a whole level for rounding: 4.999999 years of 5 are not 5
+    slack = 1e-9 * (edges[1] if len(edges) > 1 else 1.0)
+    return np.maximum(np.searchsorted(edges, moments + slack, "right") - 1, 0)
+
+
+EVENT = OWN + "event"
+"""Whether a row is an event (0 or 1)."""
+
+
+def with_event(table: PanelTable, since: str) -> PanelTable:
+    """Add whether the observed value of a variable changed, and which one it was before."""
+    before, now = last_observed(table.index, table[since]), table[since]
+    is_event = differing(now, before) & now.is_observed & before.is_observed
+    event = Column(Variable(name=EVENT, kind=Kind.NUMERIC), is_event.astype(np.float64))
+    return table.with_column(event).with_column(_renamed(before, "was"))
+
+
+def stretches(table: PanelTable, starts: BoolArray) -> PanelTable:
+    """Return the rows as a panel whose units are the stretches that begin where ``starts`` is."""
+    index = replace(table.index, person=np.cumsum(starts) - 1, n_persons=int(starts.sum()))
+    return PanelTable(table.columns, index, table.owners[starts])
+
+
+def restarts(
+    index: PanelIndex, target: Column, is_event: BoolArray, widths: FloatArray, rate: float
+) -> BoolArray:
+    """Return the events with which a variable started again, shape (r,).
+
+    It did where the next observed value is none to which the values since the last start lead: for
+    numbers by more than half of what a unit of time adds. What contradicts them without an event is
+    passed over.
+    """
+    low, high = _windows(index, target, widths, rate)
+    least, most = np.full(index.n_persons, -np.inf), np.full(index.n_persons, np.inf)
+    waiting = np.full(index.n_persons, -1)
+    out = np.zeros(index.n_rows, dtype=bool)
+    for step in range(int(index.counts.max(initial=0))):
+        persons = np.flatnonzero(index.counts > step)
+        rows = index.starts[persons] + step
+        waiting[persons] = np.where(is_event[rows], rows, waiting[persons])
+        seen = ~np.isnan(low[rows])
+        persons, rows = persons[seen], rows[seen]
+        agrees = np.maximum(low[rows], least[persons]) < np.minimum(high[rows], most[persons])
+        again = ~agrees & (waiting[persons] >= 0)
+        out[waiting[persons[again]]] = True
+        waiting[persons] = -1
+        least[persons[again]], most[persons[again]] = -np.inf, np.inf
+        persons, rows = persons[agrees | again], rows[agrees | again]
+        least[persons] = np.maximum(low[rows], least[persons])
+        most[persons] = np.minimum(high[rows], most[persons])
+    return out
+
+
+def _windows(
+    index: PanelIndex, target: Column, widths: FloatArray, rate: float
+) -> tuple[FloatArray, FloatArray]:
+    """Return between which places the count began at moment 0 by each row; NaN where missing."""
+    moment, seen = index.times[index.period], target.is_observed
+    if not target.is_coded:
+        begun = np.where(seen, target.data - rate * moment, np.nan)
+        return begun - rate / 2, begun + rate / 2
+    edges, levels = counting_edges(widths)
+    low, high = np.full(len(widths), np.nan), np.full(len(widths), np.nan)
+    low[levels], high[levels] = edges, np.append(edges[1:], np.inf)
+    codes = np.where(seen, target.data, 0)
+    low, high = low[codes] - moment, high[codes] - moment
+    # levels that do not count lie far from all that do, and from each other
+    still = seen & np.isnan(low)
+    low[still] = -1e15 * (1 + codes[still])
+    high[still] = low[still] + 1.0
+    return np.where(seen, low, np.nan), np.where(seen, high, np.nan)
+
+
 def starting_positions(
-    index: PanelIndex, levels: IntArray, top: int, width: float, rng: np.random.Generator
+    index: PanelIndex,
+    places: IntArray,
+    edges: FloatArray,
+    rng: np.random.Generator,
+    *,
+    is_open: bool = True,
 ) -> FloatArray:
     """Return where persons stand at their first row, in units of time from the lowest level.
 
-    Level L after the time g means a start in [L width - g, (L + 1) width - g). Each person starts
-    at a random place of what all her rows have in common; rows that contradict earlier ones are
-    passed over. The lowest level has no lower bound and the highest no upper one.
+    A level from one edge to the next after the time g means a start between these less g. Each
+    person starts at a random place of what all her rows have in common; rows that contradict
+    earlier ones are passed over. The highest level has no upper bound, and the lowest no lower one
+    where it ``is_open``.
 
-    ``levels``, shape (r,), run from 0 to ``top``, -1 where there is none; ``width`` > 0 is the time
-    that a level takes. The result, shape (n,), is NaN for persons without any level.
+    ``places`` among the ``edges``, shape (r,), are -1 where there is none. The result, shape (n,),
+    is NaN for persons without any.
     """
     gone = elapsed_since_first(index)
-    low = np.where(levels > 0, levels * width - gone, -np.inf)
-    high = np.where((levels >= 0) & (levels < top), (levels + 1) * width - gone, np.inf)
+    ends = np.append(edges[1:], np.inf)
+    low = np.where(places >= (1 if is_open else 0), edges[places] - gone, -np.inf)
+    high = np.where(places >= 0, ends[places] - gone, np.inf)
+    width = float(np.diff(edges).max(initial=0.0)) or 1.0
     least, most = np.full(index.n_persons, -np.inf), np.full(index.n_persons, np.inf)
     for step in range(int(index.counts.max(initial=0))):
         persons = np.flatnonzero(index.counts > step)
@@ -320,7 +508,7 @@ def starting_positions(
     open_below = np.where(np.isinf(most), -np.inf, np.minimum(0.0, most - width))
     least = np.where(np.isinf(least), open_below, least)
     most = np.where(np.isinf(most), least + width, most)
-    places = np.where(np.isinf(least), 0.0, least)
-    spans = np.where(np.isinf(least), 0.0, most - places)
-    positions = places + rng.random(index.n_persons) * spans
+    starts = np.where(np.isinf(least), 0.0, least)
+    spans = np.where(np.isinf(least), 0.0, most - starts)
+    positions = starts + rng.random(index.n_persons) * spans
     return np.where(np.isinf(least), np.nan, positions)

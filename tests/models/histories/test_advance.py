@@ -3,13 +3,18 @@
 import numpy as np
 import pytest
 
+from synthesizer.data.errors import ModelError, RuleError
 from synthesizer.data.panel.panel_table import PanelIndex
+from synthesizer.data.panel.paths import PathRule, last_observed
 from synthesizer.data.table import Column, Kind, Variable
 from synthesizer.models.cart import Cart
 from synthesizer.models.histories.advance import (
+    EVENT,
     Advance,
     elapsed_since_first,
+    restarts,
     starting_positions,
+    with_event,
 )
 from tests.data.panel.panels import full_index, panel, persons_of, random_index
 from tests.models.histories.drawing import drawn_by
@@ -140,7 +145,7 @@ def test_positions_agree_with_every_row(width):
     truth = rng.uniform(0, 40, index.n_persons)
     levels = np.floor((truth[index.person] + gone) / width).astype(int)
     seen = np.where(rng.random(len(levels)) < 0.7, levels, -1)
-    found = starting_positions(index, seen, levels.max() + 1, width, rng)
+    found = starting_positions(index, seen, width * np.arange(levels.max() + 2.0), rng)
     again = np.floor((found[index.person] + gone) / width)
     known = seen >= 0
     assert (np.maximum(again, 0)[known] == levels[known]).all()
@@ -151,7 +156,9 @@ def test_positions_agree_with_every_row(width):
 def test_everybody_has_a_place_of_her_own():
     """All stand two years in level 3, and nobody says how far inside it."""
     index = full_index(50, 3)
-    found = starting_positions(index, np.full(150, 3), 9, 5.0, np.random.default_rng(9))
+    found = starting_positions(
+        index, np.full(150, 3), 5.0 * np.arange(10), np.random.default_rng(9)
+    )
     np.testing.assert_allclose(found, 15 + 3 * np.random.default_rng(9).random(50))
 
 
@@ -160,7 +167,7 @@ def test_a_wide_lowest_and_an_open_highest_level():
     lowest = np.where(index.period < 9, 0, 1)
     levels = np.select([index.person == 0, index.person == 1], [lowest, 0], 3)
     rng = np.random.default_rng(7)
-    found = starting_positions(index, levels, 3, 5.0, rng)
+    found = starting_positions(index, levels, 5.0 * np.arange(4), rng)
     assert -4 <= found[0] < -3  # moves up after the ninth period
     assert found[1] < 5 - 11
     assert 15 <= found[2] < 20
@@ -168,5 +175,109 @@ def test_a_wide_lowest_and_an_open_highest_level():
 
 def test_contradictions_are_passed_over():
     index = full_index(1, 4)
-    found = starting_positions(index, np.array([2, 9, 3, 3]), 20, 5.0, np.random.default_rng(8))
+    found = starting_positions(
+        index, np.array([2, 9, 3, 3]), 5.0 * np.arange(21), np.random.default_rng(8)
+    )
     assert 13 <= found[0] < 15
+
+
+def degrees(n: int, seed: int) -> tuple[PanelIndex, Column, Column, np.ndarray]:
+    """Schooling that rises for some, and years since the degree: none, 0, 1-4, 5-9, 10+, ``?``.
+
+    Also returns which rows are restarts of the count.
+    """
+    index = random_index(n=n, seed=seed)
+    rng = np.random.default_rng(seed)
+    year, school, since, again = index.times[index.period], np.zeros(index.n_rows, int), [], []
+    for rows in np.split(np.arange(index.n_rows), index.starts[1:]):
+        level, degree = int(rng.integers(3)), year[rows[0]] - rng.integers(0, 12)
+        for row in rows:
+            rises = row > rows[0] and rng.random() < 0.15 and level < 3
+            level += rises
+            restarts = bool(rises and level >= 2)
+            degree = year[row] if restarts else degree
+            school[row] = level
+            years = year[row] - degree
+            since.append(0 if level < 2 else 1 + np.searchsorted([1, 5, 10], years, "right"))
+            again.append(restarts)
+    missing = rng.random(index.n_rows) < 0.05
+    codes = np.where(missing, 5, since)
+    target = coded("x", codes, "abcde", missing=("?",), kind=Kind.ORDERED)
+    return index, coded("school", school, "0123"), target, np.array(again)
+
+
+WIDTHS = (0.0, 1.0, 4.0, 5.0, 5.0)
+
+
+def test_a_count_starts_again_with_its_event_and_never_falls_without():
+    index, school, target, _ = degrees(600, 1)
+    model = Advance(base=BASE, since="school", width=WIDTHS)
+    drawn = drawn_by(model, panel(index, school), target)
+    last = last_observed(index, drawn)
+    is_later = ~index.is_first & drawn.is_observed & last.is_observed
+    falls = is_later & (drawn.data < last.data)
+    # a missing code may stand over the row of the event itself
+    events = with_event(panel(index, school), "school")[EVENT].data
+    total = np.cumsum(events)
+    seen = np.maximum.accumulate(np.where(drawn.is_observed, np.arange(len(last)), -1))
+    before = np.concatenate([[0], seen[:-1]])
+    assert falls.any()
+    assert (total[falls] > total[before[falls]]).all()
+    for level in range(4):  # none below a degree, and only there
+        ours, theirs = (c.data[(school.data == level) & c.is_observed] for c in (target, drawn))
+        assert np.mean(theirs == 0) == pytest.approx(np.mean(ours == 0), abs=0.02)
+        shares = [np.bincount(codes, minlength=5) / len(codes) for codes in (ours, theirs)]
+        assert np.abs(shares[0] - shares[1]).max() < 0.08
+    assert np.mean(~drawn.is_observed) == pytest.approx(0.05, abs=0.015)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_restarts_are_those_that_the_values_show(seed):
+    index, school, target, truth = degrees(150, seed)
+    table = with_event(panel(index, school), "school")
+    found = restarts(index, target, table[EVENT].data > 0, np.array(WIDTHS), 1.0)
+    assert not (found & ~truth).any()
+    assert not found[index.is_first].any()
+    # slow: a restart shows unless one count from the first row of the stretch explains all values
+    stretch = np.cumsum(found | index.is_first)
+    edges = {1: (0, 1), 2: (1, 5), 3: (5, 10), 4: (10, np.inf)}
+    for number in np.unique(stretch).tolist():
+        rows = [r for r in np.flatnonzero(stretch == number) if target.is_observed[r]]
+        codes = {int(target.data[r]) for r in rows}
+        assert 0 not in codes or codes == {0}
+        windows = [
+            (edges[int(target.data[r])], index.times[index.period[r]])
+            for r in rows
+            if target.data[r] > 0
+        ]
+        low = max((edge[0] - moment for edge, moment in windows), default=0)
+        high = min((edge[1] - moment for edge, moment in windows), default=1)
+        assert low < high
+
+
+def test_numbers_start_again_with_events():
+    index, school, _, truth = degrees(300, 2)
+    start = np.maximum.accumulate(np.where(truth | index.is_first, np.arange(index.n_rows), 0))
+    offset = np.where(truth, 0, 7)[start]
+    target = numeric(
+        "x", offset + index.times[index.period] - index.times[index.period[start]], decimals=0
+    )
+    drawn = drawn_by(Advance(base=BASE, since="school"), panel(index, school), target)
+    fell = ~index.is_first & (np.diff(drawn.data, prepend=0) < 0)
+    assert fell.sum() == pytest.approx(truth.sum(), rel=0.25)
+    event = with_event(panel(index, school), "school")[EVENT].data > 0
+    assert not (fell & ~event).any()
+    grown = np.diff(drawn.data, prepend=0)[~index.is_first & ~event]
+    np.testing.assert_allclose(grown, index.elapsed[~index.is_first & ~event])
+
+
+def test_what_since_cannot_keep_is_refused():
+    index, school, target, _ = degrees(30, 1)
+    model = Advance(base=BASE, since="school", width=WIDTHS)
+    rule = PathRule(variable="x", non_decreasing=True, text="x never falls")
+    with pytest.raises(RuleError, match="starts again with 'school'.*take out the rule or 'since'"):
+        model.fit_history(panel(index, school), target, [rule], rng=np.random.default_rng(1))
+    with pytest.raises(ModelError, match="width has 2 entries and the variable 5 levels"):
+        drawn_by(Advance(base=BASE, width=(1.0, 2.0)), panel(index, school), target)
+    with pytest.raises(ValueError, match=r"since \(nobody\) must be predictors"):
+        drawn_by(Advance(base=BASE, since="nobody"), panel(index, school), target)
