@@ -144,12 +144,15 @@ def forecast(
     measured: bool = True,
     clock: Callable[[], float] = process_time,
 ) -> Forecast | None:
-    """Return what a run will take; None of an evolution, whose generations nobody foresees.
+    """Return what a run will take.
+
+    None of an evolution, whose generations nobody foresees, and of an extension, which takes a
+    part of the time of the published run.
 
     ``spent`` are seconds of what is done already, such as reading the data; ``clock`` gives seconds
     of CPU. Unless ``measured``, the speed is that of a usual machine.
     """
-    if plan.genetic is not None:
+    if plan.genetic is not None or plan.published is not None:
         return None
     fit, draw, error = _rates(plan, clock) if measured else (_FIT, _DRAW, RANGE)
     workers = min(effective_n_jobs(plan.workers), effective_n_jobs(-1))

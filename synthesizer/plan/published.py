@@ -266,6 +266,11 @@ def _file_problems(run: Path, manifest: Manifest, config: Any) -> Iterator[str]:
                 f"{path} is not the published file: its hash is not that of the manifest; put the "
                 "published file back"
             )
+    if config.output.directory.resolve() == run.resolve():
+        yield (
+            f"output.directory ({config.output.directory}) is the published run itself, which has "
+            "to stay; name another directory"
+        )
     form = config.output.format
     if form is not None and not all(name.endswith(f".{form}") for name in manifest.datasets):
         yield f"output.format ({form}) is not that of the published files; take it out"

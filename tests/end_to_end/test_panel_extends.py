@@ -223,6 +223,10 @@ def test_a_published_file_that_was_changed_is_refused(published: Path, tmp_path:
     result = extended(tmp_path, published / "long.csv", copy, LONG, m=2)
     assert result.exit_code == 2
     assert "is not the published file" in result.output
+    itself = config_of(tmp_path, published / "long.csv", LONG, output={"overwrite": True})
+    same = call("run", itself, "--extends", copy, "-o", copy, "--overwrite")
+    assert same.exit_code == 2
+    assert "is the published run itself" in same.output
     nowhere = extended(tmp_path, published / "long.csv", tmp_path / "nowhere", LONG)
     assert nowhere.exit_code == 2
     assert "is no result of a run" in nowhere.output
