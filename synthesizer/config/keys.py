@@ -380,9 +380,10 @@ class ChainConfig(Part):
         (), description="values that follow from others, and conditions that always hold"
     )
     forbid: Names = Field((), description="conditions that no synthetic row may satisfy")
-    support: tuple[Names, ...] = Field(
+    support: Literal["auto"] | tuple[Literal["auto"] | Names, ...] = Field(
         (),
-        description="lists of variables whose combinations are only drawn if the data have them",
+        description="lists of variables whose combinations are only drawn if the data have them; "
+        "'auto' finds pairs with impossible combinations, also as an entry of the list",
     )
     survival: tuple[SurvivalConfig, ...] = Field(
         (),
@@ -400,6 +401,16 @@ class ChainConfig(Part):
     )
     checks: CheckSettings = Field(default_factory=CheckSettings)
     limits: LimitConfig = Field(default_factory=LimitConfig)
+
+    @property
+    def finds_support(self) -> bool:
+        """Whether pairs with impossible combinations are searched."""
+        return "auto" in self.support
+
+    @property
+    def support_lists(self) -> tuple[tuple[str, ...], ...]:
+        """What ``support`` lists; nothing where it is found."""
+        return tuple(names for names in self.support if not isinstance(names, str))
 
     @property
     def named_methods(self) -> Mapping[str, str]:

@@ -11,7 +11,7 @@ Source: Reiter (2005); Raab, Nowok and Dibben (2016).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -31,7 +31,7 @@ from synthesizer.engine.drawing import (
 from synthesizer.engine.screening import screened
 from synthesizer.engine.source import Progress, Request, Source
 from synthesizer.models.histories.history import FittedCareerModel
-from synthesizer.models.limits import Support
+from synthesizer.models.limits import Support, found_supports
 from synthesizer.models.step import (
     FittedStep,
     Forbid,
@@ -64,6 +64,22 @@ class ChainSpec:
     def order(self) -> tuple[str, ...]:
         """Variables in the order in which they are drawn."""
         return tuple(step.variable for step in self.steps)
+
+    def relearnt(self, table: Table, seed: Seed) -> ChainSpec:
+        """Return the same for other data, such as a half: supports tell of their records only."""
+        table = self.frame.completed(table)
+        forbids: list[Forbid | Support] = []
+        pairs: dict[tuple[str, str], float] = {}
+        for zero in self.forbids:
+            if not isinstance(zero, Support):
+                forbids.append(zero)
+            elif zero.is_firm:
+                forbids.append(Support.of(table, zero.combinations.names, zero.variable))
+            else:
+                one, two = zero.combinations.names
+                pairs[one, two] = zero.opened
+        forbids += found_supports(table, pairs, seed.generator("support"))
+        return replace(self, forbids=tuple(forbids))
 
     def fit(
         self,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 
 import numpy as np
 
@@ -143,7 +144,11 @@ def draw_allowed(
     predictors = table.select(step.predictors)
     free = rows_outside_rules(rules, step.variable.name, table)
     if isinstance(step.value_model, FittedHistory):
-        limits = Limits(judge_of(table, zeros, free) if zeros else None, step.reserve)
+        firm = [zero for zero in zeros if zero.is_firm]
+        judge = judge_of(table, zeros, free) if zeros else None
+        limits = Limits(
+            judge, step.reserve, judge_of(table, firm, free) if len(firm) < len(zeros) else None
+        )
         with naming(zeros):
             column = step.value_model.draw(panel_of(predictors), limits, rng=rng)
     elif free.all():
@@ -192,6 +197,7 @@ def refuse_forbidden_rules(
     ruled: BoolArray,
 ) -> None:
     """Raise RuleError if a rule sets a forbidden value, which redrawing cannot mend."""
+    zeros = [zero for zero in zeros if zero.is_firm]
     count = int((forbidden_rows(zeros, table.with_column(column)) & ruled).sum())
     if count:
         conditions = " or ".join(f"'{rule.condition.text}'" for rule in rules)
@@ -230,10 +236,11 @@ def _redraw(
     def draw(rows: IntArray, widen: int) -> Column:
         return step.draw(table.take(rows).select(step.predictors), rng, widen=widen)
 
-    def judge(rows: IntArray, values: Column) -> BoolArray:
-        return forbidden_rows(zeros, table.take(rows).with_column(values))
-
-    column, bad = redrawn(column, draw, Limits(judge), rng, np.flatnonzero(free))
+    limits = Limits(judge_of(table, zeros, free))
+    firm = [zero for zero in zeros if zero.is_firm]
+    if len(firm) < len(zeros):
+        limits = replace(limits, firm=judge_of(table, firm, free))
+    column, bad = redrawn(column, draw, limits, rng, np.flatnonzero(free))
     if len(bad):
         texts = "; ".join(zero.text for zero in zeros)
         raise RuleError(

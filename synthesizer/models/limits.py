@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations, islice
 from typing import Self
 
 import numpy as np
@@ -18,6 +19,15 @@ REDRAWS = 10
 
 WIDENINGS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64)
 """Steps away from the row's own neighbourhood before all its values are searched."""
+
+AT_ONCE = (0, 2, 8)
+"""Steps away in the few calls that try to keep what is not firm."""
+
+MOST_IMPLIED = 5_000
+"""Pairs that are limited only because both go with a third variable."""
+
+COPIES = 16
+"""Draws for each row in such a call."""
 
 POOL = 2_000
 """Draws among which an allowed value is searched at last."""
@@ -48,20 +58,37 @@ class Limits:
     """Says which values are structural zeros; None where there are none."""
     reserve: Column | None = None
     """Values that are searched where the model offers nothing that is allowed."""
+    firm: Judge | None = None
+    """Says which are not allowed even where not all of them can be kept; None for all."""
+
+    @property
+    def strict(self) -> Limits:
+        """The same limits, all of them firm."""
+        return replace(self, firm=None)
 
     def of_rows(self, rows: IntArray) -> Limits:
         """Return the limits of a part of the rows, counted within the part."""
-        judge = self.judge
-        if judge is None:
-            return self
-        return Limits(lambda chosen, values: judge(rows[chosen], values), self.reserve)
+
+        def part(judge: Judge) -> Judge:
+            return lambda chosen, values: judge(rows[chosen], values)
+
+        return self.changed(part)
 
     def and_judge(self, other: Judge) -> Limits:
         """Return limits that hold to another judge, too."""
-        judge = self.judge
-        if judge is None:
-            return Limits(other, self.reserve)
-        return Limits(lambda rows, values: judge(rows, values) | other(rows, values), self.reserve)
+        if self.judge is None:
+            return replace(self, judge=other)
+
+        def both(judge: Judge) -> Judge:
+            return lambda rows, values: judge(rows, values) | other(rows, values)
+
+        return self.changed(both)
+
+    def changed(self, change: Callable[[Judge], Judge]) -> Limits:
+        """Return limits with other judges."""
+        judges = (None if judge is None else change(judge) for judge in (self.judge, self.firm))
+        judge, firm = judges
+        return Limits(judge, self.reserve, firm)
 
 
 def reserve_of(
@@ -88,6 +115,7 @@ def redrawn(
 
     Only the ``free`` positions are redrawn, by default all: by ``draw``, then among the values of a
     wide pool, at last among those of the reserve; ``rng`` orders the values that are searched.
+    Rows for which nothing keeps to all limits keep to the firm ones.
     """
     judge, reserve = limits.judge, limits.reserve
     if judge is None:
@@ -95,6 +123,10 @@ def redrawn(
     if free is None:
         free = np.arange(len(column))
     bad = free[judge(free, column.take(free))]
+    if limits.firm is not None and len(bad):
+        column, bad = _redrawn_at_once(column, draw, limits, judge, rng, bad)
+        judge = limits.firm
+        bad = bad[judge(bad, column.take(bad))]
     for steps in (*[0] * REDRAWS, *WIDENINGS):
         if not len(bad):
             return column, bad
@@ -109,6 +141,32 @@ def redrawn(
         if not len(bad):
             return column, bad
     return (column, bad) if reserve is None else _searched(column, bad, reserve, judge, rng)
+
+
+def _redrawn_at_once(
+    column: Column,
+    draw: Draw,
+    limits: Limits,
+    judge: Judge,
+    rng: np.random.Generator,
+    bad: IntArray,
+) -> tuple[Column, IntArray]:
+    """Redraw in few calls of many draws each, then search the reserve."""
+    for steps in AT_ONCE:
+        if not len(bad):
+            return column, bad
+        copies = max(1, min(COPIES, MOST_PAIRS // len(bad)))
+        each = np.repeat(bad, copies)
+        trial = draw(each, steps)
+        good = ~judge(each, trial).reshape(len(bad), copies)
+        mended = np.flatnonzero(good.any(axis=1))
+        chosen = mended * copies + good[mended].argmax(axis=1)
+        column = column.replaced(bad[mended], trial.take(chosen))
+        bad = np.delete(bad, mended)
+    if not len(bad):
+        return column, bad
+    pool = draw(np.resize(bad, max(POOL, len(bad))), WIDENINGS[-1])
+    return _searched(column, bad, limits.reserve or pool, judge, rng)
 
 
 def _searched(
@@ -173,19 +231,25 @@ class Support:
     variable: str
     """The last of them in the order of the chain, which is redrawn."""
     known: IntArray
-    """The combinations that occur, as one number each, rising."""
+    """The combinations that may be drawn, as one number each, rising."""
+    opened: float = 0.0
+    """Chance of a combination that does not occur to be one of those."""
+    is_firm: bool = True
+    """Whether it holds in any case; otherwise wherever some value keeps to all supports."""
 
     def __post_init__(self) -> None:
         check_rising("the combinations of a support", self.known)
         if self.known[0] < 0:
             raise ValueError("the combinations of a support must not be negative")
+        if not 0.0 <= self.opened <= 1.0:
+            raise ValueError("the chance of a combination must lie in [0, 1]")
 
     @classmethod
     def of(cls, table: Table, names: Sequence[str], variable: str) -> Self:
         """Return the combinations of ``names`` in a confidential table."""
         combinations = Combinations.of(table, names)
-        numbers = np.unique(combinations.numbers(table))
-        return cls(combinations=combinations, variable=variable, known=numbers)
+        known = np.unique(combinations.numbers(table))
+        return cls(combinations=combinations, variable=variable, known=known)
 
     @property
     def names(self) -> frozenset[str]:
@@ -200,3 +264,81 @@ class Support:
     def broken(self, table: Table) -> BoolArray:
         """Return the rows whose combination is not in the data, shape (n,)."""
         return np.asarray(self.combinations.places(table, self.known) < 0)
+
+
+def with_implied(
+    pairs: Mapping[tuple[str, str], float], order: Sequence[str]
+) -> dict[tuple[str, str], float]:
+    """Return pairs, and with chance one those that both go with a third; names are in order.
+
+    Examples
+    --------
+    >>> with_implied({("a", "c"): 0.0, ("b", "c"): 0.0}, "abc")
+    {('a', 'c'): 0.0, ('b', 'c'): 0.0, ('a', 'b'): 1.0}
+    """
+    beside = _beside(pairs)
+    implied = (
+        pair
+        for pair in combinations([name for name in order if name in beside], 2)
+        if pair not in pairs and beside[pair[0]] & beside[pair[1]]
+    )
+    return dict(pairs) | dict.fromkeys(islice(implied, MOST_IMPLIED), 1.0)
+
+
+def _beside(pairs: Iterable[tuple[str, str]]) -> dict[str, set[str]]:
+    """Return the variables that each one stands in a pair with."""
+    beside: dict[str, set[str]] = {}
+    for one, two in pairs:
+        beside.setdefault(one, set()).add(two)
+        beside.setdefault(two, set()).add(one)
+    return beside
+
+
+def found_supports(
+    table: Table, pairs: Mapping[tuple[str, str], float], rng: np.random.Generator
+) -> Iterator[Support]:
+    """Yield supports of pairs that are not firm, and open some combinations that nobody has.
+
+    ``pairs`` holds the chance of each combination to be opened. It stays closed where it leaves
+    nothing for a third variable: no value that the data have with either of both values (path
+    consistency, Montanari 1974, Networks of constraints, Information Sciences 7).
+    """
+    values = {name: Combinations.of(table, [name]) for pair in pairs for name in pair}
+    rows = {name: one.numbers(table) for name, one in values.items()}
+    size = {name: len(one.values[0]) for name, one in values.items()}
+    goes: dict[tuple[str, str], BoolArray] = {}
+    for one, two in pairs:
+        both = np.zeros((size[one], size[two]), dtype=bool)
+        both[rows[one], rows[two]] = True
+        goes[one, two], goes[two, one] = both, both.T
+    found = [pair for pair, opened in pairs.items() if opened < 1.0]
+    implied = [pair for pair in pairs if pairs[pair] == 1.0]
+    allowed: dict[tuple[str, str], BoolArray] = {}
+    # what is implied follows from what the data have, and binds what is opened then
+    for part, others in ((implied, found), (found, list(pairs))):
+        beside = _beside(others)
+        for one, two in part:
+            may = goes[one, two]
+            if pairs[one, two] > 0.0:
+                new = rng.random(may.shape) < pairs[one, two]
+                for third in sorted(beside.get(one, set()) & beside.get(two, set())):
+                    new &= _paths(goes[one, third], goes[third, two])
+                may = may | new
+            allowed[one, two] = may
+        for one, two in part:
+            if pairs[one, two] == 1.0:
+                goes[one, two], goes[two, one] = allowed[one, two], allowed[one, two].T
+    for (one, two), may in allowed.items():
+        if not may.all():
+            yield Support(
+                combinations=Combinations((one, two), values[one].values + values[two].values),
+                variable=two,
+                known=np.flatnonzero(may),
+                opened=pairs[one, two],
+                is_firm=False,
+            )
+
+
+def _paths(first: BoolArray, second: BoolArray) -> BoolArray:
+    """Return which values are joined by one of a third variable."""
+    return np.asarray(first.astype(np.float32) @ second.astype(np.float32) > 0.5)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -53,6 +54,7 @@ class Forbid:
     variable: str
     always: str = ""
     """The condition that has to hold in its place, where the configuration says that."""
+    is_firm: ClassVar[bool] = True
 
     @property
     def names(self) -> frozenset[str]:

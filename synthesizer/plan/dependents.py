@@ -66,7 +66,7 @@ def _busy(context: Context) -> Iterator[str]:
         yield from rule.then
         if rule.always:
             texts.append(rule.always)
-    for names in config.support:
+    for names in config.support_lists:
         yield from names
     for text in texts:
         try:

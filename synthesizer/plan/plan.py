@@ -162,7 +162,8 @@ class Plan:
         inner = seed.child("half split", repeat)
         with self._keeping_rules(half):
             modelled = half.panel if isinstance(half, PersonView) else half
-            again = self._source(modelled, inner, m, keeps_best=False)
+            own = replace(self, spec=self.spec.relearnt(modelled, inner))
+            again = own._source(modelled, inner, m, keeps_best=False)
         return FromHalf(self._from_half(again, inner, half, m), again.log_likelihoods)
 
     @contextmanager
@@ -323,12 +324,13 @@ def _planned(context: Context, seed: Seed | None) -> Plan:
     context.problems += panel_problems(context, order, steps)
     keeps = any(step.model.abilities.copies_rows for step in steps)
     _check_rows(context, len(steps), keeps=keeps)
-    rules, zeros = plan_rules(context, Places.of(context, order, steps))
+    draws = seed or Seed(0)
+    with context.problems.gathered():
+        draws = plan_seed(context, seed)
+    rules, zeros = plan_rules(context, Places.of(context, order, steps), draws)
     context.problems += overridden(context.paths, rules)
     scenarios = plan_scenarios(context)
     plan_fits(context, keeps=keeps)
-    with context.problems.gathered():
-        draws = plan_seed(context, seed)
     published = None
     if isinstance(config, Config) and config.extends is not None:
         published = plan_published(context, config.extends)

@@ -13,12 +13,14 @@ from synthesizer.config.keys import ChainConfig, PathRuleConfig
 from synthesizer.data.errors import ExpressionError
 from synthesizer.data.expressions import Expression, quote_name
 from synthesizer.data.panel.paths import PathRule, broken_steps
+from synthesizer.data.randomness import Seed
+from synthesizer.data.structural_zeros import structural_zeros
 from synthesizer.data.table import BoolArray, Kind, Table, Variable
 from synthesizer.data.values import single_value
 from synthesizer.engine.registry import ROLES
 from synthesizer.models.bounds import Bounds
 from synthesizer.models.histories.history import panel_of
-from synthesizer.models.limits import Support
+from synthesizer.models.limits import Support, found_supports, with_implied
 from synthesizer.models.step import Forbid, Rule, Step, forbidden_rows
 from synthesizer.plan.context import Context
 
@@ -131,8 +133,11 @@ REMEDY = "mend the data, take it out, or set on_violation: warn"
 Zeros = tuple[Forbid | Support, ...]
 
 
-def plan_rules(context: Context, places: Places) -> tuple[tuple[Rule, ...], Zeros]:
-    """Return the rules and the structural zeros; problems and notes go to the context."""
+def plan_rules(context: Context, places: Places, seed: Seed) -> tuple[tuple[Rule, ...], Zeros]:
+    """Return the rules and the structural zeros; problems and notes go to the context.
+
+    ``seed`` opens some of the combinations that the data do not have, see `Support`.
+    """
     table, problems = context.completed, context.problems
     rules = _rules(context, places)
     forbids = _forbids(context, places)
@@ -145,6 +150,8 @@ def plan_rules(context: Context, places: Places) -> tuple[tuple[Rule, ...], Zero
             problems += [f"{text}; {REMEDY}" for text in broken]
         else:
             context.notes += broken
+    if context.config.finds_support:
+        supports += _found_supports(context, places, seed, supports)
     return tuple(rules), (*forbids, *supports)
 
 
@@ -303,7 +310,7 @@ def _supports(context: Context, places: Places) -> list[Support]:
     """Return the combinations that the data have, for each list of variables."""
     table, columns, problems = context.completed, context.ruled, context.problems
     wanted: list[tuple[str, ...]] = []
-    for number, names in enumerate(context.config.support, 1):
+    for number, names in enumerate(context.config.support_lists, 1):
         place = f"support {number}"
         faults = [problem for name in names for problem in columns.unknown(place, name)]
         if not faults and len(set(names)) < 2:
@@ -327,6 +334,34 @@ def _supports(context: Context, places: Places) -> list[Support]:
             if ordered[k - 1] not in places.fixed
         ]
     return [Support.of(table, names, names[-1]) for names in dict.fromkeys(wanted)]
+
+
+def _found_supports(
+    context: Context, places: Places, seed: Seed, listed: Sequence[Support]
+) -> Iterator[Support]:
+    """Yield a support for each pair with impossible combinations whose last one can be redrawn.
+
+    Where no value keeps to all of them, the listed ones decide.
+    """
+    table = context.table
+    search = structural_zeros(table.select(n for n in context.names if n in places.order))
+    pairs = {}
+    for pair in search.found:
+        names = tuple(sorted(pair.names, key=places.order.index))
+        is_listed = any(support.names.issuperset(names) for support in listed)
+        if not is_listed and places.redrawing_problem(names) is None:
+            pairs[names[0], names[1]] = pair.opened
+    pairs = {
+        pair: opened
+        for pair, opened in with_implied(pairs, places.order).items()
+        if places.redrawing_problem(pair) is None
+    }
+    yield from found_supports(table, pairs, seed.generator("support"))
+    if search.skipped:
+        context.notes.append(
+            f"support: {search.skipped:,} pairs of variables were not searched for impossible "
+            "combinations, there are too many; list those that matter beside 'auto'"
+        )
 
 
 def _several_values(config: ChainConfig, places: Places) -> Iterator[str]:

@@ -99,6 +99,8 @@ class FittedAdvance(FittedHistory):
             if not len(bad):
                 break
             column = column.replaced(index.rows_of(bad), path(bad, start.take(bad)))
+        if len(bad) and limits.firm is not None:
+            bad = np.unique(index.person[limits.firm(np.arange(len(column)), column)])
         return column, bad
 
     def follow(

@@ -34,7 +34,7 @@ TRIES = 8
 POOLED = -1
 """Stands for all periods together."""
 
-REPEATS = (1, 1, 2, 4, 8, 16, 32, 64)
+REPEATS = (2, 16, 64)
 """Whole steps, stay or move, that a refused row draws at once in every round.
 
 The first that is allowed is taken, so that the step has the law of the model given that it is
@@ -199,7 +199,7 @@ class _Walk:
         kept = keeping(self.rules, held)
         if kept.judge is not None and (len(firm) < len(self.rules) or held.any()):
             drawn = _repeated(drawn, every, before, step, kept.judge)
-            drawn, every = redrawn(drawn, again, kept, rng, every)
+            drawn, every = redrawn(drawn, again, kept.strict, rng, every)
         kept = keeping(firm)
         if kept.judge is not None:
             drawn = _repeated(drawn, every, before, step, kept.judge)

@@ -67,7 +67,8 @@ class FittedByClass(FittedHistory):
         same = np.flatnonzero(classes == 0)
         if self.constant is not None and len(same):
             its, panel = index.rows_of(same), predictors.take_units(same)
-            values, bad = draw_persons(self.constant, panel, limits.of_rows(its), rng)
+            firm = limits.strict if any(self.histories) else limits  # else nobody can change
+            values, bad = draw_persons(self.constant, panel, firm.of_rows(its), rng)
             kept = panel.index.rows_of(np.setdiff1d(np.arange(len(same)), bad))
             columns.append(panel.spread(values).take(kept))
             rows.append(its[kept])

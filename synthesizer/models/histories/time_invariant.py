@@ -14,7 +14,7 @@ from synthesizer.data.table import BoolArray, Column, IntArray
 from synthesizer.models.base import Abilities
 from synthesizer.models.histories.history import FittedHistory, PathRules, WrappedHistory
 from synthesizer.models.histories.parts import Part, first_observed, fit_part, recent_starts
-from synthesizer.models.limits import Limits, redrawn
+from synthesizer.models.limits import Judge, Limits, redrawn
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,22 +78,25 @@ def draw_persons(
     ``path`` says what a value becomes over time, for persons of whom some may come more than once;
     the same value in all rows by default.
     """
-    index, persons, judge = predictors.index, predictors.first_rows, limits.judge
+    index, persons = predictors.index, predictors.first_rows
     drawn = value.draw(persons, rng)
-    if judge is None:
+    if limits.judge is None:
         return drawn, np.zeros(0, dtype=np.int64)
 
     def again(chosen: IntArray, widen: int) -> Column:
         return value.draw(persons.take(chosen), rng, widen=widen)
 
-    def judged(chosen: IntArray, values: Column) -> BoolArray:
-        counts = index.counts[chosen]
-        owner = np.repeat(np.arange(len(chosen)), counts)
-        histories = values.take(owner) if path is None else path(chosen, values)
-        bad = judge(index.rows_of(chosen), histories)
-        return np.asarray(np.bincount(owner[bad], minlength=len(chosen)) > 0)
+    def of_persons(judge: Judge) -> Judge:
+        def judged(chosen: IntArray, values: Column) -> BoolArray:
+            counts = index.counts[chosen]
+            owner = np.repeat(np.arange(len(chosen)), counts)
+            histories = values.take(owner) if path is None else path(chosen, values)
+            bad = judge(index.rows_of(chosen), histories)
+            return np.asarray(np.bincount(owner[bad], minlength=len(chosen)) > 0)
 
-    return redrawn(drawn, again, Limits(judged, limits.reserve), rng)
+        return judged
+
+    return redrawn(drawn, again, limits.changed(of_persons), rng)
 
 
 @options
