@@ -149,7 +149,7 @@ def planned(name: str, folder: Path, setting: str = "{}") -> Plan:
 
 def synthesise(plan: Plan, table: Table, seed: int, m: int) -> list[Table]:
     """Fit and draw on one core."""
-    chain = plan.spec.fit(table, Seed(seed), n_jobs=1)
+    chain = plan.spec.relearnt(table, Seed(seed)).fit(table, Seed(seed), n_jobs=1)
     return list(chain.generate(Seed(seed), m=m, n_jobs=1))
 
 

@@ -259,11 +259,12 @@ def plan(config: ConfigPath, plugin: Plugins = None) -> None:
 
     from synthesizer.cli.screen import show_plan
     from synthesizer.plan.forecast import forecast
-    from synthesizer.plan.overview import plan_table
+    from synthesizer.plan.overview import plan_table, zero_rows
     from synthesizer.plan.plan import prepare
 
     planned = prepare(config, models_with(plugin), check_directory=False)
-    show_plan(planned, plan_table(planned), forecast(planned, spent=process_time()))
+    ahead = forecast(planned, spent=process_time())
+    show_plan(planned, plan_table(planned), zero_rows(planned), ahead)
 
 
 @command

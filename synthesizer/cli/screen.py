@@ -13,6 +13,7 @@ from synthesizer.cli.printing import notes_told, say, say_json, show_rows, show_
 from synthesizer.data.panel.panel_table import PanelTable
 from synthesizer.data.randomness import NO_SECRET
 from synthesizer.measures.figure import plain
+from synthesizer.models.limits import Support
 from synthesizer.report.page import Added, DataTable
 
 if TYPE_CHECKING:
@@ -26,12 +27,13 @@ if TYPE_CHECKING:
     from synthesizer.jobs.run import RunResult
     from synthesizer.models.step import Rule
     from synthesizer.plan.forecast import Forecast
-    from synthesizer.plan.overview import Codebook, PlanRow
+    from synthesizer.plan.overview import Codebook, PlanRow, ZeroRow
     from synthesizer.plan.plan import Plan
     from synthesizer.report.comparison import ComparedRun, ComparedRuns
 
 MOST_DATASETS = 5
 MOST_FILES = 10
+MOST_ZEROS = 10
 CLEARLY = 0.9
 """Below this share of the risk of a file from the margins it is told: a little is chance."""
 PICK = "confidential until one is picked"
@@ -235,12 +237,15 @@ def _size(table: Table) -> str:
     return f"{table.n_units:,} persons, {rows}" if isinstance(table, PanelTable) else rows
 
 
-def show_plan(plan: Plan, rows: Sequence[PlanRow], ahead: Forecast | None) -> None:
+def show_plan(
+    plan: Plan, rows: Sequence[PlanRow], zeros: Sequence[ZeroRow], ahead: Forecast | None
+) -> None:
     """Print the chain in order, and what is evolved after it or in its place."""
     from synthesizer.measures.risk.rare_values import RARE
 
     if plan.has_chain:
         _show_chain(plan, rows)
+        _show_zeros(plan, zeros)
     else:
         _show_variables(plan, rows)
     if plan.genetic is not None:
@@ -267,7 +272,31 @@ def _show_chain(plan: Plan, rows: Sequence[PlanRow]) -> None:
     for rule, count in _ruled(plan):
         say(f"rule: where {rule.condition.text}, {rule.variable} is set ({count:,} rows)")
     for forbid in plan.spec.forbids:
-        say(f"{forbid.text} (redraws {forbid.variable})")
+        if forbid.is_firm:
+            say(f"{forbid.text} (redraws {forbid.variable})")
+
+
+def _show_zeros(plan: Plan, zeros: Sequence[ZeroRow]) -> None:
+    """Print pairs with impossible combinations, what their support tells, and who keeps them."""
+    if not zeros:
+        return
+    title = "pairs of variables of which many combinations do not occur, the largest first"
+    columns = ("pair", "independent", "fresh", "combinations", "few", "held")
+    show_rows(zeros[:MOST_ZEROS], title, *columns)
+    kept = [forbid for forbid in plan.spec.forbids if not forbid.is_firm]
+    more = f" and {len(zeros) - MOST_ZEROS} more" if len(zeros) > MOST_ZEROS else ""
+    say(f"if independent, fresh: rows with a combination that nobody in the data has{more}")
+    if kept:
+        follow = sum(isinstance(f, Support) and f.opened == 1.0 for f in kept)
+        say(
+            f"support: auto keeps {len(kept) - follow} of these pairs and {follow} that follow; "
+            "where a fresh sample has new combinations, as many are drawn"
+        )
+    elif not plan.settings.get("support"):
+        say(
+            f"support: not kept; 'support: auto' keeps all {len(zeros)} pairs, or list those that "
+            "matter. It tells which combinations occur: mind those of few"
+        )
 
 
 def _show_variables(plan: Plan, rows: Sequence[PlanRow]) -> None:

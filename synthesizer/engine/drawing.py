@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 
 import numpy as np
 
@@ -144,11 +143,7 @@ def draw_allowed(
     predictors = table.select(step.predictors)
     free = rows_outside_rules(rules, step.variable.name, table)
     if isinstance(step.value_model, FittedHistory):
-        firm = [zero for zero in zeros if zero.is_firm]
-        judge = judge_of(table, zeros, free) if zeros else None
-        limits = Limits(
-            judge, step.reserve, judge_of(table, firm, free) if len(firm) < len(zeros) else None
-        )
+        limits = limits_of(table, zeros, free, step.reserve)
         with naming(zeros):
             column = step.value_model.draw(panel_of(predictors), limits, rng=rng)
     elif free.all():
@@ -177,7 +172,19 @@ def naming(zeros: Sequence[Zero]) -> Iterator[None]:
         raise RuleError(f"{p} (it keeps to {texts})" for p in error.problems) from error
 
 
-def judge_of(table: Table, zeros: Sequence[Zero], free: BoolArray) -> Judge:
+def limits_of(
+    table: Table, zeros: Sequence[Zero], free: BoolArray, reserve: Column | None = None
+) -> Limits:
+    """Return what draws keep to: all structural zeros, or the firm ones where all leave nothing."""
+    firm = [zero for zero in zeros if zero.is_firm]
+    return Limits(
+        _judge(table, zeros, free) if zeros else None,
+        reserve,
+        _judge(table, firm, free) if len(firm) < len(zeros) else None,
+    )
+
+
+def _judge(table: Table, zeros: Sequence[Zero], free: BoolArray) -> Judge:
     """Return a judge of forbidden values, which ignores values that a rule sets."""
     names = {name for zero in zeros for name in zero.names}
     table = Table((c for c in table.columns if c.name in names), table.n_rows)
@@ -236,10 +243,7 @@ def _redraw(
     def draw(rows: IntArray, widen: int) -> Column:
         return step.draw(table.take(rows).select(step.predictors), rng, widen=widen)
 
-    limits = Limits(judge_of(table, zeros, free))
-    firm = [zero for zero in zeros if zero.is_firm]
-    if len(firm) < len(zeros):
-        limits = replace(limits, firm=judge_of(table, firm, free))
+    limits = limits_of(table, zeros, free)
     column, bad = redrawn(column, draw, limits, rng, np.flatnonzero(free))
     if len(bad):
         texts = "; ".join(zero.text for zero in zeros)

@@ -23,7 +23,7 @@ from synthesizer.engine.chain import ChainSpec, parallel
 from synthesizer.engine.drawing import (
     allocate,
     draw_allowed,
-    judge_of,
+    limits_of,
     naming,
     refuse_forbidden_rules,
     row_blocks,
@@ -33,7 +33,6 @@ from synthesizer.engine.source import Progress, Request, Source
 from synthesizer.models.careers.continued import Continuation, Past, fit_continuation
 from synthesizer.models.cart import Cart
 from synthesizer.models.histories.history import FittedHistory, HistoryModel
-from synthesizer.models.limits import Limits
 from synthesizer.models.step import (
     FittedStep,
     Rule,
@@ -339,7 +338,7 @@ def _followed(
     here, model = table.take(rows), step.value_model
     if isinstance(model, FittedHistory):
         free = rows_outside_rules(sets, name, table)
-        limits = Limits(judge_of(table, zeros, free) if zeros else None, step.reserve)
+        limits = limits_of(table, zeros, free, step.reserve)
         predictors = as_panel(table.select(step.predictors))
         with naming(zeros):
             drawn = model.follow(predictors, grown.blank(past), limits, rng=rng)

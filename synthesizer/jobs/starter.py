@@ -21,6 +21,7 @@ from synthesizer.data.panel.moments import are_numbers, natural_order
 from synthesizer.data.randomness import fresh_seed
 from synthesizer.data.sources import RawTable, read_path
 from synthesizer.data.spreadsheets import formula_cells
+from synthesizer.data.structural_zeros import ZeroPair, structural_zeros
 from synthesizer.data.table import Kind, Table, Variable
 from synthesizer.plan.inputs import arrangement_of
 from synthesizer.plan.overview import Codebook, CodebookVariable, describe
@@ -41,6 +42,8 @@ class Reading:
     """Longitudinal variables of the wide form and their columns."""
     variables: Mapping[str, Variable]
     """These variables, with the levels and missing codes of all their columns."""
+    zeros: tuple[ZeroPair, ...] = ()
+    """Pairs of variables with impossible combinations."""
     guessed_order: str | None = None
     """Column of the periods, where their order is a guess from how they are written."""
 
@@ -127,11 +130,13 @@ def _read(raw: RawTable, form: _Form) -> Reading:
         inferred = infer(raw, declared | ordered)
     table = encode_inferred(raw, inferred)
     arrangement, _ = arrangement_of(form.panel, table)
+    modelled = arrangement.modelled(table)
     longitudinal = arrangement.variables if isinstance(arrangement, WideForm) else ()
     return Reading(
         inferred=inferred,
         table=table,
-        units=arrangement.viewed(arrangement.modelled(table)),
+        units=arrangement.viewed(modelled),
+        zeros=structural_zeros(modelled).found,
         wide=wide,
         variables={variable.name: variable for variable in longitudinal},
         guessed_order=next(iter(ordered), None),
@@ -205,7 +210,7 @@ variables:
 
 _TAIL = """
 # visit_sequence: [...]     # order of the chain; the order of the file when absent
-{keep}{drop}
+{support}{keep}{drop}
 # strata: [...]             # a chain for every combination of these
 
 # rules:                    # values that follow from others; such rows are left out of the fit
@@ -256,7 +261,9 @@ def starter_text(data: Path, path: Path, panel: PanelConfig | None = None) -> st
     )
     codebook = describe(raw, reading.inferred, reading.table)
     lines = _all_lines(reading, codebook, form.derived(reading.table))
-    tail = _TAIL.format(drop=_drop_line(empty), keep=form.keep)
+    tail = _TAIL.format(
+        support=_support_line(reading.zeros, form.panel), drop=_drop_line(empty), keep=form.keep
+    )
     tail = _survival_line(reading.table, form) + tail
     return head + "\n".join(lines) + "\n" + tail + _scenario_lines(reading.units) + _LIMITS
 
@@ -325,6 +332,18 @@ def _drop_line(empty: list[str]) -> str:
         return "# drop: [...]               # left out of the synthesis and of the output"
     names = ", ".join(_quoted(name) for name in empty)
     return f"drop: [{names}]   # no value in any row: left out of the synthesis and of the output"
+
+
+def _support_line(zeros: Sequence[ZeroPair], panel: PanelConfig | None) -> str:
+    """Return the entry that keeps impossible pairs: of panels, where most are drawn otherwise."""
+    if not zeros:
+        return "# support: [[a, b]]         # combinations that nobody has are not drawn\n"
+    pair = " and ".join(_quoted(name) for name in zeros[0].names)
+    what = f"{len(zeros)} pairs have" if len(zeros) > 1 else "1 pair has"
+    return (
+        f"{'# ' if panel is None else ''}support: auto   # {what} combinations that cannot occur, "
+        f"such as {pair}: see `plan`\n"
+    )
 
 
 def _survival_line(table: Table, form: _Form) -> str:

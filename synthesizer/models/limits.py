@@ -62,6 +62,11 @@ class Limits:
     """Says which are not allowed even where not all of them can be kept; None for all."""
 
     @property
+    def binding(self) -> Judge | None:
+        """Says which values are not allowed whatever else is; None where all are."""
+        return self.judge if self.firm is None else self.firm
+
+    @property
     def strict(self) -> Limits:
         """The same limits, all of them firm."""
         return replace(self, firm=None)

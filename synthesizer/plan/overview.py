@@ -11,6 +11,7 @@ from synthesizer.data.encoding import data_notes, encode_inferred
 from synthesizer.data.guessing import Inferred, infer
 from synthesizer.data.sources import RawTable, read_path
 from synthesizer.data.spreadsheets import formula_cells, formula_notes
+from synthesizer.data.structural_zeros import structural_zeros
 from synthesizer.data.table import Column, Kind, Table
 from synthesizer.measures.figure import Result, Row, column
 from synthesizer.measures.risk.rare_values import RARE, level_counts, once_a_person
@@ -143,6 +144,35 @@ def plan_table(plan: Plan) -> list[PlanRow]:
         _row(position, step, table, float(share))
         for position, (step, share) in enumerate(zip(steps, shares, strict=True), 1)
     ]
+
+
+class ZeroRow(Row):
+    """A pair of variables with impossible combinations; confidential, since it counts persons."""
+
+    pair: str = column("pair", "text")
+    independent: float = column(
+        "if independent", "share", "rows that would have a combination nobody has"
+    )
+    fresh: float = column("fresh", "share", "the same of a fresh sample (Good 1953)")
+    combinations: int = column("occur", "count", "combinations that the data have")
+    few: int = column("of few", "count", "of these, held by fewer than 5")
+    held: float = column("rows of few", "share", "rows that have one of those")
+
+
+def zero_rows(plan: Plan) -> tuple[ZeroRow, ...]:
+    """Return the pairs that a search of the data finds, see `structural_zeros`."""
+    drawn = [name for name in plan.table.names if name in plan.spec.order]
+    return tuple(
+        ZeroRow(
+            pair=" and ".join(zero.names),
+            independent=zero.independent,
+            fresh=zero.fresh,
+            combinations=zero.combinations,
+            few=zero.few,
+            held=zero.held,
+        )
+        for zero in structural_zeros(plan.table.select(drawn)).found
+    )
 
 
 def _row(position: int, step: Step, table: Table, share: float) -> PlanRow:

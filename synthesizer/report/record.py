@@ -234,7 +234,7 @@ class PublicConfig(_Public):
     strata: tuple[str, ...] = ()
     rules: tuple[PublicRule, ...] = ()
     forbid: tuple[str, ...] = ()
-    support: tuple[tuple[str, ...], ...] = ()
+    support: str | tuple[str | tuple[str, ...], ...] = ()
     panel: PublicPanel = PublicPanel()
     proper: bool = False
     genetic: PublicMoves = PublicMoves()

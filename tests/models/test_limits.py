@@ -4,7 +4,15 @@ import numpy as np
 
 from synthesizer.data.codec import Codec
 from synthesizer.data.table import Table
-from synthesizer.models.limits import REDRAWS, WIDENINGS, Limits, Support, redrawn
+from synthesizer.models.limits import (
+    REDRAWS,
+    WIDENINGS,
+    Limits,
+    Support,
+    found_supports,
+    redrawn,
+    with_implied,
+)
 from tests.tables import coded, numeric
 
 
@@ -161,3 +169,87 @@ def test_saved_and_read():
     assert (again.variable, again.text) == ("b", "support [a, b]")
     drawn = pairs([0, 1], [1, 1], [0, 0])
     assert again.broken(drawn).tolist() == SUPPORT.broken(drawn).tolist()
+
+
+def keeping(wish, firm):
+    """Draws of 0 to 9 under two limits, of which only the second is firm."""
+
+    def draw(rows, widen):
+        return of_values(np.random.default_rng(len(rows)).integers(0, 10, len(rows)))
+
+    limits = Limits(lambda _, v: wish(v.data) | firm(v.data), of_values(range(10)))
+    limits = Limits(limits.judge, limits.reserve, lambda _, v: firm(v.data))
+    return redrawn(of_values(np.zeros(50)), draw, limits, np.random.default_rng(1))
+
+
+def test_all_limits_are_kept_where_some_value_keeps_them():
+    found, bad = keeping(lambda x: x < 5, lambda x: x % 2 == 0)
+    assert not len(bad)
+    assert set(found.data) <= {5, 7, 9}
+
+
+def test_the_firm_limits_decide_where_not_all_can_be_kept():
+    found, bad = keeping(lambda x: x % 2 == 1, lambda x: x % 2 == 0)
+    assert not len(bad)
+    assert set(found.data) <= {1, 3, 5, 7, 9}
+
+
+def test_parts_and_further_judges_keep_what_is_firm():
+    limits = Limits(lambda _, v: v.data < 5, None, lambda _, v: v.data < 2)
+    both = limits.and_judge(lambda _, v: v.data > 8).of_rows(np.arange(4))
+    column = of_values([1, 4, 7, 9])
+    assert both.judge(np.arange(4), column).tolist() == [True, True, False, True]
+    assert both.firm(np.arange(4), column).tolist() == [True, False, False, True]
+    assert both.strict.firm is None
+
+
+JOBS, BRANCHES, TOWNS = ([*"abcd"], [*"xy"], [*"uv"])
+
+
+def jobs():
+    """Jobs of one branch each, and branches of one town each."""
+    return Table(
+        [
+            coded("job", [0, 1, 2, 3, 0], JOBS),
+            coded("branch", [0, 0, 1, 1, 0], BRANCHES),
+            coded("town", [0, 0, 1, 1, 0], TOWNS),
+        ]
+    )
+
+
+def everything():
+    codes = np.indices((4, 2, 2)).reshape(3, -1)
+    names = (("job", JOBS), ("branch", BRANCHES), ("town", TOWNS))
+    return Table(
+        coded(n, part.tolist(), levels) for (n, levels), part in zip(names, codes, strict=True)
+    )
+
+
+def test_what_leaves_nothing_for_a_third_variable_is_not_drawn():
+    pairs = with_implied({("job", "branch"): 0.0, ("branch", "town"): 0.0}, jobs().names)
+    assert pairs["job", "town"] == 1.0
+    supports = found_supports(jobs(), pairs, np.random.default_rng(1))
+    (implied,) = (s for s in supports if s.combinations.names == ("job", "town"))
+    drawn = everything()
+    allowed = {
+        (j, t)
+        for j, t, broken in zip(
+            drawn["job"].data, drawn["town"].data, implied.broken(drawn), strict=True
+        )
+        if not broken
+    }
+    assert allowed == {(0, 0), (1, 0), (2, 1), (3, 1)}
+
+
+def test_opened_combinations_are_some_of_those_that_nobody_has():
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 20, (2, 30))
+    table = Table([coded(n, c, [*map(str, range(20))]) for n, c in zip("ab", codes, strict=True)])
+    for opened in (0.0, 0.3):
+        (support,) = found_supports(table, {("a", "b"): opened}, np.random.default_rng(1))
+        assert not support.is_firm
+        assert not support.broken(table).any()
+        size = np.prod([len(v) for v in support.combinations.values])
+        n_seen = len(set(zip(*codes.tolist(), strict=True)))
+        share = (len(support.known) - n_seen) / (size - n_seen)
+        assert share == 0 if not opened else abs(share - opened) < 0.1

@@ -193,6 +193,46 @@ def test_support_is_planned_on_its_last_variable() -> None:
     ]
 
 
+def with_branches(n: int = 300) -> pd.DataFrame:
+    """Persons with a branch and one of its two jobs, each of which some change together."""
+    data = frame(n)
+    rng = np.random.default_rng(0)
+    branch = np.where(
+        (data.person % 3 == 0) & (data.year == 2003),
+        rng.integers(0, 8, len(data)),
+        data.person % 8,
+    )
+    job = np.where(data.person % 2 == 0, branch, branch + 8)
+    data = data.assign(branch=branch, job=job).astype({"branch": str, "job": str})
+    return data.drop(columns=["grade", "race"])
+
+
+def test_impossible_pairs_are_found_and_kept_with_those_that_are_listed() -> None:
+    data = with_branches()
+    plan = planned(data, support="auto")
+    found = {zero.combinations.names: zero for zero in plan.spec.forbids}
+    assert not found["branch", "job"].is_firm
+    made = next(plan.spec.fit(plan.table, plan.seed, n_jobs=1).generate(plan.seed, n_jobs=1))
+    assert not found["branch", "job"].broken(made).any()
+    listed = planned(data, support=["auto", ["branch", "job"]])
+    firm = {zero.combinations.names: zero.is_firm for zero in listed.spec.forbids}
+    assert firm["branch", "job"]
+    assert not planned(data).spec.forbids
+    assert not planned(data.drop(columns="job"), support="auto").spec.forbids
+
+
+def test_supports_of_a_part_tell_of_the_part_only() -> None:
+    plan = planned(with_branches(), support=["auto", ["state", "sex"]])
+    few = plan.table.take_units(np.arange(6))
+    whole, part = (
+        {zero.combinations.names: set(zero.known) for zero in spec.forbids}
+        for spec in (plan.spec, plan.spec.relearnt(few, plan.seed))
+    )
+    assert len(part["branch", "job"]) < len(whole["branch", "job"])
+    firm = {zero.combinations.names: zero.is_firm for zero in plan.spec.forbids}
+    assert sum(firm.values()) == 1
+
+
 def test_problems_of_many_kinds_at_once() -> None:
     with pytest.raises(ConfigError) as caught:
         planned(

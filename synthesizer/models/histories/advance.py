@@ -127,9 +127,9 @@ class FittedAdvance(FittedHistory):
             if not len(old):
                 return drawn
             drawn = drawn.replaced(old, self._gone_on(predictors, past, rows[old], rng))
-            if limits.judge is None:
+            if limits.binding is None:
                 return drawn
-            old = old[limits.judge(rows[old], drawn.take(old))]
+            old = old[limits.binding(rows[old], drawn.take(old))]
         raise RuleError(
             f"variable {drawn.name!r}: the published values of {len(old)} persons lead to none "
             "that is allowed in the new period; relax the rules or the support"

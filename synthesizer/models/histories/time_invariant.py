@@ -48,9 +48,9 @@ class FittedTimeInvariant(FittedHistory):
                 predictors.take_units(persons), limits.of_rows(index.rows_of(persons)), rng=rng
             )
             drawn = drawn.replaced(np.flatnonzero(is_new), new)
-        if limits.judge is not None:
+        if limits.binding is not None:
             old = np.flatnonzero(~is_new)
-            self._refuse(int(limits.judge(rows[old], drawn.take(old)).sum()))
+            self._refuse(int(limits.binding(rows[old], drawn.take(old)).sum()))
         return drawn
 
     def _refuse(self, n_persons: int) -> None:

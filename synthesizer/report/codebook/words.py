@@ -127,12 +127,7 @@ def _imposed(facts: Facts) -> Imposed:
                 if is_public(condition, facts)
             ),
         ),
-        support=tuple(
-            f"Combinations of {listed(names)} were limited: others than those that the data "
-            "holder's setting allows were not drawn."
-            for names in config.support
-            if names and facts.knows(names)
-        ),
+        support=tuple(_support(facts)),
         paths=tuple(
             sentence
             for path in config.panel.rules
@@ -140,6 +135,15 @@ def _imposed(facts: Facts) -> Imposed:
             for sentence in _path(path)
         ),
     )
+
+
+def _support(facts: Facts) -> Iterator[str]:
+    limited = "were limited: others than those that the data holder's setting allows were not drawn"
+    for names in facts.config.support:
+        if not isinstance(names, str) and names and facts.knows(names):
+            yield f"Combinations of {listed(names)} {limited}."
+    if "auto" in facts.config.support:
+        yield f"Combinations of two variables of which most cannot occur {limited}."
 
 
 def is_public(expression: str, facts: Facts) -> bool:

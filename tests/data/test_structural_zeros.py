@@ -1,0 +1,115 @@
+"""Pairs of variables with impossible combinations: found where they are, and nowhere else."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from synthesizer.data import structural_zeros as module
+from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
+from synthesizer.data.structural_zeros import FEW, structural_zeros
+from synthesizer.data.table import Column, IntArray, Kind, Table, Variable
+
+
+def coded(name: str, codes: IntArray, n_levels: int) -> Column:
+    levels = tuple(f"level {k}" for k in range(n_levels))
+    variable = Variable(name=name, kind=Kind.CATEGORICAL, levels=levels)
+    return Column(variable, codes.astype(np.int32))
+
+
+def independent(n: int, seed: int) -> list[Column]:
+    """Twenty columns of two to forty levels, some of them rare."""
+    rng = np.random.default_rng(seed)
+    columns = []
+    for place in range(20):
+        size = int(rng.integers(2, 41))
+        chances = rng.dirichlet(np.full(size, 0.5))
+        columns.append(coded(f"x{place}", rng.choice(size, n, p=chances), size))
+    return columns
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("n", [15, 200, 3_000])
+def test_nothing_is_found_among_independent_columns(n: int, seed: int) -> None:
+    assert structural_zeros(Table(independent(n, seed))).found == ()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_nothing_is_found_where_persons_repeat_themselves(seed: int) -> None:
+    """Rows of one person are one observation, however many there are."""
+    rng = np.random.default_rng(seed)
+    present = rng.random((150, 24)) < rng.random((150, 1)) + 0.05
+    present[:, 0] |= ~present.any(axis=1)
+    index = PanelIndex.of_presence(present, np.arange(24.0))
+    columns = [column.take(index.person) for column in independent(150, seed)]
+    assert structural_zeros(PanelTable(columns, index)).found == ()
+
+
+def nested(n: int, seed: int = 0) -> list[Column]:
+    """Jobs that belong to branches, towns to neither."""
+    rng = np.random.default_rng(seed)
+    job = np.floor(30 * rng.random(n) ** 2)
+    town = rng.integers(0, 8, n)
+    return [coded("job", job, 30), coded("branch", job % 5, 5), coded("town", town, 8)]
+
+
+@pytest.mark.parametrize("n", [100, 5_000])
+def test_a_pair_is_found_with_what_its_support_tells(n: int) -> None:
+    columns = nested(n)
+    (pair,) = structural_zeros(Table(columns)).found
+    assert pair.names == ("job", "branch")
+    counts = np.unique(columns[0].data, return_counts=True)[1]
+    assert pair.combinations == len(counts)
+    assert pair.few == (counts < FEW).sum()
+    assert pair.held == pytest.approx(counts[counts < FEW].sum() / n)
+
+
+def test_shares_are_those_of_slow_counting_and_of_fresh_samples() -> None:
+    job, branch, _ = (column.data for column in nested(400, 1))
+    rng = np.random.default_rng(5)
+    branch = np.where(rng.random(400) < 0.2, rng.integers(0, 5, 400), branch)
+    (pair,) = structural_zeros(Table([coded("job", job, 30), coded("branch", branch, 5)])).found
+    seen = set(zip(job, branch, strict=True))
+    common = {j for j in job if (job == j).sum() > 1}
+    shares = [
+        (job == j).mean() * (branch == b).mean()
+        for j in common
+        for b in range(5)
+        if (j, b) not in seen
+    ]
+    assert pair.independent == pytest.approx(sum(shares))
+    again = nested(100_000, 2)[0].data
+    other = np.where(rng.random(100_000) < 0.2, rng.integers(0, 5, 100_000), again % 5)
+    new = [(j, b) not in seen for j, b in zip(again, other, strict=True) if j in common]
+    assert pair.fresh == pytest.approx(np.mean(new), abs=0.03)
+    u, f = pair.independent, pair.opened
+    assert f * u / (1 - u + f * u) == pytest.approx(pair.fresh)
+
+
+def test_numbers_with_few_values_count_and_others_do_not() -> None:
+    rng = np.random.default_rng(1)
+    group = rng.integers(0, 6, 600)
+    few = Column(Variable(name="few", kind=Kind.NUMERIC), group * 10.0)
+    many = Column(Variable(name="many", kind=Kind.NUMERIC), group + rng.random(600))
+    found = structural_zeros(Table([coded("group", group, 6), few, many])).found
+    assert [pair.names for pair in found] == [("group", "few")]
+
+
+def test_wide_files_are_looked_at_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    columns = [column for k in range(4) for column in nested(200, k)]
+    table = Table(
+        Column(Variable(name=f"v{k}", kind=c.variable.kind, levels=c.variable.levels), c.data)
+        for k, c in enumerate(columns)
+    )
+    n_pairs = len(list(combinations(columns, 2)))
+    assert structural_zeros(table).skipped == 0
+    monkeypatch.setattr(module, "MOST_WORK", 3_000)
+    assert n_pairs - 15 < structural_zeros(table).skipped < n_pairs
+
+
+def test_large_files_are_screened_on_some_persons(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = structural_zeros(Table(nested(4_000))).found
+    monkeypatch.setattr(module, "MOST_ROWS", 900)
+    assert structural_zeros(Table(nested(4_000))).found == whole
