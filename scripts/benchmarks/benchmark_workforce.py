@@ -6,9 +6,10 @@ Usage::
 
 Synthesises PERSONS (20,000) simulated federal employees over 24 years, 29 variables, with CONFIG
 (scripts/configs/federal_workforce.yaml), and prints Markdown: seconds and memory, the share of
-persons who ever change each variable, impossible pairs, falls of what should not fall, pay in the
-pay table, and the wage regression of Barrientos et al. (2018), table 2, on the original and on five
-synthetic datasets, combined; times, memory and the rest are those of one dataset.
+persons who ever change each variable, impossible pairs, falls of what should not fall, pay from
+year to year and in the pay table, and the wage regression of Barrientos et al. (2018), table 2,
+given all it has and given age only, on the original, on a fresh sample of as many other persons,
+and on five synthetic datasets, combined; times, memory and the rest are those of one dataset.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from synthesizer.data.randomness import Seed
 from synthesizer.data.samples.workforce import constants as p
 from synthesizer.data.samples.workforce.constants import PLANS
 from synthesizer.data.samples.workforce.pay import PLAN_NAMES, basic_pay
+from synthesizer.data.samples.workforce.simulation import simulate
 from synthesizer.data.writing import to_pandas
 from synthesizer.engine.chain import FittedChain
 from synthesizer.engine.registry import Registry
@@ -41,7 +43,13 @@ CONFIG = Path(__file__).parents[1] / "configs" / "federal_workforce.yaml"
 PAIRS = (("education", "occupation"), ("pay_plan", "grade"), ("pay_plan", "grade", "step"))
 RISING = ("education", "military_service")
 RACES = ("AIAN", "Asian", "Black", "Hispanic")
-MODEL = "logpay ~ AIAN + Asian + Black + Hispanic + age + age2 + years | year + agency + occupation"
+MODELS = {
+    "all": "logpay ~ AIAN + Asian + Black + Hispanic + age + age2 + years "
+    "| year + agency + occupation",
+    "age only": "logpay ~ AIAN + Asian + Black + Hispanic + age + age2 | year",
+}
+FRESH_SEED = 2
+"""Of a fresh sample of the simulator; the confidential file is drawn with seed 1."""
 N_JOBS = 2
 WAGE_DATASETS = 5
 
@@ -61,12 +69,19 @@ def main(persons: int, config: Path) -> None:
         f"| {original.n_units:,} | {original.n_rows:,} | {made.n_rows:,} | {read:.0f} | {fit:.0f} "
         f"| {generate:.0f} | {peak:.1f} |\n"
     )
-    for section in (ever_changing, impossible, falls, pay_table):
+    for section in (ever_changing, impossible, falls):
         for line in section(original, made, plan):
             print(line)
         print(flush=True)
-    several = [panel_of(t) for t in chain.generate(Seed(1), m=WAGE_DATASETS, n_jobs=N_JOBS)]
-    for line in wages(original, several, plan):
+    fresh = simulate(persons, seed=FRESH_SEED).to_pandas()
+    frames = [frame_of(t, plan) for t in (original, made)]
+    for line in pay(frames[0], fresh, frames[1]):
+        print(line)
+    print(flush=True)
+    several = [
+        frame_of(panel_of(t), plan) for t in chain.generate(Seed(1), m=WAGE_DATASETS, n_jobs=N_JOBS)
+    ]
+    for line in wages(frames[0], fresh, several):
         print(line)
 
 
@@ -117,13 +132,38 @@ def falls(original: PanelTable, made: PanelTable, plan: Plan) -> Iterator[str]: 
         yield f"| {name} | {shares[0]:.2f} | {shares[1]:.2f} |"
 
 
-def pay_table(original: PanelTable, made: PanelTable, plan: Plan) -> Iterator[str]:
-    """Yield the share of General Schedule records whose pay is that of the table, in percent."""
-    shares = [100 * in_table(frame_of(t, plan)) for t in (original, made)]
-    yield "| pay found in the table of plan, grade, step and year, % | |"
-    yield "| --- | --- |"
-    yield f"| original | {shares[0]:.2f} |"
-    yield f"| synthetic | {shares[1]:.2f} |"
+def pay(original: pd.DataFrame, fresh: pd.DataFrame, made: pd.DataFrame) -> Iterator[str]:
+    """Yield how pay goes on from year to year, and whether it is that of the table."""
+    yield "| pay | original | fresh sample | synthetic |"
+    yield "| --- | ---: | ---: | ---: |"
+    frames = (original, fresh, made)
+    found = [pay_steps(frame) for frame in frames]
+    for name in found[0]:
+        yield f"| {name} | " + " | ".join(f"{one[name]:.4g}" for one in found) + " |"
+    shares = (f"{100 * in_table(frame):.2f}" for frame in frames)
+    yield "| in the table of plan, grade, step and year, % | " + " | ".join(shares) + " |"
+    known = set(original["basic_pay"])
+    outside = (f"{100 * (~frame['basic_pay'].isin(known)).mean():.2f}" for frame in frames)
+    yield "| no value of the original, % | " + " | ".join(outside) + " |"
+
+
+def pay_steps(frame: pd.DataFrame) -> dict[str, float]:
+    """Return how pay outside the General Schedule goes on with plan, grade and step unchanged."""
+    frame = frame.sort_values(["person", "year"])
+    before = frame.shift()
+    later = (frame["person"] == before["person"]) & (frame["pay_plan"].astype(str) != "GS")
+    same = later.copy()
+    for name in ("pay_plan", "grade", "step"):
+        same &= frame[name].astype(str) == before[name].astype(str)
+    rise = np.log(frame["basic_pay"].astype(float) / before["basic_pay"].astype(float))
+    both = np.corrcoef(frame["basic_pay"][later], before["basic_pay"][later].astype(float))
+    return {
+        "unchanged plan, grade, step outside GS: falls by more than 1 %, %": 100
+        * float((rise[same] < np.log(0.99)).mean()),
+        "the same: mean rise, %": 100 * float(rise[same].mean()),
+        "the same: standard deviation of the rise, %": 100 * float(rise[same].std()),
+        "outside GS: correlation with the pay before": float(both[0, 1]),
+    }
 
 
 def frame_of(table: PanelTable, plan: Plan) -> pd.DataFrame:
@@ -151,31 +191,41 @@ def in_table(frame: pd.DataFrame) -> float:
     return float((np.asarray(table) == pay).mean())
 
 
-def wages(original: PanelTable, several: Sequence[PanelTable], plan: Plan) -> Iterator[str]:
+def wages(
+    original: pd.DataFrame, fresh: pd.DataFrame, several: Sequence[pd.DataFrame]
+) -> Iterator[str]:
     """Yield the coefficients of the wage regression by sex, beside the true ones."""
     yield (
-        "| sex | coefficient | persons | simulated truth | original | standard error | synthetic "
-        "| difference |"
+        "| given | sex | coefficient | persons | simulated truth | original | standard error "
+        "| fresh sample | synthetic | difference |"
     )
-    yield "| --- | --- | --- | --- | --- | --- | --- | --- |"
-    frames = [regression_frame(frame_of(t, plan)) for t in (original, *several)]
-    for sex in p.SEXES:
-        parts = [frame[frame["sex"] == sex].drop(columns="sex") for frame in frames]
-        fit = compare_fit(parts[0], parts[1:], MODEL, clusters="person", rule="simple")
-        found = {c.name: c for c in fit.coefficients}
-        for name in (*RACES, "age", "age2", "years"):
-            true = p.COEFFICIENTS[sex]["education" if name == "years" else name]
-            count = ""
-            if name in RACES:
-                count = f"{parts[0].loc[parts[0][name] == 1, 'person'].nunique():,}"
-            digits = 5 if name == "age2" else 3
-            own = found[f"{name}[1]" if name in RACES else name]
-            one, other = own.original, own.synthetic
-            yield (
-                f"| {sex} | {name} | {count} | {true:.{digits}f} | {one:.{digits}f} "
-                f"| {own.original_error:.{digits}f} | {other:.{digits}f} "
-                f"| {other - one:+.{digits}f} |"
+    yield "| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
+    frames = [regression_frame(frame) for frame in (original, fresh, *several)]
+    for given, model in MODELS.items():
+        for sex in p.SEXES:
+            parts = [frame[frame["sex"] == sex].drop(columns="sex") for frame in frames]
+            own, new = (
+                {
+                    c.name: c
+                    for c in compare_fit(
+                        parts[0], others, model, clusters="person", rule="simple"
+                    ).coefficients
+                }
+                for others in (parts[2:], parts[1:2])
             )
+            for name in (*RACES, "age", "age2", "years")[: None if given == "all" else len(RACES)]:
+                true = p.COEFFICIENTS[sex]["education" if name == "years" else name]
+                count = ""
+                if name in RACES:
+                    count = f"{parts[0].loc[parts[0][name] == 1, 'person'].nunique():,}"
+                digits = 5 if name == "age2" else 3
+                one = own[term := f"{name}[1]" if name in RACES else name]
+                truth = f"{true:.{digits}f}" if given == "all" else ""
+                yield (
+                    f"| {given} | {sex} | {name} | {count} | {truth} | {one.original:.{digits}f} "
+                    f"| {one.original_error:.{digits}f} | {new[term].synthetic:.{digits}f} "
+                    f"| {one.synthetic:.{digits}f} | {one.synthetic - one.original:+.{digits}f} |"
+                )
 
 
 def regression_frame(frame: pd.DataFrame) -> pd.DataFrame:

@@ -446,10 +446,13 @@ def _absent_problems(
 ) -> list[str]:
     """Report predictors that the options of a model or its base model name but it lacks.
 
-    Those that a history adds (``own.``) are not known before the fit.
+    Those that a history adds (``own.``) are there, too.
     """
     named = [need for part_model in model.with_bases() for need in part_model.needs]
-    absent = [n for n in dict.fromkeys(named) if n not in predictors and not n.startswith(OWN)]
+    there = {*predictors}
+    if isinstance(model, HistoryModel):
+        there |= {*model.own_predictors(predictors)} - {*model.left_out}
+    absent = [name for name in dict.fromkeys(named) if name not in there]
     if not absent:
         return []
     events = {pair.event for pair in context.config.survival if pair.time == name}

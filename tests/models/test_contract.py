@@ -30,6 +30,7 @@ def test_model_keeps_the_contract(name):
         ("cart", {"min_leaf": 5, "tilt": True, "even": False}, None),
         ("pmm", {"draw_parameters": True}, None),
         ("lag_one", {"fit_by": "by_period", "stay_or_move": False, "min_rows": 5}, [Kind.ORDERED]),
+        ("lag_one", {"first_apart": False, "stay_or_move": False}, None),
         ("monotone", {"base": REGISTRY.build("pmm")}, [Kind.NUMERIC]),
     ],
 )

@@ -59,6 +59,7 @@ FAULTS: list[tuple[type, dict[str, Any], str]] = [
     (Grouped, {"by": ("sex",), "base": 3}, "base (3) must be"),
     (Grouped, {"by": ("sex",), "min_rows": 0}, "min_rows (0) must be at least 1"),
     (Grouped, {}, "option 'by' is missing; it has no default"),
+    (LagOne, {"first_apart": False}, "first_apart (False) must go with stay_or_move"),
     (Nominal, {"given": ()}, "given (()) must be a list of at least 1"),
     (Nominal, {"given": ("sex",), "min_cell": 0}, "min_cell (0) must be at least 1"),
     (Advance, {"rate": 0}, "rate (0) must be above 0"),

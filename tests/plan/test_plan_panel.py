@@ -275,6 +275,25 @@ def test_values_of_single_units_are_cautioned() -> None:
     assert any("only for values that are public" in note for note in plan.notes)
 
 
+@pytest.mark.parametrize(
+    ("method", "near", "fits"),
+    [
+        ("lag_one", "own.before", True),
+        ("lag_one", "own.befor", False),
+        ("lag_one", "income", False),
+        ("each_period", "own.before", False),
+    ],
+)
+def test_what_is_near_has_to_be_there(method: str, near: str, fits: bool) -> None:
+    base = {"model": "nominal", "given": ["year"], "near": near}
+    variables = {"grade": {"kind": "numeric", "method": method, "options": {"base": base}}}
+    if fits:
+        assert step(planned(variables=variables), "grade").model.base.near == near
+        return
+    with pytest.raises(ConfigError, match=f"its options name {near}, which must be predictors"):
+        planned(variables=variables)
+
+
 def test_predictors_take_all_names_of_careers_and_of_the_own_past() -> None:
     variables = {
         "grade": {"predictors": ["sex", "own.before", "career.moves", "own.changed sex"]},

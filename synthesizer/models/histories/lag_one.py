@@ -24,6 +24,7 @@ from synthesizer.models.histories.parts import (
     recent_starts,
     sign_column,
     with_changes,
+    with_no_past,
 )
 from synthesizer.models.kit.numbers import SafeNumbers
 from synthesizer.models.limits import Judge, Limits, redrawn
@@ -150,9 +151,12 @@ class _Walk:
                 result = result.replaced(np.flatnonzero(chosen), drawn)
         return result
 
-    def first(self, rows: IntArray, period: int) -> Column:  # noqa: ARG002 - called as `later`
+    def first(self, rows: IntArray, period: int) -> Column:
         """Draw the first rows of some persons."""
-        table = self.predictors.take(rows)
+        table: Table = self.predictors.take(rows)
+        if PAST[0] in self.model.first.step.predictors:
+            nothing = np.zeros(len(rows), dtype=bool)
+            table = self.with_past(table, rows, period, nothing)
 
         def again(chosen: IntArray, widen: int) -> Column:
             return self.model.first.draw(table.take(chosen), self.rng, widen=widen)
@@ -164,9 +168,9 @@ class _Walk:
         """Draw later rows from the value before."""
         index, memory, rng = self.predictors.index, self.memory, self.rng
         persons = index.person[rows]
-        table: Table = self.predictors.take(rows)
-        for column in memory.columns(persons, float(index.times[period])):
-            table = table.with_column(column)
+        is_joint = PAST[0] in self.model.first.step.predictors
+        has_past = np.ones(len(rows), dtype=bool) if is_joint else None
+        table = self.with_past(self.predictors.take(rows), rows, period, has_past)
         before, observed = memory.last.take(persons), memory.known.take(persons)
         must = None if self.must is None else self.must[rows]
         drawn = self.step(period, table, before, must, 0)
@@ -204,6 +208,16 @@ class _Walk:
         if kept.judge is not None:
             drawn = _repeated(drawn, every, before, step, kept.judge)
         return self.mended(drawn, again, kept, every)
+
+    def with_past(
+        self, table: Table, rows: IntArray, period: int, has_past: BoolArray | None
+    ) -> Table:
+        """Add what looks back; where it may be missing, ``has_past`` says where it is not."""
+        index = self.predictors.index
+        columns = self.memory.columns(index.person[rows], float(index.times[period]))
+        for column in columns if has_past is None else with_no_past(columns, has_past):
+            table = table.with_column(column)
+        return table
 
     def step(
         self, period: int, table: Table, before: Column, must: BoolArray | None, widen: int
@@ -308,6 +322,10 @@ class LagOne(WrappedHistory):
         Whether changes of earlier variables are predictors.
     min_rows : int
         Fewest rows of a period's own fit, >= 1.
+    first_apart : bool
+        Whether first values have a model of their own. Without it one model learns from all rows,
+        and the value before is missing in first ones: for what follows from a table, which first
+        rows alone do not show in full. For ``fit_by: pooled`` without ``stay_or_move``.
 
     Examples
     --------
@@ -331,6 +349,13 @@ class LagOne(WrappedHistory):
     stay_or_move: bool = True
     changes: bool = True
     min_rows: Count = 100
+    first_apart: bool = True
+
+    def __post_init__(self) -> None:
+        if not self.first_apart and (self.stay_or_move or self.fit_by != "pooled"):
+            raise ValueError(
+                "first_apart (False) must go with stay_or_move: false and fit_by: pooled"
+            )
 
     def own_predictors(self, predictors: Sequence[str]) -> tuple[str, ...]:
         """Return what looks back on the variable itself, and on changes of the predictors."""
@@ -371,8 +396,16 @@ class LagOne(WrappedHistory):
         if names is not None:
             predictors = with_changes(predictors, names)
         starts = recent_starts(index) if last else index.starts
+        is_learnt = (index.period == index.n_periods - 1) | (not last)
+        if not self.first_apart:
+            rows = np.union1d(starts, np.flatnonzero(is_learnt))
+            table: Table = predictors.take(rows)
+            past = with_no_past(past_columns(index, target, rows), ~index.is_first[rows])
+            for column in past:
+                table = table.with_column(column)
+            whole = self._part(table, target.take(rows), numbers, rng)
+            return FittedLagOne(whole, {POOLED: Steps(moves=None, values=whole)}, (*rules,), names)
         first = self._part(predictors.take(starts), target.take(starts), numbers, rng)
-        is_learnt = index.period == index.n_periods - 1 if last else True
         later = np.flatnonzero(~index.is_first & is_learnt)
         steps = {}
         if len(later):

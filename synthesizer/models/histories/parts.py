@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -140,6 +140,28 @@ def persons_with_changes(table: PanelTable, names: Sequence[str]) -> Table:
         variable = Variable(name=f"{OWN}ever {name}", kind=Kind.NUMERIC)
         persons = persons.with_column(Column(variable, ever.astype(np.float64)))
     return persons
+
+
+NO_PAST = "(no past)"
+"""Missing code of the value before in the first row of a person."""
+
+
+def with_no_past(columns: Sequence[Column], has_past: BoolArray) -> tuple[Column, ...]:
+    """Return the columns of `past_columns`, the value before missing where there is none.
+
+    The numbers are 0 there.
+    """
+    before, *numbers = columns
+    variable = replace(before.variable, missing=(*before.variable.missing, NO_PAST))
+    if variable.is_coded:
+        codes = np.where(has_past, before.data, variable.n_codes - 1)
+        first = Column(variable, codes.astype(np.int32))
+    else:
+        states = np.where(has_past, before.missing_state(), len(variable.missing))
+        data = np.where(states > 0, np.nan, before.data)
+        first = Column(variable, data, states.astype(np.int8))
+    others = (Column(c.variable, np.where(has_past, c.data, 0.0)) for c in numbers)
+    return (first, *others)
 
 
 def first_observed(index: PanelIndex, target: Column) -> IntArray:

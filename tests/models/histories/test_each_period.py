@@ -5,8 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from synthesizer.data.errors import ModelError
 from synthesizer.models.cart import Cart
 from synthesizer.models.histories.each_period import EachPeriod
+from synthesizer.models.histories.lag_one import LagOne
+from synthesizer.models.kit.nearest import Nearest
 from synthesizer.models.nominal import Nominal
 from tests.data.panel.panels import full_index, panel, random_index
 from tests.models.histories.drawing import drawn_by
@@ -114,3 +117,86 @@ def test_small_cells_are_cautioned():
     assert "a, b: only for values that are public" in Nominal(given=("a", "b"), min_cell=2).caution
     model = EachPeriod(base=Nominal(given=("a",), min_cell=1, base=BASE))
     assert [type(m).__name__ for m in model.with_bases()] == ["EachPeriod", "Nominal", "Cart"]
+
+
+def bands(n=300, periods=6, *, below=0.0, seed=1):
+    """A plan with a table, one in 25 a step aside, and one with a band: all rise by 3 % a year."""
+    index = full_index(n, periods)
+    rng = np.random.default_rng(seed)
+    plan = coded("plan", index.person % 2, ("GS", "NH"))
+    start = np.where(plan.data == 0, 100.0, rng.integers(50, 100, n)[index.person] * 2)
+    start = start + 5 * ((plan.data == 0) & (rng.random(index.n_rows) < 0.04))
+    pay = numeric("x", np.rint(100 * start * 1.03**index.period) - below)
+    return panel(index, numeric("wave", index.period), plan, pay)
+
+
+LAGGED = LagOne(
+    stay_or_move=False,
+    first_apart=False,
+    base=Nominal(given=("wave", "plan"), min_cell=1, near="own.before", base=Cart(safe=0)),
+)
+
+
+@pytest.mark.parametrize("below", [0.0, 15_000.0])
+def test_what_is_near_goes_on_from_the_value_before(below):
+    table = bands(below=below)
+    before = np.arange(table.n_rows) % 6 > 0
+    band = table["plan"].data == 1
+
+    def rises(column):
+        return np.diff(column.data, prepend=0)[before & band]
+
+    drawn = drawn_by(LAGGED, table, table["x"])
+    assert np.isin(drawn.data, table["x"].data).all()
+    wanted = rises(table["x"])
+    assert abs(rises(drawn).mean() / wanted.mean() - 1) < 0.03
+    assert (rises(drawn) < 0).mean() < 0.02
+    alone = drawn_by(EachPeriod(base=LAGGED.base.base), table, table["x"])
+    assert (rises(alone) < 0).mean() > 0.2
+    in_table = np.isin(drawn.data[~band], [np.rint(1e4 * 1.03**t) - below for t in range(6)])
+    assert 0.92 < in_table.mean() < 0.99  # steps aside do not go on
+
+
+def test_a_lag_that_is_no_number_or_not_there():
+    table = bands(n=30)
+    with pytest.raises(ModelError, match=r"near \(plan\) is for numbers and dates"):
+        Nominal(given=("wave",), near="plan").fit(table, table["x"], rng=np.random.default_rng(1))
+    with pytest.raises(ValueError, match=r"before\) must be predictors"):
+        Nominal(given=("wave",), near="before").fit(table, table["x"], rng=np.random.default_rng(1))
+    lag = numeric("lag", np.full(table.n_rows, np.nan), np.ones(table.n_rows), missing=("",))
+    fitted = Nominal(given=("wave", "plan"), near="lag").fit(
+        table.with_column(lag), table["x"], rng=np.random.default_rng(1)
+    )
+    assert fitted.lagged is None
+
+
+def test_nearest_donors_are_those_of_slow_code():
+    rng = np.random.default_rng(1)
+    n, most = 200, 3
+    group = coded("g", rng.integers(0, 4, n), tuple("abcd"))
+    places = np.rint(rng.normal(0, 20, n))
+    table = panel(full_index(n, 1), group)
+    near = Nearest.of(table, ("g",), places, np.arange(float(n)))
+    asked = panel(full_index(n, 1), coded("g", rng.integers(0, 5, n), tuple("abcde")))
+    wanted = rng.normal(0, 25, n)
+    rows, far = near.draw(asked, wanted, rng, most=most)
+    for row in range(n):
+        own = np.sort(np.abs(places[group.data == asked["g"].data[row]] - wanted[row]))
+        if not len(own):
+            assert rows[row] == -1
+            continue
+        donor = int(near.values[rows[row]])
+        assert group.data[donor] == asked["g"].data[row]
+        assert far[row] == abs(places[donor] - wanted[row])
+        assert far[row] <= max(own[0], 0.01) + 1e-12
+
+
+def test_equal_donors_are_drawn_evenly():
+    n = 50
+    table = panel(full_index(n, 1), coded("g", np.zeros(n), ("a",)))
+    near = Nearest.of(table, ("g",), np.ones(n), np.arange(float(n)))
+    rng = np.random.default_rng(1)
+    drawn = [near.values[near.draw(table, np.ones(n), rng)[0]] for _ in range(40)]
+    counts = np.bincount(np.concatenate(drawn).astype(int), minlength=n)
+    assert counts.min() > 10
+    assert counts.max() < 80
