@@ -110,11 +110,12 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     "pmm": REGRESSION | {"neighbours": 5, "draw_parameters": False, "safe": 5},
     "constant": {"value": None},
     "grouped": {"base": Cart(), "min_rows": 500},
-    "nominal": {"base": Cart(), "min_cell": 5},
+    "nominal": {"base": Cart(), "min_cell": 5, "near": None},
     "advance": {"base": Cart(), "rate": 1.0, "width": 5.0, "since": None},
     "each_period": {"base": Cart()},
     "lag_one": {
         "base": Cart(), "fit_by": "pooled", "stay_or_move": True, "changes": True, "min_rows": 100,
+        "first_apart": True,
     },
     "monotone": {"base": Cart()},
     "mostly_constant": {"base": Cart(), "fit_by": "pooled"},
