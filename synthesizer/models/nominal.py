@@ -13,7 +13,7 @@ from synthesizer.data.panel.paths import OWN
 from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Table
 from synthesizer.models.base import ConditionalModel, FittedModel
 from synthesizer.models.cart import Cart
-from synthesizer.models.kit.nearest import Nearest
+from synthesizer.models.kit.near_donors import Nearest
 from synthesizer.models.kit.numerics import check_floats
 from synthesizer.models.kit.regression import observed_column
 
