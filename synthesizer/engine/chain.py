@@ -287,7 +287,12 @@ def _check_steps(
 ) -> None:
     """Raise ValueError unless the steps draw every variable once, from earlier ones."""
     earlier: set[str] = set()
-    careers = [s for s in steps if isinstance(s.value_model, FittedCareerModel)]
+    careers = [
+        s
+        for s in steps
+        if isinstance(s.value_model, FittedCareerModel)
+        or (s.kept is not None and s.variable.name == frame.drawn_career)
+    ]
     if len(careers) != frame.n_careers:
         raise ValueError("a panel has one career, a table none")
     for step in steps:

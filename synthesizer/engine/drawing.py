@@ -10,6 +10,7 @@ import numpy as np
 from synthesizer.data.errors import RuleError
 from synthesizer.data.options import MAX_ROWS
 from synthesizer.data.panel.arrangement import ROWS, Frame, RowFrame
+from synthesizer.data.panel.panel_table import PanelTable
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import BoolArray, Column, IntArray, Table
 from synthesizer.data.workers import one_blas_thread
@@ -110,7 +111,13 @@ def draw_block(
                 table = _opened(step, step.value_model, frame, table, rng)
                 continue
             if step.kept is not None:
-                column = step.kept.take(slice(start, stop))
+                units = np.arange(start, stop)
+                by_person = isinstance(table, PanelTable) and not table.index.is_open
+                if by_person and step.careers is not None and name == frame.drawn_career:
+                    states = None if frame.career is None else step.copied(units, by_person=False)
+                    table = frame.opened(panel_of(table), step.careers.take_persons(units), states)
+                    continue
+                column = step.copied(units, by_person=by_person)
             else:
                 own_rules = [rule for rule in rules if rule.variable == name]
                 here = [zero for zero in zeros if zero.variable == name]

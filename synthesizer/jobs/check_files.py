@@ -17,6 +17,7 @@ from synthesizer.data.codes import Groups
 from synthesizer.data.errors import ConfigError, DataError, Problems
 from synthesizer.data.files import check_file, new_files, sha256, write_text
 from synthesizer.data.options import MAX_GROUPS
+from synthesizer.data.panel.view import seen_names
 from synthesizer.data.progress import Listener, silent
 from synthesizer.data.sources import RawTable, read_path
 from synthesizer.jobs.check_frames import risk_of, sound_settings, utility_of, without_control
@@ -254,6 +255,9 @@ def evaluate_files(
     files = read_files(original, synthetic, problems=faults)
     with _place(out, read, faults, overwrite=overwrite) as works:
         data = plan.compared(files.original, files.synthetic, files.control, files.names)
+        if synthesis is not None and data.frame is not None:
+            seen = seen_names(tuple(data.original.names), synthesis.kept, data.frame.drawn_career)
+            synthesis = replace(synthesis, kept=seen)
         results = utility_of(
             data,
             settings,

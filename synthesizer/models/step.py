@@ -11,8 +11,9 @@ import numpy as np
 
 from synthesizer.data.errors import ModelError, SynthesizerError
 from synthesizer.data.expressions import Expression
+from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
 from synthesizer.data.panel.paths import PathRule
-from synthesizer.data.table import BoolArray, Column, FloatArray, Kind, Table, Variable
+from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Kind, Table, Variable
 from synthesizer.models.base import ConditionalModel, FittedModel
 from synthesizer.models.bounds import Bounded, Bounds, FittedBounds
 from synthesizer.models.histories.history import HistoryModel, WrappedHistory, panel_of
@@ -154,7 +155,8 @@ class Step:
             missing_method=self.missing_method or self.method,
         )
         if self.model.abilities.copies_rows:
-            return replace(fitted, predictors=(), kept=target)
+            index = table.index if isinstance(table, PanelTable) else None
+            return replace(fitted, predictors=(), kept=target, careers=index)
         predictors = table.select(self.predictors)
         if isinstance(self.model, HistoryModel):  # rules set their values over the drawn ones
             panel = panel_of(predictors)
@@ -219,10 +221,21 @@ class FittedStep:
     """Draws the missing codes of a number."""
     kept: Column | None = None
     """The variable itself in a partial synthesis."""
+    careers: PanelIndex | None = None
+    """The persons and periods of ``kept`` in a panel."""
     reserve: Column | None = None
     """In a panel: values to search where nothing that the model draws is allowed."""
     within: FittedBounds | None = None
     """Draws the value in place of ``value_model``, between its bounds."""
+
+    def copied(self, units: IntArray, *, by_person: bool) -> Column:
+        """Return what is kept of some units: all their rows, or the first of each person."""
+        if self.kept is None:
+            raise TypeError("nothing is kept")
+        if self.careers is None:
+            return self.kept.take(units)
+        rows = self.careers.starts[units] if by_person else self.careers.rows_of(units)
+        return self.kept.take(rows)
 
     def draw(self, predictors: Table, rng: np.random.Generator, *, widen: int = 0) -> Column:
         """Draw the variable for every row of ``predictors``; ``widen`` counts ancestors."""

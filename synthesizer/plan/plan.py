@@ -23,7 +23,7 @@ from synthesizer.data.errors import ConfigError, DataError, ModelError, Problems
 from synthesizer.data.files import check_output
 from synthesizer.data.panel.arrangement import ROWS, Arrangement, Frame
 from synthesizer.data.panel.panel_table import PanelTable, as_panel
-from synthesizer.data.panel.view import PersonView
+from synthesizer.data.panel.view import PersonView, seen_names
 from synthesizer.data.progress import Advance, Listener, Phases, silent
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Table
@@ -115,6 +115,13 @@ class Plan:
         return tuple(s.variable for s in self.spec.steps if s.model.abilities.copies_rows)
 
     @property
+    def _kept_as_seen(self) -> tuple[str, ...]:
+        """The columns of ``original`` that show what is kept."""
+        if not isinstance(self.original, PersonView):
+            return self.kept
+        return seen_names(self.original.names, self.kept, self.spec.frame.drawn_career)
+
+    @property
     def has_chain(self) -> bool:
         """Whether models are fitted."""
         return self.genetic is None or self.genetic.start == "chain"
@@ -197,7 +204,7 @@ class Plan:
             self.checks,
             scenarios=self.scenarios,
             seed=seed,
-            synthesis=Synthesis(proper=self.spec.proper, kept=self.kept),
+            synthesis=Synthesis(proper=self.spec.proper, kept=self._kept_as_seen),
             frame=self.spec.frame,
             person=self.arrangement.person_column,
             since=None if self.published is None else self.published.first,
@@ -400,9 +407,14 @@ def _check_rows(context: Context, n_steps: int, *, keeps: bool) -> None:
     """Check what concerns numbers of rows (persons of a panel): kept variables, strata, workers."""
     config, table, problems = context.config, context.table, context.problems
     problems += whole_number_problems(rows=config.rows)
-    if keeps and config.rows not in (None, table.n_rows):
+    if keeps and context.is_panel:
+        context.notes.append(
+            "keep: real values of real persons go out: each person of a dataset has the kept "
+            "values of a person of the original, in the original's order"
+        )
+    if keeps and config.rows not in (None, table.n_units):
         problems.append(
-            f"rows ({config.rows}) must be {table.n_rows} or absent: variables are kept row by "
+            f"rows ({config.rows}) must be {table.n_units} or absent: variables are kept row by "
             "row (partial synthesis)"
         )
     problems += worker_problems(config.workers)

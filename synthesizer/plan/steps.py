@@ -184,14 +184,15 @@ def _derived(context: Context, name: str, place: str, text: str) -> Method | Non
         outside = [
             name_outside
             for name_outside in sorted(expression.names)
-            if name_outside not in context.names
+            if name_outside not in context.names and name_outside not in context.frame.derived
         ]
         problems = [
             problem for name_outside in outside for problem in _outside(context, name_outside)
         ]
         if not outside:
             variable = context.table[name].variable
-            problems = expression.problems(context.table.schema, condition=False, target=variable)
+            schema = context.completed.schema
+            problems = expression.problems(schema, condition=False, target=variable)
         if problems:
             raise ConfigError(problems)
         if not context.columns.any_faulty(expression.names):
@@ -204,7 +205,7 @@ def _outside(context: Context, name: str) -> list[str]:
     """Say why an expression cannot use a variable that takes no part in the synthesis."""
     if context.takes_no_part(name):
         return [f"{name!r} is an id or dropped and cannot be used; declare another kind"]
-    return context.columns.unknown("expression", name)
+    return context.columns.joined(context.frame.derived).unknown("expression", name)
 
 
 def plan_order(context: Context, methods: Mapping[str, Method]) -> list[str]:
@@ -214,14 +215,25 @@ def plan_order(context: Context, methods: Mapping[str, Method]) -> list[str]:
     unlisted = pairs_last(context, [n for n in context.names if n not in listed])
     order = [n for n in unlisted if n in kept] + listed + [n for n in unlisted if n not in kept]
     if context.is_panel:
-        order = _panel_order(context, listed, unlisted)
+        first = sorted((n for n in unlisted if n in kept), key=lambda name: name != context.career)
+        rest = _panel_order(context, listed, unlisted)
+        order = [*first, *(name for name in rest if name not in first)]
     if listed and unlisted:
         context.notes.append(
             f"visit_sequence leaves out {len(unlisted)} variables; kept ones come first, "
             f"the others last, in file order: {', '.join(unlisted)}"
         )
-    inputs = {n: set(methods[n].inputs or ()) for n in order if n in methods and methods[n].inputs}
+    inputs = {
+        n: {_drawn(context, name) for name in methods[n].inputs or ()}
+        for n in order
+        if n in methods and methods[n].inputs
+    }
     return _after_inputs(context, order, inputs, set(listed))
+
+
+def _drawn(context: Context, name: str) -> str:
+    """Return what has to be drawn for a name to be known: the career for what follows from it."""
+    return str(context.career) if name in context.frame.derived else name
 
 
 def _panel_order(context: Context, listed: list[str], unlisted: list[str]) -> list[str]:
@@ -351,6 +363,7 @@ def panel_problems(context: Context, order: list[str], steps: Sequence[Step]) ->
     if career is None:
         return
     place = order.index(career) if career in order else 0
+    kept = [step.variable for step in steps if step.model.abilities.copies_rows]
     for step in steps:
         name, abilities = step.variable, step.model.abilities
         if isinstance(step.model, HistoryModel):
@@ -361,10 +374,9 @@ def panel_problems(context: Context, order: list[str], steps: Sequence[Step]) ->
                 f"{step.paths[0].text!r} of panel.rules; take the rule out"
             )
         if abilities.copies_rows:
-            yield (
-                f"variable {name!r}: variables of a panel cannot be kept as they are in this "
-                "version; drop it, or model it"
-            )
+            if career not in kept:
+                yield from _keeping_problems(context, name, after=order.index(name) > place)
+            continue
         if abilities.career != (name == career):
             own_model = f"give it the model {ROLES['career']!r}"
             remedy = own_model if name == career else "use another model"
@@ -377,6 +389,21 @@ def panel_problems(context: Context, order: list[str], steps: Sequence[Step]) ->
                 f"variable {name!r}: comes before the careers ({career!r}) in the order, where "
                 f"there is one value a person; use {ROLES['unchanging']!r}, or put it later"
             )
+
+
+def _keeping_problems(context: Context, name: str, *, after: bool) -> Iterator[str]:
+    """Say why a variable cannot be kept where the careers, and so the rows, are drawn."""
+    career = context.career
+    if context.changing[name]:
+        yield (
+            f"variable {name!r}: persons change it, so that it can only be kept with the rows of "
+            f"the original; keep {career!r} (the careers) too, or model it"
+        )
+    elif after:
+        yield (
+            f"variable {name!r}: is kept, and stands behind the careers ({career!r}), which are "
+            "drawn given what comes before them; put it before them in visit_sequence"
+        )
 
 
 def plan_steps(context: Context, order: list[str], methods: Mapping[str, Method]) -> list[Step]:

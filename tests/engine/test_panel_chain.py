@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from synthesizer.data.errors import RuleError
 from synthesizer.data.expressions import Expression
 from synthesizer.data.panel.arrangement import Frame
-from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
+from synthesizer.data.panel.panel_table import PanelIndex, PanelTable, as_panel
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Column, Kind, Variable
 from synthesizer.data.values import single_value
@@ -19,6 +20,7 @@ from synthesizer.models.careers.career import Career
 from synthesizer.models.cart import Cart
 from synthesizer.models.histories.lag_one import LagOne
 from synthesizer.models.histories.time_invariant import TimeInvariant
+from synthesizer.models.keep import Keep
 from synthesizer.models.step import Forbid, Rule, Step
 from tests.tables import assert_same, coded
 
@@ -40,18 +42,43 @@ def panel(n: int = 90) -> PanelTable:
     return PanelTable([*columns, grades, PERIODS.take(index.period)], index)
 
 
+STEPS = (
+    Step(variable="sex", method="time_invariant", model=TimeInvariant(base=Cart(min_leaf=5))),
+    Step(variable="state", method="career", model=Career(), predictors=("sex",)),
+    Step(
+        variable="grade",
+        method="lag_one",
+        model=LagOne(base=Cart(min_leaf=5)),
+        predictors=("sex", "state"),
+    ),
+)
+
+
 def fitted(**changes: Any) -> FittedChain:
-    steps = (
-        Step(variable="sex", method="time_invariant", model=TimeInvariant(base=Cart(min_leaf=5))),
-        Step(variable="state", method="career", model=Career(), predictors=("sex",)),
-        Step(
-            variable="grade",
-            method="lag_one",
-            model=LagOne(base=Cart(min_leaf=5)),
-            predictors=("sex", "state"),
-        ),
-    )
-    return ChainSpec(steps=steps, frame=FRAME, **changes).fit(panel(), Seed(1))
+    return ChainSpec(steps=STEPS, frame=FRAME, **changes).fit(panel(), Seed(1))
+
+
+@pytest.mark.parametrize("keep", [("sex",), ("sex", "state", "grade"), ("state", "sex")])
+@pytest.mark.parametrize("strata", [(), ("sex",)])
+def test_kept_values_are_those_of_the_persons(
+    keep: tuple[str, ...], strata: tuple[str, ...]
+) -> None:
+    original = panel()
+    steps = [
+        replace(s, method="keep", model=Keep(), predictors=()) if s.variable in keep else s
+        for s in STEPS
+    ]
+    chain = ChainSpec(steps=tuple(steps), frame=FRAME, strata=strata).fit(original, Seed(1))
+    chain.check()
+    (drawn,) = chain.generate(Seed(2), m=1)
+    made = as_panel(drawn)
+    if "state" not in keep:
+        assert made.first_rows["sex"].data.tolist() == original.first_rows["sex"].data.tolist()
+        return
+    for name in keep:
+        assert_same(made.select([name]), original.select([name]))
+    assert made.index.period.tolist() == original.index.period.tolist()
+    assert made["year"].data.tolist() == original["year"].data.tolist()
 
 
 def forbid(condition: str, variable: str = "grade") -> Forbid:

@@ -247,6 +247,41 @@ def test_problems_of_many_kinds_at_once() -> None:
         assert words in told, told
 
 
+def test_what_is_kept_comes_first_and_is_told() -> None:
+    plan = planned(keep=["sex"])
+    assert plan.spec.order[:2] == ("sex", "state")
+    assert plan.kept == ("sex",)
+    assert step(plan, "state").predictors == ("sex",)
+    assert any("real values of real persons go out" in note for note in plan.notes)
+    whole = planned(keep=["grade", "state"])
+    assert whole.spec.order[:2] == ("state", "grade")
+    assert planned(keep=["sex"], rows=60).rows == 60
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"keep": ["race"]}, r"keep 'state' \(the careers\) too, or model it"),
+        ({"keep": ["sex"], "visit_sequence": ["state", "sex"]}, "put it before them"),
+        ({"keep": ["sex"], "rows": 61}, "must be 60 or absent"),
+    ],
+)
+def test_what_cannot_be_kept_is_refused(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        planned(**options)
+
+
+def test_what_follows_may_name_time_and_careers() -> None:
+    data = frame()
+    data["seniority"] = data["year"] - 2001 + 1
+    follows = {"seniority": {"derived": "year - `career.first` + 1"}}
+    plan = planned(data, variables=follows, visit_sequence=["seniority", "grade"])
+    assert plan.spec.order.index("state") < plan.spec.order.index("seniority")
+    assert set(step(plan, "seniority").predictors) == {"year", "career.first"}
+    with pytest.raises(ConfigError, match=r"career.frist.*did you mean 'career.first'"):
+        planned(data, variables={"seniority": {"derived": "year - `career.frist`"}})
+
+
 def test_values_set_by_rules_cannot_break_rules_across_time() -> None:
     with pytest.raises(ConfigError, match="could be broken by values of 'grade'"):
         planned(

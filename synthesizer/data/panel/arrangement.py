@@ -28,7 +28,7 @@ BLOCK_ROWS, BLOCK_PERSONS = 50_000, 5_000
 class RowFrame:
     """The frame of a plain table: a row is a unit, and there are no careers."""
 
-    career = time = None
+    career = time = drawn_career = None
     derived: ClassVar[tuple[str, ...]] = ()
     personal: ClassVar[tuple[str, ...]] = ()
     n_careers = 0
@@ -91,6 +91,11 @@ class Frame:
     def time(self) -> str:
         """Name of the variable of time."""
         return self.periods.name
+
+    @property
+    def drawn_career(self) -> str:
+        """The variable with which careers are drawn: the one of time where they have no states."""
+        return self.career or self.time
 
     @property
     def derived(self) -> tuple[str, ...]:

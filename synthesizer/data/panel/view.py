@@ -115,6 +115,23 @@ def constant_names(table: PanelTable) -> frozenset[str]:
     )
 
 
+def seen_names(
+    names: Sequence[str], variables: Collection[str], career: str | None
+) -> tuple[str, ...]:
+    """Return the columns of a table of persons by which some variables of a panel are seen.
+
+    Examples
+    --------
+    >>> seen_names(("career.first", "sex", "job@first", "job@last"), ["sex", "job"], "state")
+    ('sex', 'job@first', 'job@last')
+    """
+    return tuple(
+        name
+        for name in names
+        if name.partition("@")[0] in variables or (career in variables and name.startswith(PREFIX))
+    )
+
+
 def changed_rows(column: Column, other: IntArray) -> BoolArray:
     """Return where a row's value or missing code differs from that of row ``other``, shape (r,)."""
     return differing(column, column.take(other))
