@@ -6,14 +6,15 @@ Usage::
 
 Each trial draws an original and, in place of synthetic data, as many other persons of the same
 population: chains of 6 states over 12 periods, the simulated federal workforce (agencies, 24
-years), and halves of mvad. Prints a Markdown table: what is told, its chance, the mean difference
-in standard errors, and the share of 95 % intervals that hold 0 (nominal: 0.95).
+years), and halves of mvad. Prints a Markdown table: what is told and its chance; the mean
+difference in standard errors and the share of 95 % intervals that hold 0 (nominal: 0.95), of told
+and chance, and of two halves of the original.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 
 import numpy as np
@@ -22,7 +23,13 @@ from measuring import markdown
 
 from synthesizer.data.samples.builtin import read_sample
 from synthesizer.data.table import IntArray
-from synthesizer.measures.risk.trajectories import TrajectoryOptions, trajectories
+from synthesizer.measures.risk.trajectories import (
+    HalvesRow,
+    KnownRow,
+    TrajectoryOptions,
+    trajectories,
+    trajectories_of_halves,
+)
 
 OPTIONS = TrajectoryOptions(draws=20, worst=0)
 Pair = tuple[IntArray, IntArray]
@@ -68,26 +75,37 @@ def split(careers: IntArray, n: int) -> Draw:
     return pair
 
 
-HEADER = ("population", "known", "told", "chance", "difference in errors", "intervals with 0")
+HEADER = ("population", "known", "told", "chance", "errors", "0 within", "errors", "0 within")
 
 
-def rows_of(name: str, pair: Draw, trials: int) -> Iterator[tuple[object, ...]]:
+def rows_of(name: str, draw: Draw, trials: int) -> Iterator[tuple[object, ...]]:
     """Yield a row for each kind of knowledge."""
-    found = []
+    alone, halves = [], []
     for trial in range(trials):
         rng = np.random.default_rng([7, trial])
-        found.append(trajectories(*pair(rng), options=OPTIONS, rng=rng).known)
-    for kind in zip(*found, strict=True):
-        beyond = np.array([row.told - row.chance for row in kind])
-        error = beyond.std(ddof=1) / np.sqrt(trials)
+        original, fresh = draw(rng)
+        alone.append(trajectories(original, fresh, options=OPTIONS, rng=rng).known)
+        half = len(original) // 2
+        sides = original[:half], original[half:]
+        halves.append(trajectories_of_halves(*sides, fresh, options=OPTIONS, rng=rng).known)
+    for kind, other in zip(zip(*alone, strict=True), zip(*halves, strict=True), strict=True):
         yield (
             name,
             kind[0].known,
             f"{np.mean([row.told for row in kind]):.4f}",
             f"{np.mean([row.chance for row in kind]):.4f}",
-            f"{beyond.mean() / error if error else 0:.1f}",
-            f"{np.mean([row.low <= 0 <= row.high for row in kind]):.3f}",
+            *_scored([row.told - row.chance for row in kind], kind),
+            *_scored([row.fitted - row.unseen for row in other], other),
         )
+
+
+def _scored(beyond: list[float], rows: Sequence[KnownRow | HalvesRow]) -> tuple[str, str]:
+    """Return the mean difference in standard errors, and how many intervals hold 0."""
+    error = np.std(beyond, ddof=1) / np.sqrt(len(rows))
+    return (
+        f"{np.mean(beyond) / error if error else 0:.1f}",
+        f"{np.mean([row.low <= 0 <= row.high for row in rows]):.3f}",
+    )
 
 
 def main(trials: str = "200", mvad: str | None = None) -> None:

@@ -272,10 +272,9 @@ def _attention(risk: RiskResult) -> Iterator[str]:
     for figure in beyond:
         if lies_above(figure.low, 0.0):
             yield (
-                "  needs attention: synthetic persons tell more about careers in the data than "
-                f"fresh persons would ({figure.name}: {figure.value:.3f}, interval "
-                f"{figure.low:.3f} to {figure.high:.3f}); a smaller theta of the model of careers "
-                "makes it less"
+                "  needs attention: synthetic careers tell more of persons who were fitted than of "
+                f"others ({figure.name}: {figure.value:.3f}, interval {figure.low:.3f} to "
+                f"{figure.high:.3f}); a smaller theta of the model of careers makes it less"
             )
     nearest = None if risk.nearest is None else risk.nearest.figures[0]
     if nearest is not None and lies_above(nearest.low, nearest.chance):

@@ -18,6 +18,8 @@ from dataclasses import replace
 from operator import attrgetter
 from typing import Any
 
+import numpy as np
+
 from synthesizer.data.panel.arrangement import Frame
 from synthesizer.data.panel.view import panel_of
 from synthesizer.data.progress import counted
@@ -56,8 +58,10 @@ from synthesizer.measures.risk.suda import SudaOptions, affordable_size, suda
 from synthesizer.measures.risk.tcap import tcap
 from synthesizer.measures.risk.trajectories import (
     Trajectories,
+    TrajectoryHalves,
     TrajectoryIntruder,
     TrajectoryOptions,
+    trajectories_of_halves,
 )
 from synthesizer.measures.utility.compare_fit import FitRequest
 from synthesizer.measures.utility.conditional_tables import ConditionalTables
@@ -221,20 +225,39 @@ def _careers(case: Case) -> Collecting:
 def _trajectories(case: Case) -> Collecting | None:
     from synthesizer.measures.utility.sequences import career_matrix
 
-    frame, control = _frame(case), case.control
+    frame = _frame(case)
     if len(frame.times) < 2:
         return None
     intruder = TrajectoryIntruder(
         career_matrix(panel_of(case.original), frame.career),
         case.settings.trajectories,
-        # the same periods whatever the seed, so that runs can be compared
-        rng=Seed(0).generator("trajectories"),
-        control=None if control is None else career_matrix(panel_of(control), frame.career),
+        rng=_rng_of_periods(),
     )
     return Collecting(
         lambda view: intruder.add(career_matrix(panel_of(view), frame.career)),
         lambda: intruder.result,
     )
+
+
+def _trajectories_of_halves(case: Case) -> TrajectoryHalves | None:
+    from synthesizer.measures.utility.sequences import career_matrix
+
+    frame, run, options = _frame(case), case.halves, case.settings.trajectories
+    if len(frame.times) < 2 or not options.enabled:
+        return None
+    return trajectories_of_halves(
+        *(
+            career_matrix(panel_of(view), frame.career)
+            for view in (run.fitted, run.unseen, *run.synthetic)
+        ),
+        options=options,
+        rng=_rng_of_periods(),
+    )
+
+
+def _rng_of_periods() -> np.random.Generator:
+    """Return the same generator whatever the seed, so that runs can be compared."""
+    return Seed(0).generator("trajectories")
 
 
 def _regressions(case: Case) -> Collecting:
@@ -558,31 +581,45 @@ _RISK: tuple[Measure, ...] = (
         figures=(
             FigureKind("unicity", "unicity of careers"),
             FigureKind("careers_told", "told by periods"),
+            FigureKind("moves_told", "told by moves"),
+        ),
+    ),
+    Measure(
+        "trajectories of halves",
+        "halves",
+        switch=None,
+        needs=PANEL,
+        compute=_trajectories_of_halves,
+        result=TrajectoryHalves,
+        figures=(
             FigureKind(
                 "careers_beyond",
-                "told by periods, beyond a fresh sample",
-                "panels: how much of a career an intruder who knows a few periods of it reads off "
-                "rightly, beyond what a fresh sample tells; about 0 is safe, below 0 is as good "
-                "as 0",
+                "told by periods of the fitted",
+                "panels: how much more of a career an intruder who knows a few periods of it reads "
+                "off of persons who were in the data than of others; about 0 is safe, below 0 is "
+                "as good as 0",
+                title="careers told by a few periods, fitted minus unseen",
                 scope="data",
                 ideal=0.0,
+                checks=("trajectories", "differential_confidentiality"),
                 limit=Limit(
-                    "panels: lower end of the interval of what a few periods tell of a career "
-                    "beyond a fresh sample",
+                    "panels: lower end of the interval of what a few periods tell of careers, "
+                    "fitted minus unseen",
                     low=-1,
                     judged="low",
                 ),
             ),
-            FigureKind("moves_told", "told by moves"),
             FigureKind(
                 "moves_beyond",
-                "told by moves, beyond a fresh sample",
+                "told by moves of the fitted",
                 "panels: the same of an intruder who knows in which periods somebody moves",
+                title="careers told by moves, fitted minus unseen",
                 scope="data",
                 ideal=0.0,
+                checks=("trajectories", "differential_confidentiality"),
                 limit=Limit(
-                    "panels: lower end of the interval of what the periods of moves tell beyond a "
-                    "fresh sample",
+                    "panels: lower end of the interval of what the periods of moves tell of "
+                    "careers, fitted minus unseen",
                     low=-1,
                     judged="low",
                 ),

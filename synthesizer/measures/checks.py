@@ -306,7 +306,10 @@ class Checks:
         """Return the variables of whole records, of the first datasets."""
 
         def selected(table: Table) -> Table:
-            return table.select(name for name in self.case.names if name in table)
+            whole = table.select(name for name in self.case.names if name in table)
+            if isinstance(table, PersonView):  # careers are compared whole, too
+                return PersonView(whole.columns, table.panel)
+            return whole
 
         return replace(
             run,

@@ -276,8 +276,8 @@ _RISKS: Mapping[str, tuple[str, float | None, str]] = {
     "careers_beyond": (
         "",
         0.0,
-        "What an intruder who knows a few periods of a career reads off about the rest of it, "
-        "beyond what a fresh sample tells; 0 is safe.",
+        "How much more of a career an intruder who knows a few periods of it reads off of persons "
+        "who were in the data than of others; 0 is safe.",
     ),
     "moves_beyond": (
         "",
@@ -289,7 +289,7 @@ _RISKS: Mapping[str, tuple[str, float | None, str]] = {
 None), and what it is."""
 _OF_CAREERS = (
     "lies above 0: careers of persons in the data are told",
-    "covers 0: no more is told than by a fresh sample",
+    "covers 0: no more is told than of others",
     "lies below 0, which discloses nothing",
 )
 _INTERVALS: Mapping[str, tuple[str, str, str]] = {

@@ -23,7 +23,7 @@ of species, Biometrika 40; Robbins (1968), Annals of Mathematical Statistics 39.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import combinations
 from math import comb
 
@@ -79,7 +79,6 @@ class KnownRow(Row):
     chance: float = column("Fresh told", "share", "the same of a fresh sample")
     low: float = column("Beyond, low", "number", "told minus that of a fresh sample: 95 %")
     high: float = column("Beyond, high", "number", "upper end")
-    control: float | None = column("Control told", "share", "the same of {records} kept out")
 
 
 class PersonRow(Row):
@@ -134,8 +133,8 @@ class Trajectories(Measured):
         knows = f"the states of a {{record}} in {row.known}"
         figures = [
             unicity,
-            *self._told(row, "careers", f"told by {row.known}", knows),
-            *self._told(moves, "moves", "told by moves", "the periods in which a {record} moves"),
+            self._told(row, "careers", f"told by {row.known}", knows),
+            self._told(moves, "moves", "told by moves", "the periods in which a {record} moves"),
         ]
         if self.worst:
             first = self.worst[0]
@@ -147,16 +146,15 @@ class Trajectories(Measured):
                     meaning=f"how much of the other periods an intruder who knows {knows} reads "
                     "off rightly about the {record} of whom it is most, mean over random periods",
                     direction="lower is safer",
-                    n=row.sets,
+                    n=self.n,
                     low=first.low,
                     high=first.high,
                 )
             )
         return tuple(figures)
 
-    def _told(self, row: KnownRow, key: str, name: str, knows: str) -> tuple[Figure, Figure]:
-        """Return what is told, and what beyond a fresh sample."""
-        told = Figure(
+    def _told(self, row: KnownRow, key: str, name: str, knows: str) -> Figure:
+        return Figure(
             key=f"{key}_told",
             name=name,
             value=row.told,
@@ -168,18 +166,6 @@ class Trajectories(Measured):
             chance=row.chance,
             original=row.unique,
         )
-        beyond = Figure(
-            key=f"{key}_beyond",
-            name=f"{name}, beyond a fresh sample",
-            value=row.told - row.chance,
-            meaning="the same, less what a fresh sample tells: about 0 is safe, below 0 is as "
-            "good as 0",
-            direction="lower is safer",
-            n=self.n_synthetic,
-            low=row.low,
-            high=row.high,
-        )
-        return told, beyond
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -187,8 +173,57 @@ class Trajectories(Measured):
         return (
             "Absence is a state that may be known. A fresh sample is what one original person "
             "tells of another who shares what is known, each left out in turn: it tells much "
-            "where careers are slow, and nothing about anybody in the data. Kinds of knowledge "
-            "are looked at one by one: of several intervals one may lie above 0 by chance.",
+            "where careers are slow, and nothing about anybody in the data. Above it lie syntheses "
+            "that repeat persons, and those whose careers are more varied than the population's: "
+            "the half split tells which.",
+        )
+
+
+class HalvesRow(Row):
+    """What is told of {records} who were fitted and of those who were not, by one synthesis."""
+
+    known: str = column("Known", "text")
+    fitted: float = column("Told of fitted", "share", "told, as of the whole original")
+    unseen: float = column("Told of unseen", "share", "the same of {records} not fitted")
+    low: float = column("Beyond, low", "number", "fitted minus unseen: 95 % interval")
+    high: float = column("Beyond, high", "number", "upper end")
+
+
+class TrajectoryHalves(Measured):
+    """Careers as keys, of a fitted and of an unseen half: what is told beyond anybody's career."""
+
+    n: int
+    """Persons of each half."""
+    n_synthetic: int
+    """Synthetic persons made from the fitted half."""
+    points: int
+    """Most periods that are known."""
+    known: tuple[HalvesRow, ...] = Field(
+        description="What the synthetic data tell of {records} that they were made from and of "
+        "others, by what an intruder knows: the difference is the risk that the release adds, "
+        "about 0 is good"
+    )
+
+    @property
+    def figures(self) -> tuple[Figure, ...]:
+        """The differences by random periods, and by moves."""
+        moves = next(kind for kind in self.known if kind.known == MOVES)
+        rows = (("careers", self.known[self.points - 1]), ("moves", moves))
+        return tuple(
+            Figure(
+                key=f"{key}_beyond",
+                name=f"told by {row.known if key == 'careers' else key} of the fitted",
+                value=row.fitted - row.unseen,
+                meaning=f"how much more of a career an intruder who knows {row.known} of it reads "
+                "off rightly of {records} who were fitted than of those who were not: the risk "
+                "that the release adds; about 0 is safe, below 0 is as good as 0",
+                direction="lower is safer",
+                n=2 * self.n,
+                low=row.low,
+                high=row.high,
+                chance=0.0,
+            )
+            for key, row in rows
         )
 
 
@@ -268,6 +303,52 @@ def _alike(one: IntArray, other: IntArray, told: int) -> FloatArray:
     return np.asarray(same / (one.shape[1] - told))
 
 
+@dataclass(frozen=True, eq=False)
+class _Told:
+    """What careers tell of original ones by one kind of knowledge, means over its sets."""
+
+    told: FloatArray
+    """Of every synthetic person: share of the rest that is right, 0 without a hit, shape (s,)."""
+    hits: float
+    """Synthetic persons who point to one original person."""
+    found: FloatArray
+    """Of every original person: share of the sets in which she is unique and there again."""
+    risk: FloatArray
+    """Of every original person: share of the rest that is right, mean over her matches."""
+    weight: FloatArray
+    """Of every original person: the sum of what is told of her."""
+
+    @classmethod
+    def of(cls, known: _Known, original: IntArray, careers: IntArray) -> _Told:
+        n, sets = len(original), len(known.sets)
+        told, hits = np.zeros(len(careers)), 0
+        found, risk, weight = np.zeros((3, n))
+        for codes, periods in known.keys(np.concatenate([original, careers])):
+            ours, theirs = codes[:n], codes[n:]
+            alone = np.bincount(ours, minlength=int(codes.max()) + 1) == 1
+            owner = np.empty(len(alone), dtype=np.int64)
+            owner[ours] = np.arange(n)
+            hit = np.flatnonzero(alone[theirs])
+            person = owner[theirs[hit]]
+            right = _alike(original[person], careers[hit], periods)
+            told[hit] += right
+            hits += len(hit)
+            matches = np.bincount(person, minlength=n)
+            rights = np.bincount(person, weights=right, minlength=n)
+            found += matches > 0
+            risk += rights / np.maximum(matches, 1)
+            weight += rights
+        return cls(told / sets, hits / sets, found / sets, risk / sets, weight / sets)
+
+    @property
+    def spread(self) -> float:
+        """Variance of the sum, over which original persons there are and happen to be unique.
+
+        Sums of squares without the part that comes from which synthetic persons were drawn.
+        """
+        return max(float((self.weight**2).sum() - (self.told**2).sum()), 0.0)
+
+
 @dataclass(eq=False)
 class _Seen:
     """Sums over datasets of one kind of knowledge."""
@@ -276,7 +357,14 @@ class _Seen:
     hits: float = 0.0
     told: float = 0.0
     squares: float = 0.0
-    found: list[float] = field(default_factory=list)
+    found: float = 0.0
+
+    def add(self, dataset: _Told) -> None:
+        self.n += len(dataset.told)
+        self.hits += dataset.hits
+        self.told += float(dataset.told.sum())
+        self.squares += float((dataset.told**2).sum())
+        self.found += float(dataset.found.sum())
 
     @property
     def mean(self) -> float:
@@ -310,8 +398,6 @@ class TrajectoryIntruder:
         How much is known, and how many sets of periods are looked at.
     rng : numpy.random.Generator
         Draws the sets.
-    control : ndarray of int, shape (c, T), optional
-        Careers of persons who were kept out of the synthesis.
 
     Examples
     --------
@@ -329,21 +415,16 @@ class TrajectoryIntruder:
         options: TrajectoryOptions | None = None,
         *,
         rng: np.random.Generator,
-        control: IntArray | None = None,
     ) -> None:
         self._original = np.asarray(original)
         self.options = options or TrajectoryOptions()
         n, n_periods = self._original.shape
         self._known = tuple(knowledge(n_periods, n, self.options, rng))
         self._points = min(self.options.points, n_periods - 1)
-        # of every person, by the most random periods: sets in which unique, there again, told
-        self._unique, self._found, self._told = np.zeros((3, n))
+        # of every person, by the most random periods
+        self._unique, self._found, self._risk = np.zeros((3, n))
         self._fresh = [self._of_original(place) for place in range(len(self._known))]
         self._seen, self._datasets = [_Seen() for _ in self._known], 0
-        self._control: list[_Seen] | None = None
-        if control is not None:
-            self._control = [_Seen() for _ in self._known]
-            self._look(np.asarray(control), self._control)
 
     def _of_original(self, place: int) -> _Fresh:
         """Return what is unique, and what one person tells of another, each left out in turn."""
@@ -378,42 +459,14 @@ class TrajectoryIntruder:
 
     def add(self, synthetic: IntArray) -> None:
         """Look at the next dataset, of the same states and periods."""
-        found, told = self._look(np.asarray(synthetic), self._seen)
+        careers = np.asarray(synthetic)
+        for place, (known, seen) in enumerate(zip(self._known, self._seen, strict=True)):
+            told = _Told.of(known, self._original, careers)
+            seen.add(told)
+            if place == self._points - 1:
+                self._found += told.found
+                self._risk += told.risk
         self._datasets += 1
-        self._found += found
-        self._told += told
-
-    def _look(self, careers: IntArray, seen: Sequence[_Seen]) -> tuple[FloatArray, FloatArray]:
-        """Add up what a dataset tells; return what it does of each person by most periods."""
-        n = len(self._original)
-        both = np.concatenate([self._original, careers])
-        of_person = np.zeros((2, n))
-        for place, (known, sums, fresh) in enumerate(
-            zip(self._known, seen, self._fresh, strict=True)
-        ):
-            told, found = np.zeros(len(careers)), 0
-            for codes, periods in known.keys(both):
-                ours, theirs = codes[:n], codes[n:]
-                alone = np.bincount(ours, minlength=int(codes.max()) + 1) == 1
-                owner = np.empty(len(alone), dtype=np.int64)
-                owner[ours] = np.arange(n)
-                hit = np.flatnonzero(alone[theirs])
-                person = owner[theirs[hit]]
-                right = _alike(self._original[person], careers[hit], periods)
-                told[hit] += right
-                sums.hits += len(hit) / len(known.sets)
-                matches = np.bincount(person, minlength=n)
-                found += int((matches > 0).sum())
-                if place == self._points - 1:
-                    rights = np.bincount(person, weights=right, minlength=n)
-                    of_person += np.stack([matches > 0, rights / np.maximum(matches, 1)])
-            told /= len(known.sets)
-            sums.n += len(told)
-            sums.told += float(told.sum())
-            sums.squares += float((told**2).sum())
-            if fresh.unique:
-                sums.found.append(found / len(known.sets) / (fresh.unique * n))
-        return of_person[0], of_person[1]
 
     @property
     def result(self) -> Trajectories:
@@ -432,9 +485,9 @@ class TrajectoryIntruder:
         known, seen, fresh = self._known[place], self._seen[place], self._fresh[place]
         error = _TWO_SIDED * float(np.sqrt(seen.variance + fresh.variance))
         hits, beyond = seen.hits / seen.n, seen.mean - fresh.told
-        found = float(np.mean(seen.found)) if seen.found else None
-        per_dataset = seen.n / max(self._datasets, 1)
-        most = fresh.hits * per_dataset / (fresh.unique * len(self._original) or 1)
+        unique = fresh.unique * len(self._original) * self._datasets
+        found = seen.found / unique if unique else None
+        most = fresh.hits * seen.n / (unique or 1)
         return KnownRow(
             known=known.name,
             sets=len(known.sets),
@@ -449,13 +502,12 @@ class TrajectoryIntruder:
             chance=fresh.told,
             low=beyond - error,
             high=beyond + error,
-            control=None if self._control is None else self._control[place].mean,
         )
 
     def _worst(self, scores: FloatArray) -> Iterator[PersonRow]:
         known = self._known[self._points - 1]
-        sets, looks = len(known.sets), len(known.sets) * max(self._datasets, 1)
-        risk = self._told / looks
+        sets = len(known.sets)
+        risk, found = self._risk / self._datasets, self._found / self._datasets
         for person in np.argsort(-risk, kind="stable")[: self.options.worst]:
             value = float(risk[person])
             if not value:
@@ -464,7 +516,7 @@ class TrajectoryIntruder:
             yield PersonRow(
                 position=int(person) + 1,
                 unique=float(self._unique[person] / sets),
-                found=float(self._found[person] / looks),
+                found=float(found[person]),
                 risk=value,
                 low=low,
                 high=high,
@@ -506,3 +558,52 @@ def trajectories(
     for careers in synthetic:
         intruder.add(careers)
     return intruder.result
+
+
+def trajectories_of_halves(
+    fitted: IntArray,
+    unseen: IntArray,
+    *synthetic: IntArray,
+    options: TrajectoryOptions | None = None,
+    rng: np.random.Generator,
+) -> TrajectoryHalves:
+    """Return what careers tell of those they were made from and of others, shapes (n, T).
+
+    Of the larger side as many persons are taken as of the smaller. The error of the difference has
+    the spread over synthetic persons, of whom each tells of both sides, and that over the persons
+    of both sides who happen to be unique, as Poisson counts have it.
+
+    Examples
+    --------
+    >>> people = np.array([[0, 1, 1, 0], [0, 0, 0, 0], [0, 0, 0, 0]])
+    >>> others = np.array([[1, 1, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]])
+    >>> found = trajectories_of_halves(people, others, people, rng=np.random.default_rng(1))
+    >>> [round(row.fitted - row.unseen, 2) for row in found.known][-2:]
+    [0.33, 0.33]
+    """
+    options, n = options or TrajectoryOptions(), min(len(fitted), len(unseen))
+    sides = [
+        side if len(side) == n else side[np.sort(rng.choice(len(side), n, replace=False))]
+        for side in (fitted, unseen)
+    ]
+    made, n_periods = np.concatenate(synthetic), fitted.shape[1]
+    rows = []
+    for known in knowledge(n_periods, n, options, rng):
+        seen, other = (_Told.of(known, side, made) for side in sides)
+        difference = seen.told - other.told
+        variance = difference.var(ddof=1) / len(made) if len(made) > 1 else 0.0
+        variance += (seen.spread + other.spread) / len(made) ** 2
+        beyond = float(difference.mean())
+        error = _TWO_SIDED * float(np.sqrt(max(variance, 1 / n**2)))
+        rows.append(
+            HalvesRow(
+                known=known.name,
+                fitted=float(seen.told.mean()),
+                unseen=float(other.told.mean()),
+                low=beyond - error,
+                high=beyond + error,
+            )
+        )
+    return TrajectoryHalves(
+        n=n, n_synthetic=len(made), points=min(options.points, n_periods - 1), known=tuple(rows)
+    )

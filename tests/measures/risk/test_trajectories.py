@@ -9,21 +9,21 @@ import numpy as np
 import pytest
 
 from synthesizer.measures.risk.trajectories import (
-    TrajectoryIntruder,
     TrajectoryOptions,
     trajectories,
+    trajectories_of_halves,
 )
 
 OPTIONS = TrajectoryOptions(points=2, stretch=3, worst=1000)
 PERIODS = 5
 
 
-def careers(n, seed, periods=PERIODS, states=4):
-    """Careers that go on with a chance of 0.7 and from state to state at random otherwise."""
+def careers(n, seed, periods=PERIODS, states=4, stay=0.7):
+    """Careers that go on with a chance of ``stay`` and to a random state otherwise."""
     rng = np.random.default_rng(seed)
     drawn = rng.integers(states, size=(n, periods))
     for t in range(1, periods):
-        stays = rng.random(n) < 0.7
+        stays = rng.random(n) < stay
         drawn[stays, t] = drawn[stays, t - 1]
     return drawn
 
@@ -129,13 +129,12 @@ def test_both_ends():
         assert (row.told, row.hits) == pytest.approx((row.unique, row.unique))
     by_key = {figure.key: figure for figure in copy.figures}
     assert by_key["careers_told"].value == pytest.approx(by_key["careers_told"].original)
-    assert by_key["careers_beyond"].low > 0
-    assert by_key["moves_beyond"].low > 0
+    assert all(row.low > 0 for row in copy.known[-2:])
     assert by_key["largest_career_risk"].value == copy.worst[0].risk
     strange = trajectories(original, original[:, ::-1] + 4, rng=generator())
     by_key = {figure.key: figure for figure in strange.figures}
     assert by_key["careers_told"].value == 0
-    assert by_key["careers_beyond"].high < 0
+    assert strange.known[3].high < 0
     assert "largest_career_risk" not in by_key
     same = np.zeros((50, 6), dtype=int)
     nobody = trajectories(same, same, rng=generator())
@@ -145,27 +144,46 @@ def test_both_ends():
     assert all(row.low < 0 < row.high for row in nobody.known)
 
 
-def test_a_fresh_sample_comes_to_its_chance():
+def test_a_fresh_sample_comes_to_its_chance_and_tells_no_more_of_the_fitted():
     """The script coverage_of_trajectories.py does so for 200 trials and several populations."""
     trials, options = 40, TrajectoryOptions(points=3, draws=10, worst=0)
     gaps, covered = [], 0
     for seed in range(trials):
-        original, fresh = careers(250, [seed, 0], 8), careers(250, [seed, 1], 8)
-        rows = trajectories(original, fresh, options=options, rng=generator()).known
-        gaps.append([row.told - row.chance for row in rows])
-        covered += sum(row.low <= 0 <= row.high for row in rows)
+        original, fresh, other = (careers(250, [seed, part], 8) for part in range(3))
+        alone = trajectories(original, fresh, options=options, rng=generator()).known
+        sides = trajectories_of_halves(original, other, fresh, options=options, rng=generator())
+        gaps.append(
+            [row.told - row.chance for row in alone]
+            + [row.fitted - row.unseen for row in sides.known]
+        )
+        covered += sum(row.low <= 0 <= row.high for row in (*alone, *sides.known))
     error = np.std(gaps, axis=0, ddof=1) / np.sqrt(trials)
     assert (np.abs(np.mean(gaps, axis=0)) <= 3.5 * error).all()
-    assert covered >= 0.93 * trials * len(rows)
+    assert covered >= 0.93 * trials * len(gaps[0])
 
 
-def test_persons_kept_out_stand_beside():
-    original, control = careers(100, 0, 8), careers(60, 1, 8)
-    intruder = TrajectoryIntruder(original, rng=generator(), control=control)
-    intruder.add(careers(100, 2, 8))
-    apart = trajectories(original, control, rng=generator())
-    told = [row.control for row in intruder.result.known]
-    assert told == [row.told for row in apart.known]
+def test_halves_equal_slow_counting_and_see_what_was_copied():
+    fitted, unseen, made = careers(40, 0), careers(40, 1), careers(50, 2)
+    made[:10] = fitted[:10]
+    found = trajectories_of_halves(fitted, unseen, made, options=OPTIONS, rng=generator())
+    for name, side in (("fitted", fitted), ("unseen", unseen)):
+        sums, _ = slow(side.tolist(), [made.tolist()])
+        for row, counts in zip(found.known, sums, strict=True):
+            assert getattr(row, name) == pytest.approx(counts["told"] / counts["sets"] / 50)
+    original, other = careers(300, 0, 12), careers(200, 1, 12)
+    copied = trajectories_of_halves(original, other, original, rng=generator())
+    assert copied.n == 200
+    assert all(figure.low > 0 for figure in copied.figures)
+    assert [figure.key for figure in copied.figures] == ["careers_beyond", "moves_beyond"]
+
+
+def test_careers_more_varied_than_the_population_tell_no_more_of_the_fitted():
+    """They hit more unique persons than fresh ones do, of either half."""
+    fitted, unseen = (careers(300, seed, 8, stay=0.95) for seed in (0, 1))
+    varied = careers(300, 3, 8, stay=0.8)
+    assert trajectories(fitted, varied, rng=generator()).known[3].low > 0
+    both = trajectories_of_halves(fitted, unseen, varied, rng=generator()).known[3]
+    assert both.low < 0 < both.high
 
 
 @pytest.mark.parametrize(("n", "periods"), [(2, 2), (3, 2), (2, 3)])

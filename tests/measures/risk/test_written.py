@@ -29,7 +29,7 @@ from synthesizer.measures.risk.scenario import Exclusion
 from synthesizer.measures.risk.suda import suda
 from synthesizer.measures.risk.suggest import suggest
 from synthesizer.measures.risk.tcap import tcap
-from synthesizer.measures.risk.trajectories import trajectories
+from synthesizer.measures.risk.trajectories import trajectories, trajectories_of_halves
 from tests.measures.cells import fields_in_no_table, odd_cells
 from tests.tables import coded, numeric
 
@@ -112,6 +112,10 @@ RESULTS = {
     "no suggestion": lambda: suggest(pd.DataFrame({"x": [1.5, 2.5]})),
     "trajectories": lambda: trajectories(
         np.array([[0, 1, 1, 0], [0, 0, 0, 0], [0, 0, 0, 0]]), np.array([[0, 1, 1, 0]]), rng=rng()
+    ),
+    "halves of trajectories": lambda: trajectories_of_halves(
+        *(np.array([[0, 1, 1, 0], [0, 0, 0, 0]]), np.ones((2, 4), int), np.eye(4, dtype=int)),
+        rng=rng(),
     ),
     "nobody told": lambda: trajectories(np.zeros((3, 2), int), np.ones((2, 2), int), rng=rng()),
     "tcap": lambda: tcap(ORIGINAL, [MADE, OTHER], **KEYS),
