@@ -7,9 +7,10 @@ Usage::
 Synthesises PERSONS (20,000) simulated federal employees over 24 years, 29 variables, with CONFIG
 (scripts/configs/federal_workforce.yaml), and prints Markdown: seconds and memory, the share of
 persons who ever change each variable, impossible pairs, falls of what should not fall, pay from
-year to year and in the pay table, and the wage regression of Barrientos et al. (2018), table 2,
-given all it has and given age only, on the original, on a fresh sample of as many other persons,
-and on five synthetic datasets, combined; times, memory and the rest are those of one dataset.
+year to year and in the pay table, by several models, and the wage regression of Barrientos et al.
+(2018), table 2, given all it has and given age only, on the original, on a fresh sample of as many
+other persons, and on five synthetic datasets, combined; times, memory and the rest are those of one
+dataset.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from __future__ import annotations
 import resource
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 
@@ -35,8 +37,12 @@ from synthesizer.data.writing import to_pandas
 from synthesizer.engine.chain import FittedChain
 from synthesizer.engine.registry import Registry
 from synthesizer.measures.utility.compare_fit import compare_fit
-from synthesizer.models.histories.history import panel_of
+from synthesizer.models.cart import Cart
+from synthesizer.models.histories.each_period import EachPeriod
+from synthesizer.models.histories.history import HistoryModel, panel_of
+from synthesizer.models.histories.lag_one import LagOne
 from synthesizer.models.limits import Support
+from synthesizer.models.nominal import Nominal
 from synthesizer.plan.plan import Plan, prepare
 
 CONFIG = Path(__file__).parents[1] / "configs" / "federal_workforce.yaml"
@@ -48,6 +54,9 @@ MODELS = {
     "| year + agency + occupation",
     "age only": "logpay ~ AIAN + Asian + Black + Hispanic + age + age2 | year",
 }
+TABLE = ("year", "pay_plan", "grade", "step")
+PREDICTORS = (*TABLE, "agency", "sex", "race", "education", "age_range", "occupation")
+SEEDS = (1, 2, 3)
 FRESH_SEED = 2
 """Of a fresh sample of the simulator; the confidential file is drawn with seed 1."""
 N_JOBS = 2
@@ -76,6 +85,8 @@ def main(persons: int, config: Path) -> None:
     fresh = simulate(persons, seed=FRESH_SEED).to_pandas()
     frames = [frame_of(t, plan) for t in (original, made)]
     for line in pay(frames[0], fresh, frames[1]):
+        print(line)
+    for line in pay_models(original, made, plan):
         print(line)
     print(flush=True)
     several = [
@@ -145,6 +156,30 @@ def pay(original: pd.DataFrame, fresh: pd.DataFrame, made: pd.DataFrame) -> Iter
     known = set(original["basic_pay"])
     outside = (f"{100 * (~frame['basic_pay'].isin(known)).mean():.2f}" for frame in frames)
     yield "| no value of the original, % | " + " | ".join(outside) + " |"
+
+
+def pay_models(original: PanelTable, made: PanelTable, plan: Plan) -> Iterator[str]:
+    """Yield the same of pay drawn anew by several models on one file's plans, grades and steps."""
+    plain = Cart(tilt=False, safe=0)
+    copied = Nominal(given=TABLE, min_cell=1, base=plain)
+    near = replace(copied, near="own.before")
+    several: dict[str, HistoryModel] = {
+        "each_period > nominal": EachPeriod(base=copied),
+        "lag_one > cart": LagOne(stay_or_move=False, base=Cart(safe=0)),
+        "lag_one > cart without tilt": LagOne(stay_or_move=False, base=plain),
+        "lag_one > nominal, near": LagOne(stay_or_move=False, first_apart=False, base=near),
+    }
+    yield "| model of pay | falls, % | mean rise, % | its sd, % | correlation | in table, % |"
+    yield "| --- | ---: | ---: | ---: | ---: | ---: |"
+    for name, model in several.items():
+        found = []
+        for seed in SEEDS:
+            rng = np.random.default_rng(seed)
+            fitted = model.fit(original.select(PREDICTORS), original["basic_pay"], rng=rng)
+            drawn = fitted.sample(made.select(PREDICTORS), rng=rng)
+            frame = frame_of(made.with_column(drawn), plan)
+            found.append([*pay_steps(frame).values(), 100 * in_table(frame)])
+        yield f"| {name} | " + " | ".join(f"{x:.4g}" for x in np.mean(found, axis=0)) + " |"
 
 
 def pay_steps(frame: pd.DataFrame) -> dict[str, float]:
