@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from synthesizer.config.keys import ChainConfig, ExtendsConfig
 from synthesizer.data.encoding import recoded
-from synthesizer.data.errors import ConfigError, DataError, Problems
+from synthesizer.data.errors import DataError, Problems
 from synthesizer.data.files import sha256
 from synthesizer.data.pairs import read_like
 from synthesizer.data.panel.arrangement import Frame
@@ -137,23 +137,22 @@ def plan_published(context: Context, extends: ExtendsConfig) -> Published | None
     """
     problems = Problems()
     run = extends.run
-    with problems.gathered():
-        manifest = manifest_in(run)
-        if manifest is None:
-            raise ConfigError(
-                f"{run} is no result of a run: it has no manifest.json; name the directory that "
-                "'synthesizer run' wrote"
-            )
+    manifest = problems.attempt(manifest_in, run)
+    if manifest is None and not problems:
+        problems.append(
+            f"{run} is no result of a run: it has no manifest.json; name the directory that "
+            "'synthesizer run' wrote"
+        )
+    if manifest is not None:
         problems += _kind_problems(context.config, manifest)
     form = context.arrangement
-    if problems or manifest is None or not isinstance(form, LongForm | WideForm):
+    if manifest is None or manifest.panel is None or not isinstance(form, LongForm | WideForm):
         context.problems.at("extends", problems)
         return None
     problems += _panel_problems(form, manifest)
     problems += _variable_problems(context, form, manifest)
     problems += _file_problems(run, manifest, context.config)
-    first = 0 if manifest.panel is None else manifest.panel.periods
-    panel = as_panel(context.table)
+    first, panel = manifest.panel.periods, as_panel(context.table)
     if len(form.frame.times) <= first:
         problems.append(
             f"the confidential data have {len(form.frame.times)} periods and the published run "
@@ -229,7 +228,7 @@ def _variable_problems(
     added: set[str] = set()
     if isinstance(form, WideForm):
         for name, columns in form.wide.items():
-            added |= set(columns[first:])
+            added |= set(columns)
             moved = [c for c in columns[:first] if c not in was]
             late = [c for c in columns[first:] if c in was]
             if moved or late:
