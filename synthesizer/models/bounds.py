@@ -1,9 +1,9 @@
 """Numbers that earlier values of the same row bound: drawn as a distance from the bound.
 
 A draw that breaks ``a <= b`` and is thrown away bends the distribution: what stays are the larger
-distances. Here the distance itself is drawn, from 0 upwards, given all predictors. What a distance
-cannot tell is drawn first: whether the number equals its bound, is one of the values that very many
-hold, or is rounded.
+distances. Where more than a few draws would be, the distance itself is drawn, from 0 upwards, given
+all predictors. What a distance cannot tell is drawn first: whether the number equals its bound, is
+one of the values that very many hold, or is rounded.
 """
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ from synthesizer.models.base import ConditionalModel, FittedModel
 from synthesizer.models.cart import Cart
 from synthesizer.models.kit.numbers import EPS, SafeNumbers, safe_of
 from synthesizer.models.kit.regression import numeric_column
-from synthesizer.models.sample import Sample
 
 TRIES = 20
 """Draws of a row before it is put on the bound that it breaks."""
+RARELY = 0.02
+"""Up to this share of draws that would break the bounds nothing is bent: these are drawn again."""
 FEWEST = 10
 """Rows between the same bounds with a model of their own."""
 SHARE = 0.01
@@ -156,8 +157,8 @@ class FittedBounds:
     numbers: SafeNumbers | None
     """Replaces numbers that few hold."""
     sides: tuple[FittedSide, ...]
-    marginal: FittedModel
-    """Draws for rows whose bounds no side has."""
+    other: FittedModel
+    """Draws the number itself: where no side has the bounds of a row, or they rarely bind."""
 
     @classmethod
     def of(
@@ -178,9 +179,12 @@ class FittedBounds:
         predictors, target = predictors.take(rows), target.take(rows)
         values, low, high = values[rows], low[rows], high[rows]
         numbers = SafeNumbers.of(target, safe_of(model), predictors.owners)
+        other = model.fit(predictors, target, rng=rng)
+        drawn = _numbers(other.sample(predictors, rng=rng))
+        binds = float(((drawn < low) | (drawn > high)).mean()) > RARELY
         side = _sides(low, high)
         sides = []
-        for number in np.unique(side).tolist():
+        for number in np.unique(side).tolist() if binds else ():
             own = np.flatnonzero(side == number)
             if len(own) >= FEWEST:
                 table = predictors.take(own)
@@ -192,7 +196,7 @@ class FittedBounds:
             reach=(float(values.min()), float(values.max())) if numbers is None else numbers.bounds,
             numbers=numbers,
             sides=tuple(sides),
-            marginal=Sample(safe=safe_of(model)).fit(predictors, target, rng=rng),
+            other=other,
         )
 
     def draw(self, predictors: Table, rng: np.random.Generator, *, widen: int = 0) -> Column:
@@ -226,10 +230,10 @@ class FittedBounds:
         least, most = np.where(least <= high, least, low), np.where(most >= low, most, high)
         values = np.empty(len(low))
         left, state = np.arange(len(low)), np.full(len(low), -1)
-        for _ in range(TRIES):
+        for attempt in range(TRIES):
             part = table.take(left)
             if side is None:
-                drawn = _numbers(self.marginal.sample(part, rng=rng))
+                drawn = _numbers(self.other.sample_wider(part, steps=widen, rng=rng))
                 is_free = np.zeros(len(left), dtype=bool)
             else:
                 own = state[left]
@@ -238,15 +242,22 @@ class FittedBounds:
                 # a rounded number stays one; a heap beyond the bounds gives way
                 state[left] = np.where(is_free, own, -1)
             rows = np.flatnonzero(is_free)
+            is_bad = np.zeros(len(left), dtype=bool)
             if side is not None and len(rows):
                 sizes = side.sizes[state[left[rows]]]
                 ends = least[left[rows]], most[left[rows]]
                 drawn[rows] = self._aside(drawn[rows], sizes, *ends, rng)
+                # a number that is no heap and no bound must not become one by chance
+                ends = low[left[rows]], high[left[rows]]
+                is_bad[rows] = _states(drawn[rows], *ends, side.sizes, side.heaps) != own[rows]
             values[left] = drawn
-            left = left[(drawn < least[left]) | (drawn > most[left])]
+            left = left[is_bad | (drawn < least[left]) | (drawn > most[left])]
             if not len(left):
                 return values
-        values[left] = np.fmax(np.fmin(values[left], most[left]), least[left])
+            if attempt >= TRIES // 2:
+                state[left] = -1
+        if side is not None:  # others are redrawn from wider neighbourhoods
+            values[left] = np.fmax(np.fmin(values[left], most[left]), least[left])
         return values
 
     def _aside(

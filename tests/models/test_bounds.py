@@ -67,7 +67,7 @@ def test_missing_values_bound_nothing_and_keep_their_share() -> None:
 def test_heaps_and_precision_of_the_later_number_survive() -> None:
     rng = np.random.default_rng(3)
     income = np.round(np.exp(rng.normal(10, 0.6, 1_500)))
-    tax = income * rng.beta(2, 4, 1_500)
+    tax = income * rng.beta(9, 1.5, 1_500)
     tax = np.where(rng.random(1_500) < 0.6, np.round(tax, -2), np.round(tax))
     tax[rng.random(1_500) < 0.3] = 0
     original = pd.DataFrame({"income": income, "tax": np.minimum(tax, income)})
