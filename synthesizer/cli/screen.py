@@ -238,14 +238,17 @@ def _size(table: Table) -> str:
 
 
 def show_plan(
-    plan: Plan, rows: Sequence[PlanRow], zeros: Sequence[ZeroRow], ahead: Forecast | None
+    plan: Plan,
+    rows: Sequence[PlanRow],
+    zeros: tuple[Sequence[ZeroRow], int],
+    ahead: Forecast | None,
 ) -> None:
     """Print the chain in order, and what is evolved after it or in its place."""
     from synthesizer.measures.risk.rare_values import RARE
 
     if plan.has_chain:
         _show_chain(plan, rows)
-        _show_zeros(plan, zeros)
+        _show_zeros(plan, *zeros)
     else:
         _show_variables(plan, rows)
     if plan.genetic is not None:
@@ -276,8 +279,10 @@ def _show_chain(plan: Plan, rows: Sequence[PlanRow]) -> None:
             say(f"{forbid.text} (redraws {forbid.variable})")
 
 
-def _show_zeros(plan: Plan, zeros: Sequence[ZeroRow]) -> None:
+def _show_zeros(plan: Plan, zeros: Sequence[ZeroRow], skipped: int) -> None:
     """Print pairs with impossible combinations, what their support tells, and who keeps them."""
+    if skipped:
+        say(f"impossible combinations: {skipped:,} pairs of variables were not searched, too many")
     if not zeros:
         return
     title = "pairs of variables of which many combinations do not occur, the largest first"

@@ -36,10 +36,12 @@ MOST_LEVELS = 60
 """Different numbers of a variable that is looked at."""
 MOST_CELLS = 2**20
 """Combinations of a pair that is looked at."""
-MOST_ROWS = 50_000
+LEAST_ROWS, MOST_ROWS = 2_000, 50_000
 """Rows on which pairs are screened; those that may be found are looked at on all."""
 MOST_WORK = 2_000_000_000
-"""Rows and combinations that are counted in all; further pairs are not looked at."""
+"""Rows and combinations that are counted in the screening; further pairs are not looked at."""
+MOST_FOUND = 500
+"""Pairs that are looked at on all rows, the largest differences in the screening."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,7 +98,7 @@ def structural_zeros(table: Table) -> ZeroPairs:
     ...     for name, data in zip(["job", "branch", "other"], codes, strict=True)
     ... ]
     >>> [pair.names for pair in structural_zeros(Table(columns)).found]
-    [('job', 'branch')]
+    [('job', 'branch'), ('branch', 'other')]
     """
     owners = np.arange(table.n_rows) if table.owners is None else np.asarray(table.owners)
     codes = {c.name: c for c in (_codes(c, owners) for c in table.columns) if c is not None}
@@ -108,19 +110,26 @@ def structural_zeros(table: Table) -> ZeroPairs:
     if not pairs:
         return ZeroPairs(())
     log = math.log(len(pairs) / LEVEL)
-    sample = _sample(owners)
+    sample = _sample(owners, max(LEAST_ROWS, min(MOST_ROWS, MOST_WORK // (2 * len(pairs)))))
     cost = np.cumsum([len(sample) + one.size * two.size for one, two in pairs])
     looked = int(np.searchsorted(cost, MOST_WORK, side="right"))
     part = {n: _Codes.of(n, c.size, c.data[sample], owners[sample]) for n, c in codes.items()}
-    found = []
-    for one, two in islice(pairs, looked):
-        if not _counted(part[one.name], part[two.name], owners[sample], log, exact=False):
-            continue
-        pair = _counted(one, two, owners, log, exact=True)
-        if pair is not None:
-            found.append(pair)
-    found.sort(key=lambda pair: pair.fresh - pair.independent)
-    return ZeroPairs(tuple(found), len(pairs) - looked)
+    screened = [
+        _counted(part[one.name], part[two.name], owners[sample], log, exact=False)
+        for one, two in islice(pairs, looked)
+    ]
+    likely = sorted((pair for pair in screened if pair is not None), key=_difference)
+    counted = [
+        _counted(codes[pair.names[0]], codes[pair.names[1]], owners, log, exact=True)
+        for pair in likely[:MOST_FOUND]
+    ]
+    found = sorted((pair for pair in counted if pair is not None), key=_difference)
+    return ZeroPairs(tuple(found), len(pairs) - looked + len(likely[MOST_FOUND:]))
+
+
+def _difference(pair: ZeroPair) -> float:
+    """Return what orders pairs, the largest difference first."""
+    return pair.fresh - pair.independent
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,12 +164,9 @@ def _codes(column: Column, owners: IntArray) -> _Codes | None:
     return _Codes.of(column.name, len(distinct), codes.astype(np.int64), owners)
 
 
-def _sample(owners: IntArray) -> IntArray:
-    """Return the rows of so many persons that they are not too many rows, or all."""
-    n = len(owners)
-    if n <= MOST_ROWS:
-        return np.arange(n)
-    every = -(-n // MOST_ROWS)
+def _sample(owners: IntArray, most: int) -> IntArray:
+    """Return the rows of so many persons that they are about so many rows, or all."""
+    every = -(-len(owners) // most)
     return np.flatnonzero(owners % every == 0)
 
 

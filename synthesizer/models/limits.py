@@ -23,7 +23,7 @@ WIDENINGS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64)
 AT_ONCE = (0, 2, 8)
 """Steps away in the few calls that try to keep what is not firm."""
 
-MOST_IMPLIED = 5_000
+MOST_IMPLIED = 2_000
 """Pairs that are limited only because both go with a third variable."""
 
 COPIES = 16

@@ -159,10 +159,11 @@ class ZeroRow(Row):
     held: float = column("rows of few", "share", "rows that have one of those")
 
 
-def zero_rows(plan: Plan) -> tuple[ZeroRow, ...]:
-    """Return the pairs that a search of the data finds, see `structural_zeros`."""
+def zero_rows(plan: Plan) -> tuple[tuple[ZeroRow, ...], int]:
+    """Return the pairs that a search of the data finds, and how many it left out."""
     drawn = [name for name in plan.table.names if name in plan.spec.order]
-    return tuple(
+    search = structural_zeros(plan.table.select(drawn))
+    rows = tuple(
         ZeroRow(
             pair=" and ".join(zero.names),
             independent=zero.independent,
@@ -171,8 +172,9 @@ def zero_rows(plan: Plan) -> tuple[ZeroRow, ...]:
             few=zero.few,
             held=zero.held,
         )
-        for zero in structural_zeros(plan.table.select(drawn)).found
+        for zero in search.found
     )
+    return rows, search.skipped
 
 
 def _row(position: int, step: Step, table: Table, share: float) -> PlanRow:

@@ -140,3 +140,25 @@ def test_a_file_that_is_no_such_panel(
     with pytest.raises(ConfigError, match=words):
         starter(tmp_path, long_frame(), **options)
     assert not (tmp_path / "people.yaml").exists()
+
+
+def test_impossible_pairs_are_kept_in_panels_and_offered_elsewhere(tmp_path: Path) -> None:
+    frame = long_frame(200)
+    frame["branch"] = (frame["who"] * 7 % 10).astype(str)
+    frame["job"] = np.where(frame["sex"] == "f", frame["branch"], "1" + frame["branch"])
+    roles = {"person": "who", "time": "year", "career": "sex"}
+    panel, plain = tmp_path / "panel", tmp_path / "plain"
+    panel.mkdir()
+    plain.mkdir()
+    path = starter(panel, frame, **roles)
+    assert load_config(path).finds_support
+    result = CliRunner().invoke(app, ["plan", str(path)])
+    told = " ".join(result.output.split())
+    assert "branch and job" in told
+    assert "support: auto keeps" in told
+    path.write_text(path.read_text().replace("support: auto", "# support: auto"))
+    told = " ".join(CliRunner().invoke(app, ["plan", str(path)]).output.split())
+    assert "'support: auto' keeps all" in told
+    flat = starter(plain, frame.drop(columns=["who", "year"]))
+    assert "# support: auto" in flat.read_text()
+    assert not load_config(flat).finds_support
