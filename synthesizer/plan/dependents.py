@@ -62,6 +62,8 @@ def _busy(context: Context) -> Iterator[str]:
     config = context.config
     texts = list(config.forbid)
     yield from config.strata
+    if context.career is not None:
+        yield context.career
     for rule in config.rules:
         yield from rule.then
         if rule.always:
