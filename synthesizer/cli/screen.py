@@ -69,7 +69,7 @@ def _start(plan: GeneticPlan) -> str:
     if plan.start == "mutants":
         return (
             f"{size} versions of the original, with up to {100 * options.mutants:g} % of their "
-            "cells drawn anew; no chain is fitted"
+            "cells drawn anew"
         )
     if plan.start == "chain":
         return f"{size} datasets drawn from the chain above"
@@ -77,7 +77,7 @@ def _start(plan: GeneticPlan) -> str:
     files = "1 file" if count == 1 else f"{count} files"
     rest = size - count
     more = f", and {rest} versions of {'it' if count == 1 else 'them'}" if rest > 0 else ""
-    return f"{files}{more}; no chain is fitted"
+    return f"{files}{more}"
 
 
 def _ends(options: GeneticOptions) -> str:
@@ -306,15 +306,21 @@ def _show_zeros(plan: Plan, zeros: Sequence[ZeroRow], skipped: int) -> None:
 
 def _show_variables(plan: Plan, rows: Sequence[PlanRow]) -> None:
     """Print the variables where no chain is fitted, and which changes are taken back."""
-    title = f"variables to evolve, {_size(plan.table)}: no chain is fitted"
-    show_rows(rows, title, "variable", "kind", "levels", "missing", "rare")
+    drawn = len(plan.fitted.steps)
+    how = f"models of the last {drawn} only are fitted" if drawn else "no chain is fitted"
+    models = ["model", "predictors"] if drawn else []
+    title = f"variables to evolve, {_size(plan.table)}: {how}"
+    show_rows(rows, title, "variable", "kind", *models, "levels", "missing", "rare")
     if plan.spec.strata:
         say(f"strata: not used ({', '.join(plan.spec.strata)}), since no chain is fitted")
+    back = "changes that break it are taken back"
+    last = {step.variable for step in plan.fitted.steps}
     for rule, count in _ruled(plan):
         where = f"where {rule.condition.text}, {rule.variable} is given ({count:,} rows)"
-        say(f"rule: {where}; changes that break it are taken back")
+        say(f"rule: {where}" + ("" if rule.variable in last else f"; {back}"))
     for forbid in plan.spec.forbids:
-        say(f"{forbid.text} (changes that break it are taken back)")
+        how = f"redraws {forbid.variable}" if forbid.variable in last else back
+        say(f"{forbid.text} ({how})")
 
 
 def _ruled(plan: Plan) -> Iterator[tuple[Rule, int]]:

@@ -231,6 +231,22 @@ class FittedChain(Source):
                 drawn = [next(tables) for _ in blocks[d]]
                 yield self._assemble(drawn, rows, seed.generator("shuffle", d))
 
+    def completed(self, table: Table, seed: Seed, *, n_jobs: int | None = None) -> Table:
+        """Draw for every row the variables that ``table`` lacks, given those that it has.
+
+        A plain table, and a chain without strata whose missing variables come last.
+        """
+        steps = [s for s in self.strata[0].replicates[0] if s.variable.name not in table]
+        blocks = self._blocks([table.n_rows])
+        tasks = (
+            delayed(draw_block)(
+                steps, self.rules, self.forbids, seed, (0, *block), self.frame,
+                table.take(np.arange(*block[1:])),
+            )
+            for block in blocks
+        )  # fmt: skip
+        return Table.concatenate(parallel(n_jobs, tasks, None))
+
     @property
     def _stratum_sizes(self) -> list[int]:
         return [len(stratum.rows) for stratum in self.strata]

@@ -96,13 +96,15 @@ def draw_block(
     seed: Seed,
     block: tuple[int, int, int, int],
     frame: Frame | RowFrame = ROWS,
+    given: Table | None = None,
 ) -> Table:
     """Draw all variables for one block of rows, each with a generator of its own.
 
     ``block`` is dataset, stratum, first and end unit (row, or person), counted within the stratum.
+    ``given`` are the block's variables that are there already.
     """
     dataset, stratum, start, stop = block
-    table: Table = frame.started(stop - start)
+    table: Table = frame.started(stop - start) if given is None else given
     for step in steps:
         name = step.variable.name
         rng = seed.generator("draw", dataset, stratum, name, start // frame.block)

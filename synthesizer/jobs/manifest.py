@@ -190,7 +190,7 @@ def _planned_step(plan: Plan, step: Step) -> StepEntry:
     columns = plan.arrangement.columns_of(step.variable)
     if columns != (step.variable,):
         entry = entry.model_copy(update={"columns": columns})
-    if plan.has_chain:
+    if step in plan.fitted.steps:
         return entry
     unfitted = {
         "model": "genetic",

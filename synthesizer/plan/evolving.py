@@ -14,7 +14,7 @@ from synthesizer.data.errors import DataError, Problems
 from synthesizer.data.guessing import Declaration
 from synthesizer.data.randomness import Seed
 from synthesizer.data.sources import RawTable, read_path
-from synthesizer.data.table import Schema, Table
+from synthesizer.data.table import Kind, Schema, Table
 from synthesizer.engine.genetic.coding import Coding, Records, coding_problems
 from synthesizer.engine.genetic.genetic_options import GeneticOptions
 from synthesizer.engine.genetic.genetic_source import Evolver, GeneticPlan, below_random
@@ -43,6 +43,14 @@ def plan_genetic(
         )
         return None
     main = scenarios[0]
+    numbers = [n for n in (*main.keys, main.target) if not context.table[n].is_coded]
+    if numbers:
+        context.problems.append(
+            f"genetic: {', '.join(numbers)} cannot be a key or the target of the evolution, which "
+            "takes categories only; group it into intervals in the file, or name others under "
+            "checks: keys, target"
+        )
+        return None
     context.problems += [f"genetic: {p}" for p in _scenario_problems(context.table, config, main)]
     files: list[Records] = []
     if not isinstance(config.start, str):
@@ -59,16 +67,28 @@ def _problems(context: Context, config: GeneticOptions, steps: Sequence[Step]) -
     if context.is_panel:
         yield "persons with several rows cannot be evolved; take panel or genetic out"
         return
-    yield from coding_problems([context.table[n].variable for n in evolved_names(context.table)])
+    categories = evolved_names(context.table)
+    if len(categories) < 2:
+        yield (
+            "needs at least two categories, a key and a target; group numbers into intervals in "
+            "the file, or declare them categorical if they are codes"
+        )
+    yield from coding_problems([context.table[name].variable for name in categories])
     kept = [step.variable for step in steps if step.model.abilities.copies_rows]
     if kept:
         yield f"{', '.join(kept)} cannot be kept row by row: records change places; take it out"
-    derived = [step.variable for step in steps if step.model.abilities.deterministic]
+    derived = [
+        step.variable
+        for step in steps
+        if step.model.abilities.deterministic and step.variable in categories
+    ]
     if derived:
         yield (
             f"{', '.join(derived)} cannot be derived while cells change; drop it and compute it "
             "from the synthetic file"
         )
+    if config.start == "chain" and chain.strata and drawn_after(context.table):
+        yield "strata have a chain each, and numbers are drawn by one; take strata out"
     if chain.proper:
         yield "proper refits for every dataset of the population; take it out"
     yield from _size_problems(context, config)
@@ -94,6 +114,11 @@ def _size_problems(context: Context, config: GeneticOptions) -> Iterator[str]:
         yield "rows cannot be set where datasets start from files, which have their own"
 
 
+def drawn_after(table: Table) -> list[str]:
+    """Return the numbers and dates, which the chain draws given the categories that evolved."""
+    return [v.name for v in table.schema if not v.is_coded and v.kind is not Kind.ID]
+
+
 CHAIN_KEYS = ("default_method", "method", "models", "visit_sequence", "predictor_matrix")
 """What a configuration says of conditional models."""
 
@@ -106,7 +131,13 @@ def _ignored(context: Context, config: GeneticOptions) -> Iterator[str]:
         for name, settings in context.config.variables.items()
         if settings.method
     ]
-    if unused and config.start != "chain":
+    drawn = drawn_after(context.table)
+    if drawn:
+        yield (
+            f"genetic: {', '.join(drawn)} do not evolve: models of the chain draw them given the "
+            "categories of the result, which is what U and R are about"
+        )
+    elif unused and config.start != "chain":
         yield f"genetic: {', '.join(unused)}: not used, since no model is fitted; say start: chain"
 
 
@@ -234,8 +265,10 @@ def _notes(table: Table, config: GeneticOptions, scenario: Scenario) -> Iterator
         if limit < random:
             yield below_random("genetic.risk_at_most", limit, random)
     if config.start == "mutants":
+        what = "confidential records"
+        what = f"in their categories {what}" if drawn_after(table) else what
         yield (
             "genetic: datasets start as mutants of the original, so most of their records are "
-            "confidential records as they are: this is perturbation, not synthesis from a model; "
+            f"{what} as they are: this is perturbation, not synthesis from a model; "
             "see the share of unchanged records in the report, or say genetic: {start: chain}"
         )

@@ -132,17 +132,17 @@ class PlanRow(Row):
 def plan_table(plan: Plan) -> list[PlanRow]:
     """Return a row for every variable in the order of the chain."""
     steps, table = plan.spec.steps, plan.table
-    if not plan.has_chain:
-        unfitted = {"model": "genetic", "predictors": 0}
-        return [
-            _row(position, step, table, 0.0).model_copy(update=unfitted)
-            for position, step in enumerate(steps, 1)
-        ]
-    costs = np.array([work(step, table[step.variable]) for step in steps])
+    fitted = [step in plan.fitted.steps for step in steps]
+    costs = np.array([work(step, table[step.variable]) for step in steps]) * fitted
     shares = costs / max(costs.sum(), 1.0)
-    return [
+    rows = [
         _row(position, step, table, float(share))
         for position, (step, share) in enumerate(zip(steps, shares, strict=True), 1)
+    ]
+    unfitted = {"model": "genetic", "predictors": 0}
+    return [
+        row if drawn else row.model_copy(update=unfitted)
+        for row, drawn in zip(rows, fitted, strict=True)
     ]
 
 

@@ -39,6 +39,7 @@ from synthesizer.measures.risk.halves import FromHalf
 from synthesizer.measures.risk.scenario import Scenario
 from synthesizer.measures.settings import CheckSettings, LimitConfig
 from synthesizer.measures.utility.suite import Synthesis
+from synthesizer.models.step import Step
 from synthesizer.plan.context import Context, models_without_use, unknown_variables
 from synthesizer.plan.inputs import Input, arrangement_of, read_input, without_password
 from synthesizer.plan.published import Published, plan_published
@@ -125,6 +126,16 @@ class Plan:
     def has_chain(self) -> bool:
         """Whether models are fitted."""
         return self.genetic is None or self.genetic.start == "chain"
+
+    @property
+    def fitted(self) -> ChainSpec:
+        """What is fitted: all models, or those of numbers and dates where categories evolve."""
+        if self.has_chain:
+            return self.spec
+        return replace(self.spec, steps=tuple(s for s in self.spec.steps if self._is_drawn(s)))
+
+    def _is_drawn(self, step: Step) -> bool:
+        return not self.table[step.variable].is_coded
 
     def fit(self, seed: Seed, phases: Phases | None = None) -> Source:
         """Fit the source of datasets: a chain, or an evolution against the data."""
@@ -225,13 +236,13 @@ class Plan:
         if self.published is not None:
             waves = len(self.published.periods) - self.published.first
         return phases.phase(
-            "fit", waves * len(self.spec.steps) * (self.m if self.spec.proper else 1)
+            "fit", waves * len(self.fitted.steps) * (self.m if self.spec.proper else 1)
         )
 
     def _chain(
         self, table: Table, seed: Seed, m: int, progress: Advance | None = None
     ) -> FittedChain:
-        return self.spec.fit(table, seed, replicates=m, n_jobs=self.workers, progress=progress)
+        return self.fitted.fit(table, seed, replicates=m, n_jobs=self.workers, progress=progress)
 
     def _extension(
         self,
@@ -275,10 +286,12 @@ class Plan:
             return self._chain(table, seed, m, progress)
         from synthesizer.engine.genetic.genetic_source import Evolving, keeping
 
+        chain = self._chain(table, seed, m, progress) if self.fitted.steps else None
         return Evolving(
             plan=self.genetic,
             table=table,
-            chain=self._chain(table, seed, m, progress) if self.has_chain else None,
+            chain=chain if self.has_chain else None,
+            rest=chain if any(map(self._is_drawn, self.spec.steps)) else None,
             allowed=keeping(self.spec.rules, self.spec.forbids, table),
             **evolving,
         )

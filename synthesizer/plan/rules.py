@@ -43,6 +43,8 @@ class Places:
     """These, and all that follows from them or is one value a person anyway."""
     rare: frozenset[str] = frozenset()
     """Variables of a panel of which first is drawn whether a person changes them."""
+    evolves: bool = False
+    """Whether the categories evolve, and come before the numbers whatever visit_sequence says."""
 
     @classmethod
     def of(cls, context: Context, order: Sequence[str], steps: Sequence[Step]) -> Self:
@@ -64,6 +66,7 @@ class Places:
             single=frozenset(s.variable for s in steps if s.model.abilities.person),
             personal=frozenset(personal),
             rare=frozenset(s.variable for s in steps if s.method == ROLES["rare"]),
+            evolves=context.config.genetic is not None,
         )
 
     def setting_problems(self, name: str, used: Collection[str]) -> Iterator[str]:
@@ -85,9 +88,12 @@ class Places:
             return
         late = sorted(set(used) - set(self.order[: self.order.index(name)]))
         if late:
+            remedy = "change visit_sequence"
+            if self.evolves:
+                remedy = "numbers come after the categories that evolve: say forbid in its place"
             yield (
                 f"its condition uses {', '.join(late)}, which must come before {name!r} in "
-                "the order; change visit_sequence"
+                f"the order; {remedy}"
             )
         changing = sorted(set(used) - self.personal)
         if name in self.single and changing:

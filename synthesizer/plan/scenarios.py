@@ -67,7 +67,13 @@ def _panel_notes(config: ChainConfig, table: Table) -> list[str]:
 
 def _suggested(context: Context, table: Table) -> tuple[Scenario, ...]:
     checks = context.config.checks
-    drawn = table.select(n for n in table.names if table[n].variable.kind is not Kind.ID)
+    evolves, named = context.config.genetic is not None, {*(checks.keys or ()), checks.target}
+    drawn = table.select(
+        n
+        for n in table.names
+        if table[n].variable.kind is not Kind.ID
+        and (n in named or table[n].is_coded or not evolves)
+    )
     suggestion = suggest(drawn, keys=checks.keys, target=checks.target)
     if not suggestion.keys or suggestion.target is None:
         context.notes.append(

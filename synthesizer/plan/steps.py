@@ -223,6 +223,8 @@ def plan_order(context: Context, methods: Mapping[str, Method]) -> list[str]:
             f"visit_sequence leaves out {len(unlisted)} variables; kept ones come first, "
             f"the others last, in file order: {', '.join(unlisted)}"
         )
+    if context.config.genetic is not None:  # categories evolve, the others are drawn given them
+        order.sort(key=lambda name: not context.table[name].is_coded)
     inputs = {
         n: {_drawn(context, name) for name in methods[n].inputs or ()}
         for n in order

@@ -178,6 +178,49 @@ def test_rules_hold_in_every_record(folder: Path) -> None:
         assert (made.loc[made["age"] == "old", "job"] == "no").all()
 
 
+@pytest.mark.parametrize("start", ["mutants", "chain"])
+def test_numbers_are_drawn_given_the_categories(folder: Path, start: str) -> None:
+    """Categories evolve; real numbers stay with nobody, and rules on them hold."""
+    rng = np.random.default_rng(3)
+    mean = people()["age"].map({"young": 10.0, "middle": 50.0, "old": 90.0})
+    day = pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 300, 600), "D")
+    own = people().assign(pay=(mean + rng.normal(size=600)).round(4), day=day.astype(str))
+    own.insert(0, "id", np.arange(600) + 7)
+    own.to_csv(folder / "mixed.csv", index=False)
+    changes = {
+        "data": {"path": "mixed.csv"},
+        "variables": {"id": {"kind": "id"}, "pay": {"method": "normal"}},
+        "forbid": ["pay > 90 and sex == 'm'", "age == 'young' and job == 'yes'"],
+        "on_violation": "ignore",
+        "visit_sequence": ["pay", "town"],
+    }
+    genetic = {"start": start, "population": 4, "generations": 2}
+    found = [
+        evolved(
+            folder, f"mixed_{start}_{n}", genetic=genetic, checks=no_halves(), workers=n, **changes
+        )
+        for n in (1, 2)
+    ]
+    assert found[0].datasets[0].read_bytes() == found[1].datasets[0].read_bytes()
+    made = pd.read_csv(found[0].datasets[0])
+    assert list(made) == list(own)
+    assert made["id"].tolist() == list(range(1, 601))
+    assert made.groupby("age")["pay"].mean().round(-1).to_dict() == {
+        "young": 10, "middle": 50, "old": 90
+    }  # fmt: skip
+    assert not made["pay"].isin(own["pay"]).mean() > 0.1
+    assert made["day"].between(own["day"].min(), own["day"].max()).all()
+    assert not ((made["pay"] > 90) & (made["sex"] == "m")).any()
+    assert not ((made["age"] == "young") & (made["job"] == "yes")).any()
+    book = json.loads((found[0].directory / "codebook.json").read_text())
+    assert "pay and day did not evolve" in " ".join(book["synthesis"]["words"])
+    told = {variable["name"]: variable["made"] for variable in book["variables"]}
+    assert (told["pay"]["model"], told["pay"]["how"]) == ("normal", "drawn")
+    assert (told["sex"]["how"] == "evolved") == (start == "mutants")
+    plan = call("plan", folder / f"mixed_{start}_1.yaml", "--overwrite").output
+    assert ("models of the last 2 only are fitted" in plan) == (start == "mutants")
+
+
 def test_an_interrupt_keeps_the_best_so_far(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from synthesizer.engine.genetic.population import Breeder
 
@@ -206,7 +249,23 @@ def test_an_interrupt_keeps_the_best_so_far(folder: Path, monkeypatch: pytest.Mo
 
 
 BAD = {
-    "numbers": ({"data": {"path": "numbers.csv"}}, "group 'pay'"),
+    "numbers": (
+        {"data": {"path": "numbers.csv"}, "checks": {"keys": ["pay", "sex"], "target": "job"}},
+        "pay cannot be a key",
+    ),
+    "strata of numbers": (
+        {"data": {"path": "numbers.csv"}, "strata": ["sex"], "genetic": {"start": "chain"}},
+        "numbers are drawn by one",
+    ),
+    "rule of numbers": (
+        {
+            "data": {"path": "numbers.csv"},
+            "rules": [{"if": "pay < 1.5", "then": {"job": "no"}}],
+            "on_violation": "ignore",
+        },
+        "say forbid in its place",
+    ),
+    "no categories": ({"data": {"path": "only.csv"}, "checks": {}}, "at least two categories"),
     "one value": ({"data": {"path": "one_value.csv"}}, "one value only"),
     "no uniques": ({"checks": {"keys": ["sex"], "target": "job"}}, "is unique by the keys"),
     "population": ({"genetic": {"population": 1}}, "genetic.population"),
@@ -234,6 +293,7 @@ def faulty(folder: Path) -> Path:
     """The folder with the files that `BAD` names, too."""
     frame = people()
     frame.assign(pay=np.linspace(1, 2, 600)).to_csv(folder / "numbers.csv", index=False)
+    frame[["sex"]].assign(pay=np.linspace(1, 2, 600)).to_csv(folder / "only.csv", index=False)
     frame.assign(job2=frame["job"]).to_csv(folder / "twice.csv", index=False)
     frame.assign(job="no").to_csv(folder / "one_value.csv", index=False)
     made = read(folder / "made.csv")

@@ -201,11 +201,16 @@ class _Keeping:
 
 
 def keeping(rules: Sequence[Rule], zeros: Sequence[Zero], table: Table) -> Allowed | None:
-    """Return a test of which records keep rules and structural zeros; None without any."""
-    if not rules and not zeros:
+    """Return a test of which records keep rules and structural zeros; None without any.
+
+    Those of numbers and dates hold where these are drawn, after the evolution.
+    """
+    names = evolved_names(table)
+    held = tuple(rule for rule in rules if rule.variable in names)
+    kept = tuple(zero for zero in zeros if zero.variable in names)
+    if not held and not kept:
         return None
-    coding = Coding.of([table[name].variable for name in evolved_names(table)])
-    return _Keeping(tuple(rules), tuple(zeros), coding)
+    return _Keeping(held, kept, Coding.of([table[name].variable for name in names]))
 
 
 Words = Callable[[str], None]
@@ -243,6 +248,8 @@ class Evolving(Source):
     """The confidential data."""
     chain: FittedChain | None = None
     """What the start population is drawn from (start chain)."""
+    rest: FittedChain | None = None
+    """What draws numbers and dates, given the categories that evolved; None without any."""
     allowed: Allowed | None = None
     """Says which records keep to the rules."""
     tell: Words | None = None
@@ -303,7 +310,8 @@ class Evolving(Source):
     @property
     def notes(self) -> tuple[str, ...]:
         """Notes of the fit of the chain."""
-        return () if self.chain is None else self.chain.notes
+        chain = self.chain or self.rest
+        return () if chain is None else chain.notes
 
     def count_blocks(self, m: int, rows: int | None) -> int:  # noqa: ARG002
         """Return the most generations, for progress bars."""
@@ -333,7 +341,7 @@ class Evolving(Source):
             # only the last dataset is kept, so memory does not grow with m
             self.results.append(outcome.dataset)
             self._last = outcome
-            yield self.as_table(self.evolver.shuffled(outcome.best, seed, dataset))
+            yield self._table(outcome.best, seed, dataset, n_jobs=request.n_jobs)
             if outcome.interrupted:
                 return
 
@@ -361,8 +369,7 @@ class Evolving(Source):
         return Evolved(
             evolution=self._evolution(seed),
             frontier=tuple(
-                self.as_table(self.evolver.shuffled(candidate, seed, 0, number))
-                for number, candidate in enumerate(front, 1)
+                self._table(candidate, seed, 0, number) for number, candidate in enumerate(front, 1)
             ),
             points=tuple(self._last.point(candidate) for candidate in front),
         )
@@ -381,9 +388,24 @@ class Evolving(Source):
             chosen = sorted([*chosen[: points - 1], best], key=lambda c: c.score.risk)
         return chosen
 
-    def as_table(self, records: Records) -> Table:
-        """Return records with the columns of the confidential data; ids are numbered."""
+    def _table(
+        self,
+        candidate: Candidate,
+        seed: Seed,
+        dataset: int,
+        number: int = 0,
+        *,
+        n_jobs: int | None = None,
+    ) -> Table:
+        """Return a candidate with the columns of the confidential data, in another order.
+
+        Numbers and dates are drawn given its categories; ids are numbered.
+        """
+        records = self.evolver.shuffled(candidate, seed, dataset, number)
         drawn = self.evolver.sought.coding.decode(records)
+        if self.rest is not None:
+            own = seed.child("genetic", dataset, "rest", number)
+            drawn = self.rest.completed(drawn, own, n_jobs=n_jobs)
         return ROWS.finished(drawn, self.table.schema)
 
     def _evolution(self, seed: Seed) -> Evolution:

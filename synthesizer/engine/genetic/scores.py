@@ -11,7 +11,7 @@ from typing import ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from synthesizer.data.table import BoolArray, Kind, Table
+from synthesizer.data.table import BoolArray, Table
 from synthesizer.engine.genetic.coding import Coding, Integers, Margin, Records, sorted_cells
 from synthesizer.engine.genetic.genetic_options import RiskName, UtilityName
 
@@ -32,12 +32,12 @@ class Sought:
 
     @classmethod
     def of(cls, table: Table, keys: Sequence[str], target: str) -> Self:
-        """Return a table as candidates are scored against it.
+        """Return the categories of a table as candidates are scored against them.
 
         Raises
         ------
         DataError
-            For variables that are no categories.
+            If they have too many combinations of levels.
         """
         names = evolved_names(table)
         coding = Coding.of([table[name].variable for name in names])
@@ -46,8 +46,8 @@ class Sought:
 
 
 def evolved_names(table: Table) -> list[str]:
-    """Return the variables of a candidate: all but identifiers."""
-    return [variable.name for variable in table.schema if variable.kind is not Kind.ID]
+    """Return the variables of a candidate: the categories."""
+    return [variable.name for variable in table.schema if variable.is_coded]
 
 
 class Objective(ABC):

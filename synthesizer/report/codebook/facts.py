@@ -81,6 +81,13 @@ class Facts:
         return self.start in (None, "chain")
 
     @property
+    def drawn_after(self) -> list[str]:
+        """Numbers and dates, which models drew given the categories that had evolved."""
+        if self.start is None:
+            return []
+        return [step.variable for step in self.steps if not Kind(step.kind).is_coded]
+
+    @property
     def kept(self) -> list[str]:
         """Variables whose values are the confidential ones."""
         return [step.variable for step in self.steps if step.kept]

@@ -246,11 +246,21 @@ def _chain_words(facts: Facts) -> Iterator[str]:
 
 
 def _evolution_words(facts: Facts, start: str) -> Iterator[str]:
-    yield _BEGINNINGS[start]
+    after = facts.drawn_after
+    begun, end = _BEGINNINGS[start], _ENDS[start]
+    if after:
+        begun = begun.replace("no model was fitted", "no model was fitted for its categories")
+        end = end.replace("So a record is", "So in its categories a record is")
+    yield begun
     moves = listed([*_moves(facts)])
     changes = f"From one generation to the next {moves}. " if moves else ""
     yield f"{changes}{_SELECTED}"
-    yield _ENDS[start]
+    yield end
+    if after:
+        yield (
+            f"{listed(after, most=len(after))} did not evolve: models that were fitted to the "
+            "confidential data drew the values in the end, given the categories of each record."
+        )
     if not facts.is_modelled and (rules := limits(facts)):
         yield (
             "A value was not changed, and a record not replaced, where the new record would have "
@@ -290,7 +300,8 @@ def making(
         return _time(facts)
     if step is None:
         return Making(how="numbered", words=_numbered(name, facts))
-    if not facts.is_modelled:
+    after = name in facts.drawn_after
+    if not facts.is_modelled and not after:
         return Making(how="evolved", words=_evolved(facts, has_missing=has_missing))
     variable = facts.variables[name]
     how, words = _how(step, variable, facts)
@@ -299,7 +310,9 @@ def making(
         parts.append(f"Draws from its trees were tilted: they {TILTED}.")
     if has_missing and how == "drawn":
         parts.append(_missing_words(step, variable))
-    if facts.start is not None and facts.config.genetic.mutation != 0:
+    if after:
+        parts.append("This happened in the end, given the categories that had evolved.")
+    elif facts.start is not None and facts.config.genetic.mutation != 0:
         parts.append("Afterwards, when whole datasets were evolved, single values were drawn anew.")
     for rule in _rules(facts):
         if step.of in rule.then:
@@ -429,7 +442,9 @@ def unmodelled(facts: Facts) -> dict[str, list[str]]:
     """
     drawn = [step for step in facts.steps if step.model not in ("derived", "constant")]
     apart: dict[str, list[str]] = {step.variable: [] for step in facts.steps}
-    for i, later in enumerate(drawn if facts.is_modelled else ()):
+    for i, later in enumerate(drawn):
+        if not facts.is_modelled and later.variable not in facts.drawn_after:
+            continue
         conditions = {*later.predictors, *facts.strata}
         for earlier in drawn[:i]:
             both_kept = later.kept and earlier.kept
