@@ -10,7 +10,7 @@ Source: Reiter (2005); Raab, Nowok and Dibben (2016).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -230,6 +230,16 @@ class FittedChain(Source):
             for d in datasets:
                 drawn = [next(tables) for _ in blocks[d]]
                 yield self._assemble(drawn, rows, seed.generator("shuffle", d))
+
+    def only(self, names: Collection[str]) -> FittedChain:
+        """Return the chain of some of its variables, which can be drawn without the others."""
+
+        def some(steps: Sequence[FittedStep]) -> tuple[FittedStep, ...]:
+            return tuple(step for step in steps if step.variable.name in names)
+
+        strata = [replace(s, replicates=tuple(map(some, s.replicates))) for s in self.strata]
+        schema = Schema(tuple(v for v in self.schema if v.name in names))
+        return replace(self, schema=schema, strata=tuple(strata))
 
     def completed(self, table: Table, seed: Seed, *, n_jobs: int | None = None) -> Table:
         """Draw for every row the variables that ``table`` lacks, given those that it has.

@@ -285,12 +285,13 @@ class Plan:
         if self.genetic is None:
             return self._chain(table, seed, m, progress)
         from synthesizer.engine.genetic.genetic_source import Evolving, keeping
+        from synthesizer.engine.genetic.scores import evolved_names
 
         chain = self._chain(table, seed, m, progress) if self.fitted.steps else None
         return Evolving(
             plan=self.genetic,
             table=table,
-            chain=chain if self.has_chain else None,
+            chain=chain.only(evolved_names(table)) if chain and self.has_chain else None,
             rest=chain if any(map(self._is_drawn, self.spec.steps)) else None,
             allowed=keeping(self.spec.rules, self.spec.forbids, table),
             **evolving,

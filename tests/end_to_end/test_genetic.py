@@ -217,7 +217,8 @@ def test_numbers_are_drawn_given_the_categories(folder: Path, start: str) -> Non
     told = {variable["name"]: variable["made"] for variable in book["variables"]}
     assert (told["pay"]["model"], told["pay"]["how"]) == ("normal", "drawn")
     assert (told["sex"]["how"] == "evolved") == (start == "mutants")
-    plan = call("plan", folder / f"mixed_{start}_1.yaml", "--overwrite").output
+    planned = content("mixed_plan", genetic=genetic, checks=no_halves(), **changes)
+    plan = call("plan", write_yaml(folder / "mixed_plan.yaml", planned)).output
     assert ("models of the last 2 only are fitted" in plan) == (start == "mutants")
 
 
