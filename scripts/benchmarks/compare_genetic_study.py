@@ -50,8 +50,10 @@ class Settings:
     population: int = 100
     start: str = "mutants"
     """Mutants of the original, or datasets of a ``chain``."""
-    redraw: str = "uniform"
+    redraw: str = "marginal"
     """Mutations draw all levels alike, or as often as the original has them (``marginal``)."""
+    mutation: float = 0.0002
+    """Share of cells that mutate: one cell of five in a record of a thousand (docs/genetic.md)."""
     min_leaf: int = 5
     """Of CART."""
     workers: int | None = None
@@ -174,7 +176,7 @@ def methods(settings: Settings) -> dict[str, dict[str, Any]]:
     # Written out although most are defaults: these are the paper's, whatever the defaults become.
     paper = {
         "crossover": 0.1,
-        "mutation": 0.001,
+        "mutation": settings.mutation,
         "aimed": 0,
         "rates": "fixed",
         "risk_floor": 0,

@@ -236,8 +236,8 @@ def test_the_settings_are_the_papers(done):
     found = compare_genetic_study.methods(compare_genetic_study.Settings())
     assert found["genetic (paper)"]["genetic"] == {
         "start": "mutants", "generations": 57, "population": 100, "crossover": 0.1,
-        "mutation": 0.001, "aimed": 0, "rates": "fixed", "risk_floor": 0, "patience": None,
-        "redraw": "uniform",
+        "mutation": 0.0002, "aimed": 0, "rates": "fixed", "risk_floor": 0, "patience": None,
+        "redraw": "marginal",
     }  # fmt: skip
     assert found["CART"] == {"models": {"cart": {"min_leaf": 5, "even": False}}}
     assert found["parametric"] == {"default_method": "parametric"}
@@ -247,7 +247,7 @@ def test_the_settings_are_the_papers(done):
             "start": "mutants",
             "generations": 4,
             "population": 8,
-            "redraw": "uniform",
+            "redraw": "marginal",
         }
     }
 
@@ -255,11 +255,11 @@ def test_the_settings_are_the_papers(done):
 def test_a_start_from_the_chain(file, tmp_path):
     out = tmp_path / "page.html"
     words = ("--target", "job", "--drop", "pay,name", "--start", "chain", "--levels", 2)
-    words += ("--redraw", "marginal")
+    words += ("--redraw", "uniform", "--mutation", 0.001)
     done = call(file, *WORDS, *words, "--out", out)
     assert done.exit_code == 0, done.output
     assert "datasets of the CART chain" in done.output
-    assert "(marginal redraws)" in done.output
+    assert "mutation 0.001 (uniform redraws)" in done.output
     assert "start from mutants, as they are" not in done.output
     # a variable with one level has no test, and rarer levels share a bar
     assert "| one | 0 | 0 | – |" in done.output
