@@ -47,7 +47,7 @@ def _what(comparison: Comparison) -> Section:
     )
     how = {
         PAPER: f"evolved from {begun} for {settings.generations} generations with the paper's "
-        f"settings: {settings.population} candidates, crossover 0.1, mutation {settings.mutation:g} "
+        f"settings: {settings.population} candidates, crossover 0.1, mutation 0.001 "
         f"({settings.redraw} redraws), moves that are not aimed (aimed 0)",
         OWN: f"the same with the package's defaults: moves aimed at records that carry risk "
         f"(aimed {own.aimed:g}), and a stop after {own.patience} generations without gain",
