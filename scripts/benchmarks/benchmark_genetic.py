@@ -1,8 +1,8 @@
-"""Every figure of docs/genetic.md.
+"""Figures of docs/genetic.md; those on the paper are by genetic_readings.py.
 
 Usage::
 
-    python scripts/benchmarks/benchmark_genetic.py DATA.csv paper frontier refine moves price large
+    python scripts/benchmarks/benchmark_genetic.py DATA.csv frontier refine moves price large
 
 DATA.csv is the ACS excerpt around Boston (see docs/benchmarks.md). From five of its variables,
 recoded to the numbers of levels of the Scottish census of Chen, Taub and Elliot (2019), a
@@ -127,36 +127,6 @@ class World:
 def points_of(candidates: Sequence[Candidate]) -> Any:
     """Return utility and risk, shape (N, 2)."""
     return np.array([(c.score.utility, c.score.risk) for c in candidates])
-
-
-def paper(data: Path) -> Iterator[str]:
-    """The paper's settings: 100 candidates, 57 generations."""
-    world = World(data)
-    before = peak_gb()
-    rows = []
-    for seed in SEEDS:
-        evolver = Evolver(world.sought, GeneticOptions(**PAPER))
-        begin = perf_counter()
-        start = evolver.mutants(Seed(seed), 0, LARGEST)
-        outcome = evolver.evolve(start, Seed(seed), 0)
-        taken = perf_counter() - begin
-        first, last = outcome.history[0], outcome.history[-1]
-        unchanged = float(np.mean(outcome.best.records == world.sought.records))
-        rows.append(
-            (
-                seed, f"{taken:.1f}", f"{first.utility:.4f}", f"{last.utility:.4f}",
-                f"{first.risk:.4f}", f"{last.risk:.4f}", f"{first.fitness:.4f}",
-                f"{last.fitness:.4f}", f"{unchanged:.3f}",
-            )
-        )  # fmt: skip
-    columns = "seed, seconds, U start, U end, R start, R end, F start, F end, unchanged"
-    yield from markdown(columns.split(", "), rows)
-    risk = RISKS["cap_u"](world.sought)
-    people = len(risk.margins[0].cells)
-    yield (
-        f"\n{people} people with a key of their own, baseline {world.baseline:.3f}; "
-        f"memory {peak_gb():.2f} GB, {before:.2f} GB of it before the first generation"
-    )
 
 
 def frontier(data: Path) -> Iterator[str]:
@@ -383,7 +353,6 @@ def large(data: Path) -> Iterator[str]:
 
 
 PARTS: dict[str, Callable[[Path], Iterator[str]]] = {
-    "paper": paper,
     "frontier": frontier,
     "refine": refine,
     "moves": moves,

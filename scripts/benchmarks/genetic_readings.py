@@ -242,8 +242,8 @@ def elitism(world: World) -> Iterator[str | Chart]:
 LEVELS: dict[str, tuple[float, float]] = {
     "0.01 to 0.09": (0.01, 0.09),
     "0.1 to 0.9": (0.1, 0.9),
-    "0.5 to 0.9": (0.5, 0.9),
-    "0.55 to 0.95": (0.55, 0.95),
+    "0.3 to 0.9": (0.3, 0.9),
+    "0.5 to 1": (0.5, 1.0),
 }
 DRAWN = 300
 """Mutants in a picture."""
