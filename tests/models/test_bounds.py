@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -167,6 +168,35 @@ def test_a_panel_keeps_to_values_of_the_person() -> None:
     ours, theirs = (d.groupby("who").agg({"hire": "first", "year": "first"}) for d in (frame, made))
     gaps = [d.year - d.hire for d in (ours, theirs)]
     assert ks_2samp(*gaps).pvalue > 0.05
+
+
+def test_a_history_keeps_its_distance_to_what_changes() -> None:
+    rng = np.random.default_rng(7)
+    base = 50 + np.cumsum(rng.exponential(1, (300, 4)), axis=1) + rng.normal(0, 9, (300, 1))
+    extra = np.repeat(rng.exponential(2, (300, 1)), 4, axis=1)
+    new = rng.random((300, 4)) < 0.5
+    extra[new] = rng.exponential(2, new.sum())
+    frame = pd.DataFrame(
+        {
+            "who": np.repeat(np.arange(300), 4),
+            "year": np.tile(np.arange(2001, 2005), 300),
+            "state": rng.choice(["x", "y"], 1_200),
+            "base": base.ravel().round(2),
+            "total": (base + extra).ravel().round(2),
+        }
+    )
+    panel = {"person": "who", "time": "year", "career": "state"}
+    made = synthetic(frame, panel=panel, rules="base <= total")
+    assert (made.base <= made.total).all()
+    assert ks_2samp(frame.total - frame.base, made.total - made.base).pvalue > 0.05
+
+
+def test_a_saved_model_draws_the_same(tmp_path: Path) -> None:
+    options = PLAIN | {"m": 1, "secret": "none", "rules": "a <= b <= c"}
+    model = Synthesizer(**options).fit(chain(200))
+    model.save(tmp_path / "model")
+    (again,) = Synthesizer.load(tmp_path / "model").generate(seed=3)
+    pd.testing.assert_frame_equal(model.generate(seed=3)[0], again)
 
 
 @pytest.mark.parametrize(
