@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -216,11 +217,12 @@ def plan_order(context: Context, methods: Mapping[str, Method]) -> list[str]:
     order = [n for n in unlisted if n in kept] + listed + [n for n in unlisted if n not in kept]
     if context.is_panel:
         first = sorted((n for n in unlisted if n in kept), key=lambda name: name != context.career)
-        rest = _panel_order(context, listed, unlisted)
+        rest = _panel_order(context, methods, listed, unlisted)
         order = [*first, *(name for name in rest if name not in first)]
     if listed and unlisted:
         context.notes.append(
-            f"visit_sequence leaves out {len(unlisted)} variables; kept ones come first, "
+            f"visit_sequence leaves out {len(unlisted)} variables; kept ones come first"
+            f"{_FIRST if context.is_panel and context.career not in listed else ''}, "
             f"the others last, in file order: {', '.join(unlisted)}"
         )
     if context.config.genetic is not None:  # categories evolve, the others are drawn given them
@@ -233,18 +235,63 @@ def plan_order(context: Context, methods: Mapping[str, Method]) -> list[str]:
     return _after_inputs(context, order, inputs, set(listed))
 
 
+_FIRST = ", what nobody changes then, and the careers"
+"""In a panel whose careers visit_sequence leaves out."""
+
+
 def _drawn(context: Context, name: str) -> str:
     """Return what has to be drawn for a name to be known: the career for what follows from it."""
     return str(context.career) if name in context.frame.derived else name
 
 
-def _panel_order(context: Context, listed: list[str], unlisted: list[str]) -> list[str]:
-    """Order a panel: careers first unless configured, then constant variables, then the others."""
+def _panel_order(
+    context: Context, methods: Mapping[str, Method], listed: list[str], unlisted: list[str]
+) -> list[str]:
+    """Order a panel: what nobody changes, the careers given it, then the others.
+
+    Where ``visit_sequence`` names the careers, all that it leaves out comes later.
+    """
     career = str(context.career)
-    head = [] if career in listed else [career]
     unlisted = [name for name in unlisted if name != career]
     constant = [name for name in unlisted if context.changing[name] == 0]
-    return [*head, *listed, *constant, *(name for name in unlisted if name not in constant)]
+    others = [name for name in unlisted if name not in constant]
+    if career in listed:
+        return [*listed, *constant, *others]
+    first = _before_careers(context, methods, constant)
+    later = [name for name in constant if name not in first]
+    return [*first, career, *listed, *later, *others]
+
+
+def _before_careers(
+    context: Context, methods: Mapping[str, Method], names: Sequence[str]
+) -> list[str]:
+    """Return those of some variables that can be drawn before the careers.
+
+    They are one value a person, no predictor of theirs follows from a career, and a rule or a
+    combination that names them names nothing else.
+    """
+    following = {context.career, *context.frame.derived}
+    first = [
+        name
+        for name in names
+        if name in methods
+        and context.registry.get(_panel_method(context, name, methods[name]).name).abilities.person
+        and following.isdisjoint(context.wanted(name) or ())
+    ]
+    together = [set(names) for names in _named_together(context)]
+    while torn := [names for names in together if 0 < len(names & set(first)) < len(names)]:
+        first = [name for name in first if name not in torn[0]]
+    return first
+
+
+def _named_together(context: Context) -> Iterator[Iterable[str]]:
+    """Yield the variables of each rule, structural zero and supported combination."""
+    config = context.config
+    yield from config.support
+    texts = [(text, ()) for text in config.forbid]
+    for text, others in [*texts, *((rule.condition, rule.then) for rule in config.rules)]:
+        with suppress(SynthesizerError):  # told where the rules are planned
+            yield {*Expression.parse(text).names, *others}
 
 
 def _listed(context: Context) -> list[str]:

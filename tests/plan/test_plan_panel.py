@@ -69,7 +69,26 @@ def test_histories_follow_from_how_many_persons_change() -> None:
         "grade": "lag_one",
         "race": "mostly_constant",
     }
-    assert list(models(plan)) == ["state", "sex", "grade", "race"]
+    assert list(models(plan)) == ["sex", "state", "grade", "race"]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"visit_sequence": ["state"]},
+        {"variables": {"sex": {"predictors": ["career.moves"]}}},
+        {"variables": {"sex": {"method": "lag_one"}}},
+        {"forbid": ["sex == 'f' and state == 'work'"]},
+        {"support": [["sex", "state"]]},
+        {"rules": [{"if": "`career.moves` == 0", "then": {"sex": "m"}}]},
+    ],
+)
+def test_what_hangs_on_the_careers_comes_after_them(options: dict[str, Any]) -> None:
+    data = frame()
+    if "rules" in options:  # a person without a move
+        data.loc[data["person"] == 1, "state"] = "work"
+    plan = planned(data, on_violation="ignore", **options)
+    assert list(models(plan))[:2] == ["state", "sex"]
 
 
 def test_presence_is_the_career_where_none_is_named() -> None:
@@ -138,7 +157,7 @@ def test_options_of_models_reach_models_inside_others(
 
 
 def test_predictors_are_earlier_variables_and_what_follows_from_the_careers() -> None:
-    plan = planned()
+    plan = planned(visit_sequence=["state", "sex"])
     assert step(plan, "state").predictors == ()
     derived = {"year", "career.first", "career.last", "career.gaps", "career.moves"}
     assert derived | {"state"} <= set(step(plan, "sex").predictors)
@@ -335,7 +354,7 @@ def test_predictors_take_all_names_of_careers_and_of_the_own_past() -> None:
         "race": {"exclude": ["career.moves", "own.since", "own.ever sex"]},
     }
     plan = planned(variables=variables)
-    assert step(plan, "grade").predictors == ("career.moves", "sex")
+    assert step(plan, "grade").predictors == ("sex", "career.moves")
     assert "career.moves" not in step(plan, "race").predictors
     assert step(plan, "race").model.left_out == ("own.since", "own.ever sex")
 

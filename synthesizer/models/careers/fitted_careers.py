@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Annotated, Literal
 
 import numpy as np
@@ -14,6 +15,7 @@ from pydantic import Field
 from synthesizer.data.errors import ModelError
 from synthesizer.data.options import Count, NotNegative, Positive, Repeats, options
 from synthesizer.data.table import BoolArray, FloatArray, IntArray, Table
+from synthesizer.models.careers.choice import Choice, fit_choice
 from synthesizer.models.careers.lengths import (
     THETAS,
     FittedLengths,
@@ -61,6 +63,9 @@ LENGTH_REDRAWS = 50  # of Z, for those whom no states fit
 RESTARTS = 10  # then of G and Z
 DRAWS_WITHIN = (1, 4, 16, 64, 256, 256)  # of G and Z at once, for given cells
 
+CHOSEN = 5_000  # persons for whom careers are chosen at a time
+FEWEST = 50  # persons, from whom a choice is learnt
+
 COPIED_RUNS = 100_000
 RESERVE = 20  # observed careers kept for each number of runs
 TRIALS = 2_000  # careers drawn to try what a draw will not be able to do
@@ -99,6 +104,12 @@ class CareerOptions:
         drawing.
     person_predictors : bool or None
         Whether careers depend on the person-level variables; None: if there are any.
+    candidates : int
+        Careers drawn for each person, of which one is chosen, so that all together agree with the
+        data and come no nearer to them than fresh persons would (`choice.py`), >= 1; 1 takes
+        every career as it is drawn.
+    new_moves : bool
+        Whether a state may follow another that it never follows in the data.
     match : bool
         Whether to keep the careers that reproduce exact joint counts of first and last period at
         work and first and last state.
@@ -123,6 +134,8 @@ class CareerOptions:
     copies: Repeats = 10
     even: bool = True
     person_predictors: bool | None = None
+    candidates: Repeats = 16
+    new_moves: bool = False
     match: bool = False
     oversample: Repeats = 3
 
@@ -148,6 +161,8 @@ class FittedCareers:
     """Observed careers for drawn lengths that no allowed states fit, shape (m, T)."""
     quota: Quota | None
     """Exact counts, for ``match``."""
+    choice: Choice | None
+    """Chooses among several careers; None where each is drawn once."""
     out_codes: tuple[int, ...]
     """Codes of absence."""
     oversample: int
@@ -209,7 +224,21 @@ class FittedCareers:
         return persons.n_rows
 
     def _draw(self, persons: Table, rng: np.random.Generator) -> Codes:
-        counts = self.lengths.draw_counts(persons, rng=rng)
+        if self.choice is None:
+            return self.candidates(persons, 1, rng=rng)
+        result = np.empty((persons.n_rows, self.n_periods), dtype=np.int32)
+        for begin in range(0, persons.n_rows, CHOSEN):
+            rows = slice(begin, begin + CHOSEN)
+            people, k = persons.take(rows), self.choice.candidates
+            drawn = self.candidates(people, k, rng=rng)
+            owner = np.repeat(np.arange(people.n_rows), k)
+            result[rows] = drawn[self.choice.choose(drawn, people.take(owner), rng)]
+        return result
+
+    def candidates(self, persons: Table, k: int, *, rng: np.random.Generator) -> Codes:
+        """Draw k >= 1 careers with one number of runs for each of n persons, shape (n * k, T)."""
+        counts = np.repeat(self.lengths.draw_counts(persons, rng=rng), k)
+        persons = persons if k == 1 else persons.take(np.repeat(np.arange(persons.n_rows), k))
         result = np.empty((len(counts), self.n_periods), dtype=np.int32)
         for rows in _blocks(counts, BLOCK_CELLS // self.n_states):
             result[rows] = self._draw_block(counts[rows], persons.take(rows), rng)
@@ -398,37 +427,79 @@ def fit_careers(
     ((4, 5), True)
     """
     array = check_sequences(sequences, n_states)
-    n, n_periods = array.shape
+    n = len(array)
     if persons.n_rows != n:
         raise ModelError(f"persons must have {n} rows, one for each career")
     uses_persons = len(persons) > 0 and options.person_predictors is not False
     people = persons if uses_persons else Table([], n)
     rules = fit_rules(array, n_states, allowed, first_allowed)
-    runs = to_runs(array)
+    if not options.new_moves:
+        rules = rules.as_seen(array)
+    fitted = _fit(array, n_states, people, options, rules, rng)
+    quota, lost = fit_quota(array, out_codes, rules) if options.match else (None, ())
+    fitted = replace(
+        fitted,
+        uses_persons=uses_persons,
+        quota=quota,
+        out_codes=tuple(int(code) for code in out_codes),
+        notes=(*fitted.notes, *lost),
+    )
+    if options.candidates > 1 and n >= FEWEST:
+        fitted = replace(fitted, choice=_fit_choice(array, fitted, people, options, rng))
+    return replace(fitted, notes=fitted.notes + _tried(fitted, people, rng))
+
+
+def _fit(
+    array: Codes,
+    n_states: int,
+    persons: Table,
+    options: CareerOptions,
+    rules: Rules,
+    rng: np.random.Generator,
+) -> FittedCareers:
+    """Fit G, Z and W, each given the persons."""
+    runs, n_periods = to_runs(array), array.shape[1]
     theta, notes = _theta(runs, options, rng)
     n_components = None if options.components == "patterns" else options.components
     tree = Cart(min_leaf=options.person_min_leaf, even=options.even, tilt=False, safe=0)
-    lengths, component = fit_lengths(runs, n_periods, people, tree, n_components, theta, rng=rng)
-    quota, lost = fit_quota(array, out_codes, rules) if options.match else (None, ())
-    is_cart = options.transition == "cart"
-    fitted = FittedCareers(
+    lengths, component = fit_lengths(runs, n_periods, persons, tree, n_components, theta, rng=rng)
+    trees = None
+    if options.transition == "cart":
+        trees = _fit_trees(runs, n_states, lengths, component, persons, options, rng)
+    return FittedCareers(
         n_states=n_states,
         n_periods=n_periods,
         theta=theta,
-        uses_persons=uses_persons,
+        uses_persons=False,
         lengths=lengths,
         rules=rules,
         chain=fit_chain(runs, n_states, n_periods, options.concentration),
-        trees=_fit_trees(runs, n_states, lengths, component, people, options, rng)
-        if is_cart
-        else None,
+        trees=trees,
         reserve=_reserve(array, runs, rules, rng),
-        quota=quota,
-        out_codes=tuple(int(code) for code in out_codes),
+        quota=None,
+        choice=None,
+        out_codes=(),
         oversample=options.oversample,
-        notes=(*notes, *_component_notes(runs, options), *lost),
+        notes=(*notes, *_component_notes(runs, options)),
     )
-    return replace(fitted, notes=fitted.notes + _tried(fitted, people, rng))
+
+
+def _fit_choice(
+    array: Codes,
+    fitted: FittedCareers,
+    persons: Table,
+    options: CareerOptions,
+    rng: np.random.Generator,
+) -> Choice:
+    """Learn to choose careers; two fits to halves of the persons tell what is copied."""
+    chosen = rng.permutation(len(array))[: 2 * CHOSEN]
+    halves = []
+    for rows in (chosen[: len(chosen) // 2], chosen[len(chosen) // 2 :]):
+        fit = _fit(array[rows], fitted.n_states, persons.take(rows), options, fitted.rules, rng)
+        if len(fit.reserve):
+            halves.append((rows, partial(fit.candidates, rng=rng)))
+    draw = partial(fitted.candidates, rng=rng)
+    return fit_choice(array, fitted.n_states, persons, draw, halves, options.candidates, rng)
 
 
 def _theta(

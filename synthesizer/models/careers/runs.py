@@ -8,7 +8,7 @@ runs, so runs are kept as flat arrays, person after person.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -153,6 +153,12 @@ class Rules:
     def n_states(self) -> int:
         """Number of states, A."""
         return len(self.until)
+
+    def as_seen(self, sequences: npt.NDArray[np.int32]) -> Rules:
+        """Return the rules without transitions that no sequence has, shape (n, T)."""
+        seen = np.zeros_like(self.allowed)
+        seen[sequences[:, :-1], sequences[:, 1:]] = True
+        return replace(self, allowed=self.allowed & seen)
 
     @cached_property
     def steps(self) -> BoolArray:

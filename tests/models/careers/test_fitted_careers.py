@@ -106,7 +106,7 @@ def test_rules_that_nobody_obeys_are_told():
 
 def test_infinite_theta_keeps_the_frequencies_of_patterns():
     data = careers(3, n=400)
-    fitted = fitted_to(data, CareerOptions(theta=math.inf, even=False))
+    fitted = fitted_to(data, CareerOptions(theta=math.inf, even=False, candidates=1))
     drawn = draw(fitted, 20_000)
     own, found = (tally(np.diff(rows, axis=1) != 0) for rows in (data, drawn))
     assert set(found) <= set(own)
@@ -116,7 +116,7 @@ def test_infinite_theta_keeps_the_frequencies_of_patterns():
 
 def test_numbers_of_runs_keep_their_frequencies():
     data = careers(4, n=500)
-    drawn = draw(fitted_to(data), 5_000)
+    drawn = draw(fitted_to(data, CareerOptions(candidates=4)), 5_000)
     own = np.bincount(to_runs(data).counts, minlength=9) / 500
     found = np.bincount(to_runs(drawn).counts, minlength=9) / 5_000
     assert np.abs(own - found).max() < 0.01
@@ -126,7 +126,7 @@ def test_fewer_uniques_return_the_smaller_theta():
     data = careers(5, n=400, periods=20, stay=0.85)
     shares = []
     for theta in (1.0, 5.0, 20.0, 100.0, math.inf):
-        options = CareerOptions(theta=theta, transition="markov")
+        options = CareerOptions(theta=theta, transition="markov", candidates=1, new_moves=True)
         shares.append(replication(data, draw(fitted_to(data, options), 8_000)).unique)
     assert (np.diff(shares) > -0.005).all()
     assert shares[0] < 0.6 * shares[-1]
@@ -173,7 +173,8 @@ def test_cells_that_the_rules_forbid_are_told_and_left_out():
 def test_numbers_of_runs_without_legal_lengths_are_drawn_again():
     """Whoever has three runs breaks the rule: G is drawn anew, and nobody's career is copied."""
     data = np.array([[0, 1, 1, 0, 0, 0]] * 30 + [[0, 0, 0, 1, 1, 1]] * 30, dtype=np.int32)
-    fitted = fitted_to(data, CareerOptions(theta=1.0), states=2, allowed=[[1, 1], [0, 1]])
+    options = CareerOptions(theta=1.0, candidates=1)
+    fitted = fitted_to(data, options, states=2, allowed=[[1, 1], [0, 1]])
     assert fitted.notes == ()
     drawn = draw(fitted, 400)
     assert (np.diff(drawn, axis=1) >= 0).all()
@@ -182,7 +183,7 @@ def test_numbers_of_runs_without_legal_lengths_are_drawn_again():
 
 def test_careers_that_would_be_copied_are_told():
     data = np.array([[0, 1, 0]] * 20 + [[1, 0, 1]] * 20, dtype=np.int32)
-    fitted = fitted_to(data, states=2, allowed=[[1, 1], [0, 1]])
+    fitted = fitted_to(data, CareerOptions(candidates=1), states=2, allowed=[[1, 1], [0, 1]])
     assert "of 40 careers drawn to try, 40 found no states" in fitted.notes[0]
 
 
@@ -190,7 +191,12 @@ def test_careers_that_would_be_copied_are_told():
 @pytest.mark.parametrize("components", ["patterns", 3])
 def test_saved_models_draw_the_same(transition, components):
     options = CareerOptions(
-        transition=transition, components=components, theta=5.0, match=True, min_leaf=5
+        transition=transition,
+        components=components,
+        theta=5.0,
+        match=True,
+        min_leaf=5,
+        candidates=2,
     )
     fitted = fitted_to(careers(7, n=80), options, out_codes=[0])
     again = CODEC.typed(FittedCareers, CODEC.plain(FittedCareers, fitted))
@@ -256,7 +262,7 @@ def test_blocks_of_persons_are_drawn_apart(monkeypatch):
     monkeypatch.setattr("synthesizer.models.careers.fitted_careers.BLOCK_CELLS", 100)
     data = careers(10)
     sex = np.arange(200) % 2
-    drawn = draw(fitted_to(data), 200, sex_of(sex))
+    drawn = draw(fitted_to(data, CareerOptions(candidates=1)), 200, sex_of(sex))
     floor = noise_floor(data, 4, n_persons=200, rng=np.random.default_rng(1))
     assert sequence_distances(data, drawn, 4).headcounts < 2 * floor.headcounts
 
@@ -289,7 +295,8 @@ def test_school_to_work_at_the_defaults():
     found, new = {}, {}
     for transition in ("cart", "markov"):
         fits = [
-            fitted_to(codes, CareerOptions(transition=transition), states=6, seed=s) for s in (1, 2)
+            fitted_to(codes, CareerOptions(transition=transition, candidates=1), states=6, seed=s)
+            for s in (1, 2)
         ]
         drawn = [draw(fitted, len(codes), seed=s) for s, fitted in enumerate(fits)]
         found[transition] = mean_distances(sequence_distances(codes, one, 6) for one in drawn)
