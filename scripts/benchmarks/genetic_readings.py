@@ -234,7 +234,7 @@ def elitism(world: World) -> Iterator[str | Chart]:
     """How many datasets survive unchanged."""
     rows = []
     for elites in (0, 1, 2, 10, 50, 90):
-        reading = Reading(options={"elites": elites, **ONE_CELL})
+        reading = Reading(start=(0, 0.1), options={"elites": elites, **ONE_CELL})
         rows.append(reading_row(str(elites), world.sought, reading))
     yield from markdown(("elites", *COLUMNS[1:]), rows)
 
