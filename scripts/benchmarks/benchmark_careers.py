@@ -10,7 +10,8 @@ Printed as Markdown tables:
 - distances of each measure of `utility.sequences` in units of its noise floor (the
   mean over 20 bootstraps of the persons), mean of the seeds, for the defaults, for the paper's
   chain of order one, and for other values of theta, min_leaf and even, with the share of careers
-  that do not occur in the data and of those that equal a career which one person has;
+  that do not occur in the data and of those that equal a career which one person has, and the
+  share of unique careers of a fitted half and of an unseen half that come back;
 - with ``--held-out`` the log likelihood of the run lengths of held-out persons (5 folds) under
   the smoothed bootstrap, components on observed patterns and K fitted components.
 """
@@ -53,6 +54,7 @@ LIMIT = 1.5
 DEFAULT = CareerOptions()
 VARIANTS = (
     ("default", DEFAULT),
+    ("candidates 1", replace(DEFAULT, candidates=1)),
     ("markov", replace(DEFAULT, transition="markov")),
     *(
         (f"theta {theta:g}", replace(DEFAULT, theta=theta))
@@ -102,20 +104,35 @@ def measured(
     return mean_distances(distances), (new, unique, replicated)
 
 
+def halves(data: Careers, options: CareerOptions, seeds: int) -> tuple[float, float]:
+    """Return the shares of unique careers of a fitted half and of an unseen half that come back."""
+    shares, n = [], len(data.sequences) // 2
+    for seed in range(seeds):
+        rng = np.random.default_rng(seed)
+        rows = rng.permutation(len(data.sequences))
+        parts = [data.sequences[rows[:n]], data.sequences[rows[n : 2 * n]]]
+        fitted = fit_careers(parts[0], data.n_states, Table([], n), options, rng=rng)
+        drawn = fitted.sample(Table([], n), n, rng=rng)
+        shares.append([replication(part, drawn).uniques_replicated for part in parts])
+    fit, unseen = np.mean(shares, axis=0)
+    return float(fit), float(unseen)
+
+
 def utility_table(data: Careers, seeds: int) -> None:
     floor = noise_floor(data.sequences, data.n_states, rng=np.random.default_rng(2024))
     own = replication(data.sequences, data.sequences)
     n, periods = data.sequences.shape
     print(f"\n### {data.name}: {n} persons, {periods} periods, {data.n_states} states\n")
     print(f"Share of persons with a career of their own: {own.unique:.1%}. {seeds} seeds.\n")
-    row(("options", *MEASURES, "not in the data", "equal a unique one", "uniques replicated"))
-    row(["---"] + ["---:"] * (len(MEASURES) + 3))
-    row(("noise floor", *(f"{getattr(floor, name):.4f}" for name in MEASURES), "", "", ""))
+    row(("options", *MEASURES, "not in the data", "equal a unique one", "uniques replicated",
+         "of a fitted half", "of an unseen half"))  # fmt: skip
+    row(["---"] + ["---:"] * (len(MEASURES) + 5))
+    row(("noise floor", *(f"{getattr(floor, name):.4f}" for name in MEASURES), *[""] * 5))
     for label, options in VARIANTS:
         distances, shares = measured(data, options, seeds)
         ratios = [getattr(distances, name) / getattr(floor, name) for name in MEASURES]
         cells = [f"{ratio:.2f}" if ratio <= LIMIT else f"**{ratio:.2f}**" for ratio in ratios]
-        row((label, *cells, *(f"{share:.1%}" for share in shares)))
+        row((label, *cells, *(f"{s:.1%}" for s in (*shares, *halves(data, options, seeds)))))
 
 
 def held_out_table(data: Careers, seeds: int) -> None:
