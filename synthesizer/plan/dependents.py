@@ -29,7 +29,7 @@ def dependents(context: Context, drawn: Mapping[str, str]) -> dict[str, Expressi
         [name for name in context.names if not context.columns.any_faulty([name])]
     )
     computed = {}
-    busy = set(_busy(context))
+    busy = dict(_busy(context))
     for name, text in suggest_derivations(table).items():
         expression = Expression.parse(text)
         groups = "cut(" in text
@@ -38,10 +38,13 @@ def dependents(context: Context, drawn: Mapping[str, str]) -> dict[str, Expressi
         own = context.own(name)
         if own.derived is not None or (name not in drawn and name in context.config.keep):
             continue
-        if name not in drawn or own.options or name in busy or _moves(context, name, expression):
+        why = "as its method or options ask" if name not in drawn or own.options else busy.get(name)
+        if not why and _moves(context, name, expression):
+            why = "as it stands before them in the order"
+        if why:
             context.notes.append(
-                f"variable {name!r}: {is_what} in the data, and is drawn as the configuration "
-                f"asks; records may show a value that does not go with {inputs}"
+                f"variable {name!r}: {is_what} in the data, and is drawn, {why}; records may show "
+                f"a value that does not go with {inputs}; 'derived: {text}' computes it"
             )
         elif not _is_defined(context, table, name, expression):
             context.notes.append(
@@ -57,22 +60,22 @@ def dependents(context: Context, drawn: Mapping[str, str]) -> dict[str, Expressi
     return computed
 
 
-def _busy(context: Context) -> Iterator[str]:
-    """Yield variables that something else sets, redraws or takes as it is."""
+def _busy(context: Context) -> Iterator[tuple[str, str]]:
+    """Yield variables that something else sets, redraws or takes as it is, and what does."""
     config = context.config
-    texts = list(config.forbid)
-    yield from config.strata
+    texts = [("as forbid names it", text) for text in config.forbid]
+    yield from ((name, "as strata name it") for name in config.strata)
     if context.career is not None:
-        yield context.career
+        yield context.career, "as the career"
     for rule in config.rules:
-        yield from rule.then
+        yield from ((name, "as a rule sets it") for name in rule.then)
         if rule.always:
-            texts.append(rule.always)
+            texts.append(("as a rule bounds it", rule.always))
     for names in config.support_lists:
-        yield from names
-    for text in texts:
+        yield from ((name, "as support names it") for name in names)
+    for why, text in texts:
         try:
-            yield from Expression.parse(text).names
+            yield from ((name, why) for name in Expression.parse(text).names)
         except ExpressionError:  # reported with the rules
             continue
 

@@ -224,6 +224,7 @@ def _forbids(context: Context, places: Places) -> list[Forbid]:
             last = max(condition.names, key=places.order.index)
             forbids.append((place, Forbid(condition=condition, variable=last, always=always)))
     problems += _nothing_left(forbids, table)
+    problems += _circles(forbids)
     plain = [forbid for _, forbid in forbids]
     return [*plain, *_implied(plain, places, table)]
 
@@ -275,6 +276,23 @@ def _rising(zero: Forbid) -> Pair | None:
     ((left, sign, right),) = pairs
     sign = sign if zero.always else _OPPOSITE[sign]
     return (left, sign, right) if sign.startswith("<") else (right, sign.replace(">", "<"), left)
+
+
+def _circles(forbids: Sequence[tuple[str, Forbid]]) -> Iterator[str]:
+    """Report numbers that inequalities ask to be smaller than themselves."""
+    pairs = {pair[::2]: pair[1] == "<" for _, zero in forbids if (pair := _rising(zero))}
+    names = sorted({name for pair in pairs for name in pair})
+    below = dict(pairs)  # of any two, whether one lies strictly below the other
+    for a, b, c in product(names, repeat=3):
+        if (b, a) in below and (a, c) in below:
+            is_strict = below[b, a] or below[a, c] or below.get((b, c), False)
+            below[b, c] = is_strict
+    caught = [name for name in names if below.get((name, name))]
+    if caught:
+        yield (
+            f"rules and forbid: {' and '.join(map(repr, caught))} would have to be smaller than "
+            "themselves; take out one of the inequalities between them"
+        )
 
 
 def _implied(forbids: Sequence[Forbid], places: Places, table: Table) -> Iterator[Forbid]:
