@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from synthesizer.config.reading import read_chain_config
@@ -228,3 +229,20 @@ def test_plan_without_any_column_tells_what_needs_none() -> None:
     options = {"keep": ["x"], "method": {"y": "crat"}, "checks": {"keys": ["a"], "target": "a"}}
     found = faulty(Input(table=Table((), 0), columns=columns), options)
     assert len(found) == 2, found
+
+
+@pytest.mark.parametrize(
+    ("conditions", "caught"),
+    [
+        ({"rules": ["a < b", "b < a"]}, "'a' and 'b'"),
+        ({"rules": ["a <= b <= c"], "forbid": ["c >= a"]}, "'a' and 'b' and 'c'"),
+    ],
+)
+def test_inequalities_in_a_circle_are_refused(
+    conditions: dict[str, list[str]], caught: str
+) -> None:
+    values = np.arange(30) % 7
+    table = Table([numeric(name, (values + k) % 5) for k, name in enumerate("abc")])
+    told = problems(table, **conditions)
+    assert f"{caught} would have to be smaller than themselves" in told
+    assert plan(table, rules=["a <= b", "b <= a"])
