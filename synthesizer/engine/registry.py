@@ -282,7 +282,7 @@ class Registry:
     --------
     >>> registry = Registry.load()
     >>> registry.build("sample")
-    Sample(safe=5)
+    Sample(safe=5, even=True)
     >>> registry.build("sampel")
     Traceback (most recent call last):
     ...

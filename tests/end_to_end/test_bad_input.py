@@ -93,7 +93,7 @@ CONFIG_CASES: dict[str, tuple[dict[str, Any], list[str]]] = {
     ),
     "rule against a forbid": (
         {"rules": [{"if": "age > 30", "then": {"pay": 0}}], "forbid": ["age > 30 and pay == 0"]},
-        ["'pay'", "forbid 1"],
+        ["'pay'", "forbid 'age > 30 and pay == 0'"],
     ),
     "rule on its own condition": ({"rules": [{"if": "pay > 1", "then": {"age": 1}}]}, ["'age'"]),
     "forbid of everything": ({"forbid": ["age >= 0"]}, ["forbid 1", "every confidential row"]),
