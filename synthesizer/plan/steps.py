@@ -287,9 +287,10 @@ def _before_careers(
 def _named_together(context: Context) -> Iterator[Iterable[str]]:
     """Yield the variables of each rule, structural zero and supported combination."""
     config = context.config
-    yield from config.support
-    texts = [(text, ()) for text in config.forbid]
-    for text, others in [*texts, *((rule.condition, rule.then) for rule in config.rules)]:
+    yield from config.support_lists
+    texts: list[tuple[str, Iterable[str]]] = [(text, ()) for text in config.forbid]
+    texts += [(rule.always or rule.condition, rule.then) for rule in config.rules]
+    for text, others in texts:
         with suppress(SynthesizerError):  # told where the rules are planned
             yield {*Expression.parse(text).names, *others}
 

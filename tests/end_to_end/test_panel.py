@@ -68,7 +68,7 @@ LONG = {
             "options": {"base": {"model": "nominal", "given": ["grade"]}},
         },
     },
-    "models": {"cart": {"min_leaf": 5, "tilt": False}},
+    "models": {"cart": {"min_leaf": 5, "tilt": False}, "career": {"candidates": 1}},
     "support": [["sex", "grade"], ["grade", "pay"]],
 }
 WIDE = {
@@ -76,7 +76,7 @@ WIDE = {
               "absent": ["gone", "-1"], "career": "state"},
     "variables": {"id": {"kind": "id"}}
     | {f"p{t}": {"kind": "numeric", "missing": ["gone", "-1"]} for t in range(1, 5)},
-    "models": {"cart": {"min_leaf": 5, "tilt": False}},
+    "models": {"cart": {"min_leaf": 5, "tilt": False}, "career": {"candidates": 1}},
 }  # fmt: skip
 
 

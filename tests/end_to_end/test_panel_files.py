@@ -32,7 +32,7 @@ WORKFORCE = {
         "bargaining_unit", "pay_plan", "step", "pay_basis", "pay_rate_determinant",
         "locality_adjustment", "retention_allowance", "supervisory_differential",
     ],  # for speed, as the plain trees
-    "models": {"cart": {"tilt": False}},
+    "models": {"cart": {"tilt": False}, "career": {"candidates": 1}},
     "checks": {
         "keys": ["sex", "race@first", "agency@1990", "career.moves"],
         "target": "grade@last",
@@ -66,7 +66,7 @@ def wide_frame(n: int = 120, seed: int = 4, first: int = 1) -> pd.DataFrame:
 WIDE = {
     "panel": {"wide": {"state": ["s0..s4"]}, "absent": ["out"], "career": "state"},
     "variables": {"id": {"kind": "id"}},
-    "models": {"cart": {"tilt": False}},
+    "models": {"cart": {"tilt": False}, "career": {"candidates": 1}},
     "checks": {
         "keys": ["sex", "s1", "s3"], "target": "region",
         "inference": {

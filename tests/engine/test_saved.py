@@ -141,7 +141,7 @@ def test_an_older_file_is_refused_in_one_sentence(tmp_path: Path) -> None:
     path = tmp_path / "model"
     with patch("synthesizer.data.archive.VERSION", 1):
         write_archive(path, {}, kind=KIND)
-    with pytest.raises(SavedModelError, match="has version 1 of the format, this release reads 4"):
+    with pytest.raises(SavedModelError, match="has version 1 of the format, this release reads 5"):
         load_model(path, REGISTRY)
 
 

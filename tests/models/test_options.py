@@ -123,7 +123,8 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     "career": {
         "components": "patterns", "theta": 100.0, "transition": "cart", "concentration": 5.0,
         "min_leaf": 10, "person_min_leaf": 50, "shrinkage": 0.0, "copies": 10, "even": True,
-        "person_predictors": None, "match": False, "oversample": 3,
+        "person_predictors": None, "match": False, "oversample": 3, "candidates": 16,
+        "new_moves": False,
     },
 }  # fmt: skip
 
