@@ -148,6 +148,21 @@ def redrawn(
     return (column, bad) if reserve is None else _searched(column, bad, reserve, judge, rng)
 
 
+def first_allowed(
+    column: Column, rows: IntArray, copies: int, draw: Draw, widen: int, judge: Judge
+) -> tuple[Column, IntArray]:
+    """Draw so many values for each row at once and write the first that is allowed.
+
+    So it has the law of a draw given that it is allowed. Also returns the rows that have none.
+    """
+    each = np.repeat(rows, copies)
+    trial = draw(each, widen)
+    good = ~judge(each, trial).reshape(len(rows), copies)
+    mended = np.flatnonzero(good.any(axis=1))
+    chosen = mended * copies + good[mended].argmax(axis=1)
+    return column.replaced(rows[mended], trial.take(chosen)), np.delete(rows, mended)
+
+
 def _redrawn_at_once(
     column: Column,
     draw: Draw,
@@ -161,13 +176,7 @@ def _redrawn_at_once(
         if not len(bad):
             return column, bad
         copies = max(1, min(COPIES, MOST_PAIRS // len(bad)))
-        each = np.repeat(bad, copies)
-        trial = draw(each, steps)
-        good = ~judge(each, trial).reshape(len(bad), copies)
-        mended = np.flatnonzero(good.any(axis=1))
-        chosen = mended * copies + good[mended].argmax(axis=1)
-        column = column.replaced(bad[mended], trial.take(chosen))
-        bad = np.delete(bad, mended)
+        column, bad = first_allowed(column, bad, copies, draw, steps, judge)
     if not len(bad):
         return column, bad
     pool = draw(np.resize(bad, max(POOL, len(bad))), WIDENINGS[-1])

@@ -114,15 +114,7 @@ class FittedAdvance(FittedHistory):
         """Let the past of every person go on; see `FittedHistory.follow`."""
         index = predictors.index
         rows = index.by_period[-1]
-        is_new = index.is_first[rows]
-        drawn = past.take(rows)
-        if is_new.any():
-            persons = index.person[rows[is_new]]
-            new = self.draw(
-                predictors.take_units(persons), limits.of_rows(index.rows_of(persons)), rng=rng
-            )
-            drawn = drawn.replaced(np.flatnonzero(is_new), new)
-        old: IntArray = np.flatnonzero(~is_new)
+        drawn, old = self.begun(predictors, past.take(rows), limits, rng=rng)
         for _ in range(1 + TRIES):  # inside a level a person may stand at several places
             if not len(old):
                 return drawn

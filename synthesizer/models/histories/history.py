@@ -14,7 +14,7 @@ from synthesizer.data.errors import ModelError, RuleError
 from synthesizer.data.options import options
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
 from synthesizer.data.panel.paths import PathRule
-from synthesizer.data.table import Column, Table
+from synthesizer.data.table import Column, IntArray, Table
 from synthesizer.models.base import Abilities, ConditionalModel, FittedModel
 from synthesizer.models.cart import Cart
 from synthesizer.models.kit.numbers import SafeNumbers, safe_of
@@ -50,6 +50,29 @@ class FittedHistory(FittedModel):
         a value for each row of the last period. Models that `HistoryModel.fit_last` returns.
         """
         raise NotImplementedError
+
+    def begun(
+        self,
+        predictors: PanelTable,
+        drawn: Column,
+        limits: Limits,
+        *,
+        rng: np.random.Generator,
+    ) -> tuple[Column, IntArray]:
+        """Draw whole histories of who is new in the last period, and tell who is not.
+
+        ``drawn`` holds values of the rows of the last period; those of new persons are replaced.
+        Also returns the places of the others among these rows.
+        """
+        index = predictors.index
+        rows = index.by_period[-1]
+        is_new = index.is_first[rows]
+        if is_new.any():
+            persons = index.person[rows[is_new]]
+            theirs = limits.of_rows(index.rows_of(persons))
+            new = self.draw(predictors.take_units(persons), theirs, rng=rng)
+            drawn = drawn.replaced(np.flatnonzero(is_new), new)
+        return drawn, np.flatnonzero(~is_new)
 
     def sample(self, predictors: Table, *, rng: np.random.Generator) -> Column:
         """Draw a value for every row; see `draw`."""

@@ -27,7 +27,7 @@ from synthesizer.models.histories.parts import (
     with_no_past,
 )
 from synthesizer.models.kit.numbers import SafeNumbers
-from synthesizer.models.limits import Judge, Limits, redrawn
+from synthesizer.models.limits import Judge, Limits, first_allowed, redrawn
 
 TRIES = 8
 """Draws of a new value before a move that leads back to the old one counts as staying."""
@@ -293,13 +293,7 @@ def _repeated(
             if not len(rows):
                 break
             copies = max(1, min(repeats, MOST_REPEATS // len(rows)))
-            each = np.repeat(rows, copies)
-            trial = step(each, wide)
-            good = ~judge(each, trial).reshape(len(rows), copies)
-            mended = np.flatnonzero(good.any(axis=1))
-            chosen = mended * copies + good[mended].argmax(axis=1)
-            drawn = drawn.replaced(rows[mended], trial.take(chosen))
-            rows = np.delete(rows, mended)
+            drawn, rows = first_allowed(drawn, rows, copies, step, wide, judge)
     return drawn
 
 

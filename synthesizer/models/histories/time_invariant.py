@@ -40,16 +40,9 @@ class FittedTimeInvariant(FittedHistory):
         """Keep the value of a person, and draw one for who is new; see `FittedHistory.follow`."""
         index = predictors.index
         rows = index.by_period[-1]
-        drawn = past.take(index.starts[index.person[rows]])
-        is_new = index.is_first[rows]
-        if is_new.any():
-            persons = index.person[rows[is_new]]
-            new = self.draw(
-                predictors.take_units(persons), limits.of_rows(index.rows_of(persons)), rng=rng
-            )
-            drawn = drawn.replaced(np.flatnonzero(is_new), new)
+        kept = past.take(index.starts[index.person[rows]])
+        drawn, old = self.begun(predictors, kept, limits, rng=rng)
         if limits.binding is not None:
-            old = np.flatnonzero(~is_new)
             self._refuse(int(limits.binding(rows[old], drawn.take(old)).sum()))
         return drawn
 
