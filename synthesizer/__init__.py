@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from synthesizer.measures.risk.scenario import Question
     from synthesizer.measures.settings import CheckSettings, LimitConfig
     from synthesizer.measures.utility.combining import combine
-    from synthesizer.measures.utility.compare_fit import FitRequest, compare_fit
+    from synthesizer.measures.utility.compare_fit import FitRequest, compare_fit, compare_fit_by
     from synthesizer.measures.utility.suite import Synthesis
 
 
@@ -38,6 +38,7 @@ __all__ = [
     "assess",
     "combine",
     "compare_fit",
+    "compare_fit_by",
     "evaluate",
     "fit",
     "generate",
@@ -61,6 +62,7 @@ _HOMES = {
     "assess": "jobs.check_frames",
     "combine": "measures.utility.combining",
     "compare_fit": "measures.utility.compare_fit",
+    "compare_fit_by": "measures.utility.compare_fit",
     "evaluate": "jobs.check_frames",
     "fit": "jobs.run",
     "generate": "jobs.generate",

@@ -621,6 +621,9 @@ def utility(
     ] = None,
     weights: Annotated[str | None, option("Variable that weighs the records in the fits.")] = None,
     offset: Annotated[str | None, option("Offset of poisson fits: A or 'I(log(hours))'.")] = None,
+    by: Annotated[
+        str | None, option("Variables whose values make groups, each fitted alone: A,B.")
+    ] = None,
     config: RunConfig = None,
     seed: Annotated[int, option("Decides the permutations.")] = 0,
     workers: Workers = None,
@@ -639,7 +642,14 @@ def utility(
     from synthesizer.jobs.check_files import evaluate_files, parse_names
 
     problems = Problems()
-    fit = options_of(family=family, rule=rule, clusters=clusters, weights=weights, offset=offset)
+    fit = options_of(
+        family=family,
+        rule=rule,
+        clusters=clusters,
+        weights=weights,
+        offset=offset,
+        by=problems.attempt(parse_names, by, place="--by"),
+    )
     score = options_of(
         models=problems.attempt(parse_names, model, place="--model"),
         interactions=interactions,

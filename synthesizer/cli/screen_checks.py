@@ -79,7 +79,7 @@ def _show_files_utility(utility: UtilityResult, *, every: bool) -> None:
     for fit in utility.fits:
         show_rows(
             fit.coefficients,
-            f"{fit.family}: {fit.formula} (rule {fit.rule})",
+            f"{fit.family}: {fit.title} (rule {fit.rule})",
             *("name", "original", "original_low", "original_high"),
             *("synthetic", "synthetic_low", "synthetic_high", "overlap", "standardised"),
         )
@@ -304,7 +304,7 @@ def utility_lines(utility: UtilityResult, *, start: str | None = None) -> Iterat
     if utility.figures and (note := utility_note(start)):
         yield note
     for fit in utility.fits:
-        yield from (f"  note: {fit.formula}: {note}" for note in fit.notes)
+        yield from (f"  note: {fit.title}: {note}" for note in fit.notes)
     yield from (f"  note: {note}" for note in utility.notes)
     for name, why in utility.failed.items():
         yield f"  {name}: could not be computed: {why}"

@@ -354,7 +354,11 @@ class Checks:
                 kept=tuple(name for name in self.case.names if name in self.synthesis.kept),
                 failed=failed["utility"],
                 unlike=unlike,
-                notes=(*said, *(n for each in self._collected for n in each.collecting.notes)),
+                notes=tuple(
+                    dict.fromkeys(
+                        [*said, *(n for each in self._collected for n in each.collecting.notes)]
+                    )
+                ),
                 units=self.units,
             )
         return CheckResults(**everything)

@@ -527,7 +527,7 @@ def panels(
     tall: float = 120.0,
     shared: bool = True,
 ) -> Markup:
-    """Return panels two a row, with a legend; values start at 0, on one axis where ``shared``."""
+    """Return panels two a row, with a legend; all hold 0, on one axis where ``shared``."""
     across = [x for panel in drawn for series in panel.series for x, _ in series.points]
     first = min(across, default=1.0)
     ends = (first, min(max([first + 1, *across]), 1e6))
@@ -539,7 +539,10 @@ def panels(
         heights = [v for on_axis in (drawn if shared else [panel]) for v in on_axis.heights]
         bottom = top + _LINES_TOP + tall
         x = Scale(domain=ends, range=(left + _LEFT, left + room - _RIGHT))
-        y = Scale(domain=(0.0, max(domain(heights)[1], 1e-3)), range=(bottom, top + _LINES_TOP))
+        low, high = domain(heights)
+        y = Scale(
+            domain=(low, max(high, 1e-3) if low == 0 else high), range=(bottom, top + _LINES_TOP)
+        )
         parts.append(text(left + 4, top + 12, clipped(panel.title, 32), class_="label strong"))
         parts.append(text(left + 4, top + 27, clipped(panel.subtitle, 34), class_="label"))
         parts.append(_panel(panel, x, y, x_label))

@@ -187,7 +187,7 @@ def lost_fits(fit: FitComparison) -> list[str]:
         return []
     why = "; ".join(dict.fromkeys(problem.rstrip(". ") for problem in problems))
     fitted = f"fitted on {len(fits) - len(problems)} of {len(fits)} datasets"
-    return [f"{fit.formula}: {fitted}, the others are left out: {why}."]
+    return [f"{fit.title}: {fitted}, the others are left out: {why}."]
 
 
 def fit_notes(fit: FitComparison) -> list[str]:

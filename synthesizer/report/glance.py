@@ -233,7 +233,7 @@ def _overlaps(record: Record) -> Iterator[_Headline]:
         words = "How much of each confidence interval original and synthetic data share; "
         words += f"{overlap_in_words(fit.expected_overlap)}."
         if len(fits) > 1:
-            words += f" It is the fit {fit.formula}."
+            words += f" It is the fit {fit.title}."
         name, alert = "Models, lowest mean overlap of intervals", any(map(is_bad_fit, fits))
         yield _Headline(name, value, words, fit.expected_overlap, alert=alert)
 
@@ -430,7 +430,7 @@ def is_bad_fit(fit: FitComparison) -> bool:
 
 
 def _fit_in_words(fit: FitComparison, record: Record) -> str:
-    sentences = [f"Fit {fit.formula}:"]
+    sentences = [f"Fit {fit.title}:"]
     if fit.mean_overlap is not None:
         good = overlap_in_words(fit.expected_overlap)
         mean = written(fit.mean_overlap, "share")

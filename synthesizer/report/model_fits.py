@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 
 from markupsafe import Markup
 
@@ -13,7 +14,7 @@ from synthesizer.measures.utility.coefficients import (
     LackOfFit,
 )
 from synthesizer.measures.utility.combining import CombinedEstimates, CombinedRow
-from synthesizer.report.charts import DotRow, dots
+from synthesizer.report.charts import DotRow, Panel, Series, dots, panels
 from synthesizer.report.expected import (
     cautions,
     even_trees,
@@ -58,6 +59,9 @@ _RULES = {
 }
 _MOST = 40
 """Coefficients of one model that are drawn."""
+_MOST_LINES = 8
+"""Coefficients that are drawn over time."""
+_WORTH_A_LINE = 3
 _SURE = 0.01
 _SMALL = 0.05
 _FAR = 12.0
@@ -80,8 +84,13 @@ def _blocks(record: Record) -> Iterator[Block]:
         return
     if utility.fits:
         yield Words(cautions(record))
-    for fit in utility.fits:
-        yield from _fit(fit, even=even_trees(record))
+    together = groupby(utility.fits, lambda fit: (fit.formula, fit.family, tuple(fit.group)))
+    for (_, _, by), fits in together:
+        if by:
+            yield from _by_groups(list(fits), by)
+        else:
+            for fit in fits:
+                yield from _fit(fit, even=even_trees(record))
     for measure, why in utility.failed.items():
         if measure.startswith("fit"):
             yield Gap(f"a model ({measure})", stopped(f"It could not be fitted: {why}"))
@@ -97,6 +106,87 @@ def _fit(fit: FitComparison, *, even: bool) -> Iterator[Block]:
         yield _lack(fit.lack_of_fit, even=even)
     yield from _combined(fit.combined)
     yield from (Note(sentence) for sentence in fit_notes(fit))
+
+
+def _by_groups(fits: Sequence[FitComparison], by: Sequence[str]) -> Iterator[Block]:
+    """Yield the fits of one model to several groups: lines where the last variable is a number."""
+    first = fits[0]
+    yield Markup("<h3>{} by {} <span class='muted-text'>({})</span></h3>").format(
+        first.formula, ", ".join(by), _FAMILIES[first.family]
+    )
+    yield from (Note(sentence, "alert") for fit in fits for sentence in lost_fits(fit))
+    *outer, last = by
+    is_time = all(_number(fit.group[last]) is not None for fit in fits)
+    for of, alike in groupby(fits, lambda fit: tuple(fit.group[name] for name in outer)):
+        members = list(alike)
+        if is_time and len(members) >= _WORTH_A_LINE:
+            yield _lines(members, ", ".join(of), last)
+    rows = [(fit, row) for fit in fits for row in fit.coefficients]
+    yield row_table(
+        [row for _, row in rows],
+        f"Coefficients of {first.formula} in {plural(len(fits), 'group')}",
+        names=["name", "original", "original_error", "synthetic", "standardised", "overlap"],
+        labels=(", ".join(by), [", ".join(fit.group.values()) for fit, _ in rows]),
+    )
+    said = dict.fromkeys(note for fit in fits for note in fit_notes(fit))
+    yield from (Note(sentence) for sentence in said)
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _lines(fits: Sequence[FitComparison], of: str, time: str) -> Chart:
+    names = [row.name for row in fits[0].coefficients if row.name != "Intercept"][:_MOST_LINES]
+    values = {
+        name: [
+            (float(fit.group[time]), row.original, row.synthetic)
+            for fit in fits
+            for row in fit.coefficients
+            if row.name == name and row.synthetic is not None
+        ]
+        for name in names
+    }
+    apart = [
+        (abs(ours - theirs), name, at)
+        for name, points in values.items()
+        for at, ours, theirs in points
+    ]
+    most, name, at = max(apart)
+    summary = f"They are furthest apart at {name}, {time} {at:g}: by {written(most)}."
+    title = f"Coefficients over {time}" + (f", {of}" if of else "")
+    drawn = [
+        Panel(
+            title=name,
+            subtitle=of,
+            series=[
+                Series(look="original dotted", points=[(at, ours) for at, ours, _ in points]),
+                Series(look="synthetic", points=[(at, theirs) for at, _, theirs in points]),
+            ],
+            levels=[(0.0, "line-ink")],
+        )
+        for name, points in values.items()
+    ]
+    key = [("line-original dotted", "original"), ("line-synthetic", "synthetic")]
+    return Chart(
+        title=title,
+        svg=panels(drawn, title=title, description=summary, x_label=time, key=key, shared=False),
+        reads="The same model, fitted to each group alone. Lines that run together are good; a "
+        "trend that only one of them has is one that a researcher would miss or invent.",
+        summary=summary,
+        table=row_table(
+            [row for fit in fits for row in fit.coefficients if row.name in names],
+            title,
+            names=["name", "original", "synthetic"],
+            labels=(
+                time,
+                [fit.group[time] for fit in fits for r in fit.coefficients if r.name in names],
+            ),
+        ),
+    )
 
 
 def _chart(fit: FitComparison) -> Chart:

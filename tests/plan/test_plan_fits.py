@@ -27,7 +27,7 @@ def planned(**options: Any) -> tuple[Any, tuple[str, ...]]:
 
 def fits_of(plan: Plan) -> list[FitRequest]:
     """Return the fits as the checks compute them."""
-    return [request for _, (request, _) in requested_fits(plan.checking(Seed(0)).case)]
+    return [request for _, (request, _, _) in requested_fits(plan.checking(Seed(0)).case)]
 
 
 def test_a_formula_alone_a_list_and_settings() -> None:

@@ -188,3 +188,21 @@ def test_a_model_that_failed_is_a_gap_with_one_full_stop():
     assert gaps(section) == ["a model (fit y ~ x)"]
     (gap,) = of_kind(section, Gap)
     assert gap.why == "It could not be fitted: there is only one cluster."
+
+
+def test_groups_are_lines_over_time_and_one_table():
+    def of(sex, year, at):
+        row = coefficient("age", 0.0).model_copy(update={"original": -0.5, "synthetic": at})
+        return fit(formula="pay ~ age", coefficients=(row,), group={"sex": sex, "year": year})
+
+    years = {"2001": -0.4, "2002": -0.3, "2003": 0.25}
+    fits = [of("f", year, at) for year, at in years.items()] + [of("m", "2001", 0.0)]
+    section = estimates_section(run(fits=(fit(), *fits)))
+    _, chart = of_kind(section, Chart)
+    assert "furthest apart at age, year 2003: by 0.75" in chart.summary
+    assert [row[0] for row in chart.table.rows] == ["2001", "2002", "2003"]
+    page = Page(chart.svg)
+    assert len(page.all("polyline")) == 2
+    assert "pay ~ age by sex, year" in html(section)
+    rows = table(section, "Coefficients of pay ~ age in 4 groups").rows
+    assert [row[0] for row in rows] == ["f, 2001", "f, 2002", "f, 2003", "m, 2001"]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
 import numpy as np
+from pydantic import Field
 from scipy.stats import chi2, f, norm, t
 
 from synthesizer.data.table import FloatArray
@@ -85,6 +87,18 @@ class FittedData(Row):
         return left_out / (self.n + left_out) if left_out else 0.0
 
 
+def titled(formula: str, group: Mapping[str, str]) -> str:
+    """Return a formula with the group that it is fitted to.
+
+    Examples
+    --------
+    >>> titled("pay ~ age", {"sex": "f", "year": "2001"})
+    'pay ~ age (sex f, year 2001)'
+    """
+    values = ", ".join(f"{name} {value}" for name, value in group.items())
+    return f"{formula} ({values})" if group else formula
+
+
 class FitComparison(Result):
     """The same model fitted to the original and to synthetic datasets."""
 
@@ -111,6 +125,13 @@ class FitComparison(Result):
     """What was added to the linear predictor."""
     effects: tuple[str, ...] = ()
     """Fixed effects: variables whose levels have constants of their own that are not shown."""
+    group: Mapping[str, str] = Field(default_factory=dict)
+    """Values of the variables that make the group of records it was fitted to; empty for all."""
+
+    @property
+    def title(self) -> str:
+        """The formula, and the group behind it."""
+        return titled(self.formula, self.group)
 
     @property
     def errors(self) -> str:

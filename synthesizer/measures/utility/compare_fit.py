@@ -22,7 +22,7 @@ from synthesizer.data.expressions import quote_name
 from synthesizer.data.guessing import Declaration
 from synthesizer.data.pairs import Data, as_table, as_tables, check_comparable, column_names
 from synthesizer.data.table import FloatArray, Table
-from synthesizer.measures.measure_options import Label, Part
+from synthesizer.measures.measure_options import Label, Labels, Part
 from synthesizer.measures.utility.coefficients import (
     FitComparison,
     FittedData,
@@ -39,6 +39,7 @@ from synthesizer.measures.utility.formulas import (
     Model,
     atom_values,
     learn_model,
+    listed,
     parse_atom,
     parse_formula,
     unknown_names,
@@ -62,6 +63,7 @@ class FitRequest(Part):
     clusters: Label | None = Field(None, description="variable of cluster-robust errors")
     weights: Label | None = Field(None, description="variable that weighs the records")
     offset: str | None = Field(None, description="of poisson: a variable or I(log(hours))")
+    by: Labels = Field((), description="variables whose values make groups, each fitted alone")
 
     @model_validator(mode="before")
     @classmethod
@@ -80,12 +82,12 @@ class FitRequest(Part):
         """
         further = [name for name in (self.clusters, self.weights) if name is not None]
         offset = () if self.offset is None else parse_atom(self.offset, "offset").names
-        return (*parse_formula(self.formula).names, *further, *offset)
+        return (*parse_formula(self.formula).names, *further, *offset, *self.by)
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Everything but the formula, as `compare_fit` takes it."""
-        return self.model_dump(exclude={"formula"})
+        """Everything but formula and groups, as `compare_fit` takes it."""
+        return self.model_dump(exclude={"formula", "by"})
 
     def ruled(self, natural: Rule) -> FitRequest:
         """Return the fit with the rule of the kind of synthesis, unless it names its own."""
@@ -161,6 +163,19 @@ def _weights(table: Table, name: str) -> FloatArray:
             "records, or give every record a positive weight"
         )
     return values
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Request:
+    """What was asked for."""
+
+    formula: str
+    family: Family = "ols"
+    rule: Rule = "simple"
+    clusters: str | None = None
+    weights: str | None = None
+    offset: str | None = None
+    level: float = 0.95
 
 
 MUCH_UNUSED = 0.2
@@ -239,13 +254,33 @@ def compare_fit(
     (1.0, 0.0, 1.0)
     """
     several = [synthetic] if isinstance(synthetic, Data) else list(synthetic or ())
-    request = _Request(str(formula).strip(), family, rule, clusters, weights, offset, level)
-    parsed, wanted = _checked(request, original, several)
+    request = _Request(
+        formula=str(formula).strip(),
+        family=family,
+        rule=rule,
+        clusters=clusters,
+        weights=weights,
+        offset=offset,
+        level=level,
+    )
+    return _compare(request, original, several, declared)
+
+
+def _compare(
+    request: _Request,
+    original: Data,
+    several: Sequence[Data],
+    declared: Declared = None,
+    *,
+    is_group: bool = False,
+) -> FitComparison:
+    """Compare the fits; a group may have other sizes than the original's by any rule."""
+    parsed, wanted = _checked(request, original, several, is_group=is_group)
     names = tuple(dict.fromkeys((*parsed.term_names, *wanted.numbers)))
     table, tables = as_tables(original, several, names, declared)
     check_comparable(table, tables, names)
     extras = _extras_of_original(wanted, original, table, declared)
-    model = learn_model(parsed, table, family, extras.usable)
+    model = learn_model(parsed, table, request.family, extras.usable)
     ours, fit = _fit(model, lambda: extras, table, 0)
     if fit is None:
         raise DataError(f"the original has no fit: {ours.problem}")
@@ -256,25 +291,14 @@ def compare_fit(
     return _compared(request, model, (ours, fit), synthetic_fits)
 
 
-@dataclass(frozen=True)
-class _Request:
-    """What was asked for."""
-
-    formula: str
-    family: Family
-    rule: Rule
-    clusters: str | None
-    weights: str | None
-    offset: str | None
-    level: float
-
-
-def _checked(request: _Request, original: Data, synthetic: list[Data]) -> tuple[Formula, _Extras]:
+def _checked(
+    request: _Request, original: Data, synthetic: Sequence[Data], *, is_group: bool
+) -> tuple[Formula, _Extras]:
     """Return the formula and what else is needed; raise one error with every problem."""
     wrong = [type(data).__name__ for data in (original, *synthetic) if not isinstance(data, Data)]
     if wrong:
         raise DataError(f"tables or pandas frames are needed, not {name}" for name in wrong)
-    problems = Problems(_rule_problems(request, [original, *synthetic]))
+    problems = Problems(_rule_problems(request, [original, *synthetic], is_group=is_group))
     parsed, offset = None, None
     with problems.gathered():
         parsed = parse_formula(request.formula)
@@ -307,12 +331,135 @@ def _family_problems(request: _Request, effects: tuple[str, ...]) -> Iterator[st
         yield f"an offset is for family 'poisson', not '{family}': leave it out"
 
 
-def _rule_problems(request: _Request, data: list[Data]) -> Iterator[str]:
+Group = Mapping[str, str]
+"""Values of the variables that make a group, as they are written."""
+MOST_GROUPS = 200
+
+
+def groups_of(original: Table, by: Sequence[str]) -> list[dict[str, str]]:
+    """Return the groups of the original's records, in the order of the values of each variable.
+
+    Raises
+    ------
+    DataError
+        If a variable is unknown, nobody has a value of all of them, or there are too many groups.
+
+    Examples
+    --------
+    >>> from synthesizer.data.pairs import as_table
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"sex": ["m", "f", "m"], "year": [2001, 2001, 2002]})
+    >>> groups_of(as_table(frame, ["sex", "year"]), ["sex", "year"])[0]
+    {'sex': 'f', 'year': '2001'}
+    """
+    problems = list(unknown_names(by, original.names))
+    if problems:
+        raise DataError(f"by: {problem}" for problem in problems)
+    values = [atom_values(Atom("C", name), original) for name in by]
+    codes = np.column_stack([value.data for value in values]).astype(np.int64)
+    groups = np.unique(codes[(codes >= 0).all(axis=1)], axis=0)
+    if not 1 <= len(groups) <= MOST_GROUPS:
+        raise DataError(
+            f"by: {listed(by)} make {len(groups):,} groups, not 1 to {MOST_GROUPS}: name "
+            "variables with few values"
+        )
+    texts = [value.labels or () for value in values]
+    return [
+        {name: labels[code] for name, labels, code in zip(by, texts, row, strict=True)}
+        for row in groups.tolist()
+    ]
+
+
+def records_of(table: Table, group: Group) -> Table:
+    """Return the records of a group."""
+    rows = np.ones(table.n_rows, dtype=bool)
+    for name, text in group.items():
+        values = atom_values(Atom("C", name), table)
+        labels = values.labels or ()
+        rows &= values.data == (labels.index(text) if text in labels else -2)
+    return table.take(np.flatnonzero(rows))
+
+
+def compare_group(
+    original: Table, synthetic: Sequence[Table], formula: str, group: Group, **settings: Any
+) -> FitComparison:
+    """Compare the fits to a group of records; `compare_fit` tells of the settings and errors.
+
+    Datasets without a record of the group are left out and told.
+    """
+    if not group:
+        return compare_fit(original, synthetic, formula, **settings)
+    parts = {i: records_of(table, group) for i, table in enumerate(synthetic, start=1)}
+    found = [part for part in parts.values() if part.n_rows]
+    empty = [str(i) for i, part in parts.items() if not part.n_rows]
+    if not found:
+        raise DataError("no synthetic dataset has a record of the group: leave it out")
+    request = _Request(formula=formula.strip(), **settings)
+    fit = _compare(request, records_of(original, group), found, is_group=True)
+    lost = [f"synthetic datasets without a record of the group: {listed(empty)}"] if empty else []
+    return fit.model_copy(update={"group": dict(group), "notes": (*fit.notes, *lost)})
+
+
+def compare_fit_by(
+    original: Data,
+    synthetic: Data | Sequence[Data],
+    formula: str,
+    by: Sequence[str],
+    *,
+    declared: Mapping[str, Declaration] | None = None,
+    **settings: Any,
+) -> dict[tuple[str, ...], FitComparison | DataError]:
+    """Fit a model to every group of records, as `compare_fit` does to all of them.
+
+    Parameters
+    ----------
+    original, synthetic, formula, declared
+        See `compare_fit`.
+    by : sequence of str
+        Variables; each combination of values that the original has is a group.
+    **settings
+        ``family``, ``rule``, ``clusters``, ``weights``, ``offset`` and ``level`` of `compare_fit`.
+
+    Returns
+    -------
+    dict
+        By the values of a group its comparison, or why it has none.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"age": [21, 22, 34, 35, 41, 43, 57, 58, 60, 66]})
+    >>> frame["pay"] = [1.5, 2.25, 2.75, 4.5, 5.25, 3.5, 6.0, 4.25, 7.5, 6.5]
+    >>> frame["sex"] = ["f", "m"] * 5
+    >>> fits = compare_fit_by(frame, frame, "pay ~ age", ["sex"])
+    >>> list(fits), fits["f",].mean_overlap
+    ([('f',), ('m',)], 1.0)
+    """
+    request = FitRequest(
+        formula=formula, by=tuple(by), **{k: v for k, v in settings.items() if k != "level"}
+    )
+    several = [synthetic] if isinstance(synthetic, Data) else list(synthetic or ())
+    names = (*request.names, *by)
+    free = (*parse_formula(formula).effects, *(filter(None, [request.clusters])))
+    table, tables = as_tables(original, several, names, declared, persons=free)
+    fits: dict[tuple[str, ...], FitComparison | DataError] = {}
+    for group in groups_of(table, by):
+        try:
+            fit: FitComparison | DataError = compare_group(
+                table, tables, formula, group, **settings
+            )
+        except DataError as error:
+            fit = error
+        fits[tuple(group.values())] = fit
+    return fits
+
+
+def _rule_problems(request: _Request, data: Sequence[Data], *, is_group: bool) -> Iterator[str]:
     """Yield what is wrong with rule and level; the original comes first in ``data``."""
     sizes = [_n_rows(dataset) for dataset in data]
     yield from rule_problems(request.rule, len(sizes) - 1, n=1, k=1, level=request.level)
     for number, size in enumerate(sizes[1:], start=1):
-        if request.rule == "partially" and size != sizes[0]:
+        if request.rule == "partially" and size != sizes[0] and not is_group:
             yield (
                 "rule 'partially' is for datasets with as many records as the original, "
                 f"synthetic dataset {number} has {size}, not {sizes[0]}: use 'fully', "
@@ -320,7 +467,7 @@ def _rule_problems(request: _Request, data: list[Data]) -> Iterator[str]:
             )
 
 
-def _group_problems(wanted: _Extras, original: Data, synthetic: list[Data]) -> Iterator[str]:
+def _group_problems(wanted: _Extras, original: Data, synthetic: Sequence[Data]) -> Iterator[str]:
     for number, data in enumerate(synthetic, start=1):
         for name in wanted.groups:
             if name in column_names(original) and name not in column_names(data):

@@ -13,15 +13,21 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
-from synthesizer.data.errors import ExpressionError
+from synthesizer.data.errors import DataError, ExpressionError
 from synthesizer.data.pairs import Data
 from synthesizer.data.panel.arrangement import panel_rows, person_name
 from synthesizer.data.panel.view import PersonView, panel_of
 from synthesizer.data.table import Table
 from synthesizer.measures.figure import Figure, Further, Result, Units
-from synthesizer.measures.utility.coefficients import FitComparison
+from synthesizer.measures.utility.coefficients import FitComparison, titled
 from synthesizer.measures.utility.combining import rule_for
-from synthesizer.measures.utility.compare_fit import FitRequest, compare_fit
+from synthesizer.measures.utility.compare_fit import (
+    FitRequest,
+    Group,
+    compare_group,
+    groups_of,
+    records_of,
+)
 from synthesizer.measures.utility.conditional_tables import MOST_PAIRS, ConditionalCounter
 from synthesizer.measures.utility.distributions import (
     Distribution,
@@ -95,7 +101,7 @@ class UtilityResult(Result):
         """Every figure with what it is about: tables, a propensity model, a formula."""
         measured = ((place, figure.counting(self.units)) for place, figure in self._figures())
         fits = (
-            (f"{fit.family}: {fit.formula}", figure.counting("records"))
+            (f"{fit.family}: {fit.title}", figure.counting("records"))
             for fit in self.fits
             for figure in fit.figures
         )
@@ -259,8 +265,12 @@ def distances(case: Case) -> Collecting:
     )
 
 
-def requested_fits(case: Case) -> list[tuple[str, tuple[FitRequest, str | None]]]:
-    """Return formula, request and, of a fit to the rows of a panel, the column of persons.
+FitItem = tuple[FitRequest, str | None, Group]
+"""A request, the column of persons where it is fitted to the rows of a panel, and its group."""
+
+
+def requested_fits(case: Case) -> list[tuple[str, FitItem]]:
+    """Return the title and the item of every fit that was asked for, one for each group.
 
     A fit is of the rows where they have all of its variables; these come last. The rows of a
     person are not independent: errors are clustered by person unless it names other clusters.
@@ -274,7 +284,23 @@ def requested_fits(case: Case) -> list[tuple[str, tuple[FitRequest, str | None]]
         for r, who in asked
         if who is not None
     ]
-    return [(item[0].formula, item) for item in (*of_units, *of_rows)]
+    return [
+        (titled(request.formula, group), (request, who, group))
+        for request, who in (*of_units, *of_rows)
+        for group in _groups(case.original, request, who)
+    ]
+
+
+def _groups(original: Table, request: FitRequest, who: str | None) -> list[dict[str, str]]:
+    """Return the groups of a request; what is wrong with them is said where it is fitted."""
+    try:
+        return groups_of(_rows(original, who), request.by) if request.by else [{}]
+    except DataError:
+        return [{}]
+
+
+def _rows(view: Table, who: str | None) -> Table:
+    return view if who is None else panel_rows(panel_of(view), who)
 
 
 def person_of_rows(names: Iterable[str], original: Data, person: str | None) -> str | None:
@@ -293,21 +319,24 @@ def _names(request: FitRequest) -> tuple[str, ...]:
 
 
 def fit(case: Case) -> Collecting:
-    """Collect what a fit needs of each dataset."""
-    request, person = case.item
+    """Collect what a fit needs of each dataset: the variables and records of its group."""
+    request, person, group = case.item
     tables: list[Table] = []
+    if request.by and not group:
+        groups_of(_rows(case.original, person), request.by)  # raises: it says why there are none
 
     def needed(view: Table) -> Table:
-        table = view if person is None else panel_rows(panel_of(view), person)
-        return table.select(name for name in dict.fromkeys(_names(request)) if name in table)
+        table = _rows(view, person)
+        table = table.select(name for name in dict.fromkeys(_names(request)) if name in table)
+        return records_of(table, group) if group else table
 
-    original = case.original if person is None else needed(case.original)
+    original = needed(case.original) if group or person is not None else case.original
     note = (
         f"{request.formula}: fitted to the rows of persons and periods, with errors clustered by "
         f"{request.clusters!r}"
     )
     return Collecting(
         lambda view: tables.append(needed(view)),
-        lambda: compare_fit(original, tables, request.formula, **request.settings),
+        lambda: compare_group(original, tables, request.formula, group, **request.settings),
         notes=() if person is None else (note,),
     )

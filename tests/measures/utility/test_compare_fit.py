@@ -8,7 +8,7 @@ from scipy.stats import chi2, f, norm
 from synthesizer.data.errors import DataError
 from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.measures.utility.coefficients import FittedData
-from synthesizer.measures.utility.compare_fit import compare_fit
+from synthesizer.measures.utility.compare_fit import compare_fit, compare_fit_by, groups_of
 from tests.reference_data import load_reference, needs_reference
 from tests.tables import coded, numeric
 
@@ -536,3 +536,33 @@ def test_an_identifier_of_a_table_serves_as_cluster_and_as_effect(formula):
 def test_a_dataset_without_records_has_none_unused():
     assert FittedData(dataset=1, n=0, n_missing=0, n_unknown=0, n_uninformative=9).unused == 0
     assert FittedData(dataset=1, n=5, n_missing=2, n_unknown=1).unused == 3 / 8
+
+
+def test_groups_are_fitted_alone_as_if_their_records_were_all():
+    original, made = frame_of(people(400, 1)), frame_of(people(400, 2))
+    for frame in (original, made):
+        frame["year"] = np.repeat([2001.0, 2002.0, 2003.0, 2004.0], 100)
+    made = made[(made["sex"] == "f") | (made["year"] < 2004)]
+    fits = compare_fit_by(original, made, "pay ~ age | area", ["sex", "year"], clusters="person")
+    years = ("2001", "2002", "2003", "2004")
+    assert list(fits) == [(sex, year) for sex in "fm" for year in years]
+    for (sex, year), fit in fits.items():
+        parts = [d[(d["sex"] == sex) & (d["year"] == float(year))] for d in (original, made)]
+        if (sex, year) == ("m", "2004"):
+            assert "no synthetic dataset has a record" in str(fit)
+        else:
+            alone = compare_fit(*parts, "pay ~ age | area", clusters="person")
+            assert fit.group == {"sex": sex, "year": year}
+            assert fit.coefficients == alone.coefficients
+
+
+@pytest.mark.parametrize(
+    ("by", "problem"),
+    [
+        (["sexx"], "by: unknown variable 'sexx'.*'sex'"),
+        (["person", "age"], "make .* groups, not 1"),
+    ],
+)
+def test_groups_that_cannot_be_made(by, problem):
+    with pytest.raises(DataError, match=problem):
+        groups_of(people(900, 1), by)

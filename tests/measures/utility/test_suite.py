@@ -28,7 +28,7 @@ from synthesizer.measures.utility import (
     suite,
     table_utility,
 )
-from synthesizer.measures.utility.compare_fit import FitRequest
+from synthesizer.measures.utility.compare_fit import FitRequest, compare_fit_by
 from tests.tables import coded, numeric, persons
 
 ORIGINAL, MADE = persons(300), [persons(300, 1), persons(200, 2)]
@@ -182,19 +182,24 @@ def test_fits_of_a_panel_are_to_persons_or_to_their_rows() -> None:
     original, made = careers(60, 0), [careers(60, 1), careers(60, 2)]
     rows, *drawn = (panel_rows(view.panel, "person") for view in (original, *made))
     by_town = FitRequest(formula="pay ~ C(sex)", clusters="town")
-    requests = ("pay ~ C(sex)", by_town, "`career.periods` ~ C(sex)", "pay ~ (")
+    by_sex = FitRequest(formula="pay ~ C(town)", by="sex")
+    nowhere = FitRequest(formula="pay ~ C(sex)", by="wealth")
+    requests = ("pay ~ C(sex)", by_town, "`career.periods` ~ C(sex)", "pay ~ (", by_sex, nowhere)
     kinds = {"simple": Synthesis(), "proper": PROPER, "partially": Synthesis(kept=("sex",))}
     for rule, synthesis in kinds.items():
         found = collected(made, original, synthesis, **OFF, fits=requests)
-        assert found.fits == (
+        settings = {"rule": rule, "clusters": "person"}
+        groups = compare_fit_by(rows, drawn, "pay ~ C(town)", ["sex"], **settings)
+        assert found.fits[3:] == tuple(groups.values())
+        assert found.fits[:3] == (
             compare_fit(original, made, "`career.periods` ~ C(sex)", rule=rule),
             *(
                 compare_fit(rows, drawn, "pay ~ C(sex)", rule=rule, clusters=clusters)
                 for clusters in ("person", "town")
             ),
         )
-        assert list(found.failed) == ["fit pay ~ ("]
-    assert [note.rpartition(" ")[2] for note in found.notes] == ["'person'", "'town'"]
+        assert set(found.failed) == {"fit pay ~ (", "fit pay ~ C(sex)"}
+    assert [note.rpartition(" ")[2] for note in found.notes] == ["'person'", "'town'", "'person'"]
 
 
 def test_settings_out_of_range_are_told_at_once() -> None:
