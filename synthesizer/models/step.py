@@ -55,12 +55,17 @@ class Forbid:
     variable: str
     always: str = ""
     """The condition that has to hold in its place, where the configuration says that."""
+    computed: tuple[tuple[Variable, Expression], ...] = ()
+    """Variables of the condition that are computed after ``variable``, in order, and from what."""
     is_firm: ClassVar[bool] = True
 
     @property
     def names(self) -> frozenset[str]:
-        """The variables that it is about."""
-        return self.condition.names
+        """The variables that it is about; the inputs in place of what is computed later."""
+        names = set(self.condition.names)
+        for variable, expression in reversed(self.computed):
+            names = (names - {variable.name}) | expression.names
+        return frozenset(names)
 
     @property
     def text(self) -> str:
@@ -69,6 +74,8 @@ class Forbid:
 
     def broken(self, table: Table) -> BoolArray:
         """Return the rows that satisfy the condition, shape (n,)."""
+        for variable, expression in self.computed:
+            table = table.with_column(expression.derive(table, variable))
         return self.condition.condition(table)
 
 

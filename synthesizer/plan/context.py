@@ -118,6 +118,13 @@ class Context:
         derived = [name for name in self.frame.derived if name not in names]
         return [*names[:place], *derived, *names[place:]]
 
+    def listed(self, entry: str) -> str:
+        """Return the variable at a place of visit_sequence: a name, or a position from 1."""
+        names = self.columns.names or ()
+        if entry not in names and entry.isdecimal() and 1 <= int(entry) <= len(names):
+            return names[int(entry) - 1]
+        return entry
+
     def own(self, name: str) -> VariableConfig:
         """Return what the configuration says of one variable."""
         return self.config.variables.get(name, VariableConfig())

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Mapping
 
 from synthesizer.data.derivations import suggest_derivations
-from synthesizer.data.errors import ExpressionError
 from synthesizer.data.expressions import Expression
 from synthesizer.data.table import Table
 from synthesizer.engine.registry import DEFAULT_SET
@@ -63,28 +62,22 @@ def dependents(context: Context, drawn: Mapping[str, str]) -> dict[str, Expressi
 def _busy(context: Context) -> Iterator[tuple[str, str]]:
     """Yield variables that something else sets, redraws or takes as it is, and what does."""
     config = context.config
-    texts = [("as forbid names it", text) for text in config.forbid]
     yield from ((name, "as strata name it") for name in config.strata)
     if context.career is not None:
         yield context.career, "as the career"
     for rule in config.rules:
         yield from ((name, "as a rule sets it") for name in rule.then)
-        if rule.always:
-            texts.append(("as a rule bounds it", rule.always))
     for names in config.support_lists:
         yield from ((name, "as support names it") for name in names)
-    for why, text in texts:
-        try:
-            yield from ((name, why) for name in Expression.parse(text).names)
-        except ExpressionError:  # reported with the rules
-            continue
+    if config.panel is not None:
+        yield from ((rule.variable, "as panel.rules names it") for rule in config.panel.rules)
 
 
 def _moves(context: Context, name: str, expression: Expression) -> bool:
     """Whether it stands before its inputs where the configuration has an order or predictors."""
-    order = [str(entry) for entry in context.config.visit_sequence or ()]
-    if order:
-        return name in order or not expression.names <= set(order)
+    order = [context.listed(entry) for entry in context.config.visit_sequence or ()]
+    if name in order:
+        return not expression.names <= set(order[: order.index(name)])
     later = max(map(context.names.index, expression.names)) > context.names.index(name)
     return later and any(name in (context.wanted(other) or ()) for other in context.names)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import combinations, product
 from typing import Self
 
@@ -19,6 +19,7 @@ from synthesizer.data.table import BoolArray, Kind, Table, Variable
 from synthesizer.data.values import single_value
 from synthesizer.engine.registry import ROLES
 from synthesizer.models.bounds import Bounds
+from synthesizer.models.derived import Derived
 from synthesizer.models.histories.history import panel_of
 from synthesizer.models.limits import Support, found_supports, with_implied
 from synthesizer.models.step import Forbid, Rule, Step, forbidden_rows
@@ -43,6 +44,8 @@ class Places:
     """These, and all that follows from them or is one value a person anyway."""
     rare: frozenset[str] = frozenset()
     """Variables of a panel of which first is drawn whether a person changes them."""
+    computed: Mapping[str, Expression] = field(default_factory=dict)
+    """Derived variables, and from what."""
     evolves: bool = False
     """Whether the categories evolve, and come before the numbers whatever visit_sequence says."""
 
@@ -66,8 +69,22 @@ class Places:
             single=frozenset(s.variable for s in steps if s.model.abilities.person),
             personal=frozenset(personal),
             rare=frozenset(s.variable for s in steps if s.method == ROLES["rare"]),
+            computed={
+                s.variable: s.model.parsed
+                for s in steps
+                if isinstance(s.model, Derived) and s.model.parsed.names
+            },
             evolves=context.config.genetic is not None,
         )
+
+    def zero(self, condition: Expression, always: str, table: Table) -> Forbid:
+        """Return a structural zero; the inputs stand for what is derived last."""
+        names, later = set(condition.names), list[str]()
+        while (last := max(names, key=self.order.index)) in self.computed:
+            later.insert(0, last)
+            names = (names - {last}) | self.computed[last].names
+        computed = tuple((table[name].variable, self.computed[name]) for name in later)
+        return Forbid(condition=condition, variable=last, always=always, computed=computed)
 
     def setting_problems(self, name: str, used: Collection[str]) -> Iterator[str]:
         """Say why no rule can set a variable; ``used`` are the variables of its condition."""
@@ -215,14 +232,15 @@ def _forbids(context: Context, places: Places) -> list[Forbid]:
     for place, condition, always in _conditions(context):
         if not condition.names or not condition.names <= set(places.order):
             problems.append(f"{place}: must use variables of the synthesis, and at least one")
-        elif problem := places.redrawing_problem(condition.names):
-            problems.append(f"{place}: {problem}")
         elif condition.condition(table).all():
             does = "breaks" if always else "satisfies"
             problems.append(f"{place}: every confidential row {does} it; mend the condition")
         else:
-            last = max(condition.names, key=places.order.index)
-            forbids.append((place, Forbid(condition=condition, variable=last, always=always)))
+            zero = places.zero(condition, always, table)
+            if problem := places.redrawing_problem(zero.names):
+                problems.append(f"{place}: {problem}")
+            else:
+                forbids.append((place, zero))
     problems += _nothing_left(forbids, table)
     problems += _circles(forbids)
     plain = [forbid for _, forbid in forbids]
@@ -271,18 +289,25 @@ def _broken_pair(pair: Pair) -> tuple[Expression, str]:
 def _rising(zero: Forbid) -> Pair | None:
     """Return the inequality that a structural zero asks for, as ``a <= b`` or ``a < b``."""
     pairs = Expression.parse(zero.always or zero.condition.text).inequalities
-    if len(pairs) != 1:
+    if len(pairs) != 1 or zero.computed:
         return None
     ((left, sign, right),) = pairs
     sign = sign if zero.always else _OPPOSITE[sign]
     return (left, sign, right) if sign.startswith("<") else (right, sign.replace(">", "<"), left)
 
 
+def _inequalities(zeros: Iterable[Forbid]) -> dict[tuple[str, str], tuple[Pair, Forbid]]:
+    """Return the inequality between any two numbers, the strict one of two."""
+    rising = [(pair, zero) for zero in zeros if (pair := _rising(zero))]
+    rising.sort(key=lambda found: found[0][1] == "<")
+    return {pair[::2]: (pair, zero) for pair, zero in rising}
+
+
 def _circles(forbids: Sequence[tuple[str, Forbid]]) -> Iterator[str]:
     """Report numbers that inequalities ask to be smaller than themselves."""
-    pairs = {pair[::2]: pair[1] == "<" for _, zero in forbids if (pair := _rising(zero))}
+    pairs = _inequalities(zero for _, zero in forbids)
     names = sorted({name for pair in pairs for name in pair})
-    below = dict(pairs)  # of any two, whether one lies strictly below the other
+    below = {names: pair[1] == "<" for names, (pair, _) in pairs.items()}  # strictly, or not
     for a, b, c in product(names, repeat=3):
         if (b, a) in below and (a, c) in below:
             is_strict = below[b, a] or below[a, c] or below.get((b, c), False)
@@ -296,17 +321,19 @@ def _circles(forbids: Sequence[tuple[str, Forbid]]) -> Iterator[str]:
 
 
 def _implied(forbids: Sequence[Forbid], places: Places, table: Table) -> Iterator[Forbid]:
-    """Yield ``a <= c`` for ``a <= b`` and ``b <= c`` where b is drawn last.
+    """Yield ``a <= c`` for ``a <= b`` and ``b <= c`` where b is drawn last or may be missing.
 
-    Else no b might be left. Where b is missing, the data may break it; then it is not asked for.
+    Else no b might be left, or nothing between a and c. Where b is missing, the data may break it;
+    then it is not asked for.
     """
-    pairs = {pair[::2]: (pair, f.broken(table)) for f in forbids if (pair := _rising(f))}
+    pairs = {n: (pair, f.broken(table)) for n, (pair, f) in _inequalities(forbids).items()}
     for middle in reversed(places.order):
         below = [(a, *found) for (a, b), found in pairs.items() if b == middle]
         above = [(c, *found) for (b, c), found in pairs.items() if b == middle]
         for (a, first, broken), (c, second, also) in product(below, above):
             place = places.order.index
-            if a == c or (a, c) in pairs or place(middle) < max(place(a), place(c)):
+            is_last = place(middle) > max(place(a), place(c))
+            if a == c or (a, c) in pairs or not (is_last or table[middle].variable.missing):
                 continue
             sign = "<" if "<" in (first[1], second[1]) else "<="
             condition, text = _broken_pair((a, sign, c))

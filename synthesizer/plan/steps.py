@@ -298,7 +298,7 @@ def _named_together(context: Context) -> Iterator[Iterable[str]]:
 def _listed(context: Context) -> list[str]:
     listed: list[str] = []
     for entry in context.config.visit_sequence or ():
-        name = _entry(context, entry)
+        name = context.listed(entry)
         if name in listed:
             context.problems.append(f"visit_sequence: variable {name!r} is there twice")
         elif name in context.names:
@@ -308,14 +308,6 @@ def _listed(context: Context) -> list[str]:
         else:
             context.problems += context.columns.unknown("visit_sequence", name)
     return listed
-
-
-def _entry(context: Context, entry: str) -> str:
-    """Return the variable at a place of visit_sequence: a name, or a position from 1."""
-    names = context.columns.names or ()
-    if entry not in names and entry.isdecimal() and 1 <= int(entry) <= len(names):
-        return names[int(entry) - 1]
-    return entry
 
 
 def _after_inputs(

@@ -191,12 +191,32 @@ def test_a_history_keeps_its_distance_to_what_changes() -> None:
     assert ks_2samp(frame.total - frame.base, made.total - made.base).pvalue > 0.05
 
 
+def test_the_ends_of_a_chain_hold_where_its_middle_is_missing() -> None:
+    original = chain()
+    original["a"] *= 0.1  # close to each other, so that draws would cross
+    original.loc[np.random.default_rng(3).random(1_000) < 0.3, "b"] = np.nan
+    original["c"] = original.a + original.c.abs() * 0.01
+    original["b"] = np.where(original.b.notna(), (original.a + original.c) / 2, np.nan)
+    made = synthetic(original.round(4), rules="a <= b <= c")
+    assert (made.a <= made.c).all()
+
+
 def test_a_saved_model_draws_the_same(tmp_path: Path) -> None:
-    options = PLAIN | {"m": 1, "secret": "none", "rules": "a <= b <= c"}
-    model = Synthesizer(**options).fit(chain(200))
+    rules = ["a <= b <= c", "total > b"]
+    options = PLAIN | {"m": 1, "secret": "none", "rules": rules, "on_violation": "ignore"}
+    original = chain(200).assign(total=lambda table: (table.a + table.c).round(4))
+    model = Synthesizer(**options).fit(original)
+    assert (model.generate(seed=3)[0].eval("total > b or a + c - b < .0002")).all()
     model.save(tmp_path / "model")
     (again,) = Synthesizer.load(tmp_path / "model").generate(seed=3)
     pd.testing.assert_frame_equal(model.generate(seed=3)[0], again)
+
+
+def test_of_two_signs_between_two_numbers_the_strict_one_counts() -> None:
+    original = chain(100)
+    original.loc[:9, "b"] = np.nan
+    with pytest.raises(Exception, match="smaller than themselves"):
+        synthetic(original, rules=["a < b", "a <= b", "b <= a"], on_violation="ignore")
 
 
 @pytest.mark.parametrize(
