@@ -689,7 +689,7 @@ def refine(
         float | None,
         option("Highest risk that is accepted; the baseline of the risk if absent."),
     ] = None,
-    risk: Annotated[str, option("cap_u, cap, disco, repu or replicated_uniques.")] = "cap_u",
+    risk: Annotated[str, option("cap_u, cap, disco, tcap, repu or replicated_uniques.")] = "cap_u",
     utility: Annotated[str, option("full_table or two_way.")] = "full_table",
     codes: Annotated[str | None, option("Variables whose numbers are codes: A,B, or all.")] = None,
     config: Annotated[Path | None, option("YAML of a run: kinds and missing codes.")] = None,

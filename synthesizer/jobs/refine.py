@@ -278,10 +278,16 @@ def _tables(
         raise DataError(problems)
     declarations = {name: Declaration(kind=Kind.CATEGORICAL) for name in coded} | dict(declared)
     table = as_table(original, names, declarations, ids=False)
-    faults = Problems(
-        f"{problem}; if its numbers are codes, name it under codes (--codes)"
-        for problem in coding_problems([column.variable for column in table.columns])
-    )
+    variables = [column.variable for column in table.columns]
+    faults = Problems(coding_problems([v for v in variables if v.is_coded]))
+    numbers = ", ".join(v.name for v in variables if not v.is_coded)
+    if numbers:
+        faults.append(
+            f"{numbers}: numbers and dates are not refined, as categories would change beside "
+            "them; name those that are codes under codes (--codes), and take the others out of "
+            f"{raw.origin}, or draw them again: synthesizer run with genetic: {{start: "
+            f"[{raw.origin}], risk_at_most: ...}}"
+        )
     with faults.gathered():
         check_keys(table, keys=keys, target=target)
     faults.settle(DataError)

@@ -23,6 +23,7 @@ from synthesizer.measures.risk.scenario import Scenario
 from synthesizer.models.step import Step
 from synthesizer.plan.context import Context
 from synthesizer.plan.inputs import declarations
+from synthesizer.report.page import plural
 
 
 def plan_genetic(
@@ -47,7 +48,7 @@ def plan_genetic(
     if numbers:
         context.problems.append(
             f"genetic: {', '.join(numbers)} cannot be a key or the target of the evolution, which "
-            "takes categories only; group it into intervals in the file, or name others under "
+            "takes categories only; group numbers into intervals in the file, or name others under "
             "checks: keys, target"
         )
         return None
@@ -118,6 +119,9 @@ def drawn_after(table: Table) -> list[str]:
     """Return the numbers and dates, which the chain draws given the categories that evolved."""
     return [v.name for v in table.schema if not v.is_coded and v.kind is not Kind.ID]
 
+
+FEW = 20
+"""People below which a risk is mostly chance: one more or less moves it by 0.05."""
 
 CHAIN_KEYS = ("default_method", "method", "models", "visit_sequence", "predictor_matrix")
 """What a configuration says of conditional models."""
@@ -259,7 +263,9 @@ def _notes(table: Table, config: GeneticOptions, scenario: Scenario) -> Iterator
         f"{max(size / 1e9, 0.1):.1f} GB for the candidates"
     )
     limit = config.risk_at_most
-    yield f"genetic: R rests on {RISKS[config.risk](sought).people:,} people"
+    people = RISKS[config.risk](sought).people
+    few = "; so few say little: name more or finer keys under checks" if people < FEW else ""
+    yield f"genetic: R rests on {plural(people, 'person', 'people')}{few}"
     if limit is not None:
         random = Evolver(sought, config).random_risk(Seed(0))
         if limit < random:

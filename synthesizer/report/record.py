@@ -476,8 +476,8 @@ def order_notes(
     others = [path for path in synthetic if sources.get(path) not in (None, hashes[original])]
     if others and original not in sources:
         yield (
-            f"{len(others)} of the synthetic files were made from another file than {original}, "
-            "by the manifest beside them"
+            f"{len(others)} of {len(synthetic)} synthetic files come from another file than "
+            f"{original}, by the manifest beside them"
         )
 
 

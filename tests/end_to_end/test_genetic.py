@@ -476,10 +476,7 @@ def test_refine_names_every_number_and_every_level() -> None:
     original = people().assign(pay=np.arange(600) / 7, tax=np.arange(600) / 3)
     with pytest.raises(SynthesizerError) as caught:
         refine(original, original, keys=KEYS, target="job")
-    assert [("pay" in p, "tax" in p) for p in caught.value.problems] == [
-        (True, False),
-        (False, True),
-    ]
+    assert [p.startswith("pay, tax: numbers") for p in caught.value.problems] == [True]
     made = people().replace({"sex": {"f": "x"}})
     with pytest.raises(SynthesizerError, match="records with levels"):
         refine(people(), made, keys=KEYS, target="job")

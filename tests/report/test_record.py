@@ -179,7 +179,7 @@ def test_files_in_the_wrong_order_are_noticed(run: Path, made: Path) -> None:
     assert "the original comes first" in swapped[0]
     assert "is, by a manifest, the original" in swapped[1]
     (other,) = order_notes(original, [first, second], hashes | {original: "another"})
-    assert "2 of the synthetic files were made from another file" in other
+    assert "2 of 2 synthetic files come from another file" in other
 
 
 def test_the_report_can_be_switched_off(tmp_path: Path) -> None:

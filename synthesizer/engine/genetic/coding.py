@@ -23,22 +23,14 @@ MOST_CELLS = 2**62
 
 
 def coding_problems(variables: Sequence[Variable]) -> list[str]:
-    """Return the reasons why candidates cannot have these variables."""
-    problems = [
-        f"variable {v.name!r}: is {v.kind.value}, and the genetic synthesizer takes categories "
-        f"only: group {v.name!r} into intervals in the file, declare it categorical if its values "
-        "are codes, or drop it"
-        for v in variables
-        if not v.is_coded
+    """Return the reasons why candidates cannot have these categories."""
+    if prod(v.n_codes for v in variables) <= MOST_CELLS:
+        return []
+    powers = sum(log10(v.n_codes) for v in variables)
+    return [
+        f"the variables have about 10^{powers:.0f} combinations of levels, more than the 10^18 "
+        "that candidates are coded by; drop variables or join levels"
     ]
-    cells = prod(v.n_codes for v in variables if v.is_coded)
-    if cells > MOST_CELLS:
-        powers = sum(log10(v.n_codes) for v in variables if v.is_coded)
-        problems.append(
-            f"the variables have about 10^{powers:.0f} combinations of levels, more than the "
-            "10^18 that candidates are coded by; drop variables or join levels"
-        )
-    return problems
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,12 +56,12 @@ class Coding:
 
     @classmethod
     def of(cls, variables: Sequence[Variable]) -> Self:
-        """Return the coding of some variables.
+        """Return the coding of some categories.
 
         Raises
         ------
         DataError
-            Naming every number or date, and if there are too many combinations.
+            If there are too many combinations.
         """
         problems = coding_problems(variables)
         if problems:

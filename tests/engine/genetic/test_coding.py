@@ -112,21 +112,6 @@ def test_more_combinations_than_a_float_holds_are_told():
         Coding.of(variables([10] * 310))
 
 
-def test_all_numbers_and_dates_are_named_at_once():
-    others = [
-        Variable(name="income", kind=Kind.NUMERIC),
-        Variable(name="born", kind=Kind.DATE),
-        Variable(name="person", kind=Kind.ID),
-    ]
-    with pytest.raises(DataError) as caught:
-        Coding.of([*variables([2] * 63), *others])
-    text = str(caught.value)
-    assert len(caught.value.problems) == 4
-    for part in ("'income': is numeric", "'born': is date", "'person': is id", "drop variables"):
-        assert part in text
-    assert "'v0'" not in text
-
-
 def own(*arguments):
     """A margin that looks up its own cells, not those of all variables."""
     with patch.object(margins, "DIRECT", 0):
