@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from synthesizer.data.panel.paths import PAST
+from synthesizer.data.panel.paths import FORMER, PAST
 from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Kind, Table, Variable
 from synthesizer.models.base import ConditionalModel, FittedModel
 from synthesizer.models.cart import Cart
-from synthesizer.models.kit.numbers import EPS, SafeNumbers, safe_of
+from synthesizer.models.kit.numbers import EPS, SafeNumbers, made_safe, safe_of
 from synthesizer.models.kit.regression import numeric_column
 
 TRIES = 20
@@ -59,13 +59,13 @@ class Bounds:
         low, high = (tuple(n for n in own if n in names) for own in (self.low, self.high))
         return Bounds(low=low, high=high) if low or high else None
 
-    def limits(self, table: Table) -> tuple[FloatArray, FloatArray]:
+    def limits(self, table: Table, when: str = "") -> tuple[FloatArray, FloatArray]:
         """Return the least and the largest number of each row; missing values bound nothing."""
         low, high = np.full(table.n_rows, -np.inf), np.full(table.n_rows, np.inf)
         for name in self.low:
-            low = np.fmax(low, table[name].data)
+            low = np.fmax(low, table[when + name].data)
         for name in self.high:
-            high = np.fmin(high, table[name].data)
+            high = np.fmin(high, table[when + name].data)
         return low, high
 
 
@@ -124,7 +124,6 @@ class FittedSide:
         ``state`` is filled where it is negative.
         """
         k = len(self.sizes)
-        table = _seen(table, low, high, self.side)
         new = np.flatnonzero(state < 0)
         state[new] = 0
         if self.states is not None and len(new):
@@ -187,8 +186,8 @@ class FittedBounds:
         for number in np.unique(side).tolist() if binds else ():
             own = np.flatnonzero(side == number)
             if len(own) >= FEWEST:
-                table = predictors.take(own)
                 ends = low[own], high[own]
+                table = _seen(predictors.take(own), bounds, *ends, number)
                 sides.append(_fit_side(model, number, table, target.take(own), *ends, rng))
         return cls(
             bounds=bounds,
@@ -228,12 +227,15 @@ class FittedBounds:
         least, most = np.fmax(low, self.reach[0]), np.fmin(high, self.reach[1])
         # a bound beyond the reach leaves the bound alone
         least, most = np.where(least <= high, least, low), np.where(most >= low, most, high)
+        if side is not None:
+            table = _seen(table, self.bounds, low, high, side.side)
         values = np.empty(len(low))
         left, state = np.arange(len(low)), np.full(len(low), -1)
         for attempt in range(TRIES):
             part = table.take(left)
             if side is None:
-                drawn = _numbers(self.other.sample_wider(part, steps=widen, rng=rng))
+                column = self.other.sample_wider(part, steps=widen, rng=rng)
+                drawn = _numbers(made_safe(column, self.numbers, rng))
                 is_free = np.zeros(len(left), dtype=bool)
             else:
                 own = state[left]
@@ -295,7 +297,6 @@ def _fit_side(
     rng: np.random.Generator,
 ) -> FittedSide:
     values = _numbers(target)
-    table = _seen(table, low, high, side)
     decimals = _decimals(target, values)
     sizes, heaps = _precisions(values, decimals), _heaps(values)
     if not side:  # nothing is bent where nothing binds
@@ -324,15 +325,23 @@ def _state_variable(n: int) -> Variable:
     return Variable(name=_STATE, kind=Kind.CATEGORICAL, levels=tuple(map(str, range(n))))
 
 
-def _seen(table: Table, low: FloatArray, high: FloatArray, side: int) -> Table:
-    """Add what a distance hangs on: the room between the bounds, the earlier value's distance."""
+def _seen(table: Table, bounds: Bounds, low: FloatArray, high: FloatArray, side: int) -> Table:
+    """Add what a distance hangs on: the room between the bounds, the earlier value's distance.
+
+    That is from the earlier bounds, where a history knows them.
+    """
     if side == 3:
         table = table.with_column(_number(_ROOM, high - low))
     before = table.get(PAST[0])
     if before is not None and side:
-        known = np.nan_to_num(_numbers(before), nan=0.0)
-        place = _distances(known, low, high, 1 if side == 3 else side)
-        table = table.with_column(_number(_BEFORE, place))
+        if FORMER + bounds.names[0] in table:
+            former = bounds.limits(table, FORMER)
+            low, high = (
+                np.where(np.isfinite(then), then, now)
+                for then, now in zip(former, (low, high), strict=True)
+            )
+        place = _distances(_numbers(before), low, high, 1 if side == 3 else side)
+        table = table.with_column(_number(_BEFORE, np.nan_to_num(place, nan=0.0)))
     return table
 
 

@@ -191,6 +191,32 @@ def test_a_history_keeps_its_distance_to_what_changes() -> None:
     assert ks_2samp(frame.total - frame.base, made.total - made.base).pvalue > 0.05
 
 
+def test_a_distance_follows_the_distance_before() -> None:
+    rng = np.random.default_rng(8)
+    low = np.cumsum(rng.integers(0, 40, (300, 4)), axis=1) + rng.integers(0, 500, (300, 1))
+    gaps = [np.abs(rng.normal(0, 15, 300))]
+    for _ in range(3):
+        gaps.append(np.maximum(gaps[-1] + rng.normal(0, 5, 300), 0))
+    gap = np.stack(gaps, axis=1).astype(int)
+    frame = pd.DataFrame(
+        {
+            "who": np.repeat(np.arange(300), 4),
+            "year": np.tile(np.arange(2001, 2005), 300),
+            "state": rng.choice(["x", "y"], 1_200),
+            "low": low.ravel(),
+            "high": (low + gap).ravel(),
+        }
+    )
+    panel = {"person": "who", "time": "year", "career": "state"}
+    made = synthetic(frame, panel=panel, rules="low <= high")
+    distances = [(d.high - d.low).to_numpy().reshape(-1, 4) for d in (frame, made)]
+    correlations = [np.corrcoef(d[:, :-1].ravel(), d[:, 1:].ravel())[0, 1] for d in distances]
+    assert correlations[1] > correlations[0] - 0.1
+    for before, now in zip(*(d.T for d in distances), strict=True):
+        assert ks_2samp(before, now).pvalue > 0.05
+        assert np.mean(now == 0) == pytest.approx(np.mean(before == 0), abs=0.05)
+
+
 def test_the_ends_of_a_chain_hold_where_its_middle_is_missing() -> None:
     original = chain()
     original["a"] *= 0.1  # close to each other, so that draws would cross

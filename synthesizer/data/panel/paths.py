@@ -69,6 +69,9 @@ def broken_steps(index: PanelIndex, column: Column, rules: Sequence[PathRule]) -
 OWN = "own."
 """What the names of these predictors start with."""
 
+FORMER = OWN + "former "
+"""What the names of numbers start with that bounds had in the row before."""
+
 PAST = tuple(OWN + name for name in ("before", "changes", "since"))
 """The predictors that look back on a person's own values."""
 

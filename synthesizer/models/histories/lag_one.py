@@ -14,6 +14,7 @@ from synthesizer.data.panel.panel_table import PanelTable
 from synthesizer.data.panel.paths import PAST, Memory, PathRule, past_columns
 from synthesizer.data.panel.view import differing
 from synthesizer.data.table import BoolArray, Column, IntArray, Table
+from synthesizer.models.bounds import Bounded
 from synthesizer.models.histories.history import FittedHistory, PathRules, WrappedHistory
 from synthesizer.models.histories.parts import (
     Part,
@@ -24,6 +25,7 @@ from synthesizer.models.histories.parts import (
     recent_starts,
     sign_column,
     with_changes,
+    with_former,
     with_no_past,
 )
 from synthesizer.models.kit.numbers import SafeNumbers
@@ -62,6 +64,8 @@ class FittedLagOne(FittedHistory):
     later: Mapping[int, Steps]
     rules: tuple[PathRule, ...]
     changes: tuple[str, ...] | None
+    bounds: tuple[str, ...] = ()
+    """Predictors of which the value before is a predictor, too."""
 
     def draw(self, predictors: PanelTable, limits: Limits, *, rng: np.random.Generator) -> Column:
         """Draw the first value, then each one from the value before."""
@@ -100,6 +104,7 @@ class FittedLagOne(FittedHistory):
     ) -> _Walk:
         if self.changes is not None:
             predictors = with_changes(predictors, self.changes)
+        predictors = with_former(predictors, self.bounds)
         memory = Memory(self.first.step.variable, predictors.index.n_persons)
         return _Walk(self, predictors, limits, rules, must, memory, rng)
 
@@ -389,6 +394,8 @@ class LagOne(WrappedHistory):
         names = changing_names(predictors) if self.changes else None
         if names is not None:
             predictors = with_changes(predictors, names)
+        bounds = self.base.bounds.names if isinstance(self.base, Bounded) else ()
+        predictors = with_former(predictors, bounds)
         starts = recent_starts(index) if last else index.starts
         is_learnt = (index.period == index.n_periods - 1) | (not last)
         if not self.first_apart:
@@ -398,7 +405,8 @@ class LagOne(WrappedHistory):
             for column in past:
                 table = table.with_column(column)
             whole = self._part(table, target.take(rows), numbers, rng)
-            return FittedLagOne(whole, {POOLED: Steps(moves=None, values=whole)}, (*rules,), names)
+            pooled = {POOLED: Steps(moves=None, values=whole)}
+            return FittedLagOne(whole, pooled, (*rules,), names, bounds)
         first = self._part(predictors.take(starts), target.take(starts), numbers, rng)
         later = np.flatnonzero(~index.is_first & is_learnt)
         steps = {}
@@ -412,7 +420,7 @@ class LagOne(WrappedHistory):
                 steps[period] = self._steps(
                     table.take(rows), values.take(rows), moved[rows], numbers, rng
                 )
-        return FittedLagOne(first, steps, tuple(rules), names)
+        return FittedLagOne(first, steps, tuple(rules), names, bounds)
 
     def _fits(self, periods: IntArray) -> Sequence[tuple[int, IntArray]]:
         """Return which rows are fitted together, under the number of their period."""

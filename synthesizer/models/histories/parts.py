@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
-from synthesizer.data.panel.paths import OWN
+from synthesizer.data.panel.paths import FORMER, OWN
 from synthesizer.data.panel.view import PREFIX, changed_rows, changers
 from synthesizer.data.table import BoolArray, Column, IntArray, Kind, Table, Variable
 from synthesizer.models.base import ConditionalModel
@@ -58,7 +58,12 @@ def fit_part(
         variable=target.name, method="", model=model, predictors=names,
         missing_model=_of_codes(base),
     )  # fmt: skip
-    return Part(step.fit(predictors.with_column(target), (), rng), numbers)
+    fitted = step.fit(predictors.with_column(target), (), rng)
+    if fitted.within is None or numbers is None:
+        return Part(fitted, numbers)
+    # a number on its bound is the bound's, and stays
+    within = replace(fitted.within, reach=numbers.bounds, numbers=numbers)
+    return Part(replace(fitted, within=within))
 
 
 def _of_codes(base: ConditionalModel) -> ConditionalModel | None:
@@ -130,6 +135,16 @@ def with_changes(table: PanelTable, names: Sequence[str]) -> PanelTable:
         variable = Variable(name=f"{OWN}changed {name}", kind=Kind.NUMERIC)
         wider = wider.with_column(Column(variable, changed.astype(np.float64)))
     return wider
+
+
+def with_former(table: PanelTable, names: Sequence[str]) -> PanelTable:
+    """Add the numbers that some variables had in the row before; in first rows, those they have."""
+    before = np.maximum(np.arange(table.n_rows) - 1, 0)
+    before = np.where(table.index.is_first, np.arange(table.n_rows), before)
+    for name in names:
+        variable = Variable(name=FORMER + name, kind=Kind.NUMERIC)
+        table = table.with_column(Column(variable, table[name].data[before]))
+    return table
 
 
 def persons_with_changes(table: PanelTable, names: Sequence[str]) -> Table:
