@@ -34,6 +34,7 @@ PURPOSES = {
     "mutmut": "changes on purpose that the tests must notice",
     "mypy": "types",
     "numpy": "arrays, random numbers",
+    "opendp": "noise of differential privacy with proven charges",
     "pandas": "frames in and out",
     "pandas-stubs": "types of pandas",
     "pyarrow": "CSV and Parquet, in parts",

@@ -11,7 +11,7 @@ FLOORS = (
     ("data",),
     ("models", "measures"),
     ("engine", "report"),
-    ("config",),
+    ("config", "verification"),
     ("plan",),
     ("jobs",),
     ("cli",),

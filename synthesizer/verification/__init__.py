@@ -1,0 +1,1 @@
+"""Answers about confidential analyses under differential privacy, at a charge that is counted."""
