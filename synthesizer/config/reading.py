@@ -7,13 +7,12 @@ same go and a steward sees every problem of both at once.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar, get_args, get_origin
+from typing import Any, TypeVar
 
-from pydantic import BaseModel, ValidationError
-from pydantic_core import ErrorDetails
+from pydantic import ValidationError
 
 from synthesizer.config.keys import ChainConfig, Config, SecretConfig
 from synthesizer.config.synthpop import (
@@ -24,84 +23,10 @@ from synthesizer.config.synthpop import (
     translate,
     unsupported,
 )
-from synthesizer.data.errors import ConfigError, Problems, did_you_mean
-from synthesizer.data.files import read_text
-from synthesizer.data.options import alternatives, reason
-from synthesizer.data.yaml_text import parse_yaml
+from synthesizer.data.errors import ConfigError, Problems
+from synthesizer.data.faults import UNKNOWN, nearest, sentence, unwritable
+from synthesizer.data.yaml_text import read_yaml
 from synthesizer.engine.registry import DEFAULT_SETS, METHOD_ALIASES, Registry
-
-_UNKNOWN = ("extra_forbidden", "unexpected_keyword_argument")
-"""What pydantic calls an unknown key, of a map and of options."""
-
-
-def sentence(kind: type[BaseModel], content: Any, item: ErrorDetails) -> str:
-    """Describe one fault of a configuration that was read as ``kind``."""
-    location = item["loc"]
-    place = ".".join(_steps(content, location)) or "configuration"
-    if item["type"] in _UNKNOWN:
-        return f"{place}: unknown key{nearest(str(location[-1]), _siblings(kind, location))}"
-    if item["type"] == "missing":
-        return f"{place}: is needed"
-    if item["type"] == "value_error":
-        message = item["msg"].removeprefix("Value error, ")
-    else:
-        message = f"must be {reason(item)}"
-    value = item["input"]
-    is_shown = isinstance(value, str | int | float) and location[0] != "secret"
-    shown = f" (got {value!r})" if is_shown else ""
-    return f"{place}: {message}{shown}"
-
-
-def nearest(name: str, names: Collection[str]) -> str:
-    """Name the known key that is nearest, or all of them."""
-    return "; " + did_you_mean(name, names, f"known: {', '.join(sorted(names))}")
-
-
-def _steps(content: Any, location: tuple[int | str, ...]) -> Iterator[str]:
-    """Yield the parts of a place; entries of lists are counted from 1, as people count."""
-    for key in location:
-        if _is_branch(key):
-            continue
-        is_key = isinstance(content, Mapping) and key in content
-        yield str(key + 1) if isinstance(key, int) and not is_key else str(key)
-        if is_key or (isinstance(content, list) and isinstance(key, int) and key < len(content)):
-            content = content[key]
-        else:
-            content = None
-
-
-def _is_branch(key: int | str) -> bool:
-    """Whether a part of a location is pydantic's name for a branch of a union."""
-    return isinstance(key, str) and key.startswith(
-        ("dict[", "tuple[", "str[", "literal[", "function-")
-    )
-
-
-def _siblings(kind: type[BaseModel], location: tuple[int | str, ...]) -> set[str]:
-    """Return the keys that are known at a location."""
-    kinds: list[Any] = [kind]
-    for key in location[:-1]:
-        if not _is_branch(key):
-            kinds = [inner for outer in kinds for inner in _inner(outer, key)]
-    return {field.alias or name for last in kinds for name, field in _fields(last).items()}
-
-
-def _fields(kind: Any) -> Mapping[str, Any]:
-    """Return the fields of a part of the configuration, a model or options; none of others."""
-    return getattr(kind, "__pydantic_fields__", {})
-
-
-def _inner(kind: Any, key: int | str) -> Iterator[Any]:
-    """Yield the types that may stand at a key or position of a type."""
-    fields = _fields(kind).items()
-    if fields:
-        inner_types = [field.annotation for name, field in fields if key in (name, field.alias)]
-    elif get_origin(kind) is dict:
-        inner_types = [get_args(kind)[1]]
-    else:
-        inner_types = list(get_args(kind)[:1])
-    yield from (plain for inner_type in inner_types for plain in alternatives(inner_type))
-
 
 AnyConfig = TypeVar("AnyConfig", bound=ChainConfig)
 
@@ -154,14 +79,7 @@ def file_content(path: str | Path, overrides: Mapping[str, Any] | None = None) -
     ConfigError
         If the file cannot be read, or is no YAML map.
     """
-    path = Path(path)
-    try:
-        text = read_text(path)
-    except UnicodeDecodeError:
-        raise ConfigError(f"{path}: is not UTF-8 text; save the configuration as UTF-8") from None
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot be read ({error.strerror}); check the path") from None
-    content = parse_yaml(text, origin=str(path))
+    content = read_yaml(Path(path))
     for key, value in (overrides or {}).items():
         old = content.get(key)
         if isinstance(old, dict) and isinstance(value, Mapping):
@@ -200,8 +118,8 @@ def has_faulty_panel(problems: Iterable[str]) -> bool:
 def _validated(
     kind: type[AnyConfig], content: Mapping[str, Any], problems: Problems
 ) -> AnyConfig | None:
-    if unwritable := list(_unwritable(content)):
-        problems += unwritable
+    if halves := list(unwritable(content)):
+        problems += halves
         return None
     content = _canonical(content, set(kind.model_fields), problems)
     misspelt: set[tuple[int | str, ...]] = set()
@@ -213,7 +131,7 @@ def _validated(
         # a section with a misspelt key lacks the right one: only the misspelling is reported
         reported = [i for i in faults if i["type"] != "value_error" or i["loc"] not in misspelt]
         problems += [sentence(kind, content, item) for item in reported]
-        misspelt |= {i["loc"][:-1] for i in faults if i["type"] in _UNKNOWN}
+        misspelt |= {i["loc"][:-1] for i in faults if i["type"] in UNKNOWN}
         # find all places before removing any: two faults may share a place
         faulty = [place for item in faults if (place := _faulty_part(content, item["loc"]))]
         for container, key in faulty:
@@ -221,29 +139,6 @@ def _validated(
         if not faulty:
             break
     return None
-
-
-def _unwritable(content: Any, place: str = "") -> Iterator[str]:
-    """Yield which texts hold what no name, label or path can: half characters and NUL.
-
-    YAML and JSON can spell both by escapes; no file in UTF-8 and no path can hold them.
-    """
-    if isinstance(content, str):
-        if at := next((i + 1 for i, c in enumerate(content) if c == "\0" or _is_half(c)), None):
-            what = "a NUL" if content[at - 1] == "\0" else "half a character (a lone surrogate)"
-            yield f"{place}: position {at} of its text is {what}; write the text anew"
-    elif isinstance(content, Mapping):
-        for number, (key, value) in enumerate(content.items(), 1):
-            inner = f"{place}.{key}" if place else str(key)
-            faults = list(_unwritable(key, f"{place or 'configuration'}, key {number}"))
-            yield from faults or _unwritable(value, inner)
-    elif isinstance(content, list | tuple):
-        for number, value in enumerate(content, 1):
-            yield from _unwritable(value, f"{place}.{number}")
-
-
-def _is_half(character: str) -> bool:
-    return "\ud800" <= character <= "\udfff"
 
 
 def _canonical(content: Mapping[str, Any], keys: set[str], problems: Problems) -> dict[str, Any]:

@@ -24,10 +24,11 @@ levels of an ordered variable, and by number where every level spells a number.
 from __future__ import annotations
 
 import ast
+import copy
 import keyword
 import math
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NoReturn, Self
 
@@ -296,6 +297,19 @@ class Expression:
         return cls(text, names, tree)
 
     @property
+    def canonical(self) -> str:
+        """The one text of all spellings: of spaces, parentheses, quotes, numbers, lists.
+
+        It reads as the same expression. What is joined by ``and`` or ``or`` stands in order.
+
+        Examples
+        --------
+        >>> Expression.parse("(x>0.50) and `a` in (2,1)").canonical
+        'a in [1, 2] and x > 0.5'
+        """
+        return ast.unparse(_Speller().visit(copy.deepcopy(self._tree)))
+
+    @property
     def inequalities(self) -> tuple[tuple[str, str, str], ...]:
         """The names and the signs of ``a <= b <= c``, pair by pair; nothing for other expressions.
 
@@ -368,6 +382,49 @@ class Expression:
 
 
 as_text(Expression, lambda expression: expression.text, Expression.parse)
+
+
+class _Speller(ast.NodeTransformer):
+    """Turns a copy of a tree into one that `ast.unparse` writes alike for all spellings."""
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return ast.Name(quote_name(node.id), node.ctx)
+
+    def visit_Constant(self, node: ast.Constant) -> ast.expr:
+        value = node.value
+        if isinstance(value, str):  # written as it is: the language knows three escapes only
+            escaped = re.sub(r"(['\\])", r"\\\1", value)
+            return ast.Name(f"'{escaped}'", ast.Load())
+        is_whole = isinstance(value, float) and value.is_integer() and abs(value) < 1e15
+        return ast.Constant(int(value)) if is_whole else node  # type: ignore[arg-type]
+
+    def visit_Tuple(self, node: ast.Tuple) -> ast.expr:
+        return self.visit(ast.List(node.elts, node.ctx))  # type: ignore[no-any-return]
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
+        self.generic_visit(node)
+        parts = _in_order(
+            part for value in node.values for part in (_joined_by(value, node.op) or [value])
+        )
+        return parts[0] if len(parts) == 1 else ast.BoolOp(node.op, parts)
+
+    def visit_Compare(self, node: ast.Compare) -> ast.expr:
+        self.generic_visit(node)
+        for sign, right in zip(node.ops, node.comparators, strict=True):
+            if isinstance(sign, ast.In | ast.NotIn) and isinstance(right, ast.List):
+                right.elts = _in_order(right.elts)
+        return node
+
+
+def _joined_by(node: ast.expr, joint: ast.boolop) -> list[ast.expr]:
+    is_alike = isinstance(node, ast.BoolOp) and type(node.op) is type(joint)
+    return node.values if is_alike else []  # type: ignore[attr-defined]
+
+
+def _in_order(nodes: Iterable[ast.expr]) -> list[ast.expr]:
+    """Return the nodes in the order of their texts, each once."""
+    distinct = {ast.unparse(node): node for node in nodes}
+    return [distinct[text] for text in sorted(distinct)]
 
 
 def _variables(tree: ast.expr) -> list[ast.Name]:

@@ -10,11 +10,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Final
 
 import yaml
 
 from synthesizer.data.errors import ConfigError
+from synthesizer.data.files import read_text
 
 INFINITIES: Final[Mapping[str, float]] = {
     **dict.fromkeys((".inf", "inf", "+.inf", "infinity", "+inf"), math.inf),
@@ -82,6 +84,23 @@ def parse_yaml(text: str, *, origin: str) -> dict[str, Any]:
             "'key: value', or let 'synthesizer init DATA' write them"
         )
     return content
+
+
+def read_yaml(path: Path) -> dict[str, Any]:
+    """Return the mapping at the top of a YAML or JSON file.
+
+    Raises
+    ------
+    ConfigError
+        If the file cannot be read, or is no map.
+    """
+    try:
+        text = read_text(path)
+    except UnicodeDecodeError:
+        raise ConfigError(f"{path}: is not UTF-8 text; save the configuration as UTF-8") from None
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read ({error.strerror}); check the path") from None
+    return parse_yaml(text, origin=str(path))
 
 
 def without_infinities(value: Any) -> Any:

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from pydantic import ValidationError
 
-from synthesizer.config.reading import sentence
 from synthesizer.data.codes import ColumnCoder, Groups, JointCoder
 from synthesizer.data.errors import DataError, ExpressionError, Problems, SynthesizerError
+from synthesizer.data.faults import sentence
 from synthesizer.data.guessing import Declaration
 from synthesizer.data.pairs import (
     Data,

@@ -36,7 +36,7 @@ import numpy as np
 import numpy.typing as npt
 
 from synthesizer.data.errors import DataError, ExpressionError, Problems, did_you_mean
-from synthesizer.data.expressions import Expression
+from synthesizer.data.expressions import Expression, quote_name
 from synthesizer.data.table import BoolArray, Column, FloatArray, Kind, Table, Variable
 
 _TOKEN = re.compile(
@@ -76,6 +76,19 @@ class Atom:
 
     def __str__(self) -> str:
         return self.text if self.kind == "name" else f"{self.kind}({self.text})"
+
+    @property
+    def canonical(self) -> Atom:
+        """The atom with the one spelling of its expression."""
+        if self.kind == "I":
+            return Atom("I", Expression.parse(self.text).canonical)
+        return self
+
+    @property
+    def spelling(self) -> str:
+        """How a formula writes it: names that are no plain words stand in backticks."""
+        text = self.text if self.kind == "I" else quote_name(self.text)
+        return text if self.kind == "name" else f"{self.kind}({text})"
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -279,6 +292,22 @@ class Formula:
     effects: tuple[str, ...] = ()
 
     @property
+    def canonical(self) -> str:
+        """The one text of all spellings: terms, their atoms and fixed effects in order.
+
+        Examples
+        --------
+        >>> parse_formula("pay~sex*age+I(age**2.0)|`year`+agency").canonical
+        'pay ~ I(age ** 2) + age + sex + age:sex | agency + year'
+        """
+        terms = {tuple(sorted({a.canonical.spelling for a in term})) for term in self.terms}
+        ordered = sorted(terms, key=lambda term: (len(term), term))
+        right = " + ".join(map(":".join, ordered)) or "1"
+        effects = " + ".join(sorted(map(quote_name, self.effects)))
+        response = self.response.canonical.spelling
+        return f"{response} ~ {right}" + (f" | {effects}" if effects else "")
+
+    @property
     def atoms(self) -> tuple[Atom, ...]:
         """The response and everything in the terms, each once."""
         in_terms = (atom for term in self.terms for atom in term)
@@ -424,6 +453,16 @@ class Model:
         titles = tuple(":".join(map(self._title, parts)) for parts in self.columns)
         return titles if self.formula.effects else ("Intercept", *titles)
 
+    def place(self, coefficient: str) -> int | None:
+        """Return the place in ``names`` of a coefficient in any spelling; None if there is none."""
+        if not self.formula.effects and coefficient.strip() == "Intercept":
+            return 0
+        first = 0 if self.formula.effects else 1
+        for place, parts in enumerate(self.columns, first):
+            if tuple(sorted(map(self._title, parts))) == coefficient_parts(coefficient):
+                return place
+        return None
+
     def _title(self, column: Part) -> str:
         atom, code = column
         return str(atom) if code is None else f"{atom}[{self.levels[atom][code]}]"
@@ -491,6 +530,35 @@ class Model:
         return X
 
 
+_DEPTH = re.compile(r"`[^`]*`|'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"|[()\[\]:]")
+
+
+def coefficient_parts(text: str) -> tuple[str, ...]:
+    """Return what a coefficient is a product of, in order, the same for all spellings.
+
+    Examples
+    --------
+    >>> coefficient_parts("sex[F] : I(age**2.0)"), coefficient_parts("`age`")
+    (('I(age ** 2)', 'sex[F]'), ('age',))
+    """
+    depth, ends = 0, [-1]
+    for match in _DEPTH.finditer(text):
+        depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(match.group(), 0)
+        if match.group() == ":" and depth == 0:
+            ends.append(match.start())
+    places = zip(ends, [*ends[1:], len(text)], strict=True)
+    return tuple(sorted(_spelt_part(text[start + 1 : end].strip()) for start, end in places))
+
+
+def _spelt_part(part: str) -> str:
+    """Return an atom, with its level in brackets, in its one spelling."""
+    atom, bracket, level = part.partition("[") if part.endswith("]") else (part, "", "")
+    try:
+        return str(parse_atom(atom.strip(), "coefficient").canonical) + bracket + level
+    except ExpressionError:
+        return part
+
+
 def listed(names: Sequence[str]) -> str:
     """Return the first names, and how many more there are.
 
@@ -522,6 +590,17 @@ def learn_model(
         for atom, value in values.items()
         if value.labels is not None
     }
+    return model_of(formula, family, levels)
+
+
+def model_of(formula: Formula, family: Family, levels: Mapping[Atom, tuple[str, ...]]) -> Model:
+    """Return the model that follows from the levels of its categories, the reference first.
+
+    Raises
+    ------
+    DataError
+        If the response is not what the family needs, or terms need other levels.
+    """
     problems = [*_response_problems(formula.response, family, levels), *_problems(formula, levels)]
     if problems:
         raise DataError(problems)
