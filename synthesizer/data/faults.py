@@ -77,7 +77,7 @@ def _inner(kind: Any, key: int | str) -> Iterator[Any]:
     fields = _fields(kind).items()
     if fields:
         inner_types = [field.annotation for name, field in fields if key in (name, field.alias)]
-    elif get_origin(kind) is dict:
+    elif get_origin(kind) in (dict, Mapping):
         inner_types = [get_args(kind)[1]]
     else:
         inner_types = list(get_args(kind)[:1])

@@ -42,7 +42,7 @@ from synthesizer.report.codebook.words import Described
 from synthesizer.report.record import manifest_in
 
 M = TypeVar("M", bound=BaseModel)
-_STRICT = ConfigDict(strict=True, frozen=True, extra="forbid", allow_inf_nan=False)
+STRICT = ConfigDict(strict=True, frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 def read_strictly(kind: type[M], path: Path) -> M:
@@ -76,7 +76,7 @@ def strictly(kind: type[M], content: Mapping[str, Any], *, origin: str = "") -> 
 class FileForm(BaseModel):
     """How confidential text files are read; nothing of it is found out from their rows."""
 
-    model_config = _STRICT
+    model_config = STRICT
 
     delimiter: str = Field(default=",", min_length=1, max_length=1)
     encoding: str = "utf-8"
@@ -92,7 +92,7 @@ MOST_WHOLE = 1_000
 class PublicVariable(BaseModel):
     """What a query may know of a variable."""
 
-    model_config = _STRICT
+    model_config = STRICT
 
     kind: Literal["categorical", "ordered", "boolean", "numeric", "date"]
     levels: tuple[str, ...] = ()
@@ -199,7 +199,7 @@ class PublicSchema(BaseModel):
     (('M', 'F'), 64)
     """
 
-    model_config = _STRICT
+    model_config = STRICT
 
     format: Literal[1] = 1
     person: str | None = None

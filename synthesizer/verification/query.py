@@ -1,0 +1,205 @@
+"""A query: what a researcher asks of the confidential data, and what that may cost.
+
+A query is frozen and strict: unknown keys, texts for numbers and numbers that are none are refused.
+It has one canonical form, in which spaces, order of terms, spelling of numbers and defaults that
+were written out are the same. The ledger knows questions by the digest of this form: whoever asks
+again, however spelt, gets the same answer and is not charged. Nothing of a query is executed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializeAsAny,
+    field_validator,
+    model_validator,
+)
+
+from synthesizer.data.errors import (
+    ExpressionError,
+    Problems,
+    did_you_mean,
+)
+from synthesizer.data.expressions import Expression
+from synthesizer.data.table import Kind, Variable
+from synthesizer.measures.utility.formulas import Formula, Model, model_of, parse_formula
+from synthesizer.verification.mechanisms import micro
+from synthesizer.verification.public_schema import (
+    STRICT,
+    PublicSchema,
+    digest_of,
+    read_strictly,
+    strictly,
+)
+from synthesizer.verification.questions import Question
+
+FAMILIES: dict[str, Literal["ols", "logit"]] = {"linear": "ols", "logit": "logit"}
+"""What the formulas call each family."""
+LEAST_EPSILON, MOST_EPSILON = 0.001, 100.0
+LEAST_PARTITIONS, MOST_PARTITIONS = 10, 500
+
+
+class Query(BaseModel):
+    """A question about the confidential data."""
+
+    model_config = ConfigDict(**STRICT, populate_by_name=True)
+
+    formula: str | None = None
+    """Model, in the grammar of `synthesizer.measures.utility.formulas`."""
+    family: Literal["linear", "logit"] = "linear"
+    subset: str | None = None
+    """Condition on variables of the public schema; all rows where absent."""
+    ask: SerializeAsAny[Question]
+    """What is asked of it."""
+    epsilon: float = Field(default=1.0, ge=LEAST_EPSILON, le=MOST_EPSILON)
+    """What the answer may cost, all of it."""
+    partitions: int = Field(default=50, ge=LEAST_PARTITIONS, le=MOST_PARTITIONS)
+    """M: so many disjoint groups of persons have a fit of their own."""
+    errors: Literal["out", "report"] = "out"
+    """A partition without a fit counts as one that says no, or as a category of its own."""
+    schema_digest: str | None = Field(default=None, alias="schema")
+    """Digest of the public schema; what `verify` is given where absent."""
+    synthetic_digest: str | None = Field(default=None, alias="synthetic")
+    """SHA-256 of the synthetic file, of which the same holds."""
+
+    @field_validator("formula")
+    @classmethod
+    def _spelt_formula(cls, text: str | None) -> str | None:
+        return None if text is None else _canonical(lambda: parse_formula(text).canonical)
+
+    @field_validator("subset")
+    @classmethod
+    def _spelt_subset(cls, text: str | None) -> str | None:
+        return None if text is None else _canonical(lambda: Expression.parse(text).canonical)
+
+    @field_validator("ask")
+    @classmethod
+    def _spelt_ask(cls, ask: Question) -> Question:
+        return ask.canonical()
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        measure = self.ask.measure
+        if self.ask.asks_of_model and self.formula is None:
+            raise ValueError(f"{measure} is about a model: write formula: 'pay ~ age + sex'")
+        if not self.ask.asks_of_model and self.formula is not None:
+            raise ValueError(f"{measure} is about no model; take the formula out")
+        if not self.ask.asks_of_model and self.family != "linear":
+            raise ValueError(f"{measure} is about no model; take the family out")
+        if self.errors == "report" and not self.ask.reports_errors:
+            raise ValueError(f"{measure} has no category of errors; take 'errors: report' out")
+        return self
+
+    @property
+    def micro_epsilon(self) -> int:
+        """Epsilon in millionths."""
+        return micro(self.epsilon)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Every variable that it needs."""
+        in_formula = parse_formula(self.formula).names if self.formula else ()
+        in_subset = Expression.parse(self.subset).names if self.subset else ()
+        return frozenset((*in_formula, *in_subset)) | self.ask.names
+
+    def bound(self, schema: PublicSchema, synthetic: str) -> Query:
+        """Return the query with the digests of the public schema and of the synthetic file."""
+        digests = {"schema_digest": schema.digest, "synthetic_digest": synthetic}
+        return self.model_copy(update=digests)
+
+    def content(self) -> dict[str, Any]:
+        """Return the canonical form as plain values, with every default."""
+        return self.model_dump(mode="json", by_alias=True)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the canonical form: the same for all spellings, another for other meanings."""
+        return digest_of(self.content())
+
+    def model(self, schema: PublicSchema) -> Model:
+        """Return columns and reference levels of its model, from the public schema alone."""
+        formula = parse_formula(self.formula or "")
+        levels = {atom: known for atom in formula.atoms if (known := schema.levels(atom))}
+        return model_of(formula, FAMILIES[self.family], levels)
+
+    def problems(self, schema: PublicSchema, synthetic: str | None = None) -> list[str]:
+        """Say without data all that is wrong with it, each with key and remedy."""
+        problems = Problems()
+        for key, wanted, there in (
+            ("schema", self.schema_digest, schema.digest),
+            ("synthetic", self.synthetic_digest, synthetic),
+        ):
+            if None not in (wanted, there) and wanted != there:
+                problems.append(
+                    f"{key}: the query is about another one (its digest is {there}); name that one "
+                    "or take the digest out of the query"
+                )
+        problems += self._unknown(schema)
+        if problems:
+            return problems
+        if self.formula is not None:
+            problems.at("formula", _formula_problems(parse_formula(self.formula), schema))
+        if self.subset is not None:
+            condition = Expression.parse(self.subset)
+            problems.at("subset", condition.problems(schema.table_schema, condition=True))
+        if self.formula is not None and not problems:
+            problems.attempt(self.model, schema, place="formula")
+        if not problems:
+            problems += self.ask.problems(self, schema)
+        return problems
+
+    def _unknown(self, schema: PublicSchema) -> Iterator[str]:
+        parts: dict[str, frozenset[str]] = {
+            "formula": frozenset(parse_formula(self.formula).names if self.formula else ()),
+            "subset": Expression.parse(self.subset).names if self.subset else frozenset(),
+            "ask": self.ask.names,
+        }
+        for key, names in parts.items():
+            for name in sorted(names - {*schema.variables}):
+                hint = did_you_mean(name, schema.variables, "name one of its variables")
+                yield f"{key}: {name!r} is not in the public schema; {hint}"
+
+
+def _canonical(spell: Callable[[], str]) -> str:
+    """Return a text in its one spelling; pydantic takes errors of values only."""
+    try:
+        return spell()
+    except ExpressionError as error:
+        raise ValueError("; ".join(error.problems)) from None
+
+
+def _formula_problems(formula: Formula, schema: PublicSchema) -> Iterator[str]:
+    """Yield which parts of a formula cannot be computed from the public schema."""
+    for atom in formula.atoms:
+        if atom.kind == "I":
+            number = Variable(name=atom.text, kind=Kind.NUMERIC, missing=("",))
+            expression = Expression.parse(atom.text)
+            found = expression.problems(schema.table_schema, condition=False, target=number)
+            yield from (f"{atom}: {problem}" for problem in found)
+        elif not schema.levels(atom) and (atom.kind == "C" or schema.variables[atom.text].is_coded):
+            yield (
+                f"{atom} has no levels in the public schema; leave C() out, or ask the steward to "
+                "mark its numbers as whole"
+            )
+
+
+def query_of(content: Mapping[str, Any], *, origin: str = "") -> Query:
+    """Take plain values, as YAML and JSON have them, for a query.
+
+    Raises
+    ------
+    ConfigError
+        With every unknown key and wrong value.
+    """
+    return strictly(Query, content, origin=origin)
+
+
+def read_query(path: Path) -> Query:
+    """Read a query from YAML or JSON; ConfigError has every problem of form."""
+    return read_strictly(Query, path)

@@ -1,0 +1,166 @@
+"""The public schema: its file, its digest, and how it reads what a confidential file holds."""
+
+import random
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from synthesizer.data.errors import ConfigError, DataError
+from synthesizer.data.sources import from_pandas, read_path, typed
+from synthesizer.verification.public_schema import (
+    PublicSchema,
+    load_schema,
+    strictly,
+    yaml_of,
+)
+
+CONTENT = {
+    "person": "person",
+    "period": "year",
+    "rows_per_person": 4,
+    "variables": {
+        "year": {"kind": "numeric", "low": 2000, "high": 2003, "whole": True},
+        "sex": {"kind": "categorical", "levels": ["F", "M", "NO"], "reference": "M"},
+        "grade": {"kind": "ordered", "levels": ["01", "02", "03"], "missing": ["*"]},
+        "pay": {"kind": "numeric", "low": 0.5, "high": 900, "missing": ["-8", ""]},
+        "hired": {"kind": "date", "low": "2000-01-01", "high": "2003-12-31",
+                  "date_format": "%d.%m.%Y"},
+    },
+}  # fmt: skip
+
+
+@pytest.fixture
+def schema():
+    return strictly(PublicSchema, CONTENT)
+
+
+def test_the_yaml_reads_as_the_schema_that_it_was_written_from(schema, tmp_path):
+    path = tmp_path / "schema.yaml"
+    path.write_text(yaml_of(schema), encoding="utf-8")
+    assert load_schema(path) == schema
+    assert load_schema(path).digest == schema.digest
+
+
+def test_another_level_or_end_is_another_digest(schema):
+    edits = [("sex", "levels", ["F", "M"]), ("sex", "reference", "F"), ("pay", "high", 901)]
+    digests = {schema.digest}
+    for name, key, value in edits:
+        variables = {**CONTENT["variables"], name: {**CONTENT["variables"][name], key: value}}
+        digests.add(strictly(PublicSchema, {**CONTENT, "variables": variables}).digest)
+    assert len(digests) == len(edits) + 1
+
+
+HOSTILE = ["nan", "inf", "1e308", "-1e308", "1e999", "5e-324", "", "-8", "'=1", "x" * 999, "M", "٣"]
+
+
+def encoded_columns(schema, frame):
+    encoded = schema.encoded(from_pandas(frame, min_rows=0))
+    columns = {c.name: (c.data.tolist(), c.missing_state().tolist()) for c in encoded.table.columns}
+    return encoded, columns
+
+
+def test_nothing_that_a_cell_holds_is_an_error_or_changes_another_row(schema):
+    rng = random.Random(5)
+    good = {"person": "p", "year": "2001", "sex": "F", "grade": "02", "pay": "3.5",
+            "hired": "01.02.2001"}  # fmt: skip
+    rows = [{**good, "person": f"p{i // 3}", "pay": str(rng.random() * 100)} for i in range(60)]
+    _, before = encoded_columns(schema, pd.DataFrame(rows))
+    for _ in range(40):
+        other = [dict(row) for row in rows]
+        person = rng.randrange(20)
+        for row in other[3 * person : 3 * person + 3]:
+            row.update({name: rng.choice(HOSTILE) for name in good if name != "person"})
+        _, after = encoded_columns(schema, pd.DataFrame(other))
+        kept = [i for i in range(60) if i // 3 != person]
+        for name, (data, states) in before.items():
+            np.testing.assert_array_equal(np.array(data)[kept], np.array(after[name][0])[kept])
+            assert [states[i] for i in kept] == [after[name][1][i] for i in kept]
+            values = np.array(after[name][0])[np.array(after[name][1]) == 0]
+            assert np.isfinite(values).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "texts", "data", "states"),
+    [
+        ("sex", ["F", "NO", "f", ""], [0, 2, 3, 3], [0, 0, 1, 1]),
+        ("grade", ["01", "1", "*", ""], [0, 4, 3, 4], [0, 2, 1, 2]),
+        ("pay", ["0.1", "1e3", "-8", "", "abc"], [0.5, 900, None, None, None], [0, 0, 1, 2, 2]),
+        ("year", ["2000.6", "1990", "inf"], [2001, 2000, None], [0, 0, 1]),
+        ("hired", ["02.01.2000", "2000-01-02", "31.02.2000", "01.01.1970"],
+         [10958, None, None, 10957], [0, 1, 1, 0]),
+    ],
+)  # fmt: skip
+def test_a_text_is_a_level_a_number_or_missing(schema, name, texts, data, states):
+    encoded = schema.encoded(from_pandas(pd.DataFrame({name: texts}), min_rows=0), [name])
+    column = encoded.table[name]
+    assert [None if np.isnan(x) else x for x in column.data.tolist()] == data
+    assert column.missing_state().tolist() == states
+    assert encoded.persons == tuple(map(str, range(len(texts))))  # no column of persons
+
+
+def test_persons_are_the_texts_of_their_column_and_an_absent_column_is_missing(schema):
+    frame = pd.DataFrame({"person": ["b", "a", "b"], "sex": ["F", "M", "M"]})
+    encoded, columns = encoded_columns(schema, frame)
+    assert [encoded.persons[i] for i in encoded.owners] == ["b", "a", "b"]
+    assert columns["pay"][1] == [2, 2, 2]
+
+
+def test_typed_files_are_read_by_what_they_write(schema):
+    arrow = pa.table({"person": [1, 2], "year": [2001, 2002], "pay": [2.5, float("nan")],
+                      "sex": pa.array(["F", None]).dictionary_encode()})  # fmt: skip
+    table = schema.encoded(typed(arrow, "parquet", "test", min_rows=0)).table
+    assert table["pay"].missing_state().tolist() == [0, 2]
+    assert table["sex"].data.tolist() == [0, 3]
+
+
+def test_decimal_comma_and_delimiter_come_from_the_schema_not_from_the_rows(tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_text("pay;note\n2,5;a,b\n3.5;a\n", encoding="utf-8")
+    content = {
+        "file": {"delimiter": ";", "decimal_mark": ","},
+        "variables": {"pay": {"kind": "numeric", "low": 0, "high": 9}},
+    }
+    schema = strictly(PublicSchema, content)
+    assert schema.encoded(schema.read(path)).table["pay"].missing_state().tolist() == [0, 1]
+    assert list(schema.column_problems(path, {"pay"})) == []
+    other = strictly(PublicSchema, {**content, "file": {}})
+    assert list(other.column_problems(path, {"pay"}))
+    assert read_path(path).layout.csv.delimiter == ";"  # which usual reading finds out from rows
+
+
+def test_columns_are_known_without_a_row(schema, tmp_path):
+    path = tmp_path / "cut.csv"
+    path.write_bytes(b"person,year,sexx\n1,2000\n\x00")
+    problems = list(schema.column_problems(path, {"sex", "year"}))
+    assert problems == ["cut.csv: there is no column 'sex'; did you mean 'sexx'?"]
+    with pytest.raises(DataError, match="column names cannot be read"):
+        list(schema.column_problems(tmp_path / "none.parquet", {"sex"}))
+
+
+@pytest.mark.parametrize(
+    ("variable", "words"),
+    [
+        ({"kind": "categorical"}, "needs its levels"),
+        ({"kind": "categorical", "levels": ["a", "a"]}, "twice"),
+        ({"kind": "categorical", "levels": ["a"], "missing": ["a"]}, "missing code, too"),
+        ({"kind": "categorical", "levels": ["abc"], "reference": "abd"}, "did you mean 'abc'"),
+        ({"kind": "categorical", "levels": ["a"], "low": 1}, "take them out"),
+        ({"kind": "numeric"}, "low and high"),
+        ({"kind": "numeric", "low": 2, "high": 2}, "must be below"),
+        ({"kind": "numeric", "low": 0, "high": 1, "levels": ["1"]}, "take them out"),
+        ({"kind": "numeric", "low": 0, "high": 10_000, "whole": True}, "up to 1,000"),
+        ({"kind": "numeric", "low": ".inf", "high": 1}, "low"),
+        ({"kind": "numeric", "low": 0, "high": 1, "date_format": "%Y"}, "date_format"),
+        ({"kind": "date", "low": "2000-01-01", "high": "2001-99-01", "date_format": "%Y"}, "low"),
+        ({"kind": "id"}, "kind"),
+        ({"kind": "numeric", "low": 0, "hihg": 1}, "did you mean 'high'"),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_key(variable, words):
+    with pytest.raises(ConfigError) as error:
+        strictly(PublicSchema, {"variables": {"x": variable, "y": {"kind": "odd"}}})
+    assert words in str(error.value)
+    assert "variables.x" in str(error.value)
+    assert "variables.y.kind" in str(error.value)  # all at once
