@@ -1,0 +1,241 @@
+"""What a noisy count of M partitions tells about the share r, exactly.
+
+Each of M partitions of the confidential file says whether the analyst's statement holds in it. Of
+the true number S only t = S + noise is released. With the uniform prior of r that Barrientos et al.
+(2018, eq. 4) take, S is uniform on 0..M before anything is seen, so given t
+
+    r is a mixture of Beta(k + 1, M - k + 1),  k = 0..M,  with weights
+    w_k proportional to exp(-abs(t - k) / scale)
+
+and its density is M + 1 times the Bernstein polynomial with coefficients w_k. Everything below
+follows from the weights; no chain is run. (A chain that starts at the true S, as one that has been
+published does, is not private.) Noise that is clamped to 0..M gives the same weights, since the
+constants of the two outer cells cancel, so clamping loses nothing. The weights rise and then fall,
+so the density has one mode (variation diminishing, Schoenberg 1959).
+
+With the third category, partitions where the model cannot be estimated, the three counts of
+(in, out, error) have a uniform prior on the compositions of M, and each composition (a, b, c)
+gives the share of "in" among the estimable ones a Beta(a + 1, b + 1) and that of errors a
+Beta(c + 1, a + b + 2). Raised to degree M (Farouki 2012), the first is again a Bernstein
+polynomial.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import sqrt
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import betainc, expit, gammaln, log_expit, logsumexp
+
+from synthesizer.data.table import FloatArray
+
+_FARTHEST = 700.0
+"""Largest log odds of a share that is searched; beyond, it is 0 or 1 as a double."""
+_EQUAL = 1e-12
+"""Relative difference below which neighbouring weights are equal: they are sums with rounding."""
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """A mixture of Beta(k + 1, n - k + 1), k = 0..n: what is known of a share in [0, 1].
+
+    Examples
+    --------
+    >>> known = posterior_of_count(45, m=50, scale=1.0)
+    >>> round(known.mode, 3), [round(end, 3) for end in known.equal_tail]
+    (0.901, [0.77, 0.967])
+    >>> round(known.probability_above(0.5), 4)
+    1.0
+    """
+
+    weights: FloatArray
+    """Of the n + 1 components; they add up to 1."""
+
+    @property
+    def n(self) -> int:
+        """Degree of the Bernstein polynomial."""
+        return len(self.weights) - 1
+
+    @cached_property
+    def mode(self) -> float:
+        """The most probable share, 0 or 1 where the density falls or rises throughout.
+
+        Root of sum (w_(k+1) - w_k) C(n-1, k) r^k (1-r)^(n-1-k) on the log odds of r, comparing the
+        logarithms of its rising and its falling part: as plain sums they underflow.
+        """
+        steps = np.diff(self.weights)
+        steps[np.abs(steps) < _EQUAL * np.maximum(self.weights[1:], self.weights[:-1])] = 0.0
+        k = np.arange(self.n)
+        choose = gammaln(self.n) - gammaln(k + 1) - gammaln(self.n - k)
+        up, down = steps > 0, steps < 0
+        if not up.any() or not down.any():
+            return 0.0 if down.any() else 1.0
+
+        def excess(odds: float) -> float:
+            terms = choose + k * log_expit(odds) + (self.n - 1 - k) * log_expit(-odds)
+            rising = logsumexp(terms[up] + np.log(steps[up]))
+            return float(rising - logsumexp(terms[down] + np.log(-steps[down])))
+
+        if excess(-_FARTHEST) <= 0 or excess(_FARTHEST) >= 0:
+            return float(excess(_FARTHEST) >= 0)
+        return float(expit(brentq(excess, -_FARTHEST, _FARTHEST, xtol=1e-12)))
+
+    @property
+    def mean(self) -> float:
+        """Posterior mean."""
+        return float(self.weights @ (np.arange(self.n + 1) + 1)) / (self.n + 2)
+
+    @property
+    def sd(self) -> float:
+        """Posterior standard deviation."""
+        k = np.arange(self.n + 1) + 1
+        square = float(self.weights @ (k * (k + 1))) / ((self.n + 2) * (self.n + 3))
+        return sqrt(max(0.0, square - self.mean**2))
+
+    def density(self, share: FloatArray) -> FloatArray:
+        """Return the density at shares in [0, 1], shape (shares,)."""
+        r = np.asarray(share, dtype=float)[:, None]
+        k = np.arange(self.n + 1)
+        choose = gammaln(self.n + 2) - gammaln(k + 1) - gammaln(self.n - k + 1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            low = np.where(k == 0, 0.0, k * np.log(r))
+            high = np.where(k == self.n, 0.0, (self.n - k) * np.log1p(-r))
+        density: FloatArray = np.exp(choose + low + high) @ self.weights
+        return density
+
+    def probability_above(self, share: float) -> float:
+        """Return the probability that the share is above this one."""
+        k = np.arange(self.n + 1)
+        return float(self.weights @ betainc(self.n - k + 1, k + 1, 1 - share))
+
+    def quantile(self, probability: float) -> float:
+        """Return the share below which lies this probability."""
+        if not 0 < probability < 1:
+            return float(probability > 0)
+        k = np.arange(self.n + 1)
+
+        def excess(share: float) -> float:
+            return float(self.weights @ betainc(k + 1, self.n - k + 1, share)) - probability
+
+        return float(brentq(excess, 0.0, 1.0, xtol=1e-13))
+
+    @cached_property
+    def equal_tail(self) -> tuple[float, float]:
+        """The interval of 95 % with 2.5 % on either side."""
+        return self.quantile(0.025), self.quantile(0.975)
+
+    @cached_property
+    def highest_density(self) -> tuple[float, float]:
+        """The shortest interval of 95 %: equal densities at its ends, unless one is 0 or 1."""
+
+        def interval(below: float) -> tuple[float, float]:
+            return self.quantile(below), self.quantile(below + 0.95)
+
+        def excess(below: float) -> float:
+            low, high = self.density(np.array(interval(below)))
+            return float(low - high)
+
+        if excess(0.0) >= 0:
+            return interval(0.0)
+        if excess(0.05) <= 0:
+            return interval(0.05)
+        return interval(float(brentq(excess, 0.0, 0.05, xtol=1e-13)))
+
+
+def posterior_of_count(released: float, *, m: int, scale: float) -> Posterior:
+    """Return what a released count of partitions tells about the share r.
+
+    Parameters
+    ----------
+    released : float
+        Number of partitions in which the statement holds, with noise; any real number.
+    m : int
+        Number of partitions.
+    scale : float
+        Of the noise: 1 / epsilon, if a person moves the count by at most 1.
+
+    Examples
+    --------
+    >>> round(posterior_of_count(48.3, m=50, scale=1.0).mode, 4)
+    0.9686
+    """
+    (near,) = clamped([released], m)
+    weights = np.exp(-np.abs(near - np.arange(m + 1)) / scale)
+    return Posterior(weights / weights.sum())
+
+
+@dataclass(frozen=True, eq=False)
+class Shares:
+    """What three released counts tell."""
+
+    inside: Posterior
+    """Share of partitions in which the statement holds, among those that can be estimated."""
+    errors: Posterior
+    """Share of partitions that cannot be estimated."""
+
+
+def posterior_of_categories(released: Sequence[float], *, m: int, scale: float) -> Shares:
+    """Return what the released counts (in, out, error) of partitions tell.
+
+    A person who leaves a partition can turn it from "in" to "error": that moves two counts by 1, so
+    the scale is 2 / epsilon.
+
+    Examples
+    --------
+    >>> known = posterior_of_categories((40, 5, 5), m=50, scale=2.0)
+    >>> round(known.inside.mean, 2), round(known.errors.mean, 2)
+    (0.87, 0.11)
+    """
+    near_in, near_out, near_error = (
+        np.exp(-np.abs(noisy - np.arange(m + 1)) / scale) for noisy in clamped(released, m)
+    )
+    errors = np.zeros(m + 2)
+    inside = np.zeros(0)
+    for n in range(m + 1):
+        weights = near_in[: n + 1] * near_out[n::-1] * near_error[m - n]
+        errors[m - n] = weights.sum()
+        inside = _raised(inside) + weights
+    return Shares(Posterior(inside / inside.sum()), Posterior(errors / errors.sum()))
+
+
+def clamped(released: Sequence[float], m: int) -> Sequence[float]:
+    """Return counts within 0..M: what lies beyond tells no more than the end (and underflows)."""
+    return [min(max(0, count), m) for count in released]
+
+
+def _raised(weights: FloatArray) -> FloatArray:
+    """Return the weights of a mixture of Beta(k + 1, n - k + 1) for degree n + 1."""
+    n = len(weights) - 1
+    k = np.arange(n + 1)
+    raised = np.zeros(n + 2)
+    raised[:-1] = weights * (n + 1 - k) / (n + 2)
+    raised[1:] += weights * (k + 1) / (n + 2)
+    return raised
+
+
+def attainable(m: int, epsilon: float, *, errors: bool = False) -> Posterior:
+    """Return the posterior after a perfect confirmation: all M partitions agree, the noise is 0.
+
+    No answer at this epsilon and M says more. To be seen before anything is spent.
+
+    Parameters
+    ----------
+    m : int
+        Number of partitions.
+    epsilon : float
+        What the answer would cost.
+    errors : bool
+        Whether errors are reported as a third category, which doubles the noise.
+
+    Examples
+    --------
+    >>> [round(attainable(50, epsilon).equal_tail[0], 3) for epsilon in (0.25, 1.0)]
+    [0.685, 0.89]
+    """
+    if errors:
+        return posterior_of_categories((m, 0, 0), m=m, scale=2 / epsilon).inside
+    return posterior_of_count(m, m=m, scale=1 / epsilon)
