@@ -122,9 +122,6 @@ def main(
     population: Annotated[int, typer.Option(min=3, help="Candidates of a generation.")] = 100,
     start: Annotated[Start, typer.Option(help="What evolutions start from.")] = Start.MUTANTS,
     redraw: Annotated[Redraw, typer.Option(help="Levels that are drawn.")] = Redraw.MARGINAL,
-    mutation: Annotated[
-        float, typer.Option(min=0, max=1, help="Share of cells that mutate, paper's settings.")
-    ] = Settings.mutation,
     cart_min_leaf: Annotated[int, typer.Option(min=1, help="Smallest leaf of CART.")] = 5,
     levels: Annotated[int, typer.Option(min=2, help="Most levels of a histogram.")] = 20,
     out: Annotated[Path, typer.Option(help="The page.")] = Path("compare_genetic.html"),
@@ -144,7 +141,6 @@ def main(
             population=population,
             start=start.value,
             redraw=redraw.value,
-            mutation=mutation,
             min_leaf=cart_min_leaf,
             workers=workers,
         )

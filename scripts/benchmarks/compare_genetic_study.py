@@ -52,8 +52,6 @@ class Settings:
     """Mutants of the original, or datasets of a ``chain``."""
     redraw: str = "marginal"
     """Mutations draw all levels alike, or as often as the original has them (``marginal``)."""
-    mutation: float = 0.0002
-    """Share of cells that mutate: one cell of five in a record of a thousand (docs/genetic.md)."""
     min_leaf: int = 5
     """Of CART."""
     workers: int | None = None
@@ -166,7 +164,8 @@ PAPER, OWN, CART, PARAMETRIC = "genetic (paper)", "genetic (package)", "CART", "
 
 def methods(settings: Settings) -> dict[str, dict[str, Any]]:
     """Return the options of each method, as `Synthesizer` takes them."""
-    cart = {"models": {"cart": {"min_leaf": settings.min_leaf, "even": False}}}
+    apart = {"sample": {"even": False}}  # independent draws, as synthpop has them
+    cart = {"models": {"cart": {"min_leaf": settings.min_leaf, "even": False}, **apart}}
     shared = {
         "start": settings.start,
         "generations": settings.generations,
@@ -176,7 +175,8 @@ def methods(settings: Settings) -> dict[str, dict[str, Any]]:
     # Written out although most are defaults: these are the paper's, whatever the defaults become.
     paper = {
         "crossover": 0.1,
-        "mutation": settings.mutation,
+        "mutation": 0.001,
+        "mutants": 0.02,  # how modest the start is, the paper does not say (docs/genetic.md)
         "aimed": 0,
         "rates": "fixed",
         "risk_floor": 0,
@@ -187,7 +187,7 @@ def methods(settings: Settings) -> dict[str, dict[str, Any]]:
         PAPER: {"genetic": {**shared, **paper}, **chain},
         OWN: {"genetic": shared, **chain},
         CART: cart,
-        PARAMETRIC: {"default_method": "parametric"},
+        PARAMETRIC: {"default_method": "parametric", "models": apart},
     }
 
 

@@ -24,7 +24,7 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from benchmark_genetic import LARGEST, World
+from benchmark_genetic import LARGEST, PAPER, World
 from compare_genetic import BANNER
 from measuring import markdown
 
@@ -50,15 +50,6 @@ from synthesizer.report.genetic import path_chart
 from synthesizer.report.page import Chart, Section, render
 from synthesizer.report.plane import Axis, Mark, Spot, plane
 
-PAPER: dict[str, Any] = {
-    "aimed": 0.0,
-    "rates": "fixed",
-    "risk_floor": 0.0,
-    "patience": None,
-    "generations": 57,
-    "redraw": "marginal",
-    "mutation": 0.001,
-}
 SEEDS = range(1, 4)
 TITLE = "What the paper leaves open"
 END = (0.1257, 0.3964)
@@ -142,7 +133,7 @@ class Reading:
 
     def evolved(self, sought: Sought, seed: int) -> Outcome:
         """Return the evolution of a seed."""
-        evolver = Evolver(sought, GeneticOptions(**{**PAPER, **self.options}))
+        evolver = Evolver(sought, GeneticOptions(**{**PAPER, "redraw": "marginal", **self.options}))
         own = evolver.breeder
         scorer = Scorer(self.utility(sought), self.risk(sought))
         breeder = Reader(scorer, own.options, own.redraw)

@@ -236,11 +236,12 @@ def test_the_settings_are_the_papers(done):
     found = compare_genetic_study.methods(compare_genetic_study.Settings())
     assert found["genetic (paper)"]["genetic"] == {
         "start": "mutants", "generations": 57, "population": 100, "crossover": 0.1,
-        "mutation": 0.0002, "aimed": 0, "rates": "fixed", "risk_floor": 0, "patience": None,
-        "redraw": "marginal",
+        "mutation": 0.001, "mutants": 0.02, "aimed": 0, "rates": "fixed", "risk_floor": 0,
+        "patience": None, "redraw": "marginal",
     }  # fmt: skip
-    assert found["CART"] == {"models": {"cart": {"min_leaf": 5, "even": False}}}
-    assert found["parametric"] == {"default_method": "parametric"}
+    apart = {"sample": {"even": False}}
+    assert found["CART"] == {"models": {"cart": {"min_leaf": 5, "even": False}, **apart}}
+    assert found["parametric"] == {"default_method": "parametric", "models": apart}
     assert list(found) == list(METHODS)
     assert done[2]["methods"]["genetic (package)"] == {
         "genetic": {
@@ -255,7 +256,7 @@ def test_the_settings_are_the_papers(done):
 def test_a_start_from_the_chain(file, tmp_path):
     out = tmp_path / "page.html"
     words = ("--target", "job", "--drop", "pay,name", "--start", "chain", "--levels", 2)
-    words += ("--redraw", "uniform", "--mutation", 0.001)
+    words += ("--redraw", "uniform")
     done = call(file, *WORDS, *words, "--out", out)
     assert done.exit_code == 0, done.output
     assert "datasets of the CART chain" in done.output
