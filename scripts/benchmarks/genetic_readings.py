@@ -237,7 +237,7 @@ def originals(world: World) -> Iterator[tuple[str, Sought]]:
 
 def readings(world: World) -> Iterator[str | Chart]:
     """One thing changed at a time."""
-    paper = ("the paper", "", "", "0.126", "", "0.396", "0.294", "0.08", "about 0.08")
+    paper = ("the paper", "", "", "0.126", "", "0.396", "0.294", "0.08", "about 0.05")
     for words, sought in originals(world):
         risk = CapU(sought)
         yield f"\n{words}: {risk.people} unique keys, baseline {risk.baseline:.3f}\n"

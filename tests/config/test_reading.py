@@ -66,7 +66,7 @@ def test_defaults() -> None:
         ({"rules": 3}, "rules: must be a list (got 3)"),
         ({"panel": 3}, "panel: must be a map (got 3)"),
         ({"genetic": 3}, "genetic: must be a map (got 3)"),
-        ({"genetic": {"start": 5}}, "genetic.start: must be 'mutants' or 'chain' (got 5)"),
+        ({"genetic": {"start": 5}}, "genetic.start: must be mutants, chain, or the paths"),
         ({"data": {"path": 5}}, "data.path: must be a path (got 5)"),
         ({"rules": [{"if": "a", "then": {}}]}, "rules.1: needs if and then"),
         ({"seed": 1e30}, "seed: must be a smaller whole number"),

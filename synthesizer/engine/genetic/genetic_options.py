@@ -18,7 +18,9 @@ from synthesizer.data.options import MAX_REPEATS, Count, Positive, Share, option
 
 def _paths(value: object) -> object:
     """Turn one file into a list of one; ``mutants`` and ``chain`` stay words."""
-    return [value] if isinstance(value, str) and value not in ("mutants", "chain") else value
+    if not isinstance(value, str | Path | list | tuple):
+        raise ValueError("must be mutants, chain, or the paths of synthetic files")
+    return value if value in ("mutants", "chain") or isinstance(value, list | tuple) else [value]
 
 
 Whole = Annotated[int, Strict()]
