@@ -1,21 +1,434 @@
-"""What a researcher gets: numbers, what may be concluded from them, and what is not promised."""
+"""What a researcher gets: what came out, what may be concluded from it, what is not promised.
+
+All that an answer holds of confidential data are the whole numbers that the noise returned. Sizes,
+counts and estimates are of the synthetic data, and are called so.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal, Self
 
-from synthesizer.measures.figure import Result
-from synthesizer.report.page import Block
+import numpy as np
+from pydantic import SerializeAsAny
+
+from synthesizer.measures.figure import Result, Row, column, plain, shown
+from synthesizer.report.charts import Panel, Series, panels
+from synthesizer.report.page import (
+    Block,
+    Cell,
+    Chart,
+    Note,
+    Section,
+    Words,
+    fragment,
+    interval,
+    render,
+    row_table,
+    value_table,
+    written,
+)
+from synthesizer.verification.posterior import (
+    Posterior,
+    posterior_of_categories,
+    posterior_of_count,
+)
+
+PROMISE = (
+    "This answer is epsilon-differentially private: the bytes that are returned, this page and its "
+    "JSON, would be nearly as probable had all rows of any one person been left out or replaced by "
+    "others, by a factor of at most e to the charge. The unit is the person with all periods, per "
+    "version of the confidential file. The charges of all users add up under one global cap, which "
+    "holds even if users collude. Error categories are part of the promise.",
+    "Not part of it are those who operate the computer, its logs, and how long a command runs; the "
+    "steward runs the commands by hand. Nothing is promised about the synthetic data themselves, "
+    "for which no epsilon is claimed.",
+)
+"""What is promised, word for word, on every page and in the docs."""
+_FROM_SYNTHETIC = (
+    "Of the confidential data only the released whole numbers tell, to which noise was added. "
+    "Estimates and intervals under the heading 'in the synthetic data' were computed from the "
+    "synthetic data alone, and so was every choice that was made before."
+)
+_DRY = (
+    "A dry run: the synthetic data took the place of the confidential data in every step. It costs "
+    "nothing, and says nothing about the confidential data. Were these like the synthetic data, "
+    "the answer would read as follows."
+)
 
 
 class Answer(Result):
     """What was released about one question; each question has a subclass with its numbers."""
 
     released: tuple[tuple[int, ...], ...]
-    """Whole numbers, with noise: all that depends on confidential data."""
+    """Whole numbers with noise, a tuple for each mechanism: all that tells of confidential data."""
     words: tuple[str, ...]
-    """What came out, in one sentence, and what may be concluded from it."""
+    """What came out, in one sentence; then what may be concluded from it."""
 
     def blocks(self) -> Iterator[Block]:
-        """Yield what its page shows: a chart with its table."""
+        """Yield what its page shows: charts with their tables."""
         yield from ()
+
+
+class Statement(Row):
+    """Statements and the share of partitions in which they hold"""
+
+    statement: str = column("Statement", "text")
+    synthetic: float | None = column("In the synthetic data", "number", "estimate of all persons")
+    holds: bool | None = column("Holds there", "text", "whether the estimate lies in the interval")
+    mode: float = column("r", "share", "most probable share of partitions where it holds")
+    mean: float = column("Mean of r", "share")
+    low: float = column("2.5 %", "share", "r is above this with probability .975")
+    high: float = column("97.5 %", "share")
+    densest: tuple[float, float]
+    """Shortest interval that holds r with probability .95."""
+    above_half: float = column("P(r > 0.5)", "share")
+    above_nine_tenths: float = column("P(r > 0.9)", "share")
+    errors: float | None = None
+    """Most probable share of partitions without a fit, where it was asked for."""
+
+    @classmethod
+    def of(
+        cls, statement: str, known: Posterior, synthetic: float | None, holds: bool | None,
+        errors: Posterior | None = None,
+    ) -> Self:  # fmt: skip
+        """Return a statement with what is known of its share."""
+        low, high = known.equal_tail
+        return cls(
+            statement=statement, synthetic=synthetic, holds=holds, mode=known.mode,
+            mean=known.mean, low=low, high=high, densest=known.highest_density,
+            above_half=known.probability_above(0.5),
+            above_nine_tenths=known.probability_above(0.9),
+            errors=None if errors is None else errors.mode,
+        )  # fmt: skip
+
+    @property
+    def verdict(self) -> str:
+        """In how many partitions the statement holds, in a word."""
+        if self.low > 0.5:
+            return "nearly all" if self.mode >= 0.9 and self.low > 0.7 else "most"
+        if self.high < 0.5:
+            return "nearly none" if self.mode <= 0.1 and self.high < 0.3 else "few"
+        return "about half" if self.high - self.low < 0.4 else "undecided"
+
+    @property
+    def words(self) -> Iterator[str]:
+        """What came out and what may be concluded, also against the synthetic data."""
+        ends = interval(self.low, self.high, "share")
+        yield f"{self.statement}: r = {written(self.mode, 'share')}, 95 % interval {ends}."
+        yield _VERDICTS[self.verdict]
+        if self.holds is not None:
+            yield _beside_synthetic(self.verdict, holds=self.holds)
+        if self.errors is None and self.high < 0.5:
+            yield (
+                "Partitions in which the model cannot be fitted count as those where it fails; "
+                "'errors: report' tells them apart, at twice the noise."
+            )
+        if self.errors is not None and self.errors >= 0.1:
+            yield (
+                f"In a share of {written(self.errors, 'share')} of the partitions, as far as the "
+                "noise lets tell, the model cannot be fitted; r is about the others. Ask with "
+                "fewer partitions, or with a simpler model."
+            )
+
+
+_VERDICTS: Mapping[str, str] = {
+    "nearly all": "The statement holds in nearly all partitions of the confidential data: the "
+    "confidential coefficient lies within what was asked, with room to spare.",
+    "most": "The statement holds in most partitions of the confidential data, though not in nearly "
+    "all: the confidential coefficient probably lies within what was asked, not far from the "
+    "border for what a partition can tell.",
+    "about half": "The statement holds in about half of the partitions: the confidential "
+    "coefficient lies close to the border of what was asked. On which side it lies cannot be said.",
+    "undecided": "The answer leaves open whether the statement holds in most partitions: the noise "
+    "is large for so few partitions. More epsilon or more partitions narrow the interval; ask "
+    "a dry run how much.",
+    "few": "The statement fails in most partitions of the confidential data: the confidential "
+    "coefficient probably lies outside of what was asked, not far from the border for what a "
+    "partition can tell.",
+    "nearly none": "The statement fails in nearly all partitions of the confidential data: the "
+    "confidential coefficient does not lie within what was asked.",
+}
+_SHARE_OF_PARTITIONS = (
+    "r is the share of partitions in which the statement holds. Each has 1/M of the persons, so "
+    "its coefficient scatters more than that of all: a true statement near the border has an r "
+    "well below 1. r is no probability that the synthetic data are right in general."
+)
+
+
+def _beside_synthetic(verdict: str, *, holds: bool) -> str:
+    """Say what follows where the synthetic data say the same, or something else."""
+    if verdict == "undecided":
+        return "So the synthetic data are neither confirmed nor refuted."
+    if verdict == "about half":
+        where = "inside" if holds else "outside"
+        return (
+            f"The synthetic estimate lies {where}; a finding that rests on which side it lies is "
+            "not confirmed. Report that the coefficient is near the border."
+        )
+    if holds == (verdict in ("most", "nearly all")):
+        return (
+            "The synthetic data say the same: this finding is confirmed, as far as it was asked. "
+            "The size of the coefficient within or outside of the interval is not."
+        )
+    says = "holds" if holds else "does not hold"
+    return (
+        f"The synthetic data say otherwise (there it {says}). Believe this answer: do not publish "
+        "the synthetic finding. What may be published is the answer with its interval; how far the "
+        "synthetic estimate is off can be asked by another interval, or on the confidential data "
+        "themselves where access is granted."
+    )
+
+
+class ShareAnswer(Answer):
+    """Shares of partitions in which statements about coefficients hold."""
+
+    statements: tuple[Statement, ...]
+    partitions: int
+    scales: tuple[float, ...]
+    """Scale of the noise of each statement's numbers."""
+
+    @classmethod
+    def of(
+        cls, released: Sequence[tuple[int, ...]], *, partitions: int, scales: Sequence[float],
+        statements: Sequence[tuple[str, float | None, bool | None]],
+    ) -> Self:  # fmt: skip
+        """Return the answer about statements, each with one released count, or three.
+
+        Parameters
+        ----------
+        released : sequence of tuples
+            (in,) or (in, out, error) of each statement.
+        partitions : int
+            M.
+        scales : sequence of float
+            Scale of the noise of each.
+        statements : sequence of (words, estimate, holds)
+            What is stated, and its estimate and truth in the synthetic data.
+        """
+        rows = []
+        for (words, estimate, holds), counts, scale in zip(
+            statements, released, scales, strict=True
+        ):
+            inside, errors = _known(counts, partitions, scale)
+            rows.append(Statement.of(words, inside, estimate, holds, errors))
+        told = [sentence for row in rows for sentence in row.words]
+        return cls(
+            released=tuple(released),
+            words=(*dict.fromkeys(told), _SHARE_OF_PARTITIONS),
+            statements=tuple(rows),
+            partitions=partitions,
+            scales=tuple(scales),
+        )
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield the posterior of each share beside the best that could have come out."""
+        grid = np.linspace(0.0, 1.0, 101)
+        drawn = []
+        for row, counts, scale in zip(self.statements, self.released, self.scales, strict=True):
+            known, _ = _known(counts, self.partitions, scale)
+            perfect = (self.partitions, *(0 for _ in counts[1:]))
+            best, _ = _known(perfect, self.partitions, scale)
+            drawn.append(
+                Panel(
+                    title=row.statement,
+                    subtitle=f"r {written(row.mode, 'share')}, {interval(row.low, row.high)}",
+                    series=[
+                        Series(look=look, points=_points(grid, curve))
+                        for look, curve in (("synthetic", known), ("baseline dashed", best))
+                    ],
+                )
+            )
+        title = "Share of partitions in which it holds"
+        summary = "; ".join(next(row.words) for row in self.statements)
+        yield Chart(
+            title=title,
+            svg=panels(
+                drawn, title=title, description=summary, x_label="r", width=720, tall=180,
+                key=[
+                    ("line-synthetic", "posterior density of r"),
+                    ("line-baseline dashed", "the best that this price can buy"),
+                ],
+            ),
+            reads="The further to the right and the narrower, the more partitions of the "
+            "confidential data agree with the statement. The dashed curve is what comes out where "
+            "all partitions agree and the noise happens to be 0: no answer at this epsilon and M "
+            "says more.",
+            summary=summary,
+            table=row_table(self.statements, title),
+        )  # fmt: skip
+
+
+def _points(grid: Any, curve: Posterior) -> list[tuple[float, float]]:
+    return [*zip(grid.tolist(), curve.density(grid).tolist(), strict=True)]
+
+
+def _known(
+    counts: Sequence[int], partitions: int, scale: float
+) -> tuple[Posterior, Posterior | None]:
+    """Return what counts tell about r, and about the share of errors where they are three."""
+    if len(counts) == 1:
+        return posterior_of_count(counts[0], m=partitions, scale=scale), None
+    shares = posterior_of_categories(counts, m=partitions, scale=scale)
+    return shares.inside, shares.errors
+
+
+class Budget(Row):
+    """What is left of epsilon"""
+
+    scope: str = column("Budget", "text")
+    spent: float = column("Spent", "number")
+    cap: float = column("Cap", "number")
+
+    @property
+    @shown("Left", "number")
+    def left(self) -> float:
+        """What may still be spent."""
+        return round(self.cap - self.spent, 6)
+
+
+class Verification(Result):
+    """An answer with the query, its charge and what is promised."""
+
+    format: Literal[1] = 1
+    dry: bool
+    """Whether the synthetic data took the place of the confidential ones."""
+    query: Mapping[str, Any]
+    """In its canonical form, with every default."""
+    digest: str
+    """Of the query: the number of this answer in the ledger."""
+    charge: float
+    """Epsilon of the answer; whoever asks it again is not charged again."""
+    is_new: bool
+    """Whether it was charged now."""
+    budgets: tuple[Budget, ...] = ()
+    answer: SerializeAsAny[Answer]
+    promise: tuple[str, ...] = PROMISE
+
+    @property
+    def lines(self) -> Iterator[str]:
+        """What the screen shows."""
+        if self.dry:
+            yield _DRY
+        yield from self.answer.words
+        yield self._cost
+        if not self.dry:
+            yield _FROM_SYNTHETIC
+
+    @property
+    def _cost(self) -> str:
+        if self.dry:
+            return f"Asked of the confidential data it would cost epsilon {self.charge:g}."
+        if not self.is_new:
+            return (
+                f"It was answered before (at epsilon {self.charge:g}): the same answer, not "
+                "charged again."
+            )
+        left = "; ".join(f"{budget.scope}: {budget.left:g} left" for budget in self.budgets)
+        return f"Charged: epsilon {self.charge:g}{left and f' ({left})'}."
+
+    @property
+    def json_text(self) -> str:
+        """The content as JSON text."""
+        return json.dumps(plain(self), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+    @property
+    def page(self) -> str:
+        """The content as a page that needs no network."""
+        return render(
+            "Dry run of a verification" if self.dry else "Answer to a verification query",
+            [*self._sections()],
+            banner="Dry run, synthetic data only" if self.dry else "Differentially private answer",
+            subtitle=f"epsilon {self.charge:g}, query {self.digest[:12]}",
+            for_release=True,
+        )
+
+    def _sections(self) -> Iterator[Section]:
+        first = [Note(_DRY)] if self.dry else []
+        words = [Words(list(self.answer.words))]
+        yield Section(
+            anchor="answer",
+            title="Answer",
+            lead="What came out, and what may be concluded.",
+            blocks=[*first, *words, *self.answer.blocks(), Note(_FROM_SYNTHETIC)],
+        )
+        yield Section(
+            anchor="query", title="Question", lead="In the one form by which the ledger knows it.",
+            blocks=[value_table("Query", [*_told(self.query)])],
+        )  # fmt: skip
+        cost: list[Block] = [Words([self._cost])]
+        if self.budgets:
+            cost.append(row_table(self.budgets))
+        yield Section(anchor="cost", title="Cost", lead="In epsilon.", blocks=cost)
+        yield Section(
+            anchor="promise", title="Promise", lead="What is promised, and what is not.",
+            blocks=[Words(list(self.promise))],
+        )  # fmt: skip
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows."""
+        return "".join(fragment(block) for section in self._sections() for block in section.blocks)
+
+
+def _told(content: Mapping[str, Any], place: str = "") -> Iterator[tuple[str, Cell]]:
+    """Yield keys and values of nested maps; what is not set is left out."""
+    for key, value in content.items():
+        if isinstance(value, Mapping):
+            yield from _told(value, f"{place}{key}.")
+        elif isinstance(value, list):
+            yield f"{place}{key}", ", ".join(map(str, value))
+        elif value is not None:
+            yield f"{place}{key}", value
+
+
+class Choice(Row):
+    """What the synthetic data would give for different M"""
+
+    partitions: int = column("M", "count", "partitions")
+    low: float = column("Lower end of r", "share", "2.5 %, had the answer no noise by chance")
+    high: float = column("Upper end of r", "share")
+    best: float = column("Best lower end", "share", "where all partitions agree")
+    inestimable: float = column("Without a fit", "share", "of the partitions")
+
+    @property
+    def tells(self) -> float:
+        """How far the interval of r keeps from 0.5, on the side where it lies."""
+        return max(self.low, 1 - self.high)
+
+
+class Choices(Result):
+    """What the synthetic data would give for different M, and which to take."""
+
+    epsilon: float
+    rows: tuple[Choice, ...]
+
+    @property
+    def best(self) -> Choice:
+        """The least M of those that tell most, where few partitions are without a fit."""
+        fit = [row for row in self.rows if row.inestimable <= _FEW] or list(self.rows)
+        most = max(row.tells for row in fit)
+        return next(row for row in fit if row.tells >= most - _ALIKE)
+
+    @property
+    def lines(self) -> Iterator[str]:
+        """What the screen shows after the table."""
+        row = self.best
+        yield (
+            f"Take M = {row.partitions}: on the synthetic data r would have the interval "
+            f"{interval(row.low, row.high, 'share')}, and a share of "
+            f"{written(row.inestimable, 'share')} of the partitions would have no fit."
+        )
+        if row.inestimable > _FEW:
+            yield "Every M leaves many partitions without a fit: ask with a simpler model."
+        if row.low <= 0.5 <= row.high:
+            yield (
+                "Even so it would be left open whether the statement holds in most partitions: "
+                "offer more epsilon, or ask about another interval."
+            )
+        yield "Computed from the synthetic data alone; it costs nothing."
+
+
+_FEW = 0.05
+_ALIKE = 0.01
+"""Differences of the ends of an interval that are worth no more partitions."""

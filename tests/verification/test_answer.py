@@ -1,0 +1,97 @@
+"""What a researcher is told: words by where r lies, and where numbers are from."""
+
+import json
+
+import pytest
+
+from synthesizer.verification.answer import (
+    PROMISE,
+    Budget,
+    Choice,
+    Choices,
+    ShareAnswer,
+    Verification,
+)
+
+
+def answer(*counts, holds=True, scale=1.0):
+    return ShareAnswer.of(
+        [counts], partitions=50, scales=[scale], statements=[("b < <0", -0.0213, holds)]
+    )
+
+
+@pytest.mark.parametrize(
+    ("counts", "scale", "holds", "verdict", "beside"),
+    [
+        ((50,), 1.0, True, "nearly all", "say the same"),
+        ((50,), 1.0, False, "nearly all", "say otherwise"),
+        ((37,), 1.0, True, "most", "say the same"),
+        ((25,), 1.0, True, "about half", "near the border"),
+        ((25,), 20.0, True, "undecided", "neither confirmed nor refuted"),
+        ((12,), 1.0, True, "few", "do not publish"),
+        ((0,), 1.0, False, "nearly none", "say the same"),
+        ((40, 0, 10), 2.0, True, "nearly all", "say the same"),
+    ],
+)
+def test_words_follow_from_where_r_lies(counts, scale, holds, verdict, beside):
+    made = answer(*counts, holds=holds, scale=scale)
+    assert made.statements[0].verdict == verdict
+    assert any(beside in sentence for sentence in made.words)
+
+
+def test_errors_that_count_as_no_are_named_where_the_answer_is_no():
+    assert any("errors: report" in words for words in answer(1).words)
+    assert not any("errors: report" in words for words in answer(49).words)
+    assert any("cannot be fitted; r is about" in words for words in answer(35, 0, 15).words)
+
+
+def verification(**changes):
+    content = {
+        "dry": False,
+        "query": {"formula": "y ~ <x>", "ask": {"measure": "interval"}},
+        "digest": "f" * 64,
+        "charge": 1.0,
+        "is_new": True,
+        "budgets": (Budget(scope="global", spent=1.0, cap=5.0),),
+        "answer": answer(49),
+    }
+    return Verification(**content | changes)
+
+
+def test_page_json_screen_and_notebook_tell_the_same_and_the_promise():
+    made = verification()
+    page, content = made.page, json.loads(made.json_text)
+    assert content["promise"] == [*PROMISE]
+    assert content["answer"]["released"] == [[49]]
+    for text in (
+        PROMISE[0],
+        "In the synthetic data",
+        "left",
+        "y ~ &lt;x&gt;",
+        made.answer.words[0],
+    ):
+        assert text.replace("b < <0", "b &lt; &lt;0") in page
+    assert "<x>" not in page
+    assert "<svg" in made._repr_html_()
+    assert "Charged: epsilon 1 (global: 4 left)." in list(made.lines)
+
+
+def test_a_dry_run_and_a_repeated_answer_say_so():
+    dry = verification(dry=True, budgets=())
+    assert next(dry.lines).startswith("A dry run")
+    assert "Dry run" in dry.page
+    assert "epsilon 1" in list(dry.lines)[-1]
+    assert any("answered before" in line for line in verification(is_new=False).lines)
+
+
+def test_the_least_m_of_those_that_tell_most_is_chosen():
+    def choice(m, low, high, without=0.0):
+        return Choice(partitions=m, low=low, high=high, best=0.9, inestimable=without)
+
+    rows = (choice(20, 0.6, 0.9), choice(50, 0.8, 0.99), choice(60, 0.805, 1.0),
+            choice(100, 0.95, 1.0, 0.3))  # fmt: skip
+    assert Choices(epsilon=1.0, rows=rows).best.partitions == 50
+    assert Choices(epsilon=1.0, rows=rows[3:]).best.partitions == 100
+    assert any("simpler model" in line for line in Choices(epsilon=1.0, rows=rows[3:]).lines)
+    no = (choice(20, 0.3, 0.7), choice(50, 0.0, 0.2))
+    assert Choices(epsilon=1.0, rows=no).best.partitions == 50  # a clear no tells as much
