@@ -145,15 +145,20 @@ HANDED_A_FILE = {
     "data.archive: open",
     "engine.testing: tempfile",
     "engine.testing: TemporaryDirectory",
+    "verification.ledger: sqlite3",
 }
-"""Parquet and zip members go into an open file of the layer; the contract test clears its own."""
+"""Parquet and zip members go into an open file of the layer; the contract test clears its own. A
+ledger gets its name by the layer; afterwards SQLite changes it in place, each charge whole or not
+at all, for several processes at once, as a file that is replaced as a whole could not be."""
 
 
 def writes(node):
     """Return how a piece of code changes files, None if it does not."""
     match node:
         case ast.Import(names=names):
-            return next((a.name for a in names if a.name in {"shutil", "tempfile"}), None)
+            return next(
+                (a.name for a in names if a.name in {"shutil", "sqlite3", "tempfile"}), None
+            )
         case ast.ImportFrom(module=("shutil" | "tempfile" | "os") as module):
             return module
         case ast.Call(func=ast.Attribute(value=ast.Name(id="os"), attr=called)) if (

@@ -10,6 +10,7 @@
     ├── ModelError           a conditional model cannot be fitted, drawn from or found
     │   └── RuleError        no allowed value is left under the rules (structural zeros)
     ├── SavedModelError      a saved model is cut short, altered or unknown (exit code 2)
+    ├── LedgerError          a ledger of verification cannot serve, or its budget is used up (2)
     ├── OutputError          the output cannot be written, or exists already (exit code 2)
     └── LimitExceededError   a check exceeded a limit that the configuration sets (exit code 3)
 
@@ -106,6 +107,12 @@ class SavedModelError(SynthesizerError):
 
 class OutputError(SynthesizerError):
     """The output cannot be written or would overwrite an existing one."""
+
+    exit_code = 2
+
+
+class LedgerError(SynthesizerError):
+    """A ledger is locked, damaged, of other data or read-only, or the budget does not suffice."""
 
     exit_code = 2
 
