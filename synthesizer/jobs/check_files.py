@@ -182,6 +182,7 @@ def assess_files(
             data,
             settings,
             (main, *(further.scenario() for further in settings.scenarios)),
+            synthesis=Synthesis(may_keep=plan.synthesis is None or plan.synthesis.may_keep),
             seed=seed,
             listener=listener,
             problems=faults,

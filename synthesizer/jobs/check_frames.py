@@ -33,7 +33,7 @@ from synthesizer.measures.risk.copied import copied_uniques
 from synthesizer.measures.risk.public_inference import check_inference
 from synthesizer.measures.risk.scenario import Exclusion, Question, Scenario, Tolerance
 from synthesizer.measures.risk.scenario_risk import unfamiliar
-from synthesizer.measures.risk.suggest import suggest
+from synthesizer.measures.risk.suggest import NO_SCENARIO, suggest
 from synthesizer.measures.settings import CheckSettings
 from synthesizer.measures.utility.suite import Synthesis, UtilityResult, person_of_rows
 from synthesizer.plan.arrange import ComparedData
@@ -262,6 +262,7 @@ def risk_of(
     settings: CheckSettings,
     scenarios: Sequence[Scenario],
     *,
+    synthesis: Synthesis | None = None,
     seed: int = 0,
     listener: Listener = silent,
     problems: Iterable[str] = (),
@@ -277,8 +278,9 @@ def risk_of(
         suggested = faults.attempt(_suggested, data, first)
         if suggested is None:
             raise DataError(faults)
-        first = suggested
-    scenarios, questions = (first, *further), settings.inference
+    else:
+        suggested = [first]
+    scenarios, questions = (*suggested, *further), settings.inference
     halves = settings.differential_confidentiality
     units = None if data.counts_persons else halves.units
     names = [*_names(scenarios, questions)]
@@ -297,6 +299,7 @@ def risk_of(
     control = _control(data, table, names, units)
     whole = table.select(columns.names)
     notes = [
+        *([] if suggested else [NO_SCENARIO]),
         *columns.notes_of_records,
         *_control_notes(whole, control),
         *_unit_notes(table, control, units),
@@ -305,6 +308,7 @@ def risk_of(
     checks = Checks(
         table,
         settings.about("risk"),
+        synthesis=synthesis,
         scenarios=scenarios,
         seed=Seed(seed),
         names=columns.names,
@@ -518,16 +522,17 @@ def _readable(data: ComparedData, names: Sequence[str]) -> list[str]:
     return kept
 
 
-def _suggested(data: ComparedData, scenario: Scenario) -> Scenario:
-    """Return the scenario with keys and target that the original suggests."""
+def _suggested(data: ComparedData, scenario: Scenario) -> list[Scenario]:
+    """Return the scenario with keys and target that the original suggests; none without them."""
     names = _alike(replace(data, synthetic=(), control=None)).names
     table = as_table(data.original, names, data.declared, ids=False)
     suggestion = suggest(table, keys=scenario.keys or None, target=scenario.target or None)
     if not suggestion.keys or suggestion.target is None:
-        raise DataError("no keys and target could be found in the original: name them")
-    return replace(
-        scenario, keys=suggestion.keys, target=suggestion.target, reason=suggestion.reason
-    )
+        if scenario.keys or scenario.target:
+            raise DataError("no keys and target could be found in the original: name them")
+        return []
+    keys, target, reason = suggestion.keys, suggestion.target, suggestion.reason
+    return [replace(scenario, keys=keys, target=target, reason=reason)]
 
 
 # What should be known of the data before their figures are read.

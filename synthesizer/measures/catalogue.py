@@ -164,6 +164,7 @@ def _copied(case: Case, kind: type[K]) -> Copied[K] | None:
         None if asked is None else {k: v for k, v in asked.groups.items() if k in names},
         control=control if control is not None and {*names} <= {*control.names} else None,
         kept=[name for name in every if name not in names],
+        may_keep=case.synthesis.may_keep,
         kind=kind,
     )
 

@@ -47,6 +47,11 @@ class Measured(Result):
         """Every figure that it has."""
         return ()
 
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """What must be said beside its figures, with places for ``{records}``."""
+        return ()
+
 
 def on_use(home: str, name: str) -> Any:
     """Return the type of a field whose result is imported only where there is one."""

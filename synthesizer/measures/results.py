@@ -109,7 +109,8 @@ class RiskResult(Result):
     @property
     def warnings(self) -> tuple[str, ...]:
         """What makes the figures mislead, with the remedy; each is said once."""
-        warnings = (warning for scenario in self.scenarios for warning in scenario.warnings)
+        warnings = [warning for scenario in self.scenarios for warning in scenario.warnings]
+        warnings += [caution for result in self.further.values() for caution in result.cautions]
         return tuple(dict.fromkeys(in_units(warning, self.units) for warning in warnings))
 
 

@@ -207,7 +207,7 @@ def plan_files(path: Path | None, **checks: Any) -> FilesPlan:
     return FilesPlan(
         checks=config.checks,
         limits=config.limits,
-        synthesis=Synthesis(proper=config.proper, kept=config.keep),
+        synthesis=Synthesis(proper=config.proper, kept=config.keep, may_keep=bool(config.keep)),
         config=config,
     )
 

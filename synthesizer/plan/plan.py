@@ -215,7 +215,11 @@ class Plan:
             self.checks,
             scenarios=self.scenarios,
             seed=seed,
-            synthesis=Synthesis(proper=self.spec.proper, kept=self._kept_as_seen),
+            synthesis=Synthesis(
+                proper=self.spec.proper,
+                kept=self._kept_as_seen,
+                may_keep=bool(self._kept_as_seen),
+            ),
             frame=self.spec.frame,
             person=self.arrangement.person_column,
             since=None if self.published is None else self.published.first,

@@ -16,7 +16,7 @@ from synthesizer.measures.figure import in_units
 from synthesizer.measures.risk.attribute import check_exclusions
 from synthesizer.measures.risk.halves import units_of
 from synthesizer.measures.risk.scenario import Question, Scenario
-from synthesizer.measures.risk.suggest import suggest
+from synthesizer.measures.risk.suggest import NO_SCENARIO, suggest
 from synthesizer.measures.settings import ScenarioConfig
 from synthesizer.measures.utility.combining import Rule, kind_problems, rule_for, rule_problems
 from synthesizer.measures.utility.compare_fit import FitRequest
@@ -76,10 +76,7 @@ def _suggested(context: Context, table: Table) -> tuple[Scenario, ...]:
     )
     suggestion = suggest(drawn, keys=checks.keys, target=checks.target)
     if not suggestion.keys or suggestion.target is None:
-        context.notes.append(
-            "no keys and target could be found for the risk measures that need them, which are "
-            "left out; name them under checks: keys, target"
-        )
+        context.notes.append(NO_SCENARIO)
         return ()
     reason = in_units(suggestion.reason, "persons" if isinstance(table, PersonView) else "records")
     context.notes.append(reason)

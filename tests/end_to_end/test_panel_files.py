@@ -414,6 +414,29 @@ def test_keys_that_change_are_explained(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
 
 
+def test_careers_that_never_change_have_their_other_figures(tmp_path: Path) -> None:
+    """No keys are suggested; the file is a copy, and nobody said that anything is kept."""
+    rows = np.arange(240)
+    frame = pd.DataFrame(
+        {"id": rows // 4, "year": 1990 + rows % 4, "state": "in", "x": rows * 37 % 101}
+    )
+    frame.to_csv(tmp_path / "o.csv", index=False)
+    options = {"data": {"path": "o.csv"}, "panel": PANEL}
+    for keep, start in ((["x"], "Kept on purpose?"), ([], "ALARM:")):
+        config = write_yaml(tmp_path / "run.yaml", options | {"keep": keep})
+        found, content = read(
+            call(
+                "risk", tmp_path / "o.csv", tmp_path / "o.csv", "--config", config, "--json"
+            ).output
+        )
+        assert any(
+            note.startswith("no keys and target could be found") for note in content["notes"]
+        )
+        assert found.risk.scenarios == ()
+        assert {f.key for _, f in found.risk.figures} >= {"unicity", "rare_levels"}
+        assert [alarm.split(" 60")[0] for alarm in found.risk.alarms] == [start]
+
+
 # Files of other tools: new states, fewer columns, persons who change what nobody changes
 
 

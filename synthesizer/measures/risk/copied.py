@@ -97,6 +97,8 @@ class CopiedUniques(Measured):
     """Variables that are compared."""
     kept: tuple[str, ...] = ()
     """Variables left out, since they are kept on purpose."""
+    may_keep: bool = True
+    """Whether others may be kept on purpose, too."""
     n: int = column("original records", "count")
     uniques: int = column("unique by these variables", "count", "records that nobody else shares")
     pairs: int = column("combinations of two records", "count", "which the limit is computed from")
@@ -148,21 +150,25 @@ class CopiedUniques(Measured):
             row = next((row for row in self.rows if row.kept), row)
             if not row.kept:
                 return None
-            return (
-                f"Kept on purpose? {_listed(row.kept)} of {len(self.names)} compared are the "
-                f"original's own, record for record, in {_which(row)}; if they were not kept on "
-                "purpose, this is a copy"
-            )
+        is_kept = bool(row.kept) and self.may_keep
+        start = "Kept on purpose?" if is_kept else "ALARM:"
+        end = "if they were not kept on purpose, this is a copy"
         which = _which(row)
-        start = "Kept on purpose?" if row.kept else "ALARM:"
+        if not row.is_above:
+            return (
+                f"{start} {_listed(row.kept)} of {len(self.names)} compared are the original's "
+                f"own, record for record, in {which}"
+                f"{f'; {end}' if is_kept else ': this looks like a copy'}"
+            )
         control = self.control
         shown = f" (the control of {control.n:,} has {control.present:,})" if control else ""
-        end = "this looks like a copy"
-        if row.kept:
+        if is_kept:
             end = (
                 f"{_listed(row.kept)} are the original's own in every record, as in a partial "
-                "synthesis; if they were not kept on purpose, this is a copy"
+                f"synthesis; {end}"
             )
+        else:
+            end = "this looks like a copy"
         return (
             f"{start} {row.present:,} of {self.uniques:,} {{records}} that nobody else shares "
             f"stand in {which} with the same values of {_listed(self.names)}; a fresh sample of "
@@ -219,11 +225,12 @@ class Copied(Generic[K]):
         *,
         control: Table | None = None,
         kept: Sequence[str] = (),
+        may_keep: bool = True,
         confidence: float = CONFIDENCE,
         kind: type[K],
     ) -> None:
         self._names, self._kept, self._confidence = tuple(names), tuple(kept), confidence
-        self._kind = kind
+        self._kind, self._may_keep = kind, may_keep
         self._original, self._groups = original, groups or {}
         self._coder = JointCoder(original, names, groups)
         self._counts = np.bincount(self._coder.codes, minlength=self._coder.size)
@@ -287,6 +294,7 @@ class Copied(Generic[K]):
         return self._kind(
             names=self._names,
             kept=self._kept,
+            may_keep=self._may_keep,
             n=len(self._coder.codes),
             uniques=int((self._counts == 1).sum()),
             pairs=self._pairs,

@@ -32,6 +32,11 @@ _ENOUGH_UNIQUES = 0.2
 _TOO_MANY_UNIQUES = 0.6
 _MOST_LEVELS = 150
 _EXCEPTIONS = 0.01
+NO_SCENARIO = (
+    "no keys and target could be found for the risk measures that need them, which are left out; "
+    "name them under checks: keys, target"
+)
+"""The note where the original has no two variables that would do."""
 
 
 class Suggestion(Result):

@@ -168,6 +168,17 @@ class Trajectories(Measured):
         )
 
     @property
+    def cautions(self) -> tuple[str, ...]:
+        """Where an intruder is told no less than the original itself would tell."""
+        return tuple(
+            f"careers: who knows {row.known} is told {row.told:.4f}, no less than by the original "
+            f"itself ({row.unique:.4f}): a copy tells so much, and so do careers that repeat those "
+            "of single {records}, whatever a fresh sample would tell"
+            for row in self.known
+            if row.told >= row.unique > 0
+        )
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What the tables rest on."""
         return (

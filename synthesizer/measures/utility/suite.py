@@ -135,10 +135,13 @@ class Synthesis:
         the original as a fresh sample: S_pMSE is 1 + k/n in expectation, not 1.
     kept : tuple of str
         Variables whose values are the original's own.
+    may_keep : bool
+        Whether others may be, too: not where a configuration says what is kept.
     """
 
     proper: bool = False
     kept: tuple[str, ...] = ()
+    may_keep: bool = True
 
 
 @dataclass(frozen=True, eq=False)

@@ -144,6 +144,15 @@ def test_both_ends():
     assert all(row.low < 0 < row.high for row in nobody.known)
 
 
+def test_who_is_told_no_less_than_by_the_original_is_said():
+    """A copy of careers so varied that the interval beyond a fresh sample may cover 0."""
+    original = careers(60, 1)
+    copy = trajectories(original, original, options=OPTIONS, rng=generator())
+    assert len(copy.cautions) == sum(row.unique > 0 for row in copy.known) > 1
+    assert "a copy tells so much" in copy.cautions[0]
+    assert not trajectories(original, careers(60, 2), options=OPTIONS, rng=generator()).cautions
+
+
 def test_a_fresh_sample_comes_to_its_chance_and_tells_no_more_of_the_fitted():
     """The script coverage_of_trajectories.py does so for 200 trials and several populations."""
     trials, options = 40, TrajectoryOptions(points=3, draws=10, worst=0)
