@@ -223,8 +223,10 @@ def _faulty_part(
     """Return map and key of the value at ``location``, or of the nearest one that encloses it.
 
     One entry of a list is never returned alone, since the positions of
-    other problems must not shift.
+    other problems must not shift. Without its unit of counting a section means something else.
     """
+    if location[-1] == "units":
+        location = location[:-1]
     path: list[tuple[Any, Any]] = []
     for key in location:
         if isinstance(content, list):

@@ -151,6 +151,14 @@ def _sentences(name: str, faults: Sequence[ErrorDetails]) -> Iterator[str]:
     elif not name:  # of several options together: the class words it
         yield from (fault["msg"].removeprefix("Value error, ") for fault in faults)
     else:
+        # of a list that may be a number, too: the entry that is wrong
+        inside = [fault for fault in faults if isinstance(fault["loc"][-1], int)]
+        if len(inside) < len(faults):
+            for fault in inside:
+                place = f"entry {int(fault['loc'][-1]) + 1} of {name}"
+                yield f"{place} ({fault['input']!r}) must be {reason(fault)}"
+            if inside:
+                return
         reasons = " or ".join(dict.fromkeys(reason(fault) for fault in faults))
         value = first["input"]
         yield f"{name} ({value!r}) must be {reasons}{_number_hint(value)}"

@@ -23,6 +23,7 @@ from synthesizer.data.files import sha256
 from synthesizer.data.guessing import Declaration
 from synthesizer.data.layout import Layout
 from synthesizer.data.panel.arrangement import PLAIN, Arrangement
+from synthesizer.data.panel.view import PREFIX
 from synthesizer.data.sources import RawTable, read_path, read_sql
 from synthesizer.data.table import Column, Kind, Table
 
@@ -144,6 +145,10 @@ def unknown_variable(place: str, name: str, names: Iterable[str]) -> str:
     if views := values_in_periods(name, names):
         return f"{place}: {views}"
     hint = did_you_mean(name, names, "it is no column of the data; take it out")
+    careers = [other.removeprefix(PREFIX) for other in names if other.startswith(PREFIX)]
+    own = name.removeprefix(PREFIX)
+    if careers and own != name and not did_you_mean(own, careers):
+        hint = f"of the careers there are {', '.join(map(PREFIX.__add__, careers))}"
     return f"{place}: unknown variable {name!r}; {hint}"
 
 

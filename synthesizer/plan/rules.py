@@ -12,6 +12,7 @@ import numpy as np
 from synthesizer.config.keys import ChainConfig, PathRuleConfig
 from synthesizer.data.errors import ExpressionError
 from synthesizer.data.expressions import Expression, quote_name
+from synthesizer.data.panel.panel_table import PanelTable
 from synthesizer.data.panel.paths import PathRule, broken_steps
 from synthesizer.data.randomness import Seed
 from synthesizer.data.structural_zeros import structural_zeros
@@ -465,14 +466,15 @@ def _broken(rules: Sequence[Rule], forbids: Sequence[Forbid], table: Table) -> I
         broken = differs | (column.missing_state() != ruled.missing_state())
         if broken.any():
             yield (
-                f"rule on {rule.variable!r}: {_rows(broken)} satisfy {rule.condition.text!r} and "
-                "hold another value; synthetic rows will hold the rule's"
+                f"rule on {rule.variable!r}: {_rows(broken, table)} satisfy "
+                f"{rule.condition.text!r} and hold another value; synthetic rows will hold the "
+                "rule's"
             )
     for forbid in forbids:
         broken = forbid.condition.condition(table)
         if broken.any():
             do = "break" if forbid.always else "satisfy"
-            yield f"{forbid.text}: {_rows(broken)} {do} it; no synthetic row will"
+            yield f"{forbid.text}: {_rows(broken, table)} {do} it; no synthetic row will"
 
 
 def with_bounds(steps: Sequence[Step], zeros: Zeros, table: Table) -> list[Step]:
@@ -506,7 +508,10 @@ def with_bounds(steps: Sequence[Step], zeros: Zeros, table: Table) -> list[Step]
     ]
 
 
-def _rows(mask: BoolArray) -> str:
+def _rows(mask: BoolArray, table: Table) -> str:
+    if isinstance(table, PanelTable):
+        persons = len(np.unique(table.index.person[mask]))
+        return f"{mask.sum()} confidential rows of {persons} persons"
     first = np.flatnonzero(mask)[:3] + 1
     more = ", ..." if mask.sum() > len(first) else ""
     return f"{mask.sum()} confidential rows (numbers {', '.join(map(str, first))}{more})"
@@ -614,8 +619,7 @@ def _count(context: Context, places: Mapping[PathRule, str]) -> None:
     for rule, place in places.items():
         broken = broken_steps(panel.index, panel[rule.variable], [rule])
         if broken.any():
-            persons = len(np.unique(panel.index.person[broken]))
             report.append(
-                f"{place} '{rule.text}': {int(broken.sum())} confidential rows of "
-                f"{persons} persons break it; no synthetic row will{remedy}"
+                f"{place} '{rule.text}': {_rows(broken, panel)} break it; no synthetic row will"
+                f"{remedy}"
             )

@@ -95,6 +95,9 @@ class _Names:
             return [f"{place}: {name!r} is dropped from the synthesis; take it out"]
         if self.columns.is_faulty(name):
             return []
+        panel = self.config.panel
+        if panel is not None and name == panel.person and not ids:
+            return [f"{place}: {name!r} tells persons apart and is made anew; take it out"]
         if name not in self.table:
             return self.columns.unknown(place, name)
         if not ids and self.table[name].variable.kind is Kind.ID:

@@ -161,6 +161,32 @@ LONG_CASES: dict[str, tuple[Any, ...]] = {
         ["panel.rules.1", "never leaves 'a'", "confidential rows", "persons break it",
          "on_violation: warn"],
     ),
+    "what the data break, as an error": (
+        {"panel": PANEL, "forbid": ["level == 'p' and year > 1990"], "on_violation": "error"},
+        ["forbid", "confidential rows of", "persons satisfy it"],
+    ),
+    "a width that is none": (
+        {"panel": PANEL,
+         "variables": {"level": {"method": "advance", "options": {"width": [1, -2, 0]}}}},
+        ["entry 2 of width (-2) must be at least 0"],
+    ),
+    "a name of careers that there is not": (
+        {"panel": PANEL, "variables": {"level": {"derived": "`career.seniority`"}}},
+        ["'career.seniority'", "of the careers there are career.first, career.last"],
+    ),
+    "another unit": (
+        {"panel": PANEL,
+         "checks": {"inference": {"sensitive": "sex", "public": ["year"], "units": "rows"}}},
+        ["error: checks.inference", "units: must be 'persons' or 'periods' (got 'rows')"],
+    ),
+    "persons who are public, and no thresholds": (
+        {"panel": PANEL,
+         "checks": {"inference": [
+             {"sensitive": "sex", "public": ["who", "year"], "units": "periods"},
+             {"sensitive": "sex", "public": ["state@first"], "thresholds": []},
+         ]}},
+        ["'who' tells persons apart", "inference.2.thresholds: must be a list of at least 1"],
+    ),
     "a history as the base of another": (
         {"panel": PANEL,
          "variables": {"level": {"method": "lag_one", "options": {"base": "monotone"}}}},

@@ -153,7 +153,7 @@ class Question(Part):
         default_factory=dict, description="number of quantile groups, or cut points, of numbers"
     )
     thresholds: Annotated[tuple[float, ...], BeforeValidator(_several)] = Field(
-        THRESHOLDS, description="probabilities that a true value must exceed to count"
+        THRESHOLDS, min_length=1, description="probabilities that a true value must exceed to count"
     )
     units: Counted = Field(
         "persons", description="of a panel: persons, or periods (a record for each person and year)"
