@@ -181,13 +181,21 @@ def show_result(result: RunResult) -> None:
 
 def _show_waves(result: RunResult) -> None:
     """Print what was added to a published run, and the risk of all periods beside its own."""
-    from synthesizer.report.waves import CAPTION, COLUMNS, wave_lines, wave_rows
+    from synthesizer.report.waves import (
+        CAPTION,
+        COLUMNS,
+        unmatched_lines,
+        wave_lines,
+        wave_rows,
+    )
 
     entry, panel = result.manifest.extends, result.manifest.panel
     if entry is not None and panel is not None:
         for line in wave_lines(entry, panel.periods):
             say(line)
         show_rows(wave_rows(result.record), CAPTION, *COLUMNS)
+        for line in unmatched_lines(result.record):
+            say(line)
 
 
 def _show_files(result: RunResult) -> None:

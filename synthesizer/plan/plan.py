@@ -358,7 +358,7 @@ def _planned(context: Context, seed: Seed | None) -> Plan:
     plan_fits(context, keeps=keeps)
     published = None
     if isinstance(config, Config) and config.extends is not None:
-        published = plan_published(context, config.extends)
+        published = plan_published(context, config.extends, steps)
     genetic = None
     if config.genetic is not None:
         from synthesizer.plan.evolving import plan_genetic

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -24,9 +24,12 @@ from synthesizer.data.panel.view import period_labels
 from synthesizer.data.sources import RawTable, read_path
 from synthesizer.data.table import Column, Kind, Table
 from synthesizer.data.values import is_number
+from synthesizer.engine.registry import ROLES
 from synthesizer.engine.source import Request
+from synthesizer.models.histories.history import WrappedHistory
+from synthesizer.models.step import Step
 from synthesizer.plan.context import Context
-from synthesizer.report.record import Manifest, manifest_in
+from synthesizer.report.record import AGAIN, Manifest, manifest_in
 
 MOST_NAMED = 5
 """Columns that a message names."""
@@ -130,7 +133,9 @@ def _recast(column: Column, like: Column) -> Column:
     return Column(like.variable, column.data, column.states)
 
 
-def plan_published(context: Context, extends: ExtendsConfig) -> Published | None:
+def plan_published(
+    context: Context, extends: ExtendsConfig, steps: Sequence[Step]
+) -> Published | None:
     """Return the published run that a plan goes on from.
 
     Everything that stands against it becomes a problem of the context.
@@ -138,6 +143,8 @@ def plan_published(context: Context, extends: ExtendsConfig) -> Published | None
     problems = Problems()
     run = extends.run
     manifest = problems.attempt(manifest_in, run)
+    # to run again would replace what was published
+    problems[:] = [text.replace(AGAIN, "put the published file back") for text in problems]
     if manifest is None and not problems:
         problems.append(
             f"{run} is no result of a run: it has no manifest.json; name the directory that "
@@ -173,7 +180,7 @@ def plan_published(context: Context, extends: ExtendsConfig) -> Published | None
         problems += _revision_problems(panel, form.frame, manifest, extends)
     context.problems.at("extends", problems)
     if published is not None:
-        context.notes.extend(_notes(context, published, extends))
+        context.notes.extend(_notes(context, published, extends, steps))
     return published
 
 
@@ -296,9 +303,37 @@ def _revision_problems(
         )
 
 
-def _notes(context: Context, published: Published, extends: ExtendsConfig) -> Iterator[str]:
+def _notes(
+    context: Context, published: Published, extends: ExtendsConfig, steps: Sequence[Step]
+) -> Iterator[str]:
     """Say what the steward should know of an extension."""
     manifest, config = published.manifest, context.config
+    new, n = published.periods[published.first :], min(config.m, manifest.m)
+    by = {step.variable: _goes_on(step) for step in steps if not step.model.abilities.career}
+    drawn = [f"{name} by {model}" for name, model in by.items() if model]
+    same = [name for name, model in by.items() if not model]
+    yield (
+        f"extends: adds {_few([*new], most=20)} to the {published.first} periods of {extends.run}, "
+        f"in {n} datasets of {published.n_units:,} persons; {context.career!r} goes on from each "
+        f"person's states"
+        + (f"; drawn given what is published: {', '.join(drawn)}" if drawn else "")
+        + (f"; stays, and is drawn for new persons: {', '.join(same)}" if same else "")
+    )
+    was = {entry.variable: entry.model for entry in manifest.chain}
+    constant = ROLES["unchanging"]
+    for name, model in by.items():
+        if model and was.get(name) == constant:
+            yield (
+                f"extends: {name!r} never changes in the published run and is drawn by {model} "
+                "now, as persons of the confidential data change it, or as the configuration "
+                f"asks; variables.{name}.method: {constant} lets published persons keep it"
+            )
+    options = {*context.options.get(ROLES["career"], {}), *context.own(str(context.career)).options}
+    if options:
+        yield (
+            f"extends: {', '.join(sorted(options))} of the model of careers have no effect: new "
+            "periods follow from each person's states by trees of their own"
+        )
     if extends.revised:
         yield (
             "extends: the confidential data of published periods count as revised: the new "
@@ -348,6 +383,16 @@ def _mixed(values: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     return values ^ (values >> np.uint64(31))
 
 
-def _few(names: list[str]) -> str:
-    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    return ", ".join(map(repr, names[:MOST_NAMED])) + more
+def _goes_on(step: Step) -> str:
+    """Return the model that draws a variable in new periods, "" where persons keep its value."""
+    model = step.model
+    if model.abilities.person:
+        return ""
+    # whole histories, or events, are not known before their end
+    whole = isinstance(model, WrappedHistory) and type(model).fit_last is WrappedHistory.fit_last
+    return ROLES["changing"] if whole or getattr(model, "since", None) else step.method
+
+
+def _few(names: list[str], most: int = MOST_NAMED) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(map(repr, names[:most])) + more

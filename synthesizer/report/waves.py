@@ -41,9 +41,22 @@ SEPARATOR = ": "
 
 
 def wave_rows(record: Record) -> tuple[WaveRow, ...]:
-    """Return the figures of risk of all periods, beside those of the published ones."""
+    """Return the figures of risk of all periods that the published run has, too."""
     entry = record.manifest.extends
-    return () if entry is None else tuple(_rows(record.results, entry.risk))
+    rows = () if entry is None else _rows(record.results, entry.risk)
+    return tuple(row for row in rows if row.before is not None)
+
+
+def unmatched_lines(record: Record) -> Iterator[str]:
+    """Say of what the published run has no figures: of other keys, or of checks that were off."""
+    entry = record.manifest.extends
+    if entry is not None:
+        lacking = [row for row in _rows(record.results, entry.risk) if row.before is None]
+        if about := dict.fromkeys(row.about for row in lacking):
+            yield (
+                f"{plural(len(lacking), 'figure')} of these files have none of the published run "
+                f"beside them, which was checked with other keys, or less: {'; '.join(about)}"
+            )
 
 
 def wave_lines(entry: ExtendsEntry, periods: int) -> Iterator[str]:
@@ -68,10 +81,12 @@ def waves_section(record: Record) -> Iterator[Block]:
     if entry is None or panel is None:
         return
     yield Words([*wave_lines(entry, panel.periods), READING])
-    rows = wave_rows(record)
+    rows, lines = wave_rows(record), [f"{line}." for line in unmatched_lines(record)]
+    if lines:
+        yield Words(lines)
     if rows:
         yield row_table(rows, CAPTION, names=COLUMNS)
-    else:
+    elif not lines:
         yield Gap("the risk of all periods together", "No check of risk was run.")
 
 

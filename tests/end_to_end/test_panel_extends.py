@@ -203,14 +203,36 @@ def test_what_cannot_go_on_is_refused(
     assert not (tmp_path / "out").exists()
 
 
+def test_the_plan_says_what_is_added(published: Path, tmp_path: Path) -> None:
+    frame = long_frame().astype(str)
+    late = frame.index[frame["year"] == "1994"]
+    frame.loc[late, "sex"] = frame.loc[late, "sex"].to_numpy()[::-1]
+    frame.to_csv(tmp_path / "changed.csv", index=False)
+    run = published / "long" / "out"
+    form = {key: value for key, value in LONG.items() if key != "models"}
+    models = {"cart": {"tilt": False}, "career": {"theta": 50}}
+    config = config_of(tmp_path, tmp_path / "changed.csv", form, models=models, m=1,
+                       extends={"run": str(run)})  # fmt: skip
+    told = " ".join(call("plan", config).output.split())
+    assert "extends: adds '1992', '1994' to the 2 periods of" in told
+    assert "'state' goes on from each person's states; drawn given what is published: " in told
+    assert "extends: 'sex' never changes in the published run and is drawn by lag_one now" in told
+    assert "extends: theta of the model of careers have no effect" in told
+
+
 def test_a_revision_goes_on_when_asked(published: Path, tmp_path: Path) -> None:
     frame = long_frame().astype(str)
     frame.loc[0, "grade"] = {"1": "2"}.get(frame.loc[0, "grade"], "1")
     frame.to_csv(tmp_path / "revised.csv", index=False)
-    config = config_of(tmp_path, tmp_path / "revised.csv", LONG)
+    checks = {"keys": ["grade@first", "sex"], "target": "career.last_state"}
+    config = config_of(tmp_path, tmp_path / "revised.csv", LONG, checks=checks)
     result = call("run", config, "--extends", published / "long" / "out", "--revised")
     assert result.exit_code == 0, result.output
     assert "count as revised" in result.output
+    told = " ".join(result.output.split())
+    assert "which was checked with other keys, or less: grade@first, sex -> career.last" in told
+    table = told.split("Risk of the published periods")[1].split("figures of these")[0]
+    assert "grade@first" not in table
 
 
 def test_a_published_file_that_was_changed_is_refused(published: Path, tmp_path: Path) -> None:
@@ -227,6 +249,11 @@ def test_a_published_file_that_was_changed_is_refused(published: Path, tmp_path:
     same = call("run", itself, "--extends", copy, "-o", copy, "--overwrite")
     assert same.exit_code == 2
     assert "is the published run itself" in same.output
+    (copy / "manifest.json").write_text("[1")
+    damaged = extended(tmp_path, published / "long.csv", copy, LONG)
+    told = " ".join(damaged.output.split())
+    assert "damaged or edited; put the published file back" in told
+    assert "--overwrite" not in told
     nowhere = extended(tmp_path, published / "long.csv", tmp_path / "nowhere", LONG)
     assert nowhere.exit_code == 2
     assert "is no result of a run" in nowhere.output
