@@ -1,0 +1,129 @@
+"""Fits of partitions against libraries, and what no partition can be made to do."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from synthesizer.verification.regression import Regression, fit_partitions
+
+N, M = 2400, 4
+
+
+def rows(seed=0, *, effects=True, response=None):
+    rng = np.random.default_rng(seed)
+    person = np.repeat(np.arange(N // 4), 4)
+    X = np.column_stack([np.repeat(rng.random(N // 4) < 0.3, 4), rng.normal(40, 9, N)])
+    X = np.column_stack([X, X[:, 1] ** 2]).astype(float)
+    bureau, job = rng.integers(0, 30, N), rng.integers(0, 40, N)
+    y = X @ [-0.03, 0.04, -0.0003] + rng.normal(size=30)[bureau] + rng.normal(0, 0.3, N)
+    y = y if response is None else (rng.random(N) < 1 / (1 + np.exp(2 - 0.05 * X[:, 1]))) * 1.0
+    if not effects:
+        X = np.column_stack([np.ones(N), X])
+    codes = (bureau, job) if effects else ()
+    return Regression(y, X, codes, person, rng.integers(0, M, N // 4)[person])
+
+
+def part_of(data, m):
+    is_in = data.partition == m
+    frame = pd.DataFrame(data.X[is_in], columns=[f"x{j}" for j in range(data.X.shape[1])])
+    frame["y"], frame["person"] = data.y[is_in], data.persons[is_in]
+    for j, codes in enumerate(data.effects):
+        frame[f"f{j}"] = codes[is_in]
+    return frame
+
+
+def test_effects_of_many_levels_as_pyfixest_fits_them():
+    pf = pytest.importorskip("pyfixest")
+    data = rows()
+    fits = fit_partitions(data, M)
+    for m in range(M):
+        frame = part_of(data, m)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            one = pf.feols("y ~ x0 + x1 + x2 | f0 + f1", frame, vcov={"CRV1": "person"})
+        assert fits.coefficients[m] == pytest.approx(one.coef().to_numpy(), rel=1e-7)
+        assert fits.errors[m] == pytest.approx(one.se().to_numpy(), rel=1e-3)
+
+
+@pytest.mark.parametrize("family", ["linear", "logit"])
+def test_without_effects_as_statsmodels_fits_them(family):
+    sm = pytest.importorskip("statsmodels.api")
+    data = rows(effects=False, response=None if family == "linear" else "binary")
+    fits = fit_partitions(data, M, family)
+    for m in range(M):
+        frame = part_of(data, m)
+        kind = sm.OLS if family == "linear" else sm.Logit
+        quiet = {} if family == "linear" else {"disp": 0}
+        groups = pd.factorize(frame["person"])[0]
+        names = [name for name in frame if name.startswith("x")]
+        one = kind(frame["y"], frame[names]).fit(
+            cov_type="cluster", cov_kwds={"groups": groups}, **quiet
+        )
+        assert fits.coefficients[m] == pytest.approx(one.params.to_numpy(), rel=1e-6)
+        assert fits.errors[m] == pytest.approx(one.bse.to_numpy(), rel=1e-5)
+
+
+HOSTILE = (1e308, -1e308, 1e150, np.inf, -np.inf, np.nan)
+
+
+@pytest.mark.parametrize("effects", [True, False])
+@pytest.mark.parametrize("value", HOSTILE)
+@pytest.mark.parametrize("place", ["y", "X"])
+def test_a_hostile_number_costs_its_own_partition_alone(value, place, effects):
+    data, honest = rows(effects=effects), fit_partitions(rows(effects=effects), M)
+    target = data.y if place == "y" else data.X[:, -1]
+    target[7] = value
+    fits = fit_partitions(data, M)
+    others = np.arange(M) != data.partition[7]
+    assert np.isnan(fits.coefficients[~others]).all()
+    assert (fits.coefficients[others] == honest.coefficients[others]).all()
+
+
+def test_the_order_of_rows_changes_no_partition():
+    data, order = rows(), np.random.default_rng(1).permutation(N)
+    moved = Regression(
+        data.y[order],
+        data.X[order],
+        tuple(codes[order] for codes in data.effects),
+        data.persons[order],
+        data.partition[order],
+    )
+    one, other = fit_partitions(data, M), fit_partitions(moved, M)
+    assert one.coefficients == pytest.approx(other.coefficients, rel=1e-9)
+
+
+def few(X, y=None, effects=(), family="linear"):
+    """The coefficients of one partition of 30 rows."""
+    n = len(X)
+    y = np.sin(np.arange(n)) if y is None else np.asarray(y, dtype=float)
+    part = np.zeros(n, dtype=np.int64)
+    one = Regression(y, np.asarray(X, dtype=float), effects, np.arange(n), part)
+    return np.isnan(fit_partitions(one, 1, family).coefficients[0]).tolist()
+
+
+def test_what_a_partition_does_not_identify_has_no_coefficient():
+    rng = np.random.default_rng(0)
+    ones, x = np.ones(30), rng.normal(size=30)
+    level = rng.integers(0, 2, 30)
+    assert few(np.column_stack([ones, x])) == [False, False]
+    # no row has the second level: the others are what they are
+    assert few(np.column_stack([ones, x, 0 * x])) == [False, False, True]
+    # no row has the reference: the constant and all levels hang together, x does not
+    both = np.column_stack([ones, x, level == 0, level == 1])
+    assert few(both) == [True, False, True, True]
+    assert few(np.column_stack([ones, x, 3 * x])) == [False, True, True]
+    # a column that an effect determines
+    assert few(np.column_stack([x, level]), effects=(level,)) == [False, True]
+    assert few(np.column_stack([ones, x])[:2]) == [True, True]
+    assert few(np.empty((0, 2))) == [True, True]
+    assert few(np.column_stack([x, x**2]), effects=(np.arange(30),)) == [True, True]
+
+
+def test_a_logit_that_does_not_settle_has_no_coefficient():
+    x = np.arange(30.0)
+    X = np.column_stack([np.ones(30), x])
+    assert few(X, y=x > 14, family="logit") == [True, True]  # separated
+    assert few(X, y=x % 2 == 0, family="logit") == [False, False]
+    assert few(X, y=0 * x, family="logit") == [True, True]  # one outcome
