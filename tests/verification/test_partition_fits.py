@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from synthesizer.verification.regression import Regression, fit_partitions
+from synthesizer.verification.partition_fits import Regression, fit_partitions
 
 N, M = 2400, 4
 
