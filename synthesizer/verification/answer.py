@@ -13,12 +13,14 @@ from typing import Any, Literal, Self
 import numpy as np
 from pydantic import SerializeAsAny
 
-from synthesizer.measures.figure import Result, Row, column, plain, shown
+from synthesizer.measures.figure import Result, Row, column, plain
 from synthesizer.report.charts import Panel, Series, panels
 from synthesizer.report.page import (
+    NUMBERS,
     Block,
     Cell,
     Chart,
+    DataTable,
     Note,
     Section,
     Words,
@@ -29,8 +31,10 @@ from synthesizer.report.page import (
     value_table,
     written,
 )
+from synthesizer.verification.ledger import Budget
 from synthesizer.verification.posterior import (
     Posterior,
+    attainable,
     posterior_of_categories,
     posterior_of_count,
 )
@@ -68,6 +72,10 @@ class Answer(Result):
 
     def blocks(self) -> Iterator[Block]:
         """Yield what its page shows: charts with their tables."""
+        yield from ()
+
+    def attainable(self) -> Iterator[Block]:
+        """Yield what is to be known before anything is spent: the best that can come out."""
         yield from ()
 
 
@@ -259,6 +267,22 @@ class ShareAnswer(Answer):
             table=row_table(self.statements, title),
         )  # fmt: skip
 
+    def attainable(self) -> Iterator[Block]:
+        """Yield the lower end of r after a perfect confirmation, by M and epsilon."""
+        three = len(self.released[0]) > 1
+        epsilons = sorted({0.25, 0.5, 1.0, 2.0, round((2 if three else 1) / self.scales[0], 6)})
+        rows = [
+            [m, *(attainable(m, e, errors=three).equal_tail[0] for e in epsilons)]
+            for m in sorted({20, 50, 100, 200, self.partitions})
+        ]
+        yield DataTable(
+            caption="The best that can come out: lower end of the 95 % interval of r where all "
+            "partitions agree and the noise is 0",
+            columns=("M", *(f"epsilon {e:g}" for e in epsilons)),
+            forms=NUMBERS[: len(epsilons) + 1],
+            rows=rows,
+        )
+
 
 def _points(grid: Any, curve: Posterior) -> list[tuple[float, float]]:
     return [*zip(grid.tolist(), curve.density(grid).tolist(), strict=True)]
@@ -272,20 +296,6 @@ def _known(
         return posterior_of_count(counts[0], m=partitions, scale=scale), None
     shares = posterior_of_categories(counts, m=partitions, scale=scale)
     return shares.inside, shares.errors
-
-
-class Budget(Row):
-    """What is left of epsilon"""
-
-    scope: str = column("Budget", "text")
-    spent: float = column("Spent", "number")
-    cap: float = column("Cap", "number")
-
-    @property
-    @shown("Left", "number")
-    def left(self) -> float:
-        """What may still be spent."""
-        return round(self.cap - self.spent, 6)
 
 
 class Verification(Result):
@@ -325,7 +335,10 @@ class Verification(Result):
                 f"It was answered before (at epsilon {self.charge:g}): the same answer, not "
                 "charged again."
             )
-        left = "; ".join(f"{budget.scope}: {budget.left:g} left" for budget in self.budgets)
+        left = "; ".join(
+            f"{' '.join(filter(None, (budget.scope, budget.name)))}: {budget.left:g} left"
+            for budget in self.budgets
+        )
         return f"Charged: epsilon {self.charge:g}{left and f' ({left})'}."
 
     @property
@@ -353,6 +366,11 @@ class Verification(Result):
             lead="What came out, and what may be concluded.",
             blocks=[*first, *words, *self.answer.blocks(), Note(_FROM_SYNTHETIC)],
         )
+        if self.dry and (best := list(self.answer.attainable())):
+            yield Section(
+                anchor="attainable", title="Before anything is spent",
+                lead="No answer tells more than this.", blocks=best,
+            )  # fmt: skip
         yield Section(
             anchor="query", title="Question", lead="In the one form by which the ledger knows it.",
             blocks=[value_table("Query", [*_told(self.query)])],

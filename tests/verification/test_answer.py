@@ -6,12 +6,12 @@ import pytest
 
 from synthesizer.verification.answer import (
     PROMISE,
-    Budget,
     Choice,
     Choices,
     ShareAnswer,
     Verification,
 )
+from synthesizer.verification.ledger import Budget
 
 
 def answer(*counts, holds=True, scale=1.0):
@@ -52,7 +52,7 @@ def verification(**changes):
         "digest": "f" * 64,
         "charge": 1.0,
         "is_new": True,
-        "budgets": (Budget(scope="global", spent=1.0, cap=5.0),),
+        "budgets": (Budget(scope="global", name="", spent=1_000_000, cap=5_000_000),),
         "answer": answer(49),
     }
     return Verification(**content | changes)

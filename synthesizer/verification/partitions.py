@@ -1,0 +1,104 @@
+"""What a question sees of a file: rows in codes, whose they are, and keyed choices of persons.
+
+A person falls into a partition by HMAC-SHA256 of the number that names it, under the secret key of
+the ledger, so by nothing else in the file: whoever comes, goes or changes moves nobody else, and
+one person touches one partition. Remainders of numbers, chunks of a shuffled file or the order of
+rows would let one who can add rows choose where they fall, or move everybody when a row is added.
+
+Source: sub-sample and aggregate, Nissim, Raskhodnikova and Smith (2007), as used by Barrientos et
+al. (2018).
+"""
+
+from __future__ import annotations
+
+import hmac
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from synthesizer.data.expressions import Expression
+from synthesizer.data.table import BoolArray, IntArray, Table
+from synthesizer.verification.public_schema import PublicSchema
+from synthesizer.verification.query import Query
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """The rows that a query is about.
+
+    Examples
+    --------
+    >>> view = View(Table([], 3), ("ann", "bob"), np.array([0, 1, 0]), b"k" * 32)
+    >>> places = view.partition(10)
+    >>> bool(places[0] == places[2])
+    True
+    """
+
+    table: Table
+    """Codes of the public schema."""
+    persons: tuple[str, ...]
+    """Texts that name the persons."""
+    owners: npt.NDArray[np.int64]
+    """Place in ``persons`` of each row, shape (n,)."""
+    key: bytes
+    """Secret of this version of the data."""
+
+    def partition(self, m: int) -> IntArray:
+        """Return the partition of each row's person, 0..m-1, shape (n,)."""
+        of_person = [self._keyed(b"partition", p.encode()) % m for p in self.persons]
+        return np.array(of_person or [0], dtype=np.int64)[self.owners]
+
+    def one_row(self) -> View:
+        """Return one row of each person, chosen by the key and by what the row holds.
+
+        Rows in another order are the same choice, and the choice hangs on this person's rows alone.
+        """
+        return self.first_rows(1)
+
+    def first_rows(self, k: int) -> View:
+        """Return up to k rows of each person, chosen in the same way."""
+        contents = self._contents()
+        drawn = np.array(
+            [
+                self._keyed(b"row", self.persons[owner].encode(), content)
+                for owner, content in zip(self.owners.tolist(), contents, strict=True)
+            ],
+            dtype=object,
+        )
+        order = sorted(range(len(drawn)), key=lambda row: (self.owners[row], drawn[row]))
+        owners = self.owners[order]
+        starts = np.flatnonzero(np.diff(owners, prepend=-1))
+        sizes = np.diff(np.append(starts, len(owners)))
+        rank = np.arange(len(owners)) - np.repeat(starts, sizes)
+        return self.take(np.sort(np.array(order, dtype=np.int64)[rank < k]))
+
+    def take(self, rows: IntArray | BoolArray) -> View:
+        """Return some rows."""
+        return View(self.table.take(rows), self.persons, self.owners[rows], self.key)
+
+    def _keyed(self, *message: bytes) -> int:
+        # lengths before the parts: no two messages are the same bytes
+        joined = b"".join(len(part).to_bytes(8, "big") + part for part in message)
+        return int.from_bytes(hmac.digest(self.key, joined, "sha256"), "big")
+
+    def _contents(self) -> list[bytes]:
+        """Return what each row holds as bytes, whatever its place."""
+        if not self.table.n_rows or not len(self.table):
+            return [b""] * self.table.n_rows
+        parts = [
+            np.ascontiguousarray(array).view(np.uint8).reshape(len(array), -1)
+            for column in self.table.columns
+            for array in (column.data, column.missing_state())
+        ]
+        return [row.tobytes() for row in np.concatenate(parts, axis=1)]
+
+
+def view_of(path: Path, schema: PublicSchema, query: Query, key: bytes) -> View:
+    """Read a file and return what a query asks about; no cell of it is an error."""
+    encoded = schema.encoded(schema.read(path), query.names)
+    view = View(encoded.table, encoded.persons, encoded.owners, key)
+    if query.subset is None:
+        return view
+    return view.take(Expression.parse(query.subset).condition(view.table))

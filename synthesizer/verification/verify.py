@@ -1,0 +1,328 @@
+"""The main job: from a query to its answer, and what it would be before anything is spent."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from synthesizer.data.errors import ConfigError, DataError, OutputError, Problems
+from synthesizer.data.files import check_file, sha256, write_texts
+from synthesizer.verification.answer import Choice, Choices, ShareAnswer, Verification
+from synthesizer.verification.ledger import Budget, Ledger, new_ledger
+from synthesizer.verification.mechanisms import MICRO, DryNoise, Mechanism, Noise, OpenDP, Planned
+from synthesizer.verification.partitions import View, view_of
+from synthesizer.verification.posterior import attainable
+from synthesizer.verification.public_schema import PublicSchema, load_schema
+from synthesizer.verification.query import Query, read_query
+from synthesizer.verification.questions import Question
+
+NAMES = ("answer.html", "answer.json")
+"""The files that are written."""
+DRY_KEY = bytes(32)
+"""Key of the partitions of synthetic data, which are no secret."""
+UNNAMED = "unnamed"
+
+
+def verify(
+    query: Path,
+    *,
+    confidential: Path,
+    synthetic: Path,
+    schema: Path,
+    ledger: Path,
+    user: str = UNNAMED,
+    analysis: str = UNNAMED,
+    noise: Noise | None = None,
+) -> Verification:
+    """Answer a query about confidential data, and charge for it.
+
+    Every problem is told before a confidential row is read and before anything is charged. From the
+    charge on nothing about the data is an error. Who asks the same question again gets the first
+    answer and is not charged.
+
+    Parameters
+    ----------
+    query, schema : Path
+        Query and public schema, YAML or JSON.
+    confidential, synthetic : Path
+        CSV or Parquet files with the columns of the public schema.
+    ledger : Path
+        What `begin_ledger` made for this version of the confidential file.
+    user, analysis : str
+        Who pays beside the global budget.
+    noise : Noise, optional
+        OpenDP's if absent.
+
+    Raises
+    ------
+    SynthesizerError
+        If anything is refused; nothing is charged then.
+    """
+    problems = Problems()
+    asked = read_asked(query, schema, synthetic, problems)
+    noise = noise or problems.attempt(OpenDP)
+    check_ledger(ledger, confidential, asked, problems, user=user, analysis=analysis)
+    problems.settle(ConfigError)
+    assert asked is not None and noise is not None  # noqa: PT018, S101 - or it was a problem
+
+    book = opened_ledger(ledger, confidential, asked)  # the file is looked at, no row is read
+    prepared = asked.prepare()
+    planned = Planned(noise, asked.ask.mechanisms(asked.query, prepared))
+    stored = book.reserve(
+        asked.query.digest, content=json.dumps(asked.query.content(), sort_keys=True),
+        epsilon=planned.epsilon, user=user, analysis=analysis,
+    )  # fmt: skip
+    released = stored
+    if released is None:  # charged: from here on nothing is refused
+        view = view_of(confidential, asked.schema, asked.query, book.key)
+        drawn = asked.ask.release(asked.query, prepared, view, planned)
+        released = book.store(asked.query.digest, drawn)
+    return Verification(
+        dry=False,
+        query=asked.query.content(),
+        digest=asked.query.digest,
+        charge=planned.epsilon / MICRO,
+        is_new=stored is None,
+        budgets=paying(book, user, analysis),
+        answer=asked.ask.conclude(asked.query, prepared, released),
+    )
+
+
+def dry_run(query: Path, *, synthetic: Path, schema: Path) -> Verification:
+    """Take every step of `verify` with the synthetic data in place of the confidential ones: free.
+
+    Raises
+    ------
+    SynthesizerError
+        With every problem.
+    """
+    asked = sound_asked(query, schema, synthetic)
+    prepared = asked.prepare()
+    planned = Planned(DryNoise(), asked.ask.mechanisms(asked.query, prepared))
+    released = asked.ask.release(asked.query, prepared, asked.view(), planned)
+    return Verification(
+        dry=True,
+        query=asked.query.content(),
+        digest=asked.query.digest,
+        charge=planned.epsilon / MICRO,
+        is_new=False,
+        answer=asked.ask.conclude(asked.query, prepared, released),
+    )
+
+
+PARTITIONS = (10, 20, 30, 50, 75, 100, 150, 200, 300, 500)
+
+
+def choose_m(
+    query: Path, *, synthetic: Path, schema: Path, partitions: Sequence[int] = PARTITIONS
+) -> Choices:
+    """Return what the synthetic data would give for different M, without noise, and which to take.
+
+    Raises
+    ------
+    SynthesizerError
+        With every problem; also if the question is not about partitions.
+    """
+    asked = sound_asked(query, schema, synthetic)
+    if not asked.ask.reports_errors:
+        raise ConfigError(
+            f"ask: {asked.ask.measure} does not count partitions, so M is not to be chosen; see "
+            "its dry run"
+        )
+    view = asked.view()
+    rows = tuple(_choice(asked, view, m) for m in partitions)
+    return Choices(epsilon=asked.query.epsilon, rows=rows)
+
+
+def _choice(asked: Asked, view: View, m: int) -> Choice:
+    """Return what M partitions of the synthetic data give; of several statements the worst."""
+    query = asked.query.model_copy(update={"partitions": m, "errors": "report"})
+    prepared = asked.ask.prepare(query, asked.schema, view)
+    counts = asked.ask.release(query, prepared, view, _Silence())
+    query = query.model_copy(update={"errors": asked.query.errors})
+    mechanisms = asked.ask.mechanisms(query, prepared)
+    seen = [triple[: mechanism.size] for triple, mechanism in zip(counts, mechanisms, strict=True)]
+    answer = asked.ask.conclude(query, prepared, tuple(seen))
+    assert isinstance(answer, ShareAnswer)  # noqa: S101 - what counts partitions has this answer
+    worst = min(answer.statements, key=lambda row: max(row.low, 1 - row.high))
+    three, scale = mechanisms[0].size > 1, mechanisms[0].scale
+    best = attainable(m, (2 if three else 1) / scale, errors=three)
+    return Choice(
+        partitions=m,
+        low=worst.low,
+        high=worst.high,
+        best=best.equal_tail[0],
+        inestimable=max(triple[2] for triple in counts) / m,
+    )
+
+
+class _Silence:
+    """No noise, for synthetic data only."""
+
+    def charge(self, mechanism: Mechanism) -> int:
+        """Return what was offered."""
+        return mechanism.epsilon
+
+    def draw(self, mechanism: Mechanism, values: Sequence[int]) -> tuple[int, ...]:  # noqa: ARG002
+        """Return the values as they are."""
+        return tuple(map(int, values))
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A query with the public schema and the synthetic file that it is about."""
+
+    query: Query
+    schema: PublicSchema
+    synthetic: Path
+
+    @property
+    def ask(self) -> Question:
+        """The question."""
+        return self.query.ask
+
+    def view(self) -> View:
+        """Return the rows of the synthetic file that the query is about."""
+        return view_of(self.synthetic, self.schema, self.query, DRY_KEY)
+
+    def prepare(self) -> Any:
+        """Return what the question needs of the synthetic file."""
+        return self.ask.prepare(self.query, self.schema, self.view())
+
+
+def sound_asked(query: Path, schema: Path, synthetic: Path) -> Asked:
+    """Return what is asked; ConfigError has every problem."""
+    problems = Problems()
+    asked = read_asked(query, schema, synthetic, problems)
+    problems.settle(ConfigError)
+    assert asked is not None  # noqa: S101 - or it was a problem
+    return asked
+
+
+def read_asked(query: Path, schema: Path, synthetic: Path, problems: Problems) -> Asked | None:
+    """Return what is asked, None if something is wrong: every problem is added."""
+    asked = problems.attempt(read_query, query)
+    public = problems.attempt(load_schema, schema)
+    digest = problems.attempt(_file_digest, synthetic)
+    if asked is None or public is None:
+        return None
+    if wrong := asked.problems(public, digest):
+        problems.at(str(query), wrong)
+        return None
+    if digest is None or _adds(problems, public, synthetic, asked):
+        return None
+    return Asked(asked.bound(public, digest), public, synthetic)
+
+
+def _adds(problems: Problems, schema: PublicSchema, path: Path, query: Query) -> bool:
+    """Add which columns a file lacks; tell whether there are any."""
+    before = len(problems)
+    with problems.gathered():
+        problems += schema.column_problems(path, query.names)
+    return len(problems) > before
+
+
+def _file_digest(path: Path) -> str:
+    """Return the SHA-256 of a file that must be there."""
+    try:
+        return sha256(path)
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read ({error.strerror}); check its name") from None
+
+
+def check_ledger(
+    ledger: Path,
+    confidential: Path,
+    asked: Asked | None,
+    problems: Problems,
+    *,
+    user: str,
+    analysis: str,
+) -> None:
+    """Add what is wrong with the ledger or its budgets; the confidential file is not opened."""
+    if not confidential.exists():
+        problems.append(f"{confidential}: no such file; check its name and directory")
+    book = problems.attempt(Ledger, ledger)
+    if book is not None and asked is not None:
+        with problems.gathered():
+            problems += book.refusals(
+                asked.query.digest, epsilon=asked.query.micro_epsilon, user=user, analysis=analysis
+            )
+
+
+def opened_ledger(ledger: Path, confidential: Path, asked: Asked) -> Ledger:
+    """Return the ledger, if it is that of the confidential file and this has the columns.
+
+    Names of columns and the hash of the file are looked at, no row.
+    """
+    problems = Problems()
+    _adds(problems, asked.schema, confidential, asked.query)
+    digest = problems.attempt(_file_digest, confidential)
+    book = None
+    if digest is not None:
+        with problems.gathered():
+            book = Ledger(ledger, data=digest)
+    problems.settle(DataError)
+    assert book is not None  # noqa: S101 - or it was a problem
+    return book
+
+
+def paying(book: Ledger, user: str, analysis: str) -> tuple[Budget, ...]:
+    """Return the budgets that pay for a user's analysis."""
+    payers = {("global", ""), ("user", user), ("analysis", analysis)}
+    return tuple(b for b in book.spending().budgets if (b.scope, b.name) in payers)
+
+
+def begin_ledger(
+    path: Path,
+    *,
+    confidential: Path,
+    schema: Path,
+    cap: float,
+    user_cap: float | None = None,
+    analysis_cap: float | None = None,
+) -> Ledger:
+    """Make the ledger of a version of the confidential file, which is read once as `verify` will.
+
+    So a file that cannot be read, or lacks columns of the public schema, is found by the steward,
+    before anybody is charged.
+
+    Raises
+    ------
+    SynthesizerError
+        If the file cannot serve, or the ledger cannot be written.
+    """
+    problems = Problems()
+    public = problems.attempt(load_schema, schema)
+    digest = problems.attempt(_file_digest, confidential)
+    with problems.gathered():
+        check_file(path, overwrite=False, read=[confidential, schema])
+    problems.settle(ConfigError)
+    assert public is not None and digest is not None  # noqa: PT018, S101 - or it was a problem
+    problems += public.column_problems(confidential, public.variables)
+    problems.settle(DataError)
+    public.encoded(public.read(confidential))
+    return new_ledger(path, data=digest, cap=cap, user_cap=user_cap, analysis_cap=analysis_cap)
+
+
+def check_directory(out: Path, *, overwrite: bool) -> None:
+    """Raise OutputError if an answer cannot be written there, before anything is charged."""
+    problems = Problems()
+    if out.exists() and not out.is_dir():
+        problems.append(f"{out} is a file, not a directory; name a directory")
+    elif not out.absolute().parent.is_dir():
+        problems.append(f"{out}: there is no directory {out.absolute().parent}; make it first")
+    for name in NAMES if out.is_dir() else ():
+        with problems.gathered():
+            check_file(out / name, overwrite=overwrite)
+    problems.settle(OutputError)
+
+
+def write_answer(made: Verification, out: Path, *, overwrite: bool = False) -> tuple[Path, ...]:
+    """Write page and JSON of an answer into a directory, whole or not at all."""
+    texts = dict(zip((out / name for name in NAMES), (made.page, made.json_text), strict=True))
+    write_texts(texts, overwrite=overwrite, parents=True)
+    return tuple(texts)
