@@ -155,7 +155,9 @@ app = typer.Typer(
 )
 
 
-def command(function: Callable[..., None]) -> Callable[..., None]:
+def command(
+    function: Callable[..., None], group: typer.Typer = app, name: str | None = None
+) -> Callable[..., None]:
     """Make a function a command; it imports what it needs when it is called."""
 
     @wraps(function)
@@ -163,7 +165,7 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
         with errors_told():
             function(*words, **options)
 
-    return app.command()(reporting)
+    return group.command(name)(reporting)
 
 
 @command
@@ -771,3 +773,140 @@ def schema(plugin: Plugins = None) -> None:
     from synthesizer.config.reading import config_schema
 
     say_json(config_schema(models_with(plugin)))
+
+
+QueryPath = Annotated[Path, typer.Argument(help="YAML or JSON file of the query.")]
+ReleasedFile = Annotated[Path, option("The synthetic file that the query is about.")]
+PublicSchemaPath = Annotated[
+    Path, option("Public schema: YAML that 'public-schema' wrote.", "--schema")
+]
+LedgerPath = Annotated[Path, typer.Argument(help="SQLite file of one version of the data.")]
+
+
+@command
+def verify(
+    query: QueryPath,
+    synthetic: ReleasedFile,
+    schema: PublicSchemaPath,
+    confidential: Annotated[Path | None, option("The confidential file.")] = None,
+    ledger: Annotated[Path | None, option("Ledger of this version of the file.")] = None,
+    user: Annotated[str, option("Whose budget pays beside the global one.")] = "unnamed",
+    analysis: Annotated[str, option("Which analysis's budget pays.")] = "unnamed",
+    dry_run: Annotated[
+        bool, option("Every step on the synthetic data alone: free.", "--dry-run")
+    ] = False,
+    choose_m: Annotated[
+        bool, option("What the synthetic data give for different M: free.", "--choose-m")
+    ] = False,
+    out: Annotated[
+        Path | None, option("Directory for answer.html and answer.json.", "--out", "-o")
+    ] = None,
+    overwrite: Overwrite = False,
+    json: AsJson = False,
+) -> None:
+    """Answer a query about confidential data under differential privacy, and charge for it.
+
+    The same query gets the same answer again and is not charged. Ask --dry-run and --choose-m
+    before: they need neither the confidential file nor a ledger.
+    """
+    from synthesizer.cli.printing import say_json
+    from synthesizer.cli.screen import show_choices, show_verification
+    from synthesizer.measures.figure import plain
+    from synthesizer.verification import verify as job
+
+    job.check_words(
+        dry_run=dry_run, choose_m=choose_m, confidential=confidential, ledger=ledger, out=out
+    )
+    if out is not None:
+        job.check_directory(out, overwrite=overwrite)
+    if choose_m:
+        choices = job.choose_m(query, synthetic=synthetic, schema=schema)
+        say_json(plain(choices)) if json else show_choices(choices)
+        return
+    if confidential is None or ledger is None:
+        made = job.dry_run(query, synthetic=synthetic, schema=schema)
+    else:
+        made = job.verify(
+            query, confidential=confidential, synthetic=synthetic, schema=schema, ledger=ledger,
+            user=user, analysis=analysis,
+        )  # fmt: skip
+    say_json(plain(made)) if json else show_verification(made)
+    if out is not None:
+        paths = job.write_answer(made, out, overwrite=overwrite)
+        if not json:
+            print("\n".join(["wrote", *(f"  {path}" for path in paths)]))
+
+
+ledger_app = typer.Typer(help="Ledger of a version of the confidential data.", no_args_is_help=True)
+app.add_typer(ledger_app, name="ledger")
+
+
+def _new_ledger(
+    ledger: LedgerPath,
+    confidential: Annotated[Path, option("The confidential file; it is read once.")],
+    schema: PublicSchemaPath,
+    cap: Annotated[float, option("Epsilon that may be spent in all.")],
+    user_cap: Annotated[float | None, option("Epsilon of each user; the global cap.")] = None,
+    analysis_cap: Annotated[
+        float | None, option("Epsilon of each analysis; the global cap.")
+    ] = None,
+) -> None:
+    """Make the ledger of one version of the confidential file, with a new secret key."""
+    from synthesizer.verification.verify import begin_ledger
+
+    begin_ledger(
+        ledger, confidential=confidential, schema=schema, cap=cap, user_cap=user_cap,
+        analysis_cap=analysis_cap,
+    )  # fmt: skip
+    print(f"wrote {ledger} (secret: it holds the key of the partitions; mode 0600)")
+
+
+def _show_ledger(ledger: LedgerPath, json: AsJson = False) -> None:
+    """Show budgets and what was asked; answers and the key stay in the file."""
+    from synthesizer.cli.printing import say_json, show_rows
+    from synthesizer.measures.figure import plain
+    from synthesizer.verification.ledger import Ledger
+
+    spending = Ledger(ledger).spending()
+    if json:
+        say_json(plain(spending))
+        return
+    show_rows(spending.budgets, "Budgets, in epsilon")
+    if spending.entries:
+        show_rows(spending.entries, "Questions that were charged for")
+
+
+def _cap_ledger(
+    ledger: LedgerPath,
+    scope: Annotated[str, typer.Argument(help="global, user or analysis.")],
+    cap: Annotated[float, option("Epsilon; not below what is spent.")],
+    name: Annotated[str, option("Of the user or of the analysis.")] = "",
+) -> None:
+    """Change a budget."""
+    from synthesizer.verification.ledger import Ledger
+
+    Ledger(ledger).set_cap(scope, name, cap)
+
+
+command(_new_ledger, ledger_app, "new")
+command(_show_ledger, ledger_app, "show")
+command(_cap_ledger, ledger_app, "cap")
+
+
+def _public_schema(
+    release: Annotated[Path, typer.Argument(help="Result directory of a run, or codebook.json.")],
+    out: Annotated[Path, option("YAML file to write, for you to look over.", "--out", "-o")],
+    person: Annotated[str | None, option("Column of the person; that of the codebook.")] = None,
+    period: Annotated[str | None, option("Variable of time; that of the run.")] = None,
+    overwrite: Overwrite = False,
+) -> None:
+    """Write what queries may know of the confidential file, from the codebook of a release."""
+    from synthesizer.data.files import write_texts
+    from synthesizer.verification.public_schema import schema_of_release, yaml_of
+
+    made = schema_of_release(release, person=person, period=period)
+    write_texts({out: yaml_of(made)}, overwrite=overwrite)
+    print(f"wrote {out} (digest {made.digest[:12]}); look it over: an edit changes its digest")
+
+
+command(_public_schema, name="public-schema")

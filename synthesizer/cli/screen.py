@@ -7,6 +7,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from synthesizer.cli.printing import notes_told, say, say_json, show_rows, show_table, tabulate
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from synthesizer.plan.overview import Codebook, PlanRow, ZeroRow
     from synthesizer.plan.plan import Plan
     from synthesizer.report.comparison import ComparedRun, ComparedRuns
+    from synthesizer.verification.answer import Choices, Verification
 
 MOST_DATASETS = 5
 MOST_FILES = 10
@@ -503,3 +505,16 @@ def _lines(refined: Refined) -> Iterator[str]:
         count = f"{len(evolved.history) - 1} generations"
         why = "" if evolved.stopped == count else f": {evolved.stopped}"
         yield f"ended after {count}{why}"
+
+
+def show_verification(made: Verification) -> None:
+    """Print an answer in words."""
+    for paragraph in made.lines:
+        print(fill(paragraph, 100))
+
+
+def show_choices(choices: Choices) -> None:
+    """Print what different M would give, and which to take."""
+    show_rows(choices.rows, f"On the synthetic data, at epsilon {choices.epsilon:g}")
+    for line in choices.lines:
+        print(fill(line, 100))

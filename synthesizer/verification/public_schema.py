@@ -392,7 +392,11 @@ def yaml_of(schema: PublicSchema) -> str:
     """Return the schema as YAML for the steward to edit; what is as by default is left out."""
     content = schema.model_dump(mode="json", exclude_defaults=True)
     return _HEAD + yaml.safe_dump(
-        {"format": schema.format, **content}, sort_keys=False, allow_unicode=True, width=100
+        {"format": schema.format, **content},
+        sort_keys=False,
+        allow_unicode=True,
+        width=100,
+        default_flow_style=None,
     )
 
 

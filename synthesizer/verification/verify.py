@@ -308,6 +308,28 @@ def begin_ledger(
     return new_ledger(path, data=digest, cap=cap, user_cap=user_cap, analysis_cap=analysis_cap)
 
 
+def check_words(
+    *, dry_run: bool, choose_m: bool, confidential: Path | None, ledger: Path | None,
+    out: Path | None,
+) -> None:  # fmt: skip
+    """Raise ConfigError where words of the command do not go together, all at once."""
+    problems = Problems()
+    free = [w for w, said in (("--dry-run", dry_run), ("--choose-m", choose_m)) if said]
+    files = [w for w, f in (("--confidential", confidential), ("--ledger", ledger)) if f]
+    if len(free) > 1:
+        problems.append("--dry-run and --choose-m are two questions; ask one after the other")
+    if free and files:
+        problems.append(f"{free[0]} looks at synthetic data alone; leave out {' and '.join(files)}")
+    if not free and len(files) < 2:
+        problems.append(
+            "--confidential and --ledger are needed for an answer; say --dry-run or --choose-m to "
+            "look at the synthetic data first, for free"
+        )
+    if choose_m and out is not None:
+        problems.append("--choose-m writes no answer; leave out --out")
+    problems.settle(ConfigError)
+
+
 def check_directory(out: Path, *, overwrite: bool) -> None:
     """Raise OutputError if an answer cannot be written there, before anything is charged."""
     problems = Problems()
