@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import wraps
+from inspect import Signature, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -95,25 +96,46 @@ def options_of(**options: Any) -> dict[str, Any]:
 
 
 def overrides_of(
-    *,
-    secret: str | None,
-    out: Path | None = None,
-    overwrite: bool = False,
-    extends: Path | None = None,
-    revised: bool = False,
-    **options: Any,
+    overwrite: Overwrite = False,
+    seed: Seed = None,
+    secret: Secret = None,
+    m: Datasets = None,
+    rows: Rows = None,
+    extends: Extends = None,
+    revised: Revised = False,
+    out: OutDirectory = None,
+    workers: Workers = None,
 ) -> dict[str, Any]:
     """Return what the options of a command replace in a configuration."""
     return options_of(
+        seed=seed,
         secret=secret_of(secret),
+        m=m,
+        rows=rows,
+        workers=workers,
         extends=options_of(
             run=None if extends is None else str(extends.absolute()), revised=revised or None
         ),
         output=options_of(
             overwrite=overwrite or None, directory=None if out is None else str(out.absolute())
         ),
-        **options,
     )
+
+
+def overriding(function: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of `overrides_of`, of which it gets the result."""
+    own, shared = (signature(one, eval_str=True).parameters for one in (function, overrides_of))
+    config, _, *others = own.values()
+
+    @wraps(function)
+    def passing(**options: Any) -> None:
+        named = {name: options.pop(name) for name in shared}
+        function(overrides=overrides_of(**named), **options)
+
+    parameters = [config, *shared.values(), *others]
+    passing.__annotations__ = {item.name: item.annotation for item in parameters}
+    passing.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    return passing
 
 
 @contextmanager
@@ -169,17 +191,10 @@ def command(
 
 
 @command
+@overriding
 def run(
     config: ConfigPath,
-    overwrite: Overwrite = False,
-    seed: Seed = None,
-    secret: Secret = None,
-    m: Datasets = None,
-    rows: Rows = None,
-    extends: Extends = None,
-    revised: Revised = False,
-    out: OutDirectory = None,
-    workers: Workers = None,
+    overrides: dict[str, Any],
     no_checks: Annotated[
         bool, option("Leave out all checks; not where limits are set.", "--no-checks")
     ] = False,
@@ -192,17 +207,6 @@ def run(
     from synthesizer.jobs import run as job
     from synthesizer.measures.settings import ALL_OFF
 
-    overrides = overrides_of(
-        seed=seed,
-        secret=secret,
-        m=m,
-        rows=rows,
-        workers=workers,
-        out=out,
-        overwrite=overwrite,
-        extends=extends,
-        revised=revised,
-    )
     if no_checks:
         # limits stay and are refused: a pipeline must not take unchecked data for checked ones
         overrides["checks"] = ALL_OFF
@@ -221,36 +225,12 @@ def run(
 
 
 @command
-def validate(
-    config: ConfigPath,
-    overwrite: Annotated[
-        bool, option("Check as for a run that replaces its result.", "--overwrite")
-    ] = False,
-    seed: Seed = None,
-    secret: Secret = None,
-    m: Datasets = None,
-    rows: Rows = None,
-    extends: Extends = None,
-    revised: Revised = False,
-    out: OutDirectory = None,
-    workers: Workers = None,
-    plugin: Plugins = None,
-) -> None:
+@overriding
+def validate(config: ConfigPath, overrides: dict[str, Any], plugin: Plugins = None) -> None:
     """Check configuration, data and output, and tell every problem at once."""
     from synthesizer.cli.screen import show_valid
     from synthesizer.plan.plan import prepare
 
-    overrides = overrides_of(
-        seed=seed,
-        secret=secret,
-        m=m,
-        rows=rows,
-        workers=workers,
-        out=out,
-        overwrite=overwrite,
-        extends=extends,
-        revised=revised,
-    )
     show_valid(prepare(config, models_with(plugin), overrides=overrides))
 
 
