@@ -474,16 +474,9 @@ class Model:
 
     def build(self, table: Table, usable: BoolArray | None = None) -> ModelData:
         """Return response and columns of the complete records."""
-        values = {atom: self._known(atom, atom_values(atom, table)) for atom in self.formula.atoms}
-        complete = np.ones(table.n_rows, dtype=bool) if usable is None else usable.copy()
-        for column, _ in values.values():
-            complete &= column.complete
-        rows = complete.copy()
-        for _, familiar in values.values():
-            rows &= familiar
+        kept, rows, complete = self._kept(table, usable)
         if not rows.any():
             raise DataError("no record is complete: leave out variables that are mostly missing")
-        kept = {atom: column.data[rows] for atom, (column, _) in values.items()}
         response = np.asarray(kept[self.formula.response], dtype=np.float64)
         problems = (
             *_value_problems(response, self.family, self.outcomes, str(self.formula.response)),
@@ -492,6 +485,28 @@ class Model:
         n_complete, n = int(complete.sum()), int(rows.sum())
         left_out = (table.n_rows - n_complete, n_complete - n)
         return ModelData(response, self._design(kept, n), rows, *left_out, problems)
+
+    def columns_of(self, table: Table) -> tuple[FloatArray, FloatArray, BoolArray]:
+        """Return response and columns of the complete records, and which these are.
+
+        Nothing that the table holds is an error, and no record decides about another.
+        """
+        kept, rows, _ = self._kept(table)
+        response = np.asarray(kept[self.formula.response], dtype=np.float64)
+        return response, self._design(kept, int(rows.sum())), rows
+
+    def _kept(
+        self, table: Table, usable: BoolArray | None = None
+    ) -> tuple[dict[Atom, npt.NDArray[Any]], BoolArray, BoolArray]:
+        """Return the values of the records that count, which these are, and which are complete."""
+        values = {atom: self._known(atom, atom_values(atom, table)) for atom in self.formula.atoms}
+        complete = np.ones(table.n_rows, dtype=bool) if usable is None else usable.copy()
+        for column, _ in values.values():
+            complete &= column.complete
+        rows = complete.copy()
+        for _, familiar in values.values():
+            rows &= familiar
+        return {atom: column.data[rows] for atom, (column, _) in values.items()}, rows, complete
 
     def _known(self, atom: Atom, values: AtomValues) -> tuple[AtomValues, BoolArray]:
         """Renumber codes by the original's levels; the mask is False at levels it lacks."""

@@ -1,0 +1,532 @@
+"""Questions about a coefficient of a model of the confidential data.
+
+All count partitions: the persons are dealt to M groups by a keyed hash of their names, the model is
+fitted to each group alone, and the answer is the noisy number of groups in which a statement about
+the coefficient holds (Barrientos, Bolton, Balmat, Reiter, de Figueiredo, Machanavajjhala, Chen,
+Kneifel and DeLong 2018, Annals of Applied Statistics 12, section 4: sub-sample and aggregate,
+Nissim, Raskhodnikova and Smith 2007).
+
+The attack: somebody who knows all rows but those of one person asks how often a statement holds,
+and reads off the exact count on which side that person's group falls. The sensitivity: all rows of
+a person are in one group, whatever else is in the file, since the hash sees nothing but the name.
+Taking a person out, putting one in or changing all her rows changes the fit of one group, so the
+count by at most 1; the three counts of groups that say yes, no, and have no fit by at most 1 each,
+2 together. What a group without a fit counts as is fixed before: no, or a category of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import inf, sqrt
+from typing import TYPE_CHECKING, ClassVar, Literal, Self
+
+import numpy as np
+from pydantic import Field, model_validator
+from scipy.signal import fftconvolve
+from scipy.stats import t as student
+
+from synthesizer.data.errors import DataError, did_you_mean
+from synthesizer.data.table import FloatArray
+from synthesizer.measures.figure import Result
+from synthesizer.measures.utility.formulas import coefficient_parts
+from synthesizer.report.page import Block, value_table, written
+from synthesizer.verification.answer import Answer, ShareAnswer
+from synthesizer.verification.mechanisms import Mechanism, Noise
+from synthesizer.verification.partition_fits import PartitionFits, Regression, fit_partitions
+from synthesizer.verification.questions import Question, Released
+
+if TYPE_CHECKING:
+    from synthesizer.verification.partitions import View
+    from synthesizer.verification.public_schema import PublicSchema
+    from synthesizer.verification.query import Query
+
+
+class Range(Result):
+    """Where a number should lie: from low to high, both ends in it."""
+
+    low: float | None
+    """None: no lower end."""
+    high: float | None
+    """None: no upper end."""
+
+    def holds(self, values: FloatArray) -> FloatArray:
+        """Return whether each value lies in it, in 0 and 1; NaN where there is no value."""
+        low, high = self.ends
+        return np.where(np.isnan(values), np.nan, (values >= low) & (values <= high))
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Both ends as numbers."""
+        return -inf if self.low is None else self.low, inf if self.high is None else self.high
+
+    @property
+    def words(self) -> str:
+        """How it is said of a number."""
+        if self.low is None and self.high is None:
+            return "is any number"
+        if self.low is None:
+            return f"is at most {self.high:g}"
+        if self.high is None:
+            return f"is at least {self.low:g}"
+        return f"lies between {self.low:g} and {self.high:g}"
+
+
+class OfCoefficient(Question):
+    """What questions about one coefficient have in common."""
+
+    coefficient: str = Field(min_length=1, max_length=2_000)
+    """As the model names it: ``race[Black]``, ``I(age ** 2)``, ``sex[F]:age``."""
+
+    def canonical(self) -> Self:
+        """Return the question with the coefficient in its one spelling."""
+        return self.model_copy(update={"coefficient": ":".join(coefficient_parts(self.coefficient))})
+
+    def problems(self, query: Query, schema: PublicSchema) -> Iterator[str]:
+        """Yield that the model has no such coefficient, with the nearest one."""
+        model = query.model(schema)
+        if model.place(self.coefficient) is None:
+            hint = did_you_mean(self.coefficient, model.names, f"it has {len(model.names)}")
+            yield f"ask.coefficient: the model has no {self.coefficient!r}; {hint}"
+
+    def estimate(self, query: Query, schema: PublicSchema, synthetic: View) -> tuple[float, float]:
+        """Return the coefficient and its standard error in all synthetic data."""
+        one = np.zeros(len(synthetic.owners), dtype=np.int64)
+        fits = self.fits(query, schema, synthetic, one, 1)
+        value, error = float(fits.coefficients[0, 0]), float(fits.errors[0, 0])
+        if np.isnan(value):
+            raise DataError(
+                f"the synthetic data do not identify {self.coefficient!r} (no row with its level or "
+                "with the reference, or others determine it): ask about a smaller model"
+            )
+        return value, error
+
+    def fits(
+        self, query: Query, schema: PublicSchema, view: View, groups: FloatArray, n_groups: int
+    ) -> PartitionFits:
+        """Return the coefficient in each group of rows, shapes (n_groups, 1)."""
+        model = query.model(schema)
+        place = model.place(self.coefficient)
+        y, X, rows = model.columns_of(view.table)
+        effects = []
+        for name in model.formula.effects:
+            column = view.table[name]
+            codes = np.unique(column.data, return_inverse=True)[1]
+            effects.append(np.where(column.is_observed, codes, -1)[rows])
+        kept = np.logical_and.reduce([np.ones(len(y), dtype=bool), *(e >= 0 for e in effects)])
+        at = np.flatnonzero(rows)[kept]
+        regression = Regression(
+            y[kept], X[kept], tuple(e[kept] for e in effects), view.owners[at], groups[at]
+        )
+        fits = fit_partitions(regression, n_groups, query.family)
+        return PartitionFits(fits.coefficients[:, [place]], fits.errors[:, [place]])
+
+
+@dataclass(frozen=True)
+class Statements:
+    """What is counted in the partitions, and what the synthetic data say of it."""
+
+    schema: PublicSchema
+    words: tuple[str, ...]
+    estimates: tuple[float | None, ...]
+    holds: tuple[bool | None, ...]
+    range: Range | None = None
+    """Of the coefficient, where there is one statement about it."""
+
+
+class Counted(OfCoefficient):
+    """Questions whose answers are numbers of partitions in which statements hold."""
+
+    reports_errors: ClassVar[bool] = True
+
+    def mechanisms(self, query: Query, prepared: Statements) -> tuple[Mechanism, ...]:
+        """Return one count, or three, for each statement; they share epsilon."""
+        k = len(prepared.words)
+        size, distance = (3, 2) if query.errors == "report" else (1, 1)
+        return k * (
+            Mechanism(
+                size=size,
+                distance=distance,
+                epsilon=query.micro_epsilon // k,
+                bounds=(0, query.partitions),
+            ),
+        )
+
+    def release(self, query: Query, prepared: Statements, view: View, noise: Noise) -> Released:
+        """Return the noisy numbers of partitions."""
+        counts = []
+        for mechanism, holds in zip(
+            self.mechanisms(query, prepared), self.outcomes(query, prepared, view), strict=True
+        ):
+            said = [int((holds == 1).sum()), int((holds == 0).sum()), int(np.isnan(holds).sum())]
+            counts.append(noise.draw(mechanism, said[: mechanism.size]))
+        return tuple(counts)
+
+    def outcomes(self, query: Query, prepared: Statements, view: View) -> list[FloatArray]:
+        """Return for each statement whether it holds, shape (M,): 1, 0, NaN without a fit."""
+        raise NotImplementedError
+
+    def conclude(self, query: Query, prepared: Statements, released: Released) -> Answer:
+        """Return the posterior of the share of partitions in which each statement holds."""
+        return ShareAnswer.of(
+            released,
+            partitions=query.partitions,
+            scales=[m.scale for m in self.mechanisms(query, prepared)],
+            statements=list(zip(prepared.words, prepared.estimates, prepared.holds, strict=True)),
+        )
+
+
+class _OfRange(Counted):
+    """Questions whether the coefficient lies in a range."""
+
+    def outcomes(self, query: Query, prepared: Statements, view: View) -> list[FloatArray]:
+        """Return whether the coefficient of each partition lies in the range."""
+        assert prepared.range is not None
+        m = query.partitions
+        fits = self.fits(query, prepared.schema, view, view.partition(m), m)
+        return [prepared.range.holds(fits.coefficients[:, 0])]
+
+    def _about(self, schema: PublicSchema, estimate: float, where: Range) -> Statements:
+        words = f"{self.coefficient} {where.words}"
+        holds = bool(where.holds(np.array([estimate]))[0])
+        return Statements(schema, (words,), (estimate,), (holds,), where)
+
+
+class Interval(_OfRange):
+    """Does the coefficient lie below a number, above it, or between two?
+
+    Section 4.1 of the paper, with gamma_0 under ``below``.
+    """
+
+    measure: Literal["interval"] = "interval"
+    below: float | None = None
+    """At most this."""
+    above: float | None = None
+    """At least this."""
+    between: tuple[float, float] | None = None
+    """From the first to the second."""
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        if sum(end is not None for end in (self.below, self.above, self.between)) != 1:
+            raise ValueError("write one of below, above and between")
+        if self.between is not None and self.between[0] >= self.between[1]:
+            raise ValueError(f"between must rise, not {list(self.between)}")
+        return self
+
+    @property
+    def range(self) -> Range:
+        """Where the coefficient should lie."""
+        low, high = self.between or (self.above, self.below)
+        return Range(low=low, high=high)
+
+    def prepare(self, query: Query, schema: PublicSchema, synthetic: View) -> Statements:
+        """Return the statement, and whether it is true of the synthetic data."""
+        estimate, _ = self.estimate(query, schema, synthetic)
+        return self._about(schema, estimate, self.range)
+
+
+class Tolerance(_OfRange):
+    """Does the coefficient lie near the synthetic one?
+
+    Section 4.1 of the paper, at its end: the interval is the synthetic estimate plus and minus a
+    ``share`` of its size, or plus and minus ``within``.
+    """
+
+    measure: Literal["tolerance"] = "tolerance"
+    share: float | None = Field(default=None, gt=0, le=10)
+    within: float | None = Field(default=None, gt=0)
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        if (self.share is None) == (self.within is None):
+            raise ValueError("write one of share and within")
+        return self
+
+    def prepare(self, query: Query, schema: PublicSchema, synthetic: View) -> Statements:
+        """Return the interval around the synthetic estimate."""
+        estimate, _ = self.estimate(query, schema, synthetic)
+        reach = self.within if self.within is not None else (self.share or 0.0) * abs(estimate)
+        if reach <= 0:
+            raise DataError("ask.share: the synthetic estimate is 0; write within, a distance")
+        return self._about(schema, estimate, Range(low=estimate - reach, high=estimate + reach))
+
+
+class Period(Result):
+    """Years, and how the coefficient should change by year in them."""
+
+    first: int
+    last: int
+    slope: Literal["rising", "falling"] | tuple[float, float]
+    """0 or more, 0 or less, or from the first number to the second."""
+
+    @property
+    def range(self) -> Range:
+        """Where the slope should lie."""
+        if self.slope == "rising":
+            return Range(low=0.0, high=None)
+        if self.slope == "falling":
+            return Range(low=None, high=0.0)
+        low, high = self.slope
+        return Range(low=float(low), high=float(high))
+
+
+class Trend(Counted):
+    """Does the coefficient rise or fall over years as the synthetic data say?
+
+    Section 4.2 of the paper: the model is fitted to each year of each partition, and the slope of
+    the line through the coefficients is compared with an interval. A partition in which a year has
+    no fit has no slope.
+    """
+
+    measure: Literal["trend"] = "trend"
+    periods: tuple[Period, ...] = Field(min_length=1, max_length=20)
+    jointly: bool = False
+    """Whether all periods are one statement, for one epsilon; separately they share it."""
+
+    @model_validator(mode="after")
+    def _sound(self) -> Self:
+        for period in self.periods:
+            if period.last <= period.first:
+                raise ValueError(f"a period must last two years or more, not {period.first} to "
+                                 f"{period.last}")
+            low, high = period.range.ends
+            if low >= high:
+                raise ValueError(f"a slope must rise from low to high, not {low:g} to {high:g}")
+        return self
+
+    def problems(self, query: Query, schema: PublicSchema) -> Iterator[str]:
+        """Yield what the public schema does not have."""
+        yield from super().problems(query, schema)
+        if schema.period is None:
+            yield "ask.measure: a trend needs period, a variable of time, in the public schema"
+            return
+        years = _years(schema)
+        for number, period in enumerate(self.periods, start=1):
+            if lost := [y for y in (period.first, period.last) if y not in years]:
+                ends = f"{min(years)} to {max(years)}" if years else "no whole numbers"
+                lost_words = " and ".join(map(str, lost))
+                yield (
+                    f"ask.periods.{number}: {lost_words} not among the values of "
+                    f"{schema.period!r} in the public schema ({ends})"
+                )
+            elif len([y for y in years if period.first <= y <= period.last]) < 2:
+                yield f"ask.periods.{number}: a line needs two years or more"
+
+    @property
+    def _of_all(self) -> str:
+        return "; ".join(
+            f"by year from {p.first} to {p.last} its change {p.range.words}" for p in self.periods
+        )
+
+    def prepare(self, query: Query, schema: PublicSchema, synthetic: View) -> Statements:
+        """Return the statements, and which are true of the synthetic data."""
+        one = np.zeros(len(synthetic.owners), dtype=np.int64)
+        slopes = self._slopes(query, schema, synthetic, one, 1)[:, 0]
+        if np.isnan(slopes).any():
+            raise DataError(
+                f"in a year of the synthetic data the model does not identify {self.coefficient!r}: "
+                "ask about a smaller model or other years"
+            )
+        holds = [
+            bool(period.range.holds(np.array([slope]))[0])
+            for period, slope in zip(self.periods, slopes, strict=True)
+        ]
+        if self.jointly:
+            words = (f"{self.coefficient}: {self._of_all}",)
+            return Statements(schema, words, (None,), (all(holds),))
+        return Statements(
+            schema,
+            tuple(
+                f"{self.coefficient}: by year from {p.first} to {p.last} its change {p.range.words}"
+                for p in self.periods
+            ),
+            tuple(slopes.tolist()),
+            tuple(holds),
+        )
+
+    def outcomes(self, query: Query, prepared: Statements, view: View) -> list[FloatArray]:
+        """Return whether the slopes of each partition lie in their ranges."""
+        m = query.partitions
+        slopes = self._slopes(query, prepared.schema, view, view.partition(m), m)
+        holds = [p.range.holds(s) for p, s in zip(self.periods, slopes, strict=True)]
+        if not self.jointly:
+            return holds
+        # NaN where any period has no slope, whatever the others say
+        return [np.prod(holds, axis=0)]
+
+    def _slopes(
+        self, query: Query, schema: PublicSchema, view: View, groups: FloatArray, n_groups: int
+    ) -> FloatArray:
+        """Return the slope of the yearly coefficients, shape (periods, groups)."""
+        years = _years(schema)
+        column = view.table[schema.period or ""]
+        values = _year_of_rows(column.data, column.variable.levels, is_coded=column.is_coded)
+        place = np.searchsorted(years, values).clip(0, len(years) - 1)
+        is_year = column.is_observed & (np.asarray(years)[place] == values)
+        rows = np.flatnonzero(is_year)
+        cells = groups[rows] * len(years) + place[rows]
+        fits = self.fits(query, schema, view.take(rows), cells, n_groups * len(years))
+        yearly = fits.coefficients[:, 0].reshape(n_groups, len(years))
+        slopes = []
+        for period in self.periods:
+            inside = [y for y, year in enumerate(years) if period.first <= year <= period.last]
+            x = np.asarray(years, dtype=np.float64)[inside]
+            x -= x.mean()
+            slopes.append(yearly[:, inside] @ x / (x @ x))
+        return np.array(slopes)
+
+
+def _years(schema: PublicSchema) -> list[int]:
+    """Return the public values of the variable of time, in order."""
+    known = schema.variables[schema.period or ""].categories
+    texts = known if known else ()
+    return sorted(int(text) for text in texts if text.lstrip("-").isdigit())
+
+
+def _year_of_rows(data: FloatArray, levels: Sequence[str], *, is_coded: bool) -> FloatArray:
+    """Return the year of each row; one that is no whole number is no year."""
+    if not is_coded:
+        return np.asarray(data, dtype=np.float64)
+    numbers = [float(text) if text.lstrip("-").isdigit() else np.nan for text in levels]
+    return np.array([*numbers, np.nan])[np.where(data < len(levels), data, -1).astype(np.int64)]
+
+
+UNITS = 256
+"""Parts into which t statistics are rounded: noise is added to whole numbers."""
+
+
+class Significance(OfCoefficient):
+    """Does the coefficient differ from a number, by a test?
+
+    The statistic is U = sum of the t statistics of the partitions, clipped to -a..a, over the root
+    of M (Barrientos, Reiter, Machanavajjhala and Chen 2019, J. Computational and Graphical
+    Statistics 28). A partition without a t counts 0.
+
+    Sensitivity: a person is in one partition and moves its clipped t from -a to a at most, so the
+    sum by 2a, in units of 1/256. Under the null hypothesis the t statistics are Student's; the
+    distribution of the noisy sum is computed exactly from it, so the test has its size.
+    """
+
+    measure: Literal["significance"] = "significance"
+    null: float = 0.0
+    """The number."""
+    clip: float = Field(default=1.0, ge=0.1, le=5)
+    """a; small for large effects per partition, 1 serves most."""
+
+    @cached_property
+    def _units(self) -> int:
+        return round(self.clip * UNITS)
+
+    def prepare(self, query: Query, schema: PublicSchema, synthetic: View) -> _Tested:
+        """Return estimate and error in the synthetic data, and degrees of freedom by them."""
+        estimate, error = self.estimate(query, schema, synthetic)
+        persons = len(np.unique(synthetic.owners))
+        return _Tested(schema, estimate, error, max(1, persons // query.partitions - 1))
+
+    def mechanisms(self, query: Query, prepared: _Tested) -> tuple[Mechanism, ...]:  # noqa: ARG002
+        """Return one sum of t statistics."""
+        reach = self._units * query.partitions
+        return (
+            Mechanism(
+                size=1,
+                distance=2 * self._units,
+                epsilon=query.micro_epsilon,
+                bounds=(-reach, reach),
+            ),
+        )
+
+    def release(self, query: Query, prepared: _Tested, view: View, noise: Noise) -> Released:
+        """Return the noisy sum of clipped t statistics."""
+        m = query.partitions
+        fits = self.fits(query, prepared.schema, view, view.partition(m), m)
+        with np.errstate(all="ignore"):
+            t = (fits.coefficients[:, 0] - self.null) / fits.errors[:, 0]
+        units = np.rint(np.clip(np.nan_to_num(t, nan=0.0), -self.clip, self.clip) * UNITS)
+        units = units.clip(-self._units, self._units)
+        (mechanism,) = self.mechanisms(query, prepared)
+        return (noise.draw(mechanism, [int(units.sum())]),)
+
+    def conclude(self, query: Query, prepared: _Tested, released: Released) -> SignificanceAnswer:
+        """Return the p-value of the noisy sum."""
+        (mechanism,) = self.mechanisms(query, prepared)
+        total = released[0][0]
+        p = self.p_value(total, query.partitions, prepared.df, mechanism.scale)
+        what = f"{self.coefficient} is {self.null:g}"
+        side = "above" if total > 0 else "below"
+        if p <= 0.05:
+            finding = (
+                f"The confidential data speak against it: the coefficient lies {side} "
+                f"{self.null:g}, as far as a test at this price can tell."
+            )
+        else:
+            finding = (
+                "The confidential data do not speak against it at this price. That is no evidence "
+                "that it is true: the noise, and partitions of few persons, hide small effects."
+            )
+        return SignificanceAnswer(
+            released=released,
+            words=(f"Test that {what}: p = {written(p, 'p')}.", finding),
+            statistic=total / UNITS / sqrt(query.partitions),
+            p_value=p,
+            df=prepared.df,
+            synthetic=prepared.estimate,
+            synthetic_error=prepared.error,
+        )
+
+    def p_value(self, total: int, m: int, df: int, scale: float) -> float:
+        """Return the probability under the null hypothesis of a sum as far from 0, in [0, 1].
+
+        ``total`` is the noisy sum in units of 1/256, ``df`` the degrees of freedom of the t of a
+        partition, and ``scale`` that of the noise.
+        """
+        reach = self._units
+        edges = (np.arange(-reach, reach) + 0.5) / UNITS
+        below = np.concatenate([[0.0], student.cdf(edges, df), [1.0]])
+        one = np.diff(below)
+        size = 2 * reach * m + 1
+        spectrum = np.fft.rfft(one, n=2 * size)
+        sums = np.fft.irfft(spectrum**m, n=2 * size)[:size].clip(0)
+        places = np.arange(-reach * m, reach * m + 1)
+        decay = np.exp(-1 / scale)
+        noise = (1 - decay) / (1 + decay) * decay ** np.abs(np.arange(1 - size, size))
+        # noise beyond the bounds is at their ends, which are as far from 0 as any place
+        inside = fftconvolve(sums, noise)[size - 1 : 2 * size - 1]
+        near = float(inside[np.abs(places) < abs(total)].sum())
+        return float(np.clip(1 - near / sums.sum(), 0.0, 1.0))
+
+
+@dataclass(frozen=True)
+class _Tested:
+    """What the synthetic data say of a coefficient that is tested."""
+
+    schema: PublicSchema
+    estimate: float
+    error: float
+    df: int
+
+
+class SignificanceAnswer(Answer):
+    """A test of a coefficient."""
+
+    statistic: float
+    """U: about standard normal, and wider by the noise, under the null hypothesis."""
+    p_value: float
+    df: int
+    """Degrees of freedom of the t of a partition, from the persons of the synthetic data."""
+    synthetic: float
+    """Estimate of the synthetic data."""
+    synthetic_error: float
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield the figures."""
+        yield value_table(
+            "The test",
+            [
+                ("U, of the confidential data with noise", self.statistic),
+                ("p-value", written(self.p_value, "p")),
+                ("coefficient in the synthetic data", self.synthetic),
+                ("its standard error", self.synthetic_error),
+            ],
+        )
