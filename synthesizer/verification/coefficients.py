@@ -16,19 +16,20 @@ count by at most 1; the three counts of groups that say yes, no, and have no fit
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf, sqrt
-from typing import TYPE_CHECKING, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field, model_validator
 from scipy.signal import fftconvolve
 from scipy.stats import t as student
 
 from synthesizer.data.errors import DataError, did_you_mean
-from synthesizer.data.table import FloatArray
+from synthesizer.data.table import FloatArray, IntArray
 from synthesizer.measures.figure import Result
 from synthesizer.measures.utility.formulas import coefficient_parts
 from synthesizer.report.page import Block, value_table, written
@@ -81,7 +82,9 @@ class OfCoefficient(Question):
 
     def canonical(self) -> Self:
         """Return the question with the coefficient in its one spelling."""
-        return self.model_copy(update={"coefficient": ":".join(coefficient_parts(self.coefficient))})
+        return self.model_copy(
+            update={"coefficient": ":".join(coefficient_parts(self.coefficient))}
+        )
 
     def problems(self, query: Query, schema: PublicSchema) -> Iterator[str]:
         """Yield that the model has no such coefficient, with the nearest one."""
@@ -92,22 +95,22 @@ class OfCoefficient(Question):
 
     def estimate(self, query: Query, schema: PublicSchema, synthetic: View) -> tuple[float, float]:
         """Return the coefficient and its standard error in all synthetic data."""
-        one = np.zeros(len(synthetic.owners), dtype=np.int64)
-        fits = self.fits(query, schema, synthetic, one, 1)
+        together = np.zeros(len(synthetic.owners), dtype=np.int64)
+        fits = self.fits(query, schema, synthetic, together, 1)
         value, error = float(fits.coefficients[0, 0]), float(fits.errors[0, 0])
         if np.isnan(value):
             raise DataError(
-                f"the synthetic data do not identify {self.coefficient!r} (no row with its level or "
-                "with the reference, or others determine it): ask about a smaller model"
+                f"the synthetic data do not identify {self.coefficient!r}: no row has its level or "
+                "the reference, or others determine it; ask about a smaller model"
             )
         return value, error
 
     def fits(
-        self, query: Query, schema: PublicSchema, view: View, groups: FloatArray, n_groups: int
+        self, query: Query, schema: PublicSchema, view: View, groups: IntArray, n_groups: int
     ) -> PartitionFits:
         """Return the coefficient in each group of rows, shapes (n_groups, 1)."""
         model = query.model(schema)
-        place = model.place(self.coefficient)
+        place = model.place(self.coefficient) or 0
         y, X, rows = model.columns_of(view.table)
         effects = []
         for name in model.formula.effects:
@@ -117,10 +120,15 @@ class OfCoefficient(Question):
         kept = np.logical_and.reduce([np.ones(len(y), dtype=bool), *(e >= 0 for e in effects)])
         at = np.flatnonzero(rows)[kept]
         regression = Regression(
-            y[kept], X[kept], tuple(e[kept] for e in effects), view.owners[at], groups[at]
+            y[kept],
+            X[kept],
+            tuple(e[kept] for e in effects),
+            view.owners[at],
+            groups[at].astype(np.int64),
         )
         fits = fit_partitions(regression, n_groups, query.family)
-        return PartitionFits(fits.coefficients[:, [place]], fits.errors[:, [place]])
+        at_place = slice(place, place + 1)
+        return PartitionFits(fits.coefficients[:, at_place], fits.errors[:, at_place])
 
 
 @dataclass(frozen=True)
@@ -182,10 +190,9 @@ class _OfRange(Counted):
 
     def outcomes(self, query: Query, prepared: Statements, view: View) -> list[FloatArray]:
         """Return whether the coefficient of each partition lies in the range."""
-        assert prepared.range is not None
-        m = query.partitions
+        m, where = query.partitions, prepared.range or Range(low=None, high=None)
         fits = self.fits(query, prepared.schema, view, view.partition(m), m)
-        return [prepared.range.holds(fits.coefficients[:, 0])]
+        return [where.holds(fits.coefficients[:, 0])]
 
     def _about(self, schema: PublicSchema, estimate: float, where: Range) -> Statements:
         words = f"{self.coefficient} {where.words}"
@@ -281,6 +288,8 @@ class Trend(Counted):
     """
 
     measure: Literal["trend"] = "trend"
+    over: str = Field(min_length=1)
+    """Variable of time: whole numbers, or levels that are."""
     periods: tuple[Period, ...] = Field(min_length=1, max_length=20)
     jointly: bool = False
     """Whether all periods are one statement, for one epsilon; separately they share it."""
@@ -289,8 +298,9 @@ class Trend(Counted):
     def _sound(self) -> Self:
         for period in self.periods:
             if period.last <= period.first:
-                raise ValueError(f"a period must last two years or more, not {period.first} to "
-                                 f"{period.last}")
+                raise ValueError(
+                    f"a period must last two years or more, not {period.first} to {period.last}"
+                )
             low, high = period.range.ends
             if low >= high:
                 raise ValueError(f"a slope must rise from low to high, not {low:g} to {high:g}")
@@ -299,20 +309,26 @@ class Trend(Counted):
     def problems(self, query: Query, schema: PublicSchema) -> Iterator[str]:
         """Yield what the public schema does not have."""
         yield from super().problems(query, schema)
-        if schema.period is None:
-            yield "ask.measure: a trend needs period, a variable of time, in the public schema"
-            return
-        years = _years(schema)
+        years = self._years(schema)
         for number, period in enumerate(self.periods, start=1):
             if lost := [y for y in (period.first, period.last) if y not in years]:
                 ends = f"{min(years)} to {max(years)}" if years else "no whole numbers"
-                lost_words = " and ".join(map(str, lost))
                 yield (
-                    f"ask.periods.{number}: {lost_words} not among the values of "
-                    f"{schema.period!r} in the public schema ({ends})"
+                    f"ask.periods.{number}: {' and '.join(map(str, lost))} not among the values of "
+                    f"{self.over!r} in the public schema ({ends}); name others"
                 )
             elif len([y for y in years if period.first <= y <= period.last]) < 2:
                 yield f"ask.periods.{number}: a line needs two years or more"
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The variable of time."""
+        return frozenset({self.over})
+
+    def _years(self, schema: PublicSchema) -> list[int]:
+        """Return the public values of the variable of time, in order."""
+        texts = schema.variables[self.over].categories
+        return sorted(int(text) for text in texts if text.lstrip("-").isdigit())
 
     @property
     def _of_all(self) -> str:
@@ -326,8 +342,8 @@ class Trend(Counted):
         slopes = self._slopes(query, schema, synthetic, one, 1)[:, 0]
         if np.isnan(slopes).any():
             raise DataError(
-                f"in a year of the synthetic data the model does not identify {self.coefficient!r}: "
-                "ask about a smaller model or other years"
+                f"in a year of the synthetic data the model does not identify "
+                f"{self.coefficient!r}; ask about a smaller model or other years"
             )
         holds = [
             bool(period.range.holds(np.array([slope]))[0])
@@ -357,11 +373,11 @@ class Trend(Counted):
         return [np.prod(holds, axis=0)]
 
     def _slopes(
-        self, query: Query, schema: PublicSchema, view: View, groups: FloatArray, n_groups: int
+        self, query: Query, schema: PublicSchema, view: View, groups: IntArray, n_groups: int
     ) -> FloatArray:
         """Return the slope of the yearly coefficients, shape (periods, groups)."""
-        years = _years(schema)
-        column = view.table[schema.period or ""]
+        years = self._years(schema)
+        column = view.table[self.over]
         values = _year_of_rows(column.data, column.variable.levels, is_coded=column.is_coded)
         place = np.searchsorted(years, values).clip(0, len(years) - 1)
         is_year = column.is_observed & (np.asarray(years)[place] == values)
@@ -378,14 +394,7 @@ class Trend(Counted):
         return np.array(slopes)
 
 
-def _years(schema: PublicSchema) -> list[int]:
-    """Return the public values of the variable of time, in order."""
-    known = schema.variables[schema.period or ""].categories
-    texts = known if known else ()
-    return sorted(int(text) for text in texts if text.lstrip("-").isdigit())
-
-
-def _year_of_rows(data: FloatArray, levels: Sequence[str], *, is_coded: bool) -> FloatArray:
+def _year_of_rows(data: NDArray[Any], levels: Sequence[str], *, is_coded: bool) -> FloatArray:
     """Return the year of each row; one that is no whole number is no year."""
     if not is_coded:
         return np.asarray(data, dtype=np.float64)

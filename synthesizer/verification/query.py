@@ -10,13 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
-    SerializeAsAny,
     field_validator,
     model_validator,
 )
@@ -29,6 +28,7 @@ from synthesizer.data.errors import (
 from synthesizer.data.expressions import Expression
 from synthesizer.data.table import Kind, Variable
 from synthesizer.measures.utility.formulas import Formula, Model, model_of, parse_formula
+from synthesizer.verification.coefficients import Interval, Significance, Tolerance, Trend
 from synthesizer.verification.mechanisms import micro
 from synthesizer.verification.public_schema import (
     STRICT,
@@ -55,7 +55,10 @@ class Query(BaseModel):
     family: Literal["linear", "logit"] = "linear"
     subset: str | None = None
     """Condition on variables of the public schema; all rows where absent."""
-    ask: SerializeAsAny[Question]
+    ask: Annotated[
+        Interval | Tolerance | Trend | Significance,
+        Field(discriminator="measure"),
+    ]
     """What is asked of it."""
     epsilon: float = Field(default=1.0, ge=LEAST_EPSILON, le=MOST_EPSILON)
     """What the answer may cost, all of it."""

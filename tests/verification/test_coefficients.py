@@ -1,0 +1,255 @@
+"""Questions about coefficients: what they count, and that a person moves one partition."""
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from synthesizer.data.errors import ConfigError, DataError
+from synthesizer.data.table import Column, Table
+from synthesizer.verification.mechanisms import DryNoise
+from synthesizer.verification.partitions import View
+from synthesizer.verification.public_schema import PublicSchema, PublicVariable
+from synthesizer.verification.query import query_of
+
+RACES, YEARS = ("White", "Black"), tuple(range(2001, 2007))
+SCHEMA = PublicSchema(
+    person="person",
+    rows_per_person=6,
+    variables={
+        "pay": PublicVariable(kind="numeric", low=0.0, high=100.0),
+        "race": PublicVariable(kind="categorical", levels=RACES),
+        "job": PublicVariable(kind="categorical", levels=tuple("abcdefgh")),
+        "year": PublicVariable(kind="numeric", low=2001.0, high=2006.0, whole=True),
+    },
+)
+
+
+class Silence:
+    """Returns the counts as they are, and remembers the mechanisms."""
+
+    def __init__(self):
+        self.asked = []
+
+    def draw(self, mechanism, values):
+        self.asked.append(mechanism)
+        return tuple(values)
+
+
+def view(n=600, seed=0, gap=-2.0, drift=0.0, key=b"k" * 32):
+    """Persons in six years; Black persons are paid ``gap``, changing by ``drift`` a year."""
+    rng = np.random.default_rng(seed)
+    owners = np.repeat(np.arange(n), len(YEARS))
+    race, job = rng.integers(0, 2, n)[owners], rng.integers(0, 8, len(owners))
+    year = np.tile(np.array(YEARS, dtype=float), n)
+    pay = 50 + job + race * (gap + drift * (year - 2003.5)) + rng.normal(0, 1, len(owners))
+    variables = {v.name: v for v in SCHEMA.table_schema}
+    columns = [
+        Column(variables["pay"], pay),
+        Column(variables["race"], race.astype(np.int32)),
+        Column(variables["job"], job.astype(np.int32)),
+        Column(variables["year"], year),
+    ]
+    return View(Table(columns, len(owners)), tuple(map(str, range(n))), owners, key)
+
+
+def query(ask, **others):
+    base = {"formula": "pay ~ race | job + year", "partitions": 20}
+    return query_of({**base, **others, "ask": {"coefficient": "race[Black]", **ask}})
+
+
+def counts(ask, made=None, synthetic=None, **others):
+    asked = query(ask, **others)
+    assert asked.problems(SCHEMA) == []
+    prepared = asked.ask.prepare(asked, SCHEMA, synthetic or view())
+    return asked.ask.release(asked, prepared, made or view(seed=1), Silence())
+
+
+@pytest.mark.parametrize(
+    ("ask", "held"),
+    [
+        ({"below": -1.0}, 20),
+        ({"below": -3.0}, 0),
+        ({"above": -3.0}, 20),
+        ({"between": [-2.5, -1.5]}, 20),
+        ({"between": [-1.5, 2.5]}, 0),
+    ],
+)
+def test_an_interval_counts_the_partitions_where_it_holds(ask, held):
+    assert counts({"measure": "interval", **ask}) == ((held,),)
+    assert counts({"measure": "interval", **ask}, errors="report") == ((held, 20 - held, 0),)
+
+
+def test_a_border_is_met_by_half_of_the_partitions():
+    (((held,),)) = counts({"measure": "interval", "below": -2.0}, view(4000, 5), partitions=100)
+    assert 30 < held < 70
+
+
+def test_tolerance_is_around_the_synthetic_estimate():
+    near, far = view(seed=2), view(seed=2, gap=-4.0)
+    for ask in ({"share": 0.25}, {"within": 0.5}):
+        assert counts({"measure": "tolerance", **ask}, synthetic=near) == ((20,),)
+        assert counts({"measure": "tolerance", **ask}, synthetic=far) == ((0,),)
+
+
+def trend(*periods, **others):
+    of = [dict(zip(("first", "last", "slope"), period, strict=True)) for period in periods]
+    return {"measure": "trend", "over": "year", "periods": of, **others}
+
+
+def test_trends_separately_and_jointly():
+    made = view(1200, seed=3, drift=1.0)
+    two = ((2001, 2003, "rising"), (2004, 2006, "falling"))
+    assert counts(trend(*two), made, synthetic=made) == ((20,), (0,))
+    assert counts(trend(*two, jointly=True), made, synthetic=made) == ((0,),)
+    assert counts(trend((2001, 2006, [0.7, 1.3])), made, synthetic=made) == ((20,),)
+    asked = query(trend(*two), epsilon=1.0)
+    spent = asked.ask.mechanisms(asked, asked.ask.prepare(asked, SCHEMA, made))
+    assert [m.epsilon for m in spent] == [500_000, 500_000]
+
+
+def test_a_year_without_a_fit_is_no_trend():
+    made = view(seed=3, drift=0.5)
+    lost = made.table["year"].data != 2005
+    counted = counts(trend((2001, 2006, "rising")), made.take(lost), errors="report")
+    assert counted == ((0, 0, 20),)
+    with pytest.raises(DataError, match="in a year of the synthetic data"):
+        counts(trend((2001, 2006, "rising")), synthetic=made.take(lost))
+
+
+def test_a_partition_without_the_level_is_no_error():
+    white = view(40, seed=4)
+    few = white.take(np.flatnonzero((white.table["race"].data == 0) | (white.owners < 6)))
+    ((inside, outside, errors),) = counts(
+        {"measure": "interval", "below": 0.0}, few, errors="report"
+    )
+    assert inside + outside + errors == 20
+    assert errors >= 14
+    assert counts({"measure": "interval", "below": 0.0}, few) == ((inside,),)
+
+
+def replaced(made, person, rng):
+    """The file with all rows of one person left out, or with other values, hostile ones too."""
+    rows = np.flatnonzero(made.owners == person)
+    if rng.random() < 0.3:
+        return made.take(np.flatnonzero(made.owners != person))
+    pay = made.table["pay"].data.copy()
+    pay[rows] = rng.choice([0.0, 100.0, 1e308, np.inf, np.nan, 5e-324, 50.0], len(rows))
+    race = made.table["race"].data.copy()
+    race[rows] = rng.integers(0, 2)
+    columns = [
+        Column(made.table["pay"].variable, pay),
+        Column(made.table["race"].variable, race),
+        made.table["job"],
+        made.table["year"],
+    ]
+    return View(Table(columns, len(pay)), made.persons, made.owners, made.key)
+
+
+class Chunked(View):
+    """The control: partitions by the place of rows in the file."""
+
+    def partition(self, m):
+        return (np.arange(len(self.owners)) * m // max(1, len(self.owners))).astype(np.int64)
+
+
+@pytest.mark.parametrize("errors", ["out", "report"])
+def test_a_person_moves_a_count_by_one_and_three_counts_by_two(errors):
+    """T3: neighbours, with infinities and absent levels; chunks of the file are the control."""
+    rng, made = np.random.default_rng(7), view(60, seed=5, gap=-0.3)
+    asked = query({"measure": "interval", "below": -0.3}, partitions=10, errors=errors)
+    prepared = asked.ask.prepare(asked, SCHEMA, view())
+
+    def counted(of):
+        noise = Silence()
+        (found,) = asked.ask.release(asked, prepared, of, noise)
+        return np.array(found), noise.asked[0].distance
+
+    def apart(one):
+        first = counted(one)[0]
+        moved = []
+        for person in rng.integers(0, 60, 40):
+            other = replaced(one, person, rng)
+            other = type(one)(other.table, other.persons, other.owners, other.key)
+            moved.append(np.abs(counted(other)[0] - first).sum())
+        return max(moved)
+
+    allowed = counted(made)[1]
+    assert allowed == (2 if errors == "report" else 1)
+    assert 0 < apart(made) <= allowed
+    assert apart(Chunked(made.table, made.persons, made.owners, made.key)) > allowed
+
+
+def test_the_test_of_a_coefficient_has_its_size_and_its_power():
+    asked = query({"measure": "significance"}, partitions=25)
+    ask = asked.ask
+    scale = ask.mechanisms(asked, ask.prepare(asked, SCHEMA, view()))[0].scale
+    assert scale == 512
+    rng = np.random.default_rng(0)
+
+    def rejected(shift):
+        t = rng.standard_t(19, (2000, 25)) + shift
+        units = np.rint(np.clip(t, -1, 1) * 256).sum(axis=1)
+        noise = rng.geometric(1 - np.exp(-1 / scale), (2, 2000))
+        totals = (units + noise[0] - noise[1]).astype(int)
+        critical = next(u for u in range(0, 6400, 16) if ask.p_value(u, 25, 19, scale) <= 0.05)
+        return (np.abs(totals) >= critical).mean()
+
+    assert rejected(0.0) == pytest.approx(0.05, abs=0.015)
+    assert rejected(0.6) == pytest.approx(0.59, abs=0.05)  # spec: M = 25, epsilon 1, a = 1
+    assert ask.p_value(0, 25, 19, scale) == 1
+    # without noise and clipped far out it is the normal test of a mean
+    free = query({"measure": "significance", "clip": 5.0}, partitions=25).ask
+    total = int(1.96 * 5 * 256)
+    assert free.p_value(total, 25, 10_000, 0.01) == pytest.approx(2 * norm.sf(1.96), abs=2e-3)
+
+
+def test_significance_of_the_data():
+    asked = query({"measure": "significance"})
+    prepared = asked.ask.prepare(asked, SCHEMA, view())
+    for made, holds in ((view(seed=1), True), (view(seed=1, gap=0.0), False)):
+        released = asked.ask.release(asked, prepared, made, Silence())
+        answer = asked.ask.conclude(asked, prepared, released)
+        assert (answer.p_value < 0.001) is holds
+        assert "coefficient lies below 0" in answer.words[1] or not holds
+
+
+@pytest.mark.parametrize(
+    ("ask", "problem"),
+    [
+        ({"measure": "interval", "below": 0.0, "coefficient": "race[Blck]"}, "the model has no"),
+        (trend((1999, 2003, "rising")), "1999 not among the values of 'year'"),
+    ],
+)
+def test_what_the_public_schema_does_not_have(ask, problem):
+    (found,) = query(ask).problems(SCHEMA)
+    assert problem in found
+
+
+@pytest.mark.parametrize(
+    ("ask", "problem"),
+    [
+        ({"measure": "interval"}, "write one of below, above and between"),
+        ({"measure": "interval", "below": 1.0, "above": 0.0}, "write one of"),
+        ({"measure": "interval", "between": [1.0, 0.0]}, "between must rise"),
+        ({"measure": "tolerance"}, "write one of share and within"),
+        ({"measure": "tolerance", "share": -1.0}, "share"),
+        ({"measure": "interval", "below": float("nan")}, "below"),
+        (trend((2003, 2003, "rising")), "two years or more"),
+        (trend((2001, 2003, [1.0, 0.0])), "must rise"),
+        ({"measure": "interval", "below": 0.0, "level": 3}, "level"),
+        ({"measure": "guess"}, "measure"),
+    ],
+)
+def test_questions_that_are_none(ask, problem):
+    with pytest.raises(ConfigError, match=problem):
+        query(ask)
+
+
+def test_noise_of_a_dry_run_moves_the_count_little():
+    asked = query({"measure": "interval", "below": -1.0}, partitions=50)
+    prepared = asked.ask.prepare(asked, SCHEMA, view())
+    ((count,),) = asked.ask.release(asked, prepared, view(seed=1), DryNoise())
+    assert 30 <= count <= 50
+    answer = asked.ask.conclude(asked, prepared, ((50,),))
+    assert "race[Black] is at most -1" in answer.words[0]
+    assert answer.statements[0].holds is True
