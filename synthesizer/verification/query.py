@@ -28,7 +28,7 @@ from synthesizer.data.errors import (
 from synthesizer.data.expressions import Expression
 from synthesizer.data.table import Kind, Variable
 from synthesizer.measures.utility.formulas import Formula, Model, model_of, parse_formula
-from synthesizer.verification.coefficients import Interval, Significance, Tolerance, Trend
+from synthesizer.verification.coefficient_questions import Interval, Significance, Tolerance, Trend
 from synthesizer.verification.mechanisms import micro
 from synthesizer.verification.public_schema import (
     STRICT,
