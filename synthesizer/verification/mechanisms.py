@@ -109,10 +109,11 @@ class Noise(Protocol):
 
 
 def _integers(mechanism: Mechanism, values: Sequence[int]) -> list[int]:
-    """Return the values as Python's integers; their number is public."""
+    """Return the values as Python's integers within the bounds; their number is public."""
     if len(values) != mechanism.size:
         raise ValueError(f"{len(values)} values for a mechanism of {mechanism.size}")
-    return [min(max(int(operator.index(v)), -_LARGEST), _LARGEST) for v in values]
+    low, high = mechanism.bounds or (-_LARGEST, _LARGEST)
+    return [min(max(operator.index(value), low), high) for value in values]
 
 
 class OpenDP:

@@ -1,0 +1,342 @@
+"""Trials of noise, posterior and ledger: tests run them small, benchmark_verification.py in full.
+
+Each attacks what is claimed and returns a figure; each has a control, something made wrong on
+purpose, that the same trial must find.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from math import log
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+
+from synthesizer.data.errors import LedgerError
+from synthesizer.data.table import FloatArray
+from synthesizer.verification.ledger import Ledger, new_ledger
+from synthesizer.verification.mechanisms import MICRO, Mechanism, Noise
+from synthesizer.verification.posterior import posterior_of_categories, posterior_of_count
+
+Counts = npt.NDArray[np.int64]
+Draw = Callable[[int, int], Counts]
+"""Takes a true count and a number n of answers to n answers."""
+
+
+def drawing(
+    noise: Noise, epsilon: float, bounds: tuple[int, int] | None, distance: int = 1
+) -> Draw:
+    """Return independent answers about one count."""
+
+    def draw(count: int, n: int) -> Counts:
+        mechanism = Mechanism(n, distance, round(epsilon * MICRO), bounds)
+        return np.array(noise.draw(mechanism, [count] * n))
+
+    return draw
+
+
+# T1: the law of the noise.
+
+
+def law(count: int, scale: float, bounds: tuple[int, int]) -> FloatArray:
+    """Return the probabilities of bounds[0]..bounds[1] for a count whose noise is clamped to it."""
+    low, high = bounds
+    alpha = np.exp(-1 / scale)
+    p = (1 - alpha) / (1 + alpha) * alpha ** np.abs(np.arange(low, high + 1) - count)
+    p[0], p[-1] = alpha ** (count - low) / (1 + alpha), alpha ** (high - count) / (1 + alpha)
+    return np.asarray(p)
+
+
+def law_p(answers: Counts, count: int, scale: float, bounds: tuple[int, int]) -> float:
+    """Return the p-value of the chi-square test; cells with fewer than 20 expected are joined."""
+    low, high = bounds
+    expected = law(count, scale, bounds) * len(answers)
+    seen = np.bincount(np.clip(answers, low, high) - low, minlength=high - low + 1)
+    cells = np.minimum(np.cumsum(expected) // 20, expected.sum() // 20 - 1).astype(int)
+    wanted, there = np.bincount(cells, expected), np.bincount(cells, seen)
+    used = wanted > 0
+    return float(stats.chisquare(there[used], wanted[used] * there.sum() / wanted.sum()).pvalue)
+
+
+# T2: epsilon, from outside.
+
+
+def epsilon_seen(one: Counts, other: Counts, confidence: float = 1 - 1e-7) -> float:
+    """Return the largest epsilon that answers about two neighbours prove.
+
+    The event that tells them apart best is sought among the tails in the first half of the answers;
+    the second half gives exact binomial bounds (Clopper and Pearson) of its two probabilities.
+    """
+    half = len(one) // 2
+    return max(
+        _bound(a[:half], b[:half], a[half:], b[half:], (1 - confidence) / 2)
+        for a, b in ((one, other), (other, one), (-one, -other), (-other, -one))
+    )
+
+
+def _bound(a: Counts, b: Counts, later_a: Counts, later_b: Counts, miss: float) -> float:
+    marks = np.unique(np.concatenate([a, b]))
+    below_a = np.searchsorted(np.sort(a), marks, side="right")
+    below_b = np.searchsorted(np.sort(b), marks, side="right")
+    n = len(a)
+    low = stats.beta.ppf(miss, np.maximum(below_a, 1e-9), n - below_a + 1)
+    high = stats.beta.ppf(1 - miss, below_b + 1, np.maximum(n - below_b, 1e-9))
+    mark = marks[np.argmax(low / high)]
+    hits_a, hits_b = int((later_a <= mark).sum()), int((later_b <= mark).sum())
+    m = len(later_a)
+    if not hits_a or hits_b == m:
+        return 0.0
+    sure_a = stats.beta.ppf(miss, hits_a, m - hits_a + 1)
+    return float(log(sure_a / stats.beta.ppf(1 - miss, hits_b + 1, m - hits_b)))
+
+
+NEIGHBOURS = ((0, 1), (24, 25), (49, 50))
+"""Pairs of counts of 50 partitions that one person sets apart; the order of a pair is not fixed."""
+
+
+def largest_epsilon_seen(draw: Draw, n: int, step: int = 1) -> float:
+    """Return the largest epsilon seen over pairs that ``step`` sets apart."""
+    return max(epsilon_seen(draw(a, n), draw(b + step - 1, n)) for a, b in NEIGHBOURS)
+
+
+# T5 and T6: what floating-point noise gives away.
+
+
+def naive_laplace(count: int, n: int, scale: float, seed: int) -> FloatArray:
+    """Return counts with noise as many programs draw it: the control."""
+    rng = np.random.default_rng(seed)
+    u = rng.integers(1, 2**53, n) / 2**53
+    return np.asarray(count + scale * np.where(rng.random(n) < 0.5, -1, 1) * np.log(u))
+
+
+def infeasible(answers: npt.NDArray[Any], count: int, scale: float) -> float:
+    """Return the share of answers that cannot stem from a count: each proves that it is not it.
+
+    Whole numbers: law of the noise has every whole number as a value, so a proof is an answer that
+    is none. Floats (Mironov 2012): no uniform number of 53 bits leads from the count to the answer.
+    """
+    if np.issubdtype(answers.dtype, np.integer):
+        return 0.0
+    size = np.abs(answers - count)
+    near = np.round(np.exp(-size / scale) * 2**53)
+    possible = np.zeros(len(answers), dtype=bool)
+    for step in range(-8, 9):
+        u = np.clip(near + step, 1, 2**53 - 1) / 2**53
+        for sign in (-1, 1):
+            possible |= count + scale * sign * np.log(u) == answers
+    return float(1 - possible.mean())
+
+
+def finer(answers: npt.NDArray[Any]) -> float:
+    """Return the share of answers on a finer grid than 2^-53 (the precision attack, Haney 2022)."""
+    with np.errstate(over="ignore"):
+        on_grid = np.asarray(answers, dtype=float) * 2.0**53
+    return float((on_grid != np.round(on_grid)).mean())
+
+
+# T19: randomness after a fork.
+
+
+def forked(draw: Callable[[int], Sequence[int]], workers: int, vectors: int, size: int) -> int:
+    """Return how many vectors of noise are drawn twice by forked workers."""
+    context = get_context("fork")
+    queue = context.SimpleQueue()
+    processes = [
+        context.Process(target=_put_vectors, args=(draw, queue, vectors, size))
+        for _ in range(workers)
+    ]
+    for process in processes:
+        process.start()
+    drawn = [vector for _ in processes for vector in queue.get()]
+    for process in processes:
+        process.join()
+    return len(drawn) - len(set(drawn))
+
+
+def _put_vectors(draw: Callable[[int], Sequence[int]], queue: Any, vectors: int, size: int) -> None:
+    queue.put([tuple(draw(size)) for _ in range(vectors)])
+
+
+# T9: races, and a crash between charge and answer.
+
+
+def race(path: Path, ask: Callable[[Path, int], bool], processes: int, requests: int) -> int:
+    """Return how many requests are granted to processes that ask at once."""
+    context = get_context("fork")
+    queue, start = context.SimpleQueue(), context.Event()
+
+    def work(number: int) -> None:
+        start.wait()
+        queue.put(sum(ask(path, number * requests + i) for i in range(requests)))
+
+    workers = [context.Process(target=work, args=(number,)) for number in range(processes)]
+    for worker in workers:
+        worker.start()
+    start.set()
+    granted = sum(queue.get() for _ in workers)
+    for worker in workers:
+        worker.join()
+    return int(granted)
+
+
+def ask_ledger(path: Path, number: int) -> bool:
+    """Ask a question of its own at 0.1."""
+    try:
+        Ledger(path, seconds=60).reserve(
+            f"q{number}", content="{}", epsilon=MICRO // 10, user="u", analysis="a"
+        )
+    except LedgerError:
+        return False
+    return True
+
+
+def ask_naively(path: Path, number: int) -> bool:  # noqa: ARG001
+    """Read what is spent, check, and write: the control."""
+    spent = len(path.read_bytes())
+    if spent >= 10:
+        return False
+    time.sleep(0.001)
+    path.write_bytes(b"." * (spent + 1))
+    return True
+
+
+def kills(
+    folder: Path, times: int, seed: int, *, charge_first: bool = True
+) -> Iterator[tuple[int, int]]:
+    """Yield how many answers are shown and how many paid after processes that were killed.
+
+    Each asks question after question and shows every answer; it is killed at any moment. The
+    control charges after it has shown.
+    """
+    rng = np.random.default_rng(seed)
+    context = get_context("fork")
+    for number in range(times):
+        path, shown = folder / f"killed{number}.sqlite", folder / f"shown{number}"
+        new_ledger(path, data="0" * 64, cap=1000.0)
+        shown.write_bytes(b"")
+        worker = context.Process(target=_answer_until_killed, args=(path, shown, charge_first))
+        worker.start()
+        while not shown.stat().st_size:
+            time.sleep(0.001)
+        time.sleep(float(rng.uniform(0, 0.05)))
+        with suppress(ProcessLookupError):
+            os.kill(worker.pid or 0, signal.SIGKILL)
+        worker.join()
+        (total,) = (b for b in Ledger(path).spending().budgets if b.scope == "global")
+        yield len(shown.read_bytes()), total.spent * 10 // MICRO
+
+
+def _answer_until_killed(path: Path, shown: Path, charge_first: bool) -> None:
+    with shown.open("ab", buffering=0) as file:
+        for number in range(10_000):
+            if not charge_first:
+                file.write(b".")
+            ask_ledger(path, number)
+            Ledger(path).store(f"q{number}", ((number,),))
+            if charge_first:
+                file.write(b".")
+
+
+# T14: the posterior against other ways to it.
+
+CASES = (
+    (48.3, 50, 1.0),
+    (50.9, 50, 1.0),
+    (20.2, 50, 1.0),
+    (-3.0, 50, 0.25),
+    (45.0, 50, 0.1),
+    (10.0, 20, 0.5),
+    (199.0, 200, 2.0),
+)
+"""Released number, M and epsilon; the first five are those of the specification."""
+
+
+def quadrature(t: float, m: int, epsilon: float, points: int = 200_001) -> FloatArray:
+    """Return mean, ends of the equal-tail interval and mode by brute force over r.
+
+    Binomial probabilities of S times the density of Laplace noise, for each r of a grid; no
+    integral is solved by hand.
+    """
+    r = (np.arange(points) + 0.5) / points
+    likelihood = np.zeros(points)
+    for k in range(m + 1):
+        likelihood += stats.binom.pmf(k, m, r) * np.exp(-epsilon * abs(t - k))
+    p = likelihood / likelihood.sum()
+    ends = np.interp([0.025, 0.975], np.cumsum(p), r + 0.5 / points)
+    return np.array([p @ r, *ends, r[np.argmax(p)]])
+
+
+def gibbs(t: float, m: int, epsilon: float, draws: int, seed: int) -> FloatArray:
+    """Return mean and equal-tail interval by alternating draws of r given S and of S given r."""
+    rng = np.random.default_rng(seed)
+    k = np.arange(m + 1)
+    away = -epsilon * np.abs(t - k)
+    choose = stats.binom.logpmf(k, m, 0.5) + m * log(2)
+    r, kept = rng.random(), np.empty(draws)
+    for i in range(-1000, draws):
+        logs = choose + k * log(r) + (m - k) * log(1 - r) + away
+        p = np.exp(logs - logs.max())
+        s = int(np.searchsorted(np.cumsum(p), rng.random() * p.sum()))
+        r = min(max(rng.beta(s + 1, m - s + 1), 1e-15), 1 - 1e-15)
+        if i >= 0:
+            kept[i] = r
+    return np.array([kept.mean(), *np.quantile(kept, [0.025, 0.975])])
+
+
+def coverage(
+    m: int, epsilon: float, cases: int, seed: int, off: float = 1.0
+) -> tuple[float, float]:
+    """Return how often the 95 % interval holds the true share, and the p-value of its place.
+
+    ``off`` times the right scale is what the posterior is told: the control.
+    """
+    rng = np.random.default_rng(seed)
+    alpha = np.exp(-epsilon)
+    r = rng.random(cases)
+    noise = rng.geometric(1 - alpha, cases) - rng.geometric(1 - alpha, cases)
+    released = np.clip(rng.binomial(m, r) + noise, 0, m)
+    known = {t: posterior_of_count(t, m=m, scale=off / epsilon) for t in np.unique(released)}
+    inside = np.array(
+        [
+            known[t].equal_tail[0] <= share <= known[t].equal_tail[1]
+            for t, share in zip(released, r, strict=True)
+        ]
+    )
+    place = [1 - known[t].probability_above(share) for t, share in zip(released, r, strict=True)]
+    return float(inside.mean()), float(stats.kstest(place, "uniform").pvalue)
+
+
+def rejection(
+    released: tuple[int, int, int], m: int, scale: float, draws: int, seed: int
+) -> FloatArray:
+    """Return mean shares of "in" among the estimable and of errors, with their standard errors.
+
+    Shares, counts and noise are simulated forwards; kept is what leads to the released counts.
+    """
+    rng = np.random.default_rng(seed)
+    alpha = np.exp(-1 / scale)
+    kept = []
+    for _ in range(max(1, draws // 1_000_000)):
+        n = min(draws, 1_000_000)
+        shares = rng.dirichlet((1, 1, 1), n)
+        counts = rng.multinomial(m, shares)
+        noise = rng.geometric(1 - alpha, (2, n, 3))
+        seen = np.clip(counts + noise[0] - noise[1], 0, m)
+        kept.append(shares[(seen == np.array(released)).all(axis=1)])
+    found = np.concatenate(kept)
+    both = np.column_stack([found[:, 0] / (1 - found[:, 2]), found[:, 2]])
+    return np.concatenate([both.mean(axis=0), both.std(axis=0) / np.sqrt(len(found))])
+
+
+def exact_means(released: tuple[int, int, int], m: int, scale: float) -> FloatArray:
+    """Return what `rejection` estimates, by the posterior."""
+    known = posterior_of_categories(released, m=m, scale=scale)
+    return np.array([known.inside.mean, known.errors.mean])

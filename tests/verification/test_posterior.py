@@ -1,0 +1,181 @@
+"""The posterior against brute force, chains, simulation, and the table of the specification."""
+
+import numpy as np
+import pytest
+from noise_trials import CASES, coverage, exact_means, gibbs, quadrature, rejection
+from scipy import stats
+from scipy.special import logsumexp
+
+from synthesizer.verification.posterior import (
+    Posterior,
+    attainable,
+    posterior_of_categories,
+    posterior_of_count,
+)
+
+PRINTED = (
+    (0.9686, 0.9442, 0.8485, 0.9958),
+    (1.0, 0.9696, 0.8896, 0.9992),
+    (0.4034, 0.4074, 0.2691, 0.5530),
+    (0.0, 0.0869, 0.0022, 0.3154),
+    (0.9046, 0.7710, 0.2780, 0.9889),
+)
+
+
+def known(case):
+    return posterior_of_count(case[0], m=case[1], scale=1 / case[2])
+
+
+@pytest.mark.parametrize(("case", "printed"), [*zip(CASES, PRINTED, strict=False)])
+def test_the_printed_table(case, printed):
+    posterior = known(case)
+    found = (posterior.mode, posterior.mean, *posterior.equal_tail)
+    assert found == pytest.approx(printed, abs=6e-5)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_brute_force_over_r_agrees(case):
+    posterior = known(case)
+    found = np.array([posterior.mean, *posterior.equal_tail, posterior.mode])
+    expected = quadrature(*case, points=20_001)
+    assert found == pytest.approx(expected, abs=1e-4)
+    wrong = quadrature(case[0], case[1], case[2] / 3, points=2_001)
+    assert np.abs(found - wrong).max() > 1e-3
+
+
+def test_a_chain_agrees():
+    chain = gibbs(*CASES[2], draws=6_000, seed=1)
+    assert [known(CASES[2]).mean, *known(CASES[2]).equal_tail] == pytest.approx(chain, abs=0.02)
+
+
+@pytest.mark.parametrize("setting", [(50, 1.0), (50, 0.25), (20, 0.5)])
+def test_intervals_cover(setting):
+    share, p = coverage(*setting, cases=4_000, seed=3)
+    assert 0.94 <= share <= 0.96
+    assert p > 1e-3
+    assert not 0.94 <= coverage(*setting, cases=4_000, seed=3, off=3)[0] <= 0.96
+
+
+@pytest.fixture(scope="module")
+def drawn_cases():
+    rng = np.random.default_rng(5)
+    return [
+        (int(rng.integers(10, 300)), 10 ** rng.uniform(-2, 1.5), rng.random()) for _ in range(60)
+    ]
+
+
+def test_one_mode_and_it_is_exact(drawn_cases):
+    grid = np.linspace(0, 1, 3_001)
+    for m, epsilon, place in drawn_cases:
+        posterior = posterior_of_count(m * place, m=m, scale=1 / epsilon)
+        density = posterior.density(grid)
+        steps = np.sign(np.where(np.abs(np.diff(density)) > 1e-9, np.diff(density), 0))
+        assert (np.diff(steps[steps != 0]) > 0).sum() == 0
+        near = np.clip(posterior.mode + np.array([-1e-6, 0, 1e-6]), 0, 1)
+        assert log_density(posterior, near)[1] >= log_density(posterior, near).max() - 1e-12
+        assert posterior.density(near)[1] >= density.max() * (1 - 1e-9)
+
+
+def log_density(posterior, share):
+    k = np.arange(posterior.n + 1)
+    terms = stats.beta.logpdf(share[:, None], k + 1, posterior.n - k + 1)
+    return logsumexp(terms, b=posterior.weights, axis=1)
+
+
+def test_the_shortest_interval_is_the_highest(drawn_cases):
+    for m, epsilon, place in drawn_cases[:40]:
+        posterior = posterior_of_count(m * place, m=m, scale=1 / epsilon)
+        low, high = posterior.highest_density
+        held = posterior.probability_above(low) - posterior.probability_above(high)
+        assert held == pytest.approx(0.95, abs=1e-9)
+        assert high - low <= np.subtract(*posterior.equal_tail[::-1]) + 1e-12
+        assert low <= posterior.mode <= high
+        if low > 0 and high < 1:
+            assert np.diff(posterior.density(np.array([low, high])))[0] == pytest.approx(
+                0, abs=1e-6
+            )
+
+
+@pytest.mark.parametrize(("beyond", "end"), [(-7.3, 0), (-1, 0), (51, 50), (1e9, 50)])
+def test_what_lies_beyond_the_ends_tells_no_more(beyond, end):
+    one, other = (posterior_of_count(t, m=50, scale=2.0) for t in (beyond, end))
+    np.testing.assert_allclose(one.weights, other.weights, rtol=1e-12)
+    assert one.mode == (end > 0)
+
+
+def test_clamped_noise_gives_the_same_weights():
+    """Bayes' rule with the law of the clamped noise, the two outer cells included."""
+    m, alpha = 20, np.exp(-0.5)
+    for t in (0, 1, 13, 20):
+        k = np.arange(m + 1)
+        law = (1 - alpha) / (1 + alpha) * alpha ** np.abs(t - k)
+        if t in (0, m):
+            law = alpha ** np.abs(t - k) / (1 + alpha)
+        weights = posterior_of_count(t, m=m, scale=2.0).weights
+        np.testing.assert_allclose(weights, law / law.sum(), rtol=1e-12)
+
+
+def test_probabilities_and_moments_are_those_of_the_mixture():
+    posterior = known(CASES[2])
+    k = np.arange(51)
+    parts = stats.beta(k + 1, 51 - k)
+    above = posterior.weights @ parts.sf(0.45)
+    assert posterior.probability_above(0.45) == pytest.approx(above, abs=1e-12)
+    square = posterior.weights @ (parts.var() + parts.mean() ** 2)
+    assert posterior.sd == pytest.approx(np.sqrt(square - posterior.mean**2), abs=1e-12)
+    assert (posterior.probability_above(0), posterior.probability_above(1)) == (1, 0)
+    assert (posterior.quantile(0), posterior.quantile(1)) == (0, 1)
+
+
+def test_three_categories_against_a_simulation_of_all_of_it():
+    released, m, scale = (6, 1, 1), 8, 2.0
+    simulated = rejection(released, m, scale, draws=2_000_000, seed=2)
+    away = np.abs(simulated[:2] - exact_means(released, m, scale)) / simulated[2:]
+    assert away.max() < 4
+    wrong = np.abs(simulated[:2] - exact_means(released, m, scale / 2)) / simulated[2:]
+    assert wrong.max() > 6
+
+
+def test_three_categories_against_every_composition():
+    released, m, scale = (9, -2, 4), 12, 1.5
+    rows = [(a, b, m - a - b) for a in range(m + 1) for b in range(m + 1 - a)]
+    logs = np.array([-np.abs(np.subtract(np.clip(released, 0, m), row)).sum() for row in rows])
+    weights = np.exp(logs / scale) / np.exp(logs / scale).sum()
+    grid = np.array([0.05, 0.4, 0.9])
+    inside = sum(
+        w * stats.beta.pdf(grid, a + 1, b + 1) for w, (a, b, _) in zip(weights, rows, strict=True)
+    )
+    errors = sum(
+        w * stats.beta.pdf(grid, c + 1, m - c + 2) for w, (*_, c) in zip(weights, rows, strict=True)
+    )
+    shares = posterior_of_categories(released, m=m, scale=scale)
+    np.testing.assert_allclose(shares.inside.density(grid), inside, rtol=1e-10)
+    np.testing.assert_allclose(shares.errors.density(grid), errors, rtol=1e-10)
+
+
+def test_three_categories_have_one_mode():
+    rng = np.random.default_rng(8)
+    grid = np.linspace(0, 1, 1_001)
+    for _ in range(60):
+        m, scale = int(rng.integers(10, 60)), 10 ** rng.uniform(-0.7, 2)
+        shares = posterior_of_categories(tuple(rng.integers(0, m + 1, 3)), m=m, scale=scale)
+        for posterior in (shares.inside, shares.errors):
+            density = posterior.density(grid)
+            assert posterior.density(np.array([posterior.mode]))[0] >= density.max() * (1 - 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("m", "low"),
+    [(20, (0.305, 0.745)), (50, (0.685, 0.89)), (100, (0.838, 0.943)), (200, (0.918, 0.971))],
+)
+def test_the_best_that_can_be_attained(m, low):
+    assert [attainable(m, e).equal_tail[0] for e in (0.25, 1.0)] == pytest.approx(low, abs=6e-4)
+    with_errors = attainable(m, 1.0, errors=True).equal_tail[0]
+    assert with_errors == pytest.approx(low[1], abs=0.01)
+    assert with_errors < attainable(m, 1.0).equal_tail[0]
+
+
+def test_nothing_released_leaves_the_prior():
+    flat = Posterior(np.full(11, 1 / 11))
+    np.testing.assert_allclose(flat.density(np.linspace(0, 1, 5)), 1.0)
+    assert flat.equal_tail == pytest.approx((0.025, 0.975))
