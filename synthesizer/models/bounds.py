@@ -9,7 +9,7 @@ one of the values that very many hold, or is rounded.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -306,8 +306,7 @@ def _fit_side(
     variable = _state_variable(len(sizes) + 2 + len(heaps))
     states = None
     if len(present) > 1:
-        codes = Column(variable, state.astype(np.int32))
-        states = Cart().fit(table, replace(codes, variable=variable), rng=rng)
+        states = Cart().fit(table, Column(variable, state.astype(np.int32)), rng=rng)
     free = np.flatnonzero(state < len(sizes))
     distances = None
     if len(free):
