@@ -406,7 +406,7 @@ class _Speller(ast.NodeTransformer):
         parts = _in_order(
             part for value in node.values for part in (_joined_by(value, node.op) or [value])
         )
-        return parts[0] if len(parts) == 1 else ast.BoolOp(node.op, parts)
+        return ast.BoolOp(node.op, parts * 2 if len(parts) == 1 else parts)
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
         self.generic_visit(node)

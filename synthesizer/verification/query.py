@@ -74,12 +74,14 @@ class Query(BaseModel):
     @field_validator("formula")
     @classmethod
     def _spelt_formula(cls, text: str | None) -> str | None:
-        return None if text is None else _canonical(lambda: parse_formula(text).canonical)
+        return None if text is None else _canonical(lambda: parse_formula(text.strip()).canonical)
 
     @field_validator("subset")
     @classmethod
     def _spelt_subset(cls, text: str | None) -> str | None:
-        return None if text is None else _canonical(lambda: Expression.parse(text).canonical)
+        return (
+            None if text is None else _canonical(lambda: Expression.parse(text.strip()).canonical)
+        )
 
     @field_validator("ask")
     @classmethod

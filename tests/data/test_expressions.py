@@ -432,3 +432,47 @@ def grown() -> st.SearchStrategy[str]:
 @given(grown())
 def test_well_formed_expressions_raise_nothing_else(text: str) -> None:
     attempt(text, FUZZ_TABLE)
+
+
+@settings(max_examples=200, deadline=None)
+@given(grown())
+def test_the_one_spelling_means_the_same_and_is_its_own(text: str) -> None:
+    spelt = Expression.parse(text).canonical
+    assert Expression.parse(spelt).canonical == spelt
+    assert Expression.parse(f"( {text} ) ").canonical == spelt
+    outcomes = []
+    for way in (text, spelt):
+        try:
+            column = Expression.parse(way).derive(FUZZ_TABLE, RESULT)
+            outcomes.append((column.data.tobytes(), column.missing_state().tolist()))
+        except ExpressionError:
+            outcomes.append(None)
+    assert outcomes[0] == outcomes[1]
+
+
+ALIKE = [
+    ["x>.50", "`x` > 0.5", "((x) > 5e-1)"],
+    ["MSP == 'N' and x in [1, 2]", 'x in (2.0, 1, 1) and MSP=="N"'],
+    ["a or (b or c)", "c or b or a or b"],
+    ["y == 'it\\'s'", 'y == "it\'s"'],
+    ["`a + b` > 1"],
+    ["a + b > 1"],
+    ["y == 'a\nb'"],
+    ["y == 'a\\\\nb'"],
+    ["y == '`x`'"],
+    ["a < b < c"],
+    ["a < b and b < c"],
+    ["a - (b - c)"],
+    ["a - b - c"],
+    ["x == '1'"],
+    ["x == 1"],
+    ["x > 1e308"],
+    ["cut(x, [1, 2], ['b', 'a', 'c'])"],
+    ["cut(x, [1, 2], ['a', 'b', 'c'])"],
+]
+
+
+def test_spellings_of_one_expression_are_alike_and_no_others() -> None:
+    spelt = [{Expression.parse(text).canonical for text in group} for group in ALIKE]
+    assert [len(group) for group in spelt] == [1] * len(ALIKE)
+    assert len(set().union(*spelt)) == len(ALIKE)

@@ -5,7 +5,9 @@ import pytest
 from synthesizer.data.errors import DataError, ExpressionError
 from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.measures.utility.formulas import (
+    Atom,
     learn_model,
+    model_of,
     parse_atom,
     parse_formula,
     unknown_names,
@@ -301,3 +303,22 @@ def test_nothing_complete_and_a_lost_level():
     assert problem == "response s lacks 1 of the original's 3 levels"
     with pytest.raises(DataError, match="no record is complete"):
         model.build(original, usable=np.zeros(3, dtype=bool))
+
+
+def test_coefficients_are_known_in_any_spelling():
+    formula = parse_formula("y ~ `b c`*sex + I(x ** 2) + C(x)*sex")
+    levels = {
+        Atom("name", "sex"): ("f", "m", "a:b"), Atom("C", "x"): ("1", "2"),
+        Atom("name", "b c"): ("u", "v[w]"),
+    }  # fmt: skip
+    model = model_of(formula, "ols", {**levels})
+    for place, name in enumerate(model.names):
+        assert model.place(name) == place
+    for spelling, name in (
+        ("I( x**2.0 )", "I(x ** 2)"),
+        ("sex[m]:`b c`[v[w]]", "b c[v[w]]:sex[m]"),
+        (" sex[a:b] : b c[v[w]]", "b c[v[w]]:sex[a:b]"),
+    ):
+        assert model.place(spelling) == model.names.index(name)
+    for wrong in ("sex", "sex[f]", "sex[M]", "x", "I(x ** 3)", "", "sex[m]:sex[m]", "Intercept[m]"):
+        assert model.place(wrong) is None
