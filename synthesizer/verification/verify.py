@@ -27,11 +27,11 @@ UNNAMED = "unnamed"
 
 
 def verify(
-    query: Path,
+    query: Path | Query,
     *,
     confidential: Path,
     synthetic: Path,
-    schema: Path,
+    schema: Path | PublicSchema,
     ledger: Path,
     user: str = UNNAMED,
     analysis: str = UNNAMED,
@@ -45,8 +45,8 @@ def verify(
 
     Parameters
     ----------
-    query, schema : Path
-        Query and public schema, YAML or JSON.
+    query, schema : Path, Query, PublicSchema
+        What is asked, and the public schema; files are YAML or JSON.
     confidential, synthetic : Path
         CSV or Parquet files with the columns of the public schema.
     ledger : Path
@@ -91,7 +91,7 @@ def verify(
     )
 
 
-def dry_run(query: Path, *, synthetic: Path, schema: Path) -> Verification:
+def dry_run(query: Path | Query, *, synthetic: Path, schema: Path | PublicSchema) -> Verification:
     """Take every step of `verify` with the synthetic data in place of the confidential ones: free.
 
     Raises
@@ -117,7 +117,11 @@ PARTITIONS = (10, 20, 30, 50, 75, 100, 150, 200, 300, 500)
 
 
 def choose_m(
-    query: Path, *, synthetic: Path, schema: Path, partitions: Sequence[int] = PARTITIONS
+    query: Path | Query,
+    *,
+    synthetic: Path,
+    schema: Path | PublicSchema,
+    partitions: Sequence[int] = PARTITIONS,
 ) -> Choices:
     """Return what the synthetic data would give for different M, without noise, and which to take.
 
@@ -193,7 +197,7 @@ class Asked:
         return self.ask.prepare(self.query, self.schema, self.view())
 
 
-def sound_asked(query: Path, schema: Path, synthetic: Path) -> Asked:
+def sound_asked(query: Path | Query, schema: Path | PublicSchema, synthetic: Path) -> Asked:
     """Return what is asked; ConfigError has every problem."""
     problems = Problems()
     asked = read_asked(query, schema, synthetic, problems)
@@ -202,15 +206,17 @@ def sound_asked(query: Path, schema: Path, synthetic: Path) -> Asked:
     return asked
 
 
-def read_asked(query: Path, schema: Path, synthetic: Path, problems: Problems) -> Asked | None:
+def read_asked(
+    query: Path | Query, schema: Path | PublicSchema, synthetic: Path, problems: Problems
+) -> Asked | None:
     """Return what is asked, None if something is wrong: every problem is added."""
-    asked = problems.attempt(read_query, query)
-    public = problems.attempt(load_schema, schema)
+    asked = query if isinstance(query, Query) else problems.attempt(read_query, query)
+    public = schema if isinstance(schema, PublicSchema) else problems.attempt(load_schema, schema)
     digest = problems.attempt(_file_digest, synthetic)
     if asked is None or public is None:
         return None
     if wrong := asked.problems(public, digest):
-        problems.at(str(query), wrong)
+        problems.at("" if isinstance(query, Query) else str(query), wrong)
         return None
     if digest is None or _adds(problems, public, synthetic, asked):
         return None
@@ -280,7 +286,7 @@ def begin_ledger(
     path: Path,
     *,
     confidential: Path,
-    schema: Path,
+    schema: Path | PublicSchema,
     cap: float,
     user_cap: float | None = None,
     analysis_cap: float | None = None,
@@ -296,10 +302,10 @@ def begin_ledger(
         If the file cannot serve, or the ledger cannot be written.
     """
     problems = Problems()
-    public = problems.attempt(load_schema, schema)
+    public = schema if isinstance(schema, PublicSchema) else problems.attempt(load_schema, schema)
     digest = problems.attempt(_file_digest, confidential)
     with problems.gathered():
-        check_file(path, overwrite=False, read=[confidential, schema])
+        check_file(path, overwrite=False, read=[confidential])
     problems.settle(ConfigError)
     assert public is not None and digest is not None  # noqa: PT018, S101 - or it was a problem
     problems += public.column_problems(confidential, public.variables)
