@@ -41,7 +41,7 @@ def nearest(name: str, names: Collection[str]) -> str:
 def _steps(content: Any, location: tuple[int | str, ...]) -> Iterator[str]:
     """Yield the parts of a place; entries of lists are counted from 1, as people count."""
     for key in location:
-        if _is_branch(key):
+        if _is_branch(key) or _is_tag(key, content):
             continue
         is_key = isinstance(content, Mapping) and key in content
         yield str(key + 1) if isinstance(key, int) and not is_key else str(key)
@@ -58,11 +58,18 @@ def _is_branch(key: int | str) -> bool:
     )
 
 
+def _is_tag(key: int | str, content: Any) -> bool:
+    """Whether a part of a location is the value that chooses a branch, not a key."""
+    return isinstance(content, Mapping) and key not in content and key in content.values()
+
+
 def _siblings(kind: type[BaseModel], location: tuple[int | str, ...]) -> set[str]:
     """Return the keys that are known at a location."""
     kinds: list[Any] = [kind]
     for key in location[:-1]:
-        if not _is_branch(key):
+        if tagged := [k for k in kinds if any(f.default == key for f in _fields(k).values())]:
+            kinds = tagged
+        elif not _is_branch(key):
             kinds = [inner for outer in kinds for inner in _inner(outer, key)]
     return {field.alias or name for last in kinds for name, field in _fields(last).items()}
 

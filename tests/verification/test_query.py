@@ -1,0 +1,218 @@
+"""Queries: one digest for all spellings of a meaning, and every fault named with its key."""
+
+import json
+import random
+
+import pytest
+
+from synthesizer.data.errors import ConfigError
+from synthesizer.data.yaml_text import parse_yaml
+from synthesizer.verification.query import query_of, read_query
+
+INTERVAL = {"measure": "interval", "coefficient": "sex[F]:I(age ** 2)", "below": -0.1}
+QUERY = {
+    "formula": "I(log(pay)) ~ I(age ** 2)*sex + race | agency + year",
+    "family": "linear",
+    "subset": "year >= 2001 and race in ['a', 'b'] and age < 60.5",
+    "ask": INTERVAL,
+    "epsilon": 0.5,
+    "partitions": 50,
+    "errors": "out",
+}
+
+
+def respelt(rng):
+    """Return a query that means the same, in YAML or JSON, as somebody else would write it."""
+
+    def shuffled(words, joint):
+        return joint.join(rng.sample(words, len(words)))
+
+    def spaced(text):
+        return "".join(rng.choice(["", " "]) + c + rng.choice(["", " "]) if c in "+~|:*" else c
+                       for c in text)  # fmt: skip
+
+    square = rng.choice(["I(age ** 2)", "I(age**2.0)", "I( (age) ** 2 )", "I(`age`**2e0)"])
+    sex, race = rng.choice(["sex", "`sex`"]), rng.choice(["race", "`race`", "race + race"])
+    both = rng.choice([[f"{square}*{sex}"], [f"{sex}*{square}"],
+                       [square, sex, shuffled([square, sex], ":")]])  # fmt: skip
+    terms = shuffled([*both, race, *rng.choice([[], ["1"]])], "+")
+    effects = shuffled(["agency", rng.choice(["year", "C(year)"])], "+")
+    response = rng.choice(["I(log(pay))", "I( log( pay ) )"])
+    conditions = [
+        rng.choice(["year >= 2001", "(year>=2001.0)", "year >= 2.001e3"]),
+        rng.choice(["race in ['a','b']", 'race in ["b", \'a\', "b"]', "`race` in ('b', 'a')"]),
+        rng.choice(["age < 60.5", "(age<60.50)"]),
+    ]
+    query = {
+        "formula": f"{response} ~ {terms} | {effects}".replace("+", rng.choice(["+", " + "])),
+        "subset": shuffled(conditions, " and "),
+        "ask": {
+            "measure": "interval",
+            "coefficient": rng.choice([f"sex[F]:{square}", f"{square} : `sex`[F]"]),
+            "below": -0.1,
+        },
+        "epsilon": 0.5,
+    }
+    defaults = {"family": "linear", "partitions": 50, "errors": "out"}
+    query |= {key: value for key, value in defaults.items() if rng.random() < 0.5}
+    order = rng.sample(sorted(query), len(query))
+    text = json.dumps({key: query[key] for key in order})
+    for number, spellings in (("-0.1", ["-0.10", "-1e-1", "-0.100"]), ("0.5", ["0.50", "5e-1"])):
+        if rng.random() < 0.5:
+            text = text.replace(f": {number}", f": {rng.choice(spellings)}")
+    return text
+
+
+def test_a_thousand_spellings_have_one_digest():
+    rng = random.Random(11)
+    wanted = query_of(QUERY).digest
+    for _ in range(1000):
+        text = respelt(rng)
+        assert query_of(parse_yaml(text, origin="query")).digest == wanted, text
+
+
+OTHERS = [
+    {"formula": "I(log(pay)) ~ I(age ** 2)*sex + race | agency"},
+    {"formula": "I(log(pay)) ~ I(age ** 2)*sex + race + year | agency"},
+    {"formula": "I(log(pay)) ~ I(age ** 2)*sex + C(race) | agency + year"},
+    {"formula": "I(log(pay)) ~ I(age ** 3)*sex + I(age ** 2)*sex + race | agency + year"},
+    {"formula": "pay ~ I(age ** 2)*sex + race | agency + year"},
+    {"subset": None},
+    {"subset": "year > 2001 and race in ['a', 'b'] and age < 60.5"},
+    {"subset": "year >= 2001 or race in ['a', 'b'] and age < 60.5"},
+    {"subset": "year >= 2001 and race not in ['a', 'b'] and age < 60.5"},
+    {"subset": "year >= 2001 and race in ['a', 'c'] and age < 60.5"},
+    {"ask": {**INTERVAL, "below": -0.1000001}},
+    {"ask": {"measure": "interval", "coefficient": "sex[F]:I(age ** 2)", "above": -0.1}},
+    {"ask": {**INTERVAL, "coefficient": "sex[F]"}},
+    {"ask": {"measure": "tolerance", "coefficient": "sex[F]:I(age ** 2)", "within": 0.1}},
+    {"ask": {"measure": "significance", "coefficient": "sex[F]:I(age ** 2)"}},
+    {"family": "logit"},
+    {"epsilon": 0.500001},
+    {"partitions": 51},
+    {"errors": "report"},
+    {"schema": "0" * 64},
+    {"synthetic": "0" * 64},
+]
+
+
+def test_another_meaning_has_another_digest():
+    digests = [query_of({**QUERY, **other}).digest for other in ({}, *OTHERS)]
+    assert len(set(digests)) == len(digests)
+
+
+def test_what_is_written_is_read_back_as_itself(schema):
+    query = query_of(QUERY).bound(schema, "f" * 64)
+    again = query_of(json.loads(json.dumps(query.content())))
+    assert again == query
+    assert again.digest == query.digest
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"epsilon": 0}, "epsilon: must be at least 0.001"),
+        ({"epsilon": -1}, "epsilon"),
+        ({"epsilon": 1e-9}, "epsilon"),
+        ({"epsilon": 101}, "epsilon: must be at most 100"),
+        ({"epsilon": float("nan")}, "epsilon"),
+        ({"epsilon": float("inf")}, "epsilon"),
+        ({"epsilon": "1"}, "epsilon"),
+        ({"epsilon": True}, "epsilon"),
+        ({"partitions": 9}, "partitions: must be at least 10"),
+        ({"partitions": 501}, "partitions: must be at most 500"),
+        ({"partitions": 50.5}, "partitions"),
+        ({"partitions": "50"}, "partitions"),
+        ({"formula": "pay ~ __import__('os').system('x')"}, "formula"),
+        ({"formula": "pay ~ log(age)"}, "I(log(age))"),
+        ({"formula": "pay ~ I(age.__class__)"}, "formula"),
+        ({"formula": "pay ~ {age}"}, "formula"),
+        ({"formula": "pay ~ scale(age)"}, "formula"),
+        ({"formula": ""}, "formula is empty"),
+        ({"formula": None}, "write formula"),
+        ({"subset": "sex = 'F'"}, "subset"),
+        ({"ask": {"measure": "interval", "coefficient": "sex[F]"}}, "ask"),
+        ({"ask": {**INTERVAL, "below": ".inf"}}, "ask.below"),
+        ({"ask": {"measure": "interva"}}, "ask"),
+        ({"ask": {**INTERVAL, "belwo": 1}}, "did you mean 'below'"),
+        ({"ask": {"measure": "significance", "coefficient": "sex[F]"}, "errors": "report"},
+         "no category of errors"),
+        ({"familly": "logit"}, "did you mean 'family'"),
+        ({"family": "poisson"}, "family"),
+        ({"subset": "a\ud800"}, "subset"),
+    ],
+)  # fmt: skip
+def test_what_is_no_query_is_refused_with_its_key(change, words):
+    with pytest.raises(ConfigError) as error:
+        query_of({**QUERY, **change}, origin="gap.yaml")
+    assert words in str(error.value)
+    assert all(problem.startswith("gap.yaml: ") for problem in error.value.problems)
+
+
+def test_every_fault_of_form_is_told_at_once_and_doubled_keys_are_refused(tmp_path):
+    path = tmp_path / "query.yaml"
+    path.write_text("formula: pay ~\nepsilon: .nan\npartitions: 5\nask: {measure: interval}\n")
+    with pytest.raises(ConfigError) as error:
+        read_query(path)
+    for key in ("formula", "epsilon", "partitions", "coefficient"):
+        assert any(key in problem for problem in error.value.problems)
+    path.write_text(json.dumps(QUERY)[:-1] + ', "epsilon": 90}')
+    with pytest.raises(ConfigError, match="twice"):
+        read_query(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"formula": "I(log(pay)) ~ sexx + age"}, "formula: 'sexx' is not in the public schema"),
+        ({"formula": "I(log(pay)) ~ sex | person"}, "formula: 'person' is not in the public"),
+        ({"subset": "salary > 3"}, "subset: 'salary' is not in the public schema"),
+        ({"subset": "sex == 'X'"}, "subset"),
+        ({"subset": "age"}, "subset"),
+        ({"subset": "open('x')"}, "subset: unknown function"),
+        ({"formula": "I(scale(pay)) ~ sex"}, "unknown function"),
+        ({"subset": "pay == 'a'"}, "subset"),
+        ({"formula": "sex ~ age"}, "I(sex)"),
+        ({"formula": "I(sex) ~ age"}, "formula"),
+        ({"formula": "pay ~ C(age)"}, "no levels in the public schema"),
+        ({"formula": "pay ~ sex:race"}, "race*sex"),
+        ({"formula": "I(log(race)) ~ sex"}, "formula: I(log(race))"),
+        ({"family": "logit", "formula": "race ~ age"}, "two values"),
+        ({"ask": {**INTERVAL, "coefficient": "sex[M]"}}, "ask.coefficient"),
+        ({"ask": {**INTERVAL, "coefficient": "sex[f]"}}, "did you mean"),
+        ({"ask": {**INTERVAL, "coefficient": "agency[DD]"}}, "ask.coefficient"),
+        ({"schema": "0" * 64}, "schema: the query is about another one"),
+        ({"synthetic": "0" * 64}, "synthetic: the query is about another one"),
+    ],
+)
+def test_what_the_public_schema_does_not_have_is_named_with_its_key(schema, change, words):
+    query = query_of({**QUERY, **change})
+    problems = query.problems(schema, "1" * 64)
+    assert any(words in problem for problem in problems), problems
+
+
+def test_what_is_wrong_in_several_keys_is_told_at_once(schema):
+    query = query_of({**QUERY, "formula": "pay ~ nope | nil", "subset": "nix > 1",
+                      "schema": "0" * 64})  # fmt: skip
+    text = "\n".join(query.problems(schema))
+    assert all(word in text for word in ("nope", "nil", "nix", "schema: "))
+
+
+def test_a_sound_query_has_no_problems(schema):
+    assert query_of(QUERY).problems(schema, "1" * 64) == []
+    assert query_of(QUERY).bound(schema, "1" * 64).problems(schema, "1" * 64) == []
+
+
+def test_any_formula_of_pieces_is_refused_or_canonical():
+    pieces = ["+", ":", "*", "|", "sex", "I(", ")", "C(", "age", "1", "**", "[", "'", "race"]
+    rng = random.Random(2)
+    texts = {"pay~" + "".join(rng.choices(pieces, k=n)) for n in range(1, 8) for _ in range(300)}
+    read = 0
+    for text in sorted(texts):
+        try:
+            query = query_of({**QUERY, "formula": text})
+        except ConfigError:
+            continue
+        read += 1
+        assert query_of({**QUERY, "formula": query.formula}).formula == query.formula
+    assert read > 20
