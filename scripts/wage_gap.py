@@ -8,8 +8,8 @@ Simulates PERSONS federal employees over 24 years, synthesises them with
 ``scripts/configs/federal_workforce.yaml``, fits the wage regressions of the paper to the synthetic
 data, asks the confidential data by differentially private verification which findings hold (epsilon
 1 a question, 50 partitions as in the paper, 20 for trends), and sets the confidential coefficients
-and the true ones of the simulator beside the answers. Writes ``wage_gap.html`` and ``wage_gap.md`` to DIRECTORY:
-tables 2 and 3 and figures 1 and 2 of the paper. Needs the extra ``verification``.
+and the true ones of the simulator beside the answers. Writes ``wage_gap.html`` and ``wage_gap.md``
+to DIRECTORY: tables 2 and 3 and figures 1 and 2 of the paper. Needs the extra ``verification``.
 
 The regressions of single years have effects of the occupational category in place of agency and
 occupation: a year of a partition of so few persons has fewer rows than those have levels. The paper
