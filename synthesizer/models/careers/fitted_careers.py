@@ -125,16 +125,16 @@ class CareerOptions:
     """
 
     components: Literal["patterns"] | Count = "patterns"
-    theta: Annotated[float, Field(ge=0)] | Literal["auto"] = 100.0
+    theta: Annotated[float, Field(ge=0)] | Literal["auto"] = 10.0
     transition: Literal["cart", "markov"] = "cart"
     concentration: Positive = 5.0
-    min_leaf: Count = 10
+    min_leaf: Count = 100
     person_min_leaf: Count = 50
     shrinkage: NotNegative = 0.0
     copies: Repeats = 10
     even: bool = True
     person_predictors: bool | None = None
-    candidates: Repeats = 16
+    candidates: Repeats = 32
     new_moves: bool = False
     match: bool = False
     oversample: Repeats = 3
