@@ -121,9 +121,9 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     "mostly_constant": {"base": Cart(), "fit_by": "pooled"},
     "time_invariant": {"base": Cart()},
     "career": {
-        "components": "patterns", "theta": 100.0, "transition": "cart", "concentration": 5.0,
-        "min_leaf": 10, "person_min_leaf": 50, "shrinkage": 0.0, "copies": 10, "even": True,
-        "person_predictors": None, "match": False, "oversample": 3, "candidates": 16,
+        "components": "patterns", "theta": 10.0, "transition": "cart", "concentration": 5.0,
+        "min_leaf": 100, "person_min_leaf": 50, "shrinkage": 0.0, "copies": 10, "even": True,
+        "person_predictors": None, "match": False, "oversample": 3, "candidates": 32,
         "new_moves": False,
     },
 }  # fmt: skip
