@@ -22,7 +22,7 @@ SCHEMA = {
 }
 
 
-def people(n, seed, gap=-0.1):
+def people(n, seed, gap=-0.25):
     """Return persons over four years, whose pay of women is lower by ``gap`` (of its log)."""
     rng = np.random.default_rng(seed)
     person = np.repeat(np.arange(n), 4)
@@ -31,7 +31,7 @@ def people(n, seed, gap=-0.1):
     year = np.tile(np.arange(2000, 2004), n)
     log_pay = (
         10 + gap * (sex == 0) + 0.01 * age + 0.1 * agency + 0.02 * (year - 2000)
-        + rng.normal(0, 0.1, n)[person] + rng.normal(0, 0.05, len(person))
+        + rng.normal(0, 0.05, n)[person] + rng.normal(0, 0.05, len(person))
     )  # fmt: skip
     return pd.DataFrame(
         {

@@ -1,0 +1,414 @@
+"""The main job: refusals before anything is read or charged, one answer a question, no leak."""
+
+import json
+import random
+import re
+
+import pandas as pd
+import pytest
+
+from synthesizer.data.errors import SynthesizerError
+from synthesizer.verification import verify as job
+from synthesizer.verification.coefficient_questions import Interval
+from synthesizer.verification.ledger import Ledger
+from synthesizer.verification.mechanisms import DryNoise
+from synthesizer.verification.query import query_of
+from synthesizer.verification.verify import begin_ledger, choose_m, dry_run, verify
+
+from .conftest import SCHEMA, people
+
+GAP = {
+    "formula": "I(log(pay)) ~ sex + age | agency + year",
+    "ask": {"measure": "interval", "coefficient": "sex[F]", "below": -0.05},
+    "partitions": 10,
+}
+QUESTIONS = {
+    "interval": {},
+    "report": {"errors": "report"},
+    "trend": {"formula": "I(log(pay)) ~ sex + age", "ask": {
+        "measure": "trend", "coefficient": "sex[F]", "over": "year",
+        "periods": [{"first": 2000, "last": 2003, "slope": "rising"}]}},
+    "significance": {"ask": {"measure": "significance", "coefficient": "sex[F]"}},
+    "logit": {"formula": "I(pay > 30000) ~ sex + age", "family": "logit"},
+    "subset": {"subset": "race in ['a', 'b'] and year > 2000"},
+}  # fmt: skip
+
+
+class Exact:
+    """No noise, so that a test knows what comes out."""
+
+    def charge(self, mechanism):
+        return mechanism.epsilon
+
+    def draw(self, mechanism, values):
+        return tuple(map(int, values))
+
+
+def asked(**changes):
+    return query_of({**GAP, **changes})
+
+
+def answered(files, ledger, schema, query=None, **options):
+    confidential, synthetic = files
+    options = {"noise": Exact(), **options}
+    return verify(query or asked(), confidential=confidential, synthetic=synthetic, schema=schema,
+                  ledger=ledger, **options)  # fmt: skip
+
+
+def spent(ledger):
+    return Ledger(ledger).spending().budgets[0].spent
+
+
+def test_a_finding_is_confirmed_and_charged_once(files, ledger, schema):
+    first = answered(files, ledger, schema, user="ada", analysis="gap")
+    assert first.is_new
+    assert first.answer.released == ((10,),)
+    assert first.answer.statements[0].verdict == "most"  # all that 10 partitions can tell
+    assert any("say the same" in line for line in first.lines)
+    assert (first.charge, spent(ledger)) == (1.0, 1_000_000)
+    assert [(b.scope, b.name) for b in first.budgets] == [
+        ("global", ""), ("user", "ada"), ("analysis", "gap"),
+    ]  # fmt: skip
+    other = asked(formula="I( log(pay) ) ~ age + sex|year+agency", epsilon=1)
+    for _ in range(20):  # whoever asks, however spelt
+        again = answered(files, ledger, schema, query=other, user="bob")
+        assert not again.is_new
+        assert again.answer == first.answer
+    assert spent(ledger) == 1_000_000
+    assert answered(files, ledger, schema, query=asked(epsilon=0.5)).is_new
+    assert spent(ledger) == 1_500_000
+
+
+def test_the_noise_is_opendps_unless_another_is_handed_in(files, ledger, schema, monkeypatch):
+    pytest.importorskip("opendp")
+    drawn = []
+    draw = job.OpenDP.draw
+    monkeypatch.setattr(job.OpenDP, "draw", lambda *words: drawn.append(words[1]) or draw(*words))
+    made = answered(files, ledger, schema, noise=None)
+    assert len(drawn) == 1
+    assert 0 <= made.answer.released[0][0] <= 10
+
+
+@pytest.fixture
+def reading(monkeypatch):
+    """Return what is read of files of data: names of columns, hashes, rows."""
+    seen = []
+
+    def recorded(name, function):
+        def call(path, *words, **options):
+            seen.append((name, str(path)))
+            return function(path, *words, **options)
+
+        return call
+
+    from synthesizer.verification import partitions, public_schema
+
+    monkeypatch.setattr(public_schema, "read_path", recorded("rows", public_schema.read_path))
+    monkeypatch.setattr(public_schema, "head_of", recorded("columns", public_schema.head_of))
+    monkeypatch.setattr(job, "sha256", recorded("hash", job.sha256))
+    monkeypatch.setattr(job, "view_of", recorded("rows", partitions.view_of))
+    return seen
+
+
+REFUSED = [
+    ({"formula": "I(log(pay)) ~ sex + eval(age)"}, "formula"),
+    ({"formula": "I(log(pay)) ~ sexx"}, "formula"),
+    ({"subset": "salary > 1"}, "subset"),
+    ({"subset": "person == 'p1'"}, "subset"),
+    ({"subset": "sex == 'X'"}, "subset"),
+    ({"ask": {"measure": "interval", "coefficient": "sex[M]", "below": 0}}, "ask.coefficient"),
+    ({"epsilon": 0}, "epsilon"),
+    ({"epsilon": -1}, "epsilon"),
+    ({"epsilon": ".nan"}, "epsilon"),
+    ({"epsilon": 3.5}, "global budget"),
+    ({"partitions": 9}, "partitions"),
+    ({"partitions": 501}, "partitions"),
+    ({"schema": "0" * 64}, "schema"),
+]
+
+
+@pytest.mark.parametrize(("change", "words"), REFUSED)
+def test_a_bad_query_is_refused_before_the_data_and_the_charge(
+    files, ledger, schema, tmp_path, reading, change, words
+):
+    path = tmp_path / "query.json"
+    path.write_text(json.dumps({**GAP, **change}))
+    before = ledger.read_bytes()
+    with pytest.raises(SynthesizerError) as error:
+        answered(files, ledger, schema, query=path)
+    assert words in str(error.value)
+    assert [where for _, where in reading if where == str(files[0])] == []
+    assert ledger.read_bytes() == before
+
+
+def missing(path):
+    path.unlink()
+
+
+def damaged(path):
+    content = bytearray(path.read_bytes())
+    content[200:3000] = b"x" * 2800
+    path.write_bytes(content)
+
+
+def read_only(path):
+    path.chmod(0o400)
+
+
+def open_to_others(path):
+    path.chmod(0o644)
+
+
+def no_ledger(path):
+    path.write_text("person,pay\n")
+
+
+@pytest.mark.parametrize("harm", [missing, damaged, read_only, open_to_others, no_ledger])
+def test_a_bad_ledger_is_refused_before_the_data_with_all_else(
+    files, ledger, schema, reading, harm
+):
+    harm(ledger)
+    with pytest.raises(SynthesizerError) as error:
+        answered(files, ledger, schema, query=asked(subset="nope > 1"))
+    problems = error.value.problems
+    assert any(str(ledger) in problem for problem in problems)
+    assert any("nope" in problem for problem in problems)
+    assert [where for _, where in reading if where == str(files[0])] == []
+
+
+def test_data_of_another_version_or_without_a_column_are_refused_unread(
+    files, ledger, schema, tmp_path, reading
+):
+    other = tmp_path / "other.csv"
+    people(50, seed=9).drop(columns="age").to_csv(other, index=False)
+    with pytest.raises(SynthesizerError) as error:
+        answered((other, files[1]), ledger, schema)
+    assert any("another version of the confidential data" in p for p in error.value.problems)
+    assert any("no column 'age'" in p for p in error.value.problems)
+    assert {what for what, where in reading if where == str(other)} == {"columns", "hash"}
+    assert spent(ledger) == 0
+
+
+def test_nothing_is_charged_where_the_synthetic_data_cannot_serve(files, ledger, schema, tmp_path):
+    empty = tmp_path / "synthetic.csv"
+    people(50, seed=9).assign(sex="M").to_csv(empty, index=False)
+    with pytest.raises(SynthesizerError, match="synthetic"):
+        answered((files[0], empty), ledger, schema)
+    assert spent(ledger) == 0
+
+
+def test_a_crash_after_the_charge_gives_nothing_back_and_costs_nothing_more(
+    files, ledger, schema, monkeypatch
+):
+    monkeypatch.setattr(job, "view_of", broken := Broken(job.view_of, files[0]))
+    with pytest.raises(MemoryError):
+        answered(files, ledger, schema)
+    assert spent(ledger) == 1_000_000
+    broken.mended = True
+    made = answered(files, ledger, schema)
+    assert (made.is_new, spent(ledger)) == (True, 1_000_000)
+
+
+class Broken:
+    """Reads any file but one."""
+
+    def __init__(self, function, path):
+        self.function, self.path, self.mended = function, path, False
+
+    def __call__(self, path, *words):
+        if path == self.path and not self.mended:
+            raise MemoryError
+        return self.function(path, *words)
+
+
+# Record and replay: on a neighbour, with the same noise, everything that leaves is the same.
+
+
+class Recorded:
+    """Noise that writes down what it is asked, and returns what it returned before."""
+
+    def __init__(self, answers=None):
+        self.answers, self.asked = answers, []
+
+    def charge(self, mechanism):
+        return mechanism.epsilon
+
+    def draw(self, mechanism, values):
+        place = len(self.asked)
+        self.asked.append((mechanism, [int(v) for v in values]))
+        return self.answers[place] if self.answers else DryNoise().draw(mechanism, values)
+
+
+HOSTILE = ["", "nan", "inf", "-inf", "1e308", "5e-324", "1e999", "x", "'", "é", "M" * 50, "0", "-1"]
+
+
+def neighbour(frame, rng):
+    """Return the file without a person, or with any other rows of hers, or with a new one."""
+    person = rng.choice(frame["person"].unique().tolist())
+    rest = frame[frame["person"] != person]
+    kind = rng.choice(["remove", "edit", "add"])
+    if kind == "remove":
+        return rest
+    if kind == "add":
+        rest, person = frame, "newcomer"
+    rows = pd.DataFrame(
+        [
+            {name: person if name == "person" else rng.choice([*HOSTILE, *frame[name][:3]])
+             for name in frame.columns}
+            for _ in range(rng.randrange(1, 30))
+        ]
+    )  # fmt: skip
+    return pd.concat([rest, rows]).sample(frac=1, random_state=rng.randrange(1000))
+
+
+def transcript(frame, question, files, folder, noise, capture, capsys, monkeypatch):
+    """Return all that leaves: page, JSON, screen, logs, and the ledger but for the data's hash."""
+    folder.mkdir()
+    path, ledger = folder / "data.csv", folder / "ledger.sqlite"
+    frame.to_csv(path, index=False)
+    monkeypatch.setattr("secrets.token_bytes", lambda size: b"k" * size)
+    schema = job.load_schema(files[1].parent / "schema.json")
+    begin_ledger(ledger, confidential=path, schema=schema, cap=9.0)
+    made = answered((path, files[1]), ledger, schema, query=query_of({**GAP, **question}),
+                    noise=noise)  # fmt: skip
+    print("\n".join(made.lines))
+    book = Ledger(ledger).spending()
+    entries = [(e.query, e.epsilon, e.is_answered) for e in book.entries]
+    printed = capsys.readouterr()
+    return made.page, made.json_text, printed.out, printed.err, capture.messages, entries
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_replayed_on_neighbours_everything_that_leaves_is_the_same(
+    files, tmp_path, name, caplog, capsys, monkeypatch
+):
+    (files[1].parent / "schema.json").write_text(json.dumps(SCHEMA))
+    rng = random.Random(name)
+    frame = people(60, seed=5)
+    noise = Recorded()
+    words = (QUESTIONS[name], files, tmp_path / "d")
+    first = transcript(frame, *words, noise, caplog, capsys, monkeypatch)
+    drawn = [tuple(answer) for answer in json.loads(first[1])["answer"]["released"]]
+    for number in range(2):
+        replay = Recorded(drawn)
+        words = (QUESTIONS[name], files, tmp_path / f"n{number}")
+        other = transcript(neighbour(frame, rng), *words, replay, caplog, capsys, monkeypatch)
+        assert other == first
+        assert [m for m, _ in replay.asked] == [m for m, _ in noise.asked]
+        for (mechanism, values), (_, others) in zip(noise.asked, replay.asked, strict=True):
+            distance = sum(abs(a - b) for a, b in zip(values, others, strict=True))
+            assert distance <= mechanism.distance
+
+
+def rows_printed(release):
+    def telling(self, query, prepared, view, noise):
+        print(view.table.n_rows)
+        return release(self, query, prepared, view, noise)
+
+    return telling
+
+
+def few_rows_refused(release):
+    def raising(self, query, prepared, view, noise):
+        if view.table.n_rows < 240:
+            raise SynthesizerError("too few rows")
+        return release(self, query, prepared, view, noise)
+
+    return raising
+
+
+def drawn_if_many(release):
+    def sparing(self, query, prepared, view, noise):
+        if view.table.n_rows < 240:
+            return ((0,),)
+        return release(self, query, prepared, view, noise)
+
+    return sparing
+
+
+@pytest.mark.parametrize("leak", [None, rows_printed, few_rows_refused, drawn_if_many])
+def test_the_replay_finds_what_tells_of_the_data(
+    files, tmp_path, caplog, capsys, monkeypatch, leak
+):
+    """The broken controls: a size in the log, a refusal, a draw that some data do without."""
+    (files[1].parent / "schema.json").write_text(json.dumps(SCHEMA))
+    if leak is not None:
+        monkeypatch.setattr(Interval, "release", leak(Interval.release))
+    frame, noise = people(60, seed=5), Recorded()
+    words = ({}, files, tmp_path / "d")
+    first = transcript(frame, *words, noise, caplog, capsys, monkeypatch)
+    replay = Recorded([tuple(a) for a in json.loads(first[1])["answer"]["released"]])
+    words = ({}, files, tmp_path / "n")
+    try:
+        less = frame[frame["person"] != "p7"]
+        second = transcript(less, *words, replay, caplog, capsys, monkeypatch)
+    except SynthesizerError:
+        second = None
+    is_same = second == first and [m for m, _ in replay.asked] == [m for m, _ in noise.asked]
+    assert is_same == (leak is None)
+
+
+def test_no_number_of_the_confidential_data_is_on_the_page(files, ledger, schema, tmp_path):
+    frame = people(391, seed=1)
+    canary = 123_457.0
+    frame.loc[frame["person"] == "p3", "pay"] = canary
+    path, book = tmp_path / "canary.csv", tmp_path / "canary.sqlite"
+    frame.to_csv(path, index=False)
+    begin_ledger(book, confidential=path, schema=schema, cap=3.0)
+    made = answered((path, files[1]), book, schema)
+    page = re.sub(r"<(style|script|svg).*?</\1>|<[^>]*>", " ", made.page, flags=re.DOTALL)
+    text = page + made.json_text + "\n".join(made.lines)
+    for number in (len(frame), frame["person"].nunique(), int(canary)):
+        assert not re.search(rf"(?<![\w.])({number}|{number:,})(?!\w)", text)
+    assert "synthetic" in text
+
+
+# What is free: dry runs and the choice of M.
+
+
+def test_a_dry_run_is_the_answer_on_synthetic_data_and_needs_no_ledger(files, schema):
+    made = dry_run(asked(), synthetic=files[1], schema=schema)
+    assert made.dry
+    assert made.answer.statements[0].holds
+    assert "Before anything is spent" in made.page
+    with pytest.raises(SynthesizerError, match="nope"):
+        dry_run(asked(subset="nope > 1"), synthetic=files[1], schema=schema)
+
+
+def test_choose_m_weighs_the_interval_of_r_against_partitions_without_a_fit(files, schema):
+    choices = choose_m(asked(), synthetic=files[1], schema=schema, partitions=(10, 20, 50, 400))
+    rows = {row.partitions: row for row in choices.rows}
+    assert rows[10].low < rows[20].low
+    assert rows[400].inestimable > 0.5 > rows[50].inestimable
+    assert all(row.low <= row.best + 1e-9 for row in choices.rows)
+    assert choices.best.partitions in (20, 50)
+    assert choices == choose_m(asked(), synthetic=files[1], schema=schema,
+                               partitions=(10, 20, 50, 400))  # fmt: skip
+    with pytest.raises(SynthesizerError, match="does not count partitions"):
+        choose_m(query_of({**GAP, **QUESTIONS["significance"]}), synthetic=files[1], schema=schema)
+
+
+def test_files_of_an_answer_are_written_whole_and_checked_before(files, schema, tmp_path):
+    made = dry_run(asked(), synthetic=files[1], schema=schema)
+    out = tmp_path / "answer"
+    job.check_directory(out, overwrite=False)
+    page, content = job.write_answer(made, out)
+    assert (page.name, content.name) == job.NAMES
+    assert json.loads(content.read_text())["dry"] is True
+    with pytest.raises(SynthesizerError, match="exists already"):
+        job.check_directory(out, overwrite=False)
+    with pytest.raises(SynthesizerError, match="no directory"):
+        job.check_directory(tmp_path / "a" / "b", overwrite=False)
+
+
+def test_the_ledger_is_made_for_a_file_that_was_read(files, schema, tmp_path):
+    wrong = tmp_path / "wrong.csv"
+    wrong.write_text("person,year,sex\n1,2000\n")
+    with pytest.raises(SynthesizerError) as error:
+        begin_ledger(tmp_path / "l.sqlite", confidential=wrong, schema=schema, cap=1.0)
+    assert "no column 'age'" in str(error.value)
+    ragged = tmp_path / "ragged.csv"
+    ragged.write_text(",".join(people(1, 1).columns) + "\n1,2\n")
+    with pytest.raises(SynthesizerError, match="ragged.csv"):
+        begin_ledger(tmp_path / "l.sqlite", confidential=ragged, schema=schema, cap=1.0)
+    assert not (tmp_path / "l.sqlite").exists()
