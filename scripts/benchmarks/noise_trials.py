@@ -19,12 +19,21 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy import stats
+from scipy.special import expit
+from sklearn.metrics import roc_auc_score
 
 from synthesizer.data.errors import LedgerError
 from synthesizer.data.table import FloatArray
 from synthesizer.verification.ledger import Ledger, new_ledger
 from synthesizer.verification.mechanisms import MICRO, Mechanism, Noise
 from synthesizer.verification.posterior import posterior_of_categories, posterior_of_count
+from synthesizer.verification.prediction_questions import (
+    area_under,
+    class_counts,
+    grid_counts,
+    roc_points,
+    without_noise,
+)
 
 Counts = npt.NDArray[np.int64]
 Draw = Callable[[int, int], Counts]
@@ -340,3 +349,39 @@ def exact_means(released: tuple[int, int, int], m: int, scale: float) -> FloatAr
     """Return what `rejection` estimates, by the posterior."""
     known = posterior_of_categories(released, m=m, scale=scale)
     return np.array([known.inside.mean, known.errors.mean])
+
+
+# Errors of curves and grids.
+
+
+def two_sided(rng: np.random.Generator, scale: float, size: int) -> Counts:
+    """Return simulated noise of the mechanisms' law."""
+    alpha = np.exp(-1 / scale)
+    return rng.geometric(1 - alpha, size) - rng.geometric(1 - alpha, size)
+
+
+def area_errors(n: int, scale: float, repeats: int, seed: int) -> float:
+    """Return the mean absolute error of the area under a ROC curve of n persons, 50 scores."""
+    rng = np.random.default_rng(seed)
+    errors = []
+    for _ in range(repeats):
+        x = rng.normal(0, 1.5, n)
+        y = (rng.random(n) < expit(x)).astype(float)
+        score = expit(x)
+        ends = np.quantile(expit(rng.normal(0, 1.5, n)), np.arange(1, 50) / 50)
+        counts = class_counts(y, score, ends)
+        noisy = counts + two_sided(rng, scale, len(counts))
+        errors.append(abs(area_under(roc_points(noisy)) - roc_auc_score(y, score)))
+    return float(np.mean(errors))
+
+
+def grid_errors(n: int, scale: float, repeats: int, seed: int) -> float:
+    """Return the mean total variation between a 20 x 20 grid of n persons and what is released."""
+    rng = np.random.default_rng(seed)
+    errors = []
+    for _ in range(repeats):
+        x = rng.normal(0, 1, n)
+        counts = grid_counts(x, rng.normal(0, 0.5, n), ((-2.6, 2.6), (-1.4, 1.4)), 20)
+        noisy = without_noise(counts + two_sided(rng, scale, len(counts)))
+        errors.append(np.abs(noisy / noisy.sum() - counts / n).sum() / 2)
+    return float(np.mean(errors))

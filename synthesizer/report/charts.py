@@ -612,6 +612,29 @@ def log_points(
     return svg(WIDTH, top + high + 44, *parts, title=title, description=description)
 
 
+def scatter(
+    points: Sequence[Point],
+    *,
+    across: tuple[float, float],
+    up: tuple[float, float],
+    title: str,
+    description: str,
+    x_label: str,
+    y_label: str,
+) -> Markup:
+    """Return points (x, y) between the ends of both axes, with a line where y is 0."""
+    left, top, wide, high = 80.0, 34.0, 380.0, 260.0
+    x = Scale(domain=across, range=(left, left + wide))
+    y = Scale(domain=up, range=(top + high, top))
+    parts = [
+        axis_bottom(x, top + high, x_label, grid=high),
+        axis_left(y, left, y_label, grid=wide),
+        line(left, y.inside(0.0), left + wide, y.inside(0.0), class_="line-baseline"),
+        *(dot(x.inside(at), y.inside(value), 1.5, "fill-original") for at, value in points),
+    ]
+    return svg(WIDTH, top + high + 44, *parts, title=title, description=description)
+
+
 _BARS_ROW = 24.0
 _END = 64.0
 _LONGEST = 24

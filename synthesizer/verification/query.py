@@ -30,6 +30,7 @@ from synthesizer.data.table import Kind, Variable
 from synthesizer.measures.utility.formulas import Formula, Model, model_of, parse_formula
 from synthesizer.verification.coefficient_questions import Interval, Significance, Tolerance, Trend
 from synthesizer.verification.mechanisms import micro
+from synthesizer.verification.prediction_questions import Accuracy, Residuals, RocCurve
 from synthesizer.verification.public_schema import (
     STRICT,
     PublicSchema,
@@ -38,6 +39,7 @@ from synthesizer.verification.public_schema import (
     strictly,
 )
 from synthesizer.verification.questions import Question
+from synthesizer.verification.table_questions import Counts, Means
 
 FAMILIES: dict[str, Literal["ols", "logit"]] = {"linear": "ols", "logit": "logit"}
 """What the formulas call each family."""
@@ -56,7 +58,15 @@ class Query(BaseModel):
     subset: str | None = None
     """Condition on variables of the public schema; all rows where absent."""
     ask: Annotated[
-        Interval | Tolerance | Trend | Significance,
+        Interval
+        | Tolerance
+        | Trend
+        | Significance
+        | Counts
+        | Means
+        | RocCurve
+        | Residuals
+        | Accuracy,
         Field(discriminator="measure"),
     ]
     """What is asked of it."""

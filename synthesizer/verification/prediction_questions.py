@@ -1,0 +1,615 @@
+"""Questions about the predictions that a model of the synthetic data makes for confidential rows.
+
+Coefficients, grids and bounds come from the synthetic data alone, so they tell nothing and cost
+nothing; the confidential rows are only counted in cells (Stoddard, Chen and Machanavajjhala 2014
+for ROC curves; Chen, Machanavajjhala, Reiter and Barrientos 2016 for residuals).
+
+The attack: an exact ROC curve has a step for each person, and an exact plot of residuals a point;
+who knows all rows but one sees where it is missing, and a grid whose bounds are the data's own
+shows the largest row.
+
+The sensitivity: one row of each person counts, chosen by the secret key and by that person's rows
+alone (`View.one_row`). Taking a person out or putting one in changes one cell by 1; changing the
+row moves it from one cell to another, 2 together. The two histograms of a ROC curve, of rows with
+and without the outcome, share the rows, so together they are one histogram. Numbers that are not
+finite have a cell that was fixed before. A prediction is added up column by column, so that no
+other row decides about its last bit, as it could in a product of matrices. A loss is clipped to
+public ends, as values of means are (`synthesizer.verification.table_questions`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+from scipy.sparse import csr_array
+from scipy.sparse.linalg import lsqr
+from scipy.special import expit
+from sklearn.isotonic import isotonic_regression
+
+from synthesizer.data.errors import DataError
+from synthesizer.data.randomness import Seed
+from synthesizer.data.table import FloatArray, IntArray, Table
+from synthesizer.measures.figure import Row, column
+from synthesizer.measures.utility.formulas import Model
+from synthesizer.report.charts import roc, scatter
+from synthesizer.report.page import Block, Chart, interval, row_table, value_table, written
+from synthesizer.verification.answer import Answer
+from synthesizer.verification.mechanisms import Mechanism, Noise
+from synthesizer.verification.partition_fits import Regression, fit_partitions
+from synthesizer.verification.questions import Question, Released
+from synthesizer.verification.table_questions import (
+    mechanisms_of_means,
+    noisy_means,
+    totals_in,
+)
+
+if TYPE_CHECKING:
+    from synthesizer.verification.partitions import View
+    from synthesizer.verification.public_schema import PublicSchema
+    from synthesizer.verification.query import Query
+
+MOVES = 2
+"""A row that changes leaves a cell and comes into another."""
+_REPEATS = 400
+"""Draws of the noise behind an interval."""
+_MOST_POINTS = 800
+_MORE_THAN_NOISE = (
+    "Noise does not explain that; chance may, as between two samples of one population. Believe "
+    "this answer."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Predictor:
+    """A model with the coefficients of the synthetic data."""
+
+    model: Model
+    coefficients: FloatArray
+    """Shape (p,)."""
+    effects: tuple[tuple[FloatArray, FloatArray], ...] = ()
+    """Values of each fixed effect, in order, and what each adds; others add 0."""
+    is_logit: bool = False
+
+    def predict(self, table: Table) -> tuple[FloatArray, FloatArray]:
+        """Return response and prediction of each complete row, shapes (rows,)."""
+        y, X, rows = self.model.columns_of(table)
+        predicted = np.zeros(len(y))
+        with np.errstate(all="ignore"):
+            for values, coefficient in zip(X.T, self.coefficients, strict=True):
+                predicted += values * coefficient
+        kept = np.ones(len(y), dtype=bool)
+        for name, (values, added) in zip(self.model.formula.effects, self.effects, strict=True):
+            data = table[name].data.astype(np.float64)[rows]
+            place = np.searchsorted(values, data).clip(0, len(values) - 1)
+            predicted += np.where(values[place] == data, added[place], 0.0)
+            kept &= table[name].is_observed[rows]
+        return y[kept], expit(predicted[kept]) if self.is_logit else predicted[kept]
+
+
+def predictor_of(query: Query, schema: PublicSchema, synthetic: View) -> Predictor:
+    """Return the model fitted to the synthetic data; DataError if they do not identify it."""
+    model = query.model(schema)
+    y, X, rows = model.columns_of(synthetic.table)
+    codes, names, kept = [], [], np.ones(len(y), dtype=bool)
+    for name in model.formula.effects:
+        data = synthetic.table[name]
+        values, code = np.unique(data.data.astype(np.float64)[rows], return_inverse=True)
+        codes.append(code)
+        names.append(values)
+        kept &= data.is_observed[rows]
+    y, X, codes = y[kept], X[kept], [code[kept] for code in codes]
+    nobody = np.zeros(len(y), dtype=np.int64)
+    rows_of = Regression(y, X, tuple(codes), np.arange(len(y)), nobody)
+    fits = fit_partitions(rows_of, 1, query.family)
+    coefficients = fits.coefficients[0]
+    if np.isnan(coefficients).any():
+        raise DataError(
+            "the synthetic data do not identify every coefficient, so there is no prediction; "
+            "leave out terms whose levels do not occur or that others determine"
+        )
+    added = _effects(y - X @ coefficients, codes, [len(values) for values in names])
+    effects = tuple(zip(names, added, strict=True))
+    return Predictor(model, coefficients, effects, is_logit=query.family == "logit")
+
+
+def _effects(rest: FloatArray, codes: Sequence[IntArray], sizes: Sequence[int]) -> list[FloatArray]:
+    """Return what each level of the fixed effects adds, by least squares."""
+    if not codes:
+        return []
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    places = np.column_stack([code + start for code, start in zip(codes, starts, strict=False)])
+    indicators = csr_array(
+        (np.ones(places.size), places.ravel(), np.arange(0, places.size + 1, len(codes))),
+        shape=(len(rest), int(starts[-1])),
+    )
+    return np.split(lsqr(indicators, rest, atol=1e-12, btol=1e-12)[0], starts[1:-1])
+
+
+class OfPredictions(Question):
+    """What questions about predictions have in common."""
+
+    families: ClassVar[tuple[str, ...]] = ("linear", "logit")
+
+    def problems(self, query: Query, schema: PublicSchema) -> Iterator[str]:
+        """Yield that the model is not of a family that can be asked."""
+        if query.family not in self.families:
+            yield f"ask: {self.measure} is about family: {self.families[0]}"
+        elif query.family == "logit" and query.model(schema).formula.effects:
+            yield f"ask: {self.measure} of a logit has no fixed effects; write C(x) before the '|'"
+
+
+# ROC curve
+
+
+@dataclass(frozen=True)
+class _Scored:
+    """Model, upper ends of all cells of the score but the last, and the synthetic counts."""
+
+    predictor: Predictor
+    ends: FloatArray
+    counts: tuple[int, ...]
+
+
+class RocCurve(OfPredictions):
+    """How well does the synthetic model tell who has the outcome in the confidential data?"""
+
+    measure: Literal["roc"] = "roc"
+    families: ClassVar[tuple[str, ...]] = ("logit",)
+    cells: int = Field(default=50, ge=5, le=500)
+    """Of the predicted probability; each has as many synthetic rows, as far as ties allow."""
+
+    def prepare(self, query: Query, schema: PublicSchema, synthetic: View) -> _Scored:
+        """Return the model and the grid of scores."""
+        predictor = predictor_of(query, schema, synthetic)
+        y, score = predictor.predict(synthetic.one_row().table)
+        shares = np.arange(1, self.cells) / self.cells
+        ends = np.unique(np.quantile(score, shares))
+        return _Scored(predictor, ends, tuple(class_counts(y, score, ends).tolist()))
+
+    def mechanisms(self, query: Query, prepared: _Scored) -> tuple[Mechanism, ...]:
+        """Return the noise of both histograms, which are one."""
+        size = 2 * (len(prepared.ends) + 1)
+        return (Mechanism(size, MOVES, query.micro_epsilon),)
+
+    def release(self, query: Query, prepared: _Scored, view: View, noise: Noise) -> Released:
+        """Return noisy counts of rows by score, those without the outcome first."""
+        (mechanism,) = self.mechanisms(query, prepared)
+        y, score = prepared.predictor.predict(view.one_row().table)
+        return (noise.draw(mechanism, class_counts(y, score, prepared.ends).tolist()),)
+
+    def conclude(self, query: Query, prepared: _Scored, released: Released) -> Answer:
+        """Return the curve, the area under it, and what the noise may have done to that."""
+        (mechanism,) = self.mechanisms(query, prepared)
+        counts = np.array(released[0])
+        area = area_under(roc_points(counts))
+        low, high = _noise_interval(lambda c: area_under(roc_points(c)), counts, mechanism, area)
+        expected = area_under(roc_points(np.array(prepared.counts)))
+        ends = interval(low, high, "share")
+        return RocAnswer(
+            released=released,
+            words=(
+                f"Area under the ROC curve of the synthetic model in the confidential data: "
+                f"{written(area, 'share')}, interval of the noise {ends}; in the synthetic data "
+                f"{written(expected, 'share')}.",
+                _beside(expected, low, high, "The model tells the outcome"),
+            ),
+            area=area,
+            low=low,
+            high=high,
+            synthetic=expected,
+            curve=tuple(map(tuple, roc_points(counts).tolist())),
+            synthetic_curve=tuple(map(tuple, roc_points(np.array(prepared.counts)).tolist())),
+        )
+
+
+def class_counts(y: FloatArray, score: FloatArray, ends: FloatArray) -> IntArray:
+    """Return counts by score of rows without the outcome, then of rows with it."""
+    cell = np.searchsorted(ends, np.nan_to_num(score, nan=0.0))
+    size = len(ends) + 1
+    return np.bincount(cell + size * (y == 1), minlength=2 * size)
+
+
+def roc_points(counts: IntArray) -> FloatArray:
+    """Return false and true positive rates from the highest score down, shape (cells + 1, 2).
+
+    Noisy counts are added up from the highest score; the sums can only rise (isotonic regression).
+    """
+    rates = []
+    for of_class in counts.reshape(2, -1):
+        sums = np.concatenate([[0.0], np.cumsum(of_class[::-1])])
+        rising = isotonic_regression(sums.astype(float), y_min=0.0)
+        rising = rising - rising[0]
+        total = rising[-1]
+        rates.append(rising / total if total > 0 else np.linspace(0, 1, len(sums)))
+    return np.column_stack(rates)
+
+
+def area_under(points: FloatArray) -> float:
+    """Return the area under a curve of rates by trapezoids, in [0, 1]."""
+    false, true = points.T
+    return float(np.diff(false) @ (true[1:] + true[:-1]) / 2)
+
+
+def _noise_interval(
+    figure: Callable[[IntArray], float], counts: IntArray, mechanism: Mechanism, value: float
+) -> tuple[float, float]:
+    """Return where a figure without noise lies, 95 %: new noise is added to the released counts.
+
+    Of public numbers only, so it costs nothing; the seed is fixed, and the same counts have the
+    same interval.
+    """
+    rng = Seed(0).generator("interval of the noise")
+    alpha = np.exp(-1 / mechanism.scale)
+    noise = rng.geometric(1 - alpha, (2, _REPEATS, len(counts)))
+    base = np.maximum(counts, 0)
+    drawn = [figure(base + moved) for moved in noise[0] - noise[1]]
+    low, high = np.quantile(drawn, [0.025, 0.975])
+    reach = max(abs(value - low), abs(high - value))
+    return max(0.0, value - reach), min(1.0, value + reach)
+
+
+def _beside(synthetic: float, low: float, high: float, what: str) -> str:
+    if low <= synthetic <= high:
+        return f"{what} as well as in the synthetic data, as far as the noise lets tell."
+    verb = "worse" if synthetic > high else "better"
+    return f"{what} {verb} than in the synthetic data. {_MORE_THAN_NOISE}"
+
+
+class RocAnswer(Answer):
+    """A ROC curve of the synthetic model in the confidential data."""
+
+    area: float
+    low: float
+    high: float
+    synthetic: float
+    curve: tuple[tuple[float, float], ...]
+    """False and true positive rates."""
+    synthetic_curve: tuple[tuple[float, float], ...]
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield both curves."""
+        title = "ROC curve of the synthetic model"
+        curves = [("confidential, with noise", self.curve), ("synthetic", self.synthetic_curve)]
+        yield Chart(
+            title=title,
+            svg=roc(curves, title=title, description=self.words[0]),
+            reads="The further a curve bends to the upper left, the better the model tells who has "
+            "the outcome. Where both curves lie together, it does so equally well in both files.",
+            summary=self.words[0],
+            table=value_table(
+                title,
+                [
+                    ("area under the curve, confidential with noise", self.area),
+                    ("interval of the noise", interval(self.low, self.high, "share")),
+                    ("area under the curve, synthetic", self.synthetic),
+                ],
+            ),
+        )
+
+
+# Residuals against predicted values
+
+
+@dataclass(frozen=True)
+class _Gridded:
+    """Model, ends of the grid (predicted, residual), and the synthetic counts."""
+
+    predictor: Predictor
+    ends: tuple[tuple[float, float], tuple[float, float]]
+    counts: tuple[int, ...]
+
+
+class Residuals(OfPredictions):
+    """Do the residuals of the synthetic model look right in the confidential data?"""
+
+    measure: Literal["residuals"] = "residuals"
+    families: ClassVar[tuple[str, ...]] = ("linear",)
+    cells: int = Field(default=20, ge=5, le=50)
+    """Of the grid, on each axis."""
+
+    def prepare(self, query: Query, schema: PublicSchema, synthetic: View) -> _Gridded:
+        """Return the model and the grid, from the middle 99 % of the synthetic data."""
+        predictor = predictor_of(query, schema, synthetic)
+        y, predicted = predictor.predict(synthetic.one_row().table)
+        across, up = (
+            np.quantile(values, [0.005, 0.995]) for values in (predicted, np.abs(y - predicted))
+        )
+        if across[0] >= across[1] or up[1] <= 0:
+            raise DataError("the predictions of the synthetic data do not vary; ask another model")
+        ends = ((float(across[0]), float(across[1])), (-float(up[1]), float(up[1])))
+        counts = grid_counts(predicted, y - predicted, ends, self.cells)
+        return _Gridded(predictor, ends, tuple(counts.tolist()))
+
+    def mechanisms(self, query: Query, prepared: _Gridded) -> tuple[Mechanism, ...]:  # noqa: ARG002
+        """Return the noise of the grid."""
+        return (Mechanism(self.cells**2, MOVES, query.micro_epsilon),)
+
+    def release(self, query: Query, prepared: _Gridded, view: View, noise: Noise) -> Released:
+        """Return noisy counts of the grid, by predicted value and then by residual."""
+        (mechanism,) = self.mechanisms(query, prepared)
+        y, predicted = prepared.predictor.predict(view.one_row().table)
+        with np.errstate(all="ignore"):
+            counts = grid_counts(predicted, y - predicted, prepared.ends, self.cells)
+        return (noise.draw(mechanism, counts.tolist()),)
+
+    def conclude(self, query: Query, prepared: _Gridded, released: Released) -> Answer:
+        """Return the counts without those that noise alone made, and points drawn from them."""
+        (mechanism,) = self.mechanisms(query, prepared)
+        k, (across, up) = self.cells, prepared.ends
+        counts = without_noise(np.array(released[0])).reshape(k, k)
+        there = np.array(prepared.counts).reshape(k, k)
+        rows = tuple(_slices(counts, there, across, up, mechanism.scale))
+        far = [row for row in rows if abs(row.mean or 0.0) > abs(row.synthetic or 0.0) + row.reach]
+        shape = (
+            "The mean residual stays near 0 for all predicted values, as far as the noise lets "
+            "tell: nothing speaks against the form of the model."
+            if not far
+            else f"In {len(far)} of {len(rows)} ranges of the predicted value the mean residual is "
+            "further from 0 than in the synthetic data, by more than noise and width of cells "
+            "explain: there the synthetic model does not fit the confidential data."
+        )
+        return ResidualAnswer(
+            released=released,
+            words=(
+                f"Residuals of the synthetic model for about {round(counts.sum()):,} persons of "
+                "the confidential data, in a grid of noisy counts.",
+                shape,
+            ),
+            rows=rows,
+            points=tuple(map(tuple, resampled(counts, across, up).tolist())),
+            across=across,
+            up=up,
+            counts=tuple(map(tuple, counts.round(2).tolist())),
+        )
+
+
+def grid_counts(
+    predicted: FloatArray,
+    residual: FloatArray,
+    ends: tuple[tuple[float, float], tuple[float, float]],
+    cells: int,
+) -> IntArray:
+    """Return counts of a square grid, shape (cells^2,); what lies beyond is in the outer cells."""
+    places = []
+    for values, (low, high) in zip((predicted, residual), ends, strict=True):
+        share = (np.nan_to_num(values, nan=low, posinf=high, neginf=low) - low) / (high - low)
+        places.append((np.clip(share, 0, 1) * cells).astype(np.int64).clip(0, cells - 1))
+    return np.bincount(places[0] * cells + places[1], minlength=cells * cells)
+
+
+def without_noise(counts: IntArray) -> FloatArray:
+    """Return the counts of 0 or more with the same sum that are nearest to noisy ones.
+
+    All get smaller by the same amount, and none below 0 (Duchi et al. 2008): cells that noise
+    alone filled become empty.
+
+    Examples
+    --------
+    >>> without_noise(np.array([10, 3, -2, -1, 2])).round(2).tolist()
+    [9.0, 2.0, 0.0, 0.0, 1.0]
+    """
+    total = max(0.0, float(counts.sum()))
+    falling = np.sort(counts)[::-1]
+    excess = (np.cumsum(falling) - total) / np.arange(1, len(counts) + 1)
+    used = int(np.flatnonzero(falling > excess)[-1]) if total > 0 else 0
+    lower = excess[used] if total > 0 else float(falling[0])
+    return np.maximum(counts - lower, 0.0)
+
+
+def resampled(
+    counts: FloatArray, across: tuple[float, float], up: tuple[float, float], most: int = 2_000
+) -> FloatArray:
+    """Return points (predicted, residual) drawn evenly within cells, as many as counted."""
+    k = len(counts)
+    total = counts.sum()
+    if total <= 0:
+        return np.empty((0, 2))
+    rng = Seed(0).generator("points")
+    cell = rng.choice(counts.size, min(most, round(total)), p=counts.ravel() / total)
+    places = np.column_stack([cell // k, cell % k]) + rng.random((len(cell), 2))
+    lows, widths = np.transpose([(low, high - low) for low, high in (across, up)])
+    return np.asarray(lows + places / k * widths)
+
+
+def _slices(
+    counts: FloatArray,
+    there: IntArray,
+    across: tuple[float, float],
+    up: tuple[float, float],
+    scale: float,
+) -> Iterator[Slice]:
+    """Yield the mean residual of each range of predicted values, from the middles of cells."""
+    k = len(counts)
+    width = (up[1] - up[0]) / k
+    middles = up[0] + (np.arange(k) + 0.5) * width
+    spread = scale * float(np.sqrt(2 * (middles**2).sum()))
+    edges = np.linspace(*across, k + 1)
+    for number in range(k):
+        mine, others = counts[number], there[number]
+        yield Slice(
+            low=float(edges[number]),
+            high=float(edges[number + 1]),
+            rows=float(mine.sum()),
+            mean=float(mine @ middles / mine.sum()) if mine.sum() >= 1 else None,
+            synthetic=float(others @ middles / others.sum()) if others.sum() else None,
+            reach=width / 2 + 2 * spread / max(1.0, float(mine.sum())),
+        )
+
+
+class Slice(Row):
+    """Ranges of the predicted value and the mean residual in them"""
+
+    low: float = column("Predicted from", "number")
+    high: float = column("to", "number")
+    rows: float = column("Persons", "number", "of the confidential data, after noise")
+    mean: float | None = column("Mean residual", "number", "of the confidential data, with noise")
+    synthetic: float | None = column("Synthetic", "number", "mean residual of the synthetic data")
+    reach: float
+    """Half a cell and twice the standard deviation of the noise: so much the mean may be off."""
+
+
+class ResidualAnswer(Answer):
+    """Residuals of the synthetic model in the confidential data."""
+
+    rows: tuple[Slice, ...]
+    points: tuple[tuple[float, float], ...]
+    """Predicted value and residual, drawn from the noisy grid: no rows of anybody."""
+    across: tuple[float, float]
+    up: tuple[float, float]
+    counts: tuple[tuple[float, ...], ...]
+    """Of the grid, by predicted value and then by residual."""
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield the points with the mean residuals."""
+        title = "Residuals against predicted values"
+        yield Chart(
+            title=title,
+            svg=scatter(
+                self.points[:_MOST_POINTS], across=self.across, up=self.up, title=title,
+                description=self.words[1], x_label="predicted", y_label="residual",
+            ),
+            reads="Each dot is drawn from a cell of the noisy grid; none is a person. A band of "
+            "dots that is level and equally wide speaks for the model, a bow or wedge against it.",
+            summary=self.words[1],
+            table=row_table(self.rows, title),
+        )  # fmt: skip
+
+
+# Predictive accuracy
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """Model, the ends of a loss, and the synthetic loss or share."""
+
+    predictor: Predictor
+    ends: tuple[float, float]
+    synthetic: float
+
+
+class Accuracy(OfPredictions):
+    """How far off are the predictions of the synthetic model in the confidential data?
+
+    Of a logit, the share of persons whose outcome is the more probable one; of a linear model, the
+    mean absolute error, clipped.
+    """
+
+    measure: Literal["accuracy"] = "accuracy"
+    most: float | None = Field(default=None, gt=0)
+    """Larger absolute errors count as this one; three times the synthetic mean where absent."""
+
+    def problems(self, query: Query, schema: PublicSchema) -> Iterator[str]:
+        """Yield that a share has no largest error."""
+        yield from super().problems(query, schema)
+        if query.family == "logit" and self.most is not None:
+            yield "ask.most: a logit is judged by the share that it gets right; take most out"
+
+    def prepare(self, query: Query, schema: PublicSchema, synthetic: View) -> _Judged:
+        """Return the model and what it achieves in the synthetic data."""
+        predictor = predictor_of(query, schema, synthetic)
+        loss = self._loss(predictor, synthetic)
+        if predictor.is_logit:
+            return _Judged(predictor, (0.0, 1.0), float(loss.mean()))
+        most = self.most or 3 * float(loss.mean())
+        if most <= 0:
+            raise DataError("the synthetic data have no error at all; write ask.most")
+        return _Judged(predictor, (0.0, most), float(np.minimum(loss, most).mean()))
+
+    def _loss(self, predictor: Predictor, view: View) -> FloatArray:
+        """Return the absolute error of each person, or whether the prediction is right."""
+        y, predicted = predictor.predict(view.one_row().table)
+        if predictor.is_logit:
+            return np.asarray((predicted >= 0.5) == (y == 1), dtype=float)
+        with np.errstate(all="ignore"):
+            return np.asarray(np.nan_to_num(np.abs(y - predicted), nan=np.inf))
+
+    def mechanisms(self, query: Query, prepared: _Judged) -> tuple[Mechanism, ...]:
+        """Return the noise of right and wrong, or of the sum and the number of losses."""
+        if prepared.predictor.is_logit:
+            return (Mechanism(2, MOVES, query.micro_epsilon),)
+        return mechanisms_of_means(1, 1, query.micro_epsilon)
+
+    def release(self, query: Query, prepared: _Judged, view: View, noise: Noise) -> Released:
+        """Return noisy counts of right and wrong, or a noisy sum and a noisy number."""
+        loss = self._loss(prepared.predictor, view)
+        mechanisms = self.mechanisms(query, prepared)
+        if prepared.predictor.is_logit:
+            right = int(loss.sum())
+            return (noise.draw(mechanisms[0], [right, len(loss) - right]),)
+        nowhere = np.zeros(len(loss), dtype=np.int64)
+        totals = totals_in(nowhere, 1, loss, prepared.ends)
+        return tuple(
+            noise.draw(mechanism, total.tolist())
+            for mechanism, total in zip(mechanisms, totals, strict=True)
+        )
+
+    def conclude(self, query: Query, prepared: _Judged, released: Released) -> Answer:
+        """Return the share or the mean error with the interval of the noise."""
+        mechanisms = self.mechanisms(query, prepared)
+        if prepared.predictor.is_logit:
+            what, value, (low, high) = "share predicted right", *_share(released[0], mechanisms[0])
+        else:
+            ((value, low, high),) = noisy_means(released, mechanisms, prepared.ends)
+            what = f"mean absolute error (at most {prepared.ends[1]:g})"
+        there = prepared.synthetic
+        better = "better" if (there < low) == prepared.predictor.is_logit else "worse"
+        beside = (
+            "That is as in the synthetic data, as far as the noise lets tell."
+            if low <= there <= high
+            else f"The model predicts {better} than in the synthetic data. {_MORE_THAN_NOISE}"
+        )
+        shown = "too few persons to tell" if value is None else written(value)
+        return AccuracyAnswer(
+            released=released,
+            words=(
+                f"Predictions of the synthetic model in the confidential data, {what}: {shown}, "
+                f"interval of the noise {interval(low, high)}; in the synthetic data "
+                f"{written(there)}.",
+                beside,
+            ),
+            what=what,
+            value=value,
+            low=low,
+            high=high,
+            synthetic=there,
+        )
+
+
+def _share(counts: Sequence[int], mechanism: Mechanism) -> tuple[float | None, tuple[float, float]]:
+    """Return the share of the first of two noisy counts, with its interval."""
+    reach = mechanism.within(0.975)
+    right, wrong = counts
+    if right + wrong < 1:
+        return None, (0.0, 1.0)
+
+    def share(a: int, b: int) -> float:
+        a, b = max(0, a), max(0, b)
+        return a / (a + b) if a + b else 0.5
+
+    ends = share(right - reach, wrong + reach), share(right + reach, wrong - reach)
+    return share(right, wrong), ends
+
+
+class AccuracyAnswer(Answer):
+    """How far predictions of the synthetic model are off in the confidential data."""
+
+    what: str
+    value: float | None
+    low: float
+    high: float
+    synthetic: float
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield the figures."""
+        yield value_table(
+            "Predictions of the synthetic model",
+            [
+                (f"{self.what}, confidential with noise", self.value),
+                ("interval of the noise", interval(self.low, self.high)),
+                (f"{self.what}, synthetic", self.synthetic),
+            ],
+        )

@@ -1,0 +1,386 @@
+"""Tables of the confidential data: counts of cells, and means by groups.
+
+The attack: who knows all rows but those of one person, and sees exact counts or sums, subtracts and
+reads off what that person's rows hold; small cells need no such knowledge. No cell is masked or
+left out for being small, since that would tell that it is: every cell of the public levels gets
+noise.
+
+The sensitivity: up to ``rows`` rows of a person count, chosen by the secret key and by that
+person's rows alone (`View.first_rows`). Taking a person out or putting one in changes as many
+counts by 1; changing the rows moves each from one cell to another, so the counts by at most
+2 ``rows`` together. Of a mean, what is added up are whole numbers from -1,000 to 1,000, the place
+of a value between two public ends to which values are clipped; the sums of all groups change by at
+most 2,000 ``rows``. Rows with a missing value in a variable of the table are left out, and that is
+decided row by row.
+
+Sums, not means, get noise: the number of rows of a group is itself confidential. Intervals hold the
+number without noise with probability .95 or more. They follow from the law of the noise and from
+what was released, so they cost nothing; sampling error is not in them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+from typing import TYPE_CHECKING, ClassVar, Final, Literal, Self
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from synthesizer.data.table import FloatArray, IntArray, Table
+from synthesizer.measures.figure import Row, column
+from synthesizer.measures.utility.formulas import Atom, atom_values
+from synthesizer.report.charts import DotRow, dots
+from synthesizer.report.page import Block, Chart, interval, row_table, written
+from synthesizer.verification.answer import Answer
+from synthesizer.verification.mechanisms import Mechanism, Noise
+from synthesizer.verification.questions import Question, Released
+
+if TYPE_CHECKING:
+    from synthesizer.verification.partitions import View
+    from synthesizer.verification.public_schema import PublicSchema
+    from synthesizer.verification.query import Query
+
+UNITS: Final = 1_000
+"""Whole numbers on either side of the middle of a clipped value."""
+MOST_CELLS: Final = 2_000
+_MOST_DRAWN = 40
+_NOISE_ONLY = (
+    "The intervals are about the noise alone: each holds the number of the confidential data "
+    "without noise with probability .95. As with any table of a sample, sampling error is added."
+)
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Cells of a table: all combinations of public levels."""
+
+    names: tuple[str, ...]
+    levels: tuple[tuple[str, ...], ...]
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """How each cell is called, in the order of its place."""
+        return tuple(", ".join(cell) for cell in product(*self.levels)) if self.names else ("all",)
+
+    @property
+    def size(self) -> int:
+        """Number of cells."""
+        return prod(map(len, self.levels))
+
+    def places(self, table: Table) -> IntArray:
+        """Return the cell of each row, -1 where a variable is missing, shape (n,)."""
+        places = np.zeros(table.n_rows, dtype=np.int64)
+        for name, levels in zip(self.names, self.levels, strict=True):
+            values = atom_values(Atom("C", name), table)
+            order = {level: place for place, level in enumerate(levels)}
+            # the last entry serves code -1
+            of_code = np.array([*(order.get(v, -1) for v in values.labels or ()), -1])
+            code = of_code[values.data.astype(np.int64)]
+            places = np.where((places < 0) | (code < 0), -1, places * len(levels) + code)
+        return places
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Cells, ends to which values are clipped, and what the synthetic data have in the cells."""
+
+    groups: Groups
+    ends: tuple[float, float]
+    synthetic: tuple[float | None, ...]
+
+
+class OfCells(Question):
+    """What questions about the cells of a table have in common."""
+
+    asks_of_model: ClassVar[bool] = False
+
+    by: tuple[str, ...] = Field(default=(), max_length=5)
+    """Variables whose levels make the cells; all rows are one cell where absent."""
+    rows: int = Field(default=1, ge=1, le=10_000)
+    """So many rows of a person count at most; the noise grows with it."""
+
+    @model_validator(mode="after")
+    def _distinct(self) -> Self:
+        if len({*self.by}) < len(self.by):
+            raise ValueError("a variable stands twice in by; name it once")
+        return self
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The variables of the cells."""
+        return frozenset(self.by)
+
+    def problems(self, query: Query, schema: PublicSchema) -> Iterator[str]:  # noqa: ARG002
+        """Yield what the public schema does not allow."""
+        for name in self.by:
+            if not schema.levels(Atom("C", name)):
+                yield (
+                    f"ask.by: {name!r} has no levels in the public schema; name a category, or ask "
+                    "the steward to mark its numbers as whole"
+                )
+        if (cells := self.groups(schema).size) > MOST_CELLS:
+            yield f"ask.by: {cells:,} cells are more than {MOST_CELLS:,}; leave a variable out"
+        if self.rows > schema.rows_per_person:
+            yield (
+                f"ask.rows ({self.rows}) is more than the {schema.rows_per_person} rows that a "
+                "person has by the public schema, and every row costs; write that number"
+            )
+
+    def groups(self, schema: PublicSchema) -> Groups:
+        """Return the cells, from public levels."""
+        return Groups(self.by, tuple(schema.levels(Atom("C", name)) for name in self.by))
+
+
+class Counts(OfCells):
+    """How many persons are in each cell? Of several rows of a person one counts, or ``rows``."""
+
+    measure: Literal["counts"] = "counts"
+
+    def prepare(self, query: Query, schema: PublicSchema, synthetic: View) -> Prepared:  # noqa: ARG002
+        """Return the cells and the synthetic counts."""
+        groups = self.groups(schema)
+        counts = self._counts(groups, synthetic)
+        return Prepared(groups, (0.0, 1.0), tuple(map(float, counts)))
+
+    def mechanisms(self, query: Query, prepared: Prepared) -> tuple[Mechanism, ...]:
+        """Return the noise of all cells: changed rows move twice ``rows`` in all."""
+        return (Mechanism(prepared.groups.size, 2 * self.rows, query.micro_epsilon),)
+
+    def release(self, query: Query, prepared: Prepared, view: View, noise: Noise) -> Released:
+        """Return the counts with noise."""
+        (mechanism,) = self.mechanisms(query, prepared)
+        return (noise.draw(mechanism, self._counts(prepared.groups, view).tolist()),)
+
+    def _counts(self, groups: Groups, view: View) -> IntArray:
+        places = groups.places(view.first_rows(self.rows).table)
+        return np.bincount(places[places >= 0], minlength=groups.size)
+
+    def conclude(self, query: Query, prepared: Prepared, released: Released) -> Answer:
+        """Return the table with intervals of the noise."""
+        (mechanism,) = self.mechanisms(query, prepared)
+        reach = mechanism.within(0.95)
+        cells = tuple(
+            Cell(
+                cell=label,
+                value=float(max(0, count)),
+                low=float(max(0, count - reach)),
+                high=float(max(0, count + reach)),
+                synthetic=there,
+            )
+            for label, count, there in zip(
+                prepared.groups.labels, released[0], prepared.synthetic, strict=True
+            )
+        )
+        outside = sum(not c.low <= (c.synthetic or 0.0) <= c.high for c in cells)
+        what = "persons" if self.rows == 1 else f"rows, up to {self.rows} of each person,"
+        return CellAnswer(
+            released=released,
+            words=(
+                f"Counts of {what} in {len(cells)} cells, each within {reach:,} of the released "
+                "number with probability .95.",
+                _beside(outside, len(cells)),
+                _NOISE_ONLY,
+            ),
+            cells=cells,
+            what="Counts",
+        )
+
+
+class Means(OfCells):
+    """What is the mean of a variable in each group?"""
+
+    measure: Literal["means"] = "means"
+    of: str = Field(min_length=1)
+    """A numeric variable."""
+    low: float | None = None
+    """Lower values count as this one; the lower end of the public schema where absent. The closer
+    the two ends, the smaller the noise."""
+    high: float | None = None
+    """Higher values count as this one."""
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The variables of the groups, and the one whose means they are."""
+        return frozenset({*self.by, self.of})
+
+    def problems(self, query: Query, schema: PublicSchema) -> Iterator[str]:
+        """Yield what the public schema does not allow."""
+        yield from super().problems(query, schema)
+        if schema.variables[self.of].kind != "numeric":
+            yield f"ask.of: {self.of!r} is not numeric; ask for counts by its levels"
+            return
+        low, high = self._ends(schema)
+        if low >= high:
+            yield f"ask.low ({low:g}) must be below ask.high ({high:g})"
+
+    def _ends(self, schema: PublicSchema) -> tuple[float, float]:
+        low, high = schema.variables[self.of].ends
+        return low if self.low is None else self.low, high if self.high is None else self.high
+
+    def prepare(self, query: Query, schema: PublicSchema, synthetic: View) -> Prepared:  # noqa: ARG002
+        """Return the groups, the ends, and the synthetic means."""
+        groups, ends = self.groups(schema), self._ends(schema)
+        sums, counts = self._totals(groups, ends, synthetic)
+        return Prepared(groups, ends, means_of(sums, counts, ends))
+
+    def mechanisms(self, query: Query, prepared: Prepared) -> tuple[Mechanism, ...]:
+        """Return the noise of sums and of counts."""
+        return mechanisms_of_means(prepared.groups.size, self.rows, query.micro_epsilon)
+
+    def release(self, query: Query, prepared: Prepared, view: View, noise: Noise) -> Released:
+        """Return sums and counts with noise."""
+        totals = self._totals(prepared.groups, prepared.ends, view)
+        mechanisms = self.mechanisms(query, prepared)
+        return tuple(
+            noise.draw(mechanism, values.tolist())
+            for mechanism, values in zip(mechanisms, totals, strict=True)
+        )
+
+    def _totals(
+        self, groups: Groups, ends: tuple[float, float], view: View
+    ) -> tuple[IntArray, IntArray]:
+        table = view.first_rows(self.rows).table
+        values = atom_values(Atom("name", self.of), table).data.astype(np.float64)
+        return totals_in(groups.places(table), groups.size, values, ends)
+
+    def conclude(self, query: Query, prepared: Prepared, released: Released) -> Answer:
+        """Return the means with intervals of the noise."""
+        mechanisms = self.mechanisms(query, prepared)
+        found = noisy_means(released, mechanisms, prepared.ends)
+        cells = tuple(
+            Cell(cell=label, value=mean, low=low, high=high, synthetic=there)
+            for label, (mean, low, high), there in zip(
+                prepared.groups.labels, found, prepared.synthetic, strict=True
+            )
+        )
+        outside = sum(c.synthetic is not None and not c.low <= c.synthetic <= c.high for c in cells)
+        low, high = prepared.ends
+        return CellAnswer(
+            released=released,
+            words=(
+                f"Means of {self.of} in {len(cells)} groups; values below {low:g} counted as "
+                f"{low:g}, those above {high:g} as {high:g}.",
+                _beside(outside, len(cells)),
+                _NOISE_ONLY,
+            ),
+            cells=cells,
+            what=f"Means of {self.of}",
+        )
+
+
+def mechanisms_of_means(size: int, rows: int, epsilon: int) -> tuple[Mechanism, Mechanism]:
+    """Return the noise of sums, for three quarters of epsilon, and of counts, for the rest."""
+    for_counts = max(1, epsilon // 4)
+    return (
+        Mechanism(size, 2 * UNITS * rows, epsilon - for_counts),
+        Mechanism(size, 2 * rows, for_counts),
+    )
+
+
+def totals_in(
+    places: IntArray, size: int, values: FloatArray, ends: tuple[float, float]
+) -> tuple[IntArray, IntArray]:
+    """Return sums of clipped values in whole units from the middle, and counts, shapes (size,).
+
+    Rows without a place (-1) or with a value that is missing are in neither.
+    """
+    low, high = ends
+    there = (places >= 0) & ~np.isnan(values)
+    clipped = np.clip(values[there], low, high)
+    units = np.rint((clipped - (low + high) / 2) / ((high - low) / 2) * UNITS).astype(np.int64)
+    units = np.clip(units, -UNITS, UNITS)
+    sums = np.zeros(size, dtype=np.int64)
+    np.add.at(sums, places[there], units)
+    return sums, np.bincount(places[there], minlength=size)
+
+
+def means_of(
+    sums: IntArray, counts: IntArray, ends: tuple[float, float]
+) -> tuple[float | None, ...]:
+    """Return exact means of synthetic data; None of empty groups."""
+    low, high = ends
+    return tuple(
+        (low + high) / 2 + (high - low) / 2 / UNITS * float(total / count) if count else None
+        for total, count in zip(sums, counts, strict=True)
+    )
+
+
+def noisy_means(
+    released: Released, mechanisms: Sequence[Mechanism], ends: tuple[float, float]
+) -> list[tuple[float | None, float, float]]:
+    """Return means of noisy sums and counts with intervals; None where too few rows are left.
+
+    The interval joins those of the sum and of the count, each of 97.5 %.
+    """
+    low, high = ends
+    reach_sum, reach_count = (mechanism.within(0.975) for mechanism in mechanisms)
+
+    def value(share: float) -> float:
+        return (low + high) / 2 + (high - low) / 2 * min(max(share, -1.0), 1.0)
+
+    found: list[tuple[float | None, float, float]] = []
+    for total, count in zip(*released, strict=True):
+        fewest, most = count - reach_count, count + reach_count
+        if fewest < 1:
+            found.append((None, low, high))
+            continue
+        least, largest = total - reach_sum, total + reach_sum
+        bottom = least / UNITS / (fewest if least < 0 else most)
+        top = largest / UNITS / (most if largest < 0 else fewest)
+        found.append((value(total / UNITS / count), value(bottom), value(top)))
+    return found
+
+
+def _beside(outside: int, cells: int) -> str:
+    if not outside:
+        return "The synthetic data agree: in no cell do they lie outside of the interval."
+    return (
+        f"In {outside} of {cells} cells the synthetic data lie outside of the interval: there the "
+        "confidential data differ, be it only as two samples of one population do. Believe the "
+        "released number."
+    )
+
+
+class Cell(Row):
+    """Cells of the confidential data with intervals of the noise, beside the synthetic data"""
+
+    cell: str = column("Cell", "text")
+    value: float | None = column("Released", "number", "of the confidential data, with noise")
+    low: float = column("2.5 %", "number", "end of the interval of the noise")
+    high: float = column("97.5 %", "number", "end of the interval of the noise")
+    synthetic: float | None = column("Synthetic", "number", "exact, of the synthetic data")
+
+
+class CellAnswer(Answer):
+    """A table of the confidential data."""
+
+    what: str
+    """Heading."""
+    cells: tuple[Cell, ...]
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield the cells with their intervals."""
+        drawn = [
+            DotRow(label=c.cell, value=c.value, low=c.low, high=c.high, original=c.synthetic)
+            for c in self.cells[:_MOST_DRAWN]
+        ]
+        first = self.cells[0]
+        yield Chart(
+            title=self.what,
+            svg=dots(
+                drawn,
+                title=self.what,
+                description=self.words[0],
+                label=self.what,
+                marks={"value": "confidential, with noise", "original": "synthetic data"},
+            ),
+            reads="A dot with its line is what was released of the confidential data, with the "
+            "interval of its noise; the mark is the synthetic data. Where the mark lies off the "
+            "line, the synthetic data do not agree.",
+            summary=f"{first.cell}: {written(first.value)} ({interval(first.low, first.high)}). "
+            + self.words[1],
+            table=row_table(self.cells, self.what),
+        )

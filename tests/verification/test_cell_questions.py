@@ -1,0 +1,394 @@
+"""Tables, curves, residuals and accuracy: right without noise, and a person moves what is said."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from noise_trials import area_errors, grid_errors
+from sklearn.metrics import roc_auc_score
+
+from synthesizer.data.errors import ConfigError, DataError
+from synthesizer.data.table import Column, Table
+from synthesizer.measures.figure import plain
+from synthesizer.report.page import fragment
+from synthesizer.verification.mechanisms import DryNoise, Planned
+from synthesizer.verification.partitions import View
+from synthesizer.verification.prediction_questions import resampled, roc_points, without_noise
+from synthesizer.verification.public_schema import PublicSchema, PublicVariable
+from synthesizer.verification.query import query_of
+from synthesizer.verification.table_questions import Counts, Means
+
+SCHEMA = PublicSchema(
+    person="person",
+    rows_per_person=4,
+    variables={
+        "pay": PublicVariable(kind="numeric", low=0.0, high=100.0),
+        "sex": PublicVariable(kind="categorical", levels=("M", "F")),
+        "job": PublicVariable(kind="categorical", levels=tuple("abcde")),
+        "year": PublicVariable(kind="numeric", low=2001.0, high=2004.0, whole=True),
+    },
+)
+LINEAR = {"formula": "pay ~ sex + year | job"}
+LOGIT = {"formula": "I(pay > 50) ~ sex + year", "family": "logit"}
+
+
+class Silence:
+    """Returns the numbers as they are."""
+
+    def draw(self, mechanism, values):
+        assert len(values) == mechanism.size
+        return tuple(map(int, values))
+
+
+def view(n=300, seed=0, gap=-20.0):
+    """Persons in four years, a few values missing."""
+    rng = np.random.default_rng(seed)
+    owners = np.repeat(np.arange(n), 4)
+    sex, job = rng.integers(0, 2, n)[owners], rng.integers(0, 5, 4 * n)
+    year = np.tile(np.arange(2001.0, 2005.0), n)
+    pay = 60 + 2 * job + gap * sex + rng.normal(0, 12, 4 * n) + 2 * (year - 2001)
+    pay[rng.random(4 * n) < 0.05] = np.nan
+    return view_of(owners, pay, sex, job, year, n)
+
+
+def view_of(owners, pay, sex, job, year, n):
+    variables = {v.name: v for v in SCHEMA.table_schema}
+    columns = [
+        Column(variables["pay"], pay),
+        Column(variables["sex"], np.asarray(sex, dtype=np.int32)),
+        Column(variables["job"], np.asarray(job, dtype=np.int32)),
+        Column(variables["year"], np.asarray(year, dtype=float)),
+    ]
+    return View(Table(columns, len(owners)), tuple(map(str, range(n))), owners, b"k" * 32)
+
+
+def frame(made):
+    columns = {name: made.table[name].data for name in ("pay", "sex", "job", "year")}
+    return pd.DataFrame({**columns, "person": made.owners})
+
+
+def asked(ask, **others):
+    query = query_of({"epsilon": 1.0, **others, "ask": ask})
+    assert query.problems(SCHEMA) == []
+    return query
+
+
+def released(query, made, synthetic=None, noise=None):
+    prepared = query.ask.prepare(query, SCHEMA, synthetic or view())
+    return query.ask.release(query, prepared, made, noise or Silence())
+
+
+def answer(query, made, noise=None):
+    prepared = query.ask.prepare(query, SCHEMA, view())
+    drawn = query.ask.release(query, prepared, made, noise or Silence())
+    return query.ask.conclude(query, prepared, drawn)
+
+
+QUERIES = {
+    "counts": asked({"measure": "counts", "by": ["sex", "job"]}),
+    "rows": asked({"measure": "counts", "by": ["year", "sex"], "rows": 3}),
+    "total": asked({"measure": "counts"}),
+    "means": asked({"measure": "means", "of": "pay", "by": ["sex"]}),
+    "means of rows": asked({"measure": "means", "of": "pay", "by": ["year"], "rows": 4}),
+    "roc": asked({"measure": "roc", "cells": 20}, **LOGIT),
+    "residuals": asked({"measure": "residuals", "cells": 8}, **LINEAR),
+    "error": asked({"measure": "accuracy"}, **LINEAR),
+    "right": asked({"measure": "accuracy"}, **LOGIT),
+}
+EACH = pytest.mark.parametrize("query", QUERIES.values(), ids=QUERIES)
+
+
+def neighbour(made, rng):
+    """The file with all rows of one person left out, or with others, hostile ones too."""
+    n = len(made.persons)
+    person = int(rng.integers(0, n))
+    keep = np.flatnonzero(made.owners != person)
+    if rng.random() < 0.3:
+        return made.take(keep)
+    count = int(rng.integers(1, 9))  # more rows than the public schema says
+    pay = rng.choice([0.0, 100.0, 1e308, -1e308, np.inf, np.nan, 5e-324, 50.0], count)
+    drawn = [
+        rng.integers(-1, 2, count),
+        rng.integers(-1, 5, count),
+        rng.integers(2000, 2006, count),
+    ]
+    columns = [frame(made)[name].to_numpy()[keep] for name in ("pay", "sex", "job", "year")]
+    joined = [np.concatenate(pair) for pair in zip(columns, [pay, *drawn], strict=True)]
+    owners = np.concatenate([made.owners[keep], np.full(count, person)])
+    order = rng.permutation(len(owners))
+    return view_of(owners[order], *(values[order] for values in joined), n)
+
+
+def largest_moves(query, pairs, seed=0):
+    """Return what a person moves at most, as a part of what the mechanisms are made for."""
+    rng = np.random.default_rng(seed)
+    made = view(40, seed=1)
+    prepared = query.ask.prepare(query, SCHEMA, view())
+    before = query.ask.release(query, prepared, made, Silence())
+    worst = 0.0
+    for _ in range(pairs):
+        after = query.ask.release(query, prepared, neighbour(made, rng), Silence())
+        for mechanism, one, other in zip(
+            query.ask.mechanisms(query, prepared), before, after, strict=True
+        ):
+            moved = np.abs(np.subtract(one, other)).sum()
+            worst = max(worst, moved / mechanism.distance)
+    return worst
+
+
+@EACH
+def test_a_person_moves_no_more_than_the_noise_is_for(query):
+    assert 0 < largest_moves(query, pairs=60) <= 1
+
+
+class AllRows(Counts):
+    """Wrong on purpose: every row of a person counts."""
+
+    def _counts(self, groups, view):
+        places = groups.places(view.table)
+        return np.bincount(places[places >= 0], minlength=groups.size)
+
+
+class Unclipped(Means):
+    """Wrong on purpose: values are not clipped."""
+
+    def _totals(self, groups, ends, view):
+        sums, counts = super()._totals(groups, ends, view)
+        pay = np.nan_to_num(view.one_row().table["pay"].data, posinf=1e9).clip(-1e9, 1e9)
+        return sums + np.int64(pay[pay > 100].sum()), counts
+
+
+@pytest.mark.parametrize("wrong", [AllRows(by=("sex",)), Unclipped(by=("sex",), of="pay")])
+def test_a_sensitivity_that_is_wrong_is_found(wrong):
+    query = QUERIES["total"].model_copy(update={"ask": wrong})
+    assert largest_moves(query, pairs=60) > 1
+
+
+def test_counts_of_one_row_and_of_all():
+    made = view()
+    (counts,) = released(asked({"measure": "counts", "by": ["sex", "year"], "rows": 4}), made)
+    expected = frame(made).groupby(["sex", "year"]).size()
+    assert list(counts) == expected.tolist()
+    (counts,) = released(asked({"measure": "counts", "by": ["sex"]}), made)
+    assert list(counts) == frame(made).groupby("sex").person.nunique().tolist()
+    assert released(QUERIES["total"], made) == ((300,),)
+
+
+def test_means_without_noise_are_means():
+    made = view()
+    found = answer(asked({"measure": "means", "of": "pay", "by": ["sex"], "rows": 4}), made)
+    clipped = frame(made).assign(pay=lambda f: f.pay.clip(0, 100))
+    expected = clipped.groupby("sex").pay.mean()
+    assert [cell.value for cell in found.cells] == pytest.approx(expected.tolist(), abs=0.03)
+    assert [cell.cell for cell in found.cells] == ["M", "F"]
+    assert [cell.synthetic for cell in found.cells] == pytest.approx(expected.tolist(), abs=0.03)
+
+
+def test_ends_of_ones_own_clip_and_cost_less():
+    query = asked({"measure": "means", "of": "pay", "low": 40.0, "high": 60.0})
+    found = answer(query, view())
+    wide = answer(asked({"measure": "means", "of": "pay"}), view())
+    (cell,), (other,) = found.cells, wide.cells
+    assert 40 <= cell.low < cell.value < cell.high <= 60
+    assert cell.high - cell.low < (other.high - other.low) / 2
+
+
+@pytest.mark.parametrize("name", ["counts", "means", "means of rows", "error", "right"])
+def test_intervals_hold_what_there_is_without_noise(name):
+    query, made = QUERIES[name], view(3_000, seed=4)
+    prepared = query.ask.prepare(query, SCHEMA, view())
+    drawn = query.ask.release(query, prepared, made, Silence())
+    truth = [
+        getattr(c, "value", None) for c in cells_of(query.ask.conclude(query, prepared, drawn))
+    ]
+    held = []
+    for _ in range(60):
+        noisy = tuple(
+            DryNoise().draw(m, values)
+            for m, values in zip(query.ask.mechanisms(query, prepared), drawn, strict=True)
+        )
+        cells = cells_of(query.ask.conclude(query, prepared, noisy))
+        held += [c.low <= t <= c.high for c, t in zip(cells, truth, strict=True)]
+    assert np.mean(held) > 0.9
+
+
+def cells_of(found):
+    return getattr(found, "cells", (found,))
+
+
+def test_a_roc_curve_is_that_of_every_score():
+    made = view(800, seed=2)
+    query = asked({"measure": "roc", "cells": 50}, **LOGIT)
+    prepared = query.ask.prepare(query, SCHEMA, view())
+    y, score = prepared.predictor.predict(made.one_row().table)
+    found = answer(query, made)
+    assert found.area == pytest.approx(roc_auc_score(y, score), abs=0.01)
+    assert found.low <= found.area <= found.high
+    assert 0.6 < found.synthetic < 0.99
+
+
+def test_a_curve_of_noise_only_rises():
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        points = roc_points(rng.integers(-20, 30, 40))
+        assert (np.diff(points, axis=0) >= 0).all()
+        assert points[0].tolist() == [0, 0]
+        assert points[-1].tolist() == [1, 1]
+    assert roc_points(np.full(10, -3))[-1].tolist() == [1, 1]
+
+
+def test_the_area_under_a_noisy_curve_is_as_near_as_the_specification_says():
+    for n, largest in ((1_000, 0.019), (10_000, 0.0022)):
+        assert area_errors(n, scale=2.0, repeats=40, seed=1) < largest
+    assert area_errors(1_000, scale=40.0, repeats=20, seed=1) > 0.05
+
+
+def test_a_noisy_grid_is_as_near_as_the_specification_says():
+    for n, largest in ((2_000, 0.165), (20_000, 0.021)):
+        assert grid_errors(n, scale=2.0, repeats=8, seed=1) < largest
+    assert grid_errors(2_000, scale=20.0, repeats=4, seed=1) > 0.4
+
+
+def test_residuals_are_counted_in_the_grid_of_the_synthetic_data():
+    made = view(500, seed=3)
+    found = answer(QUERIES["residuals"], made)
+    counts = np.array(found.counts)
+    prepared = QUERIES["residuals"].ask.prepare(QUERIES["residuals"], SCHEMA, view())
+    y, predicted = prepared.predictor.predict(made.one_row().table)
+    assert counts.sum() == len(y)
+    (low, high), (bottom, top) = prepared.ends
+    edges = [np.linspace(low, high, 9), np.linspace(bottom, top, 9)]
+    inner = np.histogram2d(predicted, y - predicted, bins=edges)[0][1:-1, 1:-1]
+    np.testing.assert_array_equal(counts[1:-1, 1:-1], inner)
+    assert len(found.points) == len(y)
+    assert not [row for row in found.rows if abs(row.mean or 0) > row.reach + 8]
+
+
+def test_another_relation_shows_in_the_residuals():
+    query = asked({"measure": "residuals", "cells": 10}, formula="pay ~ sex + year")
+    assert "stays near 0" in answer(query, view(6_000, seed=3)).words[1]
+    assert "does not fit" in answer(query, view(6_000, seed=3, gap=10.0)).words[1]
+
+
+def test_points_are_drawn_within_their_cells():
+    counts = np.zeros((4, 4))
+    counts[1, 2] = 30
+    points = resampled(counts, (0.0, 4.0), (-2.0, 2.0))
+    assert points.shape == (30, 2)
+    assert (points.min(axis=0) >= [1, 0]).all()
+    assert (points.max(axis=0) <= [2, 1]).all()
+    assert resampled(np.zeros((4, 4)), (0, 1), (0, 1)).shape == (0, 2)
+
+
+def test_counts_without_noise_keep_their_sum():
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        counts = rng.integers(-5, 8, 30)
+        kept = without_noise(counts)
+        assert kept.sum() == pytest.approx(max(0, counts.sum()))
+        assert kept.min() >= 0
+
+
+def test_accuracy_against_the_obvious():
+    made = view(400, seed=5)
+    for name in ("right", "error"):
+        query = QUERIES[name]
+        prepared = query.ask.prepare(query, SCHEMA, view())
+        y, predicted = prepared.predictor.predict(made.one_row().table)
+        expected = (
+            np.mean((predicted >= 0.5) == (y == 1))
+            if name == "right"
+            else np.minimum(np.abs(y - predicted), prepared.ends[1]).mean()
+        )
+        found = answer(query, made)
+        assert found.value == pytest.approx(expected, abs=0.02)
+        assert found.low <= found.value <= found.high
+
+
+def test_predictions_use_the_fixed_effects_of_the_synthetic_data():
+    query = QUERIES["error"]
+    prepared = query.ask.prepare(query, SCHEMA, view())
+    made = view()
+    f = frame(made).dropna()
+    X = np.column_stack([f.sex == 1, f.year, *(f.job == job for job in range(5))]).astype(float)
+    expected = X @ np.linalg.lstsq(X, f.pay, rcond=None)[0]
+    y, predicted = prepared.predictor.predict(made.table)
+    np.testing.assert_allclose(y, f.pay)
+    np.testing.assert_allclose(predicted, expected, rtol=1e-6)
+
+
+@EACH
+def test_nothing_in_a_file_raises(query):
+    rng = np.random.default_rng(3)
+    n = 60
+    pay = rng.choice([np.nan, np.inf, -np.inf, 1e308, 5e-324, 3.0], n)
+    hostile = view_of(
+        np.arange(n), pay, np.full(n, -1), rng.integers(-1, 5, n), np.full(n, 1e300), n
+    )
+    made = view()
+    for odd in (hostile, made.take(np.zeros(0, dtype=np.int64))):
+        mechanisms = query.ask.mechanisms(query, query.ask.prepare(query, SCHEMA, made))
+        found = answer(query, odd, Planned(DryNoise(), mechanisms))
+        assert plain(found)["released"]
+        assert all(fragment(block) for block in found.blocks())
+
+
+@EACH
+def test_answers_cost_what_was_offered_and_have_words(query):
+    prepared = query.ask.prepare(query, SCHEMA, view())
+    mechanisms = query.ask.mechanisms(query, prepared)
+    assert sum(m.epsilon for m in mechanisms) == 1_000_000
+    found = answer(query, view(seed=9), Planned(DryNoise(), mechanisms))
+    assert all(sentence.endswith(".") for sentence in found.words)
+    assert all(fragment(block) for block in found.blocks())
+    assert type(found).model_validate(plain(found)) == found
+
+
+@pytest.mark.parametrize(
+    ("ask", "others", "words"),
+    [
+        ({"measure": "counts", "by": ["pay"]}, {}, "'pay' has no levels"),
+        ({"measure": "counts", "by": ["sex"], "rows": 5}, {}, "ask.rows (5)"),
+        ({"measure": "counts", "by": ["sects"]}, {}, "'sects' is not in the public schema"),
+        ({"measure": "means", "of": "sex"}, {}, "'sex' is not numeric"),
+        ({"measure": "means", "of": "pay", "low": 200.0}, {}, "ask.low (200)"),
+        ({"measure": "roc"}, LINEAR, "family: logit"),
+        ({"measure": "residuals"}, LOGIT, "family: linear"),
+        ({"measure": "accuracy", "most": 3.0}, LOGIT, "take most out"),
+        ({"measure": "roc"}, {**LOGIT, "formula": "I(pay > 50) ~ sex | job"}, "no fixed effects"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused(ask, others, words):
+    problems = query_of({**others, "ask": ask}).problems(SCHEMA)
+    assert any(words in problem for problem in problems)
+
+
+@pytest.mark.parametrize(
+    ("ask", "others"),
+    [
+        ({"measure": "counts", "by": ["sex", "sex"]}, {}),
+        ({"measure": "counts", "rows": 0}, {}),
+        ({"measure": "means"}, {}),
+        ({"measure": "roc", "cells": 1}, LOGIT),
+        ({"measure": "counts"}, LINEAR),
+        ({"measure": "residuals"}, {}),
+        ({"measure": "accuracy", "most": float("nan")}, LINEAR),
+    ],
+)
+def test_what_is_no_question_is_refused(ask, others):
+    with pytest.raises(ConfigError):
+        query_of({**others, "ask": ask})
+
+
+def test_synthetic_data_that_identify_no_model_cost_nothing():
+    made = view()
+    men = made.take(np.flatnonzero(made.table["sex"].data == 0))
+    query = QUERIES["error"]
+    with pytest.raises(DataError, match="do not identify every coefficient"):
+        query.ask.prepare(query, SCHEMA, men)
+
+
+def test_tables_of_too_many_cells_are_refused():
+    codes = PublicVariable(kind="numeric", low=1.0, high=900.0, whole=True)
+    schema = SCHEMA.model_copy(update={"variables": {**SCHEMA.variables, "code": codes}})
+    problems = query_of({"ask": {"measure": "counts", "by": ["code", "job"]}}).problems(schema)
+    assert "4,500 cells" in problems[0]
