@@ -123,7 +123,7 @@ class OfCoefficient(Question):
             y[kept],
             X[kept],
             tuple(e[kept] for e in effects),
-            view.owners[at],
+            view.numbers[at],
             groups[at].astype(np.int64),
         )
         fits = fit_partitions(regression, n_groups, query.family)

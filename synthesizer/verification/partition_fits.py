@@ -1,12 +1,16 @@
 """Regressions of every partition, in a number of steps that the data do not decide.
 
-Linear models are fitted by conjugate gradients that sweep the fixed effects out of response and
-columns (Paige and Saunders 1982, ACM Trans. Mathematical Software 8; Frisch, Waugh and Lovell),
-logistic ones by iterated weighted least squares. Both take a fixed number of steps, whatever they
-are given: 1e308, infinities and subnormal numbers cost the time of any other number. A coefficient
-that a partition does not identify (levels or their reference absent, columns that determine each
-other, too few rows, numbers that are not finite, a fit that does not settle) is NaN: a category of
-the answer, never an error.
+Linear models are fitted after the fixed effects are swept out of response and columns (Frisch and
+Waugh 1933, Lovell 1963) by conjugate gradients on their normal equations (Hestenes and Stiefel
+1952), logistic ones by iterated weighted least squares. Both take a fixed number of steps, whatever
+they are given: 1e308, infinities and subnormal numbers cost no more than any other number. A
+coefficient that a partition does not identify (levels or their reference absent, columns that
+determine each other, too few rows, numbers that are not finite, a fit that does not settle) is NaN:
+a category of the answer, never an error.
+
+The rows of a partition are put into an order that hangs on nothing but what they hold. So sums have
+the same last digit in whatever order a file has its rows, and a coefficient next to a threshold
+stays on its side of it.
 
 Standard errors are clustered by person (Liang and Zeger 1986), with the factor G / (G - 1)
 (n - 1) / (n - K) of Cameron and Miller (2015), J. Human Resources 50.
@@ -31,9 +35,20 @@ STEPS, PASSES = 40, 2
 LOGIT_STEPS = 25
 _RESTS: Final = 1e-20
 """Of what is left to sweep out of a column at the start of the first pass: it is swept then."""
-_TOLERANCE: Final = 1e-9
-"""Part of a column's length that the others must leave, and of a coefficient that may be open."""
+_ABSORBED: Final = 1e-5
+"""Part of a column's length about its mean that fixed effects must leave, or it is theirs."""
+_DEPENDENT: Final = 1e-10
+"""Singular value below which columns of length 1 determine each other."""
+_DEPENDENT_SWEPT: Final = 1e-6
+"""The same behind a sweep, which leaves traces of what it takes."""
+_OPEN: Final = 1e-9
+"""Part of a coefficient's axis that may lie where the columns say nothing."""
 _SETTLED: Final = 1e-8
+"""Part of the largest coefficient by which the last step of a logistic fit may move."""
+_FLAT: Final = 1e-9
+"""Curvature below which a logistic fit says nothing of a direction: its outcome is certain."""
+_LOST: Final = 1e-12
+"""Part of a column's length that must vary; less is rounding."""
 _LARGEST: Final = 1e100
 """Columns beyond it are no numbers to fit: their squares would not be finite."""
 
@@ -49,7 +64,7 @@ class Regression:
     effects: tuple[Codes, ...]
     """Levels of the fixed effects, shapes (n,)."""
     persons: Codes
-    """Whose row it is, shape (n,)."""
+    """Number of the person whose row it is, shape (n,)."""
     partition: Codes
     """Partition of each row, shape (n,), in 0..M - 1."""
 
@@ -96,128 +111,152 @@ def fit_partitions(
     for m in range(n_partitions):
         at = order[ends[m] : ends[m + 1]]
         columns = np.column_stack([rows.X[at], rows.y[at]])
-        effects = [codes[at] for codes in rows.effects]
-        persons = np.unique(rows.persons[at], return_inverse=True)[1]
+        codes = np.column_stack([effect[at] for effect in (*rows.effects, rows.persons)])
+        fitted = np.argsort(_fingerprints(columns, codes), kind="stable")
+        columns, codes = columns[fitted], codes[fitted]
         with np.errstate(all="ignore"):  # what is odd shows in the numbers
+            if len(columns) <= p or not (np.abs(columns) < _LARGEST).all():
+                continue
             if family == "linear":
-                coefficients[m], errors[m] = _linear(columns, effects, persons)
+                coefficients[m], errors[m] = _linear(columns, codes)
             else:
-                coefficients[m], errors[m] = _logit(columns, persons)
+                coefficients[m], errors[m] = _logit(columns, codes[:, -1])
     return PartitionFits(coefficients, errors)
 
 
-def _linear(
-    columns: FloatArray, effects: Sequence[Codes], persons: Codes
-) -> tuple[FloatArray, FloatArray]:
-    """Return coefficients and standard errors, shapes (p,)."""
+def _fingerprints(columns: FloatArray, codes: Codes) -> npt.NDArray[np.uint64]:
+    """Return a number for each row that hangs on its content alone, shape (n,)."""
+    mixed = np.zeros(len(columns), dtype=np.uint64)
+    for words in (*columns.T.copy().view(np.uint64), *codes.T.copy().view(np.uint64)):
+        mixed = (mixed ^ words) * np.uint64(0x9E3779B97F4A7C15)  # modulo 2 ** 64
+        mixed ^= mixed >> np.uint64(29)
+    return mixed
+
+
+def _linear(columns: FloatArray, codes: Codes) -> tuple[FloatArray, FloatArray]:
+    """Return coefficients and standard errors, shapes (p,); the last code is the person."""
     n, p = len(columns), columns.shape[1] - 1
-    if n == 0 or not (np.abs(columns) < _LARGEST).all():
-        return _nothing(p)
-    lengths = np.sqrt((columns**2).sum(axis=0))
-    columns = columns / np.where(lengths > 0, lengths, 1.0)
-    levels = [np.unique(codes, return_inverse=True)[1] for codes in effects]
-    n_levels = sum(int(codes.max()) + 1 for codes in levels) - max(0, len(levels) - 1)
-    if n <= p + n_levels:
-        return _nothing(p)
-    swept = _sweep(columns, levels) if levels else columns
-    X, y = swept[:, :p], swept[:, p]
-    coefficients, errors = _solve(X, y, persons, n - p - n_levels)
-    back = lengths[p] / lengths[:p]
-    return coefficients * back, errors * back
+    *effects, persons = codes.T
+    levels = [np.unique(effect, return_inverse=True)[1] for effect in effects]
+    left = n - p - sum(int(codes.max()) + 1 for codes in levels) + max(0, len(levels) - 1)
+    if left < 1:
+        return np.full(p, np.nan), np.full(p, np.nan)
+    if not levels:
+        basis = _Basis.of(columns[:, :p], _DEPENDENT)
+        return basis.least_squares(columns[:, p], persons, left)
+    raw = _lengths(columns)
+    columns = columns - columns.mean(axis=0)  # the effects hold the mean
+    lengths = _lengths(columns)
+    lengths = np.where(lengths > _LOST * raw, lengths, np.inf)
+    swept = _sweep(columns / lengths, levels)
+    X, y = swept[:, :p], swept[:, p] * (lengths[p] if np.isfinite(lengths[p]) else 0.0)
+    X = np.where(_lengths(X) > _ABSORBED, X, 0.0)
+    coefficients, errors = _Basis.of(X, _DEPENDENT_SWEPT).least_squares(y, persons, left)
+    return coefficients / lengths[:p], errors / lengths[:p]
 
 
-def _nothing(p: int) -> tuple[FloatArray, FloatArray]:
-    return np.full(p, np.nan), np.full(p, np.nan)
+def _lengths(columns: FloatArray) -> FloatArray:
+    return np.asarray(np.sqrt((columns**2).sum(axis=0)))
 
 
 def _sweep(columns: FloatArray, levels: Sequence[Codes]) -> FloatArray:
-    """Return what the levels leave of the columns, by conjugate gradients, all steps taken."""
+    """Return what the levels leave of columns of length 1, all steps taken."""
     n = len(columns)
     sizes = [int(codes.max()) + 1 for codes in levels]
-    starts = np.concatenate([[0], np.cumsum(sizes)])
+    starts = np.cumsum([0, *sizes])
     places = np.column_stack([codes + start for codes, start in zip(levels, starts, strict=False)])
-    counts = np.bincount(places.ravel(), minlength=starts[-1])
-    values = 1 / np.sqrt(counts[places])
+    values = 1 / np.sqrt(np.bincount(places.ravel(), minlength=starts[-1])[places])
     indicators = csr_array(
         (values.ravel(), places.ravel(), np.arange(0, places.size + 1, len(levels))),
         shape=(n, starts[-1]),
     )
     transposed = csr_array(indicators.T)
-    rest = columns.copy()
+    products = csr_array(transposed @ indicators)
     first: FloatArray | None = None
     for _ in range(PASSES):
-        normal = transposed @ rest
-        direction, size = normal, (normal**2).sum(axis=0)
+        rest = transposed @ columns
+        size = (rest**2).sum(axis=0)
         first = size if first is None else first
+        direction, solution = rest, np.zeros_like(rest)
         for _ in range(STEPS):
-            moved = indicators @ direction
-            length = (moved**2).sum(axis=0)
-            is_open = (size > _RESTS * first) & (length > 0)
-            step = np.where(is_open, size / np.where(length > 0, length, 1.0), 0.0)
+            moved = products @ direction
+            curvature = (direction * moved).sum(axis=0)
+            # a column that is done must rest: more steps of a singular system lead away again
+            is_open = (size > _RESTS * first) & (curvature > 0)
+            step = np.where(is_open, size / np.where(is_open, curvature, 1.0), 0.0)
+            solution = solution + step * direction
             rest = rest - step * moved
-            normal = transposed @ rest
-            new = (normal**2).sum(axis=0)
-            direction = (
-                normal + np.where(size > 0, new / np.where(size > 0, size, 1.0), 0.0) * direction
-            )
-            size = np.where(is_open, new, size)
-    return rest
+            new = (rest**2).sum(axis=0)
+            turn = np.where(is_open, new / np.where(is_open, size, 1.0), 0.0)
+            direction, size = rest + turn * direction, new
+        columns = columns - indicators @ solution
+    return columns
 
 
-def _solve(
-    X: FloatArray, y: FloatArray, persons: Codes, left: int
-) -> tuple[FloatArray, FloatArray]:
-    """Regress swept columns of original length 1; ``left`` are the degrees of freedom."""
-    values, vectors = np.linalg.eigh(X.T @ X)
-    is_there = values > _TOLERANCE
-    inverse = (vectors[:, is_there] / values[is_there]) @ vectors[:, is_there].T
-    coefficients = inverse @ (X.T @ y)
-    scores = X * (y - X @ coefficients)[:, None]
-    errors = _clustered(inverse, scores, persons, left)
-    # the part of a coefficient's axis along which the columns say nothing
-    is_open = (vectors[:, ~is_there] ** 2).sum(axis=1) > _TOLERANCE
-    is_open |= ~np.isfinite(coefficients)
-    coefficients[is_open] = errors[is_open] = np.nan
-    return coefficients, errors
+@dataclass(frozen=True, eq=False)
+class _Basis:
+    """Orthonormal columns of the same span, and the way back to coefficients."""
 
+    Z: FloatArray
+    """Shape (n, r)."""
+    back: FloatArray
+    """What a coefficient of Z is in those of X, shape (p, r)."""
+    is_open: npt.NDArray[np.bool_]
+    """Coefficients of X that the columns do not identify, shape (p,)."""
 
-def _clustered(bread: FloatArray, scores: FloatArray, persons: Codes, left: int) -> FloatArray:
-    """Return standard errors clustered by person, shape (p,)."""
-    n, n_persons = len(scores), int(persons.max()) + 1
-    if n_persons < 2 or left < 1:
-        return np.full(len(bread), np.nan)
-    sums = csr_array((np.ones(n), (persons, np.arange(n))), shape=(n_persons, n)) @ scores
-    meat = bread @ (sums.T @ sums) @ bread
-    factor = n_persons / (n_persons - 1) * (n - 1) / left
-    return np.asarray(np.sqrt(factor * meat.diagonal()))
+    @classmethod
+    def of(cls, X: FloatArray, least: float) -> _Basis:
+        """Take columns apart; singular values below ``least`` count as 0."""
+        lengths = _lengths(X)
+        lengths = np.where(lengths > 0, lengths, np.inf)
+        _, values, vectors = np.linalg.svd(np.linalg.qr(X / lengths, mode="r"))
+        is_there = values > least
+        back = vectors[is_there].T / values[is_there] / lengths[:, None]
+        return cls(X @ back, back, (vectors[~is_there] ** 2).sum(axis=0) > _OPEN)
+
+    def least_squares(
+        self, y: FloatArray, persons: Codes, left: int
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return coefficients and standard errors; ``left`` are the degrees of freedom."""
+        fitted = self.Z.T @ y
+        fitted = fitted + self.Z.T @ (y - self.Z @ fitted)  # the digits that were lost
+        rest = y - self.Z @ fitted
+        return self.coefficients(fitted, np.eye(len(fitted)), rest, persons, left)
+
+    def coefficients(
+        self, fitted: FloatArray, bread: FloatArray, rest: FloatArray, persons: Codes, left: int
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return coefficients of X and their errors clustered by person, shapes (p,)."""
+        coefficients = self.back @ fitted
+        _, places = np.unique(persons, return_inverse=True)
+        n, n_persons = len(rest), int(places.max()) + 1
+        sums = csr_array((rest, (places, np.arange(n))), shape=(n_persons, n)) @ self.Z
+        factor = np.sqrt((n - 1) / left) * np.sqrt(n_persons / max(1, n_persons - 1))
+        errors = factor * _lengths(sums @ bread @ self.back.T)
+        errors[(n_persons < 2) | self.is_open | ~np.isfinite(coefficients)] = np.nan
+        coefficients[self.is_open | ~np.isfinite(coefficients)] = np.nan
+        return coefficients, errors
 
 
 def _logit(columns: FloatArray, persons: Codes) -> tuple[FloatArray, FloatArray]:
     """Return coefficients and standard errors of a response of 0 and 1, shapes (p,)."""
     n, p = len(columns), columns.shape[1] - 1
-    if n <= p or not (np.abs(columns) < _LARGEST).all():
-        return _nothing(p)
-    X, y = columns[:, :p], columns[:, p]
-    lengths = np.sqrt((X**2).sum(axis=0) / n)
-    X = X / np.where(lengths > 0, lengths, 1.0)
-    coefficients, moved = np.zeros(p), np.inf
-    bread = np.zeros((p, p))
-    is_open = np.zeros(p, dtype=bool)
+    basis, y = _Basis.of(columns[:, :p], _DEPENDENT), columns[:, p]
+    fitted = np.zeros(basis.Z.shape[1])
+    bread, is_settled = np.zeros((len(fitted), len(fitted))), False
     for _ in range(LOGIT_STEPS):
-        mean = expit(X @ coefficients)
-        information = (X * (mean * (1 - mean))[:, None]).T @ X
+        mean = expit(basis.Z @ fitted)
+        information = (basis.Z * (mean * (1 - mean))[:, None]).T @ basis.Z
         if not np.isfinite(information).all():
-            information = np.zeros((p, p))
-        values, vectors = np.linalg.eigh(information / n)
-        is_there = values > _TOLERANCE
-        bread = (vectors[:, is_there] / values[is_there]) @ vectors[:, is_there].T / n
-        is_open = (vectors[:, ~is_there] ** 2).sum(axis=1) > _TOLERANCE
-        step = bread @ (X.T @ (y - mean))
-        coefficients, moved = coefficients + step, float(np.abs(step).max())
-    if not moved <= _SETTLED:
-        return _nothing(p)
-    scores = X * (y - expit(X @ coefficients))[:, None]
-    errors = _clustered(bread, scores, persons, n - p)
-    coefficients, errors = coefficients / lengths, errors / lengths
-    coefficients[is_open] = errors[is_open] = np.nan
-    return coefficients, errors
+            information = np.zeros_like(bread)
+        values, vectors = np.linalg.eigh(information)
+        is_flat = values < _FLAT
+        bread = (vectors / np.where(is_flat, np.inf, values)) @ vectors.T
+        step = bread @ (basis.Z.T @ (y - mean))
+        fitted = fitted + step
+        reach = _SETTLED * np.abs(fitted).max(initial=1)
+        is_settled = bool((np.abs(step) <= reach).all() and not is_flat.any())
+    if not is_settled:
+        return np.full(p, np.nan), np.full(p, np.nan)
+    rest = y - expit(basis.Z @ fitted)
+    return basis.coefficients(fitted, bread, rest, persons, n - p)

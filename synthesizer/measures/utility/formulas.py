@@ -401,7 +401,8 @@ def _derived(text: str, table: Table) -> FloatArray:
 def _categories(numbers: FloatArray, column: Column) -> AtomValues:
     """Return numbers or dates as codes of their distinct values."""
     finite = np.isfinite(numbers)
-    distinct, inverse = np.unique(numbers[finite], return_inverse=True)
+    # + 0.0: of 0 and -0, which are one value, the first record would else give the label
+    distinct, inverse = np.unique(numbers[finite] + 0.0, return_inverse=True)
     codes = np.full(len(numbers), -1, dtype=np.int64)
     codes[finite] = inverse
     if column.variable.kind is Kind.DATE:
