@@ -93,19 +93,22 @@ class Statement(Row):
     """Shortest interval that holds r with probability .95."""
     above_half: float = column("P(r > 0.5)", "share")
     above_nine_tenths: float = column("P(r > 0.9)", "share")
+    unfitted: float = column(
+        "Without a fit in the synthetic data", "share", "of so many partitions of theirs"
+    )
     errors: float | None = None
     """Most probable share of partitions without a fit, where it was asked for."""
 
     @classmethod
     def of(
         cls, statement: str, known: Posterior, synthetic: float | None, holds: bool | None,
-        errors: Posterior | None = None,
+        unfitted: float, errors: Posterior | None = None,
     ) -> Self:  # fmt: skip
         """Return a statement with what is known of its share."""
         low, high = known.equal_tail
         return cls(
-            statement=statement, synthetic=synthetic, holds=holds, mode=known.mode,
-            mean=known.mean, low=low, high=high, densest=known.highest_density,
+            statement=statement, synthetic=synthetic, holds=holds, unfitted=unfitted,
+            mode=known.mode, mean=known.mean, low=low, high=high, densest=known.highest_density,
             above_half=known.probability_above(0.5),
             above_nine_tenths=known.probability_above(0.9),
             errors=None if errors is None else errors.mode,
@@ -124,16 +127,16 @@ class Statement(Row):
     def words(self) -> Iterator[str]:
         """What came out and what may be concluded, also against the synthetic data."""
         ends = interval(self.low, self.high, "share")
-        yield f"{self.statement}: r = {written(self.mode, 'share')}, 95 % interval {ends}."
+        there = "" if self.synthetic is None else f" (synthetic data: {written(self.synthetic)})"
+        yield f"{self.statement}{there}: r = {written(self.mode, 'share')}, 95 % interval {ends}."
+        if self.errors is None and self.unfitted > _FEW and self.verdict in _NOT_CLEAR:
+            yield _NOT_CLEAR[self.verdict]
+            yield _FITS_FIRST.format(written(self.unfitted, "share"))
+            return
         yield _VERDICTS[self.verdict]
         if self.holds is not None:
             yield _beside_synthetic(self.verdict, holds=self.holds)
-        if self.errors is None and self.high < 0.5:
-            yield (
-                "Partitions in which the model cannot be fitted count as those where it fails; "
-                "'errors: report' tells them apart, at twice the noise."
-            )
-        if self.errors is not None and self.errors >= 0.1:
+        if self.errors is not None and self.errors >= _MANY:
             yield (
                 f"In a share of {written(self.errors, 'share')} of the partitions, as far as the "
                 "noise lets tell, the model cannot be fitted; r is about the others. Ask with "
@@ -141,6 +144,8 @@ class Statement(Row):
             )
 
 
+_FEW, _MANY = 0.05, 0.1
+"""Shares of partitions without a fit that are no matter, and that are told."""
 _VERDICTS: Mapping[str, str] = {
     "nearly all": "The statement holds in nearly all partitions of the confidential data: the "
     "confidential coefficient lies within what was asked, with room to spare.",
@@ -158,6 +163,19 @@ _VERDICTS: Mapping[str, str] = {
     "nearly none": "The statement fails in nearly all partitions of the confidential data: the "
     "confidential coefficient does not lie within what was asked.",
 }
+_NOT_CLEAR: Mapping[str, str] = {
+    "about half": "The statement holds in about half of the partitions; in the others it fails, or "
+    "the model cannot be fitted.",
+    "few": "The statement holds in few partitions; in most it fails, or the model cannot be "
+    "fitted.",
+    "nearly none": "The statement holds in nearly no partition; in nearly all it fails, or the "
+    "model cannot be fitted.",
+}
+_FITS_FIRST = (
+    "In a share of {} of so many partitions of the synthetic data the model has no fit, which "
+    "counts as no. So a low r does not tell where the confidential coefficient lies. Ask with the "
+    "M that --choose-m names, with a simpler model, or with 'errors: report', at twice the noise."
+)
 _SHARE_OF_PARTITIONS = (
     "r is the share of partitions in which the statement holds. Each has 1/M of the persons, so "
     "its coefficient scatters more than that of all: a true statement near the border has an r "
@@ -200,7 +218,7 @@ class ShareAnswer(Answer):
     @classmethod
     def of(
         cls, released: Sequence[tuple[int, ...]], *, partitions: int, scales: Sequence[float],
-        statements: Sequence[tuple[str, float | None, bool | None]],
+        statements: Sequence[tuple[str, float | None, bool | None, float]],
     ) -> Self:  # fmt: skip
         """Return the answer about statements, each with one released count, or three.
 
@@ -212,15 +230,16 @@ class ShareAnswer(Answer):
             M.
         scales : sequence of float
             Scale of the noise of each.
-        statements : sequence of (words, estimate, holds)
-            What is stated, and its estimate and truth in the synthetic data.
+        statements : sequence of (words, estimate, holds, unfitted)
+            What is stated; in the synthetic data its estimate, whether it holds, and the share of
+            as many partitions that have no fit.
         """
         rows = []
-        for (words, estimate, holds), counts, scale in zip(
+        for (words, estimate, holds, unfitted), counts, scale in zip(
             statements, released, scales, strict=True
         ):
             inside, errors = _known(counts, partitions, scale)
-            rows.append(Statement.of(words, inside, estimate, holds, errors))
+            rows.append(Statement.of(words, inside, estimate, holds, unfitted, errors))
         told = [sentence for row in rows for sentence in row.words]
         return cls(
             released=tuple(released),
@@ -423,8 +442,9 @@ class Choices(Result):
 
     @property
     def best(self) -> Choice:
-        """The least M of those that tell most, where few partitions are without a fit."""
-        fit = [row for row in self.rows if row.inestimable <= _FEW] or list(self.rows)
+        """The least M of those that tell most, where few partitions or the fewest have no fit."""
+        least = min(row.inestimable for row in self.rows)
+        fit = [row for row in self.rows if row.inestimable <= max(_FEW, least)]
         most = max(row.tells for row in fit)
         return next(row for row in fit if row.tells >= most - _ALIKE)
 
@@ -447,6 +467,5 @@ class Choices(Result):
         yield "Computed from the synthetic data alone; it costs nothing."
 
 
-_FEW = 0.05
 _ALIKE = 0.01
 """Differences of the ends of an interval that are worth no more partitions."""

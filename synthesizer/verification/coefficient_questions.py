@@ -16,8 +16,9 @@ count by at most 1; the three counts of groups that say yes, no, and have no fit
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf, sqrt
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
@@ -141,6 +142,8 @@ class Statements:
     holds: tuple[bool | None, ...]
     range: Range | None = None
     """Of the coefficient, where there is one statement about it."""
+    unfitted: tuple[float, ...] = ()
+    """Share of M partitions of the synthetic data that have no fit, for each."""
 
 
 class Counted(OfCoefficient):
@@ -171,6 +174,16 @@ class Counted(OfCoefficient):
             counts.append(noise.draw(mechanism, said[: mechanism.size]))
         return tuple(counts)
 
+    def prepare(self, query: Query, schema: PublicSchema, synthetic: View) -> Statements:
+        """Return the statements, and what as many partitions of the synthetic data are good for."""
+        stated = self.stated(query, schema, synthetic)
+        holds = self.outcomes(query, stated, synthetic)
+        return replace(stated, unfitted=tuple(float(np.isnan(h).mean()) for h in holds))
+
+    @abstractmethod
+    def stated(self, query: Query, schema: PublicSchema, synthetic: View) -> Statements:
+        """Return the statements, and whether they are true of all synthetic data."""
+
     def outcomes(self, query: Query, prepared: Statements, view: View) -> list[FloatArray]:
         """Return for each statement whether it holds, shape (M,): 1, 0, NaN without a fit."""
         raise NotImplementedError
@@ -181,7 +194,15 @@ class Counted(OfCoefficient):
             released,
             partitions=query.partitions,
             scales=[m.scale for m in self.mechanisms(query, prepared)],
-            statements=list(zip(prepared.words, prepared.estimates, prepared.holds, strict=True)),
+            statements=[
+                *zip(
+                    prepared.words,
+                    prepared.estimates,
+                    prepared.holds,
+                    prepared.unfitted,
+                    strict=True,
+                )
+            ],
         )
 
 
@@ -228,7 +249,7 @@ class Interval(_OfRange):
         low, high = self.between or (self.above, self.below)
         return Range(low=low, high=high)
 
-    def prepare(self, query: Query, schema: PublicSchema, synthetic: View) -> Statements:
+    def stated(self, query: Query, schema: PublicSchema, synthetic: View) -> Statements:
         """Return the statement, and whether it is true of the synthetic data."""
         estimate, _ = self.estimate(query, schema, synthetic)
         return self._about(schema, estimate, self.range)
@@ -251,7 +272,7 @@ class Tolerance(_OfRange):
             raise ValueError("write one of share and within")
         return self
 
-    def prepare(self, query: Query, schema: PublicSchema, synthetic: View) -> Statements:
+    def stated(self, query: Query, schema: PublicSchema, synthetic: View) -> Statements:
         """Return the interval around the synthetic estimate."""
         estimate, _ = self.estimate(query, schema, synthetic)
         reach = self.within if self.within is not None else (self.share or 0.0) * abs(estimate)
@@ -336,7 +357,7 @@ class Trend(Counted):
             f"by year from {p.first} to {p.last} its change {p.range.words}" for p in self.periods
         )
 
-    def prepare(self, query: Query, schema: PublicSchema, synthetic: View) -> Statements:
+    def stated(self, query: Query, schema: PublicSchema, synthetic: View) -> Statements:
         """Return the statements, and which are true of the synthetic data."""
         one = np.zeros(len(synthetic.owners), dtype=np.int64)
         slopes = self._slopes(query, schema, synthetic, one, 1)[:, 0]

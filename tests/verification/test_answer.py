@@ -14,9 +14,9 @@ from synthesizer.verification.answer import (
 from synthesizer.verification.ledger import Budget
 
 
-def answer(*counts, holds=True, scale=1.0):
+def answer(*counts, holds=True, scale=1.0, unfitted=0.0):
     return ShareAnswer.of(
-        [counts], partitions=50, scales=[scale], statements=[("b < <0", -0.0213, holds)]
+        [counts], partitions=50, scales=[scale], statements=[("b < <0", -0.0213, holds, unfitted)]
     )
 
 
@@ -27,9 +27,12 @@ def answer(*counts, holds=True, scale=1.0):
         ((50,), 1.0, False, "nearly all", "say otherwise"),
         ((37,), 1.0, True, "most", "say the same"),
         ((25,), 1.0, True, "about half", "near the border"),
+        ((24, 24, 2), 2.0, True, "about half", "near the border"),
         ((25,), 20.0, True, "undecided", "neither confirmed nor refuted"),
         ((12,), 1.0, True, "few", "do not publish"),
+        ((12, 38, 0), 2.0, True, "few", "do not publish"),
         ((0,), 1.0, False, "nearly none", "say the same"),
+        ((0, 50, 0), 2.0, False, "nearly none", "say the same"),
         ((40, 0, 10), 2.0, True, "nearly all", "say the same"),
     ],
 )
@@ -39,9 +42,13 @@ def test_words_follow_from_where_r_lies(counts, scale, holds, verdict, beside):
     assert any(beside in sentence for sentence in made.words)
 
 
-def test_errors_that_count_as_no_are_named_where_the_answer_is_no():
-    assert any("errors: report" in words for words in answer(1).words)
-    assert not any("errors: report" in words for words in answer(49).words)
+def test_a_no_may_be_a_model_that_cannot_be_fitted_unless_that_is_told_apart():
+    for counts in ((1,), (12,), (25,)):
+        words = " ".join(answer(*counts, unfitted=0.2).words)
+        assert "errors: report" in words
+        assert not any(claim in words for claim in ("say otherwise", "confirmed", "do not publish"))
+        assert "errors: report" not in " ".join(answer(*counts).words)
+    assert "errors: report" not in " ".join(answer(49, unfitted=0.2).words)
     assert any("cannot be fitted; r is about" in words for words in answer(35, 0, 15).words)
 
 
@@ -91,7 +98,8 @@ def test_the_least_m_of_those_that_tell_most_is_chosen():
     rows = (choice(20, 0.6, 0.9), choice(50, 0.8, 0.99), choice(60, 0.805, 1.0),
             choice(100, 0.95, 1.0, 0.3))  # fmt: skip
     assert Choices(epsilon=1.0, rows=rows).best.partitions == 50
-    assert Choices(epsilon=1.0, rows=rows[3:]).best.partitions == 100
+    bad = (choice(10, 0.2, 0.9, 0.1), choice(500, 0.0, 0.01, 1.0))  # a no for want of fits
+    assert Choices(epsilon=1.0, rows=bad).best.partitions == 10
     assert any("simpler model" in line for line in Choices(epsilon=1.0, rows=rows[3:]).lines)
     no = (choice(20, 0.3, 0.7), choice(50, 0.0, 0.2))
     assert Choices(epsilon=1.0, rows=no).best.partitions == 50  # a clear no tells as much
