@@ -2,13 +2,13 @@
 
 What single steps of a model get a little wrong adds up over a career, and what they copy adds up
 too. So K careers are drawn for each person and one is chosen with odds exp(b f), where f counts
-what a career has: its states by period, its spells and moves, its first and last state, its states
-times what is known of the person, and how near it comes to careers of the data. b makes the
-chosen careers agree with the data in the mean of each f: an exponential family on top of the model,
-with a ridge that leaves alone what the data cannot tell. These are odds; the noise of choosing by
-them, person by person, would be that of a sample. So persons choose again, one after the other,
-with the odds times exp(-d / 2), d the squared distance of all together from the data: a Gibbs
-sampler (Geman and Geman 1984).
+what a career has: its states by period, the time in each (absence is one), its spells and moves,
+its first and last state, its states times what is known of the person, and how near it comes to
+careers of the data. b makes the chosen careers agree with the data in the mean of each f: an
+exponential family on top of the model, with a ridge that leaves alone what the data cannot tell.
+These are odds; the noise of choosing by them, person by person, would be that of a sample. So
+persons choose again, one after the other, with the odds times exp(-d / 2), d the squared distance
+of all together from the data: a Gibbs sampler (Geman and Geman 1984).
 
 Nearness is that of a fresh person. Each person of the data is looked for among all the others, and
 the chosen careers shall meet a career as often; one that only one person has they shall meet, in
@@ -113,13 +113,17 @@ def _entries(
     moves = np.flatnonzero(runs.index > 0)
     rows = np.repeat(np.arange(n), periods)
     stretch = np.tile(_stretches(periods, PERIODS), n)
+    spell, of_state = np.unique(runs.person * k + runs.state, return_inverse=True)
+    time = np.bincount(of_state, weights=runs.length).astype(np.int64)
     parts = [
         (rows, stretch * k + careers.ravel()),
+        (spell // k, spell % k * (periods + 1) + time),
         (runs.person, runs.state * (periods + 1) + runs.length),
         (runs.person[moves], runs.state[moves - 1] * k + runs.state[moves]),
         (np.arange(n), careers[:, 0] * k + careers[:, -1]),
     ]
-    sizes = (k * min(periods, PERIODS), k * (periods + 1), k * k, k * k)
+    by_length = k * (periods + 1)
+    sizes = (k * min(periods, PERIODS), by_length, by_length, k * k, k * k)
     begins = np.cumsum((0, *sizes))
     row = np.concatenate([person for person, _ in parts])
     cell = np.concatenate([c + at for (_, c), at in zip(parts, begins, strict=False)])
