@@ -1,7 +1,7 @@
 """Trials of noise, posterior and ledger: tests run them small, benchmark_verification.py in full.
 
 Each attacks what is claimed and returns a figure; each has a control, something made wrong on
-purpose, that the same trial must find.
+purpose, that the same trial must find. ``TRIALS`` at the end has the full sizes, as tables.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from contextlib import suppress
 from math import log
 from multiprocessing import get_context
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ from sklearn.metrics import roc_auc_score
 from synthesizer.data.errors import LedgerError
 from synthesizer.data.table import FloatArray
 from synthesizer.verification.ledger import Ledger, new_ledger
-from synthesizer.verification.mechanisms import MICRO, Mechanism, Noise
+from synthesizer.verification.mechanisms import MICRO, DryNoise, Mechanism, Noise, OpenDP
 from synthesizer.verification.posterior import posterior_of_categories, posterior_of_count
 from synthesizer.verification.prediction_questions import (
     area_under,
@@ -107,13 +108,15 @@ def _bound(a: Counts, b: Counts, later_a: Counts, later_b: Counts, miss: float) 
     return float(log(sure_a / stats.beta.ppf(1 - miss, hits_b + 1, m - hits_b)))
 
 
-NEIGHBOURS = ((0, 1), (24, 25), (49, 50))
-"""Pairs of counts of 50 partitions that one person sets apart; the order of a pair is not fixed."""
+NEIGHBOURS = (0, 24, 49)
+"""Counts of 50 partitions; their neighbours have one more. Either of a pair may be the true one."""
 
 
-def largest_epsilon_seen(draw: Draw, n: int, step: int = 1) -> float:
+def largest_epsilon_seen(
+    draw: Draw, n: int, step: int = 1, counts: Sequence[int] = NEIGHBOURS
+) -> float:
     """Return the largest epsilon seen over pairs that ``step`` sets apart."""
-    return max(epsilon_seen(draw(a, n), draw(b + step - 1, n)) for a, b in NEIGHBOURS)
+    return max(epsilon_seen(draw(count, n), draw(count + step, n)) for count in counts)
 
 
 # T5 and T6: what floating-point noise gives away.
@@ -385,3 +388,138 @@ def grid_errors(n: int, scale: float, repeats: int, seed: int) -> float:
         noisy = without_noise(counts + two_sided(rng, scale, len(counts)))
         errors.append(np.abs(noisy / noisy.sum() - counts / n).sum() / 2)
     return float(np.mean(errors))
+
+
+# Full sizes.
+
+
+def full_law() -> Iterator[Sequence[object]]:
+    """T1: 200,000 draws of each setting; p of the law, and p of noise with a scale of 1.1."""
+    yield "M", "epsilon", "count", "p", "p, scale x 1.1", "p, unbounded", "p, own sampler"
+    for m, epsilon, count in (
+        (50, 1.0, 25), (50, 1.0, 0), (50, 0.5, 48), (20, 0.25, 3), (100, 2.0, 100), (50, 0.1, 40),
+    ):  # fmt: skip
+        bounds, scale = (0, m), 1 / epsilon
+        sources = (
+            drawing(OpenDP(), epsilon, bounds),
+            drawing(OpenDP(), epsilon / 1.1, bounds),
+            drawing(OpenDP(), epsilon, None),
+            drawing(DryNoise(), epsilon, bounds),
+        )
+        p = [law_p(draw(count, 200_000), count, scale, bounds) for draw in sources]
+        yield m, epsilon, count, *(f"{value:.1e}" for value in p)
+
+
+def full_epsilon() -> Iterator[Sequence[object]]:
+    """T2: the largest epsilon that 1,000,000 draws a side prove, of 12 ordered neighbour pairs."""
+    yield "noise for epsilon 1", "draws a side", "epsilon proven"
+    six, million = (0, 1, 24, 25, 48, 49), 1_000_000
+    for words, draw, n, step in (
+        ("right", drawing(OpenDP(), 1.0, None), million, 1),
+        ("right, bounded to 0..50", drawing(OpenDP(), 1.0, (0, 50)), 100_000, 1),
+        ("control: 20 % too small", drawing(OpenDP(), 1.25, None), million, 1),
+        ("control: sensitivity 2", drawing(OpenDP(), 1.0, None), million, 2),
+    ):
+        yield words, f"{n:,}", f"{largest_epsilon_seen(draw, n, step, six):.3f}"
+
+
+def full_floats() -> Iterator[Sequence[object]]:
+    """T5, T6: share of 20,000 answers about 1 that prove it is not 0; share on a finer grid."""
+    yield "noise", "proofs", "finer than 2^-53, count 0", "count 1"
+    whole = [drawing(OpenDP(), 1.0, None)(count, 20_000) for count in (0, 1)]
+    naive = [naive_laplace(count, 20_000, 1.0, seed=1) for count in (0, 1)]
+    for words, (zero, one) in (("OpenDP, whole numbers", whole), ("control: float", naive)):
+        yield words, infeasible(one, 0, 1.0), finer(zero), finer(one)
+
+
+def full_forks() -> Iterator[Sequence[object]]:
+    """T19: vectors drawn twice by 8 forked workers, of 1,000 each."""
+    yield "noise", "of 8,000 drawn twice"
+    mechanism, rng = Mechanism(6, 1, 1000), np.random.default_rng(0)
+    yield "OpenDP", forked(lambda _: OpenDP().draw(mechanism, [0] * 6), 8, 1_000, 6)
+    yield "own sampler", forked(lambda _: DryNoise().draw(mechanism, [0] * 6), 8, 1_000, 6)
+    seeded = forked(lambda n: rng.integers(0, 10**9, n).tolist(), 8, 1_000, 6)
+    yield "control: a numpy generator", seeded
+
+
+def full_race() -> Iterator[Sequence[object]]:
+    """T9: of 80 requests of 0.1 by 8 processes at once 10 must be granted, 20 times a scope."""
+    yield "cap of 1 is", "granted, least", "granted, most"
+    caps = {"global": (1.0, None, None), "user": (9.0, 1.0, None), "analysis": (9.0, None, 1.0)}
+    with TemporaryDirectory() as folder:
+        for scope, (cap, user, analysis) in caps.items():
+            granted = []
+            for number in range(20):
+                path = Path(folder) / f"{scope}{number}"
+                new_ledger(path, data="0" * 64, cap=cap, user_cap=user, analysis_cap=analysis)
+                granted.append(race(path, ask_ledger, 8, 10))
+            yield scope, min(granted), max(granted)
+        naive = Path(folder) / "naive"
+        naive.write_bytes(b"")
+        count = race(naive, ask_naively, 8, 10)
+        yield "control: read, check, write", count, count
+
+
+def full_kills() -> Iterator[Sequence[object]]:
+    """T9: 50 processes killed while they answer; more shown than paid must not be."""
+    yield "order", "killed", "answers shown", "paid", "more shown than paid"
+    for words, first in (("charge, then show", True), ("control: show, then charge", False)):
+        with TemporaryDirectory() as folder:
+            pairs = list(kills(Path(folder), 50, seed=1, charge_first=first))
+        shown, paid = np.transpose(pairs)
+        yield words, len(pairs), shown.sum(), paid.sum(), int((shown > paid).sum())
+
+
+def full_posterior() -> Iterator[Sequence[object]]:
+    """T14: largest differences from brute force (200,000 points) and from chains of 200,000."""
+    yield "released", "M", "epsilon", "mode", "mean", "2.5 %", "97.5 %", "brute force", "chain"
+    for t, m, epsilon in CASES:
+        known = posterior_of_count(t, m=m, scale=1 / epsilon)
+        found = np.array([known.mean, *known.equal_tail, known.mode])
+        brute = np.abs(found - quadrature(t, m, epsilon)).max()
+        chain = np.abs(found[:3] - gibbs(t, m, epsilon, 200_000, seed=1)).max()
+        told = [f"{value:.4f}" for value in (known.mode, *found[:3])]
+        yield t, m, epsilon, *told, f"{brute:.0e}", f"{chain:.4f}"
+
+
+def full_coverage() -> Iterator[Sequence[object]]:
+    """T14: 95 % intervals in 4,000 simulated cases; the control is told a scale three times off."""
+    yield "M", "epsilon", "coverage", "p of the place", "control"
+    for m, epsilon in ((50, 1.0), (50, 0.25), (20, 0.5)):
+        share, p = coverage(m, epsilon, 4_000, seed=3)
+        wrong, _ = coverage(m, epsilon, 4_000, seed=3, off=3)
+        yield m, epsilon, f"{share:.4f}", f"{p:.2f}", f"{wrong:.4f}"
+
+
+def full_categories() -> Iterator[Sequence[object]]:
+    """T14: three categories, (8, 2, 2) released of M = 12 at scale 2, against simulation."""
+    yield "share", "simulated", "standard error", "exact", "control: scale 1"
+    found = rejection((8, 2, 2), 12, 2.0, 60_000_000, seed=1)
+    exact, wrong = (exact_means((8, 2, 2), 12, scale) for scale in (2.0, 1.0))
+    for place, words in enumerate(("in, of the estimable", "errors")):
+        figures = (found[place], found[place + 2], exact[place], wrong[place])
+        yield words, *(f"{value:.5f}" for value in figures)
+
+
+def full_errors() -> Iterator[Sequence[object]]:
+    """Mean error of the area under a ROC curve, total variation of a 20 x 20 grid; epsilon 0.5."""
+    yield "noise", "area: 1,000", "10,000", "100,000", "grid: 2,000", "20,000", "200,000"
+    for words, scale in (("scale 2/epsilon, as released", 4.0), ("scale 1/epsilon", 2.0)):
+        areas = [area_errors(n, scale, 200, seed=1) for n in (1_000, 10_000, 100_000)]
+        grids = [grid_errors(n, scale, 50, seed=1) for n in (2_000, 20_000, 200_000)]
+        yield words, *(f"{value:.2g}" for value in (*areas, *grids))
+
+
+TRIALS: dict[str, Callable[[], Iterator[Sequence[object]]]] = {
+    "law": full_law,
+    "epsilon": full_epsilon,
+    "floats": full_floats,
+    "forks": full_forks,
+    "race": full_race,
+    "kills": full_kills,
+    "posterior": full_posterior,
+    "coverage": full_coverage,
+    "categories": full_categories,
+    "errors": full_errors,
+}
+"""Each yields the heading of its table and then its rows."""
