@@ -526,8 +526,12 @@ def panels(
     width: float = WIDTH,
     tall: float = 120.0,
     shared: bool = True,
+    steps: int | None = None,
 ) -> Markup:
-    """Return panels two a row, with a legend; all hold 0, on one axis where ``shared``."""
+    """Return panels two a row, with a legend; all hold 0, on one axis where ``shared``.
+
+    ``steps`` are those of the horizontal axis; as many as fit whole numbers where absent.
+    """
     across = [x for panel in drawn for series in panel.series for x, _ in series.points]
     first = min(across, default=1.0)
     ends = (first, min(max([first + 1, *across]), 1e6))
@@ -545,16 +549,17 @@ def panels(
         )
         parts.append(text(left + 4, top + 12, clipped(panel.title, 32), class_="label strong"))
         parts.append(text(left + 4, top + 27, clipped(panel.subtitle, 34), class_="label"))
-        parts.append(_panel(panel, x, y, x_label))
+        parts.append(_panel(panel, x, y, x_label, steps))
     rows = -(-len(drawn) // 2)
     return svg(width, end + 12 + height * rows, *parts, title=title, description=description)
 
 
-def _panel(panel: Panel, x: Scale, y: Scale, label: str) -> Markup:
+def _panel(panel: Panel, x: Scale, y: Scale, label: str, steps: int | None) -> Markup:
     bottom, (left, right) = y.range[0], x.range
-    steps = min(4, max(1, round(x.domain[1] - x.domain[0])))
     parts = [
-        axis_bottom(x, bottom, label, count=steps),
+        axis_bottom(
+            x, bottom, label, count=steps or min(4, max(1, round(x.domain[1] - x.domain[0])))
+        ),
         axis_left(y, left, count=max(4, round((bottom - y.range[1]) / 40)), grid=right - left),
     ]
     for level, look in panel.levels:

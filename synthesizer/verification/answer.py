@@ -144,6 +144,8 @@ class Statement(Row):
             )
 
 
+_MOST_SHOWN = 30
+"""Released numbers that are written out."""
 _FEW, _MANY = 0.05, 0.1
 """Shares of partitions without a fit that are no matter, and that are told."""
 _VERDICTS: Mapping[str, str] = {
@@ -272,7 +274,7 @@ class ShareAnswer(Answer):
         yield Chart(
             title=title,
             svg=panels(
-                drawn, title=title, description=summary, x_label="r", width=720, tall=180,
+                drawn, title=title, description=summary, x_label="r", width=720, tall=180, steps=5,
                 key=[
                     ("line-synthetic", "posterior density of r"),
                     ("line-baseline dashed", "the best that this price can buy"),
@@ -394,7 +396,12 @@ class Verification(Result):
             anchor="query", title="Question", lead="In the one form by which the ledger knows it.",
             blocks=[value_table("Query", [*_told(self.query)])],
         )  # fmt: skip
-        cost: list[Block] = [Words([self._cost])]
+        numbers = ", ".join(map(str, (n for draw in self.answer.released for n in draw)))
+        many = sum(map(len, self.answer.released)) > _MOST_SHOWN
+        told = f"{_MOST_SHOWN:,} and more, in the JSON" if many else numbers
+        cost: list[Block] = [
+            Words([self._cost, f"Whole numbers that were released for it, with noise: {told}."])
+        ]
         if self.budgets:
             cost.append(row_table(self.budgets))
         yield Section(anchor="cost", title="Cost", lead="In epsilon.", blocks=cost)

@@ -1,0 +1,97 @@
+"""The commands, as a steward and a researcher type them: release, schema, ledger, query, answer."""
+
+import json
+
+import pytest
+import yaml
+
+from synthesizer.verification.public_schema import load_schema, schema_of_release
+from tests.end_to_end.commands import call
+
+from .conftest import people
+
+QUERY = {
+    "formula": "I(log(pay)) ~ sex + age | agency + year",
+    "ask": {"measure": "interval", "coefficient": "sex[M]", "above": 0.05},
+    "partitions": 10,
+}
+
+
+@pytest.fixture(scope="module")
+def release(tmp_path_factory):
+    """Return a directory with a confidential file and the run that synthesised it."""
+    folder = tmp_path_factory.mktemp("release")
+    people(120, seed=3).to_csv(folder / "data.csv", index=False)
+    config = {
+        "data": {"path": "data.csv"}, "output": {"directory": "run"}, "seed": 1, "secret": "none",
+        "panel": {"person": "person", "time": "year", "career": "agency"},
+    }  # fmt: skip
+    (folder / "run.yaml").write_text(yaml.safe_dump(config))
+    assert call("run", folder / "run.yaml", "--no-checks", "-q").exit_code == 0
+    (folder / "query.yaml").write_text(yaml.safe_dump(QUERY))
+    return folder
+
+
+def test_from_the_release_to_an_answer(release, tmp_path):
+    schema, ledger = tmp_path / "schema.yaml", tmp_path / "ledger.sqlite"
+    made = call("public-schema", release / "run", "-o", schema)
+    assert (made.exit_code, load_schema(schema).person) == (0, "person")
+    data = ("--confidential", release / "data.csv")
+    made = call("ledger", "new", ledger, *data, "--schema", schema, "--cap", 1.5)
+    assert made.exit_code == 0, made.output
+    asked = ("verify", release / "query.yaml", "--schema", schema,
+             "--synthetic", release / "run" / "synthetic_1.csv")  # fmt: skip
+    dry = call(*asked, "--dry-run", "-o", tmp_path / "dry")
+    assert "A dry run" in dry.output
+    assert (tmp_path / "dry" / "answer.html").is_file()
+    choice = call(*asked, "--choose-m")
+    assert "Take M = " in choice.output
+    outputs = [call(*asked, *data, "--ledger", ledger, "--json") for _ in range(2)]
+    first, second = (json.loads(made.stdout) for made in outputs)
+    assert (first["is_new"], second["is_new"]) == (True, False)
+    assert first["answer"] == second["answer"]
+    shown = call("ledger", "show", ledger)
+    assert "unnamed" in shown.output
+    spending = json.loads(call("ledger", "show", ledger, "--json").stdout)
+    assert [entry["epsilon"] for entry in spending["entries"]] == [1_000_000]
+    (release / "dear.yaml").write_text(yaml.safe_dump({**QUERY, "epsilon": 0.7}))
+    dear = ("verify", release / "dear.yaml", *asked[2:], *data, "--ledger", ledger)
+    refused = call(*dear)
+    assert refused.exit_code == 2
+    assert "global budget" in refused.output
+    assert call("ledger", "cap", ledger, "global", "--cap", 2).exit_code == 0
+    assert call("ledger", "cap", ledger, "user", "--name", "unnamed", "--cap", 2).exit_code == 0
+    assert call("ledger", "cap", ledger, "analysis", "--name", "unnamed", "--cap", 2).exit_code == 0
+    assert call(*dear).exit_code == 0
+
+
+def test_the_schema_is_the_synthetic_datas_not_the_confidential_ones(release):
+    schema = schema_of_release(release / "run")
+    assert (schema.period, schema.rows_per_person) == ("year", 4)
+    assert schema == schema_of_release(release / "run" / "codebook.json", period="year")
+    codebook = json.loads((release / "run" / "codebook.json").read_text())
+    of_pay = next(v for v in codebook["variables"] if v["name"] == "pay")
+    assert schema.variables["pay"].ends == (of_pay["range"]["low"], of_pay["range"]["high"])
+    assert schema.variables["year"].categories == ("2000", "2001", "2002", "2003")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((), "--confidential and --ledger are needed"),
+        (("--dry-run", "--choose-m"), "two questions"),
+        (("--dry-run", "--ledger", "x"), "looks at synthetic data alone"),
+        (("--choose-m", "-o", "x"), "leave out --out"),
+    ],
+)
+def test_words_that_do_not_go_together_are_refused(release, words, said):
+    made = call("verify", release / "query.yaml", "--schema", "s", "--synthetic", "d", *words)
+    assert made.exit_code == 2
+    assert said in made.output
+
+
+def test_what_is_no_release_is_refused(tmp_path):
+    for source in (tmp_path, tmp_path / "codebook.json"):
+        made = call("public-schema", source, "-o", tmp_path / "schema.yaml")
+        assert made.exit_code == 2
+        assert "no codebook of a release" in made.output
