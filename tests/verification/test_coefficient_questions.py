@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from partition_trials import QUESTIONS, Chunked, moved_by_one
 from scipy.stats import norm
 
 from synthesizer.data.errors import ConfigError, DataError
@@ -127,56 +128,19 @@ def test_a_partition_without_the_level_is_no_error():
     assert counts({"measure": "interval", "below": 0.0}, few) == ((inside,),)
 
 
-def replaced(made, person, rng):
-    """The file with all rows of one person left out, or with other values, hostile ones too."""
-    rows = np.flatnonzero(made.owners == person)
-    if rng.random() < 0.3:
-        return made.take(np.flatnonzero(made.owners != person))
-    pay = made.table["pay"].data.copy()
-    pay[rows] = rng.choice([0.0, 100.0, 1e308, np.inf, np.nan, 5e-324, 50.0], len(rows))
-    race = made.table["race"].data.copy()
-    race[rows] = rng.integers(0, 2)
-    columns = [
-        Column(made.table["pay"].variable, pay),
-        Column(made.table["race"].variable, race),
-        made.table["job"],
-        made.table["year"],
-    ]
-    return View(Table(columns, len(pay)), made.persons, made.owners, made.key)
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_a_person_moves_no_more_than_the_noise_is_made_for(name):
+    """T3: pairs of files that differ in one person, with infinities and absent levels."""
+    moved = moved_by_one(name, 50)
+    assert moved.changed > 0
+    assert moved.all <= moved.claimed
+    assert moved.first <= (1 if moved.claimed == 2 else moved.claimed)
 
 
-class Chunked(View):
-    """The control: partitions by the place of rows in the file."""
-
-    def partition(self, m):
-        return (np.arange(len(self.owners)) * m // max(1, len(self.owners))).astype(np.int64)
-
-
-@pytest.mark.parametrize("errors", ["out", "report"])
-def test_a_person_moves_a_count_by_one_and_three_counts_by_two(errors):
-    """T3: neighbours, with infinities and absent levels; chunks of the file are the control."""
-    rng, made = np.random.default_rng(7), view(60, seed=5, gap=-0.3)
-    asked = query({"measure": "interval", "below": -0.3}, partitions=10, errors=errors)
-    prepared = asked.ask.prepare(asked, SCHEMA, view())
-
-    def counted(of):
-        noise = Silence()
-        (found,) = asked.ask.release(asked, prepared, of, noise)
-        return np.array(found), noise.asked[0].distance
-
-    def apart(one):
-        first = counted(one)[0]
-        moved = []
-        for person in rng.integers(0, 60, 40):
-            other = replaced(one, person, rng)
-            other = type(one)(other.table, other.persons, other.owners, other.key)
-            moved.append(np.abs(counted(other)[0] - first).sum())
-        return max(moved)
-
-    allowed = counted(made)[1]
-    assert allowed == (2 if errors == "report" else 1)
-    assert 0 < apart(made) <= allowed
-    assert apart(Chunked(made.table, made.persons, made.owners, made.key)) > allowed
+def test_the_three_counts_need_a_distance_of_two_and_chunks_more():
+    """T3, the controls: a sensitivity of 1 for the vector, and partitions by the place of rows."""
+    assert moved_by_one("below", 50).all == 2
+    assert moved_by_one("below", 50, kind=Chunked).all > 2
 
 
 def test_the_test_of_a_coefficient_has_its_size_and_its_power():

@@ -1,8 +1,7 @@
 """Persons fall into partitions by a secret key, and nothing in the file moves them."""
 
 import numpy as np
-import pytest
-from scipy.stats import chi2
+from partition_trials import Chunked, Remainders, changed_partitions, sizes_p
 
 from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.verification.partitions import View
@@ -17,30 +16,22 @@ def view(persons, values, key=b"k" * 32):
     return View(Table([column], len(persons)), names, owners, key)
 
 
-def partitions_of(made, m=10):
-    return {made.persons[o]: p for o, p in zip(made.owners, made.partition(m), strict=True)}
+def test_a_person_changes_one_partition():
+    """T15: added, taken out or with other rows; chunks of the file are the control."""
+    assert changed_partitions(20) == 1
+    assert changed_partitions(5, kind=Chunked) > 5
 
 
-@pytest.mark.parametrize("number", range(20))
-def test_who_comes_or_goes_moves_nobody_else(number):
-    key = number.to_bytes(32, "big")
-    persons = [f"p{i // 2}" for i in range(200)]
-    before = partitions_of(view(persons, range(200), key))
-    without = [p for p in persons if p != f"p{number}"]
-    after = partitions_of(view([*without, "new"], range(199), key))
-    assert all(before[p] == after[p] for p in without)
-    chunks = {p: i * 10 // 100 for i, p in enumerate(dict.fromkeys(persons))}  # the control
-    moved = {p: i * 10 // 99 for i, p in enumerate(dict.fromkeys(without))}
-    assert sum(chunks[p] != moved[p] for p in moved) > 1
+def test_nobody_aims_at_a_partition():
+    """T15: persons with chosen numbers; remainders are the control."""
+    assert sizes_p(20) > 1e-6
+    assert sizes_p(1, kind=Remainders) < 1e-20
 
 
-def test_sizes_are_even_and_keys_differ():
-    persons = [str(i) for i in range(2000)]
-    drawn = [np.array([*partitions_of(view(persons, persons, bytes([k] * 32))).values()])
-             for k in range(1, 30)]  # fmt: skip
-    statistics = [((np.bincount(d, minlength=10) - 200) ** 2 / 200).sum() for d in drawn]
-    assert chi2.sf(sum(statistics), 9 * len(drawn)) > 1e-6
-    assert all((drawn[0] != other).mean() > 0.8 for other in drawn[1:])
+def test_another_key_is_another_choice():
+    persons = [str(i) for i in range(500)]
+    one, other = (view(persons, range(500), key * 32).partition(10) for key in (b"a", b"b"))
+    assert (one != other).mean() > 0.8
 
 
 def test_one_row_a_person_is_the_same_choice_in_any_order():
