@@ -20,14 +20,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy import stats
-from scipy.special import expit
+from scipy.optimize import brentq
+from scipy.special import expit, gammaln, logsumexp
 from sklearn.metrics import roc_auc_score
 
 from synthesizer.data.errors import LedgerError
 from synthesizer.data.table import FloatArray
 from synthesizer.verification.ledger import Ledger, new_ledger
 from synthesizer.verification.mechanisms import MICRO, DryNoise, Mechanism, Noise, OpenDP
-from synthesizer.verification.posterior import posterior_of_categories, posterior_of_count
+from synthesizer.verification.posterior import (
+    Posterior,
+    posterior_of_categories,
+    posterior_of_count,
+)
 from synthesizer.verification.prediction_questions import (
     area_under,
     class_counts,
@@ -303,6 +308,44 @@ def gibbs(t: float, m: int, epsilon: float, draws: int, seed: int) -> FloatArray
     return np.array([kept.mean(), *np.quantile(kept, [0.025, 0.975])])
 
 
+def random_posteriors(cases: int, seed: int) -> Iterator[Posterior]:
+    """Yield posteriors of M from 10 to 300, epsilon from .01 to 30 and any released number."""
+    rng = np.random.default_rng(seed)
+    for _ in range(cases):
+        m, epsilon = int(rng.integers(10, 300)), 10 ** rng.uniform(-2, 1.5)
+        yield posterior_of_count(m * rng.random(), m=m, scale=1 / epsilon)
+
+
+def is_top(known: Posterior, share: float) -> bool:
+    """Return whether the density is no higher 1e-6 to the left and to the right of a share."""
+    near = np.clip(share + np.array([-1e-6, 0.0, 1e-6]), 0, 1)
+    k = np.arange(known.n + 1)
+    parts = stats.beta.logpdf(near[:, None], k + 1, known.n - k + 1)
+    heights = logsumexp(parts, b=known.weights, axis=1)
+    return bool(heights[1] >= heights.max() - 1e-12)
+
+
+def maxima(known: Posterior) -> int:
+    """Return the number of local maxima of the density on a grid of 3,001 shares."""
+    steps = np.diff(known.density(np.linspace(0, 1, 3_001)))
+    signs = np.sign(np.where(np.abs(steps) > 1e-9, steps, 0))
+    return 1 + int((np.diff(signs[signs != 0]) > 0).sum())
+
+
+def plain_mode(known: Posterior) -> float:
+    """Return the mode by the root of plain sums, NaN where they have none: the control."""
+    steps, k, n = np.diff(known.weights), np.arange(known.n), known.n
+    choose = np.exp(gammaln(n) - gammaln(k + 1) - gammaln(n - k))
+
+    def slope(r: float) -> float:
+        return float(steps @ (choose * r**k * (1 - r) ** (n - 1 - k)))
+
+    try:
+        return float(brentq(slope, 1e-12, 1 - 1e-12, xtol=1e-14))
+    except ValueError:  # the same sign at both ends
+        return float("nan")
+
+
 def coverage(
     m: int, epsilon: float, cases: int, seed: int, off: float = 1.0
 ) -> tuple[float, float]:
@@ -482,6 +525,16 @@ def full_posterior() -> Iterator[Sequence[object]]:
         yield t, m, epsilon, *told, f"{brute:.0e}", f"{chain:.4f}"
 
 
+def full_modes() -> Iterator[Sequence[object]]:
+    """T14: 500 random cases: one maximum, and the mode exact to 1e-6; by plain sums it is not."""
+    yield "cases", "more than one maximum", "mode not exact", "control: by plain sums"
+    found = list(random_posteriors(500, seed=5))
+    several = sum(maxima(known) > 1 for known in found)
+    wrong = sum(not is_top(known, known.mode) for known in found)
+    plain = sum(not is_top(known, plain_mode(known)) for known in found)
+    yield len(found), several, wrong, plain
+
+
 def full_coverage() -> Iterator[Sequence[object]]:
     """T14: 95 % intervals in 4,000 simulated cases; the control is told a scale three times off."""
     yield "M", "epsilon", "coverage", "p of the place", "control"
@@ -518,6 +571,7 @@ TRIALS: dict[str, Callable[[], Iterator[Sequence[object]]]] = {
     "race": full_race,
     "kills": full_kills,
     "posterior": full_posterior,
+    "modes": full_modes,
     "coverage": full_coverage,
     "categories": full_categories,
     "errors": full_errors,

@@ -4,12 +4,13 @@ import os
 import sqlite3
 from contextlib import closing
 
+import numpy as np
 import pytest
-from noise_trials import ask_ledger, ask_naively, kills, race
+from noise_trials import ask_ledger, ask_naively, drawing, kills, race
 
 from synthesizer.data.errors import LedgerError, OutputError
 from synthesizer.verification.ledger import Ledger, new_ledger
-from synthesizer.verification.mechanisms import MICRO
+from synthesizer.verification.mechanisms import MICRO, DryNoise
 
 DATA = "a" * 64
 
@@ -249,3 +250,9 @@ def test_a_thousand_repeats_draw_once(ledger):
         assert kept == ((40,),)
     assert drawn == [0]
     assert spent(ledger)["global", ""] == 0.1
+
+
+def test_without_it_the_mean_of_repeats_is_the_truth():
+    answers = drawing(DryNoise(), 0.1, None)(48, 1_000)
+    assert abs(answers.mean() - 48) < 2.5
+    assert np.abs(answers - 48).mean() > 5

@@ -2,9 +2,19 @@
 
 import numpy as np
 import pytest
-from noise_trials import CASES, coverage, exact_means, gibbs, quadrature, rejection
+from noise_trials import (
+    CASES,
+    coverage,
+    exact_means,
+    gibbs,
+    is_top,
+    maxima,
+    plain_mode,
+    quadrature,
+    random_posteriors,
+    rejection,
+)
 from scipy import stats
-from scipy.special import logsumexp
 
 from synthesizer.verification.posterior import (
     Posterior,
@@ -57,34 +67,22 @@ def test_intervals_cover(setting):
 
 
 @pytest.fixture(scope="module")
-def drawn_cases():
-    rng = np.random.default_rng(5)
-    return [
-        (int(rng.integers(10, 300)), 10 ** rng.uniform(-2, 1.5), rng.random()) for _ in range(60)
-    ]
+def drawn():
+    return list(random_posteriors(60, seed=5))
 
 
-def test_one_mode_and_it_is_exact(drawn_cases):
+def test_one_mode_and_it_is_exact(drawn):
     grid = np.linspace(0, 1, 3_001)
-    for m, epsilon, place in drawn_cases:
-        posterior = posterior_of_count(m * place, m=m, scale=1 / epsilon)
-        density = posterior.density(grid)
-        steps = np.sign(np.where(np.abs(np.diff(density)) > 1e-9, np.diff(density), 0))
-        assert (np.diff(steps[steps != 0]) > 0).sum() == 0
-        near = np.clip(posterior.mode + np.array([-1e-6, 0, 1e-6]), 0, 1)
-        assert log_density(posterior, near)[1] >= log_density(posterior, near).max() - 1e-12
-        assert posterior.density(near)[1] >= density.max() * (1 - 1e-9)
+    for posterior in drawn:
+        assert maxima(posterior) == 1
+        assert is_top(posterior, posterior.mode)
+        top = posterior.density(np.array([posterior.mode]))[0]
+        assert top >= posterior.density(grid).max() * (1 - 1e-9)
+    assert not all(is_top(posterior, plain_mode(posterior)) for posterior in drawn)
 
 
-def log_density(posterior, share):
-    k = np.arange(posterior.n + 1)
-    terms = stats.beta.logpdf(share[:, None], k + 1, posterior.n - k + 1)
-    return logsumexp(terms, b=posterior.weights, axis=1)
-
-
-def test_the_shortest_interval_is_the_highest(drawn_cases):
-    for m, epsilon, place in drawn_cases[:40]:
-        posterior = posterior_of_count(m * place, m=m, scale=1 / epsilon)
+def test_the_shortest_interval_is_the_highest(drawn):
+    for posterior in drawn[:40]:
         low, high = posterior.highest_density
         held = posterior.probability_above(low) - posterior.probability_above(high)
         assert held == pytest.approx(0.95, abs=1e-9)
