@@ -87,10 +87,11 @@ def main(persons: int, config: Path) -> None:
     several += [frame_of(synthesised(plan, seed)[0], plan) for seed in range(2, WAGE_DATASETS + 1)]
     for line in pay(frame, fresh, several):
         print(line)
-    for line in pay_models(original, made, plan):
-        print(line)
     print(flush=True)
     for line in wages(frame, fresh, several):
+        print(line)
+    print(flush=True)
+    for line in pay_models(original, made, plan):
         print(line)
 
 
