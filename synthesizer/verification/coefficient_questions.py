@@ -115,6 +115,9 @@ class OfCoefficient(Question):
         y, X, rows = model.columns_of(view.table)
         effects = []
         for name in model.formula.effects:
+            if name == schema.person:
+                effects.append(view.numbers[rows])
+                continue
             column = view.table[name]
             codes = np.unique(column.data, return_inverse=True)[1]
             effects.append(np.where(column.is_observed, codes, -1)[rows])

@@ -19,6 +19,7 @@ Standard errors are clustered by person (Liang and Zeger 1986), with the factor 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -62,7 +63,7 @@ class Regression:
     X: FloatArray
     """Columns, shape (n, p); the first is the constant where there are no effects."""
     effects: tuple[Codes, ...]
-    """Levels of the fixed effects, shapes (n,)."""
+    """Levels of the fixed effects, shapes (n,); persons may be among them."""
     persons: Codes
     """Number of the person whose row it is, shape (n,)."""
     partition: Codes
@@ -117,10 +118,11 @@ def fit_partitions(
         with np.errstate(all="ignore"):  # what is odd shows in the numbers
             if len(columns) <= p or not (np.abs(columns) < _LARGEST).all():
                 continue
-            if family == "linear":
-                coefficients[m], errors[m] = _linear(columns, codes)
-            else:
-                coefficients[m], errors[m] = _logit(columns, codes[:, -1])
+            with suppress(np.linalg.LinAlgError):
+                if family == "linear":
+                    coefficients[m], errors[m] = _linear(columns, codes)
+                else:
+                    coefficients[m], errors[m] = _logit(columns, codes[:, -1])
     return PartitionFits(coefficients, errors)
 
 
@@ -138,9 +140,16 @@ def _linear(columns: FloatArray, codes: Codes) -> tuple[FloatArray, FloatArray]:
     n, p = len(columns), columns.shape[1] - 1
     *effects, persons = codes.T
     levels = [np.unique(effect, return_inverse=True)[1] for effect in effects]
-    left = n - p - sum(int(codes.max()) + 1 for codes in levels) + max(0, len(levels) - 1)
+    sizes = [int(codes.max()) + 1 for codes in levels]
+    left = n - p - sum(sizes) + max(0, len(levels) - 1)
     if left < 1:
         return np.full(p, np.nan), np.full(p, np.nan)
+    # constants of the persons cost nothing where errors are clustered by person
+    left += sum(
+        size - 1
+        for size, effect in zip(sizes, effects, strict=True)
+        if np.array_equal(effect, persons)
+    )
     if not levels:
         basis = _Basis.of(columns[:, :p], _DEPENDENT)
         return basis.least_squares(columns[:, p], persons, left)
@@ -242,6 +251,8 @@ def _logit(columns: FloatArray, persons: Codes) -> tuple[FloatArray, FloatArray]
     """Return coefficients and standard errors of a response of 0 and 1, shapes (p,)."""
     n, p = len(columns), columns.shape[1] - 1
     basis, y = _Basis.of(columns[:, :p], _DEPENDENT), columns[:, p]
+    if not np.isin(y, (0, 1)).all():
+        return np.full(p, np.nan), np.full(p, np.nan)
     fitted = np.zeros(basis.Z.shape[1])
     bread, is_settled = np.zeros((len(fitted), len(fitted))), False
     for _ in range(LOGIT_STEPS):

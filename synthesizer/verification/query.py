@@ -160,6 +160,7 @@ class Query(BaseModel):
             return problems
         if self.formula is not None:
             problems.at("formula", _formula_problems(parse_formula(self.formula), schema))
+            problems.at("family", self._outcome_problems(schema))
         if self.subset is not None:
             condition = Expression.parse(self.subset)
             problems.at("subset", condition.problems(schema.table_schema, condition=True))
@@ -169,9 +170,29 @@ class Query(BaseModel):
             problems += self.ask.problems(self, schema)
         return problems
 
+    def _outcome_problems(self, schema: PublicSchema) -> Iterator[str]:
+        """Yield that the family needs 0 and 1, where the public schema tells of other numbers."""
+        response = parse_formula(self.formula or "").response
+        variable = schema.variables.get(response.text)
+        if self.family != "logit" or variable is None or response.kind != "name":
+            return
+        if not variable.is_coded and not (variable.whole and variable.ends == (0, 1)):
+            yield (
+                f"logit needs a response of 0 and 1, {response} has other numbers: write a "
+                f"condition such as I({response.spelling} > 0)"
+            )
+
+    def _in_formula(self, person: str | None) -> frozenset[str]:
+        """Return the variables of the formula; the person's constants may be fixed effects."""
+        if self.formula is None:
+            return frozenset()
+        formula = parse_formula(self.formula)
+        effects = frozenset(formula.effects) - {person}
+        return effects | frozenset(formula.term_names)
+
     def _unknown(self, schema: PublicSchema) -> Iterator[str]:
         parts: dict[str, frozenset[str]] = {
-            "formula": frozenset(parse_formula(self.formula).names if self.formula else ()),
+            "formula": self._in_formula(schema.person),
             "subset": Expression.parse(self.subset).names if self.subset else frozenset(),
             "ask": self.ask.names,
         }

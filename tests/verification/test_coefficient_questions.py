@@ -80,6 +80,19 @@ def test_an_interval_counts_the_partitions_where_it_holds(ask, held):
     assert counts({"measure": "interval", **ask}, errors="report") == ((held, 20 - held, 0),)
 
 
+def test_persons_may_be_fixed_effects():
+    made = view(300, seed=3, drift=1.0)
+    ask = {"measure": "interval", "between": [0.5, 1.5], "coefficient": "race[Black]:year"}
+    formula = "pay ~ race:year + year | person + job"
+    assert counts(ask, made, synthetic=made, formula=formula) == ((20,),)
+    # race does not change in a person
+    ask |= {"coefficient": "race[Black]"}
+    with pytest.raises(DataError, match="do not identify"):
+        counts(ask, made, formula="pay ~ race + year | person")
+    (problem,) = query(ask, formula="pay ~ race + person").problems(SCHEMA)
+    assert "'person' is not in the public schema" in problem
+
+
 def test_a_border_is_met_by_half_of_the_partitions():
     (((held,),)) = counts({"measure": "interval", "below": -2.0}, view(4000, 5), partitions=100)
     assert 30 < held < 70
@@ -181,11 +194,16 @@ def test_significance_of_the_data():
     ("ask", "problem"),
     [
         ({"measure": "interval", "below": 0.0, "coefficient": "race[Blck]"}, "the model has no"),
+        (
+            {"measure": "interval", "below": 0.0, "family": "logit"},
+            "logit needs a response of 0 and",
+        ),
         (trend((1999, 2003, "rising")), "1999 not among the values of 'year'"),
     ],
 )
 def test_what_the_public_schema_does_not_have(ask, problem):
-    (found,) = query(ask).problems(SCHEMA)
+    family = ask.pop("family", "linear")
+    (found,) = query(ask, family=family, formula="pay ~ race").problems(SCHEMA)
     assert problem in found
 
 

@@ -1,6 +1,7 @@
 """Fits of partitions against libraries, and what no partition can be made to do."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -36,16 +37,20 @@ def part_of(data, m):
     return frame
 
 
-def test_effects_of_many_levels_as_pyfixest_fits_them():
+@pytest.mark.parametrize("of_persons", [False, True])
+def test_effects_of_many_levels_as_pyfixest_fits_them(of_persons):
     pf = pytest.importorskip("pyfixest")
     data = rows()
+    if of_persons:  # what does not change in a person is theirs then
+        data = replace(data, X=data.X[:, 1:], effects=(data.persons, data.effects[1]))
     fits = fit_partitions(data, M)
+    terms = " + ".join(f"x{j}" for j in range(data.X.shape[1]))
     for m in range(M):
         frame = part_of(data, m)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             one = pf.feols(
-                "y ~ x0 + x1 + x2 | f0 + f1",
+                f"y ~ {terms} | f0 + f1",
                 frame,
                 vcov={"CRV1": "person"},
                 fixef_rm="none",
@@ -200,3 +205,11 @@ def test_a_logit_that_does_not_settle_has_no_coefficient():
     assert few(X, y=x > 14, family="logit") == [True, True]  # separated
     assert few(X, y=x % 2 == 0, family="logit") == [False, False]
     assert few(X, y=0 * x, family="logit") == [True, True]  # one outcome
+    assert few(X, y=x % 3, family="logit") == [True, True]  # no outcomes
+    with pytest.MonkeyPatch.context() as patch:  # a decomposition that does not settle
+
+        def fails(*_):
+            raise np.linalg.LinAlgError
+
+        patch.setattr(np.linalg, "svd", fails)
+        assert few(X, y=x % 2 == 0) == [True, True]

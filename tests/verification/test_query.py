@@ -165,7 +165,7 @@ def test_every_fault_of_form_is_told_at_once_and_doubled_keys_are_refused(tmp_pa
     ("change", "words"),
     [
         ({"formula": "I(log(pay)) ~ sexx + age"}, "formula: 'sexx' is not in the public schema"),
-        ({"formula": "I(log(pay)) ~ sex | person"}, "formula: 'person' is not in the public"),
+        ({"formula": "I(log(pay)) ~ sex + person"}, "formula: 'person' is not in the public"),
         ({"subset": "salary > 3"}, "subset: 'salary' is not in the public schema"),
         ({"subset": "sex == 'X'"}, "subset"),
         ({"subset": "age"}, "subset"),
