@@ -5,6 +5,7 @@
     python scripts/benchmarks/benchmark_verification.py regression
     python scripts/benchmarks/benchmark_verification.py neighbours --pairs 39000
     python scripts/benchmarks/benchmark_verification.py partitions
+    python scripts/benchmarks/benchmark_verification.py replay --pairs 500
 
 Each prints what it measured beside what its control gives; the exit code is 1 if one does not hold.
 The results are in docs/verification.md.
@@ -16,8 +17,11 @@ import argparse
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
+import replay_trials
 from partition_trials import (
     QUESTIONS,
     Chunked,
@@ -84,6 +88,24 @@ def partitions(options: argparse.Namespace) -> bool:
     return changed == 1 < chunks and p > 1e-6 > aimed
 
 
+def replay(options: argparse.Namespace) -> bool:
+    """T4: whether anything but the noise differs between a file and its neighbours."""
+    good = True
+    with TemporaryDirectory() as folder:
+        synthetic = Path(folder) / "synthetic.csv"
+        replay_trials.people(400, seed=2).to_csv(synthetic, index=False)
+        for name in replay_trials.QUESTIONS:
+            each = -(-options.pairs // len(replay_trials.QUESTIONS))
+            differ = replay_trials.replays(name, each, synthetic)
+            print(f"{name}: {each} pairs, {differ} differ")
+            good &= differ == 0
+        for control in replay_trials.CONTROLS:
+            found = replay_trials.replays_of_control(control, synthetic)
+            print(f"control {control.__name__}: found {found} of 1")
+            good &= found == 1
+    return good
+
+
 def main() -> int:
     """Run the trials that are named."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -98,6 +120,7 @@ def main() -> int:
     command(regression, rows=1_000_000, repeats=5)
     command(neighbours, pairs=39_000, orders=200)
     command(partitions, keys=200)
+    command(replay, pairs=500)
     options = parser.parse_args()
     return 0 if options.run(options) else 1
 

@@ -4,11 +4,10 @@ import json
 
 import pytest
 import yaml
+from replay_trials import people
 
 from synthesizer.verification.public_schema import load_schema, schema_of_release
 from tests.end_to_end.commands import call
-
-from .conftest import people
 
 QUERY = {
     "formula": "I(log(pay)) ~ sex + age | agency + year",
