@@ -6,6 +6,7 @@
     python scripts/benchmarks/benchmark_verification.py neighbours --pairs 39000
     python scripts/benchmarks/benchmark_verification.py partitions
     python scripts/benchmarks/benchmark_verification.py replay --pairs 500
+    python scripts/benchmarks/benchmark_verification.py law        # or any other of noise_trials
 
 Each prints what it measured beside what its control gives; the exit code is 1 if one does not hold.
 The results are in docs/verification.md.
@@ -17,9 +18,11 @@ import argparse
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import noise_trials
 import numpy as np
 import replay_trials
 from partition_trials import (
@@ -106,6 +109,20 @@ def replay(options: argparse.Namespace) -> bool:
     return good
 
 
+def in_table(trial: Callable[[noise_trials.Show], bool], _: argparse.Namespace) -> bool:
+    """Print what a trial of noise, posterior or ledger shows, as a Markdown table."""
+    lines = 0
+
+    def show(*cells: object) -> None:
+        nonlocal lines
+        print("|", " | ".join(map(str, cells)), "|", flush=True)
+        if not lines:
+            print("| --- " * len(cells) + "|")
+        lines += 1
+
+    return trial(show)
+
+
 def main() -> int:
     """Run the trials that are named."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -121,6 +138,9 @@ def main() -> int:
     command(neighbours, pairs=39_000, orders=200)
     command(partitions, keys=200)
     command(replay, pairs=500)
+    for trial in noise_trials.TRIALS:
+        added = commands.add_parser(trial.__name__, help=(trial.__doc__ or "").replace("%", "%%"))
+        added.set_defaults(run=partial(in_table, trial))
     options = parser.parse_args()
     return 0 if options.run(options) else 1
 

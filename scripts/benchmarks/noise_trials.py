@@ -61,7 +61,7 @@ def drawing(
 # T1: the law of the noise.
 
 
-def law(count: int, scale: float, bounds: tuple[int, int]) -> FloatArray:
+def probabilities(count: int, scale: float, bounds: tuple[int, int]) -> FloatArray:
     """Return the probabilities of bounds[0]..bounds[1] for a count whose noise is clamped to it."""
     low, high = bounds
     alpha = np.exp(-1 / scale)
@@ -73,7 +73,7 @@ def law(count: int, scale: float, bounds: tuple[int, int]) -> FloatArray:
 def law_p(answers: Counts, count: int, scale: float, bounds: tuple[int, int]) -> float:
     """Return the p-value of the chi-square test; cells with fewer than 20 expected are joined."""
     low, high = bounds
-    expected = law(count, scale, bounds) * len(answers)
+    expected = probabilities(count, scale, bounds) * len(answers)
     seen = np.bincount(np.clip(answers, low, high) - low, minlength=high - low + 1)
     cells = np.minimum(np.cumsum(expected) // 20, expected.sum() // 20 - 1).astype(int)
     wanted, there = np.bincount(cells, expected), np.bincount(cells, seen)
@@ -433,12 +433,15 @@ def grid_errors(n: int, scale: float, repeats: int, seed: int) -> float:
     return float(np.mean(errors))
 
 
-# Full sizes.
+# Full sizes: each shows a table row by row and returns whether all holds, controls included.
+
+Show = Callable[..., None]
 
 
-def full_law() -> Iterator[Sequence[object]]:
+def law(show: Show) -> bool:
     """T1: 200,000 draws of each setting; p of the law, and p of noise with a scale of 1.1."""
-    yield "M", "epsilon", "count", "p", "p, scale x 1.1", "p, unbounded", "p, own sampler"
+    show("M", "epsilon", "count", "p", "p, scale x 1.1", "p, unbounded", "p, own sampler")
+    good = True
     for m, epsilon, count in (
         (50, 1.0, 25), (50, 1.0, 0), (50, 0.5, 48), (20, 0.25, 3), (100, 2.0, 100), (50, 0.1, 40),
     ):  # fmt: skip
@@ -450,45 +453,59 @@ def full_law() -> Iterator[Sequence[object]]:
             drawing(DryNoise(), epsilon, bounds),
         )
         p = [law_p(draw(count, 200_000), count, scale, bounds) for draw in sources]
-        yield m, epsilon, count, *(f"{value:.1e}" for value in p)
+        show(m, epsilon, count, *(f"{value:.1e}" for value in p))
+        good &= min(p[0], *p[2:]) > 1e-6 and p[1] < 1e-20
+    return good
 
 
-def full_epsilon() -> Iterator[Sequence[object]]:
+def epsilon(show: Show) -> bool:
     """T2: the largest epsilon that 1,000,000 draws a side prove, of 12 ordered neighbour pairs."""
-    yield "noise for epsilon 1", "draws a side", "epsilon proven"
-    six, million = (0, 1, 24, 25, 48, 49), 1_000_000
+    show("noise for epsilon 1", "draws a side", "epsilon proven")
+    six, million, good = (0, 1, 24, 25, 48, 49), 1_000_000, True
     for words, draw, n, step in (
         ("right", drawing(OpenDP(), 1.0, None), million, 1),
         ("right, bounded to 0..50", drawing(OpenDP(), 1.0, (0, 50)), 100_000, 1),
         ("control: 20 % too small", drawing(OpenDP(), 1.25, None), million, 1),
         ("control: sensitivity 2", drawing(OpenDP(), 1.0, None), million, 2),
     ):
-        yield words, f"{n:,}", f"{largest_epsilon_seen(draw, n, step, six):.3f}"
+        seen = largest_epsilon_seen(draw, n, step, six)
+        show(words, f"{n:,}", f"{seen:.3f}")
+        good &= (seen > 1) == words.startswith("control")
+    return good
 
 
-def full_floats() -> Iterator[Sequence[object]]:
+def floats(show: Show) -> bool:
     """T5, T6: share of 20,000 answers about 1 that prove it is not 0; share on a finer grid."""
-    yield "noise", "proofs", "finer than 2^-53, count 0", "count 1"
+    show("noise", "proofs", "finer than 2^-53, count 0", "count 1")
     whole = [drawing(OpenDP(), 1.0, None)(count, 20_000) for count in (0, 1)]
     naive = [naive_laplace(count, 20_000, 1.0, seed=1) for count in (0, 1)]
+    found = []
     for words, (zero, one) in (("OpenDP, whole numbers", whole), ("control: float", naive)):
-        yield words, infeasible(one, 0, 1.0), finer(zero), finer(one)
+        found.append([infeasible(one, 0, 1.0), finer(zero), finer(one)])
+        show(words, *(f"{share:.3f}" for share in found[-1]))
+    return not any(found[0]) and min(found[1][:2]) > 0.2
 
 
-def full_forks() -> Iterator[Sequence[object]]:
+def forks(show: Show) -> bool:
     """T19: vectors drawn twice by 8 forked workers, of 1,000 each."""
-    yield "noise", "of 8,000 drawn twice"
+    show("noise", "of 8,000 drawn twice")
     mechanism, rng = Mechanism(6, 1, 1000), np.random.default_rng(0)
-    yield "OpenDP", forked(lambda _: OpenDP().draw(mechanism, [0] * 6), 8, 1_000, 6)
-    yield "own sampler", forked(lambda _: DryNoise().draw(mechanism, [0] * 6), 8, 1_000, 6)
-    seeded = forked(lambda n: rng.integers(0, 10**9, n).tolist(), 8, 1_000, 6)
-    yield "control: a numpy generator", seeded
+    sources: dict[str, Callable[[int], Sequence[int]]] = {
+        "OpenDP": lambda _: OpenDP().draw(mechanism, [0] * 6),
+        "own sampler": lambda _: DryNoise().draw(mechanism, [0] * 6),
+        "control: a numpy generator": lambda n: rng.integers(0, 10**9, n).tolist(),
+    }
+    twice = {words: forked(draw, 8, 1_000, 6) for words, draw in sources.items()}
+    for row in twice.items():
+        show(*row)
+    return [*twice.values()] == [0, 0, 7_000]
 
 
-def full_race() -> Iterator[Sequence[object]]:
+def races(show: Show) -> bool:
     """T9: of 80 requests of 0.1 by 8 processes at once 10 must be granted, 20 times a scope."""
-    yield "cap of 1 is", "granted, least", "granted, most"
+    show("cap of 1 is", "granted, least", "granted, most")
     caps = {"global": (1.0, None, None), "user": (9.0, 1.0, None), "analysis": (9.0, None, 1.0)}
+    every = set()
     with TemporaryDirectory() as folder:
         for scope, (cap, user, analysis) in caps.items():
             granted = []
@@ -496,84 +513,89 @@ def full_race() -> Iterator[Sequence[object]]:
                 path = Path(folder) / f"{scope}{number}"
                 new_ledger(path, data="0" * 64, cap=cap, user_cap=user, analysis_cap=analysis)
                 granted.append(race(path, ask_ledger, 8, 10))
-            yield scope, min(granted), max(granted)
+            show(scope, min(granted), max(granted))
+            every |= {*granted}
         naive = Path(folder) / "naive"
         naive.write_bytes(b"")
         count = race(naive, ask_naively, 8, 10)
-        yield "control: read, check, write", count, count
+        show("control: read, check, write", count, count)
+    return every == {10} and count > 10
 
 
-def full_kills() -> Iterator[Sequence[object]]:
+def crashes(show: Show) -> bool:
     """T9: 50 processes killed while they answer; more shown than paid must not be."""
-    yield "order", "killed", "answers shown", "paid", "more shown than paid"
+    show("order", "killed", "answers shown", "paid", "more shown than paid")
+    unpaid = []
     for words, first in (("charge, then show", True), ("control: show, then charge", False)):
         with TemporaryDirectory() as folder:
             pairs = list(kills(Path(folder), 50, seed=1, charge_first=first))
         shown, paid = np.transpose(pairs)
-        yield words, len(pairs), shown.sum(), paid.sum(), int((shown > paid).sum())
+        unpaid.append(int((shown > paid).sum()))
+        show(words, len(pairs), shown.sum(), paid.sum(), unpaid[-1])
+    return unpaid[0] == 0 < unpaid[1]
 
 
-def full_posterior() -> Iterator[Sequence[object]]:
+def posterior(show: Show) -> bool:
     """T14: largest differences from brute force (200,000 points) and from chains of 200,000."""
-    yield "released", "M", "epsilon", "mode", "mean", "2.5 %", "97.5 %", "brute force", "chain"
-    for t, m, epsilon in CASES:
-        known = posterior_of_count(t, m=m, scale=1 / epsilon)
+    show("released", "M", "epsilon", "mode", "mean", "2.5 %", "97.5 %", "brute force", "chain")
+    good = True
+    for t, m, price in CASES:
+        known = posterior_of_count(t, m=m, scale=1 / price)
         found = np.array([known.mean, *known.equal_tail, known.mode])
-        brute = np.abs(found - quadrature(t, m, epsilon)).max()
-        chain = np.abs(found[:3] - gibbs(t, m, epsilon, 200_000, seed=1)).max()
+        brute = np.abs(found - quadrature(t, m, price)).max()
+        chain = np.abs(found[:3] - gibbs(t, m, price, 200_000, seed=1)).max()
         told = [f"{value:.4f}" for value in (known.mode, *found[:3])]
-        yield t, m, epsilon, *told, f"{brute:.0e}", f"{chain:.4f}"
+        show(t, m, price, *told, f"{brute:.0e}", f"{chain:.4f}")
+        good &= bool(brute < 1e-4 and chain < 0.015)
+    return good
 
 
-def full_modes() -> Iterator[Sequence[object]]:
+def modes(show: Show) -> bool:
     """T14: 500 random cases: one maximum, and the mode exact to 1e-6; by plain sums it is not."""
-    yield "cases", "more than one maximum", "mode not exact", "control: by plain sums"
+    show("cases", "more than one maximum", "mode not exact", "control: by plain sums")
     found = list(random_posteriors(500, seed=5))
     several = sum(maxima(known) > 1 for known in found)
     wrong = sum(not is_top(known, known.mode) for known in found)
     plain = sum(not is_top(known, plain_mode(known)) for known in found)
-    yield len(found), several, wrong, plain
+    show(len(found), several, wrong, plain)
+    return several == wrong == 0 < plain
 
 
-def full_coverage() -> Iterator[Sequence[object]]:
+def intervals(show: Show) -> bool:
     """T14: 95 % intervals in 4,000 simulated cases; the control is told a scale three times off."""
-    yield "M", "epsilon", "coverage", "p of the place", "control"
-    for m, epsilon in ((50, 1.0), (50, 0.25), (20, 0.5)):
-        share, p = coverage(m, epsilon, 4_000, seed=3)
-        wrong, _ = coverage(m, epsilon, 4_000, seed=3, off=3)
-        yield m, epsilon, f"{share:.4f}", f"{p:.2f}", f"{wrong:.4f}"
+    show("M", "epsilon", "coverage", "p of the place", "control")
+    good = True
+    for m, price in ((50, 1.0), (50, 0.25), (20, 0.5)):
+        share, p = coverage(m, price, 4_000, seed=3)
+        wrong, _ = coverage(m, price, 4_000, seed=3, off=3)
+        show(m, price, f"{share:.4f}", f"{p:.2f}", f"{wrong:.4f}")
+        good &= 0.94 <= share <= 0.96 < wrong and p > 1e-3
+    return good
 
 
-def full_categories() -> Iterator[Sequence[object]]:
+def categories(show: Show) -> bool:
     """T14: three categories, (8, 2, 2) released of M = 12 at scale 2, against simulation."""
-    yield "share", "simulated", "standard error", "exact", "control: scale 1"
+    show("share", "simulated", "standard error", "exact", "control: scale 1")
     found = rejection((8, 2, 2), 12, 2.0, 60_000_000, seed=1)
     exact, wrong = (exact_means((8, 2, 2), 12, scale) for scale in (2.0, 1.0))
     for place, words in enumerate(("in, of the estimable", "errors")):
         figures = (found[place], found[place + 2], exact[place], wrong[place])
-        yield words, *(f"{value:.5f}" for value in figures)
+        show(words, *(f"{value:.5f}" for value in figures))
+    near, far = (np.abs(found[:2] - means) / found[2:] for means in (exact, wrong))
+    return bool(near.max() < 4 < far.max())
 
 
-def full_errors() -> Iterator[Sequence[object]]:
+def errors(show: Show) -> bool:
     """Mean error of the area under a ROC curve, total variation of a 20 x 20 grid; epsilon 0.5."""
-    yield "noise", "area: 1,000", "10,000", "100,000", "grid: 2,000", "20,000", "200,000"
+    show("noise", "area: 1,000", "10,000", "100,000", "grid: 2,000", "20,000", "200,000")
     for words, scale in (("scale 2/epsilon, as released", 4.0), ("scale 1/epsilon", 2.0)):
         areas = [area_errors(n, scale, 200, seed=1) for n in (1_000, 10_000, 100_000)]
         grids = [grid_errors(n, scale, 50, seed=1) for n in (2_000, 20_000, 200_000)]
-        yield words, *(f"{value:.2g}" for value in (*areas, *grids))
+        show(words, *(f"{value:.2g}" for value in (*areas, *grids)))
+    known = (0.019, 0.0016, 0.0002, 0.155, 0.019, 0.002)
+    return all(found < 1.1 * told for found, told in zip((*areas, *grids), known, strict=True))
 
 
-TRIALS: dict[str, Callable[[], Iterator[Sequence[object]]]] = {
-    "law": full_law,
-    "epsilon": full_epsilon,
-    "floats": full_floats,
-    "forks": full_forks,
-    "race": full_race,
-    "kills": full_kills,
-    "posterior": full_posterior,
-    "modes": full_modes,
-    "coverage": full_coverage,
-    "categories": full_categories,
-    "errors": full_errors,
-}
-"""Each yields the heading of its table and then its rows."""
+TRIALS = (
+    law, epsilon, floats, forks, races, crashes, posterior, modes, intervals, categories, errors,
+)  # fmt: skip
