@@ -14,7 +14,7 @@ import numpy as np
 from pydantic import SerializeAsAny
 
 from synthesizer.measures.figure import Result, Row, column, plain
-from synthesizer.report.charts import Panel, Series, panels
+from synthesizer.report.charts import Panel, Series, el, panels
 from synthesizer.report.page import (
     NUMBERS,
     Block,
@@ -24,7 +24,6 @@ from synthesizer.report.page import (
     Note,
     Section,
     Words,
-    fragment,
     interval,
     render,
     row_table,
@@ -51,9 +50,9 @@ PROMISE = (
 )
 """What is promised, word for word, on every page and in the docs."""
 _FROM_SYNTHETIC = (
-    "Of the confidential data only the released whole numbers tell, to which noise was added. "
-    "Estimates and intervals under the heading 'in the synthetic data' were computed from the "
-    "synthetic data alone, and so was every choice that was made before."
+    "Of the confidential data only the released whole numbers tell, to which noise was added. What "
+    "is called synthetic was computed from the synthetic data alone, and so was every choice that "
+    "was made before."
 )
 _DRY = (
     "A dry run: the synthetic data took the place of the confidential data in every step. It costs "
@@ -411,8 +410,9 @@ class Verification(Result):
         )  # fmt: skip
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows."""
-        return "".join(fragment(block) for section in self._sections() for block in section.blocks)
+        """Return what a notebook shows: the page in a frame, with its own style and no script."""
+        frame: dict[str, Any] = {"srcdoc": self.page, "width": "100%", "height": 640}
+        return str(el("iframe", {**frame, "sandbox": ""}, ""))
 
 
 def _told(content: Mapping[str, Any], place: str = "") -> Iterator[tuple[str, Cell]]:

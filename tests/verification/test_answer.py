@@ -79,7 +79,8 @@ def test_page_json_screen_and_notebook_tell_the_same_and_the_promise():
     ):
         assert text.replace("b < <0", "b &lt; &lt;0") in page
     assert "<x>" not in page
-    assert "<svg" in made._repr_html_()
+    assert made._repr_html_().startswith("<iframe srcdoc=")
+    assert "&lt;svg" in made._repr_html_()
     assert "Charged: epsilon 1 (global: 4 left)." in list(made.lines)
 
 

@@ -4,6 +4,8 @@ import json
 import random
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from synthesizer.data.errors import ConfigError
 from synthesizer.data.yaml_text import parse_yaml
@@ -216,3 +218,26 @@ def test_any_formula_of_pieces_is_refused_or_canonical():
         read += 1
         assert query_of({**QUERY, "formula": query.formula}).formula == query.formula
     assert read > 20
+
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=9)
+    | st.sampled_from(["sex[F]", "interval", "trend", "pay ~ sex", "I(", ".nan", "1e999"]),
+    lambda inner: st.lists(inner, max_size=3)
+    | st.dictionaries(st.sampled_from(["measure", "coefficient", "below", "by", "periods"]), inner),
+    max_leaves=6,
+)  # fmt: skip
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.dictionaries(st.sampled_from([*QUERY, "schema", "x"]), ANYTHING), st.booleans())
+def test_any_body_is_a_query_or_is_refused(body, on_sound):
+    content = {**QUERY, **body} if on_sound else body
+    try:
+        query = query_of(content)
+    except ConfigError as error:
+        assert error.problems
+        return
+    assert 0.001 <= query.epsilon <= 100
+    assert 10 <= query.partitions <= 500
+    assert query_of(query.content()).digest == query.digest
