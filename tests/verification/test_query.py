@@ -2,6 +2,8 @@
 
 import json
 import random
+import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -218,6 +220,20 @@ def test_any_formula_of_pieces_is_refused_or_canonical():
         read += 1
         assert query_of({**QUERY, "formula": query.formula}).formula == query.formula
     assert read > 20
+
+
+def test_the_queries_of_the_page_are_queries():
+    page = Path(__file__).parents[2] / "docs" / "verification.md"
+    blocks = re.findall(r"```yaml\n(.*?)```", page.read_text(encoding="utf-8"), re.S)
+    asked = [ask for block in blocks for ask in re.split(r"\n(?=ask: {)", block) if "ask:" in ask]
+    measures = set()
+    for text in asked:
+        content = parse_yaml(text, origin="page")
+        if content["ask"]["measure"] not in ("counts", "means"):
+            content = {"formula": "pay ~ race", **content}
+        measures.add(query_of(content).ask.measure)
+    assert measures == {"interval", "tolerance", "trend", "significance", "roc", "residuals",
+                        "accuracy", "counts", "means"}  # fmt: skip
 
 
 ANYTHING = st.recursive(
