@@ -21,12 +21,14 @@ from pydantic import (
 )
 
 from synthesizer.data.errors import (
+    ConfigError,
     ExpressionError,
     Problems,
     did_you_mean,
 )
 from synthesizer.data.expressions import Expression
 from synthesizer.data.table import Kind, Variable
+from synthesizer.data.yaml_text import read_yaml
 from synthesizer.measures.utility.formulas import Formula, Model, model_of, parse_formula
 from synthesizer.verification.coefficient_questions import Interval, Significance, Tolerance, Trend
 from synthesizer.verification.mechanisms import micro
@@ -155,16 +157,10 @@ class Query(BaseModel):
                     f"{key}: the query is about another one (its digest is {there}); name that one "
                     "or take the digest out of the query"
                 )
-        problems += self._unknown(schema)
-        if problems:
-            return problems
-        if self.formula is not None:
-            problems.at("formula", _formula_problems(parse_formula(self.formula), schema))
-            problems.at("family", self._outcome_problems(schema))
-        if self.subset is not None:
-            condition = Expression.parse(self.subset)
-            problems.at("subset", condition.problems(schema.table_schema, condition=True))
+        problems += text_problems(self.formula, self.subset, schema)
+        problems += _unknown("ask", self.ask.names, schema)
         if self.formula is not None and not problems:
+            problems.at("family", self._outcome_problems(schema))
             problems.attempt(self.model, schema, place="formula")
         if not problems:
             problems += self.ask.problems(self, schema)
@@ -182,24 +178,29 @@ class Query(BaseModel):
                 f"condition such as I({response.spelling} > 0)"
             )
 
-    def _in_formula(self, person: str | None) -> frozenset[str]:
-        """Return the variables of the formula; the person's constants may be fixed effects."""
-        if self.formula is None:
-            return frozenset()
-        formula = parse_formula(self.formula)
-        effects = frozenset(formula.effects) - {person}
-        return effects | frozenset(formula.term_names)
 
-    def _unknown(self, schema: PublicSchema) -> Iterator[str]:
-        parts: dict[str, frozenset[str]] = {
-            "formula": self._in_formula(schema.person),
-            "subset": Expression.parse(self.subset).names if self.subset else frozenset(),
-            "ask": self.ask.names,
-        }
-        for key, names in parts.items():
-            for name in sorted(names - {*schema.variables}):
-                hint = did_you_mean(name, schema.variables, "name one of its variables")
-                yield f"{key}: {name!r} is not in the public schema; {hint}"
+def text_problems(formula: str | None, subset: str | None, schema: PublicSchema) -> Iterator[str]:
+    """Yield what formula and subset ask of the public schema that it does not have."""
+    if formula is not None:
+        read = parse_formula(formula)
+        effects = frozenset(read.effects) - {schema.person}  # persons may have constants
+        if unknown := list(_unknown("formula", effects | frozenset(read.term_names), schema)):
+            yield from unknown
+        else:
+            yield from (f"formula: {problem}" for problem in _formula_problems(read, schema))
+    if subset is not None:
+        condition = Expression.parse(subset)
+        if unknown := list(_unknown("subset", condition.names, schema)):
+            yield from unknown
+        else:
+            found = condition.problems(schema.table_schema, condition=True)
+            yield from (f"subset: {problem}" for problem in found)
+
+
+def _unknown(key: str, names: frozenset[str], schema: PublicSchema) -> Iterator[str]:
+    for name in sorted(names - {*schema.variables}):
+        hint = did_you_mean(name, schema.variables, "name one of its variables")
+        yield f"{key}: {name!r} is not in the public schema; {hint}"
 
 
 def _canonical(spell: Callable[[], str]) -> str:
@@ -239,3 +240,27 @@ def query_of(content: Mapping[str, Any], *, origin: str = "") -> Query:
 def read_query(path: Path) -> Query:
     """Read a query from YAML or JSON; ConfigError has every problem of form."""
     return read_strictly(Query, path)
+
+
+def problems_of_unsound(path: Path, schema: PublicSchema) -> list[str]:
+    """Say what formula and subset of a file ask in vain that is no query for other reasons."""
+    problems = Problems()
+    try:
+        content = read_yaml(path)
+    except ConfigError:
+        return []
+    formula, subset = (_read_or_none(content.get(key), key) for key in ("formula", "subset"))
+    problems.at(str(path), text_problems(formula, subset, schema))
+    return problems
+
+
+def _read_or_none(text: Any, key: str) -> str | None:
+    """Return a text that can be read; faults of its form are told already."""
+    if not isinstance(text, str):
+        return None
+    try:
+        if key == "formula":
+            return parse_formula(text.strip()).canonical
+        return Expression.parse(text.strip()).canonical
+    except ExpressionError:
+        return None

@@ -16,7 +16,7 @@ from synthesizer.verification.mechanisms import MICRO, DryNoise, Mechanism, Nois
 from synthesizer.verification.partitions import View, view_of
 from synthesizer.verification.posterior import attainable
 from synthesizer.verification.public_schema import PublicSchema, load_schema
-from synthesizer.verification.query import Query, read_query
+from synthesizer.verification.query import Query, problems_of_unsound, read_query
 from synthesizer.verification.questions import Question
 
 NAMES = ("answer.html", "answer.json")
@@ -213,6 +213,8 @@ def read_asked(
     asked = query if isinstance(query, Query) else problems.attempt(read_query, query)
     public = schema if isinstance(schema, PublicSchema) else problems.attempt(load_schema, schema)
     digest = problems.attempt(_file_digest, synthetic)
+    if asked is None and public is not None and not isinstance(query, Query):
+        problems += problems_of_unsound(query, public)
     if asked is None or public is None:
         return None
     if wrong := asked.problems(public, digest):

@@ -118,6 +118,17 @@ def test_a_bad_query_is_refused_before_the_data_and_the_charge(
     assert ledger.read_bytes() == before
 
 
+def test_faults_of_form_do_not_hide_what_else_is_wrong(files, ledger, schema, tmp_path):
+    path = tmp_path / "query.json"
+    changes = {"epsilon": "NaN", "formula": "pay ~ nope", "subset": "nix > 1", "partitions": 1}
+    path.write_text(json.dumps({**GAP, **changes}))
+    with pytest.raises(SynthesizerError) as error:
+        answered((tmp_path / "none.csv", files[1]), tmp_path / "none.sqlite", schema, query=path)
+    text = str(error.value)
+    words = ("epsilon", "'nope'", "'nix'", "partitions", "none.csv", "none.sqlite")
+    assert all(word in text for word in words), text
+
+
 def missing(path):
     path.unlink()
 
