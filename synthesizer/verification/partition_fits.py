@@ -25,17 +25,19 @@ from typing import Final, Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, hstack
 from scipy.special import expit
 
 from synthesizer.data.table import FloatArray
 
 Codes = npt.NDArray[np.int64]
-STEPS, PASSES = 40, 2
+STEPS, PASSES = 60, 2
 """Of the sweep: always all of them."""
 LOGIT_STEPS = 25
 _RESTS: Final = 1e-20
 """Of what is left to sweep out of a column at the start of the first pass: it is swept then."""
+_UNSWEPT: Final = 1e-10
+"""Squared length of what the levels still see of a column behind the sweep: less is nothing."""
 _ABSORBED: Final = 1e-5
 """Part of a column's length about its mean that fixed effects must leave, or it is theirs."""
 _DEPENDENT: Final = 1e-10
@@ -158,6 +160,8 @@ def _linear(columns: FloatArray, codes: Codes) -> tuple[FloatArray, FloatArray]:
     lengths = _lengths(columns)
     lengths = np.where(lengths > _LOST * raw, lengths, np.inf)
     swept = _sweep(columns / lengths, levels)
+    if swept is None:
+        return np.full(p, np.nan), np.full(p, np.nan)
     X, y = swept[:, :p], swept[:, p] * (lengths[p] if np.isfinite(lengths[p]) else 0.0)
     X = np.where(_lengths(X) > _ABSORBED, X, 0.0)
     coefficients, errors = _Basis.of(X, _DEPENDENT_SWEPT).least_squares(y, persons, left)
@@ -168,38 +172,48 @@ def _lengths(columns: FloatArray) -> FloatArray:
     return np.asarray(np.sqrt((columns**2).sum(axis=0)))
 
 
-def _sweep(columns: FloatArray, levels: Sequence[Codes]) -> FloatArray:
-    """Return what the levels leave of columns of length 1, all steps taken."""
-    n = len(columns)
-    sizes = [int(codes.max()) + 1 for codes in levels]
-    starts = np.cumsum([0, *sizes])
-    places = np.column_stack([codes + start for codes, start in zip(levels, starts, strict=False)])
-    values = 1 / np.sqrt(np.bincount(places.ravel(), minlength=starts[-1])[places])
-    indicators = csr_array(
-        (values.ravel(), places.ravel(), np.arange(0, places.size + 1, len(levels))),
-        shape=(n, starts[-1]),
-    )
-    transposed = csr_array(indicators.T)
-    products = csr_array(transposed @ indicators)
-    first: FloatArray | None = None
+def _sweep(columns: FloatArray, levels: Sequence[Codes]) -> FloatArray | None:
+    """Return what the levels leave of columns of length 1, all steps taken.
+
+    The effect of most levels is swept out at once, the others in what it leaves: half the steps.
+    None if the steps are too few: levels that hang together by long chains of single rows.
+    """
+    first, *others = sorted(map(_indicators, levels), key=lambda one: -one.shape[1])
+    columns = columns - first @ (first.T @ columns)
+    if not others:
+        return columns
+    rest = csr_array(hstack(others))
+    transposed, crossed = csr_array(rest.T), csr_array(rest.T @ first)
+    back, within = csr_array(crossed.T), csr_array(rest.T @ rest)
+    start: FloatArray | None = None
     for _ in range(PASSES):
-        rest = transposed @ columns
-        size = (rest**2).sum(axis=0)
-        first = size if first is None else first
-        direction, solution = rest, np.zeros_like(rest)
+        residual = transposed @ columns
+        size = (residual**2).sum(axis=0)
+        start = size if start is None else start
+        direction, solution = residual, np.zeros_like(residual)
         for _ in range(STEPS):
-            moved = products @ direction
+            moved = within @ direction - crossed @ (back @ direction)
             curvature = (direction * moved).sum(axis=0)
             # a column that is done must rest: more steps of a singular system lead away again
-            is_open = (size > _RESTS * first) & (curvature > 0)
+            is_open = (size > _RESTS * start) & (curvature > 0)
             step = np.where(is_open, size / np.where(is_open, curvature, 1.0), 0.0)
             solution = solution + step * direction
-            rest = rest - step * moved
-            new = (rest**2).sum(axis=0)
+            residual = residual - step * moved
+            new = (residual**2).sum(axis=0)
             turn = np.where(is_open, new / np.where(is_open, size, 1.0), 0.0)
-            direction, size = rest + turn * direction, new
-        columns = columns - indicators @ solution
+            direction, size = residual + turn * direction, new
+        swept = rest @ solution
+        columns = columns - (swept - first @ (first.T @ swept))
+    if not (((transposed @ columns) ** 2).sum(axis=0) < _UNSWEPT).all():
+        return None
     return columns
+
+
+def _indicators(codes: Codes) -> csr_array:
+    """Return the columns of the levels, each of length 1, shape (n, levels)."""
+    n, sizes = len(codes), np.bincount(codes)
+    values = 1 / np.sqrt(sizes[codes])
+    return csr_array((values, codes, np.arange(n + 1)), shape=(n, len(sizes)))
 
 
 @dataclass(frozen=True, eq=False)

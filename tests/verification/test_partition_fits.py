@@ -199,6 +199,18 @@ def test_what_a_partition_does_not_identify_has_no_coefficient():
     assert few(np.column_stack([x, x**2]), effects=(np.arange(30),)) == [True, True]
 
 
+def test_effects_that_the_steps_do_not_sweep_have_no_fit(monkeypatch):
+    n, x = 400, np.random.default_rng(0).normal(size=800)
+    chain = (np.arange(2 * n) // 2, (np.arange(2 * n) + 1) // 2)  # one row joins two levels
+    X = np.column_stack([x, x[chain[0]]])  # the first effect determines the second column
+    more = np.tile(X, (3, 1)) + 0.1 * np.random.default_rng(1).normal(size=(6 * n, 2)) * [1, 0]
+    assert few(more, effects=tuple(np.tile(codes, 3) for codes in chain)) == [True, True]
+    short = tuple(np.tile(codes % 20, 3) for codes in chain)
+    assert few(more, effects=short) == [False, False]
+    monkeypatch.setattr(partition_fits, "_UNSWEPT", np.inf)  # the control: a number that is none
+    assert few(more, effects=tuple(np.tile(codes, 3) for codes in chain)) == [False, False]
+
+
 def test_a_logit_that_does_not_settle_has_no_coefficient():
     x = np.arange(30.0)
     X = np.column_stack([np.ones(30), x])
