@@ -352,6 +352,8 @@ class DotRow:
     """Interval of the original, which then has a line of its own."""
     others: Sequence[float] = ()
     """Small dots."""
+    words: str = ""
+    """What is written at its end; value and interval where empty."""
 
     @property
     def below(self) -> list[float]:
@@ -421,6 +423,7 @@ def _row(row: DotRow, scale: Scale, top: float, *, zero: bool) -> Markup:
     value_text = "not computed" if row.value is None else written(row.value, "share")
     if row.low is not None and row.high is not None:
         value_text += f" ({interval(row.low, row.high, 'share')})"
+    value_text = row.words or value_text
     parts = [
         *(line(scale(at), y - 8, scale(at), y + 8, class_="grid") for at in scale.ticks(_TICKS)),
         _named_in_full(row.label, _LABEL, {"x": _SIDE, "y": top + 14, "class": "label"}),

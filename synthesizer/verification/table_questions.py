@@ -353,6 +353,13 @@ class Cell(Row):
     high: float = column("97.5 %", "number", "end of the interval of the noise")
     synthetic: float | None = column("Synthetic", "number", "exact, of the synthetic data")
 
+    @property
+    def words(self) -> str:
+        """What was released."""
+        if self.value is None:
+            return "too few rows to tell"
+        return f"{written(self.value)} ({interval(self.low, self.high)})"
+
 
 class CellAnswer(Answer):
     """A table of the confidential data."""
@@ -364,8 +371,14 @@ class CellAnswer(Answer):
     def blocks(self) -> Iterator[Block]:
         """Yield the cells with their intervals."""
         drawn = [
-            DotRow(label=c.cell, value=c.value, low=c.low, high=c.high, original=c.synthetic)
-            for c in self.cells[:_MOST_DRAWN]
+            DotRow(
+                label=cell.cell,
+                value=cell.synthetic,
+                original=cell.value,
+                original_ends=None if cell.value is None else (cell.low, cell.high),
+                words=cell.words,
+            )
+            for cell in self.cells[:_MOST_DRAWN]
         ]
         first = self.cells[0]
         yield Chart(
@@ -375,12 +388,11 @@ class CellAnswer(Answer):
                 title=self.what,
                 description=self.words[0],
                 label=self.what,
-                marks={"value": "confidential, with noise", "original": "synthetic data"},
+                marks={"value": "synthetic data", "original": "confidential, with noise"},
             ),
-            reads="A dot with its line is what was released of the confidential data, with the "
-            "interval of its noise; the mark is the synthetic data. Where the mark lies off the "
+            reads="A diamond with its line is what was released of the confidential data, with the "
+            "interval of its noise; the dot is the synthetic data. Where the dot lies beside the "
             "line, the synthetic data do not agree.",
-            summary=f"{first.cell}: {written(first.value)} ({interval(first.low, first.high)}). "
-            + self.words[1],
+            summary=f"{first.cell}: {first.words}. {self.words[1]}",
             table=row_table(self.cells, self.what),
         )

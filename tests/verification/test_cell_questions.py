@@ -12,7 +12,13 @@ from synthesizer.measures.figure import plain
 from synthesizer.report.page import fragment
 from synthesizer.verification.mechanisms import DryNoise, Planned
 from synthesizer.verification.partitions import View
-from synthesizer.verification.prediction_questions import resampled, roc_points, without_noise
+from synthesizer.verification.prediction_questions import (
+    area_interval,
+    area_under,
+    resampled,
+    roc_points,
+    without_noise,
+)
 from synthesizer.verification.public_schema import PublicSchema, PublicVariable
 from synthesizer.verification.query import query_of
 from synthesizer.verification.table_questions import Counts, Means
@@ -224,6 +230,19 @@ def test_a_roc_curve_is_that_of_every_score():
     assert found.area == pytest.approx(roc_auc_score(y, score), abs=0.01)
     assert found.low <= found.area <= found.high
     assert 0.6 < found.synthetic < 0.99
+
+
+def test_the_interval_of_the_area_holds_that_without_noise():
+    query, made = asked({"measure": "roc"}, **LOGIT), view(1_500, seed=6)
+    prepared = query.ask.prepare(query, SCHEMA, view())
+    (mechanism,) = query.ask.mechanisms(query, prepared)
+    (counts,) = query.ask.release(query, prepared, made, Silence())
+    truth = area_under(roc_points(np.array(counts)))
+    ends = [
+        area_interval(np.array(DryNoise().draw(mechanism, counts)), mechanism) for _ in range(30)
+    ]
+    assert np.mean([low <= truth <= high for low, high in ends]) > 0.7
+    assert np.mean([high - low for low, high in ends]) < 0.12
 
 
 def test_a_curve_of_noise_only_rises():
