@@ -210,7 +210,7 @@ def test_a_sound_query_has_no_problems(schema):
 def test_any_formula_of_pieces_is_refused_or_canonical():
     pieces = ["+", ":", "*", "|", "sex", "I(", ")", "C(", "age", "1", "**", "[", "'", "race"]
     rng = random.Random(2)
-    texts = {"pay~" + "".join(rng.choices(pieces, k=n)) for n in range(1, 8) for _ in range(300)}
+    texts = {"pay~" + "".join(rng.choices(pieces, k=n)) for n in range(1, 8) for _ in range(100)}
     read = 0
     for text in sorted(texts):
         try:
@@ -219,7 +219,7 @@ def test_any_formula_of_pieces_is_refused_or_canonical():
             continue
         read += 1
         assert query_of({**QUERY, "formula": query.formula}).formula == query.formula
-    assert read > 20
+    assert read > 5
 
 
 def test_the_queries_of_the_page_are_queries():
@@ -245,7 +245,7 @@ ANYTHING = st.recursive(
 )  # fmt: skip
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.dictionaries(st.sampled_from([*QUERY, "schema", "x"]), ANYTHING), st.booleans())
 def test_any_body_is_a_query_or_is_refused(body, on_sound):
     content = {**QUERY, **body} if on_sound else body
