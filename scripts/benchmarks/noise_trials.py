@@ -459,14 +459,14 @@ def law(show: Show) -> bool:
 
 
 def epsilon(show: Show) -> bool:
-    """T2: the largest epsilon that 1,000,000 draws a side prove, of 12 ordered neighbour pairs."""
+    """T2: the largest epsilon that draws prove, of 12 ordered neighbour pairs."""
     show("noise for epsilon 1", "draws a side", "epsilon proven")
     six, million, good = (0, 1, 24, 25, 48, 49), 1_000_000, True
     for words, draw, n, step in (
         ("right", drawing(OpenDP(), 1.0, None), million, 1),
         ("right, bounded to 0..50", drawing(OpenDP(), 1.0, (0, 50)), 100_000, 1),
-        ("control: 20 % too small", drawing(OpenDP(), 1.25, None), million, 1),
-        ("control: sensitivity 2", drawing(OpenDP(), 1.0, None), million, 2),
+        ("control: 20 % too small", drawing(OpenDP(), 1.25, None), 200_000, 1),
+        ("control: sensitivity 2", drawing(OpenDP(), 1.0, None), 200_000, 2),
     ):
         seen = largest_epsilon_seen(draw, n, step, six)
         show(words, f"{n:,}", f"{seen:.3f}")

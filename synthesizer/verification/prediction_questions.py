@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
 MOVES = 2
 """A row that changes leaves a cell and comes into another."""
-_REPEATS = 400
+_REPEATS = 200
 """Draws of the noise behind an interval."""
 _MOST_POINTS = 800
 _MORE_THAN_NOISE = (
