@@ -438,8 +438,10 @@ class Significance(OfCoefficient):
     Statistics 28). A partition without a t counts 0.
 
     Sensitivity: a person is in one partition and moves its clipped t from -a to a at most, so the
-    sum by 2a, in units of 1/256. Under the null hypothesis the t statistics are Student's; the
-    distribution of the noisy sum is computed exactly from it, so the test has its size.
+    sum by 2a, in units of 1/256. Under the null hypothesis the t statistics are taken for
+    Student's, and the distribution of the noisy sum follows from it exactly. With few persons in
+    a partition errors clustered by person come out small, and the test rejects a little too often:
+    docs/verification.md has figures.
     """
 
     measure: Literal["significance"] = "significance"
