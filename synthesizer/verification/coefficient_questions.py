@@ -502,7 +502,7 @@ class Significance(OfCoefficient):
             )
         return SignificanceAnswer(
             released=released,
-            words=(f"Test that {what}: p = {written(p, 'p')}.", finding),
+            words=(f"Test that {what}: p {'' if p < 0.001 else '= '}{written(p, 'p')}.", finding),
             statistic=total / UNITS / sqrt(query.partitions),
             p_value=p,
             df=prepared.df,

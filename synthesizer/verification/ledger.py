@@ -169,8 +169,9 @@ class Ledger:
                 )
         if data is not None and data != self.data:
             raise LedgerError(
-                f"{path} is the ledger of another version of the confidential data; name the file "
-                "that it was made for, or make a ledger for the new one"
+                f"{path} is the ledger of another version of the confidential data, or was made "
+                "with a public schema that reads the file in another form (file, person); name "
+                "file and schema that it was made for, or make a ledger for the new ones"
             )
 
     def answer(self, query: str) -> Released | None:

@@ -505,7 +505,7 @@ class Accuracy(OfPredictions):
     """
 
     measure: Literal["accuracy"] = "accuracy"
-    most: float | None = Field(default=None, gt=0)
+    most: float | None = Field(default=None, ge=1e-100, le=1e100)
     """Larger absolute errors count as this one; three times the synthetic mean where absent."""
 
     def problems(self, query: Query, schema: PublicSchema) -> Iterator[str]:

@@ -327,6 +327,8 @@ def _column(variable: Variable, public: PublicVariable, texts: Texts, mark: str)
     values = _all_texts(texts)
     if variable.is_coded:
         codes = {label: code for code, label in enumerate(variable.labels)}
+        whole = {f"{label}.0": code for label, code in codes.items() if label.isdigit()}
+        codes = whole | codes  # programs write 1 as 1.0 where a column has a blank
         unread = variable.n_codes - 1
         by_text = np.array([codes.get(value, unread) for value in values] or [unread], np.int32)
         return Column(variable, by_text[texts.codes])

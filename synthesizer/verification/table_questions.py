@@ -33,7 +33,7 @@ from synthesizer.data.table import FloatArray, IntArray, Table
 from synthesizer.measures.figure import Row, column
 from synthesizer.measures.utility.formulas import Atom, atom_values
 from synthesizer.report.charts import DotRow, dots
-from synthesizer.report.page import Block, Chart, interval, row_table, written
+from synthesizer.report.page import Block, Chart, interval, plural, row_table, written
 from synthesizer.verification.answer import Answer
 from synthesizer.verification.mechanisms import Mechanism, Noise
 from synthesizer.verification.questions import Question, Released
@@ -46,6 +46,8 @@ if TYPE_CHECKING:
 UNITS: Final = 1_000
 """Whole numbers on either side of the middle of a clipped value."""
 MOST_CELLS: Final = 2_000
+WIDTHS: Final = (1e-100, 1e100)
+"""Of a range of means: beyond it floating-point numbers do not tell values apart, or overflow."""
 _MOST_DRAWN = 40
 _NOISE_ONLY = (
     "The intervals are about the noise alone: each holds the number of the confidential data "
@@ -179,7 +181,8 @@ class Counts(OfCells):
         return CellAnswer(
             released=released,
             words=(
-                f"Counts of {what} in {len(cells)} cells, each within {reach:,} of the released "
+                f"Counts of {what} in {plural(len(cells), 'cell')}, "
+                f"each within {reach:,} of the released "
                 "number with probability .95.",
                 _beside(outside, len(cells)),
                 _NOISE_ONLY,
@@ -213,8 +216,9 @@ class Means(OfCells):
             yield f"ask.of: {self.of!r} is not numeric; ask for counts by its levels"
             return
         low, high = self._ends(schema)
-        if low >= high:
-            yield f"ask.low ({low:g}) must be below ask.high ({high:g})"
+        least = max(1e-9 * max(abs(low), abs(high)), WIDTHS[0])
+        if not least < high - low < WIDTHS[1]:
+            yield f"ask.low ({low:g}) must be below ask.high ({high:g}), by what numbers can tell"
 
     def _ends(self, schema: PublicSchema) -> tuple[float, float]:
         low, high = schema.variables[self.of].ends
@@ -261,7 +265,8 @@ class Means(OfCells):
         return CellAnswer(
             released=released,
             words=(
-                f"Means of {self.of} in {len(cells)} groups; values below {low:g} counted as "
+                f"Means of {self.of} in {plural(len(cells), 'group')}; "
+                f"values below {low:g} counted as "
                 f"{low:g}, those above {high:g} as {high:g}.",
                 _beside(outside, len(cells)),
                 _NOISE_ONLY,

@@ -15,7 +15,7 @@ from synthesizer.verification.ledger import Budget, Ledger, new_ledger
 from synthesizer.verification.mechanisms import MICRO, DryNoise, Mechanism, Noise, OpenDP, Planned
 from synthesizer.verification.partitions import View, view_of
 from synthesizer.verification.posterior import attainable
-from synthesizer.verification.public_schema import PublicSchema, load_schema
+from synthesizer.verification.public_schema import PublicSchema, digest_of, load_schema
 from synthesizer.verification.query import Query, problems_of_unsound, read_query
 from synthesizer.verification.questions import Question
 
@@ -241,6 +241,16 @@ def _file_digest(path: Path) -> str:
         raise DataError(f"{path}: cannot be read ({error.strerror}); check its name") from None
 
 
+def version_of(confidential: Path, schema: PublicSchema) -> str:
+    """Return what a ledger is bound to: the file, how it is read, and who a person is.
+
+    A file that was read when the ledger was made is read in the same way ever after, so reading it
+    cannot fail once a question is charged.
+    """
+    form = {"file": schema.file.model_dump(mode="json"), "person": schema.person}
+    return digest_of({"sha256": _file_digest(confidential), **form})
+
+
 def check_ledger(
     ledger: Path,
     confidential: Path,
@@ -268,7 +278,7 @@ def opened_ledger(ledger: Path, confidential: Path, asked: Asked) -> Ledger:
     """
     problems = Problems()
     _adds(problems, asked.schema, confidential, asked.query)
-    digest = problems.attempt(_file_digest, confidential)
+    digest = problems.attempt(version_of, confidential, asked.schema)
     book = None
     if digest is not None:
         with problems.gathered():
@@ -305,7 +315,7 @@ def begin_ledger(
     """
     problems = Problems()
     public = schema if isinstance(schema, PublicSchema) else problems.attempt(load_schema, schema)
-    digest = problems.attempt(_file_digest, confidential)
+    digest = None if public is None else problems.attempt(version_of, confidential, public)
     with problems.gathered():
         check_file(path, overwrite=False, read=[confidential])
     problems.settle(ConfigError)

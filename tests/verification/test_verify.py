@@ -8,6 +8,7 @@ from replay_trials import (
     CONTROLS,
     GAP,
     QUESTIONS,
+    SCHEMA,
     Exact,
     people,
     replays,
@@ -17,6 +18,7 @@ from replay_trials import (
 from synthesizer.data.errors import SynthesizerError
 from synthesizer.verification import verify as job
 from synthesizer.verification.ledger import Ledger
+from synthesizer.verification.public_schema import PublicSchema, strictly
 from synthesizer.verification.query import query_of
 from synthesizer.verification.verify import begin_ledger, choose_m, dry_run, verify
 
@@ -39,9 +41,9 @@ def spent(ledger):
 def test_a_finding_is_confirmed_and_charged_once(files, ledger, schema):
     first = answered(files, ledger, schema, user="ada", analysis="gap")
     assert first.is_new
-    assert first.answer.released == ((10,),)
-    assert first.answer.statements[0].verdict == "most"  # all that 10 partitions can tell
-    assert any("say the same" in line for line in first.lines)
+    ((held,),) = first.answer.released  # the key of a ledger, and so who is with whom, is random
+    assert held >= 7
+    assert first.answer.statements[0].holds
     assert (first.charge, spent(ledger)) == (1.0, 1_000_000)
     assert [(b.scope, b.name) for b in first.budgets] == [
         ("global", ""), ("user", "ada"), ("analysis", "gap"),
@@ -64,6 +66,24 @@ def test_the_noise_is_opendps_unless_another_is_handed_in(files, ledger, schema,
     made = answered(files, ledger, schema, noise=None)
     assert len(drawn) == 1
     assert 0 <= made.answer.released[0][0] <= 10
+
+
+def test_a_ledger_is_bound_to_how_the_file_is_read(files, ledger, schema):
+    """A file that reads as latin-1 may not as UTF-8: that must not be found once it is charged."""
+    other = strictly(PublicSchema, {**SCHEMA, "file": {"encoding": "latin-1"}})
+    rows = strictly(PublicSchema, {k: v for k, v in SCHEMA.items() if k != "person"})
+    for changed in (other, rows):
+        with pytest.raises(SynthesizerError, match="another form"):
+            answered(files, ledger, changed)
+    assert spent(ledger) == 0
+
+
+def test_ranges_that_numbers_cannot_tell_are_refused(files, ledger, schema):
+    for low, high in ((-1e308, 1e308), (1.0, 1.0 + 1e-15), (0.0, 5e-324)):
+        ask = {"measure": "means", "of": "pay", "by": ["sex"], "low": low, "high": high}
+        with pytest.raises(SynthesizerError, match="by what numbers can tell"):
+            answered(files, ledger, schema, query=query_of({"ask": ask}))
+    assert spent(ledger) == 0
 
 
 @pytest.fixture
@@ -247,13 +267,14 @@ def test_a_dry_run_is_the_answer_on_synthetic_data_and_needs_no_ledger(files, sc
 
 
 def test_choose_m_weighs_the_interval_of_r_against_partitions_without_a_fit(files, schema):
-    choices = choose_m(asked(), synthetic=files[1], schema=schema, partitions=(10, 20, 400))
+    query = asked(formula="I(log(pay)) ~ sex + age")
+    choices = choose_m(query, synthetic=files[1], schema=schema, partitions=(10, 20, 400))
     rows = {row.partitions: row for row in choices.rows}
     assert rows[10].low < rows[20].low
     assert rows[400].inestimable > 0.5 > rows[20].inestimable
     assert all(row.low <= row.best + 1e-9 for row in choices.rows)
     assert choices.best.partitions == 20
-    again = choose_m(asked(), synthetic=files[1], schema=schema, partitions=(20,))
+    again = choose_m(query, synthetic=files[1], schema=schema, partitions=(20,))
     assert again.rows == (rows[20],)
     with pytest.raises(SynthesizerError, match="does not count partitions"):
         choose_m(query_of({**GAP, **QUESTIONS["significance"]}), synthetic=files[1], schema=schema)
