@@ -75,7 +75,8 @@ class Counts:
     """Their standard deviations, shape (q,)."""
 
     def __post_init__(self) -> None:
-        check_rising("cells of counts", self.cells)
+        if len(self.cells):  # none where all careers are alike
+            check_rising("cells of counts", self.cells)
         check_floats("spread", self.spread, self.cells.shape)
         if self.n_states < 1 or self.n_periods < 1:
             raise ValueError("counts of careers must have states and periods")

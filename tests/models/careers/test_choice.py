@@ -142,3 +142,13 @@ def test_few_persons_have_no_choice_and_saved_choices_are_checked():
     with pytest.raises(ValueError, match="coefficients"):
         replace(fitted.choice, coefficients=fitted.choice.coefficients[1:])
     assert isinstance(fitted.choice, Choice)
+
+
+def test_hashes_of_careers_far_apart_rise_and_careers_all_alike_have_a_choice():
+    """The difference of two hashes overflows; what all persons have is nothing to hold."""
+    Met(0, True, np.array([-(2**62) - 1, 2**62, 2**63 - 1]), np.zeros(3, dtype=bool))
+    with pytest.raises(ValueError, match="rise"):
+        Met(0, True, np.array([2**62, -(2**62) - 1]), np.zeros(2, dtype=bool))
+    alike = np.zeros((80, 3), dtype=np.int32)
+    fitted = fit_careers(alike, 2, Table([], 80), CareerOptions(), rng=np.random.default_rng(1))
+    assert not fitted.sample(Table([], 80), 80, rng=np.random.default_rng(2)).any()
