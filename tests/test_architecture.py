@@ -145,7 +145,7 @@ HANDED_A_FILE = {
     "data.archive: open",
     "engine.testing: tempfile",
     "engine.testing: TemporaryDirectory",
-    "verification.ledger: sqlite3",
+    "verification.database: sqlite3",
 }
 """Parquet and zip members go into an open file of the layer; the contract test clears its own. A
 ledger gets its name by the layer; afterwards SQLite changes it in place, each charge whole or not

@@ -30,13 +30,13 @@ from synthesizer.report.page import (
     value_table,
     written,
 )
-from synthesizer.verification.ledger import Budget
 from synthesizer.verification.posterior import (
     Posterior,
     attainable,
     posterior_of_categories,
     posterior_of_count,
 )
+from synthesizer.verification.spending import Budget
 
 PROMISE = (
     "This answer is epsilon-differentially private: the bytes that are returned, this page and its "

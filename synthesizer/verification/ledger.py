@@ -1,8 +1,10 @@
-"""The ledger: what was asked of one version of the confidential data, and what is spent.
+"""The ledger: what was asked of the versions of confidential data, and what is spent.
 
-One SQLite file of the steward, readable by its owner alone. It holds the SHA-256 of the
-confidential file, the secret key by which persons fall into partitions, the budgets in millionths
-of epsilon (global, of each user, of each analysis), and every answer. The order is always
+A steward's ledger is one SQLite file, readable by its owner alone, of one version of one dataset.
+The server's database holds many datasets, each with versions that share its budgets: what a change
+of the data tells is paid like all else. A ledger holds the SHA-256 of the confidential file, the
+secret key by which persons fall into partitions, the budgets in millionths of epsilon (global, of
+each user, of each analysis), and every answer. The order is always
 
     reserve (charge, in one transaction)  ->  compute  ->  store  ->  show what is stored
 
@@ -12,123 +14,180 @@ What it is made against:
   The first answer is stored under the digest of the question and shown to whoever asks again, at no
   charge. Of two processes that compute it at once, both show what the first one stored.
 - *Races*: of many questions at once each sees the budget before the others are charged. A charge is
-  one conditional update; the file is locked for writing before it is read, and a CHECK of the table
-  holds the cap by itself.
+  one conditional update; the global budget is locked for writing before it is read, and a CHECK of
+  the table holds the cap by itself.
 - *A crash between charge and answer*: the charge stands. Whoever asks again is not charged twice,
   because nothing was shown.
 - *Refunds*, of which the data could decide: there are none; a trigger forbids them.
 - *Tiny or fractional charges*: sums of floats grant 1e-17 for ever. Charges are integers above 0.
 - *Colluding users*: the global cap counts what all of them spent together.
 
-An older copy of the file would give spent budget back: who may write it is trusted.
+An older copy of the database would give spent budget back: who may write it is trusted.
 """
 
 from __future__ import annotations
 
 import json
 import secrets
-import sqlite3
-import stat
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
-from datetime import UTC, datetime
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from typing import Any
 
 from synthesizer.data.errors import LedgerError
 from synthesizer.data.files import create, new_file
-from synthesizer.measures.figure import Result, Row, column, shown
+from synthesizer.verification.database import (
+    METADATA,
+    SECONDS,
+    Moment,
+    connect_file,
+    forbid,
+    now,
+    place_of,
+    transaction,
+)
 from synthesizer.verification.mechanisms import MICRO, micro
 from synthesizer.verification.questions import Released
+from synthesizer.verification.spending import Budget, Entry, Spending
 
-_FORM = 1
-"""Version of the tables below."""
-_SECONDS = 10.0
-"""So long another process may hold the file before it counts as locked."""
-_LONGEST_NAME = 200
-_TABLES = """
-CREATE TABLE ledger (
-    only INTEGER PRIMARY KEY CHECK (only = 1),
-    form INTEGER NOT NULL,
-    data TEXT NOT NULL CHECK (length(data) = 64),
-    key BLOB NOT NULL CHECK (length(key) = 32),
-    user_cap INTEGER NOT NULL,
-    analysis_cap INTEGER NOT NULL
-);
-CREATE TABLE budget (
-    scope TEXT NOT NULL CHECK (scope IN ('global', 'user', 'analysis')),
-    name TEXT NOT NULL,
-    cap INTEGER NOT NULL CHECK (typeof(cap) = 'integer' AND cap > 0),
-    spent INTEGER NOT NULL DEFAULT 0 CHECK (typeof(spent) = 'integer' AND spent >= 0),
-    PRIMARY KEY (scope, name),
-    CHECK (spent <= cap)
-);
-CREATE TABLE answer (
-    query TEXT PRIMARY KEY,
-    content TEXT NOT NULL,
-    user TEXT NOT NULL,
-    analysis TEXT NOT NULL,
-    epsilon INTEGER NOT NULL CHECK (typeof(epsilon) = 'integer' AND epsilon > 0),
-    asked TEXT NOT NULL,
-    released TEXT
-);
-CREATE TRIGGER no_refund BEFORE UPDATE OF spent ON budget WHEN new.spent < old.spent
-    BEGIN SELECT RAISE(ABORT, 'no refund'); END;
-CREATE TRIGGER no_end_of_budget BEFORE DELETE ON budget BEGIN SELECT RAISE(ABORT, 'kept'); END;
-CREATE TRIGGER no_end_of_answer BEFORE DELETE ON answer BEGIN SELECT RAISE(ABORT, 'kept'); END;
-CREATE TRIGGER one_answer BEFORE UPDATE OF released ON answer WHEN old.released IS NOT NULL
-    BEGIN SELECT RAISE(ABORT, 'kept'); END;
-"""
+# isort: split
+# Where SQLAlchemy is missing, `database` says so in words.
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    CheckConstraint,
+    Column,
+    ColumnElement,
+    Connection,
+    Engine,
+    ForeignKey,
+    Integer,
+    LargeBinary,
+    Row,
+    Select,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+    case,
+    false,
+    func,
+    insert,
+    literal,
+    select,
+    update,
+)
+
+_FORM = 2
+"""Version of the tables below, in a steward's file."""
+LONGEST_NAME = 200
 
 
-class Budget(Row):
-    """What may be spent in one scope, and what is."""
-
-    scope: str = column("Scope", "text", "global, user or analysis")
-    name: str = column("Name", "text")
-    cap: int = column("Cap", "number", "epsilon", show=lambda amount: amount / MICRO)
-    spent: int = column("Spent", "number", "epsilon", show=lambda amount: amount / MICRO)
-
-    @property
-    @shown("Left", "number", "epsilon")
-    def left(self) -> float:
-        """Epsilon that is left."""
-        return (self.cap - self.spent) / MICRO
-
-
-class Entry(Row):
-    """A question that was charged for."""
-
-    query: str = column("Question", "text", "digest of its canonical form", show=lambda d: d[:12])
-    user: str = column("User", "text")
-    analysis: str = column("Analysis", "text")
-    epsilon: int = column("Epsilon", "number", "charge", show=lambda amount: amount / MICRO)
-    asked: str = column("Asked", "text", "UTC")
-    is_answered: bool = column(
-        "Answered", "text", show=lambda answered: "yes" if answered else "no: ask again, free"
+def _whole(name: str) -> CheckConstraint:
+    """Return a CHECK for SQLite, whose columns of numbers take texts, too."""
+    return CheckConstraint(f"typeof({name}) = 'integer'", name=f"{name}_whole").ddl_if(
+        dialect="sqlite"
     )
 
 
-class Spending(Result):
-    """All that a ledger holds but its key and the answers."""
+DATASET = Table(
+    "dataset",
+    METADATA,
+    Column("name", String(LONGEST_NAME), primary_key=True),
+    Column("user_cap", BigInteger, nullable=False),
+    Column("analysis_cap", BigInteger, nullable=False),
+    Column("is_paused", Boolean, nullable=False, server_default=false()),
+)
+"""What shares budgets; a steward's file has one, named "". The caps are those a budget begins
+with."""
+VERSION = Table(
+    "version",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("dataset", ForeignKey("dataset.name"), nullable=False),
+    Column("data", String(64), CheckConstraint("length(data) = 64", name="data"), nullable=False),
+    Column("key", LargeBinary, CheckConstraint("length(key) = 32", name="key"), nullable=False),
+    Column("made", Moment, nullable=False),
+    UniqueConstraint("dataset", "data"),
+)
+"""Confidential files by their SHA-256, each with the key of its partitions."""
+BUDGET = Table(
+    "budget",
+    METADATA,
+    Column("dataset", ForeignKey("dataset.name"), primary_key=True),
+    Column("scope", String(8), primary_key=True),
+    Column("name", String(LONGEST_NAME), primary_key=True),
+    Column("cap", BigInteger, nullable=False),
+    Column("spent", BigInteger, nullable=False, server_default="0"),
+    CheckConstraint("scope IN ('global', 'user', 'analysis')", name="scope"),
+    CheckConstraint("cap > 0", name="cap"),
+    CheckConstraint("spent >= 0 AND spent <= cap", name="spent"),
+    _whole("cap"),
+    _whole("spent"),
+)
+ANSWER = Table(
+    "answer",
+    METADATA,
+    Column("version", ForeignKey("version.id"), primary_key=True, autoincrement=False),
+    Column("query", String(64), primary_key=True),
+    Column("content", Text, nullable=False),
+    Column("user", String(LONGEST_NAME), nullable=False),
+    Column("analysis", String(LONGEST_NAME), nullable=False),
+    Column("epsilon", BigInteger, nullable=False),
+    Column("asked", Moment, nullable=False),
+    Column("released", Text),
+    CheckConstraint("epsilon > 0", name="epsilon"),
+    _whole("epsilon"),
+)
+"""Questions that were charged for, by their digest, with the canonical form; ``released`` is JSON
+of whole numbers, once they are known."""
+TABLES = (DATASET, VERSION, BUDGET, ANSWER)
+"""All tables of a steward's file."""
 
-    data: str
-    """SHA-256 of the confidential file."""
-    budgets: tuple[Budget, ...]
-    entries: tuple[Entry, ...]
-    """In the order of their charges."""
+for _table in TABLES:
+    forbid(_table, f"no_end_of_{_table.name}", "DELETE", "kept")
+forbid(VERSION, "one_key", "UPDATE", "kept")
+forbid(BUDGET, "no_refund", "UPDATE OF spent", "no refund", "new.spent < old.spent")
+forbid(BUDGET, "one_budget", "UPDATE OF dataset, scope, name", "kept")
+forbid(
+    ANSWER,
+    "one_question",
+    'UPDATE OF version, query, content, "user", analysis, epsilon, asked',
+    "kept",
+)
+forbid(ANSWER, "one_answer", "UPDATE OF released", "kept", "old.released IS NOT NULL")
 
 
 class Ledger:
     """An open ledger of one version of the confidential data.
 
+    Every method that takes ``within`` can be a part of the caller's own `transaction` on the same
+    database: what it writes is kept or not kept with all else of that. It locks the global budget
+    of the dataset, so call it before other rows are locked; without ``within`` it is a transaction
+    by itself.
+
     Parameters
     ----------
-    path : Path
-        File that `new_ledger` made.
+    place : Path or Engine
+        File that `new_ledger` made, or the server's database (`database.connect`).
+    dataset : str
+        Name of the dataset on the server; a file has one, named "".
     data : str, optional
-        SHA-256 of the confidential file that is about to be read; not compared where absent.
+        SHA-256 of the confidential file that is about to be read. Where absent it is the latest
+        version.
     seconds : float
-        So long another process may hold the file.
+        So long another process may hold the file; of a server its engine says so.
+    within : Connection, optional
+        The caller's transaction.
+
+    Attributes
+    ----------
+    version : int
+        Number of the version in the tables.
+    data : str
+        SHA-256 of the confidential file.
+    key : bytes
+        Secret key of the partitions of this version, 32 bytes.
 
     Raises
     ------
@@ -150,42 +209,67 @@ class Ledger:
     >>> folder.cleanup()
     """
 
-    def __init__(self, path: Path, *, data: str | None = None, seconds: float = _SECONDS) -> None:
-        self.path = path
-        self._seconds = seconds
-        _check_file(path)
-        with self._transaction() as store:
-            if store.execute("PRAGMA quick_check").fetchone() != ("ok",):
-                raise sqlite3.DatabaseError("quick_check")
-            rows = store.execute("SELECT form, data, key FROM ledger").fetchall()
-            ((form, self.data, self.key),) = rows or [(0, "", b"")]
-            if form != _FORM:
-                raise LedgerError(f"{path}: a ledger of another version of this program")
-            spent = store.execute("SELECT spent FROM budget WHERE scope = 'global'").fetchone()
-            if store.execute("SELECT coalesce(sum(epsilon), 0) FROM answer").fetchone() != spent:
-                raise LedgerError(
-                    f"{path}: what was spent is not the sum of what was asked; somebody changed "
-                    "it: take the last copy that you trust"
-                )
+    def __init__(
+        self,
+        place: Path | Engine,
+        *,
+        dataset: str = "",
+        data: str | None = None,
+        seconds: float = SECONDS,
+        within: Connection | None = None,
+    ) -> None:
+        is_file = not isinstance(place, Engine)
+        self.engine = place if isinstance(place, Engine) else connect_file(place, seconds=seconds)
+        self.dataset = dataset
+        with self._transaction(within, reads=not is_file) as store:
+            if is_file:
+                _check_form(store, self._place)
+            known = store.execute(
+                select(VERSION.c.id, VERSION.c.data, VERSION.c.key)
+                .where(VERSION.c.dataset == dataset)
+                .order_by(VERSION.c.data != (data or ""), VERSION.c.id.desc())
+            ).first()
+            if known is None:
+                raise LedgerError(f"{self._place} has no dataset {dataset!r}; make it first")
+            self.version, self.data, self.key = known
+            if is_file:
+                self.check(store)
         if data is not None and data != self.data:
             raise LedgerError(
-                f"{path} is the ledger of another version of the confidential data, or was made "
-                "with a public schema that reads the file in another form (file, person); name "
-                "file and schema that it was made for, or make a ledger for the new ones"
+                f"{self._place} is the ledger of another version of the confidential data, or was "
+                "made with a public schema that reads the file in another form (file, person); "
+                "name file and schema that it was made for, or make a ledger for the new ones"
             )
 
-    def answer(self, query: str) -> Released | None:
+    def answer(self, query: str, *, within: Connection | None = None) -> Released | None:
         """Return what was released to a question, by its digest; None if nothing was."""
-        with self._transaction() as store:
-            return _answer(store, query)
+        with self._transaction(within, reads=True) as store:
+            return self._answer(store, query)
 
-    def refusals(self, query: str, *, epsilon: int, user: str, analysis: str) -> list[str]:
+    def refusals(
+        self,
+        query: str,
+        *,
+        epsilon: int,
+        user: str,
+        analysis: str,
+        within: Connection | None = None,
+    ) -> list[str]:
         """Return why a question would not be charged now; nothing is if it was charged before."""
-        with self._transaction() as store:
-            return [] if _is_charged(store, query) else _refusals(store, epsilon, user, analysis)
+        with self._transaction(within, reads=True) as store:
+            if self._is_charged(store, query):
+                return []
+            return self._refusals(store, epsilon, user, analysis)
 
     def reserve(
-        self, query: str, *, content: str, epsilon: int, user: str, analysis: str
+        self,
+        query: str,
+        *,
+        content: str,
+        epsilon: int,
+        user: str,
+        analysis: str,
+        within: Connection | None = None,
     ) -> Released | None:
         """Charge a question, unless it was charged before.
 
@@ -197,6 +281,9 @@ class Ledger:
             The charge in millionths.
         user, analysis : str
             Who pays beside the global budget.
+        within : Connection, optional
+            The caller's transaction. A refusal leaves it as it was, so that the caller may catch
+            it and write down the refusal.
 
         Returns
         -------
@@ -206,86 +293,206 @@ class Ledger:
         Raises
         ------
         LedgerError
-            If a budget does not suffice, or the file cannot be written: nothing is charged.
+            If a budget does not suffice, the dataset is paused, or the database cannot be written:
+            nothing is charged.
         """
-        asked = datetime.now(UTC).isoformat(timespec="seconds")
-        with self._transaction("nothing was charged") as store:
-            if _is_charged(store, query):
-                return _answer(store, query)
-            if problems := _refusals(store, epsilon, user, analysis):
+        with self._transaction(within, "nothing was charged") as store:
+            self._lock(store)
+            if self._is_charged(store, query):
+                return self._answer(store, query)
+            if problems := self._refusals(store, epsilon, user, analysis):
                 raise LedgerError(problems)
             for scope, name in _scopes(user, analysis):
-                _charge(store, scope, name, epsilon)
+                self._charge(store, scope, name, epsilon)
             store.execute(
-                "INSERT INTO answer VALUES (?, ?, ?, ?, ?, ?, NULL)",
-                (query, content, user, analysis, epsilon, asked),
-            )
+                insert(ANSWER).values(
+                    version=self.version, query=query, content=content, user=user,
+                    analysis=analysis, epsilon=epsilon, asked=now(),
+                )
+            )  # fmt: skip
         return None
 
-    def store(self, query: str, released: Sequence[Sequence[int]]) -> Released:
+    def is_charged(self, query: str, *, within: Connection | None = None) -> bool:
+        """Return whether a question was charged before, so that it costs nothing now."""
+        with self._transaction(within, reads=True) as store:
+            return self._is_charged(store, query)
+
+    def store(
+        self,
+        query: str,
+        released: Sequence[Sequence[int]],
+        *,
+        within: Connection | None = None,
+    ) -> Released:
         """Keep what was released to a question, and return it, or what another process kept first.
 
         Only what this returns may be shown.
         """
-        with self._transaction("the charge stands, ask again: that is free") as store:
+        with self._transaction(within, "the charge stands, ask again: that is free") as store:
             store.execute(
-                "UPDATE answer SET released = ? WHERE query = ? AND released IS NULL",
-                (json.dumps(released), query),
+                update(ANSWER)
+                .where(*self._asked(query), ANSWER.c.released.is_(None))
+                .values(released=json.dumps(released))
             )
-            kept = _answer(store, query)
+            kept = self._answer(store, query)
         if kept is None:
-            raise LedgerError(f"{self.path}: the question was not charged; reserve comes first")
+            raise LedgerError(f"{self._place}: the question was not charged; reserve comes first")
         return kept
 
-    def spending(self) -> Spending:
-        """Return budgets and charged questions."""
-        with self._transaction() as store:
+    def spending(self, *, within: Connection | None = None) -> Spending:
+        """Return budgets and charged questions, of all versions."""
+        scope = case({"global": 0, "user": 1}, value=BUDGET.c.scope, else_=2)
+        with self._transaction(within, reads=True) as store:
             budgets = store.execute(
-                "SELECT scope, name, cap, spent FROM budget "
-                "ORDER BY scope <> 'global', scope DESC, name"
-            ).fetchall()
+                select(BUDGET.c.scope, BUDGET.c.name, BUDGET.c.cap, BUDGET.c.spent)
+                .where(BUDGET.c.dataset == self.dataset)
+                .order_by(scope, BUDGET.c.name)
+            ).all()
             entries = store.execute(
-                "SELECT query, user, analysis, epsilon, asked, released IS NOT NULL FROM answer "
-                "ORDER BY rowid"
-            ).fetchall()
+                select(ANSWER)
+                .join(VERSION)
+                .where(VERSION.c.dataset == self.dataset)
+                .order_by(ANSWER.c.asked, ANSWER.c.query)
+            ).all()
         return Spending(
             data=self.data,
             budgets=tuple(Budget(scope=s, name=n, cap=c, spent=p) for s, n, c, p in budgets),
-            entries=tuple(
-                Entry(query=q, user=u, analysis=a, epsilon=e, asked=t, is_answered=bool(i))
-                for q, u, a, e, t, i in entries
-            ),
+            entries=tuple(_entry(row) for row in entries),
         )
 
-    def set_cap(self, scope: str, name: str, cap: float) -> None:
+    def set_cap(
+        self, scope: str, name: str, cap: float, *, within: Connection | None = None
+    ) -> None:
         """Change the budget of a scope (``global`` has the name ""), not below what is spent."""
-        with self._transaction() as store:
-            row = store.execute(
-                "SELECT spent FROM budget WHERE scope = ? AND name = ?", (scope, name)
-            ).fetchone()
-            spent = row[0] if row else 0
-            if not max(1, spent) <= micro(cap):
-                raise LedgerError(f"cap ({cap}) must be above 0 and at least {spent / MICRO}")
+        if problems := [*_scope_problems(scope, name)]:
+            raise LedgerError(problems)
+        with self._transaction(within) as store:
+            self._lock(store)
+            spent = store.execute(
+                select(BUDGET.c.spent).where(*self._budget(scope, name))
+            ).scalar_one_or_none()
+            if not max(1, spent or 0) <= micro(cap):
+                raise LedgerError(
+                    f"cap ({cap}) must be above 0 and at least {(spent or 0) / MICRO}"
+                )
+            if spent is None:
+                row = {"dataset": self.dataset, "scope": scope, "name": name, "cap": micro(cap)}
+                store.execute(insert(BUDGET).values(row))
+            else:
+                store.execute(
+                    update(BUDGET).where(*self._budget(scope, name)).values(cap=micro(cap))
+                )
+
+    def set_paused(self, is_paused: bool, *, within: Connection | None = None) -> None:
+        """Stop charging questions about the dataset, or go on; what was charged is answered."""
+        with self._transaction(within) as store:
+            self._lock(store)
             store.execute(
-                "INSERT INTO budget (scope, name, cap) VALUES (?, ?, ?) "
-                "ON CONFLICT (scope, name) DO UPDATE SET cap = excluded.cap",
-                (scope, name, micro(cap)),
+                update(DATASET).where(DATASET.c.name == self.dataset).values(is_paused=is_paused)
             )
 
-    @contextmanager
-    def _transaction(self, after: str = "") -> Iterator[sqlite3.Connection]:
-        """Lock the file for writing; what the block changes is kept whole or not at all.
+    def check(self, within: Connection | None = None) -> None:
+        """Raise LedgerError where what a budget spent is not the sum of what was asked."""
+        with self._transaction(within, reads=True) as store:
+            budgets = store.execute(
+                select(BUDGET.c.scope, BUDGET.c.name, BUDGET.c.spent).where(
+                    BUDGET.c.dataset == self.dataset, BUDGET.c.spent > 0
+                )
+            ).all()
+            charged = {
+                (scope, name): int(total)
+                for scope, named in (("global", ""), ("user", "user"), ("analysis", "analysis"))
+                for name, total in store.execute(self._charged(named))
+                if total
+            }
+        if {(scope, name): spent for scope, name, spent in budgets} != charged:
+            raise LedgerError(
+                f"{self._place}: what was spent is not the sum of what was asked; somebody changed "
+                "it: take the last copy that you trust"
+            )
 
-        ``after`` says what holds if it fails.
-        """
-        try:
-            with closing(_connect(self.path, self._seconds)) as store:
-                store.execute("BEGIN IMMEDIATE")
+    @property
+    def _place(self) -> str:
+        return place_of(self.engine)
+
+    @contextmanager
+    def _transaction(
+        self, within: Connection | None, after: str = "", *, reads: bool = False
+    ) -> Iterator[Connection]:
+        """Yield the caller's connection, or a transaction of its own."""
+        if within is None:
+            with transaction(self.engine, after, reads=reads) as store:
                 yield store
-                store.execute("COMMIT")
-        except sqlite3.Error as error:
-            problem = "; ".join(filter(None, (f"{self.path} {_reason(error)}", after)))
-            raise LedgerError(problem) from error
+        elif reads:
+            yield within
+        else:
+            with within.begin_nested():
+                yield within
+
+    def _budget(self, scope: str, name: str) -> tuple[ColumnElement[bool], ...]:
+        return BUDGET.c.dataset == self.dataset, BUDGET.c.scope == scope, BUDGET.c.name == name
+
+    def _asked(self, query: str) -> tuple[ColumnElement[bool], ...]:
+        return ANSWER.c.version == self.version, ANSWER.c.query == query
+
+    def _lock(self, store: Connection) -> None:
+        """Let nobody else charge the dataset until the transaction ends."""
+        store.execute(select(BUDGET.c.cap).where(*self._budget("global", "")).with_for_update())
+
+    def _is_charged(self, store: Connection, query: str) -> bool:
+        found = store.execute(select(ANSWER.c.query).where(*self._asked(query)))
+        return found.first() is not None
+
+    def _answer(self, store: Connection, query: str) -> Released | None:
+        kept = store.execute(select(ANSWER.c.released).where(*self._asked(query))).scalar()
+        return None if kept is None else tuple(tuple(values) for values in json.loads(kept))
+
+    def _first_caps(self, store: Connection) -> dict[str, int]:
+        """Return the caps with which a user's and an analysis's budget begin."""
+        caps = select(DATASET.c.user_cap, DATASET.c.analysis_cap)
+        user, analysis = store.execute(caps.where(DATASET.c.name == self.dataset)).one()
+        return {"user": user, "analysis": analysis}
+
+    def _charge(self, store: Connection, scope: str, name: str, epsilon: int) -> None:
+        """Charge a budget, which begins with the first charge; its table holds the cap."""
+        charge = (
+            update(BUDGET)
+            .where(*self._budget(scope, name), BUDGET.c.spent + epsilon <= BUDGET.c.cap)
+            .values(spent=BUDGET.c.spent + epsilon)
+        )
+        if store.execute(charge).rowcount == 1:
+            return
+        row = {"dataset": self.dataset, "scope": scope, "name": name, "spent": epsilon}
+        store.execute(insert(BUDGET).values(row | {"cap": self._first_caps(store)[scope]}))
+
+    def _refusals(self, store: Connection, epsilon: int, user: str, analysis: str) -> list[str]:
+        """Say which budgets do not suffice, and what is wrong with the charge itself."""
+        problems = [*_charge_problems(epsilon, user, analysis)]
+        if problems:
+            return problems
+        paused = select(DATASET.c.is_paused).where(DATASET.c.name == self.dataset)
+        if store.execute(paused).scalar():
+            problems.append(f"{self.dataset} is paused by its steward: ask again later")
+        first = self._first_caps(store)
+        for scope, name in _scopes(user, analysis):
+            found = store.execute(
+                select(BUDGET.c.cap, BUDGET.c.spent).where(*self._budget(scope, name))
+            ).first()
+            cap, spent = found or (first[scope], 0)
+            if spent + epsilon > cap:
+                of = f" of {name}" if name else ""
+                problems.append(
+                    f"the {scope} budget{of} has {(cap - spent) / MICRO} of {cap / MICRO} left and "
+                    f"the question costs {epsilon / MICRO}: offer less epsilon"
+                )
+        return problems
+
+    def _charged(self, named: str) -> Select[str, int]:
+        """Return the sums of charges by a column of answers, or of all of them."""
+        name = ANSWER.c[named] if named else literal("")
+        charged = select(name, func.sum(ANSWER.c.epsilon)).join(VERSION)
+        charged = charged.where(VERSION.c.dataset == self.dataset)
+        return charged.group_by(name) if named else charged
 
 
 def new_ledger(
@@ -316,6 +523,71 @@ def new_ledger(
     OutputError
         If the file exists or cannot be written.
     """
+    _check_caps(cap, user_cap, analysis_cap)
+    with new_file(path, overwrite=False) as work:
+        with create(work):
+            pass
+        with transaction(connect_file(work)) as store:
+            store.exec_driver_sql(f"PRAGMA user_version = {_FORM}")
+            METADATA.create_all(store, TABLES)
+            _add_dataset(store, "", cap, user_cap, analysis_cap)
+            _add_version(store, "", data)
+    return Ledger(path)
+
+
+def new_dataset(
+    engine: Engine,
+    name: str,
+    *,
+    data: str,
+    cap: float,
+    user_cap: float | None = None,
+    analysis_cap: float | None = None,
+    within: Connection | None = None,
+) -> Ledger:
+    """Make a dataset in the server's database, with its first version; see `new_ledger`.
+
+    Raises
+    ------
+    LedgerError
+        If a cap is no number above 0, or the name is none or is taken.
+    """
+    _check_caps(cap, user_cap, analysis_cap)
+    if problems := [*_name_problems("dataset", name)]:
+        raise LedgerError(problems)
+    with nullcontext(within) if within is not None else transaction(engine) as store:
+        if store.execute(select(DATASET.c.name).where(DATASET.c.name == name)).first():
+            raise LedgerError(f"dataset {name!r} is there already; take another name")
+        _add_dataset(store, name, cap, user_cap, analysis_cap)
+        _add_version(store, name, data)
+        return Ledger(engine, dataset=name, data=data, within=store)
+
+
+def new_version(
+    engine: Engine, name: str, *, data: str, within: Connection | None = None
+) -> Ledger:
+    """Make a version of a dataset in the server's database; it shares the budgets of the others.
+
+    Parameters
+    ----------
+    data : str
+        SHA-256 of the changed confidential file.
+
+    Raises
+    ------
+    LedgerError
+        If there is no such dataset, or this version is there already.
+    """
+    with nullcontext(within) if within is not None else transaction(engine) as store:
+        Ledger(engine, dataset=name, within=store)
+        same = select(VERSION.c.id).where(VERSION.c.dataset == name, VERSION.c.data == data)
+        if store.execute(same).first():
+            raise LedgerError(f"dataset {name!r} has this version of the data already")
+        _add_version(store, name, data)
+        return Ledger(engine, dataset=name, data=data, within=store)
+
+
+def _check_caps(cap: float, user_cap: float | None, analysis_cap: float | None) -> None:
     caps = {"cap": cap, "user-cap": user_cap, "analysis-cap": analysis_cap}
     wrong = [
         f"{name} ({value}) must be a number from 0.000001 to 1,000,000"
@@ -324,60 +596,43 @@ def new_ledger(
     ]
     if wrong:
         raise LedgerError(wrong)
-    row = (1, _FORM, data, secrets.token_bytes(32), micro(user_cap or cap))
-    with new_file(path, overwrite=False) as work:
-        with create(work):
-            pass
-        with closing(_connect(work, _SECONDS)) as store:
-            store.executescript(_TABLES)
-            store.execute(
-                "INSERT INTO ledger VALUES (?, ?, ?, ?, ?, ?)", (*row, micro(analysis_cap or cap))
-            )
-            store.execute(
-                "INSERT INTO budget (scope, name, cap) VALUES ('global', '', ?)", (micro(cap),)
-            )
-    return Ledger(path)
 
 
-def _connect(path: Path, seconds: float) -> sqlite3.Connection:
-    """Open a file that is there. Each charge is on the disk before the next step."""
-    place = f"{path.absolute().as_uri()}?mode=rw"
-    store = sqlite3.connect(place, uri=True, timeout=seconds, isolation_level=None)
-    store.execute("PRAGMA synchronous = EXTRA")
-    return store
+def _add_dataset(
+    store: Connection, name: str, cap: float, user_cap: float | None, analysis_cap: float | None
+) -> None:
+    caps = {"user_cap": micro(user_cap or cap), "analysis_cap": micro(analysis_cap or cap)}
+    store.execute(insert(DATASET).values(name=name, **caps))
+    store.execute(insert(BUDGET).values(dataset=name, scope="global", name="", cap=micro(cap)))
 
 
-def _check_file(path: Path) -> None:
-    try:
-        mode = path.stat().st_mode
-    except OSError as error:
+def _add_version(store: Connection, dataset: str, data: str) -> None:
+    key = secrets.token_bytes(32)
+    store.execute(insert(VERSION).values(dataset=dataset, data=data, key=key, made=now()))
+
+
+def _check_form(store: Connection, place: str) -> None:
+    """Raise LedgerError where a file is damaged or has other tables."""
+    whole = store.exec_driver_sql("PRAGMA quick_check").scalar() == "ok"
+    form = store.exec_driver_sql("PRAGMA user_version").scalar()
+    if not whole:
+        raise LedgerError(f"{place} is damaged; take the last copy that you trust")
+    if form != _FORM:
         raise LedgerError(
-            f"{path} cannot be opened ({error.strerror}); make one with 'synthesizer ledger new'"
-        ) from error
-    if not stat.S_ISREG(mode):
-        raise LedgerError(f"{path} is no file; name the ledger")
-    if mode & (stat.S_IRWXG | stat.S_IRWXO):
-        raise LedgerError(
-            f"{path} holds a secret key and others may open it; chmod 600 it if nobody did"
+            f"{place} is no ledger of this version of the program; make one with 'synthesizer "
+            "ledger new', with the caps that are left"
         )
-    if not mode & stat.S_IWUSR:
-        raise LedgerError(f"{path} is read-only: nothing could be charged; chmod 600 it")
 
 
-_CAUSES = {
-    sqlite3.SQLITE_BUSY: "is in use by another process; ask again when that ends",
-    sqlite3.SQLITE_LOCKED: "is in use by another process; ask again when that ends",
-    sqlite3.SQLITE_READONLY: "cannot be written; it and its directory must be the steward's own",
-    sqlite3.SQLITE_CANTOPEN: "cannot be opened; it and its directory must be the steward's own",
-    sqlite3.SQLITE_FULL: "cannot be written: the disk is full; make room",
-    sqlite3.SQLITE_IOERR: "cannot be read or written; look after its disk, or make room",
-    sqlite3.SQLITE_CONSTRAINT: "refuses the change: it keeps to its caps and gives nothing back",
-}
-
-
-def _reason(error: sqlite3.Error) -> str:
-    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
-    return _CAUSES.get(code, "is no ledger or is damaged; take the last copy that you trust")
+def _entry(row: Row[Any]) -> Entry:
+    return Entry(
+        query=row.query,
+        user=row.user,
+        analysis=row.analysis,
+        epsilon=row.epsilon,
+        asked=row.asked.isoformat(timespec="seconds"),
+        is_answered=row.released is not None,
+    )
 
 
 def _scopes(user: str, analysis: str) -> tuple[tuple[str, str], ...]:
@@ -389,53 +644,19 @@ def _charge_problems(epsilon: int, user: str, analysis: str) -> Iterator[str]:
     if epsilon < 1:
         yield f"a charge of {epsilon} millionths of epsilon; it must be 1 or more"
     for key, name in (("user", user), ("analysis", analysis)):
-        if not name.strip() or len(name) > _LONGEST_NAME or not name.isprintable():
-            yield f"{key} must be a name of 1 to {_LONGEST_NAME} printable characters"
+        yield from _name_problems(key, name)
 
 
-def _is_charged(store: sqlite3.Connection, query: str) -> bool:
-    found = store.execute("SELECT 1 FROM answer WHERE query = ?", (query,)).fetchone()
-    return found is not None
+def _name_problems(key: str, name: str) -> Iterator[str]:
+    if not name.strip() or len(name) > LONGEST_NAME or not name.isprintable():
+        yield f"{key} must be a name of 1 to {LONGEST_NAME} printable characters"
 
 
-def _answer(store: sqlite3.Connection, query: str) -> Released | None:
-    row = store.execute("SELECT released FROM answer WHERE query = ?", (query,)).fetchone()
-    if row is None or row[0] is None:
-        return None
-    return tuple(tuple(values) for values in json.loads(row[0]))
-
-
-def _charge(store: sqlite3.Connection, scope: str, name: str, epsilon: int) -> None:
-    """Charge a budget, which begins with the first charge; the table holds its cap by itself."""
-    store.execute(
-        "INSERT INTO budget (scope, name, cap) SELECT :s, :n, "
-        "CASE :s WHEN 'user' THEN user_cap ELSE analysis_cap END FROM ledger WHERE true "
-        "ON CONFLICT DO NOTHING",
-        {"s": scope, "n": name},
-    )
-    charged = store.execute(
-        "UPDATE budget SET spent = spent + :e WHERE scope = :s AND name = :n AND spent + :e <= cap",
-        {"e": epsilon, "s": scope, "n": name},
-    )
-    if charged.rowcount != 1:
-        raise sqlite3.IntegrityError(f"the {scope} budget")
-
-
-def _refusals(store: sqlite3.Connection, epsilon: int, user: str, analysis: str) -> list[str]:
-    """Say which budgets do not suffice, and what is wrong with the charge itself."""
-    problems = [*_charge_problems(epsilon, user, analysis)]
-    if problems:
-        return problems
-    caps = store.execute("SELECT user_cap, analysis_cap FROM ledger").fetchone()
-    for (scope, name), first in zip(_scopes(user, analysis), (0, *caps), strict=True):
-        row = store.execute(
-            "SELECT cap, spent FROM budget WHERE scope = ? AND name = ?", (scope, name)
-        ).fetchone()
-        cap, spent = row or (first, 0)
-        if spent + epsilon > cap:
-            of = f" of {name}" if name else ""
-            problems.append(
-                f"the {scope} budget{of} has {(cap - spent) / MICRO} of {cap / MICRO} left and "
-                f"the question costs {epsilon / MICRO}: offer less epsilon"
-            )
-    return problems
+def _scope_problems(scope: str, name: str) -> Iterator[str]:
+    if scope == "global":
+        if name:
+            yield f"the global budget has no name ({name}); leave it out"
+    elif scope in ("user", "analysis"):
+        yield from _name_problems(scope, name)
+    else:
+        yield f"scope ({scope}) must be global, user or analysis"

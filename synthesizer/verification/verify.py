@@ -6,18 +6,21 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from synthesizer.data.errors import ConfigError, DataError, OutputError, Problems
 from synthesizer.data.files import check_file, sha256, write_texts
 from synthesizer.verification.answer import Choice, Choices, ShareAnswer, Verification
-from synthesizer.verification.ledger import Budget, Ledger, new_ledger
 from synthesizer.verification.mechanisms import MICRO, DryNoise, Mechanism, Noise, OpenDP, Planned
 from synthesizer.verification.partitions import View, view_of
 from synthesizer.verification.posterior import attainable
 from synthesizer.verification.public_schema import PublicSchema, digest_of, load_schema
 from synthesizer.verification.query import Query, problems_of_unsound, read_query
 from synthesizer.verification.questions import Question
+from synthesizer.verification.spending import Budget
+
+if TYPE_CHECKING:
+    from synthesizer.verification.ledger import Ledger
 
 NAMES = ("answer.html", "answer.json")
 """The files that are written."""
@@ -263,7 +266,7 @@ def check_ledger(
     """Add what is wrong with the ledger or its budgets; the confidential file is not opened."""
     if not confidential.exists():
         problems.append(f"{confidential}: no such file; check its name and directory")
-    book = problems.attempt(Ledger, ledger)
+    book = problems.attempt(_ledger_at, ledger)
     if book is not None and asked is not None:
         with problems.gathered():
             problems += book.refusals(
@@ -282,10 +285,17 @@ def opened_ledger(ledger: Path, confidential: Path, asked: Asked) -> Ledger:
     book = None
     if digest is not None:
         with problems.gathered():
-            book = Ledger(ledger, data=digest)
+            book = _ledger_at(ledger, digest)
     problems.settle(DataError)
     assert book is not None  # noqa: S101 - or it was a problem
     return book
+
+
+def _ledger_at(path: Path, data: str | None = None) -> Ledger:
+    """Open a ledger; what is free needs none, and no SQLAlchemy."""
+    from synthesizer.verification.ledger import Ledger
+
+    return Ledger(path, data=data)
 
 
 def paying(book: Ledger, user: str, analysis: str) -> tuple[Budget, ...]:
@@ -313,6 +323,8 @@ def begin_ledger(
     SynthesizerError
         If the file cannot serve, or the ledger cannot be written.
     """
+    from synthesizer.verification.ledger import new_ledger
+
     problems = Problems()
     public = schema if isinstance(schema, PublicSchema) else problems.attempt(load_schema, schema)
     digest = None if public is None else problems.attempt(version_of, confidential, public)

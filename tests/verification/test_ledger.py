@@ -121,6 +121,9 @@ def test_a_cap_can_be_raised_but_not_below_what_is_spent(ledger):
         "UPDATE budget SET spent = 0",
         "UPDATE budget SET spent = cap + 1",
         "UPDATE budget SET spent = 'much'",
+        "UPDATE budget SET name = 'eve' WHERE scope = 'user'",
+        "UPDATE answer SET epsilon = 1",
+        "UPDATE version SET key = zeroblob(32)",
         "DELETE FROM budget",
         "DELETE FROM answer",
         "UPDATE answer SET released = '[[9]]'",
@@ -143,13 +146,13 @@ def test_another_version_of_the_data(ledger, path):
 
 
 def test_a_file_that_is_locked(ledger, path):
+    hasty = Ledger(path, seconds=0.05)
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(LedgerError, match="in use by another process"):
             Ledger(path, seconds=0.05)
-        ledger._seconds = 0.05
         with pytest.raises(LedgerError, match="in use by another process; .*nothing was charged"):
-            reserve(ledger)
+            reserve(hasty)
     assert spent(ledger)["global", ""] == 0.0
 
 
@@ -162,13 +165,13 @@ def test_a_file_that_is_read_only_or_open_to_others(ledger, path):
         Ledger(path)
 
 
-def test_a_disk_that_is_full(ledger, monkeypatch):
+def test_a_disk_that_is_full(ledger, path, monkeypatch):
     """SQLite itself says so, at a page more than there may be; what was begun is undone."""
     connect = sqlite3.connect
 
     def full(*args, **settings):
         store = connect(*args, **settings)
-        store.execute(f"PRAGMA max_page_count = {ledger.path.stat().st_size // 4096}")
+        store.execute(f"PRAGMA max_page_count = {path.stat().st_size // 4096}")
         return store
 
     monkeypatch.setattr(sqlite3, "connect", full)
