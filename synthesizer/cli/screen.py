@@ -250,7 +250,7 @@ def _size(table: Table) -> str:
 def show_plan(
     plan: Plan,
     rows: Sequence[PlanRow],
-    zeros: tuple[Sequence[ZeroRow], int],
+    zeros: tuple[Sequence[ZeroRow], Sequence[ZeroRow], str],
     ahead: Forecast | None,
 ) -> None:
     """Print the chain in order, and what is evolved after it or in its place."""
@@ -289,28 +289,40 @@ def _show_chain(plan: Plan, rows: Sequence[PlanRow]) -> None:
             say(f"{forbid.text} (redraws {forbid.variable})")
 
 
-def _show_zeros(plan: Plan, zeros: Sequence[ZeroRow], skipped: int) -> None:
-    """Print pairs with impossible combinations, what their support tells, and who keeps them."""
-    if skipped:
-        say(f"impossible combinations: {skipped:,} pairs of variables were not searched, too many")
-    if not zeros:
+def _show_zeros(
+    plan: Plan, pairs: Sequence[ZeroRow], triples: Sequence[ZeroRow], left_out: str
+) -> None:
+    """Print variables with impossible combinations, what supports tell, and who keeps them."""
+    if left_out:
+        say(f"impossible combinations: {left_out} were not searched, too many")
+    if not pairs and not triples:
         return
-    title = "pairs of variables of which many combinations do not occur, the largest first"
-    columns = ("pair", "independent", "fresh", "combinations", "few", "held")
-    show_rows(zeros[:MOST_ZEROS], title, *columns)
+    columns = ("names", "independent", "fresh", "combinations", "few", "persons", "held")
+    for rows, title in (
+        (pairs, "pairs of variables of which many combinations do not occur"),
+        (triples, "three variables of which many combinations do not occur, though each pair does"),
+    ):
+        if rows:
+            show_rows(rows[:MOST_ZEROS], f"{title}, the largest first", *columns)
+        if len(rows) > MOST_ZEROS:
+            say(f"and {len(rows) - MOST_ZEROS} more")
+    say("if independent, fresh: rows with a combination that nobody in the data has")
+    if triples:
+        say("of three variables, independent means that nothing but their pairs joins them")
+    say("of few: combinations that fewer than 5 persons have; who keeps them tells that they occur")
     kept = [forbid for forbid in plan.spec.forbids if not forbid.is_firm]
-    more = f" and {len(zeros) - MOST_ZEROS} more" if len(zeros) > MOST_ZEROS else ""
-    say(f"if independent, fresh: rows with a combination that nobody in the data has{more}")
     if kept:
         follow = sum(isinstance(f, Support) and f.opened == 1.0 for f in kept)
+        threes = sum(isinstance(f, Support) and f.excludes for f in kept)
+        more = f", {threes} of three variables" if threes else ""
         say(
-            f"support: auto keeps {len(kept) - follow} of these pairs and {follow} that follow; "
+            f"support: auto keeps {len(kept) - follow} of these{more}, and {follow} that follow; "
             "where a fresh sample has new combinations, as many are drawn"
         )
     elif not plan.settings.get("support"):
         say(
-            f"support: not kept; 'support: auto' keeps all {len(zeros)} pairs, or list those that "
-            "matter. It tells which combinations occur: mind those of few"
+            f"support: not kept; 'support: auto' keeps all {len(pairs) + len(triples)}, or list "
+            "those that matter. It tells which combinations occur: mind those of few"
         )
 
 

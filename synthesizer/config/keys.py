@@ -383,7 +383,7 @@ class ChainConfig(Part):
     support: Literal["auto"] | tuple[Literal["auto"] | Names, ...] = Field(
         (),
         description="lists of variables whose combinations are only drawn if the data have them; "
-        "'auto' finds pairs with impossible combinations, also as an entry of the list",
+        "'auto' finds pairs and triples with impossible combinations, also as an entry of the list",
     )
     survival: tuple[SurvivalConfig, ...] = Field(
         (),
@@ -404,7 +404,7 @@ class ChainConfig(Part):
 
     @property
     def finds_support(self) -> bool:
-        """Whether pairs with impossible combinations are searched."""
+        """Whether impossible combinations are searched."""
         return "auto" in self.support
 
     @property

@@ -1,4 +1,4 @@
-"""Search for pairs of variables with combinations that cannot occur.
+"""Search for variables, two or three together, with combinations that cannot occur.
 
 Of two variables, let U be the share of records that would have a combination which nobody in the
 data has, if the variables were independent, and g the share that a fresh sample of persons would
@@ -10,22 +10,30 @@ the variance of the number of persons behind g (ibid.), L the logarithm of the n
 the level of the test (Bernstein's inequality, with Bonferroni's correction), and D the design
 effect of several rows a person.
 
-Levels that only one person has are left out on both sides: a pair says nothing about them.
+Of three variables U counts combinations of which each pair occurs, if nothing joined the three but
+what joins every two of them: the log-linear model without an interaction of all three, fitted by
+iterative proportions (Deming and Stephan 1940, Annals of Mathematical Statistics 11). So what pairs
+explain is not found again.
+
+Levels that only one person has, and of three variables pairs that only one person has, are left
+out on both sides: the data say nothing about what else could go with them.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations, islice
 from typing import Self
 
 import numpy as np
 
-from synthesizer.data.table import BoolArray, Column, IntArray, Kind, Table
+from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Kind, Table
 
 LEVEL = 0.01
-"""Chance that anything is found among variables that are all independent."""
+"""Chance that anything is found among variables that are all independent; half of it for triples,
+which are found only where more than pairs joins them."""
 LEAST = 0.005
 """Share of records, at least, by which independence goes beyond the truth."""
 CLOSED = 0.01
@@ -35,28 +43,34 @@ FEW = 5
 MOST_LEVELS = 60
 """Different numbers of a variable that is looked at."""
 MOST_CELLS = 2**20
-"""Combinations of a pair that is looked at."""
+"""Combinations of a pair that is looked at; of three variables four times as many."""
 LEAST_ROWS, MOST_ROWS = 2_000, 50_000
-"""Rows on which pairs are screened; those that may be found are looked at on all."""
+"""Rows on which combinations are screened; those that may be found are looked at on all."""
 MOST_WORK = 2_000_000_000
-"""Rows and combinations that are counted in the screening; further pairs are not looked at."""
+"""Rows and combinations that are counted in the screening; further ones are not looked at."""
+MOST_TRIPLES = 20_000
+"""Triples that are looked at: all of 50 variables."""
 MOST_FOUND = 500
-"""Pairs that are looked at on all rows, the largest differences in the screening."""
+"""Pairs, and triples, that are looked at on all rows, the largest differences in the screening."""
+CYCLES = 15, 100
+"""Rounds of iterative proportions in the screening, and on all rows."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class ZeroPair:
-    """Two variables with combinations that cannot occur, or hardly; shares are of rows."""
+class ZeroCells:
+    """Two or three variables with combinations that cannot occur, or hardly; shares are of rows."""
 
-    names: tuple[str, str]
+    names: tuple[str, ...]
     independent: float
-    """U: rows with a combination that nobody has, if the variables were independent."""
+    """U: rows with a combination that nobody has, if nothing joined the variables, or all three."""
     fresh: float
     """g: rows of a fresh sample with one."""
     combinations: int
     """That the data have."""
     few: int
     """Of these, held by fewer than five persons."""
+    persons: int
+    """Who hold one of those few."""
     held: float
     """Rows of the data with one of those."""
 
@@ -74,15 +88,34 @@ class ZeroPair:
 
 
 @dataclass(frozen=True)
-class ZeroPairs:
-    """What a search found, the largest difference first, and how many pairs it left out."""
+class ZeroSearch:
+    """What a search found, pairs before triples, each by the difference, and what it left out."""
 
-    found: tuple[ZeroPair, ...]
+    found: tuple[ZeroCells, ...]
     skipped: int = 0
+    """Pairs that were not looked at."""
+    skipped_triples: int = 0
+
+    @property
+    def pairs(self) -> tuple[ZeroCells, ...]:
+        """What was found of two variables."""
+        return tuple(zero for zero in self.found if len(zero.names) == 2)
+
+    @property
+    def triples(self) -> tuple[ZeroCells, ...]:
+        """What was found of three variables."""
+        return tuple(zero for zero in self.found if len(zero.names) == 3)
+
+    @property
+    def left_out(self) -> str:
+        """What was not looked at, in words; empty where that is nothing."""
+        counts = {"pairs": self.skipped, "triples": self.skipped_triples}
+        texts = [f"{count:,} {name}" for name, count in counts.items() if count]
+        return f"{' and '.join(texts)} of variables" if texts else ""
 
 
-def structural_zeros(table: Table) -> ZeroPairs:
-    """Find pairs of codes, or of numbers with few values, with combinations that cannot occur.
+def structural_zeros(table: Table) -> ZeroSearch:
+    """Find pairs and triples of codes, or of numbers with few values, that cannot always occur.
 
     Rows of one person (``table.owners``) count as one unit.
 
@@ -97,7 +130,7 @@ def structural_zeros(table: Table) -> ZeroPairs:
     ...     Column(Variable(name=name, kind=Kind.CATEGORICAL, levels=levels), data)
     ...     for name, data in zip(["job", "branch", "other"], codes, strict=True)
     ... ]
-    >>> [pair.names for pair in structural_zeros(Table(columns)).found]
+    >>> [pair.names for pair in structural_zeros(Table(columns)).pairs]
     [('job', 'branch'), ('branch', 'other')]
     """
     owners = np.arange(table.n_rows) if table.owners is None else np.asarray(table.owners)
@@ -108,28 +141,50 @@ def structural_zeros(table: Table) -> ZeroPairs:
         if one.size * two.size <= MOST_CELLS
     ]
     if not pairs:
-        return ZeroPairs(())
-    log = math.log(len(pairs) / LEVEL)
-    sample = _sample(owners, max(LEAST_ROWS, min(MOST_ROWS, MOST_WORK // (2 * len(pairs)))))
-    cost = np.cumsum([len(sample) + one.size * two.size for one, two in pairs])
+        return ZeroSearch(())
+    found, skipped = _search(pairs, len(pairs), owners)
+    joined = {name for pair in found for name in pair.names}
+    first = sorted(codes.values(), key=lambda one: one.name not in joined)
+    n_triples = math.comb(len(first), 3)
+    looked = [
+        triple
+        for triple in islice(combinations(first, 3), MOST_TRIPLES)
+        if math.prod(one.n_common for one in triple) <= 4 * MOST_CELLS
+    ]
+    if not looked:
+        return ZeroSearch(found, skipped, n_triples)
+    triples, late = _search(looked, n_triples, owners)
+    return ZeroSearch((*found, *triples), skipped, n_triples - len(looked) + late)
+
+
+def _search(
+    sets: Sequence[tuple[_Codes, ...]], n_tests: int, owners: IntArray
+) -> tuple[tuple[ZeroCells, ...], int]:
+    """Screen pairs, or triples, and test those that are left; also say how many were left out."""
+    log = math.log(2 * n_tests / LEVEL)
+    sample = _sample(owners, max(LEAST_ROWS, min(MOST_ROWS, MOST_WORK // (2 * len(sets)))))
+    cost = np.cumsum([len(sample) + math.prod(one.n_common for one in each) for each in sets])
     looked = int(np.searchsorted(cost, MOST_WORK, side="right"))
-    part = {n: _Codes.of(n, c.size, c.data[sample], owners[sample]) for n, c in codes.items()}
-    screened = [
-        _counted(part[one.name], part[two.name], owners[sample], log, exact=False)
-        for one, two in islice(pairs, looked)
-    ]
-    likely = sorted((pair for pair in screened if pair is not None), key=_difference)
-    counted = [
-        _counted(codes[pair.names[0]], codes[pair.names[1]], owners, log, exact=True)
-        for pair in likely[:MOST_FOUND]
-    ]
-    found = sorted((pair for pair in counted if pair is not None), key=_difference)
-    return ZeroPairs(tuple(found), len(pairs) - looked + len(likely[MOST_FOUND:]))
+    part: dict[str, _Codes] = {}
+    for one in (one for each in sets[:looked] for one in each):
+        if one.name not in part:
+            part[one.name] = _Codes.of(one.name, one.size, one.data[sample], owners[sample])
+    persons = _Persons.of(owners[sample])
+    likely = []
+    for each in sets[:looked]:
+        excess = _Counted.of([part[one.name] for one in each], persons, CYCLES[0]).excess(log)
+        if excess > 0:
+            likely.append((excess, each))
+    likely.sort(key=lambda one: -one[0])
+    persons = _Persons.of(owners)
+    tested = (_tested(each, persons, log) for _, each in likely[:MOST_FOUND])
+    found = sorted((zero for zero in tested if zero is not None), key=_difference)
+    return tuple(found), len(sets) - looked + len(likely[MOST_FOUND:])
 
 
-def _difference(pair: ZeroPair) -> float:
-    """Return what orders pairs, the largest difference first."""
-    return pair.fresh - pair.independent
+def _difference(zero: ZeroCells) -> float:
+    """Return what orders what is found, the largest difference first."""
+    return zero.fresh - zero.independent
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,12 +194,23 @@ class _Codes:
     name: str
     size: int
     data: IntArray
-    common: BoolArray
-    """The values that more than one person has, shape (size,)."""
+    ranks: IntArray
+    """Of the values that more than one person has, from 0; -1 for the others, shape (size,)."""
 
     @classmethod
     def of(cls, name: str, size: int, data: IntArray, owners: IntArray) -> Self:
-        return cls(name, size, data, ~_alone(data, owners, size))
+        common = ~_alone(data, owners, size)
+        return cls(name, size, data, np.where(common, np.cumsum(common) - 1, -1))
+
+    @property
+    def n_common(self) -> int:
+        """Values that more than one person has."""
+        return 1 + int(self.ranks.max())
+
+    @property
+    def shares(self) -> FloatArray:
+        """Rows with each of those, as a share."""
+        return np.bincount(self.data, minlength=self.size)[self.ranks >= 0] / len(self.data)
 
 
 def _codes(column: Column, owners: IntArray) -> _Codes | None:
@@ -170,50 +236,144 @@ def _sample(owners: IntArray, most: int) -> IntArray:
     return np.flatnonzero(owners % every == 0)
 
 
-def _counted(
-    one: _Codes, two: _Codes, owners: IntArray, log: float, *, exact: bool
-) -> ZeroPair | None:
-    """Count a pair; None where it shows nothing impossible.
+@dataclass(frozen=True, eq=False)
+class _Persons:
+    """Whose the rows are."""
 
-    Unless ``exact``, the variance of g is that of a lower bound, which spares a sort.
+    owners: IntArray
+    n: int
+    mean: float
+    """Rows of a person."""
+    design: float
+
+    @classmethod
+    def of(cls, owners: IntArray) -> Self:
+        n_rows = np.bincount(owners)
+        n_rows = n_rows[n_rows > 0]
+        mean = len(owners) / len(n_rows)
+        design = float((n_rows.astype(np.float64) ** 2).mean() / mean**2)
+        return cls(owners, len(n_rows), mean, design)
+
+
+@dataclass(frozen=True, eq=False)
+class _Counted:
+    """The combinations of two or three variables."""
+
+    cells: IntArray
+    """Of the rows that count, shape (k,)."""
+    owners: IntArray
+    rows: IntArray
+    """Of each combination."""
+    alone: BoolArray
+    """The combinations that one person has."""
+    independent: float
+    fresh: float
+    persons: _Persons
+
+    @classmethod
+    def of(cls, codes: Sequence[_Codes], persons: _Persons, cycles: int) -> Self:
+        """Count the rows whose levels, and of three variables pairs, more than one person has."""
+        sizes = [one.n_common for one in codes]
+        ranks = [one.ranks[one.data] for one in codes]
+        keep: IntArray = np.flatnonzero(np.min(ranks, axis=0) >= 0)
+        if len(codes) == 3:
+            keep = _with_common_pairs(ranks, sizes, keep, persons.owners)
+        owners, size = persons.owners[keep], math.prod(sizes)
+        cells: IntArray = np.ravel_multi_index([rank[keep] for rank in ranks], sizes)
+        rows = np.bincount(cells, minlength=size)
+        alone, n = _alone(cells, owners, size), len(persons.owners)
+        fresh = float(rows[alone].sum() / n)
+        if len(codes) == 2:
+            one, two = codes
+            independent = float(np.outer(one.shares, two.shares).ravel()[rows == 0].sum())
+        else:
+            independent = _unseen(rows.reshape(sizes), (fresh + LEAST) * n, cycles) / n
+        return cls(cells, owners, rows, alone, independent, fresh, persons)
+
+    def excess(self, log: float, *, exact: bool = False) -> float:
+        """Return by how many persons U - g goes beyond what chance makes; 0 where it does not.
+
+        Unless ``exact``, the variance of g is that of a lower bound, which spares a sort.
+        """
+        if self.independent - self.fresh < LEAST:
+            return 0.0
+        mean = self.persons.mean
+        singles = np.bincount(self.owners, weights=self.alone[self.cells]) / mean
+        variance = float((singles**2).sum())
+        if exact:
+            twice = _holders(self.cells, self.owners, len(self.rows)) == 2
+            variance += float(((self.rows[twice] / mean) ** 2).sum() / 2)
+        chance = math.sqrt(2 * variance * log) + self.persons.design * log
+        return max(0.0, (self.independent - self.fresh) * self.persons.n - chance)
+
+
+def _with_common_pairs(
+    ranks: Sequence[IntArray], sizes: Sequence[int], keep: IntArray, owners: IntArray
+) -> IntArray:
+    """Return the rows of which more than one person has each pair of values."""
+    common = np.ones(len(keep), dtype=bool)
+    for one, two in combinations(range(3), 2):
+        cells = ranks[one][keep] * sizes[two] + ranks[two][keep]
+        common &= ~_alone(cells, owners[keep], sizes[one] * sizes[two])[cells]
+    return keep[common]
+
+
+def _unseen(rows: IntArray, least: float, cycles: int) -> float:
+    """Return the rows with combinations that are not seen, if only pairs were joined; (i, j, k).
+
+    The fit ends early, with 0, where fewer than ``least`` rows are left.
     """
-    cells = one.data * two.size + two.data
-    shape = (one.size, two.size)
-    rows = np.bincount(cells, minlength=one.size * two.size)
-    common = np.outer(one.common, two.common).ravel()
-    n = len(cells)
-    counts = rows.reshape(shape)
-    expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)).ravel() / n
-    independent = float(expected[common & (rows == 0)].sum() / n)
-    if independent < LEAST:
+    sums = [rows.sum(axis=axis) for axis in range(3)]
+    may = np.ones(rows.shape, dtype=bool)
+    for axis, pair in enumerate(sums):
+        may &= np.expand_dims(pair > 0, axis)
+    places = np.nonzero(may)
+    unseen = rows[places] == 0
+    if not unseen.any():
+        return 0.0
+    others = [[k for k in range(3) if k != axis] for axis in range(3)]
+    pairs = [
+        np.ravel_multi_index((places[j], places[k]), (rows.shape[j], rows.shape[k]))
+        for j, k in others
+    ]
+    fitted, left = np.ones(len(unseen)), math.inf
+    for _ in range(cycles):
+        for pair, wanted in zip(pairs, sums, strict=True):
+            there = np.bincount(pair, weights=fitted, minlength=wanted.size)
+            ratio = np.divide(wanted.ravel(), there, out=there, where=there > 0)
+            fitted *= ratio[pair]
+        before, left = left, float(fitted[unseen].sum())
+        if left < least:
+            return 0.0
+        if abs(before - left) < 1e-3 * least:
+            break
+    return left
+
+
+def _tested(codes: Sequence[_Codes], persons: _Persons, log: float) -> ZeroCells | None:
+    """Count all rows; None where they show nothing impossible."""
+    counted = _Counted.of(codes, persons, CYCLES[1])
+    if not counted.excess(log, exact=True):
         return None
-    alone = _alone(cells, owners, len(rows)) & common
-    fresh = float(rows[alone].sum() / n)
-    if independent - fresh < LEAST:
-        return None
-    n_rows = np.bincount(owners)  # of every person
-    n_rows = n_rows[n_rows > 0]
-    mean = n / len(n_rows)
-    design = float((n_rows.astype(np.float64) ** 2).mean() / mean**2)
-    singles = np.bincount(owners, weights=alone[cells]) / mean
-    variance = float((singles**2).sum())
-    holders: IntArray = np.zeros(len(rows), dtype=np.int64)
-    if exact:
-        persons = int(owners.max()) + 1
-        holders = np.bincount(np.unique(cells * persons + owners) // persons, minlength=len(rows))
-        variance += float(((rows[(holders == 2) & common] / mean) ** 2).sum() / 2)
-    excess = (independent - fresh) * len(n_rows)
-    if excess < math.sqrt(2 * variance * log) + design * log:
-        return None
+    every = np.ravel_multi_index([one.data for one in codes], [one.size for one in codes])
+    every = np.unique(every, return_inverse=True)[1]
+    holders = _holders(every, persons.owners, len(every))
     few = (holders > 0) & (holders < FEW)
-    return ZeroPair(
-        names=(one.name, two.name),
-        independent=independent,
-        fresh=fresh,
-        combinations=int((rows > 0).sum()),
+    return ZeroCells(
+        names=tuple(one.name for one in codes),
+        independent=counted.independent,
+        fresh=counted.fresh,
+        combinations=int((holders > 0).sum()),
         few=int(few.sum()),
-        held=float(rows[few].sum() / n),
+        persons=len(np.unique(persons.owners[few[every]])),
+        held=float(few[every].mean()),
     )
+
+
+def _holders(codes: IntArray, owners: IntArray, size: int) -> IntArray:
+    """Return how many persons have each code, shape (size,)."""
+    n = int(owners.max()) + 1
+    return np.bincount(np.unique(codes * n + owners) // n, minlength=size)
 
 
 def _alone(codes: IntArray, owners: IntArray, size: int) -> BoolArray:

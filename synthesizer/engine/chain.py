@@ -69,16 +69,15 @@ class ChainSpec:
         """Return the same for other data, such as a half: supports tell of their records only."""
         table = self.frame.completed(table)
         forbids: list[Forbid | Support] = []
-        pairs: dict[tuple[str, str], float] = {}
+        opened: dict[tuple[str, ...], float] = {}
         for zero in self.forbids:
             if not isinstance(zero, Support):
                 forbids.append(zero)
             elif zero.is_firm:
                 forbids.append(Support.of(table, zero.combinations.names, zero.variable))
             else:
-                one, two = zero.combinations.names
-                pairs[one, two] = zero.opened
-        forbids += found_supports(table, pairs, seed.generator("support"))
+                opened[zero.combinations.names] = zero.opened
+        forbids += found_supports(table, opened, seed.generator("support"))
         return replace(self, forbids=tuple(forbids))
 
     def fit(

@@ -21,7 +21,7 @@ from synthesizer.data.panel.moments import are_numbers, natural_order
 from synthesizer.data.randomness import fresh_seed
 from synthesizer.data.sources import RawTable, read_path
 from synthesizer.data.spreadsheets import formula_cells
-from synthesizer.data.structural_zeros import ZeroPair, structural_zeros
+from synthesizer.data.structural_zeros import ZeroCells, structural_zeros
 from synthesizer.data.table import Kind, Table, Variable
 from synthesizer.plan.inputs import arrangement_of
 from synthesizer.plan.overview import Codebook, CodebookVariable, describe
@@ -42,8 +42,8 @@ class Reading:
     """Longitudinal variables of the wide form and their columns."""
     variables: Mapping[str, Variable]
     """These variables, with the levels and missing codes of all their columns."""
-    zeros: tuple[ZeroPair, ...] = ()
-    """Pairs of variables with impossible combinations."""
+    zeros: tuple[ZeroCells, ...] = ()
+    """Pairs and triples of variables with impossible combinations."""
     guessed_order: str | None = None
     """Column of the periods, where their order is a guess from how they are written."""
 
@@ -334,12 +334,15 @@ def _drop_line(empty: list[str]) -> str:
     return f"drop: [{names}]   # no value in any row: left out of the synthesis and of the output"
 
 
-def _support_line(zeros: Sequence[ZeroPair], panel: PanelConfig | None) -> str:
+def _support_line(zeros: Sequence[ZeroCells], panel: PanelConfig | None) -> str:
     """Return the entry that keeps impossible pairs: of panels, where most are drawn otherwise."""
     if not zeros:
         return "# support: [[a, b]]         # combinations that nobody has are not drawn\n"
     pair = " and ".join(_quoted(name) for name in zeros[0].names)
-    what = f"{len(zeros)} pairs have" if len(zeros) > 1 else "1 pair has"
+    n_pairs = sum(len(zero.names) == 2 for zero in zeros)
+    counts = {"pair": n_pairs, "triple": len(zeros) - n_pairs}
+    parts = [f"{n} {name}{'s' * (n > 1)}" for name, n in counts.items() if n]
+    what = f"{' and '.join(parts)} {'have' if len(zeros) > 1 else 'has'}"
     return (
         f"{'# ' if panel is None else ''}support: auto   # {what} combinations that cannot occur, "
         f"such as {pair}: see `plan`\n"

@@ -246,6 +246,8 @@ class Support:
     """The last of them in the order of the chain, which is redrawn."""
     known: IntArray
     """The combinations that may be drawn, as one number each, rising."""
+    excludes: bool = False
+    """Whether ``known`` are those that may not be drawn."""
     opened: float = 0.0
     """Chance of a combination that does not occur to be one of those."""
     is_firm: bool = True
@@ -276,8 +278,9 @@ class Support:
         return f"support [{', '.join(self.combinations.names)}]"
 
     def broken(self, table: Table) -> BoolArray:
-        """Return the rows whose combination is not in the data, shape (n,)."""
-        return np.asarray(self.combinations.places(table, self.known) < 0)
+        """Return the rows whose combination may not be drawn, shape (n,)."""
+        is_known = self.combinations.places(table, self.known) >= 0
+        return np.asarray(is_known if self.excludes else ~is_known)
 
 
 def with_implied(
@@ -309,14 +312,49 @@ def _beside(pairs: Iterable[tuple[str, str]]) -> dict[str, set[str]]:
 
 
 def found_supports(
+    table: Table, opened: Mapping[tuple[str, ...], float], rng: np.random.Generator
+) -> Iterator[Support]:
+    """Yield supports that are not firm, and open some combinations that nobody has.
+
+    ``opened`` holds the pairs and triples, in order, with the chance of each combination to be
+    opened. That of a pair stays closed where it leaves nothing for a third variable: no value that
+    the data have with either of both values (path consistency, Montanari 1974, Networks of
+    constraints, Information Sciences 7). Of a triple those combinations are excluded of which the
+    data have each pair.
+    """
+    pairs = {(names[0], names[1]): chance for names, chance in opened.items() if len(names) == 2}
+    yield from _found_pairs(table, pairs, rng)
+    for names, chance in opened.items():
+        if len(names) != 3:
+            continue
+        combined = Combinations.of(table, names)
+        known = np.unique(combined.numbers(table))
+        new = _of_known_pairs(known, [len(values) for values in combined.values])
+        closed = new[rng.random(len(new)) >= chance]
+        if len(closed):
+            yield Support(
+                combinations=combined,
+                variable=names[-1],
+                known=closed,
+                excludes=True,
+                opened=chance,
+                is_firm=False,
+            )
+
+
+def _of_known_pairs(known: IntArray, sizes: Sequence[int]) -> IntArray:
+    """Return the other combinations of three values of which each pair is known, rising."""
+    rows = np.zeros(sizes, dtype=bool)
+    rows.ravel()[known] = True
+    may = ~rows
+    for axis in range(3):
+        may &= rows.any(axis=axis, keepdims=True)
+    return np.flatnonzero(may)
+
+
+def _found_pairs(
     table: Table, pairs: Mapping[tuple[str, str], float], rng: np.random.Generator
 ) -> Iterator[Support]:
-    """Yield supports of pairs that are not firm, and open some combinations that nobody has.
-
-    ``pairs`` holds the chance of each combination to be opened. It stays closed where it leaves
-    nothing for a third variable: no value that the data have with either of both values (path
-    consistency, Montanari 1974, Networks of constraints, Information Sciences 7).
-    """
     values = {name: Combinations.of(table, [name]) for pair in pairs for name in pair}
     rows = {name: one.numbers(table) for name, one in values.items()}
     size = {name: len(one.values[0]) for name, one in values.items()}

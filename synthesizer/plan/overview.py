@@ -11,7 +11,7 @@ from synthesizer.data.encoding import data_notes, encode_inferred
 from synthesizer.data.guessing import Inferred, infer
 from synthesizer.data.sources import RawTable, read_path
 from synthesizer.data.spreadsheets import formula_cells, formula_notes
-from synthesizer.data.structural_zeros import structural_zeros
+from synthesizer.data.structural_zeros import ZeroCells, structural_zeros
 from synthesizer.data.table import Column, Kind, Table
 from synthesizer.measures.figure import Result, Row, column
 from synthesizer.measures.risk.rare_values import RARE, level_counts, once_a_person
@@ -147,34 +147,39 @@ def plan_table(plan: Plan) -> list[PlanRow]:
 
 
 class ZeroRow(Row):
-    """A pair of variables with impossible combinations; confidential, since it counts persons."""
+    """Variables with impossible combinations; confidential, since it counts persons."""
 
-    pair: str = column("pair", "text")
+    names: str = column("variables", "text")
     independent: float = column(
         "if independent", "share", "rows that would have a combination nobody has"
     )
     fresh: float = column("fresh", "share", "the same of a fresh sample (Good 1953)")
     combinations: int = column("occur", "count", "combinations that the data have")
     few: int = column("of few", "count", "of these, held by fewer than 5")
+    persons: int = column("persons of few", "count", "persons who have one of those")
     held: float = column("rows of few", "share", "rows that have one of those")
 
 
-def zero_rows(plan: Plan) -> tuple[tuple[ZeroRow, ...], int]:
-    """Return the pairs that a search of the data finds, and how many it left out."""
+def zero_rows(plan: Plan) -> tuple[list[ZeroRow], list[ZeroRow], str]:
+    """Return the pairs, and the triples, that a search of the data finds, and what it left out."""
     drawn = [name for name in plan.table.names if name in plan.spec.order]
     search = structural_zeros(plan.table.select(drawn))
-    rows = tuple(
+    return _zero_rows(search.pairs), _zero_rows(search.triples), search.left_out
+
+
+def _zero_rows(zeros: Sequence[ZeroCells]) -> list[ZeroRow]:
+    return [
         ZeroRow(
-            pair=" and ".join(zero.names),
+            names=f"{', '.join(zero.names[:-1])} and {zero.names[-1]}",
             independent=zero.independent,
             fresh=zero.fresh,
             combinations=zero.combinations,
             few=zero.few,
+            persons=zero.persons,
             held=zero.held,
         )
-        for zero in search.found
-    )
-    return rows, search.skipped
+        for zero in zeros
+    ]
 
 
 def _row(position: int, step: Step, table: Table, share: float) -> PlanRow:

@@ -391,28 +391,33 @@ def _supports(context: Context, places: Places) -> list[Support]:
 def _found_supports(
     context: Context, places: Places, seed: Seed, listed: Sequence[Support]
 ) -> Iterator[Support]:
-    """Yield a support for each pair with impossible combinations whose last one can be redrawn.
+    """Yield a support for all with impossible combinations whose last variable can be redrawn.
 
     Where no value keeps to all of them, the listed ones decide.
     """
     table = context.table
     search = structural_zeros(table.select(n for n in context.names if n in places.order))
-    pairs = {}
-    for pair in search.found:
-        names = tuple(sorted(pair.names, key=places.order.index))
+    pairs: dict[tuple[str, str], float] = {}
+    triples: dict[tuple[str, ...], float] = {}
+    for zero in search.found:
+        names = tuple(sorted(zero.names, key=places.order.index))
         is_listed = any(support.names.issuperset(names) for support in listed)
-        if not is_listed and places.redrawing_problem(names) is None:
-            pairs[names[0], names[1]] = pair.opened
-    pairs = {
-        pair: opened
-        for pair, opened in with_implied(pairs, places.order).items()
+        if is_listed or places.redrawing_problem(names) is not None:
+            continue
+        if len(names) == 2:
+            pairs[names[0], names[1]] = zero.opened
+        else:
+            triples[names] = zero.opened
+    opened: dict[tuple[str, ...], float] = {
+        pair: chance
+        for pair, chance in with_implied(pairs, places.order).items()
         if places.redrawing_problem(pair) is None
     }
-    yield from found_supports(table, pairs, seed.generator("support"))
-    if search.skipped:
+    yield from found_supports(table, opened | triples, seed.generator("support"))
+    if text := search.left_out:
         context.notes.append(
-            f"support: {search.skipped:,} pairs of variables were not searched for impossible "
-            "combinations, there are too many; list those that matter beside 'auto'"
+            f"support: {text} were not searched for impossible combinations, there are too many; "
+            "list those that matter beside 'auto'"
         )
 
 

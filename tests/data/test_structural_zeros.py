@@ -88,6 +88,71 @@ def test_shares_are_those_of_slow_counting_and_of_fresh_samples() -> None:
     assert f * u / (1 - u + f * u) == pytest.approx(pair.fresh)
 
 
+def signs(n: int, share: float = 0.0, seed: int = 0) -> list[Column]:
+    """Three columns, any two independent; the third follows from both but for a share."""
+    rng = np.random.default_rng(seed)
+    one, two = rng.integers(0, 4, (2, n))
+    three = np.where(rng.random(n) < share, rng.integers(0, 4, n), (one + two) % 4)
+    return [coded("one", one, 4), coded("two", two, 4), coded("three", three, 4)]
+
+
+@pytest.mark.parametrize("n", [200, 20_000])
+def test_a_triple_is_found_of_which_no_pair_tells(n: int) -> None:
+    columns = [*signs(n), *independent(n, 1)[:6]]
+    (triple,) = structural_zeros(Table(columns)).found
+    assert triple.names == ("one", "two", "three")
+    assert triple.independent == pytest.approx(0.75, abs=0.05)
+    assert triple.combinations == 16
+    assert triple.few == triple.persons == 0
+    assert not structural_zeros(Table(signs(n, share=1.0))).found
+
+
+def test_the_fit_of_pairs_is_that_of_slow_proportions() -> None:
+    rng = np.random.default_rng(2)
+    rows = rng.poisson(1.5, (4, 5, 3))
+    may = np.ones(rows.shape)
+    for axis in range(3):
+        may *= rows.sum(axis=axis, keepdims=True) > 0
+    fitted = may.copy()
+    for _ in range(500):
+        for axis in range(3):
+            fitted *= rows.sum(axis=axis, keepdims=True) / np.maximum(
+                fitted.sum(axis=axis, keepdims=True), 1e-300
+            )
+    slow = fitted[rows == 0].sum()
+    assert module._unseen(rows, 1e-3, 500) == pytest.approx(slow, rel=1e-3)
+    assert module._unseen(rows, 2 * slow, 500) == 0
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("n", [60, 3_000])
+def test_a_triple_that_its_pairs_explain_is_not_told(n: int, seed: int) -> None:
+    """Each column follows from the one before; of any three, pairs say all that is impossible."""
+    rng = np.random.default_rng(seed)
+    size, codes, columns = 6, rng.integers(0, 6, n), []
+    for place in range(6):
+        columns.append(coded(f"x{place}", codes, size))
+        to = rng.integers(4, 10)
+        chances = rng.dirichlet(np.full(to, 0.15), size).cumsum(axis=1)
+        codes = np.minimum((rng.random(n)[:, None] > chances[codes]).sum(axis=1), to - 1)
+        size = int(to)
+    search = structural_zeros(Table(columns))
+    assert search.pairs
+    assert not search.triples
+
+
+def test_the_price_counts_persons_not_rows() -> None:
+    """One person alone has a combination, in ten rows."""
+    index = PanelIndex.of_presence(np.ones((300, 10), dtype=bool), np.arange(10.0))
+    one, two, three = (np.array(column.data) for column in signs(3_000))
+    three[:10] = (one[0] + two[0] + 1) % 4
+    one[:10], two[:10] = one[0], two[0]
+    columns = [coded(n, c, 4) for n, c in zip(("a", "b", "c"), (one, two, three), strict=True)]
+    (triple,) = structural_zeros(PanelTable(columns, index)).found
+    assert (triple.few, triple.persons) == (1, 1)
+    assert triple.held == pytest.approx(10 / 3_000)
+
+
 def test_numbers_with_few_values_count_and_others_do_not() -> None:
     rng = np.random.default_rng(1)
     group = rng.integers(0, 6, 600)
@@ -106,7 +171,13 @@ def test_wide_files_are_looked_at_in_part(monkeypatch: pytest.MonkeyPatch) -> No
     n_pairs = len(list(combinations(columns, 2)))
     assert structural_zeros(table).skipped == 0
     monkeypatch.setattr(module, "MOST_WORK", 3_000)
-    assert n_pairs - 15 < structural_zeros(table).skipped < n_pairs
+    search = structural_zeros(table)
+    assert n_pairs - 15 < search.skipped < n_pairs
+    assert 0 < search.skipped_triples <= len(list(combinations(columns, 3)))
+    monkeypatch.undo()
+    monkeypatch.setattr(module, "MOST_TRIPLES", 5)
+    assert structural_zeros(table).skipped_triples == len(list(combinations(columns, 3))) - 5
+    assert "triples of variables" in structural_zeros(table).left_out
 
 
 def test_large_files_are_screened_on_some_persons(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -241,6 +241,29 @@ def test_what_leaves_nothing_for_a_third_variable_is_not_drawn():
     assert allowed == {(0, 0), (1, 0), (2, 1), (3, 1)}
 
 
+def test_of_three_variables_only_what_their_pairs_allow_is_excluded():
+    """Slow counting: a combination is excluded where it is new and each of its pairs is not."""
+    rng = np.random.default_rng(3)
+    codes = rng.integers(0, [[4], [3], [5]], (3, 25))
+    names = "abc"
+    table = Table([coded(n, c, [*map(str, range(5))]) for n, c in zip(names, codes, strict=True)])
+    (support,) = found_supports(table, {tuple(names): 0.0}, rng)
+    cells = np.indices((5, 5, 5)).reshape(3, -1)
+    every = Table([coded(n, c, [*map(str, range(5))]) for n, c in zip(names, cells, strict=True)])
+    seen = set(zip(*codes.tolist(), strict=True))
+    slow = [
+        cell not in seen
+        and all(any(cell[i] == s[i] and cell[j] == s[j] for s in seen) for i, j in PAIRS)
+        for cell in zip(*cells.tolist(), strict=True)
+    ]
+    assert 0 < sum(slow) < len(slow)
+    assert support.broken(every).tolist() == slow
+    assert not list(found_supports(table, {tuple(names): 1.0}, rng))
+
+
+PAIRS = ((0, 1), (0, 2), (1, 2))
+
+
 def test_opened_combinations_are_some_of_those_that_nobody_has():
     rng = np.random.default_rng(0)
     codes = rng.integers(0, 20, (2, 30))

@@ -237,7 +237,30 @@ def test_impossible_pairs_are_found_and_kept_with_those_that_are_listed() -> Non
     firm = {zero.combinations.names: zero.is_firm for zero in listed.spec.forbids}
     assert firm["branch", "job"]
     assert not planned(data).spec.forbids
-    assert not planned(data.drop(columns="job"), support="auto").spec.forbids
+    other = planned(data.drop(columns="job"), support="auto").spec.forbids
+    # who changes the branch is at school then: at work branches go with sexes
+    assert {zero.combinations.names for zero in other} == {("sex", "state", "branch")}
+
+
+def test_impossible_triples_hold_in_what_is_drawn_by_any_number_of_workers() -> None:
+    """Of the eight combinations of three signs, four never occur; any two are independent."""
+    rng = np.random.default_rng(0)
+    data = frame(300).drop(columns=["grade", "race"])
+    one, two = rng.integers(0, 2, (2, len(data)))
+    data = data.assign(one=one, two=two, both=one ^ two).astype(dict.fromkeys(SIGNS, str))
+    broken = {}
+    for support in ((), "auto"):
+        plan = planned(data, support=support, models={"cart": {"min_leaf": 200, "tilt": False}})
+        fitted = plan.spec.fit(plan.table, plan.seed, n_jobs=1)
+        made, again = (next(fitted.generate(plan.seed, n_jobs=n)) for n in (1, 2))
+        assert all(made[name].equals(again[name]) for name in made.names)
+        signs = [made[name].data for name in SIGNS]
+        broken[support] = float(np.mean(signs[0] ^ signs[1] != signs[2]))
+    assert broken["auto"] == 0 < broken[()]
+    assert SIGNS in {zero.combinations.names for zero in plan.spec.forbids}
+
+
+SIGNS = ("one", "two", "both")
 
 
 def test_supports_of_a_part_tell_of_the_part_only() -> None:

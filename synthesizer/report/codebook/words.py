@@ -143,7 +143,7 @@ def _support(facts: Facts) -> Iterator[str]:
         if not isinstance(names, str) and names and facts.knows(names):
             yield f"Combinations of {listed(names)} {limited}."
     if "auto" in facts.config.support:
-        yield f"Combinations of two variables of which most cannot occur {limited}."
+        yield f"Combinations of two or three variables of which most cannot occur {limited}."
 
 
 def is_public(expression: str, facts: Facts) -> bool:
