@@ -1,0 +1,133 @@
+"""The form knows every key of every question; its content is the query; problems find fields."""
+
+import pytest
+
+from synthesizer.data.errors import ConfigError
+from synthesizer.verification.public_schema import PublicSchema, PublicVariable
+from synthesizer.verification.query import query_of
+from synthesizer.verification.server.query_form import (
+    KINDS,
+    SUBJECTS,
+    QueryForm,
+    in_words,
+    query_of_yaml,
+)
+
+SCHEMA = PublicSchema(
+    person="id",
+    period="year",
+    rows_per_person=5,
+    variables={
+        "year": PublicVariable(kind="numeric", low=2000.0, high=2004.0, whole=True),
+        "pay": PublicVariable(kind="numeric", low=0.0, high=100.0),
+        "sex": PublicVariable(kind="categorical", levels=("F", "M")),
+    },
+)
+MODEL = {"formula": "pay ~ sex + year"}
+LOGIT = {"formula": "I(pay > 50) ~ sex", "family": "logit"}
+PERIODS = [
+    {"first": 2000, "last": 2002, "slope": "rising"},
+    {"first": 2002, "last": 2004, "slope": [-0.5, 2.0]},
+]
+QUERIES = [
+    {**MODEL, "ask": {"measure": "interval", "coefficient": "sex[M]", "below": -1.5}},
+    {**MODEL, "ask": {"measure": "interval", "coefficient": "sex[M]", "between": [-1.5, 2.0]}},
+    {**MODEL, "ask": {"measure": "tolerance", "coefficient": "sex[M]", "share": 0.1}},
+    {
+        "formula": "pay ~ sex",
+        "ask": {
+            "measure": "trend",
+            "coefficient": "sex[M]",
+            "over": "year",
+            "periods": PERIODS,
+            "jointly": True,
+        },
+        "errors": "report",
+    },
+    {**MODEL, "ask": {"measure": "significance", "coefficient": "year", "null": 2.5, "clip": 2.0}},
+    {"ask": {"measure": "counts", "by": ["sex", "year"], "rows": 3}, "subset": "pay > 3"},
+    {"ask": {"measure": "means", "of": "pay", "by": ["sex"], "low": 1.0, "high": 50.0}},
+    {**LOGIT, "ask": {"measure": "roc", "cells": 10}},
+    {**MODEL, "ask": {"measure": "residuals", "cells": 10}},
+    {**MODEL, "ask": {"measure": "accuracy", "most": 40.0}, "epsilon": 0.25},
+]
+
+
+def test_every_measure_is_in_the_list_of_what_may_be_asked():
+    assert {name for titles in SUBJECTS.values() for name in titles} == {*KINDS}
+
+
+@pytest.mark.parametrize("measure", KINDS)
+def test_the_form_has_every_key_of_the_question(measure):
+    keys = {f.key.removeprefix("ask.") for f in QueryForm.new(measure, SCHEMA).fields}
+    wanted = {*KINDS[measure].model_fields} - {"measure", "between"}
+    assert wanted <= keys
+
+
+@pytest.mark.parametrize("content", QUERIES, ids=lambda c: c["ask"]["measure"])
+def test_a_query_comes_back_from_its_form_and_from_its_yaml(content):
+    query = query_of(content)
+    assert query.problems(SCHEMA) == []
+    form = QueryForm.of(query.content(), SCHEMA)
+    assert query_of(form.content).digest == query.digest
+    assert query_of(query_of_yaml(form.yaml)).digest == query.digest
+    assert content["ask"].get("coefficient", "") in in_words(query.content())
+
+
+def test_defaults_are_a_query_but_for_what_must_be_typed():
+    form = QueryForm.new("counts", SCHEMA)
+    assert query_of(form.content).digest == query_of({"ask": {"measure": "counts"}}).digest
+
+
+def test_problems_stand_beside_the_fields_whose_keys_they_name():
+    typed = {
+        "formula": ["pay ~ ("],
+        "epsilon": ["a lot"],
+        "partitions": ["5"],
+        "ask.above": ["3"],
+        "ask.below": ["x"],
+    }
+    form = QueryForm.new("interval", SCHEMA).filled(typed)
+    with pytest.raises(ConfigError) as raised:
+        query_of(form.content)
+    form = form.faulty(raised.value.problems)
+    assert [f.field.key for f in form.faults] == [
+        "formula",
+        "ask.coefficient",
+        "ask.below",  # the second number of between
+        "epsilon",
+        "partitions",
+    ]
+    assert form.faults_of("epsilon") == ["must be a number (got 'a lot')"]
+    assert form.value("epsilon") == "a lot"  # what was typed is kept
+
+
+def test_a_problem_of_a_period_says_which_and_one_without_a_field_is_kept():
+    form = QueryForm.new("trend", SCHEMA).filled({"ask.periods.1.first": ["x"]})
+    with pytest.raises(ConfigError) as raised:
+        query_of(form.content)
+    faulty = form.faulty([*raised.value.problems, "synthetic: another file"])
+    assert "1, first: must be a whole number (got 'x')" in faulty.faults_of("ask.periods")
+    assert faulty.faults[-1].field is None
+    assert faulty.faults[-1].anchor == "query-form"
+
+
+@pytest.mark.parametrize(
+    ("typed", "key"),
+    [
+        ({"ask.coefficient": ["year"]}, "ask.above"),
+        ({"ask.coefficient": ["year"], "ask.above": ["3"], "ask.below": ["1"]}, "ask.above"),
+    ],
+    ids=["neither end", "ends that fall"],
+)
+def test_a_problem_of_several_fields_stands_at_the_first_that_it_names(typed, key):
+    form = QueryForm.new("interval", SCHEMA).filled({"formula": ["pay ~ year"], **typed})
+    with pytest.raises(ConfigError) as raised:
+        query_of(form.content)
+    assert [f.field.key for f in form.faulty(raised.value.problems).faults] == [key]
+
+
+def test_yaml_without_a_measure_has_no_form():
+    assert QueryForm.of({"ask": {"measure": ["x"]}}, SCHEMA) is None
+    assert QueryForm.of({"ask": "x"}, SCHEMA) is None
+    assert QueryForm.of({"ask": {"measure": "nothing"}}, SCHEMA) is None
