@@ -105,9 +105,11 @@ VERSION = Table(
     METADATA,
     Column("id", Integer, primary_key=True),
     Column("dataset", ForeignKey("dataset.name"), nullable=False),
-    Column("data", String(64), CheckConstraint("length(data) = 64", name="data"), nullable=False),
-    Column("key", LargeBinary, CheckConstraint("length(key) = 32", name="key"), nullable=False),
+    Column("data", String(64), nullable=False),
+    Column("key", LargeBinary, nullable=False),
     Column("made", Moment, nullable=False),
+    CheckConstraint("length(data) = 64", name="data"),
+    CheckConstraint("length(key) = 32", name="key"),
     UniqueConstraint("dataset", "data"),
 )
 """Confidential files by their SHA-256, each with the key of its partitions."""

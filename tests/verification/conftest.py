@@ -1,8 +1,10 @@
 """A small panel of pay: public schema, synthetic file, confidential file and its ledger."""
 
 import pytest
+from postgresql_cluster import MISSING, programs, running
 from replay_trials import SCHEMA, people
 
+from synthesizer.verification.database import connect
 from synthesizer.verification.public_schema import PublicSchema, strictly
 from synthesizer.verification.verify import begin_ledger
 
@@ -26,3 +28,31 @@ def ledger(tmp_path, files, schema):
     path = tmp_path / "ledger.sqlite"
     begin_ledger(path, confidential=files[0], schema=schema, cap=3.0)
     return path
+
+
+@pytest.fixture(scope="session")
+def postgresql():
+    """Return a running PostgreSQL, in which each test makes a database of its own."""
+    if programs() is None:
+        pytest.skip(MISSING)
+    with running() as cluster:
+        yield cluster
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request, tmp_path):
+    """Return the URL of an empty database, of either kind."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path}/server.sqlite"
+    return request.getfixturevalue("postgresql").new()
+
+
+@pytest.fixture
+def database(url):
+    """Return a database with all tables of the server, of either kind."""
+    from synthesizer.verification.server.tables import upgrade
+
+    engine = connect(url)
+    upgrade(engine)
+    yield engine
+    engine.dispose()
