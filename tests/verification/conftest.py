@@ -50,7 +50,7 @@ def url(request, tmp_path):
 @pytest.fixture
 def database(url):
     """Return a database with all tables of the server, of either kind."""
-    from synthesizer.verification.server.tables import upgrade
+    from synthesizer.verification.server.server_tables import upgrade
 
     engine = connect(url)
     upgrade(engine)

@@ -24,7 +24,7 @@ from sqlalchemy import Connection, String, insert, select, type_coerce
 
 from synthesizer.data.errors import LedgerError
 from synthesizer.verification.database import Moment, now
-from synthesizer.verification.server.tables import AUDIT
+from synthesizer.verification.server.server_tables import AUDIT
 
 START = "0" * 64
 """What the first entry has before it."""

@@ -1,4 +1,4 @@
-"""What Alembic runs: the steps, on the connection of `synthesizer.verification.server.tables`."""
+"""What Alembic runs: the steps, on the connection of `synthesizer.verification.server.server_tables`."""
 
 from alembic import context
 

@@ -7,8 +7,8 @@ from sqlalchemy import Column, Integer, MetaData, Table, text
 
 from synthesizer.data.errors import LedgerError
 from synthesizer.verification.database import METADATA, connect, transaction
-from synthesizer.verification.server import audit, tables
-from synthesizer.verification.server.tables import differences, upgrade
+from synthesizer.verification.server import audit, server_tables
+from synthesizer.verification.server.server_tables import differences, upgrade
 
 SCHEMA = {
     "sqlite": "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL",
@@ -54,7 +54,7 @@ def test_a_table_that_no_step_makes_would_be_found(database, monkeypatch):
     for table in METADATA.tables.values():
         table.to_metadata(changed)
     Table("account", changed, Column("extra", Integer), extend_existing=True)
-    monkeypatch.setattr(tables, "METADATA", changed)
+    monkeypatch.setattr(server_tables, "METADATA", changed)
     (found,) = differences(database)
     assert found[:3] == ("add_column", None, "account")
 
@@ -66,8 +66,8 @@ def test_a_step_that_fails_leaves_nothing(url, monkeypatch):
         work(*words)
         raise ZeroDivisionError
 
-    work = tables.command.upgrade
-    monkeypatch.setattr(tables.command, "upgrade", fails)
+    work = server_tables.command.upgrade
+    monkeypatch.setattr(server_tables.command, "upgrade", fails)
     with pytest.raises(ZeroDivisionError):
         upgrade(engine)
     assert schema(engine) == {}
