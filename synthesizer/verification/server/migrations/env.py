@@ -1,4 +1,4 @@
-"""What Alembic runs: the steps, on the connection of `synthesizer.verification.server.server_tables`."""
+"""What Alembic runs: the steps, on the connection that `server_tables.upgrade` hands over."""
 
 from alembic import context
 
