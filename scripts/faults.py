@@ -4,6 +4,7 @@
     python scripts/faults.py                 # every command: a table
     python scripts/faults.py run refine      # these
     python scripts/faults.py --signals 120   # SIGINT and SIGTERM at so many moments of a command
+    python scripts/faults_ledger.py          # ledgers, which SQLite writes
 
 A file operation is an opening for writing, a write, a sync, an exchange of names, and a call of
 mkdir, rename, replace, link, unlink, rmdir, chmod or flock. At the n-th one, for every n, with and
@@ -144,6 +145,31 @@ COMMANDS: Final[Mapping[str, Command]] = {
         ("compare", "one", "other", "-o", "place/a.html", "--json", "place/a.json"),
         ("place/a.html", "place/a.json"),
         ("jobs.compare:read_runs", "jobs.compare:comparison_page"),
+    ),
+    "run --extends": Command(
+        ("run", "later.yaml", "--extends", "first", "--out", "place/deep/out", "-q"),
+        ("place/deep/out",),
+        RUN,
+    ),
+    "public-schema": Command(
+        ("public-schema", "one", "-o", "place/a.yaml"),
+        ("place/a.yaml",),
+        ("verification.public_schema:schema_of_release",),
+    ),
+    "verify": Command(
+        (
+            "verify",
+            "query.yaml",
+            "--synthetic",
+            "made.csv",
+            "--schema",
+            "schema.yaml",
+            "--dry-run",
+            "-o",
+            "place/answer",
+        ),
+        ("place/answer/answer.html", "place/answer/answer.json"),
+        ("verification.verify:dry_run",),
     ),
     "frontier": Command(
         ("frontier", "run.yaml", "--vary", "cart.min_leaf=3,30", "-o", "place/deep/out", "-q"),
@@ -471,7 +497,7 @@ def typed(words: Sequence[str]) -> None:
     """Do what the command line does, here."""
     from synthesizer.cli import main
 
-    over = () if words[0] == "--help" else ("--overwrite",)
+    over = () if words[0] in ("--help", "ledger") else ("--overwrite",)
     sys.argv = ["synthesizer", *words, *over]
     main()
 
@@ -513,6 +539,31 @@ def prepare(folder: Path) -> None:
         with suppress(SystemExit), quiet():
             typed(words)
     shutil.copy(folder / "one" / "synthetic_1.csv", folder / "made.csv")
+    query = {"formula": "I(sex == 'f') ~ marital", "partitions": 10}
+    query["ask"] = {"measure": "interval", "coefficient": "marital[single]", "below": 0}
+    (folder / "query.yaml").write_text(json.dumps(query))
+    prepare_periods(folder)
+    with suppress(SystemExit), quiet():
+        typed(("public-schema", "one", "-o", "schema.yaml"))
+
+
+def prepare_periods(folder: Path) -> None:
+    """Lay a published run of two periods into a folder, and the configuration of a third."""
+    rng = np.random.default_rng(1)
+    rows = [
+        {"id": person, "year": year, "state": rng.choice(["a", "b"]), "sex": "fm"[person % 2]}
+        for person in range(ROWS)
+        for year in (2001, 2002, 2003)
+    ]
+    later = pd.DataFrame(rows)
+    later.to_csv(folder / "later.csv", index=False)
+    later[later["year"] < 2003].to_csv(folder / "first.csv", index=False)
+    panel = {"panel": {"person": "id", "time": "year", "career": "state"}}
+    for name in ("first", "later"):
+        config = {"data": {"path": f"{name}.csv"}, "output": {"directory": name}, **panel}
+        (folder / f"{name}.yaml").write_text(json.dumps(config | {"seed": 1, "workers": 1}))
+    with suppress(SystemExit), quiet():
+        typed(("run", "first.yaml", "-q", "--no-checks"))
 
 
 def hold_the_time() -> None:

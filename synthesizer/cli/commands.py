@@ -791,6 +791,7 @@ def verify(
     """
     from synthesizer.cli.printing import say_json
     from synthesizer.cli.screen import show_choices, show_verification
+    from synthesizer.data.files import check_inside
     from synthesizer.measures.figure import plain
     from synthesizer.verification import verify as job
 
@@ -798,7 +799,8 @@ def verify(
         dry_run=dry_run, choose_m=choose_m, confidential=confidential, ledger=ledger, out=out
     )
     if out is not None:
-        job.check_directory(out, overwrite=overwrite)
+        read = [file for file in (query, synthetic, schema, confidential, ledger) if file]
+        check_inside(out, job.NAMES, overwrite=overwrite, read=read)
     if choose_m:
         choices = job.choose_m(query, synthetic=synthetic, schema=schema)
         say_json(plain(choices)) if json else show_choices(choices)
@@ -885,7 +887,7 @@ def _public_schema(
     from synthesizer.verification.public_schema import schema_of_release, yaml_of
 
     made = schema_of_release(release, person=person, period=period)
-    write_texts({out: yaml_of(made)}, overwrite=overwrite)
+    write_texts({out: yaml_of(made)}, overwrite=overwrite, read=[release])
     print(f"wrote {out} (digest {made.digest[:12]}); look it over: an edit changes its digest")
 
 

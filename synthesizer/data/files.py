@@ -94,6 +94,31 @@ def check_file(path: Path, *, overwrite: bool, read: Iterable[Path] = ()) -> Non
         raise OutputError(_told(path, error)) from error
 
 
+def check_inside(
+    directory: Path, names: Iterable[str], *, overwrite: bool, read: Iterable[Path] = ()
+) -> None:
+    """Raise OutputError if files cannot be written into a directory, which need not be there.
+
+    Its parent must be there; ``read`` is never replaced; all problems are told at once.
+    """
+    problems, read = list[str](), [*read]
+    try:
+        _check_name(directory)
+        if directory.exists() and not directory.is_dir():
+            problems.append(f"{directory} is a file, not a directory; name a directory (-o)")
+        elif not (parent := directory.absolute().parent).is_dir():
+            problems.append(f"{directory}: there is no directory {parent}; make it first")
+        for name in names if directory.is_dir() else ():
+            try:
+                check_file(directory / name, overwrite=overwrite, read=read)
+            except OutputError as error:
+                problems += error.problems
+    except OSError as error:  # a name that the system refuses
+        problems.append(_told(directory, error))
+    if problems:
+        raise OutputError(problems)
+
+
 @contextmanager
 def new_directory(final: Path, *, overwrite: bool) -> Iterator[Path]:
     """Yield a working directory that becomes ``final`` when the block ends without an error."""
@@ -140,9 +165,15 @@ def new_file(path: Path, *, overwrite: bool, read: Iterable[Path] = ()) -> Itera
         yield work
 
 
-def write_texts(texts: Mapping[Path, str], *, overwrite: bool, parents: bool = False) -> None:
-    """Write a text or several in one exchange, whole or not at all."""
-    with new_files([*texts], overwrite=overwrite, parents=parents) as works:
+def write_texts(
+    texts: Mapping[Path, str],
+    *,
+    overwrite: bool,
+    read: Iterable[Path] = (),
+    parents: bool = False,
+) -> None:
+    """Write a text or several in one exchange, whole or not at all; ``read`` is never replaced."""
+    with new_files([*texts], overwrite=overwrite, read=read, parents=parents) as works:
         for work, text in zip(works, texts.values(), strict=True):
             write_text(work, text)
 
@@ -171,7 +202,7 @@ def own_directory(path: Path, texts: Mapping[str, str]) -> Iterator[Callable[[],
     """
     draft = _Draft(path)
     try:
-        with _signals_later():
+        with signals_later():
             draft.begin()
         if not path.exists():
             _make(draft.new)
@@ -184,7 +215,7 @@ def own_directory(path: Path, texts: Mapping[str, str]) -> Iterator[Callable[[],
     except OSError as error:
         raise OutputError(_told(path, error)) from error
     finally:
-        with _signals_later():
+        with signals_later():
             draft.end()
 
 
@@ -227,8 +258,13 @@ def written_paths() -> Iterator[list[Path]]:
         yield paths
     finally:
         _written.reset(token)
-        if (outer := _written.get()) is not None:
-            outer += paths
+        note_written(*paths)
+
+
+def note_written(*paths: Path) -> None:
+    """Add paths that have their new content to what `written_paths` yields."""
+    if (written := _written.get()) is not None:
+        written += paths
 
 
 @contextmanager
@@ -237,18 +273,17 @@ def _drafts(finals: Sequence[Path], check: Callable[[], None]) -> Iterator[list[
     check()
     drafts = [_Draft(final) for final in finals]
     try:
-        with _signals_later():
+        with signals_later():
             for draft in drafts:
                 draft.begin()
         check()  # an older one may have got its name back
         yield drafts
         for draft in drafts:
             _sync(draft.new)
-        with _signals_later():
+        with signals_later():
             check()  # somebody else may have made one
             _exchange(drafts)
-            if (paths := _written.get()) is not None:
-                paths += finals
+            note_written(*finals)
             if problems := [problem for draft in drafts for problem in draft.finish()]:
                 raise OutputError(problems)
     except OutputError as error:
@@ -258,7 +293,7 @@ def _drafts(finals: Sequence[Path], check: Callable[[], None]) -> Iterator[list[
     except OSError as error:
         raise OutputError(_renamed(_told(finals[0], error), drafts)) from error
     finally:
-        with _signals_later():
+        with signals_later():
             for draft in reversed(drafts):  # the first one made the directory of all
                 draft.end()
 
@@ -338,7 +373,7 @@ class _Draft:
 
     def discard(self) -> None:
         """Delete what has the name; whoever is killed meanwhile leaves no half of it there."""
-        with _signals_later():
+        with signals_later():
             os.rename(self.target, self.new)
             self._clear()
 
@@ -570,7 +605,7 @@ _SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
 
 
 @contextmanager
-def _signals_later() -> Iterator[None]:
+def signals_later() -> Iterator[None]:
     """Let signals that end a program wait until the block has ended; then they do what they do."""
     if threading.current_thread() is not threading.main_thread():  # where none is handled
         yield

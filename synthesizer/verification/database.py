@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from synthesizer.data.errors import LedgerError
-from synthesizer.data.files import create
+from synthesizer.data.files import create, note_written, signals_later
 
 try:
     from sqlalchemy import (
@@ -58,6 +58,8 @@ METADATA = MetaData(
 SECONDS = 10.0
 """So long another process may hold what is needed before it counts as locked."""
 _CONNECTIONS = 10
+_UNKNOWN = "the change may stand all the same, see 'synthesizer ledger show'; ask again"
+"""What is told if the last step fails, after which the database cannot say."""
 
 
 class Moment(TypeDecorator[datetime]):
@@ -143,12 +145,15 @@ def connect_file(path: Path, *, seconds: float = SECONDS) -> Engine:
 def transaction(engine: Engine, after: str = "", *, reads: bool = False) -> Iterator[Connection]:
     """Yield a connection; what the block changes is kept whole, or not at all if it raises.
 
+    Signals wait for its end, so that who interrupts a command is told whether a file was changed.
+
     Parameters
     ----------
     engine : Engine
         What `connect` returned.
     after : str
-        What holds if the database fails, for the message: "nothing was charged".
+        What holds if the database fails, for the message: "nothing was charged". Empty where the
+        block changes nothing.
     reads : bool
         The block only reads: it waits for nobody.
 
@@ -157,11 +162,15 @@ def transaction(engine: Engine, after: str = "", *, reads: bool = False) -> Iter
     LedgerError
         If the database fails; errors of the block itself pass through.
     """
+    is_file, changes = engine.dialect.name == "sqlite", bool(after)
     try:
-        with engine.connect() as connection:
+        with signals_later(), engine.connect() as connection:
             connection.execution_options(reads=reads)
             with connection.begin():
                 yield connection
+                after = after and _UNKNOWN
+            if changes and is_file:
+                note_written(Path(place_of(engine)))
     except (DBAPIError, NoneFree) as error:
         problem = f"{place_of(engine)} {_reason(error)}"
         raise LedgerError("; ".join(filter(None, (problem, after)))) from error

@@ -368,7 +368,7 @@ class Ledger:
         """Change the budget of a scope (``global`` has the name ""), not below what is spent."""
         if problems := [*_scope_problems(scope, name)]:
             raise LedgerError(problems)
-        with self._transaction(within) as store:
+        with self._transaction(within, "the cap is as before") as store:
             self._lock(store)
             spent = store.execute(
                 select(BUDGET.c.spent).where(*self._budget(scope, name))
@@ -529,11 +529,15 @@ def new_ledger(
     with new_file(path, overwrite=False) as work:
         with create(work):
             pass
-        with transaction(connect_file(work)) as store:
-            store.exec_driver_sql(f"PRAGMA user_version = {_FORM}")
-            METADATA.create_all(store, TABLES)
-            _add_dataset(store, "", cap, user_cap, analysis_cap)
-            _add_version(store, "", data)
+        try:
+            with transaction(connect_file(work)) as store:
+                store.exec_driver_sql(f"PRAGMA user_version = {_FORM}")
+                METADATA.create_all(store, TABLES)
+                _add_dataset(store, "", cap, user_cap, analysis_cap)
+                _add_version(store, "", data)
+        except LedgerError as error:
+            named = (problem.replace(str(work), str(path)) for problem in error.problems)
+            raise LedgerError(f"{problem}; nothing was written" for problem in named) from error
     return Ledger(path)
 
 

@@ -14,6 +14,7 @@ import gzip
 import hashlib
 import json
 import math
+import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -417,7 +418,7 @@ def schema_of_release(
         Variable of time.
     """
     panel = None
-    if source.is_dir():
+    if os.path.isdir(source):
         manifest = manifest_in(source)
         panel = manifest.panel if manifest else None
         source = source / "codebook.json"

@@ -94,3 +94,43 @@ def test_what_is_no_release_is_refused(tmp_path):
         made = call("public-schema", source, "-o", tmp_path / "schema.yaml")
         assert made.exit_code == 2
         assert "no codebook of a release" in made.output
+
+
+LONG = "x" * 300
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("public-schema", LONG, "-o", "new.yaml"), "no codebook of a release"),
+        (("public-schema", "run", "-o", LONG), "too long"),
+        (("public-schema", "run", "-o", "run/codebook.json"), "is one of the files that are read"),
+        (("verify", "--dry-run", "-o", LONG), "too long"),
+        (("verify", "--dry-run", "-o", "query.yaml"), "not a directory"),
+        (("verify", "--dry-run", "-o", "a/b"), "no directory"),
+        (("verify", "--dry-run", "-o", "asked"), "is one of the files that are read"),
+        (("verify", "--confidential", LONG, "--ledger", LONG), "no such file"),
+        (("ledger", "new", LONG, "--confidential", LONG, "--cap", 1), "too long"),
+        (("ledger", "show", LONG), "too long"),
+    ],
+)
+def test_names_that_no_system_takes_and_files_that_are_read(
+    release, tmp_path, monkeypatch, words, said
+):
+    monkeypatch.chdir(release)
+    (release / "asked").mkdir(exist_ok=True)
+    query = release / "asked" / "answer.json"
+    query.write_text(json.dumps(QUERY))
+    schema = tmp_path / "schema.yaml"
+    assert call("public-schema", "run", "-o", schema).exit_code == 0
+    more = ("--schema", schema) if words[1] == "new" else ()
+    if words[0] == "verify":
+        more = (query, "--synthetic", "run/synthetic_1.csv", "--schema", schema, "--overwrite")
+    elif words[0] == "public-schema":
+        more = ("--overwrite",)
+    before = sorted(release.rglob("*"))
+    made = call(*words, *more)
+    assert made.exit_code == 2, made.output
+    assert said in " ".join(made.output.split())
+    assert sorted(release.rglob("*")) == before
+    assert json.loads(query.read_text()) == QUERY

@@ -1,14 +1,17 @@
 """The ledger charges once, exactly, and first; nothing else can be made of it."""
 
 import os
+import signal
 import sqlite3
 from contextlib import closing
+from functools import partial
 
 import numpy as np
 import pytest
 from noise_trials import ask_ledger, ask_naively, drawing, kills, race
 
 from synthesizer.data.errors import LedgerError, OutputError
+from synthesizer.data.files import written_paths
 from synthesizer.verification.ledger import Ledger, new_ledger
 from synthesizer.verification.mechanisms import MICRO, DryNoise
 
@@ -184,6 +187,59 @@ def test_a_disk_that_is_full(ledger, path, monkeypatch):
     assert spent(ledger)["global", ""] == 0.1
     assert reserve(ledger) is None
     assert ledger.store("q", ((3,),)) == ((3,),)
+
+
+def at_commit(monkeypatch, event):
+    """Let something happen when a change has just been kept."""
+    connect = sqlite3.connect
+
+    class Store(sqlite3.Connection):
+        def commit(self):
+            super().commit()
+            event()
+
+    monkeypatch.setattr(sqlite3, "connect", partial(connect, factory=Store))
+
+
+def test_who_is_interrupted_is_told_what_is_kept(ledger, path, monkeypatch):
+    """A signal waits for the end of a charge, and no word says that nothing was written."""
+    at_commit(monkeypatch, partial(signal.raise_signal, signal.SIGINT))
+    with written_paths() as written, pytest.raises(KeyboardInterrupt):
+        reserve(ledger)
+    monkeypatch.undo()
+    assert written == [path]
+    assert spent(ledger)["global", ""] == 0.1
+    with written_paths() as written:
+        ledger.answer("q")
+    assert written == []
+
+
+def test_a_disk_that_fails_in_the_last_step(ledger, monkeypatch):
+    """The charge may stand then, so no word says that it does not."""
+
+    def fail():
+        raise sqlite3.OperationalError("disk I/O error")
+
+    at_commit(monkeypatch, fail)
+    with pytest.raises(LedgerError, match="may stand all the same") as error:
+        reserve(ledger)
+    assert "nothing was charged" not in str(error.value)
+    monkeypatch.undo()
+    assert spent(ledger)["global", ""] == 0.1
+
+
+def test_a_disk_that_is_full_when_a_ledger_is_made(path, monkeypatch):
+    connect = sqlite3.connect
+
+    def full(*args, **settings):
+        store = connect(*args, **settings)
+        store.execute("PRAGMA max_page_count = 2")
+        return store
+
+    monkeypatch.setattr(sqlite3, "connect", full)
+    with pytest.raises(LedgerError, match="ledger.sqlite cannot be written: the disk is full"):
+        new_ledger(path, data=DATA, cap=1.0)
+    assert [*path.parent.iterdir()] == []
 
 
 @pytest.mark.parametrize(

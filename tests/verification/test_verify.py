@@ -280,17 +280,14 @@ def test_choose_m_weighs_the_interval_of_r_against_partitions_without_a_fit(file
         choose_m(query_of({**GAP, **QUESTIONS["significance"]}), synthetic=files[1], schema=schema)
 
 
-def test_files_of_an_answer_are_written_whole_and_checked_before(files, schema, tmp_path):
+def test_files_of_an_answer_are_written_whole_and_never_replaced(files, schema, tmp_path):
     made = dry_run(asked(), synthetic=files[1], schema=schema)
     out = tmp_path / "answer"
-    job.check_directory(out, overwrite=False)
     page, content = job.write_answer(made, out)
     assert (page.name, content.name) == job.NAMES
     assert json.loads(content.read_text())["dry"] is True
     with pytest.raises(SynthesizerError, match="exists already"):
-        job.check_directory(out, overwrite=False)
-    with pytest.raises(SynthesizerError, match="no directory"):
-        job.check_directory(tmp_path / "a" / "b", overwrite=False)
+        job.write_answer(made, out)
 
 
 def test_the_ledger_is_made_for_a_file_that_was_read(files, schema, tmp_path):

@@ -10,7 +10,7 @@ from pathlib import Path
 from markupsafe import Markup
 
 from synthesizer.data.errors import DataError, OutputError
-from synthesizer.data.files import check_file, sha256, write_text, write_texts
+from synthesizer.data.files import check_inside, sha256, write_text, write_texts
 from synthesizer.data.table import Kind
 from synthesizer.measures.figure import plain
 from synthesizer.report.charts import el
@@ -88,18 +88,7 @@ def _check_output(run: Path, out: Path, *, overwrite: bool) -> None:
             f"{out}: is the result itself, whose files are listed in its manifest; name another "
             "directory (-o)"
         )
-    if out.exists() and not out.is_dir():
-        raise OutputError(f"{out} is a file, not a directory; name a directory (-o)")
-    if not out.absolute().parent.is_dir():
-        raise OutputError(f"{out}: there is no directory {out.absolute().parent}; make it first")
-    problems: list[str] = []
-    for name in NAMES if out.exists() else ():
-        try:
-            check_file(out / name, overwrite=overwrite)
-        except OutputError as error:
-            problems += error.problems
-    if problems:
-        raise OutputError(problems)
+    check_inside(out, NAMES, overwrite=overwrite)
 
 
 def _verified(run: Path, manifest: Manifest) -> list[Path]:
