@@ -7,12 +7,14 @@ same go and a steward sees every problem of both at once.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 from synthesizer.config.keys import ChainConfig, Config, SecretConfig
 from synthesizer.config.synthpop import (
@@ -24,7 +26,7 @@ from synthesizer.config.synthpop import (
     unsupported,
 )
 from synthesizer.data.errors import ConfigError, Problems
-from synthesizer.data.faults import UNKNOWN, nearest, sentence, unwritable
+from synthesizer.data.faults import UNKNOWN, nearest, sentences, unwritable
 from synthesizer.data.yaml_text import read_yaml
 from synthesizer.engine.registry import DEFAULT_SETS, METHOD_ALIASES, Registry
 
@@ -122,7 +124,8 @@ def _validated(
         problems += halves
         return None
     content = _canonical(content, set(kind.model_fields), problems)
-    misspelt: set[tuple[int | str, ...]] = set()
+    misspelt: set[Location] = set()
+    removed: set[Location] = set()
     for _ in range(len(str(content)) + 1):  # each round removes at least one faulty part
         try:
             return kind.model_validate(content)
@@ -130,15 +133,34 @@ def _validated(
             faults = error.errors(include_url=False)
         # a section with a misspelt key lacks the right one: only the misspelling is reported
         reported = [i for i in faults if i["type"] != "value_error" or i["loc"] not in misspelt]
-        problems += [sentence(kind, content, item) for item in reported]
+        reported = [item for item in reported if not _follows(item, removed)]
+        problems += sentences(kind, content, reported)
         misspelt |= {i["loc"][:-1] for i in faults if i["type"] in UNKNOWN}
         # find all places before removing any: two faults may share a place
         faulty = [place for item in faults if (place := _faulty_part(content, item["loc"]))]
-        for container, key in faulty:
-            container.pop(key, None)
+        for location, container in faulty:
+            removed.add(location)
+            container.pop(location[-1], None)
         if not faulty:
             break
     return None
+
+
+Location = tuple[int | str, ...]
+"""Keys and positions that lead to a part of a configuration."""
+
+
+def _follows(fault: ErrorDetails, removed: Collection[Location]) -> bool:
+    """Whether a fault is there only since a faulty part, reported already, was removed.
+
+    Then the part itself is missing, or what encloses it is said to need it.
+    """
+    place = fault["loc"]
+    if fault["type"] == "missing":
+        return place in removed
+    needs = fault["type"] == "value_error" and "need" in fault["msg"]
+    words = set(re.findall(r"\w+", fault["msg"]))
+    return needs and any(part[:-1] == place and part[-1] in words for part in removed)
 
 
 def _canonical(content: Mapping[str, Any], keys: set[str], problems: Problems) -> dict[str, Any]:
@@ -217,10 +239,8 @@ def _joined(base: Path, path: Path) -> Path:
     return Path(os.path.normpath(base / os.path.expanduser(path)))
 
 
-def _faulty_part(
-    content: Any, location: tuple[int | str, ...]
-) -> tuple[dict[Any, Any], Any] | None:
-    """Return map and key of the value at ``location``, or of the nearest one that encloses it.
+def _faulty_part(content: Any, location: Location) -> tuple[Location, dict[Any, Any]] | None:
+    """Return the place of the value at ``location``, or of the nearest one around it, and its map.
 
     One entry of a list is never returned alone, since the positions of
     other problems must not shift. Without its unit of counting a section means something else.
@@ -239,7 +259,7 @@ def _faulty_part(
         content = content[key]
     while path and isinstance(path[-1][0], list):
         path.pop()
-    return path[-1] if path else None
+    return (location[: len(path)], path[-1][0]) if path else None
 
 
 def config_schema(registry: Registry) -> dict[str, Any]:

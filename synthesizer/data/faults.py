@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel
@@ -15,10 +15,29 @@ UNKNOWN = ("extra_forbidden", "unexpected_keyword_argument")
 """What pydantic calls an unknown key, of a map and of options."""
 
 
-def sentence(kind: type[BaseModel], content: Any, item: ErrorDetails) -> str:
-    """Describe one fault of a configuration that was read as ``kind``."""
+def sentences(kind: type[BaseModel], content: Any, faults: Sequence[ErrorDetails]) -> list[str]:
+    """Describe the faults of a configuration that was read as ``kind``, a sentence for each place.
+
+    What fits none of several forms has a fault for each: it is told what it may be, or, where
+    it has one of the forms, what is wrong inside.
+    """
+    places = [tuple(_steps(content, item["loc"])) for item in faults]
+    told: dict[tuple[object, ...], str] = {}
+    for item, place in zip(faults, places, strict=True):
+        is_form = item["type"] not in UNKNOWN and any(map(_is_branch, item["loc"]))
+        if is_form and any(len(p) > len(place) and p[: len(place)] == place for p in places):
+            continue
+        if is_form and place in told:
+            shown = _shown(item)
+            told[place] = f"{told[place].removesuffix(shown)} or {reason(item)}{shown}"
+        else:
+            text = _sentence(kind, ".".join(place) or "configuration", item)
+            told[(*place, len(told)) if place in told else place] = text
+    return list(told.values())
+
+
+def _sentence(kind: type[BaseModel], place: str, item: ErrorDetails) -> str:
     location = item["loc"]
-    place = ".".join(_steps(content, location)) or "configuration"
     if item["type"] in UNKNOWN:
         return f"{place}: unknown key{nearest(str(location[-1]), _siblings(kind, location))}"
     if item["type"] == "missing":
@@ -27,10 +46,13 @@ def sentence(kind: type[BaseModel], content: Any, item: ErrorDetails) -> str:
         message = item["msg"].removeprefix("Value error, ")
     else:
         message = f"must be {reason(item)}"
+    return f"{place}: {message}{_shown(item)}"
+
+
+def _shown(item: ErrorDetails) -> str:
     value = item["input"]
-    is_shown = isinstance(value, str | int | float) and location[0] != "secret"
-    shown = f" (got {value!r})" if is_shown else ""
-    return f"{place}: {message}{shown}"
+    is_shown = isinstance(value, str | int | float) and item["loc"][0] != "secret"
+    return f" (got {value!r})" if is_shown else ""
 
 
 def nearest(name: str, names: Collection[str]) -> str:

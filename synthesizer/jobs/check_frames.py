@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from synthesizer.data.codes import ColumnCoder, Groups, JointCoder
 from synthesizer.data.errors import DataError, ExpressionError, Problems, SynthesizerError
-from synthesizer.data.faults import sentence
+from synthesizer.data.faults import sentences
 from synthesizer.data.guessing import Declaration
 from synthesizer.data.pairs import (
     Data,
@@ -54,7 +54,7 @@ def sound_settings(
         return base.with_options(**content), ()
     except ValidationError as error:
         items = error.errors(include_url=False)
-    faults = tuple(sentence(CheckSettings, content, item) for item in items)
+    faults = tuple(sentences(CheckSettings, content, items))
     faulty = {str(item["loc"][0]) for item in items if item["loc"]} or set(content)
     sound = {name: value for name, value in content.items() if name not in faulty}
     return sound_settings(base, **sound)[0], faults

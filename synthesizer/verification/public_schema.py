@@ -30,7 +30,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from synthesizer.data.errors import ConfigError, DataError, did_you_mean
-from synthesizer.data.faults import UNKNOWN, sentence, unwritable
+from synthesizer.data.faults import UNKNOWN, sentences, unwritable
 from synthesizer.data.files import parse_json, read_text
 from synthesizer.data.sources import CSV_SUFFIXES, RawTable, Texts, read_path
 from synthesizer.data.table import Column, FloatArray, Kind, Schema, Table, Variable
@@ -67,11 +67,8 @@ def strictly(kind: type[M], content: Mapping[str, Any], *, origin: str = "") -> 
     except ValidationError as error:
         faults = error.errors(include_url=False)
     misspelt = {fault["loc"][:-1] for fault in faults if fault["type"] in UNKNOWN}
-    raise ConfigError(
-        f"{place}{sentence(kind, content, fault)}"
-        for fault in faults
-        if fault["type"] != "value_error" or fault["loc"] not in misspelt
-    )
+    reported = [f for f in faults if f["type"] != "value_error" or f["loc"] not in misspelt]
+    raise ConfigError(f"{place}{text}" for text in sentences(kind, content, reported))
 
 
 class FileForm(BaseModel):

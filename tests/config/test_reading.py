@@ -113,6 +113,30 @@ def test_what_a_misspelt_key_leaves_out_is_told_once() -> None:
     assert len(problems_of(panel={"person": "who", "time": "who"})) == 1
 
 
+@pytest.mark.parametrize(
+    ("content", "problems"),
+    [
+        ({"data": "persons.csv"}, ["data: must be a map (got 'persons.csv')"]),
+        ({"data": {"path": 5}}, ["data.path: must be a path (got 5)"]),
+        ({"panel": {"person": ["a"], "time": "t"}}, ["panel.person: must be a text"]),
+        ({"panel": {"wide": ["a"]}}, ["panel.wide: must be a map"]),
+        ({"support": "all"}, ["support: must be 'auto' or a list (got 'all')"]),
+        ({"support": [["a", ["b"]]]}, ["support.1.2: must be a text"]),
+        ({"max_predictors": "x"}, ["max_predictors: must be a whole number or 'all' (got 'x')"]),
+        ({"genetic": {"start": [5]}}, ["genetic.start.1: must be a path (got 5)"]),
+        (  # what is not a consequence is told as before
+            {"panel": {"person": 1, "rules": [{"variable": "a"}], "view": 5.5}},
+            [
+                "panel.rules.1: needs one of absorbing, never and non_decreasing",
+                "panel: needs both person and time",
+            ],
+        ),
+    ],
+)
+def test_one_fault_is_told_once(content: dict[str, Any], problems: list[str]) -> None:
+    assert problems_of(**content) == problems
+
+
 def test_names_of_other_tools() -> None:
     config = read_config(
         {
