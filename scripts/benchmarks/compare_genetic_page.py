@@ -9,6 +9,7 @@ from statistics import fmean
 from compare_genetic_study import CART, OWN, PAPER, PARAMETRIC, Comparison
 from markupsafe import Markup
 
+from synthesizer.data.errors import plural
 from synthesizer.data.evolved import EvolvedDataset
 from synthesizer.engine.genetic.genetic_options import GeneticOptions
 from synthesizer.measures.utility.distributions import Distribution as Shares
@@ -23,7 +24,6 @@ from synthesizer.report.page import (
     Section,
     Words,
     fragment,
-    plural,
     written,
 )
 from synthesizer.report.variables import picture

@@ -11,6 +11,7 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from synthesizer.cli.printing import notes_told, say, say_json, show_rows, show_table, tabulate
+from synthesizer.data.errors import plural
 from synthesizer.data.panel.panel_table import PanelTable
 from synthesizer.data.randomness import NO_SECRET
 from synthesizer.measures.figure import plain
@@ -222,7 +223,8 @@ def show_codebook(codebook: Codebook, *, as_json: bool) -> None:
     if as_json:
         say_json(plain(codebook))
         return
-    title = f"{codebook.origin}: {codebook.n_rows:,} rows (CONFIDENTIAL: computed from the data)"
+    rows = plural(codebook.n_rows, "row")
+    title = f"{codebook.origin}: {rows} (CONFIDENTIAL: computed from the data)"
     show_rows(codebook.variables, title)
     notes_told(codebook.notes)
 
@@ -236,15 +238,16 @@ def show_valid(plan: Plan) -> None:
     else:
         what = "to draw and evolve" if plan.has_chain else "to evolve"
     say(
-        f"valid: {_size(plan.table)}, {len(plan.spec.steps)} variables {what}, m = {plan.m}; "
-        f"output goes to {plan.output.directory}"
+        f"valid: {_size(plan.table)}, {plural(len(plan.spec.steps), 'variable')} {what}, "
+        f"m = {plan.m}; output goes to {plan.output.directory}"
     )
 
 
 def _size(table: Table) -> str:
     """Say how many rows there are, and persons of a panel."""
-    rows = f"{table.n_rows:,} rows"
-    return f"{table.n_units:,} persons, {rows}" if isinstance(table, PanelTable) else rows
+    rows = plural(table.n_rows, "row")
+    is_panel = isinstance(table, PanelTable)
+    return f"{plural(table.n_units, 'person')}, {rows}" if is_panel else rows
 
 
 def show_plan(
@@ -283,7 +286,7 @@ def _show_chain(plan: Plan, rows: Sequence[PlanRow]) -> None:
     if plan.spec.strata:
         say(f"strata: a chain for every combination of {', '.join(plan.spec.strata)}")
     for rule, count in _ruled(plan):
-        say(f"rule: where {rule.condition.text}, {rule.variable} is set ({count:,} rows)")
+        say(f"rule: where {rule.condition.text}, {rule.variable} is set ({plural(count, 'row')})")
     for forbid in plan.spec.forbids:
         if forbid.is_firm:
             say(f"{forbid.text} (redraws {forbid.variable})")
@@ -338,7 +341,7 @@ def _show_variables(plan: Plan, rows: Sequence[PlanRow]) -> None:
     back = "changes that break it are taken back"
     last = {step.variable for step in plan.fitted.steps}
     for rule, count in _ruled(plan):
-        where = f"where {rule.condition.text}, {rule.variable} is given ({count:,} rows)"
+        where = f"where {rule.condition.text}, {rule.variable} is given ({plural(count, 'row')})"
         say(f"rule: {where}" + ("" if rule.variable in last else f"; {back}"))
     for forbid in plan.spec.forbids:
         how = f"redraws {forbid.variable}" if forbid.variable in last else back

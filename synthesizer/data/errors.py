@@ -141,6 +141,17 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
     return f"did you mean {close[0]!r}?" if close else otherwise
 
 
+def plural(count: int, noun: str, nouns: str = "") -> str:
+    """Write a count with its noun.
+
+    Examples
+    --------
+    >>> plural(1, "row"), plural(1_200, "row"), plural(2, "entry", "entries")
+    ('1 row', '1,200 rows', '2 entries')
+    """
+    return f"{count:,} {noun if count == 1 else nouns or noun + 's'}"
+
+
 class Problems(list[str]):
     """Problems gathered from several places, to be raised as one error.
 

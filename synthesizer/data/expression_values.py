@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from synthesizer.data.errors import ExpressionError
+from synthesizer.data.errors import ExpressionError, plural
 from synthesizer.data.table import BoolArray, Column, FloatArray, Kind, Variable
 
 Labels = tuple[str | None, ...]
@@ -495,9 +495,9 @@ def _coded(codes: Codes, variable: Variable) -> Column:
 def _check_undefined(count: int, variable: Variable) -> None:
     if count and not variable.missing:
         raise ExpressionError(
-            f"variable {variable.name!r}: the expression is undefined in {count} rows (a missing "
-            "input, a division by zero) and the variable has no missing code; cover these rows "
-            "with 'x if condition else y'"
+            f"variable {variable.name!r}: the expression is undefined in "
+            f"{plural(count, 'row')} (a missing input, a division by zero) and the variable has no "
+            "missing code; cover these rows with 'x if condition else y'"
         )
 
 
@@ -519,8 +519,8 @@ def _label_codes(value: Value, variable: Variable) -> Codes:
         raise ExpressionError(f"variable {variable.name!r} has no level {shown}; use its levels")
     if unknown:
         raise ExpressionError(
-            f"variable {variable.name!r} lacks {len(unknown)} levels of {value.what}; declare "
-            "both with the same levels"
+            f"variable {variable.name!r} lacks {plural(len(unknown), 'level')} of {value.what}; "
+            "declare both with the same levels"
         )
     codes = [-1 if label is None else places.get(label, -1) for label in value.labels]
     return np.array(codes, dtype=np.int32)
@@ -551,6 +551,7 @@ def _number_codes(numbers: FloatArray, variable: Variable) -> Codes:
     if lost.any():
         raise ExpressionError(
             f"variable {variable.name!r}: the expression gives a number that is no level in "
-            f"{int(lost.sum())} rows; round it, or cover these rows with 'x if condition else y'"
+            f"{plural(int(lost.sum()), 'row')}; round it, or cover these rows with "
+            "'x if condition else y'"
         )
     return np.asarray(codes[inverse.ravel()].reshape(np.shape(numbers)))

@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from synthesizer.data.csv_text import parse_csv
-from synthesizer.data.errors import DataError
+from synthesizer.data.errors import DataError, plural
 from synthesizer.data.layout import FrameLayout, Layout
 from synthesizer.data.memory import in_bytes, unpacked_limit
 from synthesizer.data.table import BoolArray
@@ -446,7 +446,9 @@ def _checked(raw: RawTable, min_rows: int) -> RawTable:
     if not names:
         problems.append(f"{raw.origin}: no columns")
     elif raw.n_rows < min_rows:
-        problems.append(f"{raw.origin}: {raw.n_rows} data rows; at least {min_rows} are needed")
+        problems.append(
+            f"{raw.origin}: {plural(raw.n_rows, 'data row')}; at least {min_rows} are needed"
+        )
     for name, column in zip(names, raw.arrow.columns, strict=True):
         if not _is_text(column):
             problems.append(

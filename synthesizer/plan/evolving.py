@@ -10,7 +10,7 @@ import numpy as np
 
 from synthesizer.config.reading import load_config
 from synthesizer.data.encoding import encode_like
-from synthesizer.data.errors import DataError, Problems
+from synthesizer.data.errors import DataError, Problems, plural
 from synthesizer.data.guessing import Declaration
 from synthesizer.data.randomness import Seed
 from synthesizer.data.sources import RawTable, read_path
@@ -23,7 +23,6 @@ from synthesizer.measures.risk.scenario import Scenario
 from synthesizer.models.step import Step
 from synthesizer.plan.context import Context
 from synthesizer.plan.inputs import declarations
-from synthesizer.report.page import plural
 
 
 def plan_genetic(

@@ -439,18 +439,19 @@ def _check_rows(context: Context, n_steps: int, *, keeps: bool) -> None:
     changing = [name for name in config.strata if context.changing.get(name, 0) > 0]
     if changing:
         problems.append(
-            f"strata: {', '.join(changing)} change within persons, who would be torn apart; name "
-            "variables that nobody changes"
+            f"strata: persons change {', '.join(changing)} and would be torn apart; name variables "
+            "that nobody changes"
         )
     elif config.strata and all(name in table for name in config.strata):
         sizes = np.array([len(u) for u in split_strata(table.unit_table, config.strata)])
         needed = config.min_stratum_rows or MIN_STRATUM_ROWS * (1 + n_steps)
         small = int((sizes < needed).sum())
+        units = "persons" if context.is_panel else "rows"
         if small:
             problems.append(
-                f"strata: {small} of {len(sizes)} strata have fewer than {needed} rows; use "
-                "fewer or coarser variables, or set min_stratum_rows and accept that small strata "
-                "repeat persons"
+                f"strata: {small} of {len(sizes)} strata have fewer than {needed} {units}; "
+                "use fewer or coarser variables, or set min_stratum_rows and accept that "
+                "small strata repeat persons"
             )
 
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from synthesizer.config.keys import ChainConfig, ExtendsConfig
 from synthesizer.data.encoding import recoded
-from synthesizer.data.errors import DataError, Problems
+from synthesizer.data.errors import DataError, Problems, plural
 from synthesizer.data.files import sha256
 from synthesizer.data.pairs import read_like
 from synthesizer.data.panel.arrangement import Frame
@@ -314,7 +314,8 @@ def _notes(
     same = [name for name, model in by.items() if not model]
     yield (
         f"extends: adds {_few([*new], most=20)} to the {published.first} periods of {extends.run}, "
-        f"in {n} datasets of {published.n_units:,} persons; {context.career!r} goes on from each "
+        f"in {plural(n, 'dataset')} of {plural(published.n_units, 'person')}; "
+        f"{context.career!r} goes on from each "
         f"person's states"
         + (f"; drawn given what is published: {', '.join(drawn)}" if drawn else "")
         + (f"; stays, and is drawn for new persons: {', '.join(same)}" if same else "")

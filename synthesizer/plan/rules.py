@@ -10,7 +10,7 @@ from typing import Self
 import numpy as np
 
 from synthesizer.config.keys import ChainConfig, PathRuleConfig
-from synthesizer.data.errors import ExpressionError
+from synthesizer.data.errors import ExpressionError, plural
 from synthesizer.data.expressions import Expression, quote_name
 from synthesizer.data.panel.panel_table import PanelTable
 from synthesizer.data.panel.paths import PathRule, broken_steps
@@ -448,7 +448,7 @@ def _contradictions(
         ):
             yield (
                 f"rules contradict each other: settings {i} and {j} give variable "
-                f"{first.variable!r} different values on {both.sum()} confidential rows; "
+                f"{first.variable!r} different values on {_count_of(both)}; "
                 "make their conditions exclude each other"
             )
     for rule in rules:
@@ -516,10 +516,14 @@ def with_bounds(steps: Sequence[Step], zeros: Zeros, table: Table) -> list[Step]
 def _rows(mask: BoolArray, table: Table) -> str:
     if isinstance(table, PanelTable):
         persons = len(np.unique(table.index.person[mask]))
-        return f"{mask.sum()} confidential rows of {persons} persons"
+        return f"{_count_of(mask)} of {plural(persons, 'person')}"
     first = np.flatnonzero(mask)[:3] + 1
     more = ", ..." if mask.sum() > len(first) else ""
-    return f"{mask.sum()} confidential rows (numbers {', '.join(map(str, first))}{more})"
+    return f"{_count_of(mask)} (numbers {', '.join(map(str, first))}{more})"
+
+
+def _count_of(mask: BoolArray) -> str:
+    return plural(int(mask.sum()), "confidential row")
 
 
 def plan_paths(context: Context) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from synthesizer.config.keys import ChainConfig
 from synthesizer.data.codes import Groups
-from synthesizer.data.errors import DataError, ExpressionError, Problems
+from synthesizer.data.errors import DataError, ExpressionError, Problems, plural
 from synthesizer.data.panel.arrangement import person_name
 from synthesizer.data.panel.view import PersonView
 from synthesizer.data.table import Kind, Table
@@ -195,8 +195,8 @@ def _half_split_problems(names: _Names) -> Iterator[str]:
         count = FEWEST_PERSONS if column is None else len(np.unique(units_of(column)))
         if count < FEWEST_PERSONS:
             yield (
-                f"{place}: {settings.units!r} names {count} persons, too few to be split; name "
-                "the variable that identifies persons"
+                f"{place}: {settings.units!r} names {plural(count, 'person')}, too few to be "
+                "split; name the variable that identifies persons"
             )
 
 

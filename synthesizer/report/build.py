@@ -7,9 +7,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from synthesizer.data.errors import OutputError
+from synthesizer.data.errors import OutputError, plural
 from synthesizer.data.files import check_file, write_texts
-from synthesizer.report.page import Section, plural, render
+from synthesizer.report.page import Section, render
 from synthesizer.report.record import Record, read_record
 
 REPORT = "report.html"

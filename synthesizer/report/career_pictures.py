@@ -8,6 +8,7 @@ from itertools import groupby, pairwise
 
 from markupsafe import Markup
 
+from synthesizer.data.errors import plural
 from synthesizer.data.panel.view import ABSENT, OTHERS
 from synthesizer.measures.utility.sequences import SequenceResult
 from synthesizer.report.charts import (
@@ -26,7 +27,7 @@ from synthesizer.report.charts import (
     text,
     text_width,
 )
-from synthesizer.report.page import Block, Cell, Chart, DataTable, Form, plural, written
+from synthesizer.report.page import Block, Cell, Chart, DataTable, Form, written
 
 MOST = 10
 """States with a colour of their own; of more, one less, and the others together."""

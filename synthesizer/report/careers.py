@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from synthesizer.data.errors import plural
 from synthesizer.measures.figure import Figure, is_above_chance
 from synthesizer.measures.risk.replicated import ReplicatedCareers
 from synthesizer.measures.utility.longitudinal import PanelResult, VariableHistory
@@ -26,7 +27,6 @@ from synthesizer.report.page import (
     Gap,
     Note,
     Words,
-    plural,
     row_table,
     section,
     stopped,

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 from pydantic import ConfigDict, Field, computed_field
 
+from synthesizer.data.errors import plural
 from synthesizer.measures.figure import Result, Row, Units, in_units
 from synthesizer.measures.measure import FigureKind
 from synthesizer.report.charts import el
@@ -24,7 +25,6 @@ from synthesizer.report.page import (
     Note,
     Section,
     fragment,
-    plural,
     render,
     row_table,
     written,

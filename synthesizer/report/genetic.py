@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import Literal, NamedTuple, TypeVar
 
+from synthesizer.data.errors import plural
 from synthesizer.data.evolved import Evolution, EvolvedDataset, FrontierFile, Generation
 from synthesizer.report.charts import Panel, Series, panels
 from synthesizer.report.page import (
@@ -22,7 +23,6 @@ from synthesizer.report.page import (
     Section,
     Words,
     interval,
-    plural,
     row_table,
     written,
 )

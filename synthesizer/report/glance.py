@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from synthesizer.data.errors import plural
 from synthesizer.measures.figure import Figure, conclusion, is_above_chance, lies_above
 from synthesizer.measures.utility.coefficients import FitComparison
 from synthesizer.measures.utility.equivalent_sample import EquivalentSample
@@ -38,7 +39,6 @@ from synthesizer.report.page import (
     Note,
     interval,
     joined,
-    plural,
     section,
     stopped,
     written,

@@ -8,6 +8,7 @@ from itertools import groupby
 
 from markupsafe import Markup
 
+from synthesizer.data.errors import plural
 from synthesizer.measures.utility.coefficients import (
     CoefficientComparison,
     FitComparison,
@@ -32,7 +33,6 @@ from synthesizer.report.page import (
     Section,
     Words,
     interval,
-    plural,
     row_table,
     stopped,
     written,

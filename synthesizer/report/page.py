@@ -305,11 +305,6 @@ def interval(low: float | None, high: float | None, form: Form = "figure") -> st
     return f"{written(low, form)} to {written(high, form)}"
 
 
-def plural(count: int, noun: str, nouns: str = "") -> str:
-    """Write a count with its noun."""
-    return f"{count:,} {noun if count == 1 else nouns or noun + 's'}"
-
-
 def joined(names: Sequence[str]) -> str:
     """Join names as one says them: a, b and c."""
     return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))

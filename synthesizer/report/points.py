@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
 from typing import NamedTuple
 
+from synthesizer.data.errors import plural
 from synthesizer.measures.figure import in_units
 from synthesizer.measures.risk.scenario_risk import ScenarioRisk
 from synthesizer.report.expected import AGAIN, expected_of, lone_variable, tables_of
@@ -15,7 +16,6 @@ from synthesizer.report.page import (
     DataTable,
     Gap,
     joined,
-    plural,
     section,
     written,
 )

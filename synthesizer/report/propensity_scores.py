@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from synthesizer.data.errors import plural
 from synthesizer.measures.figure import in_units
 from synthesizer.measures.utility.propensity import PmseResult, PropensityMeans, PropensityResult
 from synthesizer.measures.utility.suite import UtilityResult
@@ -22,7 +23,6 @@ from synthesizer.report.page import (
     Note,
     Section,
     Words,
-    plural,
     row_table,
     written,
 )

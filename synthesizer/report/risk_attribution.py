@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from synthesizer.data.errors import plural
 from synthesizer.measures.risk.cap import RULES, SUBSETS, CapMeans, CapResult, CapRow
 from synthesizer.measures.risk.differential import (
     DifferentialResult,
@@ -22,7 +23,6 @@ from synthesizer.report.page import (
     DataTable,
     Note,
     Words,
-    plural,
     row_table,
     section,
     written,

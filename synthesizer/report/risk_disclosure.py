@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from synthesizer.data.errors import plural
 from synthesizer.measures.figure import columns, in_units
 from synthesizer.measures.risk.attribute import AttributeResult, Dominance
 from synthesizer.measures.risk.copied import CopiedUniques
@@ -34,7 +35,6 @@ from synthesizer.report.page import (
     Words,
     heading,
     joined,
-    plural,
     row_table,
     section,
     value_table,

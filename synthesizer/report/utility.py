@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
+from synthesizer.data.errors import plural
 from synthesizer.measures.figure import Units
 from synthesizer.measures.utility.distributions import PairTable
 from synthesizer.measures.utility.suite import UtilityResult
@@ -36,7 +37,6 @@ from synthesizer.report.page import (
     fragment,
     from_template,
     heading,
-    plural,
     row_table,
     section,
     written,

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
+from synthesizer.data.errors import plural
 from synthesizer.measures.figure import Units, in_units
 from synthesizer.measures.utility.distributions import Distribution, Statistics
 from synthesizer.report.charts import (
@@ -36,7 +37,6 @@ from synthesizer.report.page import (
     Gap,
     Words,
     fragment,
-    plural,
     row_table,
     section,
     written,

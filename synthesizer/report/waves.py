@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from synthesizer.data.errors import plural
 from synthesizer.measures.catalogue import FIGURES
 from synthesizer.measures.figure import Row, column, shown
 from synthesizer.measures.results import CheckResults
-from synthesizer.report.page import Block, Gap, Words, plural, row_table, section
+from synthesizer.report.page import Block, Gap, Words, row_table, section
 from synthesizer.report.record import ExtendsEntry, Record
 
 CAPTION = "Risk of the published periods, and of all periods together"

@@ -29,11 +29,12 @@ from typing import TYPE_CHECKING, ClassVar, Final, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
+from synthesizer.data.errors import plural
 from synthesizer.data.table import FloatArray, IntArray, Table
 from synthesizer.measures.figure import Row, column
 from synthesizer.measures.utility.formulas import Atom, atom_values
 from synthesizer.report.charts import DotRow, dots
-from synthesizer.report.page import Block, Chart, interval, plural, row_table, written
+from synthesizer.report.page import Block, Chart, interval, row_table, written
 from synthesizer.verification.answer import Answer
 from synthesizer.verification.mechanisms import Mechanism, Noise
 from synthesizer.verification.questions import Question, Released

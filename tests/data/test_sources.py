@@ -35,7 +35,7 @@ REFUSED = [
     (b"", "is empty"),
     (b"\n\n", "is empty"),
     (b"a,b\n", "0 data rows; at least 2"),
-    (b"a,b\n1,2\n", "1 data rows; at least 2"),
+    (b"a,b\n1,2\n", "1 data row; at least 2"),
     (b"a,a\n1,2\n3,4\n", "'a' is in the file twice"),
     (b"a,\n1,2\n3,4\n", "column 2 has no name"),
     (b"a,b\n1,2\n1,2,SECRET\nSECRET\n5,6\n", "2 rows do not have 2 cells"),

@@ -137,7 +137,7 @@ DATA_CASES: dict[str, tuple[str | bytes, list[str]]] = {
     "empty file": ("", ["empty"]),
     "blank file": ("\n\n  \n", ["empty"]),
     "header alone": ("a,b\n", ["at least 2"]),
-    "one row": (f"a,b\n{SECRET},1\n", ["1 data rows", "at least 2"]),
+    "one row": (f"a,b\n{SECRET},1\n", ["1 data row", "at least 2"]),
     "column twice": (f"a,b,a\n{SECRET},1,2\n{SECRET},2,3\n", ["'a'", "twice"]),
     "column without a name": (f"a,,b\n{SECRET},1,2\n{SECRET},2,3\n", ["column 2", "no name"]),
     "all missing": (text_of(age=[""] * 60), ["'age'", "no value"]),

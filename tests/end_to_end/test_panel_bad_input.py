@@ -88,7 +88,7 @@ LONG_CASES: dict[str, tuple[Any, ...]] = {
         text_of(changed(ROWS, 1, "", 3, 8)),
     ),
     "person is missing": (
-        {"panel": PANEL}, ["panel.person", "'who'", "1 rows", "4"],
+        {"panel": PANEL}, ["panel.person", "'who'", "1 row", "4"],
         text_of(changed(ROWS, 0, "", 3)),
     ),
     "one person": (
@@ -131,7 +131,7 @@ LONG_CASES: dict[str, tuple[Any, ...]] = {
     "keep without the careers": ({"panel": PANEL, "keep": ["level"]}, ["'level'", "keep"]),
     "strata that change": (
         {"panel": PANEL, "strata": ["state", "level"]},
-        ["strata", "state, level", "change within persons"],
+        ["strata", "state, level", "torn apart"],
     ),
     "states that do not exist": (
         {"panel": PANEL | {"rules": [{"variable": "state", "absorbing": ["z"]},

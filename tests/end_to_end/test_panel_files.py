@@ -368,9 +368,9 @@ def test_problems_of_persons_and_periods(tmp_path: Path) -> None:
     n = len(good)
     for word in (
         f"twice.csv: panel: 2 rows (numbers {n + 1}, {n + 2}) repeat a person and period",
-        "later.csv: panel.time: column 'year' has a period in 1 rows (numbers 3) that the original",
-        "missing.csv: panel.person: column 'id' is missing in 1 rows (numbers 4)",
-        "missing.csv: panel.time: column 'year' is missing in 1 rows (numbers 5)",
+        "later.csv: panel.time: column 'year' has a period in 1 row (number 3) that the original",
+        "missing.csv: panel.person: column 'id' is missing in 1 row (number 4)",
+        "missing.csv: panel.time: column 'year' is missing in 1 row (number 5)",
     ):
         assert word in lines, lines
 

@@ -135,5 +135,5 @@ def test_expressions_are_checked_at_once() -> None:
 
 def test_what_is_undefined_in_synthetic_rows_alone_is_no_fault_of_the_data() -> None:
     fitted = Derived(expression="1 / b").fit(KNOWN, numeric("c", [1.0] * 4), rng=RNG)
-    with pytest.raises(ModelError, match="synthetic rows: variable 'c': .* undefined in 1 rows"):
+    with pytest.raises(ModelError, match="synthetic rows: variable 'c': .* undefined in 1 row"):
         fitted.sample(Table([A, numeric("b", [0.0, 1.5, 2.5, 3.5], 1)]), rng=RNG)

@@ -285,7 +285,13 @@ def test_problems_of_many_kinds_at_once() -> None:
             variables={"grade": {"method": "career"}},
         )
     told = "\n".join(caught.value.problems)
-    for words in ("no state 'x'", "kept", "strata: grade", "at least two", "careers are drawn"):
+    for words in (
+        "no state 'x'",
+        "kept",
+        "persons change grade",
+        "at least two",
+        "careers are drawn",
+    ):
         assert words in told, told
 
 

@@ -4,7 +4,8 @@ import math
 
 import pytest
 
-from synthesizer.report.page import interval, plural, written
+from synthesizer.data.errors import plural
+from synthesizer.report.page import interval, written
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import numpy as np
 
 from synthesizer.data.codec import Family
 from synthesizer.data.encoding import recoded
-from synthesizer.data.errors import DataError, Problems
+from synthesizer.data.errors import DataError, Problems, plural
 from synthesizer.data.panel.arrangement import (
     MIN_PERSONS,
     Arrangement,
@@ -21,6 +21,7 @@ from synthesizer.data.panel.arrangement import (
 )
 from synthesizer.data.panel.moments import (
     Moments,
+    first_numbers,
     missing_in,
     missing_times,
     moments_of,
@@ -107,8 +108,8 @@ class LongForm(Arrangement):
         rows = np.flatnonzero((period < 0) & column.is_observed)
         if len(rows):
             problems.append(
-                f"panel.time: column {column.name!r} has a period in {len(rows)} rows (numbers "
-                f"{row_numbers(rows)}) that the original does not have; leave these rows out, or "
+                f"panel.time: column {column.name!r} has a period in "
+                f"{row_numbers(rows)} that the original does not have; leave these rows out, or "
                 "write the periods as the original does"
             )
         return problems or _repeated(other, self.person, period)
@@ -225,8 +226,8 @@ def _repeated(table: Table, person: str, period: IntArray) -> list[str]:
     if not len(again):
         return []
     return [
-        f"panel: {len(again)} rows (numbers {row_numbers(again)}) repeat a "
-        f"person and period that an earlier row has ({len(np.unique(who[again]))} persons); keep "
+        f"panel: {row_numbers(again)} {'repeats' if len(again) == 1 else 'repeat'} a person and "
+        f"period that an earlier row has ({plural(len(np.unique(who[again])), 'person')}); keep "
         f"one row each. If the source was put together from parts, {person!r} may start anew in "
         "every part: make it unique"
     ]
@@ -415,9 +416,10 @@ def _never_there(presence: BoolArray) -> list[str]:
     rows = np.flatnonzero(~presence.any(axis=1))
     if not len(rows):
         return []
-    are = "person is" if len(rows) == 1 else "persons are"
+    are = "1 person is" if len(rows) == 1 else f"{len(rows)} persons are"
+    which = f"{'row' if len(rows) == 1 else 'rows'} {first_numbers(rows)}"
     return [
-        f"panel.absent: {len(rows)} {are} absent in every period (rows {row_numbers(rows)}); leave "
+        f"panel.absent: {are} absent in every period ({which}); leave "
         "these rows out of the file, or, if the label is a state of theirs, take it out of "
         "panel.absent"
     ]

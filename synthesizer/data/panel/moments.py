@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from synthesizer.data.errors import DataError
+from synthesizer.data.errors import DataError, plural
 from synthesizer.data.table import Column, FloatArray, IntArray, Kind
 
 _COUNTED = (Kind.NUMERIC, Kind.DATE)
@@ -61,9 +61,21 @@ def _months(days: FloatArray) -> FloatArray | None:
     return np.asarray(months.astype(np.int64), dtype=np.float64)
 
 
-def row_numbers(rows: IntArray) -> str:
+def first_numbers(rows: IntArray) -> str:
     """Return the first of some rows as they are counted in the file."""
     return f"{', '.join(map(str, np.sort(rows)[:3] + 1))}{', ...' if len(rows) > 3 else ''}"
+
+
+def row_numbers(rows: IntArray) -> str:
+    """Say how many rows there are, and name the first of them as they are counted in the file.
+
+    Examples
+    --------
+    >>> row_numbers(np.array([4])), row_numbers(np.arange(5))
+    ('1 row (number 5)', '5 rows (numbers 1, 2, 3, ...)')
+    """
+    word = "number" if len(rows) == 1 else "numbers"
+    return f"{plural(len(rows), 'row')} ({word} {first_numbers(rows)})"
 
 
 def missing_in(column: Column, key: str, needed: str) -> list[str]:
@@ -72,8 +84,8 @@ def missing_in(column: Column, key: str, needed: str) -> list[str]:
     if not len(rows):
         return []
     return [
-        f"panel.{key}: column {column.name!r} is missing in {len(rows)} rows (numbers "
-        f"{row_numbers(rows)}); every row needs a {needed}"
+        f"panel.{key}: column {column.name!r} is missing in {row_numbers(rows)}; every "
+        f"row needs a {needed}"
     ]
 
 
@@ -126,8 +138,8 @@ def _unordered(column: Column) -> str:
     rows = np.flatnonzero(np.isin(column.data, odd))
     if 2 * len(rows) < len(column):
         return (
-            f"panel.time: column {name!r} has a period that is no number in {len(rows)} rows "
-            f"(numbers {row_numbers(rows)}); correct these cells, or leave the rows out of the "
+            f"panel.time: column {name!r} has a period that is no number in "
+            f"{row_numbers(rows)}; correct these cells, or leave the rows out of the "
             f"file. If these are periods too, {declare}"
         )
     return (

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from synthesizer.data.errors import DataError, OutputError
+from synthesizer.data.errors import DataError, OutputError, plural
 from synthesizer.data.files import check_inside, sha256, write_text, write_texts
 from synthesizer.data.table import Kind
 from synthesizer.measures.figure import plain
@@ -25,7 +25,6 @@ from synthesizer.report.page import (
     Section,
     Words,
     fragment,
-    plural,
     render,
     row_table,
     written,
