@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 MISSING = "PostgreSQL is not installed (Debian: apt-get install postgresql)"
 SETTINGS = {
@@ -25,6 +26,12 @@ SETTINGS = {
     "shared_buffers": "16MB",
     "deadlock_timeout": "100ms",
 }
+
+
+CUT_OFF = """
+SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+WHERE datname = current_database() AND pid <> pg_backend_pid()
+"""
 
 
 def programs() -> Path | None:
@@ -39,20 +46,33 @@ class Cluster:
 
     def __init__(self, socket: Path) -> None:
         self.socket = socket
+        self._free: list[str] = []
         self._numbers = count(1)
 
     def url(self, name: str = "postgres") -> str:
         """Return the URL of a database."""
         return f"postgresql://synthesizer@/{name}?host={self.socket}"
 
-    def new(self) -> str:
-        """Make an empty database, and return its URL."""
-        import psycopg
+    @contextmanager
+    def database(self) -> Iterator[str]:
+        """Yield the URL of an empty database; whoever still uses it at the end is cut off."""
+        name = self._free.pop() if self._free else f"database{next(self._numbers)}"
+        with _connected(self.url()) as store:
+            known = store.execute("SELECT 1 FROM pg_database WHERE datname = %s", [name])
+            if known.fetchone() is None:
+                store.execute(f"CREATE DATABASE {name}")
+        yield self.url(name)
+        with _connected(self.url(name)) as store:
+            store.execute(CUT_OFF)
+            store.execute("DROP SCHEMA public CASCADE")
+            store.execute("CREATE SCHEMA public")
+        self._free.append(name)
 
-        name = f"database{next(self._numbers)}"
-        with psycopg.connect(self.url(), autocommit=True) as connection:
-            connection.execute(f"CREATE DATABASE {name} STRATEGY file_copy")
-        return self.url(name)
+
+def _connected(url: str) -> Any:
+    import psycopg
+
+    return psycopg.connect(url, autocommit=True)
 
 
 @contextmanager

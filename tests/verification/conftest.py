@@ -43,8 +43,10 @@ def postgresql():
 def url(request, tmp_path):
     """Return the URL of an empty database, of either kind."""
     if request.param == "sqlite":
-        return f"sqlite:///{tmp_path}/server.sqlite"
-    return request.getfixturevalue("postgresql").new()
+        yield f"sqlite:///{tmp_path}/server.sqlite"
+        return
+    with request.getfixturevalue("postgresql").database() as url:
+        yield url
 
 
 @pytest.fixture

@@ -37,8 +37,10 @@ def schema(engine):
 def other(request, url, tmp_path):
     """Return an empty database beside the first one."""
     if url.startswith("sqlite"):
-        return connect(f"sqlite:///{tmp_path}/other.sqlite")
-    return connect(request.getfixturevalue("postgresql").new())
+        yield connect(f"sqlite:///{tmp_path}/other.sqlite")
+        return
+    with request.getfixturevalue("postgresql").database() as second:
+        yield connect(second)
 
 
 def test_the_steps_make_the_tables(database, other):
