@@ -383,6 +383,11 @@ def fragment(block: Block) -> Markup:
     return from_template("fragment.html", block=block)
 
 
+def sections_html(sections: Iterable[Section]) -> Markup:
+    """Return sections as HTML, for pages that are not made by `render`."""
+    return from_template("sections.html", sections=list(sections))
+
+
 def from_template(name: str, **values: Any) -> Markup:
     """Return a piece of HTML from a template of the package; values are escaped by it."""
     text = _environment().get_template(name).render(short=_SHORT, **values)

@@ -371,13 +371,15 @@ class Verification(Result):
         """The content as a page that needs no network."""
         return render(
             "Dry run of a verification" if self.dry else "Answer to a verification query",
-            [*self._sections()],
+            [*self.sections],
             banner="Dry run, synthetic data only" if self.dry else "Differentially private answer",
             subtitle=f"epsilon {self.charge:g}, query {self.digest[:12]}",
             for_release=True,
         )
 
-    def _sections(self) -> Iterator[Section]:
+    @property
+    def sections(self) -> Iterator[Section]:
+        """Its parts, as pages show them."""
         first = [Note(_DRY)] if self.dry else []
         words = [Words(list(self.answer.words))]
         yield Section(

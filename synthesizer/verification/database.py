@@ -38,6 +38,7 @@ try:
         event,
         make_url,
     )
+    from sqlalchemy.dialects import postgresql, sqlite
     from sqlalchemy.exc import ArgumentError, DBAPIError
     from sqlalchemy.exc import TimeoutError as NoneFree
 except ImportError as missing:
@@ -174,6 +175,13 @@ def transaction(engine: Engine, after: str = "", *, reads: bool = False) -> Iter
     except (DBAPIError, NoneFree) as error:
         problem = f"{place_of(engine)} {_reason(error)}"
         raise LedgerError("; ".join(filter(None, (problem, after)))) from error
+
+
+def insert_once(store: Connection, table: Table, **values: Any) -> bool:
+    """Insert a row unless one with its key is there; tell whether it was inserted."""
+    kind = postgresql if store.dialect.name == "postgresql" else sqlite
+    done = store.execute(kind.insert(table).values(values).on_conflict_do_nothing())
+    return done.rowcount == 1
 
 
 def place_of(engine: Engine) -> str:

@@ -299,7 +299,7 @@ class Ledger:
             nothing is charged.
         """
         with self._transaction(within, "nothing was charged") as store:
-            self._lock(store)
+            self.lock(store)
             if self._is_charged(store, query):
                 return self._answer(store, query)
             if problems := self._refusals(store, epsilon, user, analysis):
@@ -369,7 +369,7 @@ class Ledger:
         if problems := [*_scope_problems(scope, name)]:
             raise LedgerError(problems)
         with self._transaction(within, "the cap is as before") as store:
-            self._lock(store)
+            self.lock(store)
             spent = store.execute(
                 select(BUDGET.c.spent).where(*self._budget(scope, name))
             ).scalar_one_or_none()
@@ -388,7 +388,7 @@ class Ledger:
     def set_paused(self, is_paused: bool, *, within: Connection | None = None) -> None:
         """Stop charging questions about the dataset, or go on; what was charged is answered."""
         with self._transaction(within) as store:
-            self._lock(store)
+            self.lock(store)
             store.execute(
                 update(DATASET).where(DATASET.c.name == self.dataset).values(is_paused=is_paused)
             )
@@ -437,9 +437,9 @@ class Ledger:
     def _asked(self, query: str) -> tuple[ColumnElement[bool], ...]:
         return ANSWER.c.version == self.version, ANSWER.c.query == query
 
-    def _lock(self, store: Connection) -> None:
-        """Let nobody else charge the dataset until the transaction ends."""
-        store.execute(select(BUDGET.c.cap).where(*self._budget("global", "")).with_for_update())
+    def lock(self, within: Connection) -> None:
+        """Let nobody else charge the dataset until the caller's transaction ends."""
+        within.execute(select(BUDGET.c.cap).where(*self._budget("global", "")).with_for_update())
 
     def _is_charged(self, store: Connection, query: str) -> bool:
         found = store.execute(select(ANSWER.c.query).where(*self._asked(query)))

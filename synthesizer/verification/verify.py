@@ -11,13 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 from synthesizer.data.errors import ConfigError, DataError, Problems
 from synthesizer.data.files import check_file, sha256, write_texts
-from synthesizer.verification.answer import Choice, Choices, ShareAnswer, Verification
+from synthesizer.verification.answer import (
+    PROMISE,
+    Choice,
+    Choices,
+    ShareAnswer,
+    Verification,
+)
 from synthesizer.verification.mechanisms import MICRO, DryNoise, Mechanism, Noise, OpenDP, Planned
 from synthesizer.verification.partitions import View, view_of
 from synthesizer.verification.posterior import attainable
 from synthesizer.verification.public_schema import PublicSchema, digest_of, load_schema
 from synthesizer.verification.query import Query, problems_of_unsound, read_query
-from synthesizer.verification.questions import Question
+from synthesizer.verification.questions import Question, Released
 from synthesizer.verification.spending import Budget
 
 if TYPE_CHECKING:
@@ -84,18 +90,19 @@ def verify(
         view = view_of(confidential, asked.schema, asked.query, book.key)
         drawn = asked.ask.release(asked.query, prepared, view, planned)
         released = book.store(asked.query.digest, drawn)
-    return Verification(
-        dry=False,
-        query=asked.query.content(),
-        digest=asked.query.digest,
-        charge=planned.epsilon / MICRO,
-        is_new=stored is None,
+    return concluded(
+        asked, prepared, released, charge=planned.epsilon, is_new=stored is None,
         budgets=paying(book, user, analysis),
-        answer=asked.ask.conclude(asked.query, prepared, released),
-    )
+    )  # fmt: skip
 
 
-def dry_run(query: Path | Query, *, synthetic: Path, schema: Path | PublicSchema) -> Verification:
+def dry_run(
+    query: Path | Query,
+    *,
+    synthetic: Path,
+    schema: Path | PublicSchema,
+    promise: tuple[str, ...] = PROMISE,
+) -> Verification:
     """Take every step of `verify` with the synthetic data in place of the confidential ones: free.
 
     Raises
@@ -107,13 +114,25 @@ def dry_run(query: Path | Query, *, synthetic: Path, schema: Path | PublicSchema
     prepared = asked.prepare()
     planned = Planned(DryNoise(), asked.ask.mechanisms(asked.query, prepared))
     released = asked.ask.release(asked.query, prepared, asked.view(), planned)
+    return concluded(
+        asked, prepared, released, charge=planned.epsilon, dry=True, is_new=False, promise=promise
+    )
+
+
+def concluded(
+    asked: Asked, prepared: Any, released: Released, *, charge: int, dry: bool = False,
+    is_new: bool = True, budgets: tuple[Budget, ...] = (), promise: tuple[str, ...] = PROMISE,
+) -> Verification:  # fmt: skip
+    """Return what follows from released numbers; the charge is in millionths of epsilon."""
     return Verification(
-        dry=True,
+        dry=dry,
         query=asked.query.content(),
         digest=asked.query.digest,
-        charge=planned.epsilon / MICRO,
-        is_new=False,
+        charge=charge / MICRO,
+        is_new=is_new,
+        budgets=budgets,
         answer=asked.ask.conclude(asked.query, prepared, released),
+        promise=promise,
     )
 
 

@@ -1,0 +1,295 @@
+"""Side doors of the verification server: time of the noise, time of release, code in a query.
+
+Usage::
+
+    python scripts/benchmarks/server_channels.py timing|release|injection [--full]
+
+- ``timing`` (T7): does the time of a draw tell how large its noise was? Spearman's correlation of
+  both, for OpenDP's bounded mechanism, and as control for the unbounded one.
+- ``release`` (T8): does the time of release tell of a row that makes a job slow? Kolmogorov and
+  Smirnov's test of the times after the charge, with and without the row; as control the same times
+  had answers left when they were ready.
+- ``injection`` (T11): do texts of a query run code, open a file or a connection? Payloads and
+  random texts in every place of a query; as control Python's own eval, which they work on.
+
+Exit code 1 where one does not hold. The tests run them small.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import socket
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+from replay_trials import GAP, SCHEMA, people
+from scipy.stats import ks_2samp, spearmanr
+
+from synthesizer.data.errors import SynthesizerError
+from synthesizer.verification.database import connect, transaction
+from synthesizer.verification.mechanisms import Mechanism, OpenDP
+from synthesizer.verification.public_schema import PublicSchema, strictly, yaml_of
+from synthesizer.verification.server import runner
+from synthesizer.verification.server.accounts import Account, Accounts
+from synthesizer.verification.server.datasets import open_datasets
+from synthesizer.verification.server.dispatch import Dispatcher
+from synthesizer.verification.server.server_config import ServerConfig
+from synthesizer.verification.server.server_tables import JOB, upgrade
+from synthesizer.verification.server.service import Service
+
+LEAST_P = 1e-3
+MOST_CORRELATION = 0.03
+
+
+def timing(draws: int, *, is_bounded: bool) -> float:
+    """Return Spearman's correlation of the size of the noise and the time that it took."""
+    noise = OpenDP()
+    count = Mechanism(size=1, distance=1, epsilon=200_000, bounds=(0, 500) if is_bounded else None)
+    sizes, times = np.empty(draws), np.empty(draws)
+    for draw in range(draws):
+        begun = time.perf_counter_ns()
+        (drawn,) = noise.draw(count, [250])
+        times[draw] = time.perf_counter_ns() - begun
+        sizes[draw] = abs(drawn - 250)
+    return float(spearmanr(sizes, times).statistic)
+
+
+def panel_server(folder: Path, *, cap: float, tick: float = 0.2, lanes: int = 1) -> Service:
+    """Return the service of a server about a small panel, in a folder of its own."""
+    schema = strictly(PublicSchema, SCHEMA)
+    for name, seed in (("confidential", 1), ("synthetic", 2)):
+        people(60, seed=seed).to_csv(folder / f"{name}.csv", index=False)
+    (folder / "schema.yaml").write_text(yaml_of(schema))
+    files = {key: folder / f"{key}.csv" for key in ("confidential", "synthetic")}
+    dataset = {**files, "schema": folder / "schema.yaml", "cap": cap}
+    config = ServerConfig.model_validate(
+        {
+            "database": f"sqlite:///{folder}/server.sqlite",
+            "tick": tick,
+            "job": {"seconds": 1.0, "lanes": lanes, "waiting": 10_000},
+            "datasets": {"panel": dataset},
+        }
+    )
+    engine = connect(config.database)
+    upgrade(engine)
+    return Service(engine, config, open_datasets(engine, config.datasets))
+
+
+def release(runs: int, *, is_slow: bool, at_once: bool = False, lanes: int = 8) -> list[float]:
+    """Return seconds from charge to release of so many queries, one after the other in each lane.
+
+    ``is_slow`` says that a row of the file makes each job take .5 s longer, and ``at_once`` that
+    answers leave when they are ready, as they must not.
+    """
+
+    def process(task: runner.Task, limits: Any, **_: Any) -> runner.Outcome | None:  # noqa: ARG001
+        if task.confidential is None:
+            return runner.Outcome(charge=1_000, content={"dry": True}, page="")
+        time.sleep(0.5 if is_slow else 0.0)
+        return runner.Outcome(charge=1_000, released=((1,),), content={}, page="")
+
+    with TemporaryDirectory() as folder:
+        service = panel_server(Path(folder), cap=1_000.0, lanes=lanes)
+        ada = Accounts(service.engine).add("ada", "researcher", actor="trial")
+        dispatcher = Dispatcher(service, process=process)
+        dispatcher.start()
+        try:
+            with ThreadPoolExecutor(lanes) as pool:
+                steps = [(service, ada, number, at_once) for number in range(runs)]
+                return [*pool.map(lambda step: _seconds_to_answer(*step), steps)]
+        finally:
+            dispatcher.stop()
+
+
+def _seconds_to_answer(service: Service, ada: Account, number: int, at_once: bool) -> float:
+    """Return when an answer was first seen; each query is another one by its border."""
+    query = {**GAP, "ask": {**GAP["ask"], "below": -number / 1e6}, "epsilon": 0.001}
+    time.sleep(random.random() * service.config.tick)  # noqa: S311 - when somebody asks
+    asked = service.submit(ada, "panel", query, analysis="a")
+    while (asked := service.find(ada, asked.id)).state == "checking":
+        time.sleep(0.01)
+    begun = time.monotonic()
+    while service.find(ada, asked.id).state != "answered":
+        if at_once and _is_computed(service, asked.digest):
+            break
+        time.sleep(0.02)
+    return time.monotonic() - begun
+
+
+def _is_computed(service: Service, digest: str) -> bool:
+    with transaction(service.engine, reads=True) as store:
+        state = store.execute(JOB.select().where(JOB.c.query == digest)).one().state
+    return bool(state == "computed")
+
+
+CODE = (
+    "open({canary!r}, 'w').close()",
+    "__import__('pathlib').Path({canary!r}).touch()",
+    "__import__('os').system('touch {canary}')",
+    "__import__('socket').create_connection(('127.0.0.1', {port})).close()",
+    "exec(\"open({canary!r}, 'w').close()\")",
+    "eval(\"open({canary!r}, 'w').close()\")",
+    "(lambda: open({canary!r}, 'w').close())()",
+    "[open({canary!r}, 'w').close() for _ in 'a']",
+    "().__class__.__base__.__subclasses__()",
+    "age.to_csv({canary!r})",
+    "age.__class__.__init__.__globals__",
+    "getattr(age, 'to_csv')({canary!r})",
+    "f'{{open({canary!r}, chr(119)).close()}}'",
+    "age if open({canary!r}, 'w').close() else age",
+    "'); DROP TABLE budget; --",
+    "age; UPDATE budget SET spent = 0",
+    "{{{{ 7 * 7 }}}}",
+    "${{jndi:ldap://127.0.0.1:{port}/a}}",
+    "9 ** 9 ** 9 ** 9",
+    "(" * 5_000 + "age" + ")" * 5_000,
+)
+"""What has run, or ended a process, where texts of users are handed to a parser with eval."""
+PLACES: tuple[Callable[[str], dict[str, Any]], ...] = (
+    lambda text: {**GAP, "formula": text},
+    lambda text: {**GAP, "formula": f"pay ~ {text}"},
+    lambda text: {**GAP, "formula": f"pay ~ I({text})"},
+    lambda text: {**GAP, "formula": f"I({text}) ~ age"},
+    lambda text: {**GAP, "formula": f"pay ~ age | {text}"},
+    lambda text: {**GAP, "formula": f"pay ~ C(`{text}`)"},
+    lambda text: {**GAP, "subset": text},
+    lambda text: {**GAP, "subset": f"sex == '{text}'"},
+    lambda text: {**GAP, "ask": {**GAP["ask"], "coefficient": text}},
+    lambda text: {**GAP, "ask": {"measure": text}},
+    lambda text: {**GAP, "schema": text},
+    lambda text: {**GAP, text: text},
+)
+"""Where a text of a user stands in a query."""
+WORDS = (
+    *("age", "pay", "sex", "year", "I(", "C(", "log(", "sqrt(", "pow(", ")", "~", "|", "+", ":"),
+    *("*", "**", "==", "and", "or", "not", "in", "[", "]", "'F'", "`", ".", ",", "1", "1e999"),
+    *("lambda", "__import__", "open", "{", "}", ";", "\\", "\x00", "é", "𝟙", " ", "\n", "%s"),
+)
+
+
+class Canary:
+    """A file that must not come to be, and a port that nobody may knock at."""
+
+    def __init__(self, folder: Path) -> None:
+        self.file = folder / "canary"
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._listener.setblocking(False)
+
+    @property
+    def payloads(self) -> list[str]:
+        """Return the texts that would run code."""
+        port = self._listener.getsockname()[1]
+        return [text.format(canary=str(self.file), port=port) for text in CODE]
+
+    @property
+    def is_touched(self) -> bool:
+        """Tell whether something ran, and forget it."""
+        try:
+            self._listener.accept()[0].close()
+            knocked = True
+        except BlockingIOError:
+            knocked = False
+        touched = knocked or self.file.exists()
+        self.file.unlink(missing_ok=True)
+        return touched
+
+    def close(self) -> None:
+        """Give the port back."""
+        self._listener.close()
+
+
+def texts(canary: Canary, number: int, seed: int) -> Iterator[str]:
+    """Yield the payloads, then random texts of the words of queries and of Python."""
+    yield from canary.payloads
+    rng = random.Random(seed)  # noqa: S311 - a trial
+    for _ in range(number):
+        yield "".join(rng.choices(WORDS, k=rng.randint(1, 12)))
+
+
+def injection(number: int, seed: int = 1) -> tuple[int, int, int]:
+    """Return how many texts were tried, taken for a query, and did something.
+
+    Raises
+    ------
+    Exception
+        If a text is refused in another way than by an error of the package.
+    """
+    tried = taken = did = 0
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        canary, service = Canary(folder), panel_server(folder, cap=1.0)
+        dataset = service.datasets["panel"]
+        for text in texts(canary, number, seed):
+            for place in PLACES:
+                tried += 1
+                try:
+                    query = dataset.query(place(text))
+                    taken += 1
+                    if text in canary.payloads:
+                        runner.outcome(dataset.task(query.content(), is_dry=True))
+                except SynthesizerError:
+                    pass
+            did += canary.is_touched
+        canary.close()
+    return tried, taken, did
+
+
+def control(payloads: list[str], canary: Canary) -> int:
+    """Return how many payloads do something where they are evaluated."""
+    did = 0
+    for text in payloads:
+        with suppress(Exception, SystemExit):  # the others only fail
+            eval(text, {"age": np.zeros(1)})  # noqa: S307 - the control
+        did += canary.is_touched
+    return did
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("trial", choices=["timing", "release", "injection"])
+    parser.add_argument("--full", action="store_true")
+    arguments = parser.parse_args()
+    holds = {"timing": _timing, "release": _release, "injection": _injection}
+    sys.exit(0 if holds[arguments.trial](is_full=arguments.full) else 1)
+
+
+def _timing(*, is_full: bool) -> bool:
+    draws = 20_000 if is_full else 2_000
+    bounded, free = (timing(draws, is_bounded=bound) for bound in (True, False))
+    print(f"Spearman of |noise| and time, {draws:,} draws: bounded {bounded:.3f}, free {free:.3f}")
+    return abs(bounded) < MOST_CORRELATION < free
+
+
+def _release(*, is_full: bool) -> bool:
+    runs = 300 if is_full else 40
+    p = {}
+    for at_once in (False, True):
+        plain, slow = (release(runs, is_slow=slow, at_once=at_once) for slow in (False, True))
+        p[at_once] = float(ks_2samp(plain, slow).pvalue)
+        print(
+            f"{'when ready' if at_once else 'at ticks'}: mean {np.mean(plain):.2f} s without the "
+            f"row, {np.mean(slow):.2f} s with it, p = {p[at_once]:.2g}"
+        )
+    return p[False] > LEAST_P > p[True]
+
+
+def _injection(*, is_full: bool) -> bool:
+    tried, taken, did = injection(100_000 // len(PLACES) if is_full else 200)
+    with TemporaryDirectory() as folder:
+        canary = Canary(Path(folder))
+        works = control(canary.payloads[:-2], canary)
+        canary.close()
+    print(f"{tried:,} queries, {taken:,} taken, {did} did something; by eval {works} payloads do")
+    return not did and works > 0
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,139 @@
+"""The datasets of a server: files, public schema, and the ledger of the version that is there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Engine, select
+
+from synthesizer.data.errors import ConfigError, DataError, Problems
+from synthesizer.data.files import sha256
+from synthesizer.verification.database import transaction
+from synthesizer.verification.ledger import DATASET, VERSION, Ledger, new_dataset, new_version
+from synthesizer.verification.public_schema import PublicSchema, load_schema
+from synthesizer.verification.query import Query, query_of
+from synthesizer.verification.server.runner import Task
+from synthesizer.verification.server.server_config import DatasetConfig
+from synthesizer.verification.verify import version_of
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """A confidential file with the release that was made of it, as the server found them."""
+
+    name: str
+    title: str
+    schema: PublicSchema
+    synthetic: Path
+    synthetic_digest: str
+    confidential: Path
+    stamps: tuple[tuple[int, int], ...]
+    """Size and time of change of the confidential files when their digest was taken."""
+    ledger: Ledger
+
+    def query(self, content: Mapping[str, Any]) -> Query:
+        """Take plain values for a query about this dataset.
+
+        Raises
+        ------
+        ConfigError
+            With everything that is wrong, as far as the public schema tells.
+        """
+        query = query_of(content)
+        if problems := query.problems(self.schema, self.synthetic_digest):
+            raise ConfigError(problems)
+        return query.bound(self.schema, self.synthetic_digest)
+
+    def task(
+        self, content: Mapping[str, Any], *, is_dry: bool, is_without_data: bool = False
+    ) -> Task:
+        """Return what a process is to do about a query."""
+        return Task(
+            query=content,
+            public_schema=self.schema.model_dump(mode="json"),
+            synthetic=str(self.synthetic),
+            confidential=None if is_dry else str(self.confidential),
+            key="" if is_dry else self.ledger.key.hex(),
+            is_without_data=is_without_data,
+        )
+
+    @property
+    def is_unchanged(self) -> bool:
+        """Whether the confidential file is still the one whose version the ledger knows."""
+        try:
+            return _stamps(self.confidential) == self.stamps
+        except OSError:
+            return False
+
+
+def open_datasets(engine: Engine, configs: Mapping[str, DatasetConfig]) -> dict[str, Dataset]:
+    """Return the datasets of a configuration; those that the database lacks begin with their caps.
+
+    A confidential file that changed is a new version: it shares the budgets of the older ones.
+    Each file is read once as it will be for answers, so that one that cannot serve is found before
+    anybody asks.
+
+    Raises
+    ------
+    DataError
+        With every problem of every dataset; no dataset is begun then.
+    """
+    problems = Problems()
+    sound = {}
+    for name, config in configs.items():
+        with problems.gathered(f"datasets.{name}"):
+            sound[name] = _looked_at(config)
+    problems.settle(DataError)
+    return {name: _opened(engine, name, configs[name], *sound[name]) for name in configs}
+
+
+def _looked_at(config: DatasetConfig) -> tuple[PublicSchema, str, str]:
+    """Return public schema, digest of the synthetic file and digest of the version."""
+    schema = load_schema(config.public_schema)
+    problems = Problems()
+    for path in (config.confidential, config.synthetic):
+        with problems.gathered():
+            problems += schema.column_problems(path, schema.variables)
+    problems.settle(DataError)
+    data = version_of(config.confidential, schema)
+    schema.encoded(schema.read(config.confidential))
+    return schema, sha256(config.synthetic), data
+
+
+def _opened(
+    engine: Engine,
+    name: str,
+    config: DatasetConfig,
+    schema: PublicSchema,
+    synthetic: str,
+    data: str,
+) -> Dataset:
+    with transaction(engine, reads=True) as store:
+        is_there = store.execute(select(DATASET).where(DATASET.c.name == name)).first()
+        versions = store.execute(select(VERSION.c.data).where(VERSION.c.dataset == name))
+        known = {row.data for row in versions}
+    if not is_there:
+        new_dataset(
+            engine, name, data=data, cap=config.cap, user_cap=config.user_cap,
+            analysis_cap=config.analysis_cap,
+        )  # fmt: skip
+    elif data not in known:
+        new_version(engine, name, data=data)
+    return Dataset(
+        name=name,
+        title=config.title or name,
+        schema=schema,
+        synthetic=config.synthetic,
+        synthetic_digest=synthetic,
+        confidential=config.confidential,
+        stamps=_stamps(config.confidential),
+        ledger=Ledger(engine, dataset=name, data=data),
+    )
+
+
+def _stamps(path: Path) -> tuple[tuple[int, int], ...]:
+    files = sorted(path.rglob("*.parquet")) if path.is_dir() else [path]
+    return tuple((found.st_size, found.st_mtime_ns) for found in map(Path.stat, files))

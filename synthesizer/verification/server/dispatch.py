@@ -1,0 +1,187 @@
+"""Runs what waits: dry runs as they come, answers in their slots.
+
+One dispatcher serves a database. What it has taken and not finished when it ends, however it ends,
+is taken again by the next one: nothing is charged twice, and of two answers the ledger keeps the
+first.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+import time
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Protocol
+
+from sqlalchemy import select, update
+
+from synthesizer.data.errors import LedgerError
+from synthesizer.verification.database import now, transaction
+from synthesizer.verification.server import audit
+from synthesizer.verification.server.datasets import Dataset
+from synthesizer.verification.server.runner import Outcome, Task, run
+from synthesizer.verification.server.schedule import tick_after
+from synthesizer.verification.server.server_config import JobLimits
+from synthesizer.verification.server.server_tables import DRY_RUN, JOB
+from synthesizer.verification.server.service import Service
+
+MOST_ATTEMPTS = 3
+"""So many processes may die of one job before its answer is that of no data."""
+_PAUSE = 0.2
+"""Seconds between two looks at the tables."""
+_log = logging.getLogger("synthesizer.verification.server")
+
+
+class Process(Protocol):
+    """How a task is run, see `runner.run`."""
+
+    def __call__(
+        self, task: Task, limits: JobLimits, *, seconds: float, is_stopped: Callable[[], bool]
+    ) -> Outcome | None:
+        """Return what came of the task; None if its process died."""
+
+
+class Dispatcher:
+    """Threads that take work from the tables, each job in a process of its own.
+
+    Parameters
+    ----------
+    service : Service
+        Whose database and datasets.
+    process : callable
+        How a task is run: in a process of its own.
+    """
+
+    def __init__(self, service: Service, *, process: Process = run) -> None:
+        self._service, self._process = service, process
+        self._by_version = {one.ledger.version: one for one in service.datasets.values()}
+        self._stopped = threading.Event()
+        lanes = range(service.config.job.lanes)
+        self._threads = [
+            *(self._thread(f"lane-{lane}", self.answer_next, lane) for lane in lanes),
+            *(self._thread(f"dry-{lane}", self.check_next, lane) for lane in lanes),
+        ]
+
+    def _thread(self, name: str, work: Callable[[int], bool], lane: int) -> threading.Thread:
+        return threading.Thread(target=self._loop, args=(work, lane), name=name, daemon=True)
+
+    def start(self) -> None:
+        """Take again what an earlier dispatcher left, and begin."""
+        with transaction(self._service.engine) as store:
+            for table, before in ((DRY_RUN, "waiting"), (JOB, "queued")):
+                running = table.c.state == "running"
+                store.execute(update(table).where(running).values(state=before))
+            audit.append(store, "server", "started")
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self) -> None:
+        """End the processes and wait for the threads; what they were at is taken up again."""
+        self._stopped.set()
+        for thread in self._threads:
+            thread.join()
+        with transaction(self._service.engine) as store:
+            audit.append(store, "server", "stopped")
+
+    def _loop(self, work: Callable[[int], bool], lane: int) -> None:
+        while not self._stopped.is_set():
+            try:
+                if work(lane):
+                    continue
+            except LedgerError as error:  # the database: tried again, and told to the operator
+                _log.error("%s", error)
+                time.sleep(_PAUSE)
+            except Exception as error:  # what a job was about stays out of the log
+                _log.error("a lane failed: %s", type(error).__name__)
+                time.sleep(_PAUSE)
+            self._stopped.wait(_PAUSE)
+
+    def check_next(self, _lane: int) -> bool:
+        """Run the next dry run; tell whether there was one."""
+        chosen = select(DRY_RUN).where(DRY_RUN.c.state == "waiting").order_by(DRY_RUN.c.asked)
+        with transaction(self._service.engine) as store:
+            row = store.execute(chosen.limit(1).with_for_update(skip_locked=True)).first()
+            if row is None:
+                return False
+            place = (DRY_RUN.c.dataset == row.dataset, DRY_RUN.c.query == row.query)
+            store.execute(update(DRY_RUN).where(*place).values(state="running"))
+        one = self._service.datasets.get(row.dataset)
+        if one is None:
+            return True
+        outcome = self._run(one, row.content, seconds=self._service.config.job.seconds, is_dry=True)
+        if outcome is not None or not self._stopped.is_set():
+            self._service.end_dry_run(one, row.query, outcome)
+        return True
+
+    def answer_next(self, lane: int) -> bool:
+        """Run the job whose slot has begun; tell whether there was one."""
+        waits = (JOB.c.lane % self._service.config.job.lanes == lane, JOB.c.state == "queued")
+        known = JOB.c.version.in_(self._by_version)
+        chosen = select(JOB).where(*waits, known, JOB.c.begins <= now()).order_by(JOB.c.begins)
+        with transaction(self._service.engine) as store:
+            row = store.execute(chosen.limit(1).with_for_update(skip_locked=True)).first()
+            if row is None or not self._is_unchanged(self._by_version[row.version]):
+                return False
+            place = (JOB.c.version == row.version, JOB.c.query == row.query)
+            store.execute(
+                update(JOB).where(*place).values(state="running", attempts=row.attempts + 1)
+            )
+        self._answer(self._by_version[row.version], row.query, row.begins, row.attempts)
+        return True
+
+    def _answer(self, one: Dataset, query: str, begins: datetime, attempts: int) -> None:
+        seconds = self._service.config.job.seconds
+        place = (JOB.c.version == one.ledger.version, JOB.c.query == query)
+        content = self._content(one, query)
+        end = max(begins, now() - timedelta(seconds=seconds / 10)) + timedelta(seconds=seconds)
+        outcome = self._run(
+            one, content, seconds=(end - now()).total_seconds(), is_dry=False,
+            is_without_data=attempts >= MOST_ATTEMPTS,
+        )  # fmt: skip
+        if outcome is None or not outcome.released:
+            with transaction(self._service.engine) as store:
+                store.execute(update(JOB).where(*place).values(state="queued"))
+                if not self._stopped.is_set():
+                    audit.append(store, "server", "process died", dataset=one.name,
+                                 details={"query": query, "attempt": attempts + 1})  # fmt: skip
+            return
+        with transaction(self._service.engine) as store:
+            one.ledger.lock(store)
+            if one.ledger.answer(query, within=store) is not None:
+                return
+            one.ledger.store(query, outcome.released, within=store)
+            due = store.execute(select(JOB.c.due).where(*place)).scalar_one()
+            late = max(due, tick_after(now(), self._service.config.tick)) if now() > due else due
+            store.execute(
+                update(JOB).where(*place).values(
+                    state="computed", result=dict(outcome.content), page=outcome.page,
+                    due=late,
+                )
+            )  # fmt: skip
+            audit.append(store, "server", "answered", dataset=one.name, details={"query": query})
+
+    def _content(self, one: Dataset, query: str) -> str:
+        with transaction(self._service.engine, reads=True) as store:
+            place = (DRY_RUN.c.dataset == one.name, DRY_RUN.c.query == query)
+            return str(store.execute(select(DRY_RUN.c.content).where(*place)).scalar_one())
+
+    def _run(
+        self, one: Dataset, content: str, *, seconds: float, is_dry: bool,
+        is_without_data: bool = False,
+    ) -> Outcome | None:  # fmt: skip
+        task = one.task(json.loads(content), is_dry=is_dry, is_without_data=is_without_data)
+        limits = self._service.config.job
+        return self._process(task, limits, seconds=seconds, is_stopped=self._stopped.is_set)
+
+    def _is_unchanged(self, one: Dataset) -> bool:
+        if one.is_unchanged:
+            return True
+        _log.error(
+            "datasets.%s: the confidential file changed; its queries wait until it is as it was, "
+            "or the server starts again with the new version",
+            one.name,
+        )
+        self._stopped.wait(10)
+        return False

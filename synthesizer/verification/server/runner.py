@@ -1,0 +1,180 @@
+"""One dry run or one answer, in a process of its own that ends with it.
+
+The process is forked from a server that has imported everything and seen no data
+(`multiprocessing`, forkserver), so nothing is left over from one query to the next. It is told what
+to do in JSON, reads its files, and hands JSON back; what it prints goes nowhere. From the
+synthetic data it may say what is wrong with a query. About the confidential data it says the whole
+numbers that the noise returned and what follows from them, or nothing: a process that dies is
+`None`, whatever it died of.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Mapping
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pydantic import BaseModel
+
+from synthesizer.data.errors import SynthesizerError
+from synthesizer.data.workers import one_blas_thread
+from synthesizer.measures.figure import plain
+from synthesizer.report.page import sections_html
+from synthesizer.verification.answer import Verification
+from synthesizer.verification.mechanisms import MICRO, OpenDP, Planned
+from synthesizer.verification.partitions import view_of
+from synthesizer.verification.public_schema import STRICT, PublicSchema, strictly
+from synthesizer.verification.query import query_of
+from synthesizer.verification.server.confinement import confine, limit
+from synthesizer.verification.server.server_config import JobLimits
+from synthesizer.verification.verify import Asked, concluded, dry_run, sound_asked
+
+PROMISE = (
+    "Answers are epsilon-differentially private: the bytes that the API and these pages return "
+    "would be nearly as probable had all rows of any one person been left out or replaced by "
+    "others, by a factor of at most e to the charge. The unit is the person with all periods, per "
+    "version of the confidential file. The charges of all users add up under one global cap, which "
+    "holds even if users collude. Error categories and the time at which an answer is released are "
+    "part of the promise.",
+    "Not part of it are those who operate the server, its logs, and access to its computer. "
+    "Nothing is promised about the synthetic data themselves, for which no epsilon is claimed.",
+)
+"""What the server promises, word for word, on its pages and in the docs."""
+
+
+class Task(BaseModel):
+    """What a process is told."""
+
+    model_config = STRICT
+
+    query: Mapping[str, Any]
+    public_schema: Mapping[str, Any]
+    synthetic: str
+    confidential: str | None = None
+    """None for a dry run."""
+    key: str = ""
+    """Key of the partitions in hexadecimal digits."""
+    is_without_data: bool = False
+    """Whether the answer is that of a file without rows, after processes died."""
+
+
+class Outcome(BaseModel):
+    """What a process hands back."""
+
+    model_config = STRICT
+
+    problems: tuple[str, ...] = ()
+    """Why the query cannot be asked, as far as public facts and the synthetic data tell."""
+    charge: int = 0
+    """In millionths of epsilon."""
+    released: tuple[tuple[int, ...], ...] = ()
+    content: Mapping[str, Any] = {}
+    """The answer as JSON, `Verification` in plain values."""
+    page: str = ""
+    """The answer as HTML sections for a page of the server."""
+
+
+_CONTEXT = get_context("forkserver")
+_CONTEXT.set_forkserver_preload(["opendp.prelude", __name__])
+
+
+def run(
+    task: Task, limits: JobLimits, *, seconds: float, is_stopped: Callable[[], bool]
+) -> Outcome | None:
+    """Run a task and return what came of it; None if its process died, or had to.
+
+    Parameters
+    ----------
+    task : Task
+        What is to be done.
+    limits : JobLimits
+        Processor time, memory, confinement.
+    seconds : float
+        It is killed after so long, by the clock.
+    is_stopped : callable
+        Asked every tenth of a second; the process is killed when the server stops.
+    """
+    receiver, sender = _CONTEXT.Pipe(duplex=False)
+    process = _CONTEXT.Process(
+        target=_begin,
+        args=(sender, task.model_dump_json(), limits.model_dump_json()),
+        daemon=True,
+    )
+    process.start()
+    sender.close()
+    end = time.monotonic() + seconds
+    try:
+        while time.monotonic() < end and not is_stopped():
+            if receiver.poll(0.1):
+                return Outcome.model_validate_json(receiver.recv_bytes())
+        return None
+    except (EOFError, OSError, ValueError):  # it died before or while it answered
+        return None
+    finally:
+        process.kill()
+        process.join()
+        process.close()
+        receiver.close()
+
+
+def _begin(sender: Connection, task: str, limits: str) -> None:
+    """Do a task in a new process."""
+    _silence()
+    bounds = JobLimits.model_validate_json(limits)
+    bind = confine if bounds.confined else limit
+    bind(seconds=bounds.seconds, memory_mb=bounds.memory_mb)
+    sender.send_bytes(outcome(Task.model_validate_json(task)).model_dump_json().encode())
+    sender.close()
+
+
+def _silence() -> None:
+    """Send what is printed, by whatever library, nowhere."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (1, 2):
+        os.dup2(nowhere, stream)
+
+
+@one_blas_thread()
+def outcome(task: Task) -> Outcome:
+    """Return what comes of a task; only what is wrong with the query itself is a problem."""
+    schema = strictly(PublicSchema, task.public_schema)
+    query = query_of(task.query)
+    try:
+        if task.confidential is None:
+            made = dry_run(query, synthetic=Path(task.synthetic), schema=schema, promise=PROMISE)
+            return _told(made, charge=round(made.charge * MICRO))
+        asked = sound_asked(query, schema, Path(task.synthetic))
+        prepared = asked.prepare()
+        planned = Planned(OpenDP(), asked.ask.mechanisms(asked.query, prepared))
+    except SynthesizerError as error:
+        return Outcome(problems=error.problems)
+    released = _released(task, asked, prepared, planned)
+    made = concluded(asked, prepared, released, charge=planned.epsilon, promise=PROMISE)
+    return _told(made, charge=planned.epsilon)
+
+
+def _released(task: Task, asked: Asked, prepared: Any, planned: Planned) -> Any:
+    """Return what leaves the confidential file; no row of it is an error."""
+    assert task.confidential is not None  # noqa: S101 - a dry run has gone another way
+    key = bytes.fromhex(task.key)
+    if task.is_without_data:
+        view = asked.view()
+        view = view.take(np.zeros(len(view.owners), np.bool_))
+    else:
+        view = view_of(Path(task.confidential), asked.schema, asked.query, key)
+    return asked.ask.release(asked.query, prepared, view, planned)
+
+
+def _told(made: Verification, *, charge: int) -> Outcome:
+    return Outcome(
+        charge=charge,
+        released=() if made.dry else made.answer.released,
+        content=json.loads(json.dumps(plain(made), allow_nan=False)),
+        page=str(sections_html(made.sections)),
+    )

@@ -1,0 +1,146 @@
+"""The YAML of a verification server: where its database is, which datasets it answers about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Self
+
+from pydantic import BaseModel, Field, model_validator
+
+from synthesizer.data.errors import ConfigError, Problems
+from synthesizer.verification.public_schema import STRICT, read_strictly
+
+Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,62}$")]
+Epsilon = Annotated[float, Field(ge=1e-3, le=1e6)]
+SQLITE = "sqlite:///"
+
+
+class DatasetConfig(BaseModel):
+    """A confidential file, the release that was made of it, and what may be spent on it."""
+
+    model_config = STRICT
+
+    title: str = Field(default="", max_length=200)
+    """What users read; the name where absent."""
+    confidential: Path = Field(strict=False)
+    """CSV or Parquet file, or a directory of Parquet files."""
+    synthetic: Path = Field(strict=False)
+    """One synthetic dataset of its release, which users have, too."""
+    public_schema: Path = Field(strict=False, alias="schema")
+    """What `synthesizer public-schema` wrote and the steward looked over."""
+    cap: Epsilon
+    """Epsilon of all answers together; later changed by a steward."""
+    user_cap: Epsilon | None = None
+    """Epsilon of each user; the cap where absent."""
+    analysis_cap: Epsilon | None = None
+    """Epsilon of each analysis; the cap where absent."""
+
+
+class JobLimits(BaseModel):
+    """What one query may take of the computer; public, and the same for every query."""
+
+    model_config = STRICT
+
+    seconds: float = Field(default=60.0, ge=1, le=86_400)
+    """Length of a slot: a job gets so long, whatever it needs, and its answer never leaves
+    earlier."""
+    memory_mb: int = Field(default=8_000, ge=500)
+    """More memory ends the job."""
+    lanes: int = Field(default=1, ge=1, le=64)
+    """So many jobs at once, each in a process of its own."""
+    waiting: int = Field(default=20, ge=1, le=10_000)
+    """So many queries of one user may wait at once, and so many dry runs."""
+    confined: bool = True
+    """Jobs have no network and start no program (Linux only); false where others see to that."""
+
+
+class Access(BaseModel):
+    """How users come in, and how wrong passwords and too many requests are met."""
+
+    model_config = STRICT
+
+    secure_cookies: bool = True
+    """Cookies travel by TLS only; false for a trial on this computer."""
+    session_hours: float = Field(default=8.0, gt=0, le=168)
+    failures: int = Field(default=5, ge=1, le=1_000)
+    """So many wrong passwords of a name, or ten times as many of an address, lock it out."""
+    lock_minutes: float = Field(default=15.0, gt=0, le=1_440)
+    requests_per_minute: int = Field(default=600, ge=10)
+    """Of one account or address; more are answered by 429."""
+    proxies: tuple[str, ...] = ()
+    """Addresses of reverse proxies whose X-Forwarded-For is believed."""
+
+
+class ServerConfig(BaseModel):
+    """What `synthesizer serve` reads.
+
+    Examples
+    --------
+    >>> files = {"confidential": "c.csv", "synthetic": "s.csv", "schema": "schema.yaml"}
+    >>> config = ServerConfig(datasets={"workforce": DatasetConfig(**files, cap=10.0)})
+    >>> config.within(Path("/srv")).datasets["workforce"].synthetic.as_posix()
+    '/srv/s.csv'
+    """
+
+    model_config = STRICT
+
+    database: str = "sqlite:///verification.sqlite"
+    """``sqlite:///FILE`` or ``postgresql://USER@HOST/NAME``; a password is read from ~/.pgpass."""
+    host: str = "127.0.0.1"
+    port: int = Field(default=8000, ge=0, le=65_535)
+    tick: float = Field(default=30.0, gt=0, le=86_400)
+    """Seconds: answers leave at whole multiples of it."""
+    job: JobLimits = JobLimits()
+    access: Access = Access()
+    datasets: Mapping[Name, DatasetConfig] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _sound(self) -> Self:
+        if not self.database.startswith((SQLITE, "postgresql://")):
+            raise ValueError("database is sqlite:///FILE or postgresql://USER@HOST/NAME")
+        if "@" in self.database and ":" in self.database.partition("://")[2].partition("@")[0]:
+            raise ValueError("database: keep the password out of the YAML; put it into ~/.pgpass")
+        return self
+
+    def within(self, folder: Path) -> ServerConfig:
+        """Return the same with paths seen from a folder."""
+        database = self.database
+        if database.startswith(SQLITE):
+            database = SQLITE + str((folder / database.removeprefix(SQLITE)).absolute())
+        datasets = {
+            name: one.model_copy(
+                update={
+                    key: (folder / getattr(one, key)).absolute()
+                    for key in ("confidential", "synthetic", "public_schema")
+                }
+            )
+            for name, one in self.datasets.items()
+        }
+        return self.model_copy(update={"database": database, "datasets": datasets})
+
+    def missing_files(self) -> Iterator[str]:
+        """Yield which files of datasets are not there."""
+        for name, one in self.datasets.items():
+            for key, path in (
+                ("confidential", one.confidential),
+                ("synthetic", one.synthetic),
+                ("schema", one.public_schema),
+            ):
+                if not path.exists():
+                    yield f"datasets.{name}.{key}: {path}: no such file; check name and directory"
+
+
+def read_server_config(path: Path) -> ServerConfig:
+    """Read the YAML of a server; its paths are seen from its directory.
+
+    Raises
+    ------
+    ConfigError
+        With every unknown key, wrong value and missing file.
+    """
+    config = read_strictly(ServerConfig, path).within(path.parent)
+    problems = Problems()
+    problems.at(str(path), config.missing_files())
+    problems.settle(ConfigError)
+    return config

@@ -1,0 +1,562 @@
+"""What users do, whichever way they come: the API and the pages call this and nothing else.
+
+The way of a question:
+
+    submit  ->  dry run on synthetic data  ->  charged, or refused  ->  its slot  ->  due: answered
+
+Who asks, charge and slot are written down in one transaction. Nothing is refunded. An answer is
+shown when its time has come, which was fixed when it was charged, from public facts alone. Somebody
+else's query and one that does not exist are refused in the same words.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+from sqlalchemy import Connection, Engine, Row, and_, func, insert, or_, select, update
+
+from synthesizer.data.errors import LedgerError, RequestError
+from synthesizer.verification.database import insert_once, now, transaction
+from synthesizer.verification.ledger import DATASET
+from synthesizer.verification.mechanisms import MICRO
+from synthesizer.verification.query import Query
+from synthesizer.verification.server import audit
+from synthesizer.verification.server.accounts import Account, Role
+from synthesizer.verification.server.datasets import Dataset
+from synthesizer.verification.server.runner import Outcome
+from synthesizer.verification.server.schedule import next_slot
+from synthesizer.verification.server.server_config import ServerConfig
+from synthesizer.verification.server.server_tables import ACCOUNT, DRY_RUN, JOB, SUBMISSION
+from synthesizer.verification.spending import Budget
+
+LONGEST_ANALYSIS = 100
+MOST_LISTED = 200
+
+Checked = Literal["waiting", "running", "done", "refused"]
+State = Literal["checking", "refused", "waiting", "answered"]
+
+_PLAIN = ConfigDict(frozen=True, extra="forbid")
+
+
+class DatasetInfo(BaseModel):
+    """A dataset that may be asked about."""
+
+    model_config = _PLAIN
+
+    name: str
+    title: str
+    is_paused: bool
+    """Whether the steward has stopped new charges."""
+    schema_digest: str
+    """SHA-256 of the public schema."""
+    synthetic_digest: str
+    """SHA-256 of the synthetic file that queries are about."""
+
+
+class DryRun(BaseModel):
+    """What the synthetic data say to a query: free, and done before anything is spent."""
+
+    model_config = _PLAIN
+
+    dataset: str
+    digest: str
+    """Of the query in its canonical form: the number of its dry run and of its answer."""
+    state: Checked
+    problems: tuple[str, ...] = ()
+    """Why it cannot be asked, as far as the synthetic data tell."""
+    epsilon: float | None = None
+    """What an answer would cost; known when done."""
+    is_charged: bool = False
+    """Whether the question was charged before, so that its answer costs nothing now."""
+    content: dict[str, Any] | None = None
+    """The dry run as JSON, as ``synthesizer verify --dry-run --json`` prints it."""
+    page: str | None = None
+    """The same as HTML sections."""
+
+
+class Submission(BaseModel):
+    """A question that somebody asked of the confidential data."""
+
+    model_config = _PLAIN
+
+    id: str
+    user: str
+    dataset: str
+    analysis: str
+    digest: str
+    """Of the query in its canonical form."""
+    query: dict[str, Any]
+    state: State
+    """``checking`` on synthetic data, ``refused`` (nothing was charged), ``waiting`` until
+    ``due``, ``answered``."""
+    problems: tuple[str, ...] = ()
+    charged: float = 0.0
+    """Epsilon charged for it; 0 where somebody had asked it before."""
+    asked: datetime
+    due: datetime | None = None
+    """When the answer is released, fixed at the charge."""
+    content: dict[str, Any] | None = None
+    """The answer as JSON, as ``synthesizer verify --json`` prints it, once answered."""
+    page: str | None = None
+    """The answer as HTML sections."""
+
+
+class BudgetInfo(BaseModel):
+    """What may be spent, and what is, in epsilon."""
+
+    model_config = _PLAIN
+
+    scope: str
+    """``global``, ``user`` or ``analysis``."""
+    name: str
+    cap: float
+    spent: float
+    left: float
+
+
+class Service:
+    """The steps of users and stewards, each with the account that takes it.
+
+    Parameters
+    ----------
+    engine : Engine
+        Database with the tables of the server.
+    config : ServerConfig
+        Limits.
+    datasets : mapping
+        What `open_datasets` returned.
+    """
+
+    def __init__(
+        self, engine: Engine, config: ServerConfig, datasets: Mapping[str, Dataset]
+    ) -> None:
+        self.engine, self.config, self.datasets = engine, config, datasets
+
+    # What everybody may know
+
+    def list_datasets(self) -> list[DatasetInfo]:
+        """Return the datasets of the server."""
+        with transaction(self.engine, reads=True) as store:
+            rows = store.execute(select(DATASET.c.name, DATASET.c.is_paused)).all()
+        paused = {row.name: row.is_paused for row in rows}
+        return [
+            DatasetInfo(
+                name=name,
+                title=one.title,
+                is_paused=paused[name],
+                schema_digest=one.schema.digest,
+                synthetic_digest=one.synthetic_digest,
+            )
+            for name, one in self.datasets.items()
+        ]
+
+    def dataset(self, name: str) -> Dataset:
+        """Return a dataset; RequestError (404) where there is none of this name."""
+        if name not in self.datasets:
+            raise RequestError("there is no such dataset; the list of datasets has them", 404)
+        return self.datasets[name]
+
+    # What researchers do
+
+    def dry_run(self, account: Account, dataset: str, content: Mapping[str, Any]) -> DryRun:
+        """Ask what the synthetic data say; begins the dry run where nobody asked it before.
+
+        Raises
+        ------
+        ConfigError
+            With everything that is wrong with the query, as far as public facts tell.
+        RequestError
+            If there is no such dataset (404), or too much of the account's waits (429).
+        """
+        one = self.dataset(dataset)
+        query = one.query(content)
+        with transaction(self.engine) as store:
+            self._begin_dry_run(store, account, one, query)
+            return self._dry_run(store, one, query.digest)
+
+    def find_dry_run(self, dataset: str, digest: str) -> DryRun:
+        """Return a dry run by the digest of its query; RequestError (404) where there is none."""
+        one = self.dataset(dataset)
+        with transaction(self.engine, reads=True) as store:
+            return self._dry_run(store, one, digest)
+
+    def submit(
+        self, account: Account, dataset: str, content: Mapping[str, Any], *, analysis: str
+    ) -> Submission:
+        """Ask a question of the confidential data.
+
+        It is charged now where its dry run is done, else as soon as it is. The same question of the
+        same user is the same submission.
+
+        Parameters
+        ----------
+        account : Account
+            A researcher.
+        dataset : str
+            Name of the dataset.
+        content : mapping
+            The query as plain values.
+        analysis : str
+            Whose budget pays beside the user's and the global one; of this user alone.
+
+        Raises
+        ------
+        ConfigError
+            With everything that is wrong with the query, as far as public facts tell.
+        RequestError
+            If the account may not ask (403), there is no such dataset (404), or too much of the
+            account's waits (429).
+        """
+        require(account, "researcher")
+        _check_analysis(analysis)
+        one = self.dataset(dataset)
+        query = one.query(content)
+        with transaction(self.engine, "nothing was charged") as store:
+            one.ledger.lock(store)
+            known = self._same(store, account, one, query.digest)
+            if known is not None:
+                return self._submission(store, account, known)
+            self._begin_dry_run(store, account, one, query)
+            name = secrets.token_hex(16)
+            store.execute(
+                insert(SUBMISSION).values(
+                    id=name, account=account.id, dataset=dataset, version=one.ledger.version,
+                    query=query.digest, analysis=analysis, state="checking", problems=[],
+                    charged=0, made=now(),
+                )
+            )  # fmt: skip
+            self.settle(store, one, query.digest)
+            return self._submission(store, account, name)
+
+    def find(self, account: Account, submission: str) -> Submission:
+        """Return a submission, with its answer when that is due.
+
+        Raises
+        ------
+        RequestError
+            404 where it does not exist or is somebody else's.
+        """
+        with transaction(self.engine) as store:
+            return self._submission(store, account, submission)
+
+    def submissions(
+        self,
+        account: Account,
+        *,
+        dataset: str | None = None,
+        everybody: bool = False,
+        before: str | None = None,
+        limit: int = 50,
+    ) -> list[Submission]:
+        """Return submissions without their answers, the latest first.
+
+        Parameters
+        ----------
+        dataset : str, optional
+            Of this dataset only.
+        everybody : bool
+            Those of all users; for stewards.
+        before : str, optional
+            Those that are older than this one, for the next part of a long list.
+        limit : int
+            So many at most.
+        """
+        if everybody:
+            require(account, "steward", "admin")
+        chosen = [] if everybody else [SUBMISSION.c.account == account.id]
+        if dataset is not None:
+            chosen.append(SUBMISSION.c.dataset == self.dataset(dataset).name)
+        with transaction(self.engine, reads=True) as store:
+            if before is not None:
+                self._row(store, account, before)
+                last = select(SUBMISSION.c.made).where(SUBMISSION.c.id == before).scalar_subquery()
+                chosen.append(
+                    or_(
+                        SUBMISSION.c.made < last,
+                        and_(SUBMISSION.c.made == last, SUBMISSION.c.id < before),
+                    )
+                )
+            rows = store.execute(
+                _all_submissions()
+                .where(*chosen)
+                .order_by(SUBMISSION.c.made.desc(), SUBMISSION.c.id.desc())
+                .limit(min(limit, MOST_LISTED))
+            ).all()
+        return [_info(row) for row in rows]
+
+    def budgets(self, account: Account, dataset: str) -> list[BudgetInfo]:
+        """Return the global budget, the account's own, and those of its analyses."""
+        one = self.dataset(dataset)
+        with transaction(self.engine, reads=True) as store:
+            budgets = one.ledger.spending(within=store).budgets
+            first = store.execute(select(DATASET).where(DATASET.c.name == dataset)).one()
+        own = [b for b in budgets if _pays_for(b, account.name)]
+        if not any(b.scope == "user" for b in own):
+            own.insert(1, Budget(scope="user", name=account.name, cap=first.user_cap, spent=0))
+        return [_budget_info(b) for b in own]
+
+    # What stewards do
+
+    def all_budgets(self, account: Account, dataset: str) -> list[BudgetInfo]:
+        """Return every budget of a dataset."""
+        require(account, "steward", "admin")
+        return [_budget_info(b) for b in self.dataset(dataset).ledger.spending().budgets]
+
+    def set_cap(self, account: Account, dataset: str, scope: str, name: str, cap: float) -> None:
+        """Change a budget, never below what is spent; LedgerError says what is."""
+        require(account, "steward")
+        one = self.dataset(dataset)
+        with transaction(self.engine) as store:
+            one.ledger.set_cap(scope, name, cap, within=store)
+            details = {"scope": scope, "name": name, "cap": round(cap * MICRO)}
+            audit.append(store, account.name, "cap changed", dataset=dataset, details=details)
+
+    def set_paused(self, account: Account, dataset: str, *, is_paused: bool) -> None:
+        """Stop new charges on a dataset, or go on; what was charged is answered all the same."""
+        require(account, "steward")
+        one = self.dataset(dataset)
+        with transaction(self.engine) as store:
+            one.ledger.set_paused(is_paused, within=store)
+            action = "paused" if is_paused else "resumed"
+            audit.append(store, account.name, action, dataset=dataset)
+
+    # What the dispatcher does
+
+    def settle(self, store: Connection, one: Dataset, digest: str) -> None:
+        """Charge or refuse who waits for a dry run, if that is done; the ledger is locked."""
+        dry = store.execute(select(DRY_RUN).where(*_of_dry_run(one.name, digest))).one()
+        if dry.state not in ("done", "refused"):
+            return
+        waiting = store.execute(
+            select(SUBMISSION, ACCOUNT.c.name)
+            .join(ACCOUNT)
+            .where(
+                SUBMISSION.c.dataset == one.name,
+                SUBMISSION.c.query == digest,
+                SUBMISSION.c.state == "checking",
+            )
+            .order_by(SUBMISSION.c.made, SUBMISSION.c.id)
+        ).all()
+        for row in waiting:
+            if dry.state == "refused":
+                self._refuse(store, row, dry.problems)
+            else:
+                self._charge(store, one, row, dry)
+
+    def _charge(self, store: Connection, one: Dataset, row: Row[Any], dry: Row[Any]) -> None:
+        is_repeat = one.ledger.is_charged(row.query, within=store)
+        try:
+            one.ledger.reserve(
+                row.query, content=dry.content, epsilon=dry.charge, user=row.name,
+                analysis=_scope_name(row.name, row.analysis), within=store,
+            )  # fmt: skip
+        except LedgerError as error:
+            self._refuse(store, row, error.problems)
+            return
+        charged = 0 if is_repeat else dry.charge
+        if not is_repeat:
+            slot = next_slot(store, self.config, now())
+            store.execute(
+                insert(JOB).values(
+                    version=one.ledger.version, query=row.query, state="queued", lane=slot.lane,
+                    begins=slot.begins, due=slot.due, attempts=0,
+                )
+            )  # fmt: skip
+        version = {"version": one.ledger.version}
+        _change(store, row.id, state="accepted", charged=charged, **version)
+        audit.append(
+            store, row.name, "repeated" if is_repeat else "charged", dataset=one.name,
+            details={"query": row.query, "submission": row.id, "epsilon": charged, **version},
+        )  # fmt: skip
+
+    def _refuse(self, store: Connection, row: Row[Any], problems: Sequence[str]) -> None:
+        _change(store, row.id, state="refused", problems=list(problems))
+        details = {"query": row.query, "submission": row.id}
+        audit.append(store, row.name, "refused", dataset=row.dataset, details=details)
+
+    def end_dry_run(self, one: Dataset, digest: str, outcome: Outcome | None) -> None:
+        """Keep what came of a dry run, and charge or refuse who waits for it."""
+        if outcome is None:
+            problems = [
+                f"the dry run took more than {self.config.job.seconds:g} seconds or "
+                f"{self.config.job.memory_mb} MB; ask with fewer levels or a simpler model"
+            ]
+            outcome = Outcome(problems=tuple(problems))
+        values: dict[str, Any] = {"state": "refused", "problems": list(outcome.problems)}
+        if not outcome.problems:
+            values = {
+                "state": "done",
+                "charge": outcome.charge,
+                "result": dict(outcome.content),
+                "page": outcome.page,
+            }
+        with transaction(self.engine) as store:
+            one.ledger.lock(store)
+            store.execute(update(DRY_RUN).where(*_of_dry_run(one.name, digest)).values(values))
+            self.settle(store, one, digest)
+
+    # Rows
+
+    def _begin_dry_run(
+        self, store: Connection, account: Account, one: Dataset, query: Query
+    ) -> None:
+        known = select(DRY_RUN.c.state).where(*_of_dry_run(one.name, query.digest))
+        if store.execute(known).first() is not None:
+            return
+        self._check_waiting(store, account)
+        insert_once(
+            store, DRY_RUN, dataset=one.name, query=query.digest, state="waiting",
+            content=json.dumps(query.content(), sort_keys=True), account=account.id, asked=now(),
+        )  # fmt: skip
+
+    def _check_waiting(self, store: Connection, account: Account) -> None:
+        """Raise RequestError where so much of an account waits that more would hold up others."""
+        jobs = select(func.count()).where(
+            SUBMISSION.c.account == account.id,
+            or_(
+                SUBMISSION.c.state == "checking",
+                and_(JOB.c.state.in_(("queued", "running")), SUBMISSION.c.charged > 0),
+            ),
+        )
+        runs = select(func.count()).where(
+            DRY_RUN.c.account == account.id, DRY_RUN.c.state.in_(("waiting", "running"))
+        )
+        joined = jobs.select_from(SUBMISSION.outerjoin(JOB, _job_of_submission()))
+        counts = [store.execute(query).scalar_one() for query in (joined, runs)]
+        if max(counts) >= self.config.job.waiting:
+            raise RequestError(
+                f"{max(counts)} of your queries wait, which is as many as may; ask again when one "
+                "of them is done",
+                429,
+            )
+
+    def _dry_run(self, store: Connection, one: Dataset, digest: str) -> DryRun:
+        row = store.execute(select(DRY_RUN).where(*_of_dry_run(one.name, digest))).first()
+        if row is None:
+            raise RequestError("there is no such dry run; ask for it first", 404)
+        return DryRun(
+            dataset=one.name,
+            digest=digest,
+            state=row.state,
+            problems=tuple(row.problems or ()),
+            epsilon=None if row.charge is None else row.charge / MICRO,
+            is_charged=one.ledger.is_charged(digest, within=store),
+            content=row.result,
+            page=row.page,
+        )
+
+    def _same(self, store: Connection, account: Account, one: Dataset, digest: str) -> str | None:
+        """Return the submission by which an account asked a question before."""
+        found = store.execute(
+            select(SUBMISSION.c.id).where(
+                SUBMISSION.c.account == account.id,
+                SUBMISSION.c.version == one.ledger.version,
+                SUBMISSION.c.query == digest,
+                SUBMISSION.c.state != "refused",
+            )
+        ).first()
+        return None if found is None else str(found.id)
+
+    def _row(self, store: Connection, account: Account, submission: str) -> Row[Any]:
+        row = store.execute(_all_submissions().where(SUBMISSION.c.id == submission)).first()
+        if row is None or (row.account != account.id and account.role == "researcher"):
+            raise RequestError("there is no such query of yours; your list has them", 404)
+        return row
+
+    def _submission(self, store: Connection, account: Account, submission: str) -> Submission:
+        row = self._row(store, account, submission)
+        info = _info(row)
+        if info.state != "answered":
+            return info
+        if row.account == account.id and row.shown is None:
+            _change(store, row.id, shown=now())
+            details = {"query": row.query, "submission": row.id}
+            audit.append(store, account.name, "answer given", dataset=row.dataset, details=details)
+        job = store.execute(
+            select(JOB.c.result, JOB.c.page).where(
+                JOB.c.version == row.version, JOB.c.query == row.query
+            )
+        ).one()
+        return info.model_copy(update={"content": job.result, "page": job.page})
+
+
+def require(account: Account, *roles: Role) -> None:
+    """Raise RequestError (403) where an account has none of the roles."""
+    if account.role not in roles:
+        raise RequestError(f"this is for {' and '.join(roles)}s only; ask one of them", 403)
+
+
+def _check_analysis(analysis: str) -> None:
+    if not analysis.strip() or len(analysis) > LONGEST_ANALYSIS or not analysis.isprintable():
+        raise RequestError(
+            f"analysis must be a name of 1 to {LONGEST_ANALYSIS} printable characters", 422
+        )
+
+
+def _scope_name(user: str, analysis: str) -> str:
+    """Return by what name the ledger knows an analysis: two users share none."""
+    return f"{user}/{analysis}"
+
+
+def _pays_for(budget: Budget, user: str) -> bool:
+    owner = budget.name.partition("/")[0] if budget.scope == "analysis" else budget.name
+    return budget.scope == "global" or owner == user
+
+
+def _budget_info(budget: Budget) -> BudgetInfo:
+    return BudgetInfo(
+        scope=budget.scope,
+        name=budget.name,
+        cap=budget.cap / MICRO,
+        spent=budget.spent / MICRO,
+        left=budget.left,
+    )
+
+
+def _change(store: Connection, submission: str, **values: Any) -> None:
+    store.execute(update(SUBMISSION).where(SUBMISSION.c.id == submission).values(values))
+
+
+def _of_dry_run(dataset: str, digest: str) -> tuple[Any, ...]:
+    return DRY_RUN.c.dataset == dataset, DRY_RUN.c.query == digest
+
+
+def _job_of_submission() -> Any:
+    return and_(JOB.c.version == SUBMISSION.c.version, JOB.c.query == SUBMISSION.c.query)
+
+
+def _all_submissions() -> Any:
+    """Return the rows of submissions with user, query and slot; not their answers."""
+    dry_run = and_(DRY_RUN.c.dataset == SUBMISSION.c.dataset, DRY_RUN.c.query == SUBMISSION.c.query)
+    return select(
+        SUBMISSION, ACCOUNT.c.name, DRY_RUN.c.content, JOB.c.state.label("job_state"), JOB.c.due
+    ).select_from(
+        SUBMISSION.join(ACCOUNT).join(DRY_RUN, dry_run).outerjoin(JOB, _job_of_submission())
+    )
+
+
+def _info(row: Row[Any]) -> Submission:
+    return Submission(
+        id=row.id,
+        user=row.name,
+        dataset=row.dataset,
+        analysis=row.analysis,
+        digest=row.query,
+        query=json.loads(row.content),
+        state=_state(row),
+        problems=tuple(row.problems or ()),
+        charged=row.charged / MICRO,
+        asked=row.made,
+        due=row.due if row.state == "accepted" else None,
+    )
+
+
+def _state(row: Row[Any]) -> State:
+    if row.state in ("checking", "refused"):
+        return "checking" if row.state == "checking" else "refused"
+    return "answered" if row.job_state == "computed" and row.due <= now() else "waiting"

@@ -1,0 +1,77 @@
+"""A server about a small panel, without its pages: service, two researchers, work by hand."""
+
+import pytest
+
+from synthesizer.verification.database import connect
+from synthesizer.verification.public_schema import yaml_of
+from synthesizer.verification.server import runner
+from synthesizer.verification.server.accounts import Accounts
+from synthesizer.verification.server.datasets import open_datasets
+from synthesizer.verification.server.dispatch import Dispatcher
+from synthesizer.verification.server.server_config import ServerConfig
+from synthesizer.verification.server.server_tables import upgrade
+from synthesizer.verification.server.service import Service
+
+
+def in_this_process(task, limits, *, seconds, is_stopped):
+    """Do a task at once; nothing can kill it."""
+    return runner.outcome(task)
+
+
+@pytest.fixture
+def config(tmp_path, files, schema):
+    (tmp_path / "schema.yaml").write_text(yaml_of(schema))
+    dataset = {"confidential": files[0], "synthetic": files[1], "schema": tmp_path / "schema.yaml"}
+    return ServerConfig.model_validate(
+        {
+            "database": f"sqlite:///{tmp_path}/server.sqlite",
+            "tick": 0.2,
+            "job": {"seconds": 1.5},
+            "access": {"secure_cookies": False},
+            "datasets": {"panel": {**dataset, "cap": 3.0}},
+        }
+    )
+
+
+@pytest.fixture
+def engine(config):
+    engine = connect(config.database)
+    upgrade(engine)
+    yield engine
+    engine.dispose()
+
+
+@pytest.fixture
+def service(engine, config):
+    return Service(engine, config, open_datasets(engine, config.datasets))
+
+
+@pytest.fixture
+def accounts(engine, config):
+    return Accounts(engine)
+
+
+@pytest.fixture
+def ada(accounts):
+    return accounts.add("ada", "researcher", actor="test")
+
+
+@pytest.fixture
+def bob(accounts):
+    return accounts.add("bob", "researcher", actor="test")
+
+
+@pytest.fixture
+def work():
+    """Return a function that does what waits: dry runs, or one answer of each lane."""
+
+    def work(service, *, answers=False, process=in_this_process):
+        dispatcher = Dispatcher(service, process=process)
+        if answers:
+            for lane in range(service.config.job.lanes):
+                dispatcher.answer_next(lane)
+        else:
+            while dispatcher.check_next(0):
+                pass
+
+    return work

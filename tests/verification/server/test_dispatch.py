@@ -1,0 +1,152 @@
+"""From a question to its answer: what is charged, when it leaves, what a death costs."""
+
+import random
+import time
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from replay_trials import GAP
+
+from synthesizer.verification.database import now, transaction
+from synthesizer.verification.ledger import Ledger
+from synthesizer.verification.server import runner
+from synthesizer.verification.server.dispatch import Dispatcher
+from synthesizer.verification.server.schedule import next_slot, tick_after
+from synthesizer.verification.server.server_config import JobLimits
+from synthesizer.verification.server.server_tables import JOB
+
+
+def until(service, account, submission, state, seconds=60.0):
+    end = time.monotonic() + seconds
+    while (found := service.find(account, submission)).state != state:
+        assert time.monotonic() < end, found
+        time.sleep(0.05)
+    return found
+
+
+def ask(service, account, **changes):
+    return service.submit(account, "panel", {**GAP, **changes}, analysis="gap")
+
+
+def test_a_question_is_checked_charged_once_and_answered_when_due(service, ada, bob):
+    first = ask(service, ada)
+    assert (first.state, first.charged) == ("checking", 0)
+    dispatcher = Dispatcher(service)  # with real processes
+    dispatcher.start()
+    try:
+        answered = until(service, ada, first.id, "answered")
+        assert answered.due <= now()
+        assert answered.charged == 1.0
+        ((held,),) = answered.content["answer"]["released"]
+        again = ask(service, bob, formula="I( log(pay) ) ~ age + sex|year+agency", epsilon=1)
+        assert (again.state, again.charged) == ("answered", 0)
+        assert service.find(bob, again.id).content["answer"]["released"] == [[held]]
+        assert ask(service, ada).id == first.id
+    finally:
+        dispatcher.stop()
+    assert service.datasets["panel"].ledger.spending().budgets[0].spent == 1_000_000
+
+
+def test_what_cannot_be_paid_is_refused_and_nothing_is_charged(service, ada, work):
+    for epsilon in (2.0, 0.9, 0.2):
+        ask(service, ada, epsilon=epsilon)
+    work(service)
+    states = {s.query["epsilon"]: (s.state, s.charged) for s in service.submissions(ada)}
+    assert states == {2.0: ("waiting", 2.0), 0.9: ("waiting", 0.9), 0.2: ("refused", 0.0)}
+    (refused,) = (s for s in service.submissions(ada) if s.state == "refused")
+    assert "budget" in refused.problems[0]
+    assert service.budgets(ada, "panel")[0].spent == 2.9
+
+
+def test_an_answer_leaves_at_a_time_that_was_fixed_before_its_job_began(service, ada, work):
+    """T8: durations that hang on the data change nothing; by the end of the job they would."""
+    service.config = service.config.model_copy(update={"job": JobLimits(seconds=3_600)})
+    ask(service, ada)
+    ask(service, ada, epsilon=0.5)
+    work(service)
+    dues = sorted(s.due for s in service.submissions(ada))
+    length = timedelta(seconds=service.config.job.seconds)
+    assert dues[1] - dues[0] >= length - timedelta(seconds=service.config.tick)
+    early = service.find(ada, service.submissions(ada)[-1].id)
+    assert early.state == "waiting"
+    work(service, answers=True)  # computed at once, long before they are due
+    with transaction(service.engine, reads=True) as store:
+        assert {row.state for row in store.execute(JOB.select())} == {"queued", "computed"}
+    after = service.find(ada, early.id)
+    assert (after.state, after.content, after.due) == ("waiting", None, early.due)
+
+
+def test_slots_hang_on_charged_questions_alone(service):
+    moment = datetime(2026, 1, 1, 12, tzinfo=UTC)
+    with transaction(service.engine) as store:
+        slot = next_slot(store, service.config, moment)
+    assert slot.begins == moment
+    assert slot.due == tick_after(moment + timedelta(seconds=service.config.job.seconds), 0.2)
+
+
+@pytest.mark.parametrize("tick", [0.2, 1, 7, 30])
+def test_ticks_are_multiples_and_never_early(tick):
+    rng = random.Random(1)
+    for _ in range(200):
+        moment = datetime.fromtimestamp(rng.uniform(1e9, 2e9), UTC)
+        due = tick_after(moment, tick)
+        assert timedelta(0) <= due - moment + timedelta(microseconds=5)
+        assert due - moment < timedelta(seconds=tick)
+        assert abs(due.timestamp() / tick - round(due.timestamp() / tick)) < 1e-5
+
+
+def test_a_process_that_dies_three_times_ends_in_the_answer_of_no_data(service, ada, work):
+    asked = ask(service, ada, errors="report", epsilon=2.5)
+    work(service)
+    tried = []
+
+    def dies(task, limits, *, seconds, is_stopped):
+        tried.append(task.is_without_data)
+        return runner.outcome(task) if task.is_without_data else None
+
+    for _ in range(4):
+        assert service.find(ada, asked.id).state == "waiting"
+        work(service, answers=True, process=dies)
+    assert tried == [False, False, False, True]
+    found = until(service, ada, asked.id, "answered")
+    (inside, outside, errors) = found.content["answer"]["released"][0]
+    assert errors > 5 > max(inside, outside)
+    assert service.budgets(ada, "panel")[0].spent == 2.5
+
+
+def test_what_a_dead_server_had_begun_is_taken_again_and_charged_once(service, ada, work):
+    asked = ask(service, ada)
+    work(service)
+    with transaction(service.engine) as store:
+        store.execute(JOB.update().values(state="running", attempts=1))
+    dispatcher = Dispatcher(service, process=lambda task, limits, **_: runner.outcome(task))
+    dispatcher.start()
+    try:
+        until(service, ada, asked.id, "answered")
+    finally:
+        dispatcher.stop()
+    assert service.budgets(ada, "panel")[0].spent == 1.0
+
+
+def test_a_confidential_file_that_changed_is_not_read(service, ada, work, files):
+    asked = ask(service, ada)
+    work(service)
+    text = files[0].read_text()
+    try:
+        files[0].write_text(text + "p9,2000,F,a,AG,30,1\n")
+        work(service, answers=True)
+        assert service.find(ada, asked.id).state == "waiting"
+    finally:
+        files[0].write_text(text)
+
+
+def test_an_answer_is_stored_before_it_is_shown(service, ada, work):
+    asked = ask(service, ada)
+    work(service)
+    work(service, answers=True)
+    ledger = Ledger(service.engine, dataset="panel")
+    stored = ledger.answer(asked.digest)
+    assert stored is not None
+    assert until(service, ada, asked.id, "answered").content["answer"]["released"] == [
+        list(stored[0])
+    ]

@@ -1,0 +1,114 @@
+"""A process that sees confidential rows: what it hands back, what it cannot do, how it ends."""
+
+import subprocess
+import sys
+
+import pytest
+from replay_trials import GAP
+
+from synthesizer.verification.public_schema import PublicSchema
+from synthesizer.verification.query import query_of
+from synthesizer.verification.server import confinement
+from synthesizer.verification.server.runner import Task, outcome, run
+from synthesizer.verification.server.server_config import JobLimits
+
+LIMITS = JobLimits(seconds=30, memory_mb=4_000)
+
+
+def task(schema: PublicSchema, files, **changes):
+    query = query_of(GAP)
+    content = {
+        "query": query.content(),
+        "public_schema": schema.model_dump(mode="json"),
+        "synthetic": str(files[1]),
+        "confidential": str(files[0]),
+        "key": "07" * 32,
+    }
+    return Task(**(content | changes))
+
+
+def test_an_answer_comes_back_from_a_process_of_its_own(schema, files):
+    answer = run(task(schema, files), LIMITS, seconds=60, is_stopped=lambda: False)
+    assert answer is not None
+    ((held,),) = answer.released
+    assert 0 <= held <= 10
+    assert answer.charge == 1_000_000
+    assert answer.content["answer"]["released"] == [[held]]
+    assert '<section id="answer"' in answer.page
+
+
+def test_a_dry_run_releases_nothing_and_needs_no_confidential_file(schema, files):
+    checked = outcome(task(schema, files, confidential=None))
+    assert checked.released == ()
+    assert checked.charge == 1_000_000
+    assert 'id="attainable"' in checked.page
+
+
+def test_without_data_all_partitions_are_errors(schema, files):
+    query = {**GAP, "errors": "report", "epsilon": 100.0}
+    answer = outcome(task(schema, files, query=query_of(query).content(), is_without_data=True))
+    assert answer.released == ((0, 0, 10),)
+
+
+def test_what_the_synthetic_data_lack_is_a_problem_and_not_an_answer(schema, files, tmp_path):
+    lean = tmp_path / "lean.csv"
+    lean.write_text("person,year\n1,2000\n")
+    assert "no column" in " ".join(outcome(task(schema, files, synthetic=str(lean))).problems)
+
+
+def test_a_process_that_takes_too_long_or_dies_is_none(schema, files):
+    assert run(task(schema, files), LIMITS, seconds=0.01, is_stopped=lambda: False) is None
+    assert run(task(schema, files), LIMITS, seconds=60, is_stopped=lambda: True) is None
+    gone = task(schema, files, confidential="/nowhere.csv")  # an exception in the process
+    assert run(gone, LIMITS, seconds=60, is_stopped=lambda: False) is None
+
+
+SCRIPT = """
+import os, socket, subprocess, sys
+from synthesizer.verification.server.confinement import confine, limit
+{bind}
+for step in (
+    lambda: socket.socket(),
+    lambda: socket.create_connection(("127.0.0.1", 9)),
+    lambda: subprocess.run([sys.executable, "-c", ""]),
+    lambda: os.write(os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT), b"row"),
+    lambda: bytearray(3_000_000_000),
+):
+    try:
+        step()
+        print("done")
+    except (OSError, MemoryError) as error:
+        print(type(error).__name__)
+"""
+
+
+def bound(bind, canary):
+    program = [sys.executable, "-c", SCRIPT.format(bind=bind), str(canary)]
+    shown = subprocess.run(program, capture_output=True, text=True, check=True).stdout
+    return shown.split()
+
+
+@pytest.mark.skipif(not confinement.is_possible(), reason="the kernel's filter is of Linux")
+def test_a_confined_process_has_no_network_no_program_no_file_and_no_end_of_memory(tmp_path):
+    canary = tmp_path / "canary"
+    done = bound("confine(seconds=5, memory_mb=1000)", canary)
+    assert done == [
+        *("PermissionError", "PermissionError", "PermissionError", "OSError", "MemoryError"),
+    ]
+    assert canary.read_bytes() == b""
+
+
+def test_the_same_steps_succeed_in_a_process_that_is_free(tmp_path):
+    done = bound("", tmp_path / "canary")
+    assert done[0] == done[2] == done[3] == "done"  # the control: the trial would see them
+    assert (tmp_path / "canary").read_bytes() == b"row"
+
+
+def test_processor_time_ends():
+    program = (
+        "from synthesizer.verification.server.confinement import limit\n"
+        "limit(seconds=0, memory_mb=4000)\n"
+        "while True: pass\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", program], timeout=60, check=False)
+    assert ended.returncode != 0

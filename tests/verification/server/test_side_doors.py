@@ -1,0 +1,27 @@
+"""Trials of side doors, small: scripts/benchmarks/server_channels.py has them in full."""
+
+from pathlib import Path
+
+from scipy.stats import ks_2samp
+from server_channels import Canary, control, injection, release
+
+
+def test_the_time_of_release_does_not_tell_of_a_slow_job():
+    plain, slow = (release(24, is_slow=row) for row in (False, True))
+    assert ks_2samp(plain, slow).pvalue > 1e-6
+
+
+def test_were_answers_to_leave_when_ready_it_would():
+    plain, slow = (release(24, is_slow=row, at_once=True) for row in (False, True))
+    assert ks_2samp(plain, slow).pvalue < 0.05
+
+
+def test_no_text_of_a_query_runs_code(tmp_path: Path):
+    tried, _, did = injection(30)
+    assert tried > 500
+    assert did == 0
+    canary = Canary(tmp_path)  # the control: by eval the same payloads do
+    try:
+        assert control(canary.payloads[:-2], canary) >= 5
+    finally:
+        canary.close()
