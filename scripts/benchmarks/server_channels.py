@@ -39,9 +39,9 @@ from synthesizer.verification.mechanisms import Mechanism, OpenDP
 from synthesizer.verification.public_schema import PublicSchema, strictly, yaml_of
 from synthesizer.verification.server import runner
 from synthesizer.verification.server.accounts import Account, Accounts
-from synthesizer.verification.server.datasets import open_datasets
 from synthesizer.verification.server.dispatch import Dispatcher
 from synthesizer.verification.server.server_config import ServerConfig
+from synthesizer.verification.server.server_datasets import open_datasets
 from synthesizer.verification.server.server_tables import JOB, upgrade
 from synthesizer.verification.server.service import Service
 

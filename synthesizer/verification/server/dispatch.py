@@ -20,10 +20,10 @@ from sqlalchemy import select, update
 from synthesizer.data.errors import LedgerError
 from synthesizer.verification.database import now, transaction
 from synthesizer.verification.server import audit
-from synthesizer.verification.server.datasets import Dataset
 from synthesizer.verification.server.runner import Outcome, Task, run
 from synthesizer.verification.server.schedule import tick_after
 from synthesizer.verification.server.server_config import JobLimits
+from synthesizer.verification.server.server_datasets import Dataset
 from synthesizer.verification.server.server_tables import DRY_RUN, JOB
 from synthesizer.verification.server.service import Service
 

@@ -27,10 +27,10 @@ from synthesizer.verification.mechanisms import MICRO
 from synthesizer.verification.query import Query
 from synthesizer.verification.server import audit
 from synthesizer.verification.server.accounts import Account, Role
-from synthesizer.verification.server.datasets import Dataset
 from synthesizer.verification.server.runner import Outcome
 from synthesizer.verification.server.schedule import next_slot
 from synthesizer.verification.server.server_config import ServerConfig
+from synthesizer.verification.server.server_datasets import Dataset
 from synthesizer.verification.server.server_tables import ACCOUNT, DRY_RUN, JOB, SUBMISSION
 from synthesizer.verification.spending import Budget
 

@@ -6,9 +6,9 @@ from synthesizer.verification.database import connect
 from synthesizer.verification.public_schema import yaml_of
 from synthesizer.verification.server import runner
 from synthesizer.verification.server.accounts import Accounts
-from synthesizer.verification.server.datasets import open_datasets
 from synthesizer.verification.server.dispatch import Dispatcher
 from synthesizer.verification.server.server_config import ServerConfig
+from synthesizer.verification.server.server_datasets import open_datasets
 from synthesizer.verification.server.server_tables import upgrade
 from synthesizer.verification.server.service import Service
 
