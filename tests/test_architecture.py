@@ -150,8 +150,8 @@ HANDED_A_FILE = {
 }
 """Parquet and zip members go into an open file of the layer; the contract test clears its own. A
 ledger gets its name by the layer; afterwards SQLite changes it in place, each charge whole or not
-at all, for several processes at once, as a file that is replaced as a whole could not be. A process of
-the server opens /dev/null."""
+at all, for several processes at once, as a file that is replaced as a whole could not be. A
+process of the server opens /dev/null."""
 
 
 def writes(node):
