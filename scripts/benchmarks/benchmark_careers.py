@@ -3,8 +3,10 @@
 Usage::
 
     python scripts/benchmarks/benchmark_careers.py DATA_DIR [--seeds 5] [--held-out]
+    python scripts/benchmarks/benchmark_careers.py --workforce 5000 --seeds 2
 
 DATA_DIR holds ``mvad.csv`` (712 persons, 72 months) and ``actcal.csv`` (2,000 persons, 12 months).
+The workforce is simulated: 24 years, agencies and absence as states, drawn given sex.
 Careers are drawn given the persons of the original. Printed as Markdown tables, for the defaults
 and other options, mean of the seeds:
 
@@ -30,6 +32,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from synthesizer.data.samples.workforce.simulation import simulate
 from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Table, Variable
 from synthesizer.measures.risk.replicated import replication
 from synthesizer.measures.risk.trajectories import trajectories_of_halves
@@ -99,6 +102,23 @@ def read(folder: Path) -> Iterable[File]:
             groups.append(group.cat.codes.to_numpy())
         careers = codes.reshape(wide.shape).astype(np.int32)
         yield File(name, careers, len(states), Table(columns, len(frame)), tuple(groups))
+
+
+def workforce(persons: int) -> File:
+    frame = simulate(persons).select(["person", "year", "agency", "sex"]).to_pandas()
+    agency = frame["agency"].astype("category").cat
+    absent = len(agency.categories)
+    careers = np.full((frame["person"].nunique(), frame["year"].nunique()), absent, dtype=np.int32)
+    place = frame["person"].factorize()[0], frame["year"] - frame["year"].min()
+    careers[place] = agency.codes
+    sex = frame.groupby("person", sort=False)["sex"].first().astype("category").cat
+    levels = tuple(map(str, sex.categories))
+    column = Column(
+        Variable(name="sex", kind=Kind.CATEGORICAL, levels=levels),
+        sex.codes.to_numpy().astype(np.int32),
+    )
+    people = Table([column], len(careers))
+    return File("workforce", careers, absent + 1, people, (sex.codes.to_numpy(),))
 
 
 def by_group(file: File, careers: IntArray, rows: IntArray) -> Differences:
@@ -281,13 +301,17 @@ def row(cells: Sequence[str]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("data_dir", type=Path)
+    parser.add_argument("data_dir", type=Path, nargs="?")
+    parser.add_argument("--workforce", type=int, metavar="PERSONS")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--first-seed", type=int, default=11)
     parser.add_argument("--held-out", action="store_true", help="compare likelihoods (minutes)")
     arguments = parser.parse_args()
     seeds = range(arguments.first_seed, arguments.first_seed + arguments.seeds)
-    for file in read(arguments.data_dir):
+    files = [*read(arguments.data_dir)] if arguments.data_dir else []
+    if arguments.workforce:
+        files.append(workforce(arguments.workforce))
+    for file in files:
         table(file, seeds)
         if arguments.held_out:
             held_out_table(file, max(1, arguments.seeds // 5))
