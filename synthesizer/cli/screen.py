@@ -298,7 +298,10 @@ def _show_zeros(
     """Print variables with impossible combinations, what supports tell, and who keeps them."""
     if left_out:
         say(f"impossible combinations: {left_out} were not searched, too many")
+    asked = plan.settings.get("support") or ()
     if not pairs and not triples:
+        if "auto" in asked:
+            say("support: auto finds no variables with impossible combinations")
         return
     columns = ("names", "independent", "fresh", "combinations", "few", "persons", "held")
     for rows, title in (
@@ -322,7 +325,7 @@ def _show_zeros(
             f"support: auto keeps {len(kept) - follow} of these{more}, and {follow} that follow; "
             "where a fresh sample has new combinations, as many are drawn"
         )
-    elif not plan.settings.get("support"):
+    elif not asked:
         say(
             f"support: not kept; 'support: auto' keeps all {len(pairs) + len(triples)}, or list "
             "those that matter. It tells which combinations occur: mind those of few"

@@ -17,7 +17,7 @@ from pydantic import ConfigDict, GetCoreSchemaHandler
 from pydantic_core import core_schema
 
 from synthesizer.data.options import STRICT
-from synthesizer.data.table import Column, FloatArray, Kind, Table
+from synthesizer.data.table import Column, FloatArray, Kind, Table, Variable
 
 ALL_KINDS = frozenset({Kind.CATEGORICAL, Kind.ORDERED, Kind.BOOLEAN, Kind.NUMERIC, Kind.DATE})
 
@@ -146,6 +146,17 @@ class ConditionalModel(ABC):
     def caution(self) -> str:
         """What a steward should know before running with these options; the plan tells it."""
         return ""
+
+    def unsuited(
+        self,
+        target: Variable,  # noqa: ARG002 - for the models that override this
+        known: Mapping[str, Variable],  # noqa: ARG002
+    ) -> Iterator[str]:
+        """Yield which options do not go with a variable; the plan tells it before any fit.
+
+        ``known`` are the variables that options may name.
+        """
+        yield from ()
 
     @property
     def makes_new_values(self) -> bool:

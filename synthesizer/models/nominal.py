@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -10,7 +11,7 @@ from synthesizer.data.codes import Combinations
 from synthesizer.data.errors import ModelError
 from synthesizer.data.options import Count, Names, options
 from synthesizer.data.panel.paths import OWN
-from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Table
+from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Table, Variable
 from synthesizer.models.base import ConditionalModel, FittedModel
 from synthesizer.models.cart import Cart
 from synthesizer.models.kit.near_donors import Nearest
@@ -240,10 +241,24 @@ class Nominal(ConditionalModel):
             "as those of a pay table"
         )
 
+    def unsuited(self, target: Variable, known: Mapping[str, Variable]) -> Iterator[str]:
+        """Say that ``near`` is about numbers; see `ConditionalModel.unsuited`."""
+        if self.near is None:
+            return
+        near = known.get(self.near)
+        if target.is_coded or (near is not None and near.is_coded):
+            yield (
+                f"near ({self.near}) is for numbers and dates; both {self.near} and "
+                f"{target.name!r} have to be one: take near out, or declare their kind"
+            )
+
     def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedNominal:
         """Sort the donors by combination and fit the base model; see `ConditionalModel.fit`."""
-        is_lagged = self.near is not None and (
-            self.near in predictors or not self.near.startswith(OWN)
+        # codes follow from no number: missing codes, and whether a value changes at all
+        is_lagged = (
+            self.near is not None
+            and not target.is_coded
+            and (self.near in predictors or not self.near.startswith(OWN))
         )
         (self if is_lagged else replace(self, near=None)).require(predictors)
         cells = Combinations.of(predictors, self.given)
@@ -267,11 +282,8 @@ class Nominal(ConditionalModel):
     def _lagged(self, predictors: Table, target: Column, ends: IntArray) -> Lagged | None:
         """Learn from the donors, sorted by combination; None where none has a lag."""
         near = predictors[str(self.near)]
-        if target.is_coded or near.is_coded:
-            raise ModelError(
-                f"variable {target.name!r}: near ({self.near}) is for numbers and dates; both "
-                f"{self.near} and {target.name!r} have to be one"
-            )
+        if problems := list(self.unsuited(target.variable, {near.name: near.variable})):
+            raise ModelError(f"variable {target.name!r}: {problem}" for problem in problems)
         values = np.asarray(target.data, dtype=np.float64)
         cell = np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))
         order = np.lexsort((values, cell))

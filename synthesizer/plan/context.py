@@ -83,8 +83,10 @@ class Context:
         return [name for name in self.table.names if not self.takes_no_part(name)]
 
     def takes_no_part(self, name: str) -> bool:
-        """Whether a variable is dropped or an id."""
+        """Whether a variable is dropped or an id, as persons are."""
+        panel = self.config.panel
         is_id = name in self.table and self.table[name].variable.kind is Kind.ID
+        is_id = is_id or (panel is not None and name == panel.person)
         follows = self.frame.career is not None and name == self.frame.time
         return is_id or follows or name in self.config.drop
 

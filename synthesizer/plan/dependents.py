@@ -19,8 +19,8 @@ def dependents(context: Context, drawn: Mapping[str, str]) -> dict[str, Expressi
     """Return the variables that the data show to follow from others, each with its expression.
 
     ``drawn`` has the models of variables for which the configuration names none; only these are
-    computed. What else follows from others is told in a note, as is what is computed. Datasets that
-    evolve cannot compute anything.
+    computed. What else follows from others is told in a note, as is what is computed; that a rule
+    sets it or a support names it is a problem. Datasets that evolve cannot compute anything.
     """
     if context.config.genetic is not None:
         return {}
@@ -28,13 +28,13 @@ def dependents(context: Context, drawn: Mapping[str, str]) -> dict[str, Expressi
         [name for name in context.names if not context.columns.any_faulty([name])]
     )
     computed = {}
-    busy = dict(_busy(context))
+    busy, named = dict(_busy(context)), dict(_named(context))
     for name, text in suggest_derivations(table).items():
         expression = Expression.parse(text)
         groups = "cut(" in text
         inputs = " and ".join(repr(other) for other in sorted(expression.names))
         is_what = f"holds groups of {inputs}" if groups else f"follows from {inputs}"
-        own = context.own(name)
+        own, others = context.own(name), ", ".join(sorted(expression.names))
         if own.derived is not None or (name not in drawn and name in context.config.keep):
             continue
         why = "as its method or options ask" if name not in drawn or own.options else busy.get(name)
@@ -49,6 +49,11 @@ def dependents(context: Context, drawn: Mapping[str, str]) -> dict[str, Expressi
             context.notes.append(
                 f"variable {name!r}: {is_what} in the data, but the expression may be undefined "
                 "in synthetic records; declare a missing code, or write it under 'derived'"
+            )
+        elif place := named.get(name):
+            context.problems.append(
+                f"{place}: variable {name!r} {is_what} in the data, and would not follow any more; "
+                f"take it out, say it of {others}, or name a method for {name!r} to have it drawn"
             )
         else:
             computed[name] = expression
@@ -65,12 +70,16 @@ def _busy(context: Context) -> Iterator[tuple[str, str]]:
     yield from ((name, "as strata name it") for name in config.strata)
     if context.career is not None:
         yield context.career, "as the career"
-    for rule in config.rules:
-        yield from ((name, "as a rule sets it") for name in rule.then)
-    for names in config.support_lists:
-        yield from ((name, "as support names it") for name in names)
     if config.panel is not None:
         yield from ((rule.variable, "as panel.rules names it") for rule in config.panel.rules)
+
+
+def _named(context: Context) -> Iterator[tuple[str, str]]:
+    """Yield variables that a rule sets or a support redraws, and the place of it."""
+    for number, rule in enumerate(context.config.rules, 1):
+        yield from ((name, f"rule {number}") for name in rule.then)
+    for number, names in enumerate(context.config.support_lists, 1):
+        yield from ((name, f"support {number}") for name in names)
 
 
 def _moves(context: Context, name: str, expression: Expression) -> bool:

@@ -412,7 +412,7 @@ def _check_names(context: Context) -> None:
         "it out of the list"
         for place, names in (("keep", context.config.keep), ("strata", context.config.strata))
         for name in names
-        if name in context.table and name not in context.names
+        if context.columns.is_known(name) and context.takes_no_part(name)
     ]
     if not context.names and context.columns.is_complete:
         context.problems.append(

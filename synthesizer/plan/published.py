@@ -162,8 +162,8 @@ def plan_published(
     first, panel = manifest.panel.periods, as_panel(context.table)
     if len(form.frame.times) <= first:
         problems.append(
-            f"the confidential data have {len(form.frame.times)} periods and the published run "
-            f"{first}: none is new; name the file with the new periods"
+            f"the confidential data have {plural(len(form.frame.times), 'period')} and the "
+            f"published run {first}: name the file that has all of these and new ones"
         )
     published = None
     if not problems:

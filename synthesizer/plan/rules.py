@@ -190,6 +190,12 @@ def _condition(context: Context, place: str, text: str) -> tuple[Expression | No
         used = [name for name in sorted(expression.names) if name in table]
         absent = sorted(expression.names - set(used))
         problems = [problem for name in absent for problem in columns.unknown("condition", name)]
+        problems += [
+            f"condition: {name!r} is an id or dropped and takes no part in the synthesis; take it "
+            "out"
+            for name in absent
+            if not columns.is_faulty(name) and columns.is_known(name)
+        ]
         problems += expression.problems(table.schema, condition=True, absent=absent)
         if problems:
             raise ExpressionError(problems)
@@ -362,7 +368,12 @@ def _supports(context: Context, places: Places) -> list[Support]:
     """Return the combinations that the data have, for each list of variables."""
     table, columns, problems = context.completed, context.ruled, context.problems
     wanted: list[tuple[str, ...]] = []
-    for number, names in enumerate(context.config.support_lists, 1):
+    lists = context.config.support_lists
+    if len(lists) > 1 and all(len(names) == 1 for names in lists):
+        one = ", ".join(name for (name,) in lists)
+        problems.append(f"support: each entry is a list of variables; write [[{one}]]")
+        return []
+    for number, names in enumerate(lists, 1):
         place = f"support {number}"
         faults = [problem for name in names for problem in columns.unknown(place, name)]
         if not faults and len(set(names)) < 2:

@@ -19,7 +19,7 @@ from synthesizer.measures.risk.scenario import Question, Scenario
 from synthesizer.measures.risk.suggest import NO_SCENARIO, suggest
 from synthesizer.measures.settings import ScenarioConfig
 from synthesizer.measures.utility.combining import Rule, kind_problems, rule_for, rule_problems
-from synthesizer.measures.utility.compare_fit import FitRequest
+from synthesizer.measures.utility.compare_fit import FitRequest, groups_of
 from synthesizer.plan.context import Context
 from synthesizer.plan.inputs import Columns
 
@@ -99,6 +99,12 @@ class _Names:
         if panel is not None and name == panel.person and not ids:
             return [f"{place}: {name!r} tells persons apart and is made anew; take it out"]
         if name not in self.table:
+            if panel is not None and name == panel.time:
+                return [
+                    f"{place}: {name!r} is the time of person-periods, and this is of persons; "
+                    "name a value in a period, such as one@first, or, of an inference, say units: "
+                    "periods"
+                ]
             return self.columns.unknown(place, name)
         if not ids and self.table[name].variable.kind is Kind.ID:
             return [f"{place}: {name!r} is an id and is never synthesised; take it out"]
@@ -216,7 +222,37 @@ def plan_fits(context: Context, *, keeps: bool) -> None:
         place = f"checks.fits.{number}"
         rules = _rule_problems(request.rule or natural, config, keeps=keeps)
         problems.at(place, rules)
-        problems += _name_problems(place, request, config, columns)
+        named = list(_name_problems(place, request, config, columns))
+        problems += named or _group_problems(place, request, context)
+
+
+def _group_problems(place: str, request: FitRequest, context: Context) -> Iterator[str]:
+    """Say why a fit has no groups, or neither rows nor persons that it could be of."""
+    from synthesizer.measures.utility.suite import person_of_rows
+
+    view, person = context.original, context.arrangement.person_column
+    who = person_of_rows(request.names, view, person)
+    rows = context.table if who is not None else view
+    ids = [
+        name
+        for name in request.by
+        if name == who or (name in rows and rows[name].variable.kind is Kind.ID)
+    ]
+    if ids:
+        yield f"{place}: by names {', '.join(ids)}, which tells single units apart; take it out"
+    elif absent := [name for name in dict.fromkeys(request.names) if name not in rows]:
+        if context.columns.any_faulty(absent):
+            return
+        whole = [name for name in dict.fromkeys(request.names) if name not in context.table]
+        yield (
+            f"{place}: is of rows of persons and periods by {', '.join(absent)}, and of persons by "
+            f"{', '.join(whole)}; name variables of one kind, such as {absent[0]}@first"
+        )
+    elif request.by:
+        try:
+            groups_of(rows, request.by)
+        except DataError as error:
+            yield from (f"{place}: {problem}" for problem in error.problems)
 
 
 def _rule_problems(rule: Rule, config: ChainConfig, *, keeps: bool) -> Iterator[str]:

@@ -484,8 +484,16 @@ def _step(context: Context, name: str, method: Method, earlier: list[str]) -> St
         return None
     variable = context.table[name].variable
     context.problems += _kind_problems(variable, method.name, model)
+    known = {column.name: column.variable for column in context.completed.columns}
+    for part in model.with_bases():
+        context.problems.at(f"variable {name!r}", part.unsuited(variable, known))
     if context.is_panel:
         context.problems += _base_problems(context, variable, model)
+    elif any(part.abilities.panel or part.abilities.career for part in model.with_bases()):
+        context.problems.append(
+            f"variable {name!r}: model {method.name!r} needs persons and periods; declare them "
+            f"under panel, or use a model such as {DEFAULT_SET!r}"
+        )
     if method.inputs is not None:
         predictors: tuple[str, ...] = tuple(n for n in earlier if n in method.inputs)
     else:

@@ -179,7 +179,7 @@ def test_python_goes_on_as_the_command_does(published: Path, tmp_path: Path) -> 
          "'pay' in the published run, but not here"),
         ({"panel": LONG["panel"] | {"career": "level"}, "variables": {}, "support": []},
          "career is 'level' here and 'state'"),
-        ({"data": "old.csv"}, "none is new"),
+        ({"data": "old.csv"}, "name the file that has all of these and new ones"),
         ({"data": "late.csv"}, "are not those that the run was made of; .*--revised"),
         ({"data": "before.csv"}, "periods before or between"),
         ({"panel": None, "variables": {}, "support": []}, "no `panel`"),

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from synthesizer.config.reading import read_chain_config
+from synthesizer.data.errors import ConfigError
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Table
 from synthesizer.engine.registry import Registry
@@ -57,8 +58,6 @@ def test_a_bare_configuration_keeps_a_band_and_its_income_together() -> None:
     [
         ({"method": {"band": "cart"}}, "as its method or options ask"),
         ({"variables": {"band": {"options": {"min_leaf": 9}}}}, "as its method or options ask"),
-        ({"rules": [{"if": "sex == 'f'", "then": {"band": "low"}}]}, "as a rule sets it"),
-        ({"support": [["sex", "band"]]}, "as support names it"),
         ({"strata": ["band"], "min_stratum_rows": 1}, "as strata name it"),
         ({"visit_sequence": ["band", "income"]}, "as it stands before them in the order"),
         ({"variables": {"income": {"predictors": ["band"]}}}, "as it stands before them"),
@@ -72,6 +71,23 @@ def test_what_the_configuration_asks_for_comes_first(options: dict[str, Any], to
     assert computed(made) == (["band"] if "derived" in str(options) else [])
     notes = [note for note in made.notes if "in the data, and is drawn, " in note]
     assert [f"and is drawn, {told}" in note for note in notes] == ([True] if told else [])
+
+
+@pytest.mark.parametrize(
+    ("options", "place"),
+    [
+        ({"rules": [{"if": "sex == 'f'", "then": {"band": "low"}}]}, "rule 1"),
+        ({"support": ["auto", ["sex", "hours"], ["sex", "band"]]}, "support 2"),
+    ],
+)
+def test_what_is_computed_is_neither_set_nor_redrawn(options: dict[str, Any], place: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        plan(**options)
+    assert list(caught.value.problems) == [
+        f"{place}: variable 'band' holds groups of 'income' in the data, and would not follow any "
+        "more; take it out, say it of income, or name a method for 'band' to have it drawn"
+    ]
+    assert not computed(plan(**options, method={"band": "cart"}))
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+import pytest
+
 from synthesizer.config.reading import read_chain_config
 from synthesizer.data.errors import ConfigError
 from synthesizer.data.randomness import Seed
@@ -65,3 +68,19 @@ def test_a_rule_that_needs_several_datasets_and_dropped_variables() -> None:
     assert any("needs at least two synthetic datasets" in problem for problem in problems)
     _, problems = planned(checks={"fits": "income ~ age"}, drop=["age"])
     assert any("'age' is dropped" in problem for problem in problems)
+
+
+def test_groups_without_a_fit_are_told_before_the_run() -> None:
+    fits = [
+        {"formula": "income ~ age + sex", "by": ["sex", "marital"]},
+        {"formula": "income ~ sex", "by": "income"},
+        {"formula": "sex ~ age", "by": "income"},
+    ]
+    with pytest.raises(ConfigError) as caught:
+        read_chain_config({"checks": {"fits": fits}})
+    first, second = caught.value.problems
+    assert first.startswith("checks.fits.1: by names sex of the model, of which each group has one")
+    assert second.startswith("checks.fits.2: by names income")
+    _, (problem,) = planned(checks={"fits": fits[2:]})
+    groups = len(np.unique(TABLE["income"].data[TABLE["income"].is_observed]))
+    assert problem.startswith(f"checks.fits.1: by: the values of income make {groups} groups, not")

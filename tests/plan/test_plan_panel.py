@@ -421,3 +421,63 @@ def test_structural_zeros_of_two_variables_may_cover_all_rows_between_them() -> 
     assert len(planned(forbid=forbid).spec.forbids) == 2
     with pytest.raises(ConfigError, match="forbid 2, forbid 3: every confidential row"):
         planned(forbid=["grade == 0", "sex == 'm'", "sex != 'm'"])
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"keep": ["person"]}, "keep: variable 'person' is an id"),
+        ({"rules": ["person <= grade"]}, "rule 1: condition: 'person' is an id"),
+        ({"forbid": ["person == 3 and grade == 1"]}, "forbid 1: condition: 'person' is an id"),
+        ({"support": [["sex"], ["race"]]}, "support: each entry is a list of variables; write [["),
+        (
+            {"variables": {"grade": {"kind": "numeric", "method": "advance",
+                                     "options": {"width": [1, 2]}}}},
+            "variable 'grade': width lists times of levels, and kind numeric has none; use rate",
+        ),
+        (
+            {"variables": {"grade": {"kind": "ordered", "levels": ["0", "1", "2", "3"],
+                                     "method": "advance", "options": {"width": [1, 2]}}}},
+            "variable 'grade': width has 2 entries and the variable 4 levels",
+        ),
+        (
+            {"variables": {"race": {"method": "lag_one", "options": {
+                "base": {"model": "nominal", "given": ["sex"], "near": "own.before"}}}}},
+            "variable 'race': near (own.before) is for numbers and dates",
+        ),
+        (
+            {"variables": {"grade": {"kind": "numeric", "method": "lag_one", "options": {
+                "base": {"model": "nominal", "given": ["sex"], "near": "state"}}}}},
+            "variable 'grade': near (state) is for numbers and dates",
+        ),
+    ],
+)  # fmt: skip
+def test_what_no_fit_could_do_is_told_before(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        planned(**options)
+    (problem,) = caught.value.problems
+    assert problem.startswith(words)
+
+
+@pytest.mark.parametrize("model", ["lag_one", "career", "time_invariant", "advance"])
+def test_a_history_without_a_panel_is_refused_before_the_fit(model: str) -> None:
+    with pytest.raises(ConfigError, match=f"model '{model}' needs persons and periods"):
+        planned(panel=None, variables={"grade": {"kind": "numeric", "method": model}})
+
+
+@pytest.mark.parametrize(
+    ("fit", "words"),
+    [
+        ({"formula": "grade ~ sex", "by": "career.first"}, "checks.fits.1: is of rows"),
+        ({"formula": "`grade@last` ~ sex", "by": ["year"]}, "checks.fits.1: is of rows"),
+        ({"formula": "grade ~ sex", "by": ["person"]}, "checks.fits.1: by names person, which"),
+    ],
+)
+def test_fits_that_are_neither_of_rows_nor_of_persons(fit: dict[str, Any], words: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        planned(checks={"fits": [fit]})
+    (problem,) = caught.value.problems
+    assert problem.startswith(words)
+    one = {"formula": "grade ~ race", "by": ["year", "sex"]}
+    persons = {"formula": "`grade@last` ~ sex", "by": "career.first"}
+    assert planned(checks={"fits": [one, persons]})

@@ -5,7 +5,7 @@ Every measure takes any two data sets, as pandas frames or as tables of codes.
 
 from synthesizer.measures.utility.coefficients import FitComparison
 from synthesizer.measures.utility.combining import CombinedEstimates, combine
-from synthesizer.measures.utility.compare_fit import compare_fit
+from synthesizer.measures.utility.compare_fit import compare_fit, compare_fit_by
 from synthesizer.measures.utility.distributions import (
     Distribution,
     DistributionCounter,
@@ -46,6 +46,7 @@ __all__ = [
     "combine",
     "combine_tables",
     "compare_fit",
+    "compare_fit_by",
     "distributions",
     "jensen_shannon",
     "pair_tables",

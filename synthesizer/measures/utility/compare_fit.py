@@ -12,13 +12,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, get_args
+from typing import Any, Self, get_args
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationError, model_validator
 
-from synthesizer.data.errors import DataError, ExpressionError, Problems, in_brief
+from synthesizer.data.errors import DataError, ExpressionError, Problems, in_brief, plural
 from synthesizer.data.expressions import quote_name
+from synthesizer.data.faults import sentences
 from synthesizer.data.guessing import Declaration
 from synthesizer.data.pairs import Data, as_table, as_tables, check_comparable, column_names
 from synthesizer.data.table import FloatArray, Table
@@ -70,6 +71,21 @@ class FitRequest(Part):
     def _formula(cls, value: Any) -> Any:
         """Accept a formula in place of all options."""
         return {"formula": value} if isinstance(value, str) else value
+
+    @model_validator(mode="after")
+    def _groups(self) -> Self:
+        """Refuse groups of which each has one value of a variable of the model."""
+        try:
+            names = self.model_copy(update={"by": ()}).names
+        except ExpressionError:  # told where the formula is read
+            return self
+        both = [name for name in dict.fromkeys(self.by) if name in names]
+        if both:
+            raise ValueError(
+                f"by names {listed(both)} of the model, of which each group has one value: take "
+                "it out of one of the two, or, of a number, name a variable of its classes"
+            )
+        return self
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -360,8 +376,8 @@ def groups_of(original: Table, by: Sequence[str]) -> list[dict[str, str]]:
     groups = np.unique(codes[(codes >= 0).all(axis=1)], axis=0)
     if not 1 <= len(groups) <= MOST_GROUPS:
         raise DataError(
-            f"by: {listed(by)} make {len(groups):,} groups, not 1 to {MOST_GROUPS}: name "
-            "variables with few values"
+            f"by: the values of {listed(by)} make {plural(len(groups), 'group')}, not 1 to "
+            f"{MOST_GROUPS}: name variables with few values"
         )
     texts = [value.labels or () for value in values]
     return [
@@ -404,7 +420,7 @@ def compare_fit_by(
     original: Data,
     synthetic: Data | Sequence[Data],
     formula: str,
-    by: Sequence[str],
+    by: str | Sequence[str],
     *,
     declared: Mapping[str, Declaration] | None = None,
     **settings: Any,
@@ -415,7 +431,7 @@ def compare_fit_by(
     ----------
     original, synthetic, formula, declared
         See `compare_fit`.
-    by : sequence of str
+    by : str or sequence of str
         Variables; each combination of values that the original has is a group.
     **settings
         ``family``, ``rule``, ``clusters``, ``weights``, ``offset`` and ``level`` of `compare_fit`.
@@ -435,11 +451,25 @@ def compare_fit_by(
     >>> list(fits), fits["f",].mean_overlap
     ([('f',), ('m',)], 1.0)
     """
-    request = FitRequest(
-        formula=formula, by=tuple(by), **{k: v for k, v in settings.items() if k != "level"}
-    )
+    content = {"formula": formula, "by": by} | {k: v for k, v in settings.items() if k != "level"}
+    try:
+        request = FitRequest.model_validate(content)
+    except ValidationError as error:
+        faults = error.errors(include_url=False)
+        raise DataError(sentences(FitRequest, content, faults)) from None
+    by = tuple(dict.fromkeys(request.by))
+    if not by:
+        raise DataError("by: names no variable: name at least one, or use compare_fit")
     several = [synthetic] if isinstance(synthetic, Data) else list(synthetic or ())
-    names = (*request.names, *by)
+    problems = [
+        f"column {name!r} is not in synthetic dataset {number}: add it"
+        for number, data in enumerate(several, start=1)
+        for name in by
+        if name in column_names(original) and name not in column_names(data)
+    ]
+    if problems:
+        raise DataError(problems)
+    names = request.names
     free = (*parse_formula(formula).effects, *(filter(None, [request.clusters])))
     table, tables = as_tables(original, several, names, declared, persons=free)
     fits: dict[tuple[str, ...], FitComparison | DataError] = {}

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated
 
 import numpy as np
 from pydantic import Strict
 
-from synthesizer.data.errors import ModelError, RuleError
+from synthesizer.data.errors import ModelError, RuleError, plural
 from synthesizer.data.options import NotNegative, Positive, options
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
 from synthesizer.data.panel.paths import OWN, last_observed
@@ -252,6 +253,23 @@ class Advance(WrappedHistory):
     width: Positive | Widths = 5.0
     since: str | None = None
 
+    def unsuited(
+        self,
+        target: Variable,
+        known: Mapping[str, Variable],  # noqa: ARG002
+    ) -> Iterator[str]:
+        """Say that a list of widths does not fit the levels; see `ConditionalModel.unsuited`."""
+        if not isinstance(self.width, tuple):
+            return
+        if not target.is_coded:
+            yield f"width lists times of levels, and kind {target.kind.value} has none; use rate"
+        elif len(self.width) != len(target.levels) or not any(self.width):
+            yield (
+                f"width has {plural(len(self.width), 'entry', 'entries')} and the variable "
+                f"{plural(len(target.levels), 'level')}; give one for each level in order "
+                f"({', '.join(target.levels)}), 0 for those that time does not leave, not for all"
+            )
+
     def rule_problems(self, variable: str, rules: PathRules) -> list[str]:
         """Refuse rules about single states, and never to fall where events start it again."""
         return [
@@ -297,12 +315,8 @@ class Advance(WrappedHistory):
             return np.zeros(0)
         if not isinstance(self.width, tuple):
             return np.full(len(variable.levels), self.width)
-        if len(self.width) != len(variable.levels) or not any(self.width):
-            raise ModelError(
-                f"variable {variable.name!r}: width has {len(self.width)} entries and the variable "
-                f"{len(variable.levels)} levels; give one for each level in order "
-                f"({', '.join(variable.levels)}), 0 for those that time does not leave, not for all"
-            )
+        if problems := list(self.unsuited(variable, {})):
+            raise ModelError(f"variable {variable.name!r}: {problem}" for problem in problems)
         return np.array(self.width)
 
     def _between_events(

@@ -132,7 +132,11 @@ def facts_of(manifest: PublicManifest) -> Facts:
     """Return the facts in the public part of a manifest."""
     panel, genetic = manifest.panel, manifest.genetic
     wide = {step.variable: step.columns for step in manifest.chain if step.columns}
-    steps = tuple(_by_column(manifest.chain, wide))
+    chain = manifest.chain
+    if wide and panel is not None and panel.career is None:  # who is there when has no column
+        named = {entry.name for entry in manifest.variables} | {*wide}
+        chain = tuple(step for step in chain if step.variable in named)
+    steps = tuple(_by_column(chain, wide))
     return Facts(
         config=manifest.config,
         steps=steps,

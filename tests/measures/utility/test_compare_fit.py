@@ -1,4 +1,5 @@
 import math
+import re
 
 import numpy as np
 import pandas as pd
@@ -566,3 +567,18 @@ def test_groups_are_fitted_alone_as_if_their_records_were_all():
 def test_groups_that_cannot_be_made(by, problem):
     with pytest.raises(DataError, match=problem):
         groups_of(people(900, 1), by)
+
+
+def test_groups_that_cannot_be_made_are_one_error_of_the_package() -> None:
+    frame = pd.DataFrame({"age": [21, 22, 34, 35, 41, 43, 57, 58], "sex": ["f", "m"] * 4})
+    frame["pay"] = frame["age"] * 2.0 + [0, 1, 0, 2, 1, 3, 0, 1]
+    assert list(compare_fit_by(frame, frame, "pay ~ age", "sex")) == [("f",), ("m",)]
+    for by, synthetic, words in (
+        ([], frame, "by: names no variable"),
+        ([["sex"]], frame, "by.1: must be a text"),
+        (["age"], frame, "by names age of the model"),
+        (["nix"], frame, "unknown variable 'nix'"),
+        (["sex"], frame.drop(columns="sex"), "column 'sex' is not in synthetic dataset 1: add it"),
+    ):
+        with pytest.raises(DataError, match=re.escape(words)):
+            compare_fit_by(frame, synthetic, "pay ~ age", by)

@@ -170,6 +170,17 @@ def test_a_lag_that_is_no_number_or_not_there():
     assert fitted.lagged is None
 
 
+@pytest.mark.parametrize("stay_or_move", [False, True])
+def test_codes_beside_a_lag_are_those_of_the_combination(stay_or_move):
+    """Missing codes, and whether a value changes, follow from no number."""
+    table = bands(n=60)
+    hidden = (table["plan"].data == 0) & (table["wave"].data == 2)
+    pay = numeric("x", np.where(hidden, np.nan, table["x"].data), hidden, missing=("-8",))
+    model = replace(LAGGED, stay_or_move=stay_or_move, first_apart=stay_or_move)
+    drawn = drawn_by(model, table.with_column(pay), pay)
+    np.testing.assert_array_equal(drawn.is_observed, ~hidden)
+
+
 def test_nearest_donors_are_those_of_slow_code():
     rng = np.random.default_rng(1)
     n, most = 200, 3

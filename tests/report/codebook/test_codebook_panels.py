@@ -11,8 +11,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from synthesizer.config.reading import read_config
 from synthesizer.data.table import Kind, Variable
 from synthesizer.jobs.manifest import step_entry
+from synthesizer.jobs.run import run
 from synthesizer.measures.figure import plain
 from synthesizer.models.cart import Cart
 from synthesizer.models.grouped import Grouped
@@ -241,6 +243,21 @@ def test_the_wide_form_names_variables_over_time(tmp_path: Path) -> None:
         content, "The columns of a person belong together"
     )
     assert "in the format of the original" in made(content, "id")["words"]
+
+
+def test_a_wide_file_without_a_career_variable_has_a_codebook(tmp_path: Path) -> None:
+    wide_frame(1).to_csv(tmp_path / "wide.csv", index=False)
+    config = {
+        "data": {"path": str(tmp_path / "wide.csv")},
+        "output": {"directory": str(tmp_path / "out")},
+        "panel": {"wide": {"state": ["s1..s3"]}},
+        "secret": "none",
+        "checks": False,
+    }
+    result = run(read_config(config))
+    assert len(result.codebook) == 2
+    content = json.loads((tmp_path / "out" / "codebook.json").read_text())
+    assert [v["name"] for v in content["variables"]] == list(wide_frame(1))
 
 
 # --- persons --------------------------------------------------------------------------------------
