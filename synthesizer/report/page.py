@@ -356,7 +356,7 @@ def render(
     >>> "default-src 'none'" in page, '<section id="a"' in page
     (True, True)
     """
-    style = Markup(_style(banner))  # noqa: S704 - our own file; the banner is escaped for CSS
+    style = Markup(style_sheet(banner))  # noqa: S704 - our own file; the banner is escaped for CSS
     script = Markup(_asset("page.js"))  # noqa: S704 - our own file
     page = (
         _environment()
@@ -374,7 +374,14 @@ def render(
             short=_SHORT,
         )
     )
-    # half a surrogate pair, which JSON may hold, cannot be written to a file
+    return sound_text(page)
+
+
+def sound_text(page: str) -> str:
+    """Return a page without letters that turn the text after them around or are no letters.
+
+    Half a surrogate pair, which JSON may hold, cannot be written to a file.
+    """
     return page.translate(_TURNING).encode("utf-8", "replace").decode("utf-8")
 
 
@@ -435,8 +442,8 @@ def _asset(name: str) -> str:
     return path.read_text(encoding="utf-8").strip()
 
 
-def _style(banner: str) -> str:
-    """Return the style sheet, with the banner in the top margin of printed pages."""
+def style_sheet(banner: str = "") -> str:
+    """Return the style sheet of all pages, with a banner in the top margin of printed ones."""
     escaped = "".join(
         letter if letter.isascii() and letter.isalnum() else f"\\{ord(letter):x} "
         for letter in banner

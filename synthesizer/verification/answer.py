@@ -27,7 +27,6 @@ from synthesizer.report.page import (
     interval,
     render,
     row_table,
-    value_table,
     written,
 )
 from synthesizer.verification.posterior import (
@@ -380,22 +379,26 @@ class Verification(Result):
     @property
     def sections(self) -> Iterator[Section]:
         """Its parts, as pages show them."""
-        first = [Note(_DRY)] if self.dry else []
-        words = [Words(list(self.answer.words))]
-        yield Section(
-            anchor="answer",
-            title="Answer",
-            lead="What came out, and what may be concluded.",
-            blocks=[*first, *words, *self.answer.blocks(), Note(_FROM_SYNTHETIC)],
-        )
         if self.dry and (best := list(self.answer.attainable())):
             yield Section(
                 anchor="attainable", title="Before anything is spent",
                 lead="No answer tells more than this.", blocks=best,
             )  # fmt: skip
+        first = [Note(_DRY)] if self.dry else []
+        words = [Words(list(self.answer.words))]
+        yield Section(
+            anchor="answer",
+            title="What the synthetic data say" if self.dry else "Answer",
+            lead="What came out, and what may be concluded.",
+            blocks=[*first, *words, *self.answer.blocks(), Note(_FROM_SYNTHETIC)],
+        )
+        keys = DataTable(
+            caption="Query", columns=("Key", "Value"), forms=("text", "text"),
+            rows=[*_told(self.query)],
+        )  # fmt: skip
         yield Section(
             anchor="query", title="Question", lead="In the one form by which the ledger knows it.",
-            blocks=[value_table("Query", [*_told(self.query)])],
+            blocks=[keys],
         )  # fmt: skip
         numbers = ", ".join(map(str, (n for draw in self.answer.released for n in draw)))
         many = sum(map(len, self.answer.released)) > _MOST_SHOWN

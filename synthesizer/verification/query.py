@@ -21,14 +21,12 @@ from pydantic import (
 )
 
 from synthesizer.data.errors import (
-    ConfigError,
     ExpressionError,
     Problems,
     did_you_mean,
 )
 from synthesizer.data.expressions import Expression
 from synthesizer.data.table import Kind, Variable
-from synthesizer.data.yaml_text import read_yaml
 from synthesizer.measures.utility.formulas import Formula, Model, model_of, parse_formula
 from synthesizer.verification.coefficient_questions import Interval, Significance, Tolerance, Trend
 from synthesizer.verification.mechanisms import micro
@@ -242,16 +240,10 @@ def read_query(path: Path) -> Query:
     return read_strictly(Query, path)
 
 
-def problems_of_unsound(path: Path, schema: PublicSchema) -> list[str]:
-    """Say what formula and subset of a file ask in vain that is no query for other reasons."""
-    problems = Problems()
-    try:
-        content = read_yaml(path)
-    except ConfigError:
-        return []
+def problems_of_unsound(content: Mapping[str, Any], schema: PublicSchema) -> list[str]:
+    """Say what formula and subset ask in vain in plain values that are no query otherwise."""
     formula, subset = (_read_or_none(content.get(key), key) for key in ("formula", "subset"))
-    problems.at(str(path), text_problems(formula, subset, schema))
-    return problems
+    return [*text_problems(formula, subset, schema)]
 
 
 def _read_or_none(text: Any, key: str) -> str | None:

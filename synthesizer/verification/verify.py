@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from synthesizer.data.errors import ConfigError, DataError, Problems
 from synthesizer.data.files import check_file, sha256, write_texts
+from synthesizer.data.yaml_text import read_yaml
 from synthesizer.verification.answer import (
     PROMISE,
     Choice,
@@ -237,7 +238,7 @@ def read_asked(
     public = schema if isinstance(schema, PublicSchema) else problems.attempt(load_schema, schema)
     digest = problems.attempt(_file_digest, synthetic)
     if asked is None and public is not None and not isinstance(query, Query):
-        problems += problems_of_unsound(query, public)
+        problems.at(str(query), problems_of_unsound(_content(query), public))
     if asked is None or public is None:
         return None
     if wrong := asked.problems(public, digest):
@@ -246,6 +247,14 @@ def read_asked(
     if digest is None or _adds(problems, public, synthetic, asked):
         return None
     return Asked(asked.bound(public, digest), public, synthetic)
+
+
+def _content(query: Path) -> Mapping[str, Any]:
+    """Return the plain values of a file; that it has none is told already."""
+    try:
+        return read_yaml(query)
+    except ConfigError:
+        return {}
 
 
 def _adds(problems: Problems, schema: PublicSchema, path: Path, query: Query) -> bool:

@@ -264,26 +264,35 @@ class Accounts:
             ]
 
     def revoke(self, token: int, *, actor: str) -> None:
-        """End a token, by its number in `tokens`; one that ended stays as it is."""
+        """End a token, by its number in `tokens`, and the account's sessions, which it may have
+        begun; one that ended stays as it is.
+        """
         with transaction(self.engine) as store:
-            found = select(ACCOUNT.c.name, TOKEN.c.label).join(TOKEN).where(TOKEN.c.id == token)
+            columns = (ACCOUNT.c.id, ACCOUNT.c.name, TOKEN.c.label)
+            found = select(*columns).join(TOKEN).where(TOKEN.c.id == token)
             row = store.execute(found).first()
             if row is None:
                 raise RequestError("there is no such token; the list has them", 404)
             ends = update(TOKEN).where(TOKEN.c.id == token, TOKEN.c.revoked.is_(None))
             if store.execute(ends.values(revoked=self._clock())).rowcount:
+                store.execute(delete(SESSION).where(SESSION.c.account == row.id))
                 details = {"account": row.name, "label": row.label}
                 audit.append(store, actor, "token revoked", details=details)
 
     def by_token(self, token: str) -> Account | None:
         """Return whose token it is; None if it is none, ended, or of a closed account."""
+        with transaction(self.engine, reads=True) as store:
+            row = self._of_token(store, token)
+        return None if row is None else _account(row)
+
+    def _of_token(self, store: Connection, token: str) -> Row[Any] | None:
+        """Return the account of a valid token, with the time when that ends."""
         digest = _digest(token)
         found = select(ACCOUNT, TOKEN.c.digest, TOKEN.c.expires).join(TOKEN).where(
             TOKEN.c.digest == digest, TOKEN.c.revoked.is_(None)
         )  # fmt: skip
-        with transaction(self.engine, reads=True) as store:
-            row = store.execute(found).first()
-        return None if row is None or not self._is_valid(row, digest) else _account(row)
+        row = store.execute(found).first()
+        return row if row is not None and self._is_valid(row, digest) else None
 
     # Passwords and sessions.
 
@@ -318,7 +327,18 @@ class Accounts:
             again = update(ACCOUNT).where(ACCOUNT.c.id == row.id, ACCOUNT.c.password == kept)
             with transaction(self.engine) as store:
                 store.execute(again.values(password=self._hash(password)))
-        return self._new_session(_account(row), tries[0], number)
+        failed = (ATTEMPT.c.who == tries[0]) | (ATTEMPT.c.id == number)
+        with transaction(self.engine) as store:
+            store.execute(delete(ATTEMPT).where(failed))
+            return self._new_session(store, row, self._clock() + self._session)
+
+    def sign_in_by_token(self, token: str) -> NewSession:
+        """Begin a session by a token, which ends with it; RequestError (401) where it is none."""
+        with transaction(self.engine) as store:
+            row = self._of_token(store, token)
+            if row is None:
+                raise RequestError("the token is not valid; ask the steward for another one", 401)
+            return self._new_session(store, row, min(row.expires, self._clock() + self._session))
 
     def session(self, secret: str) -> Session | None:
         """Return the session of a cookie; None if it is none, ended, or of a closed account."""
@@ -360,17 +380,14 @@ class Accounts:
             if _count(store, who) == self._failures:
                 audit.append(store, "server", "locked out", details=details)
 
-    def _new_session(self, account: Account, who: str, number: int) -> NewSession:
+    def _new_session(self, store: Connection, row: Row[Any], expires: datetime) -> NewSession:
         secret, csrf = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
         made = self._clock()
-        expires = made + self._session
-        row = {"digest": _digest(secret), "account": account.id, "csrf": csrf, "made": made}
-        with transaction(self.engine) as store:
-            store.execute(delete(ATTEMPT).where((ATTEMPT.c.who == who) | (ATTEMPT.c.id == number)))
-            store.execute(delete(SESSION).where(SESSION.c.expires <= made))
-            store.execute(insert(SESSION).values(row | {"expires": expires}))
-            audit.append(store, account.name, "signed in")
-        return NewSession(secret, Session(account, csrf, expires))
+        values = {"digest": _digest(secret), "account": row.id, "csrf": csrf, "made": made}
+        store.execute(delete(SESSION).where(SESSION.c.expires <= made))
+        store.execute(insert(SESSION).values(values | {"expires": expires}))
+        audit.append(store, row.name, "signed in")
+        return NewSession(secret, Session(_account(row), csrf, expires))
 
     def _hash(self, password: str) -> str:
         with _AT_ONCE:

@@ -14,6 +14,7 @@ from typing import Any, Literal, get_args
 
 import yaml
 
+from synthesizer.data.errors import SynthesizerError
 from synthesizer.data.yaml_text import parse_yaml
 from synthesizer.measures.utility.formulas import Atom
 from synthesizer.report.page import joined
@@ -26,6 +27,8 @@ from synthesizer.verification.query import (
     MOST_EPSILON,
     MOST_PARTITIONS,
     Query,
+    query_of,
+    text_problems,
 )
 from synthesizer.verification.questions import Question
 from synthesizer.verification.table_questions import MOST_CELLS
@@ -62,7 +65,7 @@ SUBJECTS: Mapping[str, Mapping[str, tuple[str, str]]] = {
 }
 """What may be asked: by subject, its title and its question in plain words."""
 _PERIOD = ("first", "last", "slope", "low", "high")
-_SPARE_PERIODS, _MOST_PERIODS = 2, 20
+_MOST_PERIODS = 20
 _NUMBER = re.compile(
     r"[-+]?(?:[0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})(?:[eE][-+]?[0-9]{1,3})?"
 )
@@ -130,6 +133,8 @@ class QueryForm:
     groups: tuple[FieldGroup, ...]
     typed: Typed = field(default_factory=dict)
     faults: tuple[Fault, ...] = ()
+    spare_periods: int = 2
+    """So many empty ones are shown after those that were typed."""
 
     @classmethod
     def new(cls, measure: str, schema: PublicSchema) -> QueryForm:
@@ -161,6 +166,10 @@ class QueryForm:
     def faulty(self, problems: Iterable[str]) -> QueryForm:
         """Return the form with problems beside their fields."""
         return replace(self, faults=tuple(self._fault(problem) for problem in problems))
+
+    def longer(self) -> QueryForm:
+        """Return the form with room for more periods."""
+        return replace(self, spare_periods=8)
 
     @property
     def title(self) -> str:
@@ -198,7 +207,7 @@ class QueryForm:
             for number in range(1, _MOST_PERIODS + 1)
         ]
         used = max((n for n, row in enumerate(rows, 1) if _is_period(row)), default=0)
-        return rows[: min(used + _SPARE_PERIODS, _MOST_PERIODS)]
+        return rows[: min(used + self.spare_periods, _MOST_PERIODS)]
 
     def value(self, key: str) -> str:
         """Return what was typed into a field."""
@@ -238,6 +247,9 @@ class QueryForm:
         if read is None or entry is None:
             return Fault(problem)
         text = problem[read.end() :] if read["rest"] == ": " else f"{entry.label}{read['rest']}"
+        typed = repr(self.value(entry.key).strip())  # it stands in the field already
+        text = text.removesuffix(f" (got {typed})").replace(f"{entry.key} {typed}, ", "")
+        text = text.replace(f"expression {typed}, ", "")
         inner = read["key"].removeprefix(entry.key).strip(".").replace(".", ", ")
         return Fault(f"{inner}: {text}" if inner and entry.kind == "periods" else text, entry)
 
@@ -271,13 +283,40 @@ def _first_asked(by_key: Mapping[str, FormField]) -> FormField | None:
 
 
 def yaml_of_query(content: Mapping[str, Any]) -> str:
-    """Return a query in plain values as YAML."""
-    return yaml.safe_dump(dict(content), sort_keys=False, allow_unicode=True, width=100)
+    """Return a query in plain values as YAML; what is not set is left out."""
+    return yaml.safe_dump(_set(content), sort_keys=False, allow_unicode=True, width=100)
+
+
+def _set(content: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        key: _set(value) if isinstance(value, Mapping) else value
+        for key, value in content.items()
+        if value is not None
+    }
 
 
 def query_of_yaml(text: str) -> dict[str, Any]:
     """Return the plain values of a query in YAML; ConfigError where it is none."""
     return parse_yaml(text, origin="the query")
+
+
+def coefficients_of(
+    form: QueryForm, schema: PublicSchema
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the coefficients of the model that was typed, or what is wrong with it."""
+    content = form.content
+    if "formula" not in content:
+        is_needed = any(entry.key == "formula" for entry in form.fields)
+        return (), ("formula: is needed",) if is_needed else ()
+    asked = {"measure": "significance", "coefficient": "any"}
+    content = {key: content[key] for key in ("formula", "family") if key in content}
+    try:
+        query = query_of({**content, "ask": asked})
+        if problems := tuple(text_problems(query.formula, None, schema)):
+            return (), problems
+        return query.model(schema).names, ()
+    except SynthesizerError as error:
+        return (), error.problems
 
 
 def number_or_text(text: str) -> int | float | str:
@@ -364,8 +403,8 @@ def _model_group(kind: type[Question]) -> FieldGroup:
             FormField(
                 key="formula",
                 label="Formula",
-                hint="Such as log(pay) ~ age + I(age ** 2) + C(year) + sex:race; fixed effects "
-                "follow a bar: pay ~ sex | agency.",
+                hint="Such as I(log(pay)) ~ age + I(age ** 2) + C(year) + sex:race; fixed "
+                "effects follow a bar: pay ~ sex | agency.",
             ),
             FormField(
                 key="family",

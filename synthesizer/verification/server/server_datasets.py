@@ -14,7 +14,7 @@ from synthesizer.data.files import sha256
 from synthesizer.verification.database import transaction
 from synthesizer.verification.ledger import DATASET, VERSION, Ledger, new_dataset, new_version
 from synthesizer.verification.public_schema import PublicSchema, load_schema
-from synthesizer.verification.query import Query, query_of
+from synthesizer.verification.query import Query, problems_of_unsound, query_of
 from synthesizer.verification.server.runner import Task
 from synthesizer.verification.server.server_config import DatasetConfig
 from synthesizer.verification.verify import version_of
@@ -42,7 +42,11 @@ class Dataset:
         ConfigError
             With everything that is wrong, as far as the public schema tells.
         """
-        query = query_of(content)
+        try:
+            query = query_of(content)
+        except ConfigError as error:
+            more = problems_of_unsound(content, self.schema)
+            raise ConfigError([*error.problems, *more]) from None
         if problems := query.problems(self.schema, self.synthetic_digest):
             raise ConfigError(problems)
         return query.bound(self.schema, self.synthetic_digest)

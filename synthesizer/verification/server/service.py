@@ -66,6 +66,8 @@ class DryRun(BaseModel):
     dataset: str
     digest: str
     """Of the query in its canonical form: the number of its dry run and of its answer."""
+    query: dict[str, Any]
+    """In its canonical form, with every default."""
     state: Checked
     problems: tuple[str, ...] = ()
     """Why it cannot be asked, as far as the synthetic data tell."""
@@ -442,6 +444,7 @@ class Service:
         return DryRun(
             dataset=one.name,
             digest=digest,
+            query=json.loads(row.content),
             state=row.state,
             problems=tuple(row.problems or ()),
             epsilon=None if row.charge is None else row.charge / MICRO,

@@ -90,6 +90,26 @@ def test_a_token_lets_in_until_it_ends(accounts, ada, clock):
     assert actions(accounts).count(("root", "token revoked")) == 1
 
 
+def test_a_token_begins_a_session_that_ends_with_it(accounts, ada, clock):
+    token = accounts.new_token(ada, "laptop", days=0.25, actor="root")
+    first = accounts.sign_in_by_token(token)
+    assert accounts.session(first.secret).account == ada
+    clock.wait(hours=6)  # shorter than sessions by password
+    assert accounts.session(first.secret) is None
+    with pytest.raises(RequestError) as raised:
+        accounts.sign_in_by_token(token)
+    assert raised.value.status == 401
+
+
+def test_a_revoked_token_ends_the_sessions_that_it_may_have_begun(accounts, ada):
+    token = accounts.new_token(ada, "laptop", actor="root")
+    other = accounts.new_token(accounts.add("bob", "researcher", actor="root"), "x", actor="root")
+    mine, theirs = accounts.sign_in_by_token(token), accounts.sign_in_by_token(other)
+    accounts.revoke(accounts.tokens("ada")[0].id, actor="root")
+    assert accounts.session(mine.secret) is None
+    assert accounts.session(theirs.secret) is not None
+
+
 def test_a_closed_account_is_out_at_once(accounts, ada):
     token, session = accounts.new_token(ada, "laptop", actor="root"), sign_in(accounts)
     accounts.set_active("ada", is_active=False, actor="root")

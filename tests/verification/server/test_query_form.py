@@ -9,6 +9,7 @@ from synthesizer.verification.server.query_form import (
     KINDS,
     SUBJECTS,
     QueryForm,
+    coefficients_of,
     in_words,
     query_of_yaml,
 )
@@ -98,7 +99,7 @@ def test_problems_stand_beside_the_fields_whose_keys_they_name():
         "epsilon",
         "partitions",
     ]
-    assert form.faults_of("epsilon") == ["must be a number (got 'a lot')"]
+    assert form.faults_of("epsilon") == ["must be a number"]
     assert form.value("epsilon") == "a lot"  # what was typed is kept
 
 
@@ -131,3 +132,20 @@ def test_yaml_without_a_measure_has_no_form():
     assert QueryForm.of({"ask": {"measure": ["x"]}}, SCHEMA) is None
     assert QueryForm.of({"ask": "x"}, SCHEMA) is None
     assert QueryForm.of({"ask": {"measure": "nothing"}}, SCHEMA) is None
+
+
+def test_a_server_tells_problems_of_form_and_of_the_public_schema_at_once(service):
+    with pytest.raises(ConfigError) as raised:
+        service.dataset("panel").query({"formula": "pay ~ nobody", "epsilon": -1.0})
+    told = "; ".join(raised.value.problems)
+    assert all(key in told for key in ("ask: is needed", "epsilon: must", "'nobody' is not in"))
+
+
+def test_coefficients_are_those_of_the_model_or_what_is_wrong_with_it():
+    form = QueryForm.new("interval", SCHEMA)
+    assert coefficients_of(form, SCHEMA) == ((), ("formula: is needed",))
+    typed = form.filled({"formula": ["pay ~ sex + C(year)"]})
+    names, problems = coefficients_of(typed, SCHEMA)
+    assert ("sex[M]" in names, "C(year)[2001]" in names, problems) == (True, True, ())
+    names, problems = coefficients_of(form.filled({"formula": ["pay ~ seks"]}), SCHEMA)
+    assert (names, problems[0][:8]) == ((), "formula:")
