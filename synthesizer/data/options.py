@@ -44,6 +44,7 @@ Share = Annotated[float, Strict(), Field(ge=0, le=1)]
 Positive = Annotated[float, Strict(), Field(gt=0, allow_inf_nan=False)]
 NotNegative = Annotated[float, Strict(), Field(ge=0, allow_inf_nan=False)]
 Finite = Annotated[float, Strict(), Field(allow_inf_nan=False)]
+Strings = Annotated[tuple[str, ...], Strict(False)]
 Names = Annotated[tuple[str, ...], Strict(False), Field(min_length=1)]
 
 Class = TypeVar("Class")

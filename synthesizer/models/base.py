@@ -8,9 +8,9 @@ into two steps before it calls a model, so a model sees either codes or finite n
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
-from typing import Any, ClassVar
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from pydantic import ConfigDict, GetCoreSchemaHandler
@@ -133,6 +133,11 @@ class ConditionalModel(ABC):
         named = getattr(self, self.predictor_option) if self.predictor_option else None
         return (named,) if isinstance(named, str) else named or ()
 
+    @property
+    def mentions(self) -> tuple[str, ...]:
+        """Variables that the options name and that need not be predictors."""
+        return ()
+
     def require(self, predictors: Table) -> None:
         """Raise ValueError if the predictors that the options name are not there."""
         absent = [name for name in self.needs if name not in predictors]
@@ -174,6 +179,17 @@ class ConditionalModel(ABC):
         base = getattr(self, "base", None)
         if isinstance(base, ConditionalModel):
             yield from base.with_bases()
+
+    def moderated(self, names: Iterable[str]) -> Self:
+        """Return the model whose relations may differ with some predictors, where it can.
+
+        Others return what they are, which is the default; a wrapped model does it for them.
+        """
+        base = getattr(self, "base", None)
+        if not isinstance(base, ConditionalModel):
+            return self
+        changed: dict[str, Any] = {"base": base.moderated(names)}
+        return replace(self, **changed)
 
     @abstractmethod
     def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedModel:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
-from synthesizer.data.options import Count, options
+from synthesizer.data.options import Count, Strings, options
 from synthesizer.data.table import Column, FloatArray, Table, Variable
 from synthesizer.models.base import FittedModel
 from synthesizer.models.kit.leaves import Drawing, Leaves
@@ -99,6 +101,10 @@ class Cart(TreeOptions):
         Predictor that says how the time has ended that the target is: by an event, one of several,
         or by the end of observation. Cox models then hold (`kit/hazards.py`); of no effect without
         ``tilt``.
+    moderators : tuple of str
+        Predictors with which the relations of all others to the target may differ, such as sex:
+        the tilt has the products of their columns, too, as a regression for each group would. Those
+        that are no predictors are ignored; of no effect without ``tilt``.
 
     Examples
     --------
@@ -115,12 +121,22 @@ class Cart(TreeOptions):
 
     fitted_type = FittedCart
     in_words = "a {tree} tree"
-    told_options = (*TreeOptions.told_options, "tilt", "cap", "event")
+    told_options = (*TreeOptions.told_options, "tilt", "cap", "event", "moderators")
     predictor_option = "event"
 
     tilt: bool = True
     cap: Count = 30
     event: str | None = None
+    moderators: Strings = ()
+
+    @property
+    def mentions(self) -> tuple[str, ...]:
+        """See `ConditionalModel.mentions`."""
+        return self.moderators
+
+    def moderated(self, names: Iterable[str]) -> Self:
+        """Return the model with more moderators."""
+        return replace(self, moderators=tuple(dict.fromkeys((*self.moderators, *names))))
 
     @property
     def leaf_bounds(self) -> tuple[int, int]:
@@ -150,6 +166,7 @@ class Cart(TreeOptions):
             max_rows=self.max_fit_rows,
             weights=weights,
             event=self.event,
+            moderators=self.moderators,
             rng=rng,
         )
         return FittedCart(target.variable, encoding, tilted, Drawing.of(self), numbers)

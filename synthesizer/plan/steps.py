@@ -501,6 +501,7 @@ def _step(context: Context, name: str, method: Method, earlier: list[str]) -> St
     if isinstance(model, HistoryModel):
         model = _with_chosen_past(context, name, model, predictors)
     context.problems += _absent_problems(context, name, model, predictors)
+    context.problems += _unknown_mentions(context, model)
     cautions = dict.fromkeys(
         part_model.caution for part_model in model.with_bases() if part_model.caution
     )
@@ -543,6 +544,19 @@ def _absent_problems(
         f"variable {name!r}: its options name {', '.join(absent)}, which must be predictors; put "
         f"them before {name!r} in the order, or mend their names"
     ]
+
+
+def _unknown_mentions(context: Context, model: ConditionalModel) -> list[str]:
+    """Report variables that the options of a model may name but that are not there, each once."""
+    columns = context.columns.joined(context.frame.derived)
+    mentioned = [name for part_model in model.with_bases() for name in part_model.mentions]
+    unknown = (
+        problem
+        for name in dict.fromkeys(mentioned)
+        if not name.startswith(OWN)
+        for problem in columns.unknown("moderators", name)
+    )
+    return [problem for problem in unknown if problem not in context.problems]
 
 
 def _predictors(

@@ -97,7 +97,7 @@ FOREST = TREE | {"min_leaf": 20, "n_trees": 10}
 REGRESSION: dict[str, Any] = {"ridge": 0.1, "max_categories": 60, "min_frequency": 5}
 ITERATIVE = REGRESSION | {"max_fit_rows": 200_000}
 DEFAULTS: dict[str, dict[str, Any]] = {
-    "cart": TREE | {"min_leaf": None, "tilt": True, "cap": 30, "event": None},
+    "cart": TREE | {"min_leaf": None, "tilt": True, "cap": 30, "event": None, "moderators": ()},
     "bagging": FOREST,
     "forest": FOREST | {"max_features": 1 / 3},
     "logistic": ITERATIVE,

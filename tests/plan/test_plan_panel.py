@@ -377,6 +377,15 @@ def test_what_is_near_has_to_be_there(method: str, near: str, fits: bool) -> Non
         planned(variables=variables)
 
 
+def test_moderators_need_not_be_predictors_but_have_to_be_there() -> None:
+    known = ["sex", "career.periods"]
+    plan = planned(models={"cart": {"moderators": known}})
+    assert step(plan, "sex").model.base.moderators == tuple(known)
+    with pytest.raises(ConfigError) as error:
+        planned(models={"cart": {"moderators": ["sexx"]}})
+    assert len(error.value.problems) == 1, error.value.problems
+
+
 def test_predictors_take_all_names_of_careers_and_of_the_own_past() -> None:
     variables = {
         "grade": {"predictors": ["sex", "own.before", "career.moves", "own.changed sex"]},

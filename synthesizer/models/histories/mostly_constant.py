@@ -20,7 +20,7 @@ from synthesizer.models.histories.parts import (
     changing_names,
     ever_names,
     fit_codes,
-    fit_part,
+    fit_person_part,
     persons_with_changes,
     sign_column,
 )
@@ -157,7 +157,7 @@ class ByClass(WrappedHistory):
         numbers = self.safe_numbers(predictors, target)
         if len(same):
             values = target.take(index.starts[same])
-            constant = fit_part(
+            constant = fit_person_part(
                 self.base,
                 predictors.first_rows.take(same),
                 values,

@@ -17,6 +17,8 @@ from synthesizer.models.kit.numbers import SafeNumbers, made_safe, safe_of
 from synthesizer.models.sample import Sample
 from synthesizer.models.step import FittedStep, Step
 
+ROWS = f"{PREFIX}periods"
+"""The number of rows of a person."""
 _SIGN = Variable(name="own.sign", kind=Kind.CATEGORICAL, levels=("no", "yes"))
 
 
@@ -64,6 +66,22 @@ def fit_part(
     # a number on its bound is the bound's, and stays
     within = replace(fitted.within, reach=numbers.bounds, numbers=numbers)
     return Part(replace(fitted, within=within))
+
+
+def fit_person_part(
+    base: ConditionalModel,
+    persons: Table,
+    target: Column,
+    rng: np.random.Generator,
+    *,
+    numbers: SafeNumbers | None = None,
+) -> Part:
+    """Fit ``base`` to one value a person, which stands in all her rows; see `fit_part`.
+
+    A table or a regression of rows weighs a person by the number of her rows. So a tilt has the
+    products of this number with all predictors, too, and keeps relations both ways.
+    """
+    return fit_part(base.moderated([ROWS]), persons, target, rng, numbers=numbers)
 
 
 def _of_codes(base: ConditionalModel) -> ConditionalModel | None:

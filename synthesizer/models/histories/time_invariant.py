@@ -13,7 +13,7 @@ from synthesizer.data.panel.panel_table import PanelTable
 from synthesizer.data.table import BoolArray, Column, IntArray
 from synthesizer.models.base import Abilities
 from synthesizer.models.histories.history import FittedHistory, PathRules, WrappedHistory
-from synthesizer.models.histories.parts import Part, first_observed, fit_part, recent_starts
+from synthesizer.models.histories.parts import Part, first_observed, fit_person_part, recent_starts
 from synthesizer.models.limits import Judge, Limits, redrawn
 
 
@@ -127,7 +127,7 @@ class TimeInvariant(WrappedHistory):
     ) -> FittedTimeInvariant:
         """Fit the base model to one row a person; see `HistoryModel.fit_history`."""
         value = target.take(first_observed(predictors.index, target))
-        return FittedTimeInvariant(fit_part(self.base, predictors.first_rows, value, rng))
+        return FittedTimeInvariant(fit_person_part(self.base, predictors.first_rows, value, rng))
 
     def fit_last(
         self, predictors: PanelTable, target: Column, rules: PathRules, *, rng: np.random.Generator

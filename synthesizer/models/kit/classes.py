@@ -210,7 +210,8 @@ class Moments:
         if n_classes == 2:
             return cls._fixed(np.eye(2), 2)
         if not is_scale(target):
-            return cls._fixed(np.eye(n_classes)[:, np.sort(frequent[:MOST_INDICATORS])], 0)
+            chosen = np.sort(frequent[:MOST_INDICATORS])
+            return cls._fixed(np.eye(n_classes)[:, chosen], len(chosen))
         observed = np.ones(n_classes, dtype=bool)
         if target.is_coded:
             observed = classes.centres < len(target.variable.levels)

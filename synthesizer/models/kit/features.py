@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -194,18 +194,30 @@ class Number:
 
 @dataclass(frozen=True, eq=False)
 class Features:
-    """A column of ones and those of all predictors, centred at their means in the fit."""
+    """A column of ones, those of all predictors, and products, centred at their means in the fit.
+
+    A product is that of two columns that regressions use: one of a moderator, one of another
+    predictor, so that the relation with that one may differ with the moderator.
+    """
 
     terms: tuple[Levels | Number, ...]
     means: Float32Array
     """Of every column, shape (q,)."""
+    products: tuple[tuple[int, int], ...] = ()
+    """Numbers of the terms that are multiplied, the moderator first."""
 
     def __post_init__(self) -> None:
+        if any(not 0 <= n < len(self.terms) for pair in self.products for n in pair):
+            raise ValueError("products must be those of two terms")
         check_floats("means", self.means, (self.n_columns,))
 
     @classmethod
-    def fit(cls, predictors: Table) -> tuple[Self, Float32Array]:
-        """Learn the columns of n rows of predictors; also return them, shape (n, q)."""
+    def fit(cls, predictors: Table, moderators: Sequence[str] = ()) -> tuple[Self, Float32Array]:
+        """Learn the columns of n rows of predictors; also return them, shape (n, q).
+
+        Products are those of the ``moderators`` that are predictors, in this order, with the
+        others; those are left out with which there would be more than `MOST_COLUMNS` columns.
+        """
         share = MOST_COLUMNS // max(len(predictors), 1)
         most = min(MOST_LEVELS, max(LEAST_LEVELS, share))
         terms = tuple(
@@ -213,33 +225,46 @@ class Features:
             for column in predictors.columns
         )
         width = 1 + sum(term.n_columns for term in terms)
-        raw = cls(terms, np.zeros(width, dtype=np.float32))
+        products = []
+        for pair in _pairs(predictors.names, moderators):
+            size = _size(terms, pair)
+            if size and width + size <= MOST_COLUMNS:
+                products.append(pair)
+                width += size
+        raw = cls(terms, np.zeros(width, dtype=np.float32), tuple(products))
         matrix = raw.matrix(predictors)
         means = matrix.mean(axis=0, dtype=np.float64).astype(np.float32)
         means[0] = 0.0
         matrix -= means
-        return cls(terms, means), matrix
+        return cls(terms, means, raw.products), matrix
 
     @property
     def n_columns(self) -> int:
         """Number of columns, q."""
-        return 1 + sum(term.n_columns for term in self.terms)
+        sizes = (_size(self.terms, pair) for pair in self.products)
+        return 1 + sum(term.n_columns for term in self.terms) + sum(sizes)
 
     @property
     def groups(self) -> list[slice]:
-        """The column of ones, and the columns of each predictor that has any."""
-        return [slice(0, 1), *(columns for _, columns in self._columns())]
+        """The column of ones, and the columns of each predictor and product that has any."""
+        columns = (columns for _, columns in (*self._columns(), *self._product_columns()))
+        return [slice(0, 1), *columns]
 
     @property
     def linear(self) -> npt.NDArray[np.bool_]:
         """Which columns a researcher's regression may use, shape (q,)."""
-        return np.concatenate([np.ones(1, dtype=bool), *(term.linear for term in self.terms)])
+        out = np.ones(self.n_columns, dtype=bool)
+        for term, columns in self._columns():
+            out[columns] = term.linear
+        return out
 
     def are_of(self, name: str) -> npt.NDArray[np.bool_]:
         """Whether each column belongs to a predictor, shape (q,)."""
         out = np.zeros(self.n_columns, dtype=bool)
         for term, columns in self._columns():
             out[columns] = term.name == name
+        for pair, columns in self._product_columns():
+            out[columns] = name in {self.terms[n].name for n in pair}
         return out
 
     def matrix(self, predictors: Table) -> Float32Array:
@@ -248,8 +273,22 @@ class Features:
         out[:, 0] = 1.0
         for term, columns in self._columns():
             term.fill(predictors[term.name], out[:, columns])
+        places = {term.name: columns for term, columns in self._columns()}
+        for pair, columns in self._product_columns():
+            moderator, other = (self.terms[n] for n in pair)
+            left = out[:, places[moderator.name]][:, _moderating(moderator)]
+            right = out[:, places[other.name]][:, other.linear]
+            out[:, columns] = (left[:, :, None] * right[:, None, :]).reshape(len(out), -1)
         out -= self.means
         return out
+
+    def _product_columns(self) -> Iterator[tuple[tuple[int, int], slice]]:
+        """Yield the pairs of terms that are multiplied, and their columns."""
+        start = 1 + sum(term.n_columns for term in self.terms)
+        for pair in self.products:
+            stop = start + _size(self.terms, pair)
+            yield pair, slice(start, stop)
+            start = stop
 
     def _columns(self) -> Iterator[tuple[Levels | Number, slice]]:
         """Yield the terms that have columns, and these."""
@@ -259,6 +298,31 @@ class Features:
             if stop > start:
                 yield term, slice(start, stop)
             start = stop
+
+
+def _pairs(names: Sequence[str], moderators: Sequence[str]) -> list[tuple[int, int]]:
+    """Return the numbers of each moderator and every other predictor, no pair twice."""
+    pairs: dict[frozenset[int], tuple[int, int]] = {}
+    for moderator in moderators:
+        first = names.index(moderator) if moderator in names else None
+        for other in range(len(names)):
+            if first is not None and other != first:
+                pairs.setdefault(frozenset((first, other)), (first, other))
+    return list(pairs.values())
+
+
+def _moderating(term: Levels | Number) -> npt.NDArray[np.bool_]:
+    """Return which columns of a moderator multiply others: of levels all but the most frequent."""
+    chosen = term.linear.copy()
+    if isinstance(term, Levels) and len(chosen):
+        chosen[0] = False
+    return chosen
+
+
+def _size(terms: Sequence[Levels | Number], pair: tuple[int, int]) -> int:
+    """Return the number of columns of a product."""
+    moderator, other = (terms[n] for n in pair)
+    return int(_moderating(moderator).sum() * other.linear.sum())
 
 
 def _scale(variable: Variable, frequent: npt.NDArray[np.integer]) -> FloatArray | None:
@@ -282,11 +346,12 @@ def _number(label: str) -> float:
     return number if abs(number) < 1e100 else math.nan
 
 
-def widest(predictors: Table) -> int:
+def widest(predictors: Table, moderators: Sequence[str] = ()) -> int:
     """Return the most columns that the features of a table have."""
-    return 1 + sum(
+    plain = 1 + sum(
         min(column.variable.n_codes, MOST_LEVELS) + 2
         if column.is_coded
         else 5 + len(column.variable.missing) + MOST_SPIKES
         for column in predictors.columns
     )
+    return max(plain, MOST_COLUMNS) if any(name in predictors for name in moderators) else plain

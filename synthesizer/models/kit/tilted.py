@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -99,13 +100,15 @@ class TiltedLeaves:
         max_rows: int | None,
         weights: FloatArray | None,
         event: str | None,
+        moderators: Sequence[str],
         rng: np.random.Generator,
     ) -> Self:
         """Learn distributions and tilt from n rows.
 
         ``matrix`` holds the encoded predictors of the tree, ``weights`` those of the rows, None if
         all are alike; the tilt is learnt from ``max_rows`` at most. ``event`` is the predictor that
-        says how the time that a number is has ended.
+        says how the time that a number is has ended; ``moderators`` are those by which others are
+        multiplied in the tilt.
         """
         classes = Classes.of(target, predictors)
         places = classes.place(np.asarray(target.data, dtype=np.float64))
@@ -119,13 +122,13 @@ class TiltedLeaves:
         )
         absent = tuple(_absent(predictors, places, n_classes))
         moments = Moments.of(classes, target, places)
-        most = max(1, FIT_CELLS // max(widest(predictors), n_classes))
+        most = max(1, FIT_CELLS // max(widest(predictors, moderators), n_classes))
         most = min(most, max_rows or most)
         rows: IntArray = np.arange(n_rows)
         if n_rows > most:
             rows = np.sort(rng.choice(n_rows, size=most, replace=False))
         taken = predictors if len(rows) == n_rows else predictors.take(rows)
-        plain, columns = Features.fit(taken.select(taken if n_classes > 1 else ()))
+        plain, columns = Features.fit(taken.select(taken if n_classes > 1 else ()), moderators)
         level = cls(
             tree, classes, logarithms, absent, plain, moments,
             np.zeros((plain.n_columns, moments.values.shape[1]), dtype=np.float32),

@@ -39,6 +39,34 @@ def test_it_depends_on_what_is_known_of_the_person():
     assert drawn.data.tolist() == twin.data.tolist()
 
 
+def test_relations_hold_among_persons_and_among_their_rows() -> None:
+    rng = np.random.default_rng(5)
+    there = np.ones((4000, 12), dtype=bool)
+    there[:3000, 2:] = False  # a quarter of the persons have two thirds of the rows
+    index = PanelIndex.of_presence(there, np.arange(12.0))
+    group = rng.integers(0, 2, 4000)
+    share = np.where(index.counts > 2, 0.5 + 0.12 * (2 * group - 1), 0.5)
+    value = (rng.random(4000) < share).astype(np.int32)
+    periods = numeric("career.periods", index.counts[index.person])
+    table = panel(index, coded("group", group[index.person], ("a", "b")), periods)
+    target = coded("x", value[index.person], ("no", "yes"))
+
+    def gaps(column: Column) -> list[float]:
+        yes, b = column.data, group[index.person]
+        first = yes[index.starts]
+        by_person = first[group == 1].mean() - first[group == 0].mean()
+        return [by_person, yes[b == 1].mean() - yes[b == 0].mean()]
+
+    def drawn(model: Cart) -> np.ndarray:
+        columns = [
+            drawn_by(MostlyConstant(base=model), table, target, seed=seed) for seed in range(8)
+        ]
+        return np.mean([gaps(column) for column in columns], axis=0)
+
+    np.testing.assert_allclose(drawn(Cart(min_leaf=4000)), gaps(target), atol=0.02)
+    assert abs(drawn(Cart(min_leaf=4000, tilt=False)) - gaps(target)).min() > 0.04
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_changers_against_slow_code(kind):
     index = random_index(n=80, seed=3)

@@ -8,6 +8,7 @@ import scipy.optimize
 from scipy.special import logsumexp
 
 from synthesizer.data.table import Kind, Table
+from synthesizer.models.base import FittedModel
 from synthesizer.models.cart import Cart, FittedCart
 from synthesizer.models.kit import node_tables, tilt
 from synthesizer.models.kit.classes import Classes
@@ -68,6 +69,25 @@ def test_columns_of_features() -> None:
     np.testing.assert_allclose(a[:, 5], (states == 1) - 0.1, atol=1e-6)
     score = label.data - label.data.mean()
     np.testing.assert_allclose(y[:, -1], score / label.data.std(), atol=1e-5)
+
+
+def test_products_of_a_moderator_with_the_other_predictors() -> None:
+    rng = np.random.default_rng(4)
+    sex, race = rng.integers(0, 2, 200), rng.integers(0, 3, 200)
+    age = numeric("age", rng.normal(40, 9, 200))
+    table = Table([coded("sex", sex, 2), age, coded("race", race, 3)])
+    plain, main = Features.fit(table)
+    features, matrix = Features.fit(table, ["race", "absent", "sex"])
+    # race with sex (once) and age, sex with age; of race and sex the most frequent level has none
+    assert features.n_columns == plain.n_columns + 2 * 2 + 2 * 1 + 1 * 1
+    np.testing.assert_allclose(matrix[:, : plain.n_columns], main, atol=1e-6)
+    assert features.groups[-1].stop == features.n_columns == len(features.linear)
+    seldom = np.argsort(-np.bincount(sex))[1]
+    by_age = (sex == seldom) * (age.data - age.data.mean()) / age.data.std()
+    np.testing.assert_allclose(matrix[:, -1], by_age - by_age.mean(), atol=1e-5)
+    is_race = features.are_of("race")
+    assert is_race[plain.n_columns :].tolist() == [True] * 6 + [False]
+    np.testing.assert_allclose(features.matrix(table.take(np.arange(5))), matrix[:5], atol=1e-5)
 
 
 TREE = tree_of([0, -1, -1], [0.5, 0, 0], [2, -1, -1], [0, 4, 6])
@@ -261,3 +281,43 @@ def test_a_combination_that_never_occurs_is_hardly_drawn() -> None:
     assert ((a == 1) & (drawn == 2)).sum() <= 2
     counts = np.histogram2d(a, drawn, 4)[0]
     np.testing.assert_allclose(counts, np.histogram2d(a, b, 4)[0], atol=35)
+
+
+def _expected(fitted: FittedModel, table: Table) -> np.ndarray:
+    """Return the probability of each class in each row."""
+    assert isinstance(fitted, FittedCart)
+    assert isinstance(fitted.leaves, TiltedLeaves)
+    nodes = fitted.leaves.tree.apply(fitted.encoding.matrix(table))
+    scores = fitted.leaves._scores(table, nodes)[0].astype(float)
+    return np.exp(scores - logsumexp(scores, axis=1, keepdims=True))
+
+
+def test_a_weak_effect_on_a_variable_of_many_levels_is_kept() -> None:
+    rng = np.random.default_rng(11)
+    group = rng.integers(0, 10, 6000) == 0
+    shares = np.where(group[:, None], [0.22, 0.28, 0.26, 0.24], 0.25)
+    level = (rng.random(6000)[:, None] > shares.cumsum(axis=1)).sum(axis=1)
+    table = Table([coded("group", group.astype(int), 2)])
+    one_leaf = Cart(min_leaf=6000)
+    p = _expected(fit(one_leaf, table, coded("level", level, 4)), table)
+    for k in range(4):
+        wanted = (level[group] == k).mean() - (level[~group] == k).mean()
+        assert p[group, k].mean() - p[~group, k].mean() == pytest.approx(wanted, abs=0.003)
+
+
+def test_relations_differ_with_a_moderator() -> None:
+    rng = np.random.default_rng(12)
+    sex, race = rng.integers(0, 2, 6000), rng.integers(0, 2, 6000)
+    y = (rng.random(6000) < 0.5 + 0.08 * (2 * sex - 1) * (2 * race - 1)).astype(int)
+    table, one_leaf = Table([coded("sex", sex, 2), coded("race", race, 2)]), Cart(min_leaf=6000)
+
+    def gaps(share: np.ndarray) -> list[float]:
+        """Return the difference between the races, for each sex."""
+        means = [[share[(sex == s) & (race == r)].mean() for r in (0, 1)] for s in (0, 1)]
+        return [high - low for low, high in means]
+
+    target = coded("y", y, 2)
+    found = gaps(_expected(fit(one_leaf.moderated(["sex"]), table, target), table)[:, 1])
+    np.testing.assert_allclose(found, gaps(y), atol=0.005)
+    additive = gaps(_expected(fit(one_leaf, table, target), table)[:, 1])
+    assert abs(additive[0] - gaps(y)[0]) > 0.1  # both sexes have the mean of the two
