@@ -306,8 +306,16 @@ def utility_lines(utility: UtilityResult, *, start: str | None = None) -> Iterat
     for fit in utility.fits:
         yield from (f"  note: {fit.title}: {note}" for note in fit.notes)
     yield from (f"  note: {note}" for note in utility.notes)
+    by_reason: dict[str, list[str]] = {}
     for name, why in utility.failed.items():
-        yield f"  {name}: could not be computed: {why}"
+        by_reason.setdefault(why, []).append(name)
+    for why, names in by_reason.items():
+        more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+        yield f"  {', '.join(names[:MOST_NAMES])}{more}: could not be computed: {why}"
+
+
+MOST_NAMES = 3
+"""Measures that failed for one reason and are named, such as fits of many groups."""
 
 
 def utility_advice(start: str | None) -> str:

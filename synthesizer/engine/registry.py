@@ -115,7 +115,8 @@ def _named(
         elif name not in types:
             hint = did_you_mean(str(key), [*types, *aliases])
             problems.append(
-                f"unknown option {key!r};{hint and ' ' + hint} Known: {', '.join(sorted(types))}"
+                f"unknown option {key!r}; {hint}{' Known' if hint else 'known'}: "
+                f"{', '.join(sorted(types))}"
             )
         elif name in values:
             others = " or ".join(repr(a) for a, option in aliases.items() if option == name)
@@ -422,8 +423,9 @@ MODELS = ...
             return alias
         hint = did_you_mean(name, self.names)
         raise ConfigError(
-            f"unknown model {name!r};{hint and ' ' + hint} Known: {', '.join(self.names)}; a model "
-            "of your own: name its module under plugins (--plugin MODULE), or install its package"
+            f"unknown model {name!r}; {hint}{' Known' if hint else 'known'}: "
+            f"{', '.join(self.names)}; a model of your own: name its module "
+            "under plugins (--plugin MODULE), or install its package"
         )
 
     def entry(self, name: str) -> Entry:

@@ -35,10 +35,12 @@ def arrange(config: PanelConfig, table: Table) -> tuple[Arrangement, tuple[str, 
     ConfigError
         With everything that stands against such a panel.
     """
-    taken = [name for name in table.names if name.startswith((PREFIX, OWN))]
+    names = (*table.names, *config.wide)
+    taken = [name for name in names if name.startswith((PREFIX, OWN))]
     if taken:
         raise ConfigError(
-            f"panel: names of columns must not start with {PREFIX!r} or {OWN!r}: {', '.join(taken)}"
+            f"panel: names of variables must not start with {PREFIX!r} or {OWN!r}: "
+            f"{', '.join(taken)}"
         )
     return _wide(config, table) if config.wide else _long(config, table)
 

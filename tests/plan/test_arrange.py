@@ -220,3 +220,11 @@ def test_altered_long_forms_are_refused(change: dict[str, Any], message: str) ->
 def test_altered_wide_forms_are_refused(change: dict[str, Any], message: str) -> None:
     form, _ = arranged(WIDE, wide={"state": ["s1", "s2"]}, absent=["gone"])
     altered(form, change, message)
+
+
+def test_names_of_what_follows_from_careers_are_no_variables() -> None:
+    wide = pd.DataFrame({"s1": ["x", "y"] * 10, "s2": ["y", "y"] * 10})
+    for panel in ({"wide": {"career.state": ["s1..s2"]}}, {"wide": {"own.s": ["s1..s2"]}}):
+        (problem,) = problems_of(wide, **panel)
+        assert problem.startswith("panel: names of variables must not start with 'career.' or")
+    assert problems_of(wide.rename(columns={"s1": "career.x"}), wide={"s": ["career.x..s2"]})

@@ -43,6 +43,7 @@ import pandas as pd
 from pydantic import BeforeValidator, PlainSerializer
 from scipy import stats
 
+from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import Data
 from synthesizer.data.table import FloatArray, Table
 from synthesizer.measures.figure import Direction, Figure, Result, Row, column
@@ -321,11 +322,19 @@ def table_utility(
 
 
 def combine_tables(results: Sequence[TableMeasures]) -> TableMeasures:
-    """Return measures that were computed for one dataset after the other as one, in that order."""
+    """Return measures that were computed for one dataset after the other as one, in that order.
+
+    Raises
+    ------
+    DataError
+        If there is no table, as where all variables are kept as they are.
+    """
     frames, before = [], 0
     for result in results:
         shifted = result.by_dataset["dataset"] + before
         frames.append(result.by_dataset.assign(dataset=shifted))
+        if shifted.empty:
+            raise DataError("there is no table: all variables are kept as they are; keep fewer")
         before = int(shifted.max())
     return _averaged(pd.concat(frames, ignore_index=True))
 

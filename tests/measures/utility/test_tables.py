@@ -411,3 +411,11 @@ def test_only_distances_about_the_same_are_combined():
     results = [jensen_shannon(original, original, names=[name]) for name in ("sex", "age")]
     with pytest.raises(DataError, match="same original, variables and groups"):
         combine_distances(results)
+
+
+def test_nothing_to_compare_is_an_error_of_the_package():
+    """Where all variables are kept, tables of several datasets cannot be put together."""
+    frame = pd.DataFrame({"a": ["x", "y", "y"], "b": ["u", "u", "v"]})
+    kept = table_utility(frame, frame).without(("a", "b"))
+    with pytest.raises(DataError, match="all variables are kept as they are"):
+        combine_tables([kept, kept])
