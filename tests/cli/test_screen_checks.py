@@ -9,12 +9,13 @@ import pandas as pd
 import pytest
 
 from synthesizer.cli.printing import show_rows
-from synthesizer.cli.screen_checks import risk_lines, show_panel
+from synthesizer.cli.screen_checks import risk_lines, show_panel, utility_lines
 from synthesizer.measures.figure import is_above_chance
 from synthesizer.measures.results import RiskResult
 from synthesizer.measures.risk.nearest import nearer_share
 from synthesizer.measures.risk.replicated import replicated_careers
 from synthesizer.measures.utility.longitudinal import PanelResult, PanelSize, VariableHistory
+from synthesizer.measures.utility.suite import UtilityResult
 from tests.report.utility_examples import table
 
 
@@ -59,3 +60,14 @@ def test_differences_in_points_have_a_sign(capsys: pytest.CaptureFixture[str]) -
     )  # fmt: skip
     show_panel(PanelResult(original=size, synthetic=(size,), variables=(history,)))
     assert "-4.0" in capsys.readouterr().out.split()
+
+
+def test_fits_that_fail_for_one_reason_are_one_line() -> None:
+    failed = {f"fit pay ~ age (area {i})": "too few records" for i in range(60)}
+    result = UtilityResult(n=9, n_synthetic=(9,), failed={**failed, "tables": "none"})
+    lines = [*utility_lines(result, start=None)]
+    assert lines[-2:] == [
+        "  fit pay ~ age (area 0), fit pay ~ age (area 1), fit pay ~ age (area 2) and 57 more: "
+        "could not be computed: too few records",
+        "  tables: could not be computed: none",
+    ]
