@@ -214,17 +214,20 @@ class Combinations:
     @classmethod
     def of(cls, table: Table, names: Sequence[str]) -> Self:
         """Return the combinations that the values of a table can make."""
-        return cls(tuple(names), tuple(np.unique(_values(table[name])) for name in names))
+        return cls(tuple(names), tuple(np.unique(column_values(table[name])) for name in names))
+
+    @property
+    def are_counted(self) -> bool:
+        """Whether the numbers count all combinations; otherwise they are hashes."""
+        return math.prod(len(values) for values in self.values) < MOST
 
     def numbers(self, table: Table) -> IntArray:
         """Return the number of every row's combination, `OUTSIDE` where a value is new."""
-        counted = (
-            math.prod(len(values) for values in self.values) < MOST
-        )  # otherwise they are hashed
+        counted = self.are_counted
         keys: IntArray = np.zeros(table.n_rows, dtype=np.int64)
         outside = np.zeros(table.n_rows, dtype=bool)
         for name, values in zip(self.names, self.values, strict=True):
-            column = _values(table[name])
+            column = column_values(table[name])
             place = np.minimum(np.searchsorted(values, column), len(values) - 1)
             outside |= values[place] != column
             keys = keys * len(values) + place if counted else _mixed(keys, place)
@@ -248,7 +251,7 @@ def _mixed(keys: IntArray, place: IntArray) -> IntArray:
     return ((mixed ^ (mixed >> np.uint64(31))) >> np.uint64(1)).astype(np.int64)
 
 
-def _values(column: Column) -> FloatArray:
+def column_values(column: Column) -> FloatArray:
     """Return a number for each value: codes and numbers as they are, never NaN."""
     if column.is_coded:
         return np.asarray(column.data, dtype=np.float64)

@@ -12,10 +12,11 @@ from synthesizer.data.options import MAX_ROWS
 from synthesizer.data.panel.arrangement import ROWS, Frame, RowFrame
 from synthesizer.data.panel.panel_table import PanelTable
 from synthesizer.data.randomness import Seed
-from synthesizer.data.table import BoolArray, Column, IntArray, Table
+from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Table, Variable
 from synthesizer.data.workers import one_blas_thread
+from synthesizer.models.domains import Mask, Masks, mask_of
 from synthesizer.models.histories.history import FittedCareerModel, FittedHistory, panel_of
-from synthesizer.models.limits import Judge, Limits, redrawn
+from synthesizer.models.limits import Judge, Limits, Support, redrawn
 from synthesizer.models.step import (
     FittedStep,
     Rule,
@@ -26,6 +27,10 @@ from synthesizer.models.step import (
 )
 
 """More rows than that in one dataset do not fit into the memory of any usual machine."""
+
+
+MOST_CODES = 2_000
+"""Codes of a variable that are asked about all at once."""
 
 
 def row_blocks(sizes: Sequence[int], length: int) -> list[tuple[int, int, int]]:
@@ -152,7 +157,7 @@ def draw_allowed(
     predictors = table.select(step.predictors)
     free = rows_outside_rules(rules, step.variable.name, table)
     if isinstance(step.value_model, FittedHistory):
-        limits = limits_of(table, zeros, free, step.reserve)
+        limits = limits_of(step.variable, table, zeros, free, step.reserve)
         with naming(zeros):
             column = step.value_model.draw(panel_of(predictors), limits, rng=rng)
     elif free.all():
@@ -182,27 +187,60 @@ def naming(zeros: Sequence[Zero]) -> Iterator[None]:
 
 
 def limits_of(
-    table: Table, zeros: Sequence[Zero], free: BoolArray, reserve: Column | None = None
+    variable: Variable,
+    table: Table,
+    zeros: Sequence[Zero],
+    free: BoolArray,
+    reserve: Column | None = None,
 ) -> Limits:
-    """Return what draws keep to: all structural zeros, or the firm ones where all leave nothing."""
-    firm = [zero for zero in zeros if zero.is_firm]
-    return Limits(
-        _judge(table, zeros, free) if zeros else None,
-        reserve,
-        _judge(table, firm, free) if len(firm) < len(zeros) else None,
-    )
+    """Return what draws keep to: all structural zeros, or the firm ones where all leave nothing.
 
-
-def _judge(table: Table, zeros: Sequence[Zero], free: BoolArray) -> Judge:
-    """Return a judge of forbidden values, which ignores values that a rule sets."""
+    Values that a rule sets, in rows that are not ``free``, are ignored.
+    """
+    if not zeros:
+        return Limits(None, reserve)
     names = {name for zero in zeros for name in zero.names}
-    table = Table((c for c in table.columns if c.name in names), table.n_rows)
+    known = Table((c for c in table.columns if c.name in names), table.n_rows)
+    judges = [(zero.is_firm, *_judge(variable, known, zero, free)) for zero in zeros]
+    firm = [judge for is_firm, judge, _ in judges if is_firm]
+    masks = None
+    if variable.is_coded and variable.n_codes <= MOST_CODES:
+        masks = Masks(
+            variable,
+            tuple(mask for is_firm, _, mask in judges if is_firm),
+            tuple(mask for is_firm, _, mask in judges if not is_firm),
+        )
+    every = _any_of([judge for _, judge, _ in judges])
+    return Limits(every, reserve, _any_of(firm) if len(firm) < len(zeros) else None, masks)
+
+
+def _any_of(judges: Sequence[Judge]) -> Judge:
+    """Return a judge of what any of several does not allow."""
 
     def judge(rows: IntArray, values: Column) -> BoolArray:
-        here = table.take(rows).with_column(values)
-        return forbidden_rows(zeros, here) & free[rows]
+        bad = np.zeros(len(rows), dtype=bool)
+        for one in judges:
+            bad |= one(rows, values)
+        return bad
 
     return judge
+
+
+def _judge(variable: Variable, table: Table, zero: Zero, free: BoolArray) -> tuple[Judge, Mask]:
+    """Return a judge of one structural zero, and which codes it allows."""
+    lookup = zero.lookup(table) if isinstance(zero, Support) else None
+
+    def judge(rows: IntArray, values: Column) -> BoolArray:
+        if lookup is not None:
+            bad = lookup.broken(rows, values)
+        else:
+            bad = zero.broken(table.take(rows).with_column(values))
+        return bad & free[rows]
+
+    if lookup is None or not variable.is_coded:
+        return judge, mask_of(judge, variable)
+    mask = lookup.mask(variable)
+    return judge, mask if free.all() else lambda rows: mask(rows) | ~free[rows, None]
 
 
 def refuse_forbidden_rules(
@@ -252,8 +290,12 @@ def _redraw(
     def draw(rows: IntArray, widen: int) -> Column:
         return step.draw(table.take(rows).select(step.predictors), rng, widen=widen)
 
-    limits = limits_of(table, zeros, free)
-    column, bad = redrawn(column, draw, limits, rng, np.flatnonzero(free))
+    def within(rows: IntArray, allowed: BoolArray, widen: int) -> tuple[Column, FloatArray] | None:
+        predictors = table.take(rows).select(step.predictors)
+        return step.draw_within(predictors, allowed, rng, widen=widen)
+
+    limits = limits_of(step.variable, table, zeros, free)
+    column, bad = redrawn(column, draw, limits, rng, np.flatnonzero(free), within)
     if len(bad):
         texts = "; ".join(zero.text for zero in zeros)
         raise RuleError(

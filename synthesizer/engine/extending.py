@@ -338,7 +338,7 @@ def _followed(
     here, model = table.take(rows), step.value_model
     if isinstance(model, FittedHistory):
         free = rows_outside_rules(sets, name, table)
-        limits = limits_of(table, zeros, free, step.reserve)
+        limits = limits_of(step.variable, table, zeros, free, step.reserve)
         predictors = as_panel(table.select(step.predictors))
         with naming(zeros):
             drawn = model.follow(predictors, grown.blank(past), limits, rng=rng)

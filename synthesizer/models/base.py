@@ -17,7 +17,7 @@ from pydantic import ConfigDict, GetCoreSchemaHandler
 from pydantic_core import core_schema
 
 from synthesizer.data.options import STRICT
-from synthesizer.data.table import Column, FloatArray, Kind, Table, Variable
+from synthesizer.data.table import BoolArray, Column, FloatArray, Kind, Table, Variable
 
 ALL_KINDS = frozenset({Kind.CATEGORICAL, Kind.ORDERED, Kind.BOOLEAN, Kind.NUMERIC, Kind.DATE})
 
@@ -71,6 +71,22 @@ class FittedModel(ABC):
 
         Numbers may count by the class of values that they are in. None, which is the default, where
         the model cannot tell.
+        """
+        return None
+
+    def sample_within(
+        self,
+        predictors: Table,  # noqa: ARG002 - for the models that override this
+        allowed: BoolArray,  # noqa: ARG002
+        *,
+        steps: int,  # noqa: ARG002
+        rng: np.random.Generator,  # noqa: ARG002
+    ) -> tuple[Column, FloatArray] | None:
+        """Draw a code for each row among those that are ``allowed``, shape (n, n_codes).
+
+        Has the law of `sample_wider` given that what it draws is allowed; also returns the chance
+        of that, shape (n,), where 0 means that the row's draw has no meaning. None, which is the
+        default, where the model cannot: its draws are then thrown away until one is allowed.
         """
         return None
 

@@ -9,7 +9,7 @@ from typing import Self
 import numpy as np
 
 from synthesizer.data.options import Count, Strings, options
-from synthesizer.data.table import Column, FloatArray, Table, Variable
+from synthesizer.data.table import BoolArray, Column, FloatArray, Table, Variable
 from synthesizer.models.base import FittedModel
 from synthesizer.models.kit.leaves import Drawing, Leaves
 from synthesizer.models.kit.numbers import SafeNumbers, made_safe
@@ -67,6 +67,16 @@ class FittedCart(FittedModel):
             steps=steps,
         )
         return observed_column(self.variable, values)
+
+    def sample_within(
+        self, predictors: Table, allowed: BoolArray, *, steps: int, rng: np.random.Generator
+    ) -> tuple[Column, FloatArray] | None:
+        """Draw among some codes, of a tilted tree; see `FittedModel`."""
+        if isinstance(self.leaves, Leaves) or not self.variable.is_coded:
+            return None
+        matrix = self.encoding.matrix(predictors)
+        codes, chance = self.leaves.draw_within(matrix, predictors, allowed, rng=rng, steps=steps)
+        return Column(self.variable, codes), chance
 
     def log_likelihood(self, predictors: Table, target: Column) -> FloatArray | None:
         """Return that of each row's class, of a tilted tree; see `FittedModel`."""

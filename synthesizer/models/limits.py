@@ -11,6 +11,7 @@ import numpy as np
 
 from synthesizer.data.codes import Combinations
 from synthesizer.data.table import BoolArray, Column, IntArray, Table
+from synthesizer.models.domains import Lookup, Masks, Within
 from synthesizer.models.kit.numbers import SafeNumbers, made_safe
 from synthesizer.models.kit.numerics import check_rising
 
@@ -60,6 +61,8 @@ class Limits:
     """Values that are searched where the model offers nothing that is allowed."""
     firm: Judge | None = None
     """Says which are not allowed even where not all of them can be kept; None for all."""
+    masks: Masks | None = None
+    """The same as codes that a row may have, of a coded variable."""
 
     @property
     def binding(self) -> Judge | None:
@@ -69,7 +72,7 @@ class Limits:
     @property
     def strict(self) -> Limits:
         """The same limits, all of them firm."""
-        return replace(self, firm=None)
+        return replace(self, firm=None, masks=self.masks and self.masks.strict)
 
     def of_rows(self, rows: IntArray) -> Limits:
         """Return the limits of a part of the rows, counted within the part."""
@@ -77,20 +80,29 @@ class Limits:
         def part(judge: Judge) -> Judge:
             return lambda chosen, values: judge(rows[chosen], values)
 
-        return self.changed(part)
+        return replace(self.changed(part), masks=self.masks and self.masks.of_rows(rows))
+
+    def drawn_within(
+        self, column: Column, bad: IntArray, within: Within | None, rng: np.random.Generator
+    ) -> tuple[Column, IntArray] | None:
+        """Draw some rows among the codes that they may have; see `Masks.drawn`."""
+        if within is None or self.masks is None or not len(bad):
+            return None
+        return self.masks.drawn(column, bad, within, self.reserve, rng)
 
     def and_judge(self, other: Judge) -> Limits:
         """Return limits that hold to another judge, too."""
+        masks = self.masks and self.masks.and_judge(other)
         if self.judge is None:
-            return replace(self, judge=other)
+            return replace(self, judge=other, masks=masks)
 
         def both(judge: Judge) -> Judge:
             return lambda rows, values: judge(rows, values) | other(rows, values)
 
-        return self.changed(both)
+        return replace(self.changed(both), masks=masks)
 
     def changed(self, change: Callable[[Judge], Judge]) -> Limits:
-        """Return limits with other judges."""
+        """Return limits with other judges, and without masks."""
         judges = (None if judge is None else change(judge) for judge in (self.judge, self.firm))
         judge, firm = judges
         return Limits(judge, self.reserve, firm)
@@ -115,12 +127,14 @@ def redrawn(
     limits: Limits,
     rng: np.random.Generator,
     free: IntArray | None = None,
+    within: Within | None = None,
 ) -> tuple[Column, IntArray]:
     """Return a column with allowed values, and the positions for which there was none.
 
-    Only the ``free`` positions are redrawn, by default all: by ``draw``, then among the values of a
-    wide pool, at last among those of the reserve; ``rng`` orders the values that are searched.
-    Rows for which nothing keeps to all limits keep to the firm ones.
+    Only the ``free`` positions are redrawn, by default all: among the codes that a row may have by
+    ``within``, and where that is not possible by ``draw``, then among the values of a wide pool, at
+    last among those of the reserve; ``rng`` orders the values that are searched. Rows for which
+    nothing keeps to all limits keep to the firm ones.
     """
     judge, reserve = limits.judge, limits.reserve
     if judge is None:
@@ -128,6 +142,9 @@ def redrawn(
     if free is None:
         free = np.arange(len(column))
     bad = free[judge(free, column.take(free))]
+    drawn = limits.drawn_within(column, bad, within, rng)
+    if drawn is not None:
+        return drawn
     if limits.firm is not None and len(bad):
         column, bad = _redrawn_at_once(column, draw, limits, judge, rng, bad)
         judge = limits.firm
@@ -281,6 +298,10 @@ class Support:
         """Return the rows whose combination may not be drawn, shape (n,)."""
         is_known = self.combinations.places(table, self.known) >= 0
         return np.asarray(is_known if self.excludes else ~is_known)
+
+    def lookup(self, table: Table) -> Lookup | None:
+        """Return what goes with the rows of a table without the variable; None if too much."""
+        return Lookup.of(table, self.combinations, self.known, excludes=self.excludes)
 
 
 def with_implied(

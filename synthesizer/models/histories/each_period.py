@@ -9,7 +9,7 @@ import numpy as np
 from synthesizer.data.errors import RuleError
 from synthesizer.data.options import options
 from synthesizer.data.panel.panel_table import PanelTable
-from synthesizer.data.table import Column, IntArray, Table
+from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Table
 from synthesizer.models.histories.history import FittedHistory, PathRules, WrappedHistory
 from synthesizer.models.histories.parts import Part, fit_part
 from synthesizer.models.limits import Limits, redrawn
@@ -41,7 +41,12 @@ class FittedEachPeriod(FittedHistory):
         def again(rows: IntArray, widen: int) -> Column:
             return self.value.draw(predictors.take(rows), rng, widen=widen)
 
-        drawn, bad = redrawn(self.value.draw(predictors, rng), again, limits, rng)
+        def within(
+            rows: IntArray, allowed: BoolArray, widen: int
+        ) -> tuple[Column, FloatArray] | None:
+            return self.value.draw_within(predictors.take(rows), allowed, rng, widen=widen)
+
+        drawn, bad = redrawn(self.value.draw(predictors, rng), again, limits, rng, None, within)
         if len(bad):
             raise RuleError(
                 f"variable {drawn.name!r}: no allowed value is left for {len(bad)} synthetic rows; "

@@ -13,8 +13,9 @@ from synthesizer.data.options import Count, options
 from synthesizer.data.panel.panel_table import PanelTable
 from synthesizer.data.panel.paths import PAST, Memory, PathRule, past_columns
 from synthesizer.data.panel.view import differing
-from synthesizer.data.table import BoolArray, Column, IntArray, Table
+from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Table
 from synthesizer.models.bounds import Bounded
+from synthesizer.models.domains import LEAST_CHANCE, Within
 from synthesizer.models.histories.history import FittedHistory, PathRules, WrappedHistory
 from synthesizer.models.histories.parts import (
     Part,
@@ -166,53 +167,29 @@ class _Walk:
         def again(chosen: IntArray, widen: int) -> Column:
             return self.model.first.draw(table.take(chosen), self.rng, widen=widen)
 
+        def within(
+            chosen: IntArray, allowed: BoolArray, widen: int
+        ) -> tuple[Column, FloatArray] | None:
+            return self.model.first.draw_within(table.take(chosen), allowed, self.rng, widen=widen)
+
         drawn = self.model.first.draw(table, self.rng)
-        return self.mended(drawn, again, self.limits.of_rows(rows))
+        return self.mended(drawn, again, self.limits.of_rows(rows), None, within)
 
     def later(self, rows: IntArray, period: int) -> Column:
         """Draw later rows from the value before."""
-        index, memory, rng = self.predictors.index, self.memory, self.rng
-        persons = index.person[rows]
+        persons = self.predictors.index.person[rows]
         is_joint = PAST[0] in self.model.first.step.predictors
         has_past = np.ones(len(rows), dtype=bool) if is_joint else None
-        table = self.with_past(self.predictors.take(rows), rows, period, has_past)
-        before, observed = memory.last.take(persons), memory.known.take(persons)
-        must = None if self.must is None else self.must[rows]
-        drawn = self.step(period, table, before, must, 0)
-
-        def step(chosen: IntArray, wide: int) -> Column:
-            forced = None if must is None else must[chosen]
-            return self.step(period, table.take(chosen), before.take(chosen), forced, wide)
-
-        held = _held(drawn, self.rules)
-        behind = np.flatnonzero(held & ~before.is_observed)
-        nearest = before.replaced(behind, observed.take(behind))
-
-        def again(chosen: IntArray, widen: int) -> Column:
-            if widen == 1:  # to stay is nearer than any wider neighbourhood
-                return nearest.take(chosen)
-            return step(chosen, max(1, widen))
-
-        def keeping(rules: PathRules, holding: BoolArray | None = None) -> Limits:
-            def broken(chosen: IntArray, values: Column) -> BoolArray:
-                bad = np.zeros(len(chosen), dtype=bool)
-                for rule in rules:
-                    bad |= rule.broken(before.take(chosen), observed.take(chosen), values)
-                return bad if holding is None else bad | (holding[chosen] & ~values.is_observed)
-
-            limits = self.limits.of_rows(rows)
-            return limits.and_judge(broken) if rules else limits
-
-        firm = [rule for rule in self.rules if not rule.is_wish]
-        every: IntArray = np.arange(len(drawn))
-        kept = keeping(self.rules, held)
-        if kept.judge is not None and (len(firm) < len(self.rules) or held.any()):
-            drawn = _repeated(drawn, every, before, step, kept.judge)
-            drawn, every = redrawn(drawn, again, kept.strict, rng, every)
-        kept = keeping(firm)
-        if kept.judge is not None:
-            drawn = _repeated(drawn, every, before, step, kept.judge)
-        return self.mended(drawn, again, kept, every)
+        later = _Later(
+            walk=self,
+            period=period,
+            table=self.with_past(self.predictors.take(rows), rows, period, has_past),
+            before=self.memory.last.take(persons),
+            observed=self.memory.known.take(persons),
+            must=None if self.must is None else self.must[rows],
+            limits=self.limits.of_rows(rows),
+        )
+        return later.column()
 
     def with_past(
         self, table: Table, rows: IntArray, period: int, has_past: BoolArray | None
@@ -238,6 +215,14 @@ class _Walk:
         else:
             moves = steps.moves.draw(table, self.rng).data == 1
             movers = np.flatnonzero(moves if must is None else moves | must)
+        if before.variable.is_coded and len(movers):
+            others = _but(before.take(movers))
+            wide = max(0, widen - 1)
+            moved = steps.values.draw_within(table.take(movers), others, self.rng, widen=wide)
+            if moved is not None:
+                values, chance = moved
+                possible = self.rng.random(len(chance)) < 1.0 - (1.0 - chance) ** TRIES
+                return before.replaced(movers[possible], values.take(possible))
         drawn = before
         for attempt in range(TRIES):
             if not len(movers):
@@ -249,15 +234,52 @@ class _Walk:
             movers = movers[~differing(drawn.take(movers), before.take(movers))]
         return drawn
 
+    def step_within(
+        self,
+        period: int,
+        table: Table,
+        before: Column,
+        must: BoolArray | None,
+        allowed: BoolArray,
+        widen: int,
+    ) -> tuple[Column, FloatArray] | None:
+        """Draw whole steps to codes that each row may have; see `FittedModel.sample_within`.
+
+        Where the model itself leaves next to no chance, to stay is nearer than any other value.
+        """
+        steps = self.model.later.get(period, self.model.later.get(POOLED))
+        if steps is None or steps.values is None:
+            return self.model.first.draw_within(table, allowed, self.rng, widen=widen)
+        if steps.moves is None:
+            return steps.values.draw_within(table, allowed, self.rng, widen=widen)
+        n = len(before)
+        may_stay = allowed[np.arange(n), before.data]
+        if must is not None:
+            may_stay &= ~must
+        others = allowed & _but(before)
+        no_move = np.tile([True, False], (n, 1))
+        staying = steps.moves.draw_within(table, no_move, self.rng)
+        moving = steps.values.draw_within(table, others, self.rng, widen=widen)
+        if staying is None or moving is None:
+            return None
+        values, chance = moving
+        stay = np.where(may_stay, staying[1], 0.0)
+        total = stay + (1.0 - staying[1]) * chance
+        stays = self.rng.random(n) * total < stay
+        stays |= may_stay & (total < LEAST_CHANCE)
+        drawn = values.replaced(np.flatnonzero(stays), before.take(stays))
+        return drawn, np.where(may_stay, LEAST_CHANCE, chance)
+
     def mended(
         self,
         drawn: Column,
         again: Callable[[IntArray, int], Column],
         limits: Limits,
         free: IntArray | None = None,
+        within: Within | None = None,
     ) -> Column:
         """Redraw what is not allowed; raises RuleError where nothing is."""
-        drawn, bad = redrawn(drawn, again, limits, self.rng, free)
+        drawn, bad = redrawn(drawn, again, limits, self.rng, free, within)
         if len(bad):
             raise RuleError(
                 f"variable {drawn.name!r}: no allowed value is left for {len(bad)} synthetic rows "
@@ -265,6 +287,93 @@ class _Walk:
                 f"{drawn.name!r} earlier in the order"
             )
         return drawn
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Later:
+    """The later rows of one period; rows are counted among these."""
+
+    walk: _Walk
+    period: int
+    table: Table
+    """Predictors, and what looks back."""
+    before: Column
+    observed: Column
+    """The nearest earlier value that is not missing."""
+    must: BoolArray | None
+    limits: Limits
+
+    def column(self) -> Column:
+        """Draw values that keep to all rules; where nothing does, to the firm ones."""
+        rules = self.walk.rules
+        every: IntArray = np.arange(len(self.before))
+        drawn = self.walk.step(self.period, self.table, self.before, self.must, 0)
+        held = _held(drawn, rules)
+        firm = [rule for rule in rules if not rule.is_wish]
+        again = self._again(held)
+        kept = self._keeping(rules, held)
+        if kept.judge is not None and (len(firm) < len(rules) or held.any()):
+            settled = self._within(drawn, every, kept.strict)
+            if settled is None:
+                drawn = _repeated(drawn, every, self.before, self._step, kept.judge)
+                settled = redrawn(drawn, again, kept.strict, self.walk.rng, every)
+            drawn, every = settled
+        kept = self._keeping(firm)
+        settled = self._within(drawn, every, kept)
+        if settled is not None:
+            drawn, every = settled
+        elif kept.judge is not None:
+            drawn = _repeated(drawn, every, self.before, self._step, kept.judge)
+        return self.walk.mended(drawn, again, kept, every)
+
+    def _step(self, chosen: IntArray, wide: int) -> Column:
+        must = None if self.must is None else self.must[chosen]
+        table, before = self.table.take(chosen), self.before.take(chosen)
+        return self.walk.step(self.period, table, before, must, wide)
+
+    def _again(self, held: BoolArray) -> Callable[[IntArray, int], Column]:
+        behind = np.flatnonzero(held & ~self.before.is_observed)
+        nearest = self.before.replaced(behind, self.observed.take(behind))
+
+        def again(chosen: IntArray, widen: int) -> Column:
+            if widen == 1:  # to stay is nearer than any wider neighbourhood
+                return nearest.take(chosen)
+            return self._step(chosen, max(1, widen))
+
+        return again
+
+    def _keeping(self, rules: PathRules, holding: BoolArray | None = None) -> Limits:
+        def broken(chosen: IntArray, values: Column) -> BoolArray:
+            bad = np.zeros(len(chosen), dtype=bool)
+            for rule in rules:
+                bad |= rule.broken(self.before.take(chosen), self.observed.take(chosen), values)
+            return bad if holding is None else bad | (holding[chosen] & ~values.is_observed)
+
+        return self.limits.and_judge(broken) if rules else self.limits
+
+    def _within(
+        self, drawn: Column, free: IntArray, limits: Limits
+    ) -> tuple[Column, IntArray] | None:
+        """Draw refused rows among the codes that they may have; see `Masks.drawn`."""
+        if limits.judge is None or limits.masks is None:
+            return None
+        bad = free[limits.judge(free, drawn.take(free))]
+        if not len(bad):
+            return drawn, bad
+
+        def within(
+            rows: IntArray, allowed: BoolArray, wide: int
+        ) -> tuple[Column, FloatArray] | None:
+            must = None if self.must is None else self.must[rows]
+            table, before = self.table.take(rows), self.before.take(rows)
+            return self.walk.step_within(self.period, table, before, must, allowed, wide)
+
+        return limits.masks.drawn(drawn, bad, within, limits.reserve, self.walk.rng)
+
+
+def _but(before: Column) -> BoolArray:
+    """Return all codes but that of each row, shape (n, n_codes)."""
+    return np.asarray(before.data[:, None] != np.arange(before.variable.n_codes))
 
 
 def _held(drawn: Column, rules: PathRules) -> BoolArray:

@@ -10,7 +10,7 @@ import numpy as np
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
 from synthesizer.data.panel.paths import FORMER, OWN
 from synthesizer.data.panel.view import PREFIX, changed_rows, changers
-from synthesizer.data.table import BoolArray, Column, IntArray, Kind, Table, Variable
+from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Kind, Table, Variable
 from synthesizer.models.base import ConditionalModel
 from synthesizer.models.cart import Cart
 from synthesizer.models.kit.numbers import SafeNumbers, made_safe, safe_of
@@ -38,6 +38,14 @@ class Part:
         if predictors.names != self.step.predictors:
             predictors = predictors.select(self.step.predictors)
         return made_safe(self.step.draw(predictors, rng, widen=widen), self.numbers, rng)
+
+    def draw_within(
+        self, predictors: Table, allowed: BoolArray, rng: np.random.Generator, *, widen: int = 0
+    ) -> tuple[Column, FloatArray] | None:
+        """Draw among the codes that each row may have; see `FittedModel.sample_within`."""
+        if predictors.names != self.step.predictors:
+            predictors = predictors.select(self.step.predictors)
+        return self.step.draw_within(predictors, allowed, rng, widen=widen)
 
 
 def fit_part(

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from synthesizer.data.errors import RuleError
 from synthesizer.data.options import options
 from synthesizer.data.panel.panel_table import PanelTable
-from synthesizer.data.table import BoolArray, Column, IntArray
+from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray
 from synthesizer.models.base import Abilities
+from synthesizer.models.domains import Mask
 from synthesizer.models.histories.history import FittedHistory, PathRules, WrappedHistory
 from synthesizer.models.histories.parts import Part, first_observed, fit_person_part, recent_starts
 from synthesizer.models.limits import Judge, Limits, redrawn
@@ -89,7 +90,21 @@ def draw_persons(
 
         return judged
 
-    return redrawn(drawn, again, limits.changed(of_persons), rng)
+    def in_all_rows(mask: Mask) -> Mask:
+        def masked(chosen: IntArray) -> BoolArray:
+            starts = np.cumsum(index.counts[chosen]) - index.counts[chosen]
+            return np.logical_and.reduceat(mask(index.rows_of(chosen)), starts, axis=0)
+
+        return masked
+
+    def within(
+        chosen: IntArray, allowed: BoolArray, widen: int
+    ) -> tuple[Column, FloatArray] | None:
+        return value.draw_within(persons.take(chosen), allowed, rng, widen=widen)
+
+    masks = None if path is not None else limits.masks and limits.masks.changed(in_all_rows)
+    its = replace(limits.changed(of_persons), masks=masks)
+    return redrawn(drawn, again, its, rng, None, within)
 
 
 @options

@@ -9,7 +9,7 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from synthesizer.data.table import Column, FloatArray, IntArray, Table
+from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Table
 from synthesizer.models.kit.classes import Classes, Moments, is_scale, lean
 from synthesizer.models.kit.features import Features, widest
 from synthesizer.models.kit.hazards import Hazards
@@ -192,6 +192,34 @@ class TiltedLeaves:
         return values if numbers is None else numbers.replace(
             values, rng, self.classes.ranges(chosen)
         )  # fmt: skip
+
+    def draw_within(
+        self,
+        matrix: Float32Array,
+        predictors: Table,
+        allowed: BoolArray,
+        *,
+        rng: np.random.Generator,
+        steps: int = 0,
+    ) -> tuple[npt.NDArray[np.int32], FloatArray]:
+        """Draw a code for each row among those that are allowed, (n, n_codes), and their chance."""
+        nodes = self.tree.climb(self.tree.apply(matrix), steps)
+        codes = self.classes.spikes.astype(np.int32)
+        chosen, chance = np.zeros(len(nodes), dtype=np.intp), np.zeros(len(nodes))
+        for rows in self._blocks(len(nodes)):
+            scores, _ = self._scores(predictors.take(rows), nodes[rows])
+            weights = _exponentials(scores)
+            total = weights.sum(axis=1)
+            weights *= allowed[rows][:, codes]
+            cumulated = np.cumsum(weights, axis=1)
+            points = rng.random(len(weights)) * cumulated[:, -1]
+            classes = (points[:, None] >= cumulated).sum(axis=1)
+            # a point that rounding puts beyond the last class belongs to the last allowed one
+            chosen[rows] = np.where(
+                classes < len(codes), classes, (cumulated < cumulated[:, -1:]).sum(axis=1)
+            )
+            chance[rows] = cumulated[:, -1] / total
+        return codes[np.minimum(chosen, len(codes) - 1)], chance
 
     def log_likelihood(self, matrix: Float32Array, predictors: Table, target: Column) -> FloatArray:
         """Return the log-probability of each row's class, shape (n,); of a new level a floor."""
