@@ -1,4 +1,6 @@
-"""Pairs of values that the original lacks, with and without ``support: auto`` (docs/panels.md).
+"""Pairs and triples of values that the original lacks, with ``support: auto`` and without it.
+
+The figures stand in docs/panels.md.
 
 Usage::
 
@@ -7,12 +9,14 @@ Usage::
 Synthesises PERSONS (2,000) simulated federal employees once for each seed (1), by a configuration
 without models unless CONFIG names one, and prints Markdown: for all pairs of variables the rows of
 the synthetic file with a combination that no row of the original has, beside the same of a fresh
-sample. Values that the original does not have at all are left out; numbers are in 20 groups.
+sample; for all triples those with a combination of which each pair is there. Values that the
+original does not have at all are left out; numbers are in 20 groups.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 from itertools import combinations
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,6 +25,7 @@ from typing import Any
 
 import numpy as np
 
+from synthesizer.config.reading import load_config
 from synthesizer.data.encoding import encode_like
 from synthesizer.data.panel.panel_table import PanelTable
 from synthesizer.data.randomness import Seed
@@ -42,12 +47,14 @@ MOST = 12
 """Pairs that are printed."""
 FRESH = 1_000
 """Added to a seed: that of the fresh sample."""
-Shares = dict[tuple[str, str], float]
+MOST_CELLS = 2**24
+"""Combinations of three variables that are counted."""
+Shares = dict[tuple[str, ...], float]
 
 
 def main(persons: int, seeds: list[int], config: Path) -> None:
     """Print means over the seeds."""
-    settings: dict[str, Any] = {"as it is": None, "support: auto": "auto"}
+    settings: dict[str, Any] = {"without": False, "support: auto": True}
     found: dict[str, list[Shares]] = {name: [] for name in (*settings, "fresh")}
     taken = dict.fromkeys(settings, 0.0)
     for seed in seeds:
@@ -60,28 +67,34 @@ def main(persons: int, seeds: list[int], config: Path) -> None:
             found[name].append(lacking(panel_of(plan.table), made))
         found["fresh"].append(lacking(panel_of(plan.table), fresh(plan, persons, FRESH + seed)))
     shares = {name: mean(several) for name, several in found.items()}
-    print(f"{persons:,} persons, {len(seeds)} seeds, {len(shares['fresh'])} pairs.\n")
-    print("| | pairs above fresh + 1 point | largest difference, points | drawing, s of CPU |")
-    print("| --- | ---: | ---: | ---: |")
+    print(f"{persons:,} persons, {len(seeds)} seeds.\n")
+    print(
+        "| | pairs above fresh + 1 point | largest difference, points | triples above "
+        "| largest difference | drawing, s of CPU |"
+    )
+    print("| --- | ---: | ---: | ---: | ---: | ---: |")
     for name in settings:
-        above = {pair: share - shares["fresh"][pair] for pair, share in shares[name].items()}
-        over = sum(value > 1 for value in above.values())
-        print(f"| {name} | {over} | {max(above.values()):.1f} | {taken[name]:.0f} |")
-    print(f"\n| pair | {' | '.join(shares)} |\n| --- |{' ---: |' * len(shares)}")
-    plain, own = shares["as it is"], shares["fresh"]
-    for pair in sorted(own, key=lambda pair: own[pair] - plain[pair])[:MOST]:
-        values = " | ".join(f"{one[pair]:.2f}" for one in shares.values())
-        print(f"| {' x '.join(pair)} | {values} |")
+        above = {each: share - shares["fresh"][each] for each, share in shares[name].items()}
+        texts = []
+        for size in (2, 3):
+            values = [value for each, value in above.items() if len(each) == size]
+            texts.append(f"{sum(v > 1 for v in values)} of {len(values)} | {max(values):.1f}")
+        print(f"| {name} | {' | '.join(texts)} | {taken[name]:.0f} |")
+    own = shares["fresh"]
+    for size, of in ((2, "without"), (2, "support: auto"), (3, "without"), (3, "support: auto")):
+        print(f"\nLargest {of}:\n\n| | {' | '.join(shares)} |\n| --- |{' ---: |' * len(shares)}")
+        sets = sorted((own[each] - shares[of][each], each) for each in own if len(each) == size)
+        for _, each in sets[:MOST]:
+            row = " | ".join(f"{one[each]:.2f}" for one in shares.values())
+            print(f"| {' x '.join(each)} | {row} |")
 
 
-def planned(config: Path, persons: int, support: Any) -> Plan:
-    """Return the plan of a configuration, or of one without models, beside what it supports."""
+def planned(config: Path, persons: int, finds: bool) -> Plan:
+    """Return the plan of a configuration with its lists of supports, and ``auto`` or not."""
     overrides: dict[str, Any] = {"data": {"sample": "federal_workforce", "persons": persons}}
-    first = prepare(config, Registry.load(), overrides=overrides, check_directory=False)
-    if support is None:
-        return first
-    listed = first.settings.get("support", ())
-    overrides["support"] = [support, *listed]
+    support = load_config(config).support
+    listed = [] if isinstance(support, str) else [each for each in support if each != "auto"]
+    overrides["support"] = ["auto", *listed] if finds else listed
     return prepare(config, Registry.load(), overrides=overrides, check_directory=False)
 
 
@@ -96,13 +109,24 @@ def lacking(original: PanelTable, other: PanelTable) -> Shares:
     """Return the rows of another panel whose pair of known values the original lacks, percent."""
     names = [name for name in original.names if name in other]
     columns = group_tables(original, other, names, groups=20, quantiles_of="original")
-    shares = {}
+    shares: Shares = {}
     for one, two in combinations(columns, 2):
         known = np.zeros((one.size, two.size), dtype=bool)
         known[one.original, two.original] = True
         possible = np.outer(known.any(axis=1), known.any(axis=0))
         new = possible & ~known
         shares[one.name, two.name] = float(100 * new[one.synthetic, two.synthetic].mean())
+    for three in combinations(columns, 3):
+        sizes = [column.size for column in three]
+        if math.prod(sizes) > MOST_CELLS:
+            continue
+        known = np.zeros(sizes, dtype=bool)
+        known[*(column.original for column in three)] = True
+        new = ~known
+        for axis in range(3):
+            new &= known.any(axis=axis, keepdims=True)
+        cells = new[*(column.synthetic for column in three)]
+        shares[tuple(column.name for column in three)] = float(100 * cells.mean())
     return shares
 
 
