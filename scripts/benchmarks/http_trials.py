@@ -1,0 +1,268 @@
+"""What a server says over HTTP about two files that differ in the rows of one person.
+
+Usage::
+
+    python scripts/benchmarks/http_trials.py --pairs 1000 --seed 1
+
+Clock, ids and noise are held fast, so all that may differ is what comes of the data by another way:
+a status, a length, a header, an error in words, a line in the log (T12). The tests run it small and
+with controls that tell of the data, and look for confidential values in replies, log and database
+(T20). Exit code 1 where a pair differs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import itertools
+import json
+import logging
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import patch
+
+import pandas as pd
+from fastapi.testclient import TestClient
+from replay_trials import GAP, QUESTIONS, SCHEMA, Exact, neighbour, people
+
+from synthesizer.verification.database import connect
+from synthesizer.verification.mechanisms import DryNoise, Mechanism
+from synthesizer.verification.public_schema import PublicSchema, strictly, yaml_of
+from synthesizer.verification.server import audit, dispatch, runner, service
+from synthesizer.verification.server.accounts import Accounts
+from synthesizer.verification.server.app import create_app
+from synthesizer.verification.server.dispatch import Dispatcher
+from synthesizer.verification.server.runner import Outcome, Task
+from synthesizer.verification.server.server_config import JobLimits, ServerConfig
+from synthesizer.verification.server.server_datasets import open_datasets
+from synthesizer.verification.server.server_log import FieldFormatter
+from synthesizer.verification.server.server_tables import upgrade
+
+Run = Callable[[Task], Outcome | None]
+QUERIES = [{**GAP, **changes} for changes in QUESTIONS.values()]
+_START = datetime(2026, 1, 2, 3, 4, 5, 678901, UTC)
+
+
+class Frozen(Exact):
+    """Noise that returns the same whatever the data are."""
+
+    def draw(self, mechanism: Mechanism, values: Sequence[int]) -> tuple[int, ...]:  # noqa: ARG002
+        """Return ones."""
+        return (1,) * len(values)
+
+
+class ByHand(Dispatcher):
+    """A dispatcher without threads: what waits is done when the trial says so."""
+
+    def start(self) -> None:
+        """Begin nothing."""
+
+    def stop(self) -> None:
+        """End nothing."""
+
+
+class Clock:
+    """Time that stands until it is set."""
+
+    def __init__(self) -> None:
+        self.at = _START
+
+    def __call__(self) -> datetime:
+        """Return the time."""
+        return self.at
+
+
+class Talk:
+    """All that left a server."""
+
+    def __init__(self) -> None:
+        self.replies: list[tuple[int, list[tuple[str, str]], bytes]] = []
+        self.log = io.StringIO()
+
+    def parts(self) -> list[Any]:
+        """Return every reply and every line of the log without its times."""
+        lines = [json.loads(line) for line in self.log.getvalue().splitlines()]
+        untimed = [
+            {key: line[key] for key in line if key not in ("at", "milliseconds")} for line in lines
+        ]
+        return [*self.replies, *untimed]
+
+
+def conversation(
+    confidential: Path, folder: Path, queries: Sequence[Mapping[str, Any]], run: Run
+) -> Talk:
+    """Return what a new server says about a file: to researchers and a steward, on every way.
+
+    Parameters
+    ----------
+    confidential : Path
+        The file.
+    folder : Path
+        Empty; of its database and the public files.
+    queries : sequence of mapping
+        Each is tried, submitted, polled before and after it is due, and asked again.
+    run : callable
+        What does a task; `in_this_process`, or a control.
+    """
+    talk, clock = Talk(), Clock()
+    config = _config(confidential, folder)
+    with _frozen(clock), _logged(talk.log):
+        engine = connect(config.database)
+        upgrade(engine)
+        made = service.Service(engine, config, open_datasets(engine, config.datasets))
+        accounts = Accounts(engine, clock=clock)
+        tokens = {
+            name: accounts.new_token(
+                accounts.add(name, role, actor="x"),  # type: ignore[arg-type]
+                "x",
+                actor="x",
+            )
+            for name, role in (("ada", "researcher"), ("bob", "researcher"), ("sam", "steward"))
+        }
+        hand = ByHand(made, process=_process(run))
+        with TestClient(
+            create_app(made, accounts, dispatcher=lambda _: hand), raise_server_exceptions=False
+        ) as http:
+            ask = _asker(http, tokens, talk)
+            for query in queries:
+                _question(ask, query, hand, clock)
+            for place in ("queries", "audit", "datasets/panel/budgets", "audit/verification"):
+                ask("sam", "GET", f"/steward/{place}")
+        engine.dispose()
+    return talk
+
+
+Ask = Callable[..., Any]
+
+
+def _question(ask: Ask, query: Mapping[str, Any], hand: ByHand, clock: Clock) -> None:
+    """Take a question all its way."""
+    ask("ada", "POST", "/datasets/panel/dry-runs", {"query": query})
+    submission = ask("ada", "POST", "/datasets/panel/queries", {"query": query, "analysis": "a"})
+    while hand.check_next(0):
+        pass
+    digest, place = submission["digest"], f"/queries/{submission['id']}"
+    ask("ada", "GET", f"/datasets/panel/dry-runs/{digest}")
+    ask("ada", "GET", place)
+    clock.at += timedelta(seconds=1)
+    hand.answer_next(0)
+    ask("ada", "GET", place)  # computed, and not due
+    clock.at += timedelta(hours=1)
+    for who in ("ada", "bob", "sam"):
+        ask(who, "GET", place)
+    ask("bob", "POST", "/datasets/panel/queries", {"query": query, "analysis": "b"})
+    ask("ada", "GET", "/datasets/panel/budgets")
+    ask("ada", "GET", "/queries")
+
+
+def in_this_process(task: Task) -> Outcome | None:
+    """Do a task at once."""
+    return runner.outcome(task)
+
+
+def _process(run: Run) -> Any:
+    def process(task: Task, limits: JobLimits, **_others: Any) -> Outcome | None:  # noqa: ARG001
+        return run(task)
+
+    return process
+
+
+def _asker(http: TestClient, tokens: Mapping[str, str], talk: Talk) -> Ask:
+    def ask(who: str, method: str, path: str, body: Any = None) -> Any:
+        headers = {"Authorization": f"Bearer {tokens[who]}"}
+        reply = http.request(method, f"/api/v1{path}", json=body, headers=headers)
+        talk.replies.append((reply.status_code, sorted(reply.headers.items()), reply.content))
+        return reply.json()
+
+    return ask
+
+
+@contextmanager
+def _frozen(clock: Clock) -> Iterator[None]:
+    """Hold clock, ids and noise fast."""
+    numbers = itertools.count()
+    ids = SimpleNamespace(token_hex=lambda _size: f"{next(numbers):032x}")
+    with (
+        patch.object(service, "now", clock),
+        patch.object(dispatch, "now", clock),
+        patch.object(audit, "now", clock),
+        patch.object(service, "secrets", ids),
+        patch.object(runner, "OpenDP", Frozen),
+        patch.object(DryNoise, "draw", Frozen.draw),
+    ):
+        yield
+
+
+@contextmanager
+def _logged(stream: io.StringIO) -> Iterator[None]:
+    """Write every line of every logger to a text, as the server writes its log."""
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(FieldFormatter())
+    root, own = logging.getLogger(), logging.getLogger("synthesizer")
+    before = root.level, own.level
+    root.addHandler(handler)
+    own.setLevel(logging.DEBUG)
+    try:
+        yield
+    finally:
+        root.removeHandler(handler)
+        root.setLevel(before[0])
+        own.setLevel(before[1])
+
+
+def _config(confidential: Path, folder: Path) -> ServerConfig:
+    people(100, seed=2).to_csv(folder / "synthetic.csv", index=False)
+    schema = strictly(PublicSchema, SCHEMA)
+    (folder / "schema.yaml").write_text(yaml_of(schema), encoding="utf-8")
+    files = {"synthetic": folder / "synthetic.csv", "schema": folder / "schema.yaml"}
+    return ServerConfig.model_validate(
+        {
+            "database": f"sqlite:///{folder}/server.sqlite",
+            "access": {"secure_cookies": False, "requests_per_minute": 1_000_000},
+            "datasets": {"panel": {"confidential": confidential, **files, "cap": 100.0}},
+        }
+    )
+
+
+def differences(
+    frame: pd.DataFrame,
+    other: pd.DataFrame,
+    queries: Sequence[Mapping[str, Any]],
+    run: Run = in_this_process,
+) -> list[str]:
+    """Return in what a server's words about two files differ."""
+    talks = []
+    for one in (frame, other):
+        with TemporaryDirectory() as folder:
+            path = Path(folder) / "confidential.csv"
+            one.to_csv(path, index=False)
+            talks.append(conversation(path, Path(folder), queries, run).parts())
+    found = [f"{a!r} / {b!r}" for a, b in zip(*talks, strict=False) if a != b]
+    return found if len(talks[0]) == len(talks[1]) else [*found, "one says more than the other"]
+
+
+def main() -> int:
+    """Try so many pairs."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--pairs", type=int, default=1_000)
+    parser.add_argument("--seed", type=int, default=1)
+    asked = parser.parse_args()
+    rng, differing = random.Random(asked.seed), 0  # noqa: S311 - pairs of files
+    for number in range(asked.pairs):
+        frame = people(60, seed=asked.seed + number)
+        found = differences(frame, neighbour(frame, rng), [rng.choice(QUERIES)])
+        differing += bool(found)
+        for one in found:
+            print(f"pair {number}: {one[:2_000]}")
+    print(json.dumps({"pairs": asked.pairs, "differing": differing}))
+    return 1 if differing else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,281 @@
+"""Fuzz the verification server: hostile bodies, and schemathesis on its OpenAPI document.
+
+    python scripts/fuzz_server.py --bodies 10000 --seed 1
+    pip install 'schemathesis>=4' && python scripts/fuzz_server.py --schemathesis
+
+A server about a small panel answers in this process, without its dispatcher; each body goes to an
+operation that takes one, with the token of who may. What must not happen: a status of 500 or more,
+a traceback, an answer without a charge, what was sent outside of a query in the reply. schemathesis
+asks every operation as `--schemathesis-token` would, over a real socket. The last line is a summary
+in JSON; the exit code is 1 where something happened that must not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import json
+import random
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import uvicorn
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+
+sys.path.insert(0, str(Path(__file__).parent / "benchmarks"))
+from replay_trials import GAP, QUESTIONS, SCHEMA, people
+
+from synthesizer.verification.database import connect
+from synthesizer.verification.public_schema import PublicSchema, strictly, yaml_of
+from synthesizer.verification.query import (
+    LEAST_EPSILON,
+    LEAST_PARTITIONS,
+    MOST_EPSILON,
+    MOST_PARTITIONS,
+)
+from synthesizer.verification.server.accounts import Accounts
+from synthesizer.verification.server.app import create_app
+from synthesizer.verification.server.server_config import ServerConfig
+from synthesizer.verification.server.server_datasets import open_datasets
+from synthesizer.verification.server.server_tables import upgrade
+from synthesizer.verification.server.service import Service
+
+CANARY = "zqCANARY7"
+"""Stands in bodies outside of queries, and must never come back."""
+VALUES: tuple[Any, ...] = (
+    None, True, False, 0, 1, -1, 10**29, -(10**29), 2**63, 1e308, -1e308, 5e-324, 0.0, -0.0, 1e-9,
+    0.0009999, 0.001, 100, 100.0000001, 9, 10, 500, 501, 49.5, "", "0", "1e999", "NaN", CANARY,
+    "<script>alert(1)</script>", "'; DROP TABLE budget; --", "{{7*7}}", "../../etc/passwd",
+    "\u202e", "\ud83d\ude00", "é" * 50, "(" * 300, "~" * 300, "a ~ " + "b + " * 500 + "c",
+    "pay ~ I(__import__('os').system('id'))", "pay ~ age ** 99 ** 99", "sex == 'M' and " * 200,
+    [], {}, [[]], [None] * 100, {"": ""}, {CANARY: CANARY}, [CANARY],
+)  # fmt: skip
+TEXTS: tuple[bytes, ...] = (
+    b"", b"{", b"null", b"NaN", b"Infinity", b"-Infinity", b"1e999", b'"', b"\xff\xfe", b"\0",
+    b"[" * 60_000, b'{"a":' * 10_000, b"9" * 60_000, b'"' + b"a" * 60_000 + b'"', b"[1,]",
+    b'{"query":{},"query":{}}', b'{"query":{"epsilon":NaN}}', b'{"query":"\\ud800"}',
+    b'{"query":{"epsilon":1e999}}', b'{"name":"\\u0000"}', b"\xef\xbb\xbf{}", b"{}" * 10,
+    b"x" * 70_000,
+)  # fmt: skip
+QUERIES = [{**GAP, **changes} for changes in QUESTIONS.values()]
+BODIES: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "begin_dry_run": ("POST", "/datasets/panel/dry-runs", {}),
+    "submit": ("POST", "/datasets/panel/queries", {"analysis": "gap"}),
+    "set_cap": (
+        "PUT", "/steward/datasets/panel/budgets", {"scope": "user", "name": "bob", "cap": 2.5},
+    ),
+    "set_paused": ("PUT", "/steward/datasets/panel/paused", {"is_paused": False}),
+    "add_account": ("POST", "/steward/accounts", {"name": "new", "role": "researcher"}),
+    "change_account": ("PATCH", "/steward/accounts/bob", {"is_active": True}),
+    "make_token": ("POST", "/steward/accounts/bob/tokens", {"label": "new", "days": 9}),
+    "sign_in": ("POST", "/tokens", {"name": "bob", "password": CANARY, "label": "own"}),
+}  # fmt: skip
+"""Operations that take a body, with one that they take."""
+
+
+def changed(body: Any, rng: random.Random) -> Any:
+    """Return a body with some of its values, keys and elements replaced, added or taken out."""
+    body = copy.deepcopy(body)
+    for _ in range(rng.choice((0, 1, 1, 1, 2, 3, 6))):
+        place = rng.choice(list(_places(body)))
+        keys = list(place) if isinstance(place, dict) else list(range(len(place)))
+        action = rng.random()
+        if action < 0.15 and isinstance(place, dict):
+            place[rng.choice((CANARY, "epsilon", "", "__proto__", "id"))] = rng.choice(VALUES)
+        elif keys and action < 0.3:
+            place.pop(rng.choice(keys))
+        elif keys:
+            place[rng.choice(keys)] = copy.deepcopy(rng.choice(VALUES))
+    return body
+
+
+def _places(body: Any) -> Iterator[Any]:
+    """Yield the objects and arrays of a body, from the outermost."""
+    yield body
+    for value in list(body.values()) if isinstance(body, dict) else body:
+        if isinstance(value, (dict, list)):
+            yield from _places(value)
+
+
+def hostile_body(operation: str, rng: random.Random) -> bytes:
+    """Return a body for an operation: mostly nearly right, at times no JSON at all."""
+    if rng.random() < 0.1:
+        return rng.choice(TEXTS)
+    body = dict(BODIES[operation][2])
+    if operation in ("begin_dry_run", "submit"):
+        body["query"] = copy.deepcopy(rng.choice(QUERIES))
+    text = json.dumps(changed(body, rng)).encode()
+    if rng.random() < 0.1:
+        place = rng.randrange(len(text))
+        text = text[:place] + bytes([rng.randrange(256)]) + text[place + rng.randrange(3) :]
+    return text
+
+
+def faults_of(operation: str, body: bytes, status: int, reply: bytes) -> Iterator[str]:
+    """Yield what is wrong with a reply."""
+    if status >= 500:
+        yield f"status {status}"
+    if b"Traceback" in reply or b".py" in reply:
+        yield "a traceback"
+    if status >= 400 and CANARY.encode() in reply and not _is_in_query(body):
+        yield "what was sent comes back"
+    if operation in ("begin_dry_run", "submit") and status == 202:
+        yield from _free(body)
+
+
+def _is_in_query(body: bytes) -> bool:
+    """Return whether the canary stands in a query, whose names are told where they are wrong."""
+    try:
+        query = json.loads(body).get("query")
+    except (ValueError, AttributeError, RecursionError):
+        return False
+    return CANARY in json.dumps(query)
+
+
+def _free(body: bytes) -> Iterator[str]:
+    """Yield that a query was taken whose price or size is beyond the limits."""
+    query = json.loads(body)["query"]
+    epsilon, partitions = query.get("epsilon", 1.0), query.get("partitions", 50)
+    for value, least, most in (
+        (epsilon, LEAST_EPSILON, MOST_EPSILON),
+        (partitions, LEAST_PARTITIONS, MOST_PARTITIONS),
+    ):
+        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        if not is_number or not least <= value <= most:  # NaN is not within, either
+            yield "a query beyond the limits was taken"
+
+
+class Idle:
+    """A dispatcher that runs nothing."""
+
+    def __init__(self, service: Service) -> None:
+        self.service = service
+
+    def start(self) -> None:
+        """Begin nothing."""
+
+    def stop(self) -> None:
+        """End nothing."""
+
+
+@contextmanager
+def small_server(folder: Path, *, requests: int) -> Iterator[tuple[FastAPI, dict[str, str]]]:
+    """Yield the app of a server about a small panel, and tokens of ada, sam (steward), root."""
+    schema = strictly(PublicSchema, SCHEMA)
+    people(60, seed=1).to_csv(folder / "confidential.csv", index=False)
+    people(60, seed=2).to_csv(folder / "synthetic.csv", index=False)
+    (folder / "schema.yaml").write_text(yaml_of(schema), encoding="utf-8")
+    config = ServerConfig.model_validate(
+        {
+            "database": f"sqlite:///{folder}/server.sqlite",
+            "job": {"waiting": 10_000},
+            "access": {"secure_cookies": False, "requests_per_minute": requests},
+            "datasets": {
+                "panel": {
+                    "confidential": folder / "confidential.csv",
+                    "synthetic": folder / "synthetic.csv",
+                    "schema": folder / "schema.yaml",
+                    "cap": 100.0,
+                }
+            },
+        }
+    )
+    engine = connect(config.database)
+    upgrade(engine)
+    service = Service(engine, config, open_datasets(engine, config.datasets))
+    accounts = Accounts(engine, failures=1000)
+    roles = {"ada": "researcher", "bob": "researcher", "sam": "steward", "root": "admin"}
+    tokens = {}
+    for name, role in roles.items():
+        account = accounts.add(name, role, actor="fuzz")  # type: ignore[arg-type]
+        tokens[name] = accounts.new_token(account, "fuzz", actor="fuzz")
+    yield create_app(service, accounts, dispatcher=Idle), tokens  # type: ignore[arg-type]
+    engine.dispose()
+
+
+def send(
+    http: TestClient, tokens: dict[str, str], operation: str, body: bytes
+) -> tuple[int, bytes]:
+    """Send a body to an operation as who may, and return status and reply."""
+    method, path, _ = BODIES[operation]
+    who = "ada" if operation in ("begin_dry_run", "submit") else "sam"
+    headers = {"Authorization": f"Bearer {tokens[who]}", "Content-Type": "application/json"}
+    reply = http.request(method, f"/api/v1{path}", content=body, headers=headers)
+    return reply.status_code, reply.content
+
+
+def fuzz(bodies: int, seed: int) -> dict[str, Any]:
+    """Send so many hostile bodies, and return how many replies of each status there were."""
+    rng, statuses, faults = random.Random(seed), Counter[int](), []  # noqa: S311 - bodies
+    with (
+        TemporaryDirectory() as folder,
+        small_server(Path(folder), requests=10**9) as (app, tokens),
+        TestClient(app, raise_server_exceptions=False) as http,
+    ):
+        for number in range(bodies):
+            operation = rng.choice(list(BODIES))
+            body = hostile_body(operation, rng)
+            status, reply = send(http, tokens, operation, body)
+            statuses[status] += 1
+            for fault in faults_of(operation, body, status, reply):
+                faults.append(f"{number} {operation}: {fault}: {body[:300]!r} -> {reply[:300]!r}")
+    return {"bodies": bodies, "statuses": dict(sorted(statuses.items())), "faults": faults}
+
+
+def run_schemathesis(examples: int, seed: int) -> dict[str, Any]:
+    """Let schemathesis ask every operation over a socket, as each role."""
+    codes = {}
+    with (
+        TemporaryDirectory() as folder,
+        small_server(Path(folder), requests=10**9) as (app, tokens),
+    ):
+        server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error"))
+        thread = threading.Thread(target=server.run)
+        thread.start()
+        while not server.started:
+            time.sleep(0.05)
+        url = f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+        try:
+            for who in ("ada", "sam", "root"):
+                command = [
+                    "schemathesis", "run", f"{url}/api/v1/openapi.json", "--url", url,
+                    "--header", f"Authorization: Bearer {tokens[who]}", "--checks",
+                    "not_a_server_error,status_code_conformance,content_type_conformance,"
+                    "response_schema_conformance",
+                    "--max-examples", str(examples), "--seed", str(seed), "--continue-on-failure",
+                ]  # fmt: skip
+                codes[who] = subprocess.run(command, check=False).returncode
+        finally:
+            server.should_exit = True
+            thread.join()
+    return {"schemathesis": codes, "faults": [who for who, code in codes.items() if code]}
+
+
+def main() -> int:
+    """Run what is asked for."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--bodies", type=int, default=10_000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--schemathesis", action="store_true")
+    parser.add_argument("--examples", type=int, default=200)
+    asked = parser.parse_args()
+    if asked.schemathesis:
+        result = run_schemathesis(asked.examples, asked.seed)
+    else:
+        result = fuzz(asked.bodies, asked.seed)
+    print(*result["faults"], sep="\n")
+    print(json.dumps({**result, "faults": len(result["faults"])}))
+    return 1 if result["faults"] else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,308 @@
+"""A client of the verification server, for Python.
+
+It asks over HTTP what the pages ask: which datasets there are, what a query would cost and could
+show, and whether it holds in the confidential data. Waiting is polling, with the pauses that the
+server asks for.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
+from types import TracebackType
+from typing import Any, Literal, Self, TypeVar
+
+from pydantic import BaseModel, ConfigDict, TypeAdapter
+
+from synthesizer.data.errors import RequestError
+
+try:
+    import httpx2
+except ImportError as missing:
+    raise RequestError(
+        "the client needs httpx2: pip install 'synthesizer[client]'", status=0
+    ) from missing
+
+MOST_PATIENT = 5.0
+"""Seconds between two polls, at most."""
+_ATTEMPTS = 5
+"""So often a request is sent again that the server had no time for."""
+_LIKE_SERVER = ConfigDict(frozen=True, extra="ignore")
+T = TypeVar("T")
+
+
+class RemoteDataset(BaseModel):
+    """A dataset that may be asked about."""
+
+    model_config = _LIKE_SERVER
+
+    name: str
+    title: str
+    is_paused: bool
+    schema_digest: str
+    synthetic_digest: str
+    """SHA-256 of the synthetic file: compare it with that of the file you work with."""
+
+
+class RemoteDryRun(BaseModel):
+    """What the synthetic data say to a query."""
+
+    model_config = _LIKE_SERVER
+
+    dataset: str
+    digest: str
+    state: Literal["waiting", "running", "done", "refused"]
+    problems: tuple[str, ...]
+    """Why the query cannot be asked."""
+    epsilon: float | None
+    """What an answer would cost."""
+    is_charged: bool
+    """Whether somebody asked it before, so that its answer costs nothing now."""
+    content: dict[str, Any] | None
+    """As ``synthesizer verify --dry-run --json`` prints it."""
+
+
+class RemoteSubmission(BaseModel):
+    """A query that was submitted to the confidential data."""
+
+    model_config = _LIKE_SERVER
+
+    id: str
+    dataset: str
+    analysis: str
+    digest: str
+    query: dict[str, Any]
+    state: Literal["checking", "refused", "waiting", "answered"]
+    problems: tuple[str, ...]
+    """Why it was refused; nothing was charged then."""
+    charged: float
+    asked: datetime
+    due: datetime | None
+    """When the answer is released."""
+    content: dict[str, Any] | None
+    """The answer, as ``synthesizer verify --json`` prints it."""
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What may be concluded, in sentences; none before the answer is there."""
+        return () if self.content is None else tuple(self.content["answer"]["words"])
+
+
+class RemoteBudget(BaseModel):
+    """What may be spent, and what is, in epsilon."""
+
+    model_config = _LIKE_SERVER
+
+    scope: Literal["global", "user", "analysis"]
+    name: str
+    cap: float
+    spent: float
+    left: float
+
+
+class Client:
+    """A researcher's way to a verification server.
+
+    Parameters
+    ----------
+    url : str
+        Of the server, without ``/api``.
+    token : str
+        As a steward made it.
+    http : httpx2.Client, optional
+        What sends the requests; for tests and for own certificates.
+    pause : callable
+        Sleeps so many seconds.
+
+    Raises
+    ------
+    RequestError
+        From every method: the server's problems and its status; 0 where it cannot be reached.
+
+    Examples
+    --------
+    >>> def server(request):  # a server that knows one dataset
+    ...     assert request.headers["Authorization"] == "Bearer secret"
+    ...     info = {"name": "workforce", "title": "Workforce", "is_paused": False}
+    ...     return httpx2.Response(200, json=[info | {"schema_digest": "", "synthetic_digest": ""}])
+    >>> http = httpx2.Client(transport=httpx2.MockTransport(server))
+    >>> with Client("https://verify.example.org", "secret", http=http) as client:
+    ...     [one.name for one in client.datasets()]
+    ['workforce']
+
+    With a server that runs::
+
+        client = Client("https://verify.example.org", token)
+        query = {
+            "formula": "I(log(basic_pay)) ~ sex + age_range | agency",
+            "ask": {"measure": "interval", "coefficient": "sex[F]", "below": -0.05},
+        }
+        client.dry_run("workforce", query).content["answer"]["words"]   # free
+        answer = client.answer("workforce", query, analysis="pay gap")  # costs epsilon
+        answer.words
+    """
+
+    def __init__(
+        self,
+        url: str,
+        token: str,
+        *,
+        http: httpx2.Client | None = None,
+        pause: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._url, self._pause = f"{url.rstrip('/')}/api/v1", pause
+        self._headers = {"Authorization": f"Bearer {token}"}
+        self._http = http or httpx2.Client(timeout=60.0)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._http.close()
+
+    def datasets(self) -> list[RemoteDataset]:
+        """Return the datasets that may be asked about."""
+        return self._get(list[RemoteDataset], "/datasets")
+
+    def public_schema(self, dataset: str) -> dict[str, Any]:
+        """Return what queries may know: variables, levels, ranges."""
+        return self._get(dict[str, Any], f"/datasets/{dataset}/schema")
+
+    def budgets(self, dataset: str) -> list[RemoteBudget]:
+        """Return the budgets that pay for your queries."""
+        return self._get(list[RemoteBudget], f"/datasets/{dataset}/budgets")
+
+    def dry_run(
+        self, dataset: str, query: Mapping[str, Any], *, seconds: float = 600.0
+    ) -> RemoteDryRun:
+        """Return what the synthetic data say: free, and waited for.
+
+        Raises
+        ------
+        RequestError
+            If the query cannot be asked, or the dry run is not done after so many seconds.
+        """
+        place = f"/datasets/{dataset}/dry-runs"
+        begun = self._send(RemoteDryRun, "POST", place, {"query": dict(query)})
+        found = self._poll(
+            begun,
+            lambda: self._get(RemoteDryRun, f"{place}/{begun.digest}"),
+            lambda one: one.state in ("done", "refused"),
+            seconds,
+        )
+        if found.state == "refused":
+            raise RequestError(found.problems, status=422)
+        return found
+
+    def submit(self, dataset: str, query: Mapping[str, Any], *, analysis: str) -> RemoteSubmission:
+        """Submit a query to the confidential data, which costs epsilon unless it was asked before.
+
+        Parameters
+        ----------
+        dataset : str
+            Its name.
+        query : mapping
+            As in the files of ``synthesizer verify``.
+        analysis : str
+            Whose budget pays, beside yours and the global one.
+        """
+        body = {"query": dict(query), "analysis": analysis}
+        return self._send(RemoteSubmission, "POST", f"/datasets/{dataset}/queries", body)
+
+    def find(self, submission: str) -> RemoteSubmission:
+        """Return a submission of yours by its id."""
+        return self._get(RemoteSubmission, f"/queries/{submission}")
+
+    def wait(self, submission: str, *, seconds: float = 3600.0) -> RemoteSubmission:
+        """Return a submission once it is answered.
+
+        Raises
+        ------
+        RequestError
+            If it is refused, or not answered after so many seconds; ask again then, that is free.
+        """
+        found = self._poll(
+            self.find(submission),
+            lambda: self.find(submission),
+            lambda one: one.state in ("answered", "refused"),
+            seconds,
+        )
+        if found.state == "refused":
+            raise RequestError(found.problems, status=422)
+        return found
+
+    def answer(
+        self, dataset: str, query: Mapping[str, Any], *, analysis: str, seconds: float = 3600.0
+    ) -> RemoteSubmission:
+        """Submit a query and wait for its answer."""
+        asked = self.submit(dataset, query, analysis=analysis)
+        return self.wait(asked.id, seconds=seconds)
+
+    def submissions(self, dataset: str | None = None) -> Iterator[RemoteSubmission]:
+        """Yield your submissions without their answers, the latest first."""
+        wanted = {} if dataset is None else {"dataset": dataset}
+        before: dict[str, str] = {}
+        while True:
+            page = self._get(dict[str, Any], "/queries", wanted | before)
+            yield from TypeAdapter(list[RemoteSubmission]).validate_python(page["items"])
+            if page["next"] is None:
+                return
+            before = {"before": page["next"]}
+
+    def _poll(
+        self, found: T, again: Callable[[], T], is_done: Callable[[T], bool], seconds: float
+    ) -> T:
+        pause, waited = 0.1, 0.0
+        while not is_done(found):
+            if waited >= seconds:
+                raise RequestError(f"it is not done after {seconds:g} seconds; ask again", status=0)
+            self._pause(pause)
+            waited, pause = waited + pause, min(2 * pause, MOST_PATIENT)
+            found = again()
+        return found
+
+    def _get(self, kind: type[T], place: str, wanted: Mapping[str, str] | None = None) -> T:
+        return self._send(kind, "GET", place, wanted=wanted)
+
+    def _send(
+        self,
+        kind: type[T],
+        method: str,
+        place: str,
+        body: Mapping[str, Any] | None = None,
+        wanted: Mapping[str, str] | None = None,
+    ) -> T:
+        for attempt in range(_ATTEMPTS):
+            try:
+                reply = self._http.request(
+                    method, self._url + place, json=body, params=wanted, headers=self._headers
+                )
+            except httpx2.HTTPError as error:
+                raise RequestError(
+                    f"the server cannot be reached ({type(error).__name__}); check its URL",
+                    status=0,
+                ) from error
+            if reply.status_code not in (429, 503) or attempt == _ATTEMPTS - 1:
+                break
+            self._pause(float(reply.headers.get("Retry-After", "5")))
+        if reply.is_success:
+            return TypeAdapter(kind).validate_json(reply.content)
+        raise RequestError(_problems(reply), status=reply.status_code)
+
+
+def _problems(reply: httpx2.Response) -> list[str]:
+    """Return what the server says, or its status where something else replied."""
+    try:
+        return [str(one) for one in reply.json()["problems"]]
+    except (ValueError, KeyError, TypeError):
+        return [f"{reply.request.url.host} replied {reply.status_code} {reply.reason_phrase}"]

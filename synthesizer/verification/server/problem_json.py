@@ -1,0 +1,113 @@
+"""Errors as replies (RFC 9457): what is wrong and how to mend it, never what was sent.
+
+A body that does not have the form of the API is told by places and kinds, of which both are words
+of the API. A query is told by its problems with the public schema, as `synthesizer verify` prints
+them: they name its own variables, which nobody could mend otherwise. What the program did not
+expect is told as nothing but that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, Field
+from starlette.exceptions import HTTPException
+
+from synthesizer.data.errors import LedgerError, RequestError, SynthesizerError, in_brief
+
+_UNNAMED = frozenset({"extra_forbidden", "invalid_key"})
+"""Kinds of faults whose place ends with a key that the client made up."""
+LONGEST_SENTENCE = 1_000
+"""Characters of a problem: long formulas are not sent back."""
+_BUSY = "the database does not answer; ask again in a moment"
+
+
+class ProblemReply(BaseModel):
+    """What every error looks like (``application/problem+json``)."""
+
+    title: str
+    """Of the status."""
+    status: int
+    problems: list[str] = Field(min_length=1)
+    """Each with its remedy."""
+
+
+def problem(
+    status: int, problems: str | Iterable[str], headers: Mapping[str, str] | None = None
+) -> JSONResponse:
+    """Return the reply of an error."""
+    told = [problems] if isinstance(problems, str) else in_brief(list(problems))
+    sentences = [_cut(sentence) for sentence in told]
+    content = {"title": HTTPStatus(status).phrase, "status": status, "problems": sentences}
+    return JSONResponse(content, status, headers, media_type="application/problem+json")
+
+
+def _cut(sentence: str) -> str:
+    return sentence if len(sentence) <= LONGEST_SENTENCE else f"{sentence[:LONGEST_SENTENCE]} ..."
+
+
+def problem_of(error: Exception) -> JSONResponse:
+    """Return the reply of any error that a request may end with."""
+    match error:
+        case RequestError():
+            return problem(error.status, error.problems, _HEADERS.get(error.status))
+        case RequestValidationError():
+            return problem(422, faults(error.errors()))
+        case HTTPException():
+            sentence = error.detail if error.status_code in _SPOKEN else _words(error.status_code)
+            return problem(error.status_code, sentence, error.headers)
+        case LedgerError() if error.__cause__ is not None:  # of the database
+            return problem(503, _BUSY, {"Retry-After": "5"})
+        case LedgerError():
+            return problem(409, error.problems)
+        case SynthesizerError():
+            return problem(422, error.problems)
+    return problem(500, "the server failed; its operator finds the place in the log")
+
+
+_HEADERS = {401: {"WWW-Authenticate": "Bearer"}, 429: {"Retry-After": "30"}}
+_SPOKEN = (400, 429)
+"""Where the words are our own: of `strict_json` and of the limit of requests in `security`."""
+
+
+def _words(status: int) -> str:
+    return _SENTENCES.get(status, HTTPStatus(status).phrase)
+
+
+_SENTENCES = {
+    404: "there is nothing here; /api/v1/openapi.json lists what is",
+    405: "this cannot be done here; the header Allow says what can",
+    413: "the body is too large; a query needs a few thousand characters",
+    415: "send JSON, with Content-Type: application/json",
+}
+
+
+def faults(errors: Sequence[Any]) -> list[str]:
+    """Return places and kinds of what pydantic found, without what was sent.
+
+    Examples
+    --------
+    >>> faults([{"loc": ("body", "<b>"), "type": "extra_forbidden", "input": 1, "msg": "..."}])
+    ['body: extra_forbidden']
+    """
+    told = []
+    for fault in errors:
+        place = fault["loc"][:-1] if fault["type"] in _UNNAMED else fault["loc"]
+        told.append(f"{'.'.join(map(str, place))}: {fault['type']}")
+    return told
+
+
+def install(app: FastAPI) -> None:
+    """Let an app reply to errors so."""
+    kinds: tuple[type[Exception], ...] = (HTTPException, RequestValidationError, SynthesizerError)
+    for kind in kinds:
+        app.add_exception_handler(kind, _handle)
+
+
+async def _handle(_request: Request, error: Exception) -> JSONResponse:
+    return problem_of(error)

@@ -1,0 +1,350 @@
+"""What stands between the network and the service: who asks, how often, how much, and as what.
+
+Every request passes `Shield`, pages and API alike: headers that tell browsers to load and frame
+nothing from elsewhere, a limit of the body, a line in the log, and no word of an exception that
+nobody expected. The API takes a bearer token and looks at it before it reads the body. Pages take
+a cookie of a session, and a form counts only with the session's CSRF token.
+"""
+
+from __future__ import annotations
+
+import hmac
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from anyio import CapacityLimiter, to_thread
+from fastapi import Request, Response
+from fastapi.routing import APIRoute
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from synthesizer.data.errors import RequestError
+from synthesizer.verification.server.accounts import Account, Accounts, NewSession
+from synthesizer.verification.server.problem_json import problem_of
+from synthesizer.verification.server.server_config import Access
+from synthesizer.verification.server.server_log import NAME
+from synthesizer.verification.server.strict_json import read_json
+
+LARGEST_BODY = 64 * 1024
+"""Bytes; the longest query that makes sense has a tenth of it."""
+CONTENT_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+HEADERS = {
+    "Content-Security-Policy": CONTENT_POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+    "Cache-Control": "no-store",
+}
+"""Of every reply."""
+_SIGN_INS = 4
+"""So many passwords are looked at, or wait for it, in threads."""
+_BY_TLS = {"Strict-Transport-Security": "max-age=31536000"}
+_log = logging.getLogger(NAME)
+
+
+class Shield:
+    """The outermost part of the app.
+
+    Parameters
+    ----------
+    app : ASGI application
+        What it protects.
+    secure : bool
+        Whether browsers come by TLS only.
+    """
+
+    def __init__(self, app: ASGIApp, *, secure: bool) -> None:
+        self._app = app
+        self._headers = HEADERS | (_BY_TLS if secure else {})
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        begin = time.monotonic()
+        status = 0
+
+        async def guarded(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                MutableHeaders(scope=message).update(self._headers)
+            await send(message)
+
+        try:
+            if _announced(scope) > LARGEST_BODY:
+                await problem_of(_too_large())(scope, receive, guarded)
+            else:
+                await self._app(scope, _limited(receive), guarded)
+        except Exception as error:
+            _log.error("a request failed", exc_info=error)
+            if not status:
+                await problem_of(error)(scope, receive, guarded)
+        finally:
+            _log_request(scope, status, time.monotonic() - begin)
+
+
+def _announced(scope: Scope) -> int:
+    text = Headers(scope=scope).get("content-length", "0")
+    return int(text) if text.isdecimal() else 0
+
+
+def _too_large() -> HTTPException:
+    return HTTPException(413)
+
+
+def _limited(receive: Receive) -> Receive:
+    """Return what receives a body of a length that was not announced, up to the limit."""
+    size = 0
+
+    async def counted() -> Message:
+        nonlocal size
+        message = await receive()
+        size += len(message.get("body", b""))
+        if size > LARGEST_BODY:
+            raise _too_large()
+        return message
+
+    return counted
+
+
+def _log_request(scope: Scope, status: int, seconds: float) -> None:
+    route = scope.get("route")
+    signed = scope.get("state", {}).get("signed")
+    fields = {
+        "method": scope["method"],
+        "route": getattr(route, "path", None),
+        "status": status,
+        "milliseconds": round(1000 * seconds),
+        "account": signed.account.name if signed else None,
+        "address": address_of(scope),
+    }
+    _log.info("request", extra={"fields": fields})
+
+
+def address_of(scope: Mapping[str, Any]) -> str:
+    """Return whose address a request has; uvicorn believes the proxies of the configuration."""
+    client = scope.get("client")
+    return client[0] if client else "unknown"
+
+
+class RequestLimit:
+    """So many requests a minute, of each account or address; a full minute may come at once.
+
+    Budgets protect the data; this protects the server. It forgets when the server ends.
+
+    Parameters
+    ----------
+    per_minute : int
+        Of each.
+    clock : callable
+        Seconds.
+
+    Examples
+    --------
+    >>> limit = RequestLimit(2, clock=lambda: 0.0)
+    >>> [limit.wait("ada"), limit.wait("ada"), limit.wait("ada"), limit.wait("bob")]
+    [0.0, 0.0, 30.0, 0.0]
+    """
+
+    MOST = 10_000
+    """So many accounts and addresses are known at once; then those that are idle are forgotten."""
+
+    def __init__(self, per_minute: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._most, self._clock = per_minute, clock
+        self._used: dict[str, tuple[float, float]] = {}
+        self._lock = threading.Lock()
+
+    def wait(self, who: str) -> float:
+        """Count a request and return 0, or return after how many seconds the next is counted."""
+        with self._lock:
+            now = self._clock()
+            if who not in self._used and len(self._used) >= self.MOST:
+                self._forget(now)
+            used = self._left(who, now)
+            if used > self._most - 1:
+                return (used - self._most + 1) * 60 / self._most
+            self._used[who] = (used + 1, now)
+            return 0.0
+
+    def check(self, who: str) -> None:
+        """Count a request, or raise HTTPException 429."""
+        if seconds := self.wait(who):
+            raise HTTPException(
+                429,
+                "too many requests; wait as long as the header Retry-After says",
+                {"Retry-After": str(int(seconds) + 1)},
+            )
+
+    def _left(self, who: str, now: float) -> float:
+        used, at = self._used.get(who, (0.0, now))
+        return max(0.0, used - (now - at) * self._most / 60)
+
+    def _forget(self, now: float) -> None:
+        self._used = {who: entry for who, entry in self._used.items() if self._left(who, now) > 0}
+        while len(self._used) >= self.MOST:
+            self._used.pop(next(iter(self._used)))
+
+
+@dataclass(frozen=True)
+class Signed:
+    """Who makes a request."""
+
+    account: Account
+    csrf: str = field(default="", repr=False)
+    """What forms of the session carry; empty with a token."""
+    session: str = field(default="", repr=False)
+    """The session's secret; empty with a token."""
+
+
+class Guard:
+    """Looks who asks; ``app.state.guard`` of an app.
+
+    Parameters
+    ----------
+    accounts : Accounts
+        Who there is.
+    access : Access
+        Limits and kind of cookies.
+    """
+
+    def __init__(self, accounts: Accounts, access: Access) -> None:
+        self.accounts, self.access = accounts, access
+        self.limit = RequestLimit(access.requests_per_minute)
+        self._sign_ins = CapacityLimiter(_SIGN_INS)
+
+    @property
+    def cookie(self) -> str:
+        """Name of the cookie; browsers take ``__Host-`` by TLS from this very host only."""
+        return "__Host-session" if self.access.secure_cookies else "session"
+
+    def by_token(self, request: Request) -> Signed:
+        """Return who asks by the bearer token; RequestError (401), or HTTPException 429."""
+        scheme, _, token = request.headers.get("authorization", "").partition(" ")
+        account = self.accounts.by_token(token.strip()) if scheme.lower() == "bearer" else None
+        return self._counted(request, None if account is None else Signed(account))
+
+    def by_cookie(self, request: Request) -> Signed:
+        """Return who asks by the session; RequestError (401), or HTTPException 429."""
+        secret = request.cookies.get(self.cookie, "")
+        session = self.accounts.session(secret) if secret else None
+        signed = None if session is None else Signed(session.account, session.csrf, secret)
+        return self._counted(request, signed)
+
+    async def sign_in(self, request: Request, name: str, password: str) -> NewSession:
+        """Begin a session; RequestError (401, 429), or HTTPException 429.
+
+        A password takes a tenth of a second to look at; who waits for that keeps no thread from
+        others.
+        """
+        address = address_of(request.scope)
+        self.limit.check(f"address {address}")
+        begin = partial(self.accounts.sign_in, name, password, address=address)
+        return await to_thread.run_sync(begin, limiter=self._sign_ins)
+
+    def _counted(self, request: Request, signed: Signed | None) -> Signed:
+        if signed is None:
+            self.limit.check(f"address {address_of(request.scope)}")
+            raise RequestError("who asks is not known; sign in, or send a token that is valid", 401)
+        self.limit.check(f"account {signed.account.id}")
+        request.state.signed = signed
+        return signed
+
+    def keep(self, response: Response, secret: str) -> None:
+        """Give a browser the cookie of a session."""
+        response.set_cookie(
+            self.cookie, secret, max_age=round(self.access.session_hours * 3600),
+            secure=self.access.secure_cookies, httponly=True, samesite="strict", path="/",
+        )  # fmt: skip
+
+    def forget(self, response: Response) -> None:
+        """Take the cookie back."""
+        response.delete_cookie(
+            self.cookie, secure=self.access.secure_cookies, httponly=True, samesite="strict"
+        )
+
+
+def guard_of(request: Request) -> Guard:
+    """Return the guard of the app that serves a request."""
+    guard = request.app.state.guard
+    assert isinstance(guard, Guard)  # noqa: S101 - `create_app` puts it there
+    return guard
+
+
+def signed_in(request: Request) -> Signed:
+    """Return who is signed in to the pages; RequestError (401) where nobody is."""
+    return guard_of(request).by_cookie(request)
+
+
+def check_csrf(request: Request, form: Mapping[str, Any]) -> None:
+    """Raise RequestError (403) where a form is not of the session that sends it."""
+    signed = getattr(request.state, "signed", None) or signed_in(request)
+    sent = form.get("csrf")
+    if not isinstance(sent, str) or not hmac.compare_digest(
+        sent.encode("utf-8", "replace"), signed.csrf.encode()
+    ):
+        raise RequestError("the form is of another session; open the page again", 403)
+
+
+class _StrictRequest(Request):
+    async def json(self) -> Any:
+        """Return the body; HTTPException 400 where it can be read in two ways."""
+        try:
+            return read_json(await self.body())
+        except ValueError as error:
+            raise HTTPException(400, str(error)) from None
+
+
+class StrictRoute(APIRoute):
+    """A route whose body is JSON, read strictly."""
+
+    def get_route_handler(self) -> Callable[[Request], Any]:
+        """Return what serves a request."""
+        serve, takes_body = super().get_route_handler(), self.body_field is not None
+
+        async def strict(request: Request) -> Any:
+            if takes_body and not _is_json(request):
+                raise HTTPException(415)
+            return await serve(_StrictRequest(request.scope, request.receive))
+
+        return strict
+
+
+def _is_json(request: Request) -> bool:
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    return kind == "application/json"
+
+
+class GuardedRoute(StrictRoute):
+    """A route that looks at the token first, and then at the body."""
+
+    def get_route_handler(self) -> Callable[[Request], Any]:
+        """Return what serves a request."""
+        serve = super().get_route_handler()
+
+        async def guarded(request: Request) -> Any:
+            await run_in_threadpool(guard_of(request).by_token, request)
+            return await serve(request)
+
+        return guarded
+
+
+def account_of(request: Request) -> Account:
+    """Return who makes a request of the API, after the route has looked."""
+    signed = request.state.signed
+    assert isinstance(signed, Signed)  # noqa: S101 - `GuardedRoute` puts it there
+    return signed.account

@@ -1,0 +1,96 @@
+"""T12 and T20: no reply, header or line of the log tells of the data, but through the noise."""
+
+import json
+import random
+
+import pandas as pd
+import pytest
+from http_trials import QUERIES, conversation, differences, in_this_process
+from replay_trials import neighbour, people
+
+from synthesizer.verification.server import runner
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_two_files_that_differ_in_a_person_give_the_same_bytes(seed):
+    rng = random.Random(seed)
+    frame = people(60, seed=seed)
+    assert differences(frame, neighbour(frame, rng), rng.sample(QUERIES, 2)) == []
+
+
+@pytest.fixture
+def counting():
+    """Return a process whose page tells the number of rows: a leak."""
+
+    def process(task):
+        done = runner.outcome(task)
+        if task.confidential is None:
+            return done
+        with open(task.confidential) as file:
+            return done.model_copy(update={"page": f"{sum(1 for _ in file)} rows"})
+
+    return process
+
+
+@pytest.fixture
+def giving_up():
+    """Return a process that dies where the data have a person of its own: an error that tells."""
+
+    def process(task):
+        if task.confidential is not None:
+            with open(task.confidential) as file:
+                if "newcomer" in file.read():
+                    return None
+        return runner.outcome(task)
+
+    return process
+
+
+@pytest.mark.parametrize("control", ["counting", "giving_up"])
+def test_leaks_are_seen(control, request):
+    frame = people(60, seed=1)
+    other = frame[frame["person"] != "p3"]
+    newcomer = frame[frame["person"] == "p3"].assign(person="newcomer")
+    other = other if control == "counting" else pd.concat([frame, newcomer])
+    assert differences(frame, other, QUERIES[:1], request.getfixturevalue(control))
+
+
+def canaries(frame):
+    """Return a file whose values are found where they stand, and texts that must not be."""
+    pay = [73_313.5 + 8 * place for place in range(len(frame))]
+    frame = frame.assign(pay=pay, person=[f"zq{one}qz" for one in frame["person"]])
+    return frame, [*map(str, pay), *sorted(set(frame["person"]))]
+
+
+def told(talk, folder, own):
+    """Return all bytes that left the server: replies, log, and the files that it made."""
+    made = [path for path in folder.iterdir() if path.name not in own]
+    assert any(path.name.startswith("server.sqlite") for path in made)
+    replies = b"".join(body + repr(headers).encode() for _, headers, body in talk.replies)
+    return replies + talk.log.getvalue().encode() + b"".join(p.read_bytes() for p in made)
+
+
+def found_in(tmp_path, run):
+    frame, texts = canaries(people(60, seed=1))
+    frame.to_csv(tmp_path / "confidential.csv", index=False)
+    talk = conversation(tmp_path / "confidential.csv", tmp_path, QUERIES[:3], run)
+    assert json.loads(talk.replies[-1][2])["problems"] == []  # of the audit log
+    all_bytes = told(talk, tmp_path, ("confidential.csv", "synthetic.csv", "schema.yaml"))
+    return [text for text in texts if text.encode() in all_bytes]
+
+
+def test_no_confidential_value_is_in_replies_log_or_database(tmp_path):
+    assert found_in(tmp_path, in_this_process) == []
+
+
+def telling(task):
+    done = runner.outcome(task)
+    if task.confidential is not None:
+        with open(task.confidential) as file:
+            return done.model_copy(update={"content": {**done.content, "row": file.readlines()[1]}})
+    return done
+
+
+def test_a_value_that_leaves_with_an_answer_is_found(tmp_path):
+    """Control."""
+    assert len(found_in(tmp_path, telling)) == 2

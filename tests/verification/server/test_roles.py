@@ -1,0 +1,199 @@
+"""T17: every operation of the OpenAPI document, by every role, on own, others' and absent objects.
+
+The table of operations below must name exactly those of the document, so a new operation cannot be
+forgotten.
+"""
+
+from unittest.mock import patch
+
+import pytest
+from fastapi.testclient import TestClient
+from replay_trials import GAP
+
+from synthesizer.verification.server import administration
+from synthesizer.verification.server import service as steps
+from synthesizer.verification.server.app import create_app
+from synthesizer.verification.server.service import Service
+
+EVERYBODY = {"ada", "bob", "sam", "root"}
+STEWARDS = {"sam", "root"}
+QUERY = {"query": GAP}
+OPERATIONS = {  # who may, and with which body
+    "read_me": (EVERYBODY, None),
+    "sign_in": (set(), {"name": "ada", "password": "x", "label": "own"}),  # by password
+    "list_own_tokens": (EVERYBODY, None),
+    "revoke_own_token": ({"bob"}, None),
+    "list_datasets": (EVERYBODY, None),
+    "read_schema": (EVERYBODY, None),
+    "list_budgets": (EVERYBODY, None),
+    "begin_dry_run": (EVERYBODY, QUERY),
+    "read_dry_run": (EVERYBODY, None),
+    "submit": ({"ada", "bob"}, {**QUERY, "analysis": "gap"}),
+    "list_submissions": (EVERYBODY, None),
+    "read_submission": ({"ada", "sam", "root"}, None),  # ada's; bob's reply is that of none
+    "list_all_submissions": (STEWARDS, None),
+    "list_all_budgets": (STEWARDS, None),
+    "set_cap": ({"sam"}, {"scope": "global", "name": "", "cap": 3.0}),
+    "set_paused": ({"sam"}, {"is_paused": False}),
+    "list_accounts": (STEWARDS, None),
+    "add_account": (STEWARDS, {"name": "new"}),
+    "change_account": (STEWARDS, {"is_active": True}),
+    "list_tokens": (STEWARDS, None),
+    "make_token": (STEWARDS, {"label": "new"}),
+    "revoke_token": (STEWARDS, None),
+    "read_audit": (STEWARDS, None),
+    "verify_audit": (STEWARDS, None),
+}
+ABSENT = {
+    "dataset": "none",
+    "digest": "0" * 64,
+    "submission": "0" * 32,
+    "name": "no",
+    "token": "99",
+}
+ROLES = {"ada": "researcher", "bob": "researcher", "sam": "steward", "root": "admin"}
+
+
+@pytest.fixture
+def world(service, accounts, work):
+    """Return an app with a submission of ada's, the tokens of all, and names of what is there."""
+    people = {name: accounts.add(name, role, actor="test") for name, role in ROLES.items()}
+    tokens = {name: accounts.new_token(one, "test", actor="test") for name, one in people.items()}
+    made = service.submit(people["ada"], "panel", GAP, analysis="gap")
+    work(service)
+    there = {
+        "dataset": "panel", "digest": made.digest, "submission": made.id, "name": "bob",
+        "token": str(accounts.tokens("bob")[0].id),
+    }  # fmt: skip
+    return create_app(service, accounts, dispatcher=Idle), tokens, there
+
+
+class Idle:
+    def __init__(self, service):
+        pass
+
+    def start(self):
+        pass
+
+    stop = start
+
+
+def operations(app):
+    document = app.openapi()
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            yield operation["operationId"], method.upper(), path, operation
+
+
+def ask(http, operation, method, path, token, place):
+    body = OPERATIONS[operation][1]
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    for key, value in place.items():
+        path = path.replace(f"{{{key}}}", value)
+    reply = http.request(method, path, headers=headers, json=body)
+    return reply.status_code, sorted(reply.headers.items()), reply.content
+
+
+def faults(world):
+    """Yield what is wrong: who gets what is not theirs, or is told more than that there is none."""
+    app, tokens, there = world
+    with TestClient(app) as http:
+        for operation, method, path, _ in operations(app):
+            named = {key for key in ABSENT if f"{{{key}}}" in path}
+            for who in (None, "nonsense"):
+                status = ask(http, operation, method, path, who, there)[0]
+                if status != 401:
+                    yield f"{operation}: somebody without a token"
+            if operation in ("sign_in", "revoke_token", "revoke_own_token"):
+                continue  # the first takes no token, the others end those that are used here
+            for who, token in tokens.items():
+                status, *reply = ask(http, operation, method, path, token, there)
+                absent, *none = ask(http, operation, method, path, token, {**there, **{
+                    key: ABSENT[key] for key in named}})  # fmt: skip
+                if who in OPERATIONS[operation][0]:
+                    if not (status < 300 or (operation, status) == ("add_account", 409)):
+                        yield f"{operation}: {who} gets {status}"
+                    if named and absent != 404:
+                        yield f"{operation}: {who} gets {absent} for what is not there"
+                elif (status, reply) != (absent, none) or status not in (403, 404):
+                    yield f"{operation}: {who} gets {status}, and {absent} for what is not there"
+
+
+def test_the_table_has_every_operation_and_no_other(world):
+    assert sorted(name for name, *_ in operations(world[0])) == sorted(OPERATIONS)
+
+
+def test_each_role_does_what_is_its_own_and_learns_nothing_else(world):
+    assert list(faults(world)) == []
+
+
+def test_the_matrix_sees_a_missing_check_of_the_owner(world):
+    def unchecked(self, store, account, submission):
+        rows = steps._all_submissions().where(steps.SUBMISSION.c.id == submission)
+        if (row := store.execute(rows).first()) is None:
+            raise steps.RequestError("there is no such query of yours; your list has them", 404)
+        return row
+
+    with patch.object(Service, "_row", unchecked):
+        assert [one for one in faults(world) if one.startswith("read_submission: bob")]
+
+
+def test_the_matrix_sees_a_missing_check_of_the_role(world):
+    with (
+        patch.object(steps, "require", lambda account, *roles: None),
+        patch.object(administration, "require", lambda account, *roles: None),
+    ):
+        wrong = {one.partition(":")[0] for one in faults(world)}
+    assert {"submit", "set_cap", "list_accounts", "read_audit"} <= wrong
+
+
+def test_stewards_learn_nothing_of_accounts_that_they_do_not_manage(world):
+    app, tokens, there = world
+    with TestClient(app) as http:
+        for operation, method, path, _ in operations(app):
+            if "{name}" in path:
+                others = [
+                    ask(http, operation, method, path, tokens["sam"], {**there, "name": name})
+                    for name in ("root", "sam", "no")
+                ]
+                assert others[0] == others[1] == others[2]
+                assert others[0][0] == 404
+
+
+def test_tokens_are_revoked_by_their_owner_and_by_who_manages_him(world):
+    app, tokens, there = world
+    own, managed = "/api/v1/tokens/", "/api/v1/steward/accounts/bob/tokens/"
+    with TestClient(app) as http:
+
+        def end(who, path):
+            return http.delete(path, headers={"Authorization": f"Bearer {tokens[who]}"})
+
+        for who, path, status in (("ada", own, 404), ("ada", managed, 403), ("sam", own, 404)):
+            others, none = end(who, path + there["token"]), end(who, path + ABSENT["token"])
+            assert (others.status_code, others.content) == (status, none.content)
+        of_sam = world[1]["sam"] and end("sam", "/api/v1/steward/accounts/bob/tokens/3")
+        assert of_sam.status_code == 404  # a token of sam's own, under the name of bob
+        assert end("bob", own + there["token"]).status_code == 204
+        assert end("bob", own + there["token"]).status_code == 401
+        assert end("sam", managed + there["token"]).status_code == 204
+
+
+def test_stewards_make_researchers_only(world):
+    app, tokens, _ = world
+    with TestClient(app, headers={"Authorization": f"Bearer {tokens['sam']}"}) as http:
+        for role, status in (("steward", 403), ("admin", 403), ("researcher", 201)):
+            body = {"name": f"new-{role}", "role": role}
+            assert http.post("/api/v1/steward/accounts", json=body).status_code == status
+
+
+def test_every_operation_describes_its_replies(world):
+    """The document is what clients are written from."""
+    for name, method, _, operation in operations(world[0]):
+        assert operation["description"], name
+        assert ("security" in operation) == (name != "sign_in"), name
+        statuses = set(operation["responses"])
+        assert {"401", "422", "429", "503"} < statuses, name
+        assert ("413" in statuses) == (method in ("POST", "PUT", "PATCH")), name
+        (good,) = (one for one in statuses if one < "300")
+        if good != "204":
+            assert operation["responses"][good]["content"]["application/json"]["schema"], name

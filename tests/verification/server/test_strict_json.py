@@ -1,0 +1,61 @@
+"""JSON from outside: what could be read in two ways is refused, without a word of it."""
+
+import json
+
+import pytest
+
+from synthesizer.verification.server.strict_json import DEEPEST, LONGEST_NUMBER, read_json
+
+AMBIGUOUS = {
+    b'{"a": 1, "a": 2}': "twice",
+    b'{"b": {"a": 1, "a": 1}}': "twice",
+    b'{"a": NaN}': "no numbers",
+    b"[-Infinity]": "no numbers",
+    b"1e999": "beyond",
+    b"9" * (LONGEST_NUMBER + 1): "digits",
+    b'"\\ud800"': "half a character",
+    b'{"\\udfff": 1}': "half a character",
+    b'"a\\u0000"': "character 0",
+    b"[" * 60_000: "within one another",
+    b'{"a":' * 10_000: "within one another",
+    b"[" * (DEEPEST + 1) + b"]" * (DEEPEST + 1): "within one another",
+    b"\xff": "UTF-8",
+    b"\xef\xbb\xbf{}": "no JSON",
+    b"{": "no JSON",
+    b"": "no JSON",
+}
+
+
+@pytest.mark.parametrize("text", AMBIGUOUS, ids=lambda text: text[:20].decode("latin-1"))
+def test_what_can_be_read_in_two_ways_is_refused_in_words_of_our_own(text):
+    with pytest.raises(ValueError, match=AMBIGUOUS[text]) as caught:
+        read_json(text)
+    assert type(caught.value) is ValueError
+    assert len(str(caught.value)) < 80
+
+
+def test_python_alone_takes_most_of_it():
+    """Control: `json.loads` says nothing about keys, numbers and halves of characters."""
+    taken = [text for text in AMBIGUOUS if _is_taken(text)]
+    assert len(taken) >= 9
+
+
+def _is_taken(text):
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+@pytest.mark.parametrize(
+    "content",
+    [None, True, 0.1, -5, "é \U0001f600", [], {}, {"a": [1, {"b": None}]}, "\x01\x7f"],
+)
+def test_what_json_writes_is_read(content):
+    assert read_json(json.dumps(content).encode()) == content
+
+
+def test_the_deepest_is_read():
+    assert read_json(b"[" * DEEPEST + b"]" * DEEPEST)
+    assert read_json(b"9" * LONGEST_NUMBER) == 10**LONGEST_NUMBER - 1
