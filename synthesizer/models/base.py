@@ -81,12 +81,14 @@ class FittedModel(ABC):
         *,
         steps: int,  # noqa: ARG002
         rng: np.random.Generator,  # noqa: ARG002
+        of: BoolArray | None = None,  # noqa: ARG002
     ) -> tuple[Column, FloatArray] | None:
         """Draw a code for each row among those that are ``allowed``, shape (n, n_codes).
 
         Has the law of `sample_wider` given that what it draws is allowed; also returns the chance
-        of that, shape (n,), where 0 means that the row's draw has no meaning. None, which is the
-        default, where the model cannot: its draws are then thrown away until one is allowed.
+        of that, shape (n,), where 0 means that the row's draw has no meaning; in proportion to the
+        chance of the codes ``of`` each row, if given. None, which is the default, where the model
+        cannot: its draws are then thrown away until one is allowed.
         """
         return None
 

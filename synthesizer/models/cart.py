@@ -69,13 +69,21 @@ class FittedCart(FittedModel):
         return observed_column(self.variable, values)
 
     def sample_within(
-        self, predictors: Table, allowed: BoolArray, *, steps: int, rng: np.random.Generator
+        self,
+        predictors: Table,
+        allowed: BoolArray,
+        *,
+        steps: int,
+        rng: np.random.Generator,
+        of: BoolArray | None = None,
     ) -> tuple[Column, FloatArray] | None:
         """Draw among some codes, of a tilted tree; see `FittedModel`."""
         if isinstance(self.leaves, Leaves) or not self.variable.is_coded:
             return None
         matrix = self.encoding.matrix(predictors)
-        codes, chance = self.leaves.draw_within(matrix, predictors, allowed, rng=rng, steps=steps)
+        codes, chance = self.leaves.draw_within(
+            matrix, predictors, allowed, of, even=self.drawing.even, rng=rng, steps=steps
+        )
         return Column(self.variable, codes), chance
 
     def log_likelihood(self, predictors: Table, target: Column) -> FloatArray | None:

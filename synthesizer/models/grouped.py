@@ -44,7 +44,13 @@ class FittedGrouped(FittedModel):
         return Column.concatenate(parts).take(np.argsort(np.concatenate(order)))
 
     def sample_within(
-        self, predictors: Table, allowed: BoolArray, *, steps: int, rng: np.random.Generator
+        self,
+        predictors: Table,
+        allowed: BoolArray,
+        *,
+        steps: int,
+        rng: np.random.Generator,
+        of: BoolArray | None = None,
     ) -> tuple[Column, FloatArray] | None:
         """Draw among some codes by the model of each row's group; see `FittedModel`."""
         place = self.groups.places(predictors, self.known)
@@ -52,7 +58,13 @@ class FittedGrouped(FittedModel):
         for group in np.unique(place).tolist():
             rows = np.flatnonzero(place == group)
             model = self.others if group < 0 else self.own[group]
-            drawn = model.sample_within(predictors.take(rows), allowed[rows], steps=steps, rng=rng)
+            drawn = model.sample_within(
+                predictors.take(rows),
+                allowed[rows],
+                steps=steps,
+                rng=rng,
+                of=None if of is None else of[rows],
+            )
             if drawn is None:
                 return None
             parts.append(drawn[0])

@@ -257,12 +257,18 @@ class FittedStep:
         return Column(self.variable, data, states)
 
     def draw_within(
-        self, predictors: Table, allowed: BoolArray, rng: np.random.Generator, *, widen: int = 0
+        self,
+        predictors: Table,
+        allowed: BoolArray,
+        rng: np.random.Generator,
+        *,
+        widen: int = 0,
+        of: BoolArray | None = None,
     ) -> tuple[Column, FloatArray] | None:
         """Draw among the codes that each row may have; see `FittedModel.sample_within`."""
         if not self.variable.is_coded or self.within is not None or self.value_model is None:
             return None
-        return self.value_model.sample_within(predictors, allowed, steps=widen, rng=rng)
+        return self.value_model.sample_within(predictors, allowed, steps=widen, rng=rng, of=of)
 
     def log_likelihood(self, table: Table) -> FloatArray | None:
         """Return the log-probability of the variable in each row, shape (n,); see `FittedModel`.

@@ -46,6 +46,12 @@ def test_draws_within_have_the_law_of_draws_that_are_thrown_away(model: Cart | G
         slow = np.bincount(several[good], minlength=5) / good.sum()
         quick = np.bincount(drawn.data[rows], minlength=5) / rows.sum()
         assert np.abs(slow - quick).max() < 0.05
+    of = np.tile([True, True, True, True, False], (N, 1))
+    share = fitted.sample_within(table, allowed, steps=0, rng=rng, of=of)
+    whole = fitted.sample_within(table, of, steps=0, rng=rng)
+    assert share is not None
+    assert whole is not None
+    assert share[1] == pytest.approx(chance / whole[1])
     nothing = np.zeros_like(allowed)
     none = fitted.sample_within(table, nothing, steps=0, rng=rng)
     assert none is not None

@@ -253,13 +253,12 @@ class _Walk:
         if steps.moves is None:
             return steps.values.draw_within(table, allowed, self.rng, widen=widen)
         n = len(before)
+        others = _but(before)
         may_stay = allowed[np.arange(n), before.data]
         if must is not None:
             may_stay &= ~must
-        others = allowed & _but(before)
-        no_move = np.tile([True, False], (n, 1))
-        staying = steps.moves.draw_within(table, no_move, self.rng)
-        moving = steps.values.draw_within(table, others, self.rng, widen=widen)
+        staying = self.staying(steps.moves, table)
+        moving = steps.values.draw_within(table, allowed & others, self.rng, widen=widen, of=others)
         if staying is None or moving is None:
             return None
         values, chance = moving
@@ -269,6 +268,52 @@ class _Walk:
         stays |= may_stay & (total < LEAST_CHANCE)
         drawn = values.replaced(np.flatnonzero(stays), before.take(stays))
         return drawn, np.where(may_stay, LEAST_CHANCE, chance)
+
+    def staying(self, moves: Part, table: Table) -> tuple[BoolArray, FloatArray] | None:
+        """Draw whether rows stay as they are; also return the chance of that."""
+        both = np.ones((table.n_rows, 2), dtype=bool)
+        drawn = moves.draw_within(table, both, self.rng, of=both & [True, False])
+        return None if drawn is None else (drawn[0].data == 0, 1.0 / drawn[1])
+
+    def at_once(
+        self, period: int, table: Table, before: Column, must: BoolArray | None, limits: Limits
+    ) -> tuple[Column, IntArray] | None:
+        """Draw whole steps that keep to limits, and return the rows that have next to no chance.
+
+        A step that is refused is drawn again: the chances of staying, and of an allowed move, give
+        the law of the first that is not refused. None where the models cannot draw so.
+        """
+        steps, masks = self.model.later.get(period, self.model.later.get(POOLED)), limits.masks
+        if steps is None or steps.values is None or steps.moves is None:
+            return None
+        if limits.judge is None or masks is None:
+            return None
+        drawn = self.staying(steps.moves, table)
+        if drawn is None:
+            return None
+        stays, stay = drawn
+        if must is not None:
+            stays &= ~must
+        every: IntArray = np.arange(len(before))
+        rows = every[~stays | limits.judge(every, before)]
+        if not len(rows):
+            return before, rows
+        allowed, others = masks.allowed(rows), _but(before.take(rows))
+        may_stay = allowed[np.arange(len(rows)), before.data[rows]]
+        if must is not None:
+            may_stay &= ~must[rows]
+        moving = steps.values.draw_within(table.take(rows), allowed & others, self.rng, of=others)
+        if moving is None:
+            return None
+        values, chance = moving
+        staying = np.where(may_stay, stay[rows], 0.0)
+        total = staying + (1.0 - stay[rows]) * chance
+        moves = ~stays[rows] & (self.rng.random(len(rows)) < chance)
+        moves |= (self.rng.random(len(rows)) * total >= staying) & (chance > 0.0)
+        moves &= ~may_stay | (total >= LEAST_CHANCE)
+        left = ~may_stay & (chance < LEAST_CHANCE)
+        moved = np.flatnonzero(moves & ~left)
+        return before.replaced(rows[moved], values.take(moved)), rows[left]
 
     def mended(
         self,
@@ -307,9 +352,19 @@ class _Later:
         """Draw values that keep to all rules; where nothing does, to the firm ones."""
         rules = self.walk.rules
         every: IntArray = np.arange(len(self.before))
+        firm = [rule for rule in rules if not rule.is_wish]
+        if not _may_hold(self.before, rules):
+            first = self._keeping(rules)
+            first = first.strict if len(firm) < len(rules) else first
+            settled = self.walk.at_once(self.period, self.table, self.before, self.must, first)
+            if settled is not None:
+                drawn, every = settled
+                kept = self._keeping(firm)
+                again = self._again(np.zeros(len(drawn), dtype=bool))
+                drawn, every = self._within(drawn, every, kept) or settled
+                return self.walk.mended(drawn, again, kept, every)
         drawn = self.walk.step(self.period, self.table, self.before, self.must, 0)
         held = _held(drawn, rules)
-        firm = [rule for rule in rules if not rule.is_wish]
         again = self._again(held)
         kept = self._keeping(rules, held)
         if kept.judge is not None and (len(firm) < len(rules) or held.any()):
@@ -382,9 +437,13 @@ def _held(drawn: Column, rules: PathRules) -> BoolArray:
     Missing codes are decided before the value. They never fall, so that a value that falls would
     be redrawn as one all too often: whether it is missing is what the model said at first.
     """
-    if not drawn.variable.missing or not any(rule.non_decreasing for rule in rules):
+    if not _may_hold(drawn, rules):
         return np.zeros(len(drawn), dtype=bool)
     return np.asarray(drawn.is_observed)
+
+
+def _may_hold(column: Column, rules: PathRules) -> bool:
+    return bool(column.variable.missing) and any(rule.non_decreasing for rule in rules)
 
 
 def _repeated(

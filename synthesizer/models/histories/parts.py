@@ -40,12 +40,18 @@ class Part:
         return made_safe(self.step.draw(predictors, rng, widen=widen), self.numbers, rng)
 
     def draw_within(
-        self, predictors: Table, allowed: BoolArray, rng: np.random.Generator, *, widen: int = 0
+        self,
+        predictors: Table,
+        allowed: BoolArray,
+        rng: np.random.Generator,
+        *,
+        widen: int = 0,
+        of: BoolArray | None = None,
     ) -> tuple[Column, FloatArray] | None:
         """Draw among the codes that each row may have; see `FittedModel.sample_within`."""
         if predictors.names != self.step.predictors:
             predictors = predictors.select(self.step.predictors)
-        return self.step.draw_within(predictors, allowed, rng, widen=widen)
+        return self.step.draw_within(predictors, allowed, rng, widen=widen, of=of)
 
 
 def fit_part(

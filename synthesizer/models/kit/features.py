@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 
-from synthesizer.data.table import Column, FloatArray, Kind, Table, Variable
+from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Table, Variable
 from synthesizer.models.kit.classes import WIDEST, rank_moments, standardised
 from synthesizer.models.kit.numerics import check_codes, check_floats, check_rising
 from synthesizer.models.kit.predictors import Float32Array
@@ -241,6 +242,10 @@ class Features:
     @property
     def n_columns(self) -> int:
         """Number of columns, q."""
+        return self._n_columns
+
+    @cached_property
+    def _n_columns(self) -> int:
         sizes = (_size(self.terms, pair) for pair in self.products)
         return 1 + sum(term.n_columns for term in self.terms) + sum(sizes)
 
@@ -271,16 +276,30 @@ class Features:
         """Return the columns of some rows, shape (n, q)."""
         out = np.zeros((predictors.n_rows, self.n_columns), dtype=np.float32)
         out[:, 0] = 1.0
-        for term, columns in self._columns():
+        for term, columns in self._filled:
             term.fill(predictors[term.name], out[:, columns])
-        places = {term.name: columns for term, columns in self._columns()}
-        for pair, columns in self._product_columns():
-            moderator, other = (self.terms[n] for n in pair)
-            left = out[:, places[moderator.name]][:, _moderating(moderator)]
-            right = out[:, places[other.name]][:, other.linear]
-            out[:, columns] = (left[:, :, None] * right[:, None, :]).reshape(len(out), -1)
+        left, right = self._factors
+        if len(left):
+            out[:, -len(left) :] = out[:, left] * out[:, right]
         out -= self.means
         return out
+
+    @cached_property
+    def _filled(self) -> tuple[tuple[Levels | Number, slice], ...]:
+        return tuple(self._columns())
+
+    @cached_property
+    def _factors(self) -> tuple[IntArray, IntArray]:
+        """Return the columns that are multiplied, of all products, each of shape (p,)."""
+        places = {term.name: np.arange(at.start, at.stop) for term, at in self._filled}
+        factors: list[tuple[IntArray, IntArray]] = [(np.zeros(0, np.int64), np.zeros(0, np.int64))]
+        for pair, _ in self._product_columns():
+            moderator, other = (self.terms[n] for n in pair)
+            left = places[moderator.name][_moderating(moderator)]
+            right = places[other.name][other.linear]
+            factors.append((np.repeat(left, len(right)), np.tile(right, len(left))))
+        left, right = (np.concatenate(side) for side in zip(*factors, strict=True))
+        return left, right
 
     def _product_columns(self) -> Iterator[tuple[tuple[int, int], slice]]:
         """Yield the pairs of terms that are multiplied, and their columns."""

@@ -198,27 +198,35 @@ class TiltedLeaves:
         matrix: Float32Array,
         predictors: Table,
         allowed: BoolArray,
+        of: BoolArray | None,
         *,
+        even: bool,
         rng: np.random.Generator,
         steps: int = 0,
     ) -> tuple[npt.NDArray[np.int32], FloatArray]:
-        """Draw a code for each row among those that are allowed, (n, n_codes), and their chance."""
+        """Draw a code for each row among those that are allowed, (n, n_codes), and their chance.
+
+        That is in proportion to the chance of the codes ``of`` each row, by default of all.
+        """
         nodes = self.tree.climb(self.tree.apply(matrix), steps)
+        uniform = even_uniform(nodes, rng) if even else rng.random(len(nodes))
         codes = self.classes.spikes.astype(np.int32)
         chosen, chance = np.zeros(len(nodes), dtype=np.intp), np.zeros(len(nodes))
         for rows in self._blocks(len(nodes)):
             scores, _ = self._scores(predictors.take(rows), nodes[rows])
             weights = _exponentials(scores)
-            total = weights.sum(axis=1)
+            total = (weights if of is None else weights * of[rows][:, codes]).sum(axis=1)
             weights *= allowed[rows][:, codes]
             cumulated = np.cumsum(weights, axis=1)
-            points = rng.random(len(weights)) * cumulated[:, -1]
+            points = uniform[rows] * cumulated[:, -1]
             classes = (points[:, None] >= cumulated).sum(axis=1)
             # a point that rounding puts beyond the last class belongs to the last allowed one
             chosen[rows] = np.where(
                 classes < len(codes), classes, (cumulated < cumulated[:, -1:]).sum(axis=1)
             )
-            chance[rows] = cumulated[:, -1] / total
+            share = cumulated[:, -1]
+            none = np.where(share > 0, np.inf, 0.0)
+            chance[rows] = np.divide(share, total, out=none, where=total > 0)
         return codes[np.minimum(chosen, len(codes) - 1)], chance
 
     def log_likelihood(self, matrix: Float32Array, predictors: Table, target: Column) -> FloatArray:
