@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from types import TracebackType
 from typing import Any, Literal, Self, TypeVar
+from urllib.parse import quote
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from synthesizer.data.errors import RequestError
 
@@ -26,6 +27,8 @@ except ImportError as missing:
 
 MOST_PATIENT = 5.0
 """Seconds between two polls, at most."""
+LONGEST_PAUSE = 60.0
+"""Seconds before a request is sent again, at most."""
 _ATTEMPTS = 5
 """So often a request is sent again that the server had no time for."""
 _LIKE_SERVER = ConfigDict(frozen=True, extra="ignore")
@@ -57,6 +60,8 @@ class RemoteDryRun(BaseModel):
     """Why the query cannot be asked."""
     epsilon: float | None
     """What an answer would cost."""
+    query: dict[str, Any]
+    """In its canonical form, with every default."""
     is_charged: bool
     """Whether somebody asked it before, so that its answer costs nothing now."""
     content: dict[str, Any] | None
@@ -176,11 +181,11 @@ class Client:
 
     def public_schema(self, dataset: str) -> dict[str, Any]:
         """Return what queries may know: variables, levels, ranges."""
-        return self._get(dict[str, Any], f"/datasets/{dataset}/schema")
+        return self._get(dict[str, Any], f"{_place(dataset)}/schema")
 
     def budgets(self, dataset: str) -> list[RemoteBudget]:
         """Return the budgets that pay for your queries."""
-        return self._get(list[RemoteBudget], f"/datasets/{dataset}/budgets")
+        return self._get(list[RemoteBudget], f"{_place(dataset)}/budgets")
 
     def dry_run(
         self, dataset: str, query: Mapping[str, Any], *, seconds: float = 600.0
@@ -192,7 +197,7 @@ class Client:
         RequestError
             If the query cannot be asked, or the dry run is not done after so many seconds.
         """
-        place = f"/datasets/{dataset}/dry-runs"
+        place = f"{_place(dataset)}/dry-runs"
         begun = self._send(RemoteDryRun, "POST", place, {"query": dict(query)})
         found = self._poll(
             begun,
@@ -217,11 +222,11 @@ class Client:
             Whose budget pays, beside yours and the global one.
         """
         body = {"query": dict(query), "analysis": analysis}
-        return self._send(RemoteSubmission, "POST", f"/datasets/{dataset}/queries", body)
+        return self._send(RemoteSubmission, "POST", f"{_place(dataset)}/queries", body)
 
     def find(self, submission: str) -> RemoteSubmission:
         """Return a submission of yours by its id."""
-        return self._get(RemoteSubmission, f"/queries/{submission}")
+        return self._get(RemoteSubmission, f"/queries/{quote(submission, safe='')}")
 
     def wait(self, submission: str, *, seconds: float = 3600.0) -> RemoteSubmission:
         """Return a submission once it is answered.
@@ -294,10 +299,27 @@ class Client:
                 ) from error
             if reply.status_code not in (429, 503) or attempt == _ATTEMPTS - 1:
                 break
-            self._pause(float(reply.headers.get("Retry-After", "5")))
+            self._pause(_pause_of(reply))
         if reply.is_success:
-            return TypeAdapter(kind).validate_json(reply.content)
+            try:
+                return TypeAdapter(kind).validate_json(reply.content)
+            except ValidationError as error:
+                raise RequestError(
+                    f"what replies at {self._url} is no verification server of this version; "
+                    "check its URL",
+                    status=reply.status_code,
+                ) from error
         raise RequestError(_problems(reply), status=reply.status_code)
+
+
+def _place(dataset: str) -> str:
+    return f"/datasets/{quote(dataset, safe='')}"
+
+
+def _pause_of(reply: httpx2.Response) -> float:
+    """Return for how many seconds the server asks, within reason."""
+    asked = reply.headers.get("Retry-After", "")
+    return min(float(asked), LONGEST_PAUSE) if asked.isdecimal() else MOST_PATIENT
 
 
 def _problems(reply: httpx2.Response) -> list[str]:

@@ -8,7 +8,7 @@ expect is told as nothing but that.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
@@ -17,6 +17,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
 from synthesizer.data.errors import LedgerError, RequestError, SynthesizerError, in_brief
 
@@ -109,5 +110,16 @@ def install(app: FastAPI) -> None:
         app.add_exception_handler(kind, _handle)
 
 
-async def _handle(_request: Request, error: Exception) -> JSONResponse:
-    return problem_of(error)
+async def _handle(request: Request, error: Exception) -> JSONResponse:
+    reply = problem_of(error)
+    if reply.status_code == 405:
+        reply.headers["Allow"] = ", ".join(_methods(request))
+    return reply
+
+
+def _methods(request: Request) -> Iterator[str]:
+    """Yield what can be done at a path; the framework tells of the first route only."""
+    for method in ("GET", "POST", "PUT", "PATCH", "DELETE"):
+        scope = {**request.scope, "method": method}
+        if any(route.matches(scope)[0] is Match.FULL for route in request.app.routes):
+            yield method

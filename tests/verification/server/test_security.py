@@ -77,6 +77,13 @@ def test_by_tls_browsers_are_told_to_stay_there(service, accounts):
         assert "max-age" in http.get("/api/v1/openapi.json").headers["strict-transport-security"]
 
 
+def test_what_can_be_done_at_a_path_is_told_whole(http):
+    for path, allowed in (("me", "GET"), ("tokens", "GET, POST"), ("tokens/3", "DELETE")):
+        reply = http.put(f"/api/v1/{path}")
+        problems(reply, 405)
+        assert reply.headers["allow"] == allowed
+
+
 @pytest.mark.parametrize("path", ["/docs", "/redoc", "/openapi.json", "/api/v1/docs"])
 def test_nothing_else_is_served(http, path):
     problems(http.get(path), 404)

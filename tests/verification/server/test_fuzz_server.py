@@ -1,0 +1,139 @@
+"""T10: whatever is sent, no reply is a fault of the server, and nothing is answered for nothing."""
+
+import json
+import math
+import random
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from fastapi import FastAPI, HTTPException, Request
+from fastapi.testclient import TestClient
+from fuzz_server import BODIES, CANARY, faults_of, fuzz, hostile_body, send, small_server
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from replay_trials import GAP
+
+from synthesizer.verification.mechanisms import MICRO
+from synthesizer.verification.query import query_of
+from synthesizer.verification.server.dispatch import Dispatcher
+from synthesizer.verification.server.runner import Outcome
+
+NUMBERS = st.one_of(
+    st.floats(),
+    st.sampled_from([0.001, math.nextafter(0.001, 0), 100.0, math.nextafter(100.0, 200.0), -1.0]),
+    st.integers(-(10**12), 10**12),
+    st.sampled_from([None, True, False, "1", "NaN", [], [1.0], {}]),
+)
+
+
+@contextmanager
+def begun():
+    with (
+        TemporaryDirectory() as folder,
+        small_server(Path(folder), requests=10**9) as (app, tokens),
+        TestClient(app, raise_server_exceptions=False) as http,
+    ):
+        yield http, tokens, app.state.service
+
+
+@pytest.fixture(scope="module")
+def server():
+    with begun() as begun_server:
+        yield begun_server
+
+
+@given(seed=st.integers(0, 2**32), operation=st.sampled_from(sorted(BODIES)))
+@settings(max_examples=150, deadline=None)
+def test_no_body_is_a_fault_of_the_server(server, seed, operation):
+    http, tokens, _ = server
+    body = hostile_body(operation, random.Random(seed))
+    assert list(faults_of(operation, body, *send(http, tokens, operation, body))) == []
+
+
+def wrongly_taken(ask, amounts):
+    """Yield the amounts that were taken and are no price from .001 to 100."""
+    for amount in amounts:
+        is_number = isinstance(amount, (int, float)) and not isinstance(amount, bool)
+        if ask(amount) < 300 and not (is_number and 0.001 <= amount <= 100):
+            yield amount
+
+
+@given(epsilons=st.lists(NUMBERS, min_size=1, max_size=8), partitions=NUMBERS)
+@settings(max_examples=60, deadline=None)
+def test_only_a_price_is_taken_for_a_price(server, epsilons, partitions):
+    http, tokens, _ = server
+
+    def ask(epsilon, partitions=10):
+        query = {**GAP, "epsilon": epsilon, "partitions": partitions}
+        body = json.dumps({"query": query, "analysis": "gap"}).encode()
+        return send(http, tokens, "submit", body)[0]
+
+    assert list(wrongly_taken(ask, epsilons)) == []
+    if ask(1.0, partitions) < 300:
+        assert type(partitions) is int
+        assert 10 <= partitions <= 500
+
+
+def test_the_usual_way_takes_what_is_no_price():
+    """Control: a float, and a budget that is read, compared and written."""
+    naive, spent = FastAPI(), [0.0]
+
+    @naive.post("/")
+    async def ask(request: Request) -> str:
+        epsilon = float(json.loads(await request.body())["epsilon"])
+        if spent[0] + epsilon > 1.0:
+            raise HTTPException(403)
+        spent[0] += epsilon
+        return "answer"
+
+    with TestClient(naive) as http:
+        taken = wrongly_taken(
+            lambda amount: http.post("/", content=json.dumps({"epsilon": amount})).status_code,
+            [-5.0, 1e-17, math.nan, 1000.0],
+        )
+        assert list(map(str, taken)) == ["-5.0", "1e-17", "nan", "1000.0"]
+
+
+def test_what_was_taken_is_paid():
+    """After hostile bodies: who waits for an answer has paid, and the sums are right."""
+    rng, prices = random.Random(7), (0.001, 0.5, 2, 0.0005)
+    bodies = [hostile_body("submit", rng) for _ in range(150)]
+    for epsilon in prices:
+        query = {**GAP, "epsilon": epsilon}
+        bodies.append(json.dumps({"query": query, "analysis": "paid"}).encode())
+
+    def process(task, limits, **_):
+        return Outcome(charge=query_of(task.query).micro_epsilon)
+
+    with begun() as (http, tokens, service):
+        taken = sum(send(http, tokens, "submit", body)[0] == 202 for body in bodies)
+        dispatcher = Dispatcher(service, process=process)
+        while dispatcher.check_next(0):
+            pass
+        who = {"Authorization": f"Bearer {tokens['ada']}"}
+        listed = http.get("/api/v1/queries?limit=200", headers=who).json()["items"]
+        spending = service.datasets["panel"].ledger.spending()
+    paid = [one for one in listed if one["state"] == "waiting"]
+    assert taken >= len(paid) > 3
+    assert {0.001, 0.5, 2.0} <= {one["charged"] for one in paid}
+    assert all(one["charged"] == one["query"]["epsilon"] >= 0.001 for one in paid)
+    assert spending.budgets[0].spent == sum(entry.epsilon for entry in spending.entries)
+    assert spending.budgets[0].spent == round(sum(one["charged"] for one in paid) * MICRO)
+
+
+def test_the_fuzzer_sees_faults():
+    """Control."""
+    query = json.dumps({"query": {"epsilon": math.nan}}).encode()
+    assert list(faults_of("submit", query, 202, b"")) == ["a query beyond the limits was taken"]
+    echo = json.dumps({"name": CANARY}).encode()
+    assert list(faults_of("add_account", echo, 422, echo)) == ["what was sent comes back"]
+    trace = b'Traceback (most recent call last):\n  File "api.py"'
+    assert list(faults_of("add_account", b"", 500, trace)) == ["status 500", "a traceback"]
+
+
+def test_the_script_runs_small():
+    result = fuzz(60, seed=5)
+    assert result["faults"] == []
+    assert sum(result["statuses"].values()) == 60
