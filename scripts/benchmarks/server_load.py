@@ -1,0 +1,333 @@
+"""A real server under load, and one that is killed again and again.
+
+Usage::
+
+    python scripts/benchmarks/server_load.py load  [--clients 200] [--queries 2000] [--postgresql]
+    python scripts/benchmarks/server_load.py kills [--kills 50] [--postgresql]
+
+- ``load``: clients submit queries at once, nine of ten of them asked before, and poll their lists.
+  No reply is a 5xx, no budget is overspent, who repeats gets the same answer, and the memory of
+  the server stays within bounds.
+- ``kills``: the server is killed (SIGKILL, with its processes) at random moments while clients ask,
+  and started again. What was spent covers what was released, every query that was accepted is
+  answered in the end, no query has two answers, and the chain of the audit log is whole.
+
+Exit code 1 where one does not hold.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import httpx2
+import yaml
+from postgresql_cluster import running as postgresql
+from replay_trials import GAP, SCHEMA, people
+from sqlalchemy import select
+
+from synthesizer.jobs.serve import check, database_of
+from synthesizer.verification.database import transaction
+from synthesizer.verification.ledger import ANSWER, Ledger
+from synthesizer.verification.public_schema import PublicSchema, strictly, yaml_of
+from synthesizer.verification.server.accounts import Accounts
+from synthesizer.verification.server.server_tables import JOB
+
+PROGRAM = "import sys; from pathlib import Path; from synthesizer.jobs.serve import serve; "
+STARTS_IN = 120.0
+USERS = 20
+EPSILON = 0.01
+
+
+@dataclass
+class Server:
+    """A server in a process group of its own."""
+
+    config: Path
+    port: int
+    tokens: list[str]
+    process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start it and wait until it answers."""
+        program = PROGRAM + f"serve(Path({str(self.config)!r}))"
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", program], start_new_session=True, stderr=subprocess.DEVNULL
+        )
+        end = time.monotonic() + STARTS_IN
+        while time.monotonic() < end:
+            with suppress(httpx2.TransportError):
+                if httpx2.get(f"{self.url}/openapi.json").status_code == 200:
+                    return
+            if self.process.poll() is not None:
+                raise RuntimeError("the server ended before it answered")
+            time.sleep(0.1)
+        raise RuntimeError("the server does not answer")
+
+    @property
+    def url(self) -> str:
+        """Return where its API is."""
+        return f"http://127.0.0.1:{self.port}/api/v1"
+
+    def kill(self) -> None:
+        """Kill it with all its processes, without a word."""
+        if self.process is not None:
+            with suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+
+    def memory(self) -> float:
+        """Return the memory of the server process in MB."""
+        assert self.process is not None  # noqa: S101 - it runs
+        with suppress(OSError):
+            text = Path(f"/proc/{self.process.pid}/status").read_text()
+            return next(int(row.split()[1]) / 1024 for row in text.splitlines() if "VmRSS" in row)
+        return 0.0
+
+
+@contextmanager
+def server(*, cap: float, is_postgresql: bool) -> Iterator[Server]:
+    """Yield a server about a small panel, with users, not started yet."""
+    with TemporaryDirectory() as name, database(Path(name), is_postgresql) as url:
+        folder = Path(name)
+        for which, seed in (("confidential", 1), ("synthetic", 2)):
+            people(200, seed=seed).to_csv(folder / f"{which}.csv", index=False)
+        (folder / "schema.yaml").write_text(yaml_of(strictly(PublicSchema, SCHEMA)))
+        files = {"confidential": "confidential.csv", "synthetic": "synthetic.csv"}
+        content = {
+            "database": url,
+            "port": free_port(),
+            "tick": 0.5,
+            "job": {"seconds": 5.0, "lanes": 2, "waiting": 10_000},
+            "access": {"secure_cookies": False, "requests_per_minute": 1_000_000},
+            "datasets": {"panel": {**files, "schema": "schema.yaml", "cap": cap}},
+        }
+        path = folder / "server.yaml"
+        path.write_text(yaml.safe_dump(content))
+        with database_of(path) as (_, engine):
+            accounts = Accounts(engine)
+            made = [accounts.add(f"user{n}", "researcher", actor="trial") for n in range(USERS)]
+            tokens = [accounts.new_token(account, "trial", actor="trial") for account in made]
+        running = Server(path, int(str(content["port"])), tokens)
+        try:
+            yield running
+        finally:
+            running.kill()
+
+
+@contextmanager
+def database(folder: Path, is_postgresql: bool) -> Iterator[str]:
+    """Yield the URL of an empty database."""
+    if not is_postgresql:
+        yield f"sqlite:///{folder}/server.sqlite"
+        return
+    with postgresql() as cluster, cluster.database() as url:
+        yield url
+
+
+def free_port() -> int:
+    """Return a port that nobody uses."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return int(listener.getsockname()[1])
+
+
+@dataclass
+class Seen:
+    """What clients saw."""
+
+    codes: Counter[int] = field(default_factory=Counter)
+    accepted: set[tuple[int, str]] = field(default_factory=set)
+    """User and number of submissions that the server took."""
+    answers: dict[str, set[str]] = field(default_factory=dict)
+    """Released numbers by the digest of the query."""
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def note(self, submission: dict[str, Any]) -> None:
+        """Write down an answer."""
+        if submission["state"] == "answered" and submission.get("content"):
+            released = json.dumps(submission["content"]["answer"]["released"])
+            with self.lock:
+                self.answers.setdefault(submission["digest"], set()).add(released)
+
+
+def query(number: int) -> dict[str, Any]:
+    """Return one of many queries; each is another by its border."""
+    ask = {**GAP["ask"], "below": -0.05 - number / 1e4}
+    return {**GAP, "ask": ask, "epsilon": EPSILON}
+
+
+def submit(running: Server, http: httpx2.Client, user: int, number: int, seen: Seen) -> None:
+    """Submit a query and look at it once."""
+    head = {"Authorization": f"Bearer {running.tokens[user]}"}
+    body = {"query": query(number), "analysis": "trial"}
+    reply = http.post(f"{running.url}/datasets/panel/queries", json=body, headers=head)
+    with seen.lock:
+        seen.codes[reply.status_code] += 1
+        if reply.status_code == 202:
+            seen.accepted.add((user, reply.json()["id"]))
+    if reply.status_code == 202:
+        look(running, http, user, reply.json()["id"], seen)
+
+
+def look(running: Server, http: httpx2.Client, user: int, name: str, seen: Seen) -> str:
+    """Return the state of a submission."""
+    head = {"Authorization": f"Bearer {running.tokens[user]}"}
+    reply = http.get(f"{running.url}/queries/{name}", headers=head)
+    with seen.lock:
+        seen.codes[reply.status_code] += 1
+    if reply.status_code != 200:
+        return "unknown"
+    seen.note(reply.json())
+    return str(reply.json()["state"])
+
+
+def settle(running: Server, seen: Seen, seconds: float) -> Counter[str]:
+    """Poll until every submission is refused or answered, and return how many are what."""
+    states: dict[tuple[int, str], str] = {}
+    end = time.monotonic() + seconds
+    with httpx2.Client(timeout=60) as http:
+        while time.monotonic() < end:
+            waiting = [one for one in seen.accepted if states.get(one) not in DONE]
+            if not waiting:
+                break
+            for user, name in waiting:
+                states[user, name] = look(running, http, user, name, seen)
+            time.sleep(1)
+    return Counter(states.get(one, "unknown") for one in seen.accepted)
+
+
+DONE = ("answered", "refused")
+
+
+def load(clients: int, queries: int, *, is_postgresql: bool) -> bool:
+    """Let clients ask at once; tell whether all holds."""
+    distinct = queries // 10
+    cap = distinct * EPSILON / 2
+    numbers = [*range(distinct), *random.Random(1).choices(range(distinct), k=queries - distinct)]  # noqa: S311
+    random.Random(2).shuffle(numbers)  # noqa: S311 - an order of trials
+    seen = Seen()
+    with server(cap=cap, is_postgresql=is_postgresql) as running:
+        running.start()
+        before = running.memory()
+        limits = httpx2.Limits(max_connections=clients)
+        begun = time.monotonic()
+        with httpx2.Client(timeout=300, limits=limits) as http, ThreadPoolExecutor(clients) as pool:
+            steps = [(running, http, place % USERS, n, seen) for place, n in enumerate(numbers)]
+            list(pool.map(lambda step: submit(*step), steps))
+        took, memory = time.monotonic() - begun, running.memory()
+        states = settle(running, seen, seconds=5 * distinct + 300)
+        after = running.memory()
+        running.kill()
+        spent = spent_of(running)
+        problems = check(running.config).problems
+    print(
+        f"{queries:,} queries of {clients} clients in {took:.0f} s; replies {dict(seen.codes)}; "
+        f"submissions {dict(states)}; spent {spent:.2f} of {cap:.2f}; memory {before:.0f}, "
+        f"{memory:.0f}, {after:.0f} MB; problems {list(problems)}"
+    )
+    return (
+        not any(code >= 500 for code in seen.codes)
+        and set(states) <= set(DONE)
+        and spent <= cap
+        and all(len(found) == 1 for found in seen.answers.values())
+        and after < before + 300
+        and not problems
+    )
+
+
+def spent_of(running: Server) -> float:
+    """Return what the ledger says is spent, in epsilon."""
+    with database_of(running.config) as (_, engine):
+        return Ledger(engine, dataset="panel").spending().budgets[0].spent / 1e6
+
+
+def kills(number: int, *, is_postgresql: bool) -> bool:
+    """Kill a server at random moments; tell whether all holds."""
+    rng, seen, asked = random.Random(3), Seen(), iter(range(10**6))  # noqa: S311 - moments
+    with server(cap=1_000.0, is_postgresql=is_postgresql) as running:
+        for _ in range(number):
+            running.start()
+            stop = threading.Event()
+            with ThreadPoolExecutor(4) as pool:
+                for user in range(4):
+                    pool.submit(keep_asking, running, user, asked, seen, stop)
+                time.sleep(rng.uniform(0.05, 4.0))
+                running.kill()
+                stop.set()
+        running.start()
+        states = settle(running, seen, seconds=1_200)
+        running.kill()
+        problems = check(running.config).problems
+        charged, released, double = answers_of(running)
+    print(
+        f"{number} kills; replies {dict(seen.codes)}; submissions {dict(states)}; charged "
+        f"{charged}, released {released}, computed without a charge {double}; "
+        f"problems {list(problems)}"
+    )
+    return (
+        not any(code >= 500 for code in seen.codes)
+        and set(states) == {"answered"}
+        and all(len(found) == 1 for found in seen.answers.values())
+        and released <= charged
+        and not double
+        and not problems
+    )
+
+
+def keep_asking(
+    running: Server, user: int, asked: Iterator[int], seen: Seen, stop: threading.Event
+) -> None:
+    """Ask new queries and old ones until the server is gone."""
+    with httpx2.Client(timeout=5) as http:
+        while not stop.is_set():
+            with seen.lock:
+                number = next(asked)
+            with suppress(httpx2.TransportError, json.JSONDecodeError):
+                submit(running, http, user, number // 3, seen)
+            time.sleep(0.3)
+
+
+def answers_of(running: Server) -> tuple[int, int, int]:
+    """Return how many questions were charged and released, and jobs that nobody paid for."""
+    with database_of(running.config) as (_, engine), transaction(engine, reads=True) as store:
+        rows = store.execute(select(ANSWER.c.query, ANSWER.c.released)).all()
+        jobs = store.execute(select(JOB.c.query)).scalars().all()
+    charged = {row.query for row in rows}
+    released = {row.query for row in rows if row.released is not None}
+    return len(charged), len(released), len(set(jobs) - charged)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("trial", choices=["load", "kills"])
+    parser.add_argument("--clients", type=int, default=200)
+    parser.add_argument("--queries", type=int, default=2_000)
+    parser.add_argument("--kills", type=int, default=50)
+    parser.add_argument("--postgresql", action="store_true")
+    words = parser.parse_args()
+    if words.trial == "load":
+        holds = load(words.clients, words.queries, is_postgresql=words.postgresql)
+    else:
+        holds = kills(words.kills, is_postgresql=words.postgresql)
+    print("holds" if holds else "does NOT hold")
+    sys.exit(0 if holds else 1)
+
+
+if __name__ == "__main__":
+    main()

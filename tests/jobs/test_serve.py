@@ -1,0 +1,117 @@
+"""What starts a server: its configuration, its demonstration, its accounts, checks and copies."""
+
+import sqlite3
+
+import pytest
+
+from synthesizer.data.errors import SynthesizerError
+from synthesizer.jobs import serve as job
+from synthesizer.verification.server import confinement
+from synthesizer.verification.server.server_tables import AUDIT
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("demo") / "demo"
+    return folder, job.make_demo(folder, persons=120)
+
+
+@pytest.fixture
+def config(demo):
+    return demo[0] / job.DEMO_CONFIG
+
+
+def test_a_demonstration_is_ready_to_start(demo, config):
+    folder, tokens = demo
+    assert set(tokens) == {"steward", "ada", "bob"}
+    with job.opened(config) as server:
+        assert {t: server.accounts.by_token(tokens[t]).role for t in tokens} == job.DEMO_ACCOUNTS
+        (dataset,) = server.service.list_datasets()
+        assert dataset.name == "workforce"
+        names = set(server.service.datasets["workforce"].schema.variables)
+    assert {"sex", "race", "basic_pay", "year"} <= names
+    for secret in ("verification.sqlite", "confidential.parquet", "server.yaml"):
+        assert (folder / secret).stat().st_mode & 0o077 == 0
+    assert not any(token in (folder / "server.yaml").read_text() for token in tokens.values())
+
+
+def test_a_demonstration_replaces_nothing(demo):
+    with pytest.raises(SynthesizerError, match="exists"):
+        job.make_demo(demo[0], persons=10)
+
+
+def test_the_first_account_comes_from_the_command_line(config):
+    token = job.add_account(config, "root", "admin", "correct horse battery")
+    with job.opened(config) as server:
+        assert server.accounts.by_token(token).name == "root"
+        session = server.accounts.sign_in("root", "correct horse battery", address="::1")
+        assert session.session.account.role == "admin"
+    with pytest.raises(SynthesizerError):
+        job.add_account(config, "root", "admin", None)
+    with pytest.raises(SynthesizerError, match="role"):
+        job.add_account(config, "nobody", "emperor", None)
+
+
+def test_a_copy_is_whole_and_its_check_finds_what_was_changed(config, tmp_path):
+    assert job.check(config).problems == ()
+    copy = tmp_path / "copy.sqlite"
+    job.backup(config, copy)
+    assert copy.stat().st_mode & 0o777 == 0o600
+    with pytest.raises(SynthesizerError, match="exists"):
+        job.backup(config, copy)
+    other = tmp_path / "server.yaml"
+    moves = {
+        "verification.sqlite": str(copy),
+        "confidential.parquet": str(config.parent / "confidential.parquet"),
+        "run/": f"{config.parent}/run/",
+        "schema: schema.yaml": f"schema: {config.parent}/schema.yaml",
+    }
+    text = config.read_text()
+    for here, there in moves.items():
+        text = text.replace(here, there)
+    other.write_text(text)
+    assert job.check(other).head == job.check(config).head
+    with sqlite3.connect(copy) as store:
+        for name in ("no_change_of_audit", "no_end_of_audit"):
+            store.execute(f"DROP TRIGGER {name}")
+        store.execute(f"UPDATE {AUDIT.name} SET actor = 'mallory' WHERE id = 1")
+    store.close()
+    assert job.check(other).problems
+    noted = str(job.check(config).head)
+    with sqlite3.connect(copy) as store:
+        store.execute(f"DELETE FROM {AUDIT.name}")
+    store.close()
+    assert job.check(other).problems == ()  # an empty chain is whole,
+    assert job.check(other, noted=noted).problems  # but not what was noted
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ("cap: 20", "cap"),
+        ("tick: 5", "tick"),
+        ("confidential.parquet", "no such file"),
+        ("sqlite:///verification.sqlite", "database"),
+        ("secure_cookies: false", "Did you mean|did you mean|unknown"),
+    ],
+)
+def test_a_wrong_configuration_is_refused_in_words(config, change, words, tmp_path):
+    wrong = {
+        "cap: 20": "cap: .nan",
+        "tick: 5": "tick: 0",
+        "confidential.parquet": "nowhere.parquet",
+        "sqlite:///verification.sqlite": "postgresql://user:secret@host/name",
+        "secure_cookies: false": "secure_cookie: false",
+    }
+    broken = config.parent / "broken.yaml"
+    broken.write_text(config.read_text().replace(change, wrong[change]))
+    with pytest.raises(SynthesizerError, match=words) as caught, job.opened(broken):
+        pass
+    assert "secret" not in str(caught.value)
+
+
+def test_a_system_without_confinement_is_told(config, monkeypatch):
+    monkeypatch.setattr(job, "is_possible", lambda: False)
+    with pytest.raises(SynthesizerError, match="confined: false"), job.opened(config):
+        pass
+    assert isinstance(confinement.is_possible(), bool)
