@@ -147,11 +147,13 @@ HANDED_A_FILE = {
     "engine.testing: TemporaryDirectory",
     "verification.database: sqlite3",
     "verification.server.runner: open",
+    "jobs.serve: write_table",
+    "jobs.serve: sqlite3",
 }
 """Parquet and zip members go into an open file of the layer; the contract test clears its own. A
 ledger gets its name by the layer; afterwards SQLite changes it in place, each charge whole or not
 at all, for several processes at once, as a file that is replaced as a whole could not be. A
-process of the server opens /dev/null."""
+process of the server opens /dev/null; its database is copied by SQLite into a file of the layer."""
 
 
 def writes(node):

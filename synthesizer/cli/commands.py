@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from synthesizer.data.errors import (
+    ConfigError,
+    LedgerError,
     LimitExceededError,
     ModelError,
     OutputError,
@@ -892,3 +894,80 @@ def _public_schema(
 
 
 command(_public_schema, name="public-schema")
+
+
+ServerPath = Annotated[Path, typer.Argument(help="YAML of the server.")]
+
+
+@command
+def serve(
+    config: Annotated[Path | None, typer.Argument(help="YAML of the server.")] = None,
+    demo: Annotated[
+        Path | None,
+        option("Make a server about simulated persons in this directory, if new, and start it."),
+    ] = None,
+    persons: Annotated[int, option("Persons of the demonstration.")] = 3_000,
+) -> None:
+    """Start a verification server: pages, API and queue; Ctrl-C stops it."""
+    from synthesizer.jobs import serve as job
+
+    if (config is None) == (demo is None):
+        raise ConfigError("name the YAML of a server, or a directory by --demo; one of them")
+    if demo is not None:
+        config = demo / job.DEMO_CONFIG
+        if not config.exists():
+            print(f"simulating {persons:,} persons and synthesising them: about a minute")
+            for name, token in job.make_demo(demo, persons=persons).items():
+                print(f"{job.DEMO_ACCOUNTS[name]:10}  {name:8}  token {token}")
+            print("tokens are shown this once; sign in with them at the address below")
+    assert config is not None  # noqa: S101 - one of both was named
+    job.serve(config)
+
+
+server_app = typer.Typer(help="Accounts, checks and copies of a server.", no_args_is_help=True)
+app.add_typer(server_app, name="server")
+
+
+def _add_account(
+    config: ServerPath,
+    name: Annotated[str, typer.Argument(help="Name to sign in with.")],
+    role: Annotated[str, option("researcher, steward or admin.")] = "researcher",
+    password: Annotated[
+        bool, option("Ask for a password, to sign in without a token.", "--password")
+    ] = False,
+) -> None:
+    """Make an account, the first one, too, and print its token once."""
+    from synthesizer.jobs import serve as job
+
+    typed = (
+        typer.prompt("Password", hide_input=True, confirmation_prompt=True) if password else None
+    )
+    print(f"token of {name}, shown this once: {job.add_account(config, name, role, typed)}")
+
+
+def _check_server(
+    config: ServerPath,
+    noted: Annotated[str | None, option("Head of the audit log, as noted earlier.")] = None,
+) -> None:
+    """Check the sums of all charges and the audit log; print the head of the log, to be noted."""
+    from synthesizer.jobs import serve as job
+
+    checked = job.check(config, noted=noted)
+    if checked.problems:
+        raise LedgerError(checked.problems)
+    print(f"charges and audit log are intact; head of the log: {checked.head}")
+
+
+def _back_up_server(
+    config: ServerPath, out: Annotated[Path, typer.Argument(help="File to write (mode 0600).")]
+) -> None:
+    """Copy the SQLite database of a server, also while it runs; of PostgreSQL use pg_dump."""
+    from synthesizer.jobs import serve as job
+
+    job.backup(config, out)
+    print(f"wrote {out} (secret: it holds keys and answers; mode 0600)")
+
+
+command(_add_account, server_app, "add-account")
+command(_check_server, server_app, "check")
+command(_back_up_server, server_app, "backup")
