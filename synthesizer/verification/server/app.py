@@ -11,7 +11,7 @@ from fastapi.routing import APIRoute
 from fastapi.telemetry import TelemetryConfig
 from starlette.concurrency import run_in_threadpool
 
-from synthesizer.verification.server import api, steward_api
+from synthesizer.verification.server import api, pages, steward_api, steward_pages
 from synthesizer.verification.server.accounts import Accounts
 from synthesizer.verification.server.administration import Administration
 from synthesizer.verification.server.dispatch import Dispatcher
@@ -78,7 +78,8 @@ def create_app(
     app.state.guard = Guard(accounts, service.config.access)
     app.state.administration = Administration(service.engine, accounts)
     install(app)
-    for router in (api.open_router, api.router, steward_api.router):
+    routers = (api.open_router, api.router, steward_api.router, pages.router, steward_pages.router)
+    for router in routers:
         app.include_router(router)
     app.add_middleware(Shield, secure=service.config.access.secure_cookies)
     return app

@@ -1,0 +1,497 @@
+"""Pages for people: sign in, look at a dataset, write a query, see its price, ask, read the answer.
+
+They call the service, as the API does, and work without a script. A form counts only with the token
+of its session. Nothing is spent but by one button, which names the price and asks for a yes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Annotated, Any
+from urllib.parse import quote, urlencode
+
+from fastapi import APIRouter, Depends, Request, Response
+from fastapi.responses import JSONResponse
+from markupsafe import Markup
+from starlette.datastructures import FormData
+
+from synthesizer.data.errors import ConfigError, RequestError, SynthesizerError
+from synthesizer.verification.database import now
+from synthesizer.verification.server.query_form import (
+    KINDS,
+    SUBJECTS,
+    QueryForm,
+    coefficients_of,
+    in_words,
+    query_of_yaml,
+    yaml_of_query,
+)
+from synthesizer.verification.server.security import (
+    Signed,
+    address_of,
+    check_csrf,
+    guard_of,
+    signed_in,
+)
+from synthesizer.verification.server.server_datasets import Dataset
+from synthesizer.verification.server.service import (
+    BudgetInfo,
+    DatasetInfo,
+    DryRun,
+    Service,
+    Submission,
+)
+from synthesizer.verification.server.templating import (
+    SIGN_IN,
+    PageRoute,
+    assets,
+    epsilon,
+    html_page,
+    moment,
+    moved,
+)
+
+LISTED = 25
+"""So many queries on a page."""
+MAIN = "main"
+"""Name of an analysis that is offered where a user has none."""
+
+
+def service_of(request: Request) -> Service:
+    """Return the service of the app that serves a request."""
+    service = request.app.state.service
+    assert isinstance(service, Service)  # noqa: S101 - `create_app` puts it there
+    return service
+
+
+Who = Annotated[Signed, Depends(signed_in)]
+Steps = Annotated[Service, Depends(service_of)]
+
+
+async def form_data(request: Request) -> FormData:
+    """Return what a form sent; files are none of ours."""
+    return await request.form(max_files=0, max_fields=1_000)
+
+
+Sent = Annotated[FormData, Depends(form_data)]
+
+
+def own_form(request: Request, _who: Who, form: Sent) -> Mapping[str, list[str]]:
+    """Return what a form of the session sent; RequestError (403) where it is of none."""
+    check_csrf(request, form)
+    return {
+        key: [value for value in form.getlist(key) if isinstance(value, str)]
+        for key in form
+        if key != "csrf"
+    }
+
+
+OwnForm = Annotated[Mapping[str, list[str]], Depends(own_form)]
+
+
+def first(form: Mapping[str, list[str]], key: str) -> str:
+    """Return what was typed into a field, "" where nothing was."""
+    return next(iter(form.get(key, ())), "")
+
+
+router = APIRouter(route_class=PageRoute, include_in_schema=False)
+
+
+@router.get("/static/{name}")
+def asset(name: str) -> Response:
+    """Return a style sheet or the script."""
+    if name not in assets():
+        raise RequestError("there is no such file; pages link to those that are", 404)
+    kind, text = assets()[name]
+    return Response(text, media_type=kind)
+
+
+# Who is there
+
+
+@router.get("/")
+def begin() -> Response:
+    """Go to the datasets."""
+    return moved("/datasets")
+
+
+@router.get(SIGN_IN)
+def ask_who(request: Request, then: str = "") -> Response:
+    """Ask for a name and a password, or for a token."""
+    return html_page(request, "sign_in.html", problems=(), name="", then=then)
+
+
+@router.post(SIGN_IN)
+def sign_in(request: Request, form: Sent) -> Response:
+    """Begin a session."""
+    if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+        raise RequestError("sign in on the page of this server", 403)
+    sent = {key: value for key, value in form.items() if isinstance(value, str)}
+    guard, then = guard_of(request), sent.get("then", "")
+    try:
+        secret = _session(request, sent)
+    except RequestError as error:
+        return html_page(
+            request, "sign_in.html", status=error.status,
+            problems=error.problems, name=sent.get("name", ""), then=then,
+        )  # fmt: skip
+    reply = moved(then if _is_own_page(then) else "/datasets")
+    guard.keep(reply, secret)
+    return reply
+
+
+def _session(request: Request, sent: Mapping[str, str]) -> str:
+    """Return the secret of a new session."""
+    accounts = guard_of(request).accounts
+    if token := sent.get("token", "").strip():
+        return accounts.sign_in_by_token(token).secret
+    name, password = sent.get("name", "").strip(), sent.get("password", "")
+    return accounts.sign_in(name, password, address=address_of(request.scope)).secret
+
+
+def _is_own_page(path: str) -> bool:
+    """Whether a path stays on this server, whatever browsers make of it."""
+    return path.startswith("/") and path.isprintable() and not {"\\", "//"} & {*path, path[:2]}
+
+
+@router.post("/sign-out")
+def sign_out(request: Request, who: Who, _form: OwnForm) -> Response:
+    """End the session."""
+    guard = guard_of(request)
+    guard.accounts.sign_out(who.session)
+    reply = moved(SIGN_IN)
+    guard.forget(reply)
+    return reply
+
+
+# Datasets
+
+
+@router.get("/datasets")
+def list_datasets(request: Request, who: Who, steps: Steps) -> Response:
+    """Show every dataset with the budgets that pay."""
+    return html_page(request, "datasets.html", datasets=_with_budgets(who, steps))
+
+
+@router.get("/budget")
+def show_budget(request: Request, who: Who, steps: Steps) -> Response:
+    """Show what is spent and what is left."""
+    return html_page(request, "budget.html", datasets=_with_budgets(who, steps))
+
+
+def _with_budgets(who: Signed, steps: Service) -> list[tuple[DatasetInfo, list[BudgetInfo]]]:
+    return [(one, steps.budgets(who.account, one.name)) for one in steps.list_datasets()]
+
+
+def info_of(steps: Service, name: str) -> DatasetInfo:
+    """Return what everybody may know of a dataset; RequestError (404) where there is none."""
+    steps.dataset(name)
+    return next(one for one in steps.list_datasets() if one.name == name)
+
+
+@router.get("/datasets/{name}")
+def show_dataset(request: Request, who: Who, steps: Steps, name: str, find: str = "") -> Response:
+    """Show the public schema and the budgets."""
+    return html_page(
+        request, "dataset.html", dataset=info_of(steps, name), schema=steps.dataset(name).schema,
+        budgets=steps.budgets(who.account, name), find=find,
+    )  # fmt: skip
+
+
+# A query
+
+
+@router.get("/datasets/{name}/ask")
+def choose_measure(request: Request, _who: Who, steps: Steps, name: str) -> Response:
+    """Show what may be asked."""
+    return html_page(request, "measures.html", dataset=info_of(steps, name), subjects=SUBJECTS)
+
+
+@router.get("/datasets/{name}/ask/yaml")
+def write_yaml(request: Request, _who: Who, steps: Steps, name: str) -> Response:
+    """Show a query as YAML."""
+    return _yaml_page(request, steps, name, text=_EXAMPLE)
+
+
+_EXAMPLE = """\
+formula: y ~ x
+ask:
+  measure: interval
+  coefficient: x
+  above: 0
+epsilon: 1
+partitions: 50
+"""
+
+
+@router.post("/datasets/{name}/ask/yaml")
+def ask_yaml(request: Request, who: Who, steps: Steps, name: str, form: OwnForm) -> Response:
+    """Begin the dry run of a query in YAML, or show it as a form."""
+    text, dataset = first(form, "yaml"), steps.dataset(name)
+    try:
+        content = query_of_yaml(text)
+        if first(form, "step") == "form":
+            made = QueryForm.of(content, dataset.schema)
+            if made is None:
+                raise ConfigError(f"ask: measure: must be one of {', '.join(KINDS)}")
+            return _form_page(request, steps, name, made)
+        return _begin_dry_run(who, steps, dataset, content)
+    except ConfigError as error:
+        return _yaml_page(request, steps, name, text=text, problems=error.problems)
+
+
+@router.get("/datasets/{name}/ask/{measure}")
+def write_query(request: Request, _who: Who, steps: Steps, name: str, measure: str) -> Response:
+    """Show the form of a query."""
+    return _form_page(request, steps, name, _form_of(steps.dataset(name), measure))
+
+
+@router.post("/datasets/{name}/ask/{measure}")
+def ask_query(
+    request: Request, who: Who, steps: Steps, name: str, measure: str, form: OwnForm
+) -> Response:
+    """Begin the dry run of what was typed, or show it in another way."""
+    dataset = steps.dataset(name)
+    made = _form_of(dataset, measure).filled(form)
+    match first(form, "step"):
+        case "yaml":
+            return _yaml_page(request, steps, name, text=made.yaml)
+        case "coefficients":
+            problems = coefficients_of(made, dataset.schema)[1]
+            return _form_page(request, steps, name, made.faulty(problems), shows_coefficients=True)
+        case "more":
+            return _form_page(request, steps, name, made.longer())
+    try:
+        return _begin_dry_run(who, steps, dataset, made.content)
+    except ConfigError as error:
+        return _form_page(request, steps, name, made.faulty(error.problems))
+
+
+def _form_of(dataset: Dataset, measure: str) -> QueryForm:
+    if measure not in KINDS:
+        raise RequestError("there is no such question; choose one of the list", 404)
+    return QueryForm.new(measure, dataset.schema)
+
+
+def _form_page(
+    request: Request, steps: Service, name: str, form: QueryForm, *,
+    shows_coefficients: bool = False,
+) -> Response:  # fmt: skip
+    schema = steps.dataset(name).schema
+    return html_page(
+        request, "query_form.html", status=422 if form.faults else 200,
+        dataset=info_of(steps, name), schema=schema, form=form,
+        coefficients=coefficients_of(form, schema)[0], shows_coefficients=shows_coefficients,
+    )  # fmt: skip
+
+
+def _yaml_page(
+    request: Request, steps: Service, name: str, *, text: str, problems: tuple[str, ...] = ()
+) -> Response:
+    return html_page(
+        request, "query_yaml.html", status=422 if problems else 200,
+        dataset=info_of(steps, name), schema=steps.dataset(name).schema, text=text,
+        problems=problems,
+    )  # fmt: skip
+
+
+def _begin_dry_run(
+    who: Signed, steps: Service, dataset: Dataset, content: Mapping[str, Any]
+) -> Response:
+    """Begin a dry run and go to its page; ConfigError has every problem."""
+    made = steps.dry_run(who.account, dataset.name, content)
+    return moved(_dry_run_path(dataset.name, made.digest))
+
+
+def _dry_run_path(name: str, digest: str) -> str:
+    return f"/datasets/{quote(name)}/dry-runs/{quote(digest)}"
+
+
+# A dry run, and the step from it to the confidential data
+
+
+@router.get("/datasets/{name}/dry-runs/{digest}")
+def show_dry_run(request: Request, who: Who, steps: Steps, name: str, digest: str) -> Response:
+    """Show what the synthetic data say, what the answer would cost, and what it can tell."""
+    return _dry_run_page(request, who, steps, steps.find_dry_run(name, digest))
+
+
+@router.get("/datasets/{name}/dry-runs/{digest}/state")
+def dry_run_state(_who: Who, steps: Steps, name: str, digest: str) -> Response:
+    """Return how far a dry run is."""
+    found = steps.find_dry_run(name, digest)
+    return JSONResponse({"state": found.state, "words": _DRY_RUN_WORDS[found.state]})
+
+
+_DRY_RUN_WORDS = {
+    "waiting": "The dry run waits for its turn.",
+    "running": "The dry run is computed on the synthetic data.",
+    "done": "The dry run is done.",
+    "refused": "The dry run found something wrong.",
+}
+
+
+@router.get("/datasets/{name}/dry-runs/{digest}/edit")
+def edit_query(request: Request, _who: Who, steps: Steps, name: str, digest: str) -> Response:
+    """Show the form of a query that was tried."""
+    dataset = steps.dataset(name)
+    content = {
+        key: value
+        for key, value in steps.find_dry_run(name, digest).query.items()
+        if key not in ("schema", "synthetic")
+    }
+    form = QueryForm.of(content, dataset.schema)
+    if form is None:
+        return _yaml_page(request, steps, name, text=yaml_of_query(content))
+    return _form_page(request, steps, name, form)
+
+
+@router.post("/datasets/{name}/dry-runs/{digest}")
+def spend(
+    request: Request, who: Who, steps: Steps, name: str, digest: str, form: OwnForm
+) -> Response:
+    """Ask the confidential data, for the price that the page has named."""
+    tried = steps.find_dry_run(name, digest)
+    if tried.state != "done":
+        return moved(_dry_run_path(name, digest))
+    if problem := _unagreed(form, tried):
+        return _dry_run_page(request, who, steps, tried, status=422, problems=(problem,), form=form)
+    try:
+        made = steps.submit(
+            who.account, name, tried.query, analysis=first(form, "analysis").strip()
+        )
+    except SynthesizerError as error:
+        return _dry_run_page(
+            request, who, steps, tried, problems=error.problems, form=form,
+            status=getattr(error, "status", 409),
+        )  # fmt: skip
+    return moved(f"/queries/{made.id}")
+
+
+def _unagreed(form: Mapping[str, list[str]], tried: DryRun) -> str:
+    """Say why a form does not agree to what an answer costs now; "" where it does."""
+    if first(form, "epsilon") != epsilon(_cost(tried)):
+        return f"The price is epsilon {epsilon(_cost(tried))} now; look at it again."
+    if _cost(tried) and first(form, "agreed") != "yes":
+        return "Tick that you want to spend the epsilon; it is not given back."
+    return ""
+
+
+def _cost(tried: DryRun) -> float:
+    return 0.0 if tried.is_charged else tried.epsilon or 0.0
+
+
+def _dry_run_page(
+    request: Request, who: Signed, steps: Service, tried: DryRun, *, status: int = 200,
+    problems: tuple[str, ...] = (), form: Mapping[str, list[str]] | None = None,
+) -> Response:  # fmt: skip
+    budgets = steps.budgets(who.account, tried.dataset)
+    analyses = [b.name.partition("/")[2] for b in budgets if b.scope == "analysis"]
+    return html_page(
+        request, "dry_run.html", status=status, dry_run=tried, problems=problems,
+        dataset=info_of(steps, tried.dataset), question=in_words(tried.query),
+        here=_dry_run_path(tried.dataset, tried.digest), words=_DRY_RUN_WORDS[tried.state],
+        sections=_sections(tried.page), budgets=budgets, cost=_cost(tried),
+        short=_lacking(budgets, _cost(tried)), analyses=analyses,
+        analysis=first(form or {}, "analysis") or next(iter(analyses), MAIN),
+    )  # fmt: skip
+
+
+def _lacking(budgets: list[BudgetInfo], cost: float) -> str:
+    """Say which budgets of those that always pay do not suffice."""
+    owners = {"global": "all users together have", "user": "you have"}
+    short = [
+        f"{owners[b.scope]} epsilon {epsilon(b.left)} left"
+        for b in budgets
+        if b.scope in owners and b.left < cost
+    ]
+    return f"{' and '.join(short)}, it costs {epsilon(cost)}." if short else ""
+
+
+def _sections(page: str | None) -> Markup:
+    """Return sections as a process of this server made them, which escapes (`runner`)."""
+    return Markup(page or "")  # noqa: S704
+
+
+# Queries
+
+
+@router.get("/queries")
+def list_queries(
+    request: Request, who: Who, steps: Steps, dataset: str = "", before: str = ""
+) -> Response:
+    """Show the user's own queries."""
+    return submissions_page(request, who, steps, dataset=dataset, before=before)
+
+
+def submissions_page(
+    request: Request, who: Signed, steps: Service, *, dataset: str, before: str,
+    everybody: bool = False,
+) -> Response:  # fmt: skip
+    """Return a part of a list of queries, the latest first."""
+    found = steps.submissions(
+        who.account, dataset=dataset or None, before=before or None, limit=LISTED,
+        everybody=everybody,
+    )  # fmt: skip
+    older = {"dataset": dataset, "before": found[-1].id} if len(found) == LISTED else {}
+    return html_page(
+        request, "submissions.html", title="All queries" if everybody else "Your queries",
+        submissions=found, with_users=everybody, datasets=steps.list_datasets(), dataset=dataset,
+        older=urlencode(older),
+    )  # fmt: skip
+
+
+@router.get("/queries/{number}")
+def show_query(request: Request, who: Who, steps: Steps, number: str) -> Response:
+    """Show how far a query is, and its answer when that is due."""
+    found = steps.find(who.account, number)
+    return html_page(
+        request, "submission.html", submission=found, words=_state_words(found, now()),
+        title=info_of(steps, found.dataset).title, sections=_sections(found.page),
+    )  # fmt: skip
+
+
+@router.get("/queries/{number}/state")
+def query_state(who: Who, steps: Steps, number: str) -> Response:
+    """Return how far a query is."""
+    found = steps.find(who.account, number)
+    return JSONResponse({"state": found.state, "words": _state_words(found, now())})
+
+
+def _state_words(found: Submission, at: datetime) -> str:
+    """Say in a sentence what a query waits for; the words change seldom, as they are read out."""
+    if found.state == "checking":
+        return "The query is tried on the synthetic data first; nothing is charged yet."
+    if found.state == "waiting" and found.due is not None:
+        left = (found.due - at).total_seconds()
+        return f"The answer leaves at {moment(found.due)}, {_in_about(left)}."
+    return "Done."
+
+
+def _in_about(seconds: float) -> str:
+    """Say how long that is, in steps of a quarter of a minute and then of minutes.
+
+    Examples
+    --------
+    >>> _in_about(4), _in_about(40), _in_about(200)
+    ('in a few seconds', 'in less than 45 seconds', 'in about 4 minutes')
+    """
+    if seconds <= 15:
+        return "in a few seconds"
+    if seconds <= 60:
+        return f"in less than {15 * -int(-seconds // 15)} seconds"
+    return f"in about {-int(-seconds // 60)} minutes"
+
+
+@router.get("/queries/{number}/answer.json")
+def download(who: Who, steps: Steps, number: str) -> Response:
+    """Return an answer as a file of JSON."""
+    found = steps.find(who.account, number)
+    if found.content is None:
+        raise RequestError("there is no answer yet; its page says when it leaves", 404)
+    text = json.dumps(found.content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    name = f"answer_{found.digest[:12]}.json"
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return Response(text, media_type="application/json", headers=headers)

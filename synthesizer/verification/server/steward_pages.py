@@ -1,0 +1,220 @@
+"""Pages of those who keep the server: budgets, pauses, all queries, accounts, tokens, audit log.
+
+Stewards set what may be spent and manage researchers; admins manage everybody. A token is shown on
+the page that made it, and never again.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, get_args
+from urllib.parse import quote, urlencode
+
+from fastapi import APIRouter, Depends, Query, Request, Response
+
+from synthesizer.data.errors import RequestError, SynthesizerError
+from synthesizer.verification.server.accounts import Role
+from synthesizer.verification.server.pages import (
+    LISTED,
+    OwnForm,
+    Steps,
+    Who,
+    first,
+    info_of,
+    submissions_page,
+)
+from synthesizer.verification.server.query_form import number_or_text
+from synthesizer.verification.server.security import Signed
+from synthesizer.verification.server.service import Service, require
+from synthesizer.verification.server.steward_api import Managing
+from synthesizer.verification.server.templating import PageRoute, html_page, moved
+
+MOST_NUMBER = 2**31 - 1
+"""Of what a database numbers."""
+
+
+def managing(who: Who) -> Signed:
+    """Return who is signed in; RequestError (403) for researchers."""
+    require(who.account, "steward", "admin")
+    return who
+
+
+Manager = Annotated[Signed, Depends(managing)]
+router = APIRouter(prefix="/steward", route_class=PageRoute, include_in_schema=False)
+
+
+@router.get("")
+def begin(_who: Manager) -> Response:
+    """Go to the queries."""
+    return moved("/steward/queries")
+
+
+@router.get("/queries")
+def list_queries(
+    request: Request, who: Manager, steps: Steps, dataset: str = "", before: str = ""
+) -> Response:
+    """Show the queries of all users."""
+    return submissions_page(request, who, steps, dataset=dataset, before=before, everybody=True)
+
+
+# Budgets
+
+
+@router.get("/budgets")
+def list_budgets(request: Request, who: Manager, steps: Steps) -> Response:
+    """Show every budget of every dataset."""
+    return _budgets_page(request, who, steps)
+
+
+def _budgets_page(
+    request: Request, who: Signed, steps: Service, *, problems: tuple[str, ...] = (),
+    status: int = 200,
+) -> Response:  # fmt: skip
+    datasets = [(one, steps.all_budgets(who.account, one.name)) for one in steps.list_datasets()]
+    return html_page(
+        request, "steward_budgets.html", status=status, datasets=datasets, problems=problems
+    )
+
+
+@router.post("/budgets/{name}/cap")
+def set_cap(request: Request, who: Manager, steps: Steps, name: str, form: OwnForm) -> Response:
+    """Change what may be spent."""
+    try:
+        cap = number_or_text(first(form, "cap").strip())
+        if isinstance(cap, str) or not 0 < cap <= 1e6:
+            raise RequestError("a cap is a number above 0, at most 1,000,000; nothing changed", 422)
+        scope, budget = first(form, "scope"), first(form, "name")
+        if scope not in ("global", "user", "analysis"):
+            raise RequestError("there is no such budget; the page lists those that are", 404)
+        steps.set_cap(who.account, name, scope, budget, float(cap))
+    except SynthesizerError as error:
+        status = getattr(error, "status", 409)
+        return _budgets_page(request, who, steps, problems=error.problems, status=status)
+    return moved("/steward/budgets")
+
+
+@router.post("/budgets/{name}/pause")
+def set_paused(who: Manager, steps: Steps, name: str, form: OwnForm) -> Response:
+    """Stop new charges on a dataset, or go on."""
+    info_of(steps, name)
+    steps.set_paused(who.account, name, is_paused=first(form, "pause") == "yes")
+    return moved("/steward/budgets")
+
+
+# Accounts
+
+
+@router.get("/accounts")
+def list_accounts(request: Request, who: Manager, manage: Managing) -> Response:
+    """Show the accounts that one manages."""
+    return _accounts_page(request, who, manage)
+
+
+def _accounts_page(
+    request: Request, who: Signed, manage: Managing, *, problems: tuple[str, ...] = (),
+    status: int = 200, name: str = "", role: str = "researcher",
+) -> Response:  # fmt: skip
+    roles = get_args(Role) if who.account.role == "admin" else ("researcher",)
+    return html_page(
+        request, "steward_accounts.html", status=status, accounts=manage.accounts(who.account),
+        problems=problems, name=name, role=role, roles=roles,
+    )  # fmt: skip
+
+
+@router.post("/accounts")
+def add_account(request: Request, who: Manager, manage: Managing, form: OwnForm) -> Response:
+    """Make an account."""
+    name, role = first(form, "name").strip(), first(form, "role")
+    try:
+        found: Role | None = next((r for r in get_args(Role) if r == role), None)
+        if found is None:
+            raise RequestError("role: choose one of the list", 422)
+        manage.add(who.account, name, found, password=first(form, "password") or None)
+    except SynthesizerError as error:
+        return _accounts_page(
+            request, who, manage, problems=error.problems, name=name, role=role,
+            status=getattr(error, "status", 409),
+        )  # fmt: skip
+    return moved(_account_path(name))
+
+
+def _account_path(name: str) -> str:
+    return f"/steward/accounts/{quote(name, safe='')}"
+
+
+@router.get("/accounts/{name}")
+def show_account(request: Request, who: Manager, manage: Managing, name: str) -> Response:
+    """Show an account with its tokens."""
+    return _account_page(request, who, manage, name)
+
+
+def _account_page(
+    request: Request, who: Signed, manage: Managing, name: str, *,
+    problems: tuple[str, ...] = (), status: int = 200, token: str = "", label: str = "",
+) -> Response:  # fmt: skip
+    account = next((one for one in manage.accounts(who.account) if one.name == name), None)
+    if account is None:
+        raise RequestError("there is no such account that you manage; the list has them", 404)
+    return html_page(
+        request, "steward_account.html", status=status, account=account,
+        tokens=manage.tokens(who.account, name), problems=problems, token=token, label=label,
+    )  # fmt: skip
+
+
+@router.post("/accounts/{name}")
+def change_account(
+    request: Request, who: Manager, manage: Managing, name: str, form: OwnForm
+) -> Response:
+    """Close an account, open it again, or give it a password."""
+    wanted = {"close": False, "open": True}.get(first(form, "step"))
+    password = first(form, "password") if first(form, "step") == "password" else None
+    try:
+        manage.change(who.account, name, is_active=wanted, password=password)
+    except SynthesizerError as error:
+        status = getattr(error, "status", 409)
+        return _account_page(request, who, manage, name, problems=error.problems, status=status)
+    return moved(_account_path(name))
+
+
+@router.post("/accounts/{name}/tokens")
+def make_token(
+    request: Request, who: Manager, manage: Managing, name: str, form: OwnForm
+) -> Response:
+    """Make a token and show it, this once."""
+    label, days = first(form, "label").strip(), number_or_text(first(form, "days").strip())
+    try:
+        if not isinstance(days, int):
+            raise RequestError("days: write a whole number", 422)
+        token = manage.new_token(who.account, name, label, days=days)
+    except SynthesizerError as error:
+        return _account_page(
+            request, who, manage, name, problems=error.problems, label=label,
+            status=getattr(error, "status", 409),
+        )  # fmt: skip
+    return _account_page(request, who, manage, name, token=token)
+
+
+@router.post("/accounts/{name}/tokens/{token}/revoke")
+def revoke_token(who: Manager, manage: Managing, name: str, token: int, _form: OwnForm) -> Response:
+    """End a token."""
+    manage.revoke(who.account, name, token)
+    return moved(_account_path(name))
+
+
+# Audit
+
+
+@router.get("/audit")
+def show_audit(
+    request: Request, who: Manager, manage: Managing, steps: Steps, dataset: str = "",
+    before: Annotated[int | None, Query(ge=1, le=MOST_NUMBER)] = None, check: bool = False,
+) -> Response:  # fmt: skip
+    """Show the audit log, and whether its chain is whole where that is asked."""
+    if dataset:
+        steps.dataset(dataset)
+    found = manage.audit_log(who.account, dataset=dataset or None, before=before, limit=LISTED)
+    older = {"dataset": dataset, "before": found[-1].number} if len(found) == LISTED else {}
+    return html_page(
+        request, "steward_audit.html", entries=found, datasets=steps.list_datasets(),
+        dataset=dataset, older=urlencode(older),
+        verified=manage.verify_audit(who.account) if check else None,
+    )  # fmt: skip

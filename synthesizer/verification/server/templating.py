@@ -1,0 +1,166 @@
+"""How pages are made: templates, what they share, and errors that are pages, too.
+
+Everything is escaped; nothing comes from elsewhere; style and script are files of the server.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Coroutine, Mapping
+from datetime import UTC, datetime
+from functools import cache
+from importlib import resources
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from fastapi import Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import HTMLResponse, RedirectResponse
+from fastapi.routing import APIRoute
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.exceptions import HTTPException
+
+from synthesizer.data.errors import RequestError, SynthesizerError
+from synthesizer.report.page import sound_text, style_sheet
+from synthesizer.verification.server.problem_json import problem_of
+from synthesizer.verification.server.query_form import in_words, yaml_of_query
+
+SIGN_IN = "/sign-in"
+
+
+def html_page(request: Request, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
+    """Return a page from a template; who is signed in stands in its head.
+
+    Parameters
+    ----------
+    request : Request
+        What the page answers.
+    template : str
+        Name of a file in ``templates``.
+    status : int
+        Of HTTP.
+    **values
+        What the template needs, every name of it.
+    """
+    signed = getattr(request.state, "signed", None)
+    text = (
+        _environment()
+        .get_template(template)
+        .render(signed=signed, path=request.url.path, version=_version(), **values)
+    )
+    return HTMLResponse(sound_text(text), status)
+
+
+def moved(path: str) -> RedirectResponse:
+    """Return what sends a browser to another page with GET."""
+    return RedirectResponse(path, 303)
+
+
+class PageRoute(APIRoute):
+    """A route whose errors are pages; who is not signed in comes to the page for that."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return what serves a request."""
+        serve = super().get_route_handler()
+
+        async def page(request: Request) -> Response:
+            try:
+                return await serve(request)
+            except (SynthesizerError, HTTPException, RequestValidationError) as error:
+                return _problem_page(request, error)
+
+        return page
+
+
+def _problem_page(request: Request, error: Exception) -> Response:
+    if isinstance(error, RequestError) and error.status == 401 and request.url.path != SIGN_IN:
+        wanted = urlencode({"then": request.url.path}) if request.method == "GET" else ""
+        return moved(f"{SIGN_IN}?{wanted}" if wanted else SIGN_IN)
+    if isinstance(error, RequestValidationError):  # of an address that nobody links to
+        error = RequestError("there is no such page; begin with the list of datasets", 404)
+    reply = problem_of(error)
+    content = json.loads(bytes(reply.body))
+    page = html_page(
+        request,
+        "problem.html",
+        status=reply.status_code,
+        title=content["title"],
+        problems=content["problems"],
+    )
+    for name in ("Retry-After",):
+        if name in reply.headers:
+            page.headers[name] = reply.headers[name]
+    return page
+
+
+@cache
+def assets() -> Mapping[str, tuple[str, str]]:
+    """Return type and text of every style sheet and script, by name."""
+    folder = resources.files("synthesizer.verification.server").joinpath("static")
+    own = {
+        name: (kind, folder.joinpath(name).read_text(encoding="utf-8"))
+        for name, kind in (("server.css", "text/css"), ("server.js", "text/javascript"))
+    }
+    return {"report.css": ("text/css", style_sheet()), **own}
+
+
+@cache
+def _version() -> str:
+    """Return what changes when an asset does."""
+    texts = "".join(text for _, text in assets().values())
+    return hashlib.sha256(texts.encode()).hexdigest()[:12]
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("synthesizer.verification.server"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "epsilon": epsilon,
+        "moment": moment,
+        "number": number,
+        "path": lambda text: quote(str(text), safe=""),
+        "in_words": in_words,
+        "as_yaml": yaml_of_query,
+    }
+    return environment
+
+
+def epsilon(value: float) -> str:
+    """Write an amount of epsilon, to the millionth.
+
+    Examples
+    --------
+    >>> epsilon(20.0), epsilon(0.1 + 0.2)
+    ('20', '0.3')
+    """
+    return f"{round(value, 6):.12g}"
+
+
+def number(value: float) -> str:
+    """Write an end of a range; four digits may be a year.
+
+    Examples
+    --------
+    >>> number(1988.0), number(174324.0), number(0.25)
+    ('1988', '174,324', '0.25')
+    """
+    return f"{value:,.10g}" if abs(value) >= 10_000 else f"{value:.10g}"
+
+
+def moment(at: datetime) -> str:
+    """Write a time.
+
+    Examples
+    --------
+    >>> moment(datetime(2026, 11, 5, 9, 30, 5, tzinfo=UTC))
+    '5 November 2026, 09:30:05 UTC'
+    """
+    at = at.astimezone(UTC)
+    return f"{at.day} {at:%B %Y, %H:%M:%S} UTC"
