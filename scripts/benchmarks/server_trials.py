@@ -1,0 +1,492 @@
+#!/usr/bin/env python3
+"""Attacks on the store of the verification server, on SQLite and on PostgreSQL.
+
+    python scripts/benchmarks/server_trials.py races|kills|audit|logins
+
+Tests run them small; this runs them in full and ends with exit code 1 where one does not hold. Each
+has a control, something made wrong on purpose, that the same trial must find.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import signal
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import lru_cache
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from postgresql_cluster import MISSING, programs, running
+from sqlalchemy import Connection, Engine, delete, func, insert, select, text, update
+
+from synthesizer.data.errors import LedgerError, RequestError
+from synthesizer.verification.database import connect, transaction
+from synthesizer.verification.ledger import ANSWER, Ledger, new_dataset
+from synthesizer.verification.mechanisms import MICRO
+from synthesizer.verification.server import audit
+from synthesizer.verification.server.accounts import Accounts
+from synthesizer.verification.server.audit import AuditEntry, Verified
+from synthesizer.verification.server.server_tables import AUDIT, upgrade
+
+TENTH = MICRO // 10
+SCOPES = ("global", "user", "analysis")
+
+
+@lru_cache(maxsize=1)
+def _engine_of(url: str, process: int) -> Engine:  # noqa: ARG001
+    return connect(url, seconds=60)
+
+
+def engine_of(url: str) -> Engine:
+    """Return the engine of this process: connections do not survive a fork."""
+    return _engine_of(url, os.getpid())
+
+
+# T9: many ask at once.
+
+
+def begin(url: str, scope: str = "") -> None:
+    """Make a dataset whose budget of one scope is 1, and whose others are out of the way."""
+    cap, user_cap, analysis_cap = (1.0 if scope == one else 1000.0 for one in SCOPES)
+    engine = connect(url)
+    upgrade(engine)
+    new_dataset(
+        engine, "data", data="0" * 64, cap=cap, user_cap=user_cap, analysis_cap=analysis_cap
+    )
+    with transaction(engine) as store:
+        store.execute(text("CREATE TABLE naive (spent INTEGER)"))
+        store.execute(text("INSERT INTO naive VALUES (0)"))
+    engine.dispose()
+
+
+def ask(url: str, number: int) -> bool:
+    """Ask a question of its own at 0.1."""
+    ledger = Ledger(engine_of(url), dataset="data")
+    try:
+        ledger.reserve(f"q{number}", content="{}", epsilon=TENTH, user="u", analysis="a")
+    except LedgerError:
+        return False
+    return True
+
+
+def ask_naively(url: str, number: int) -> bool:  # noqa: ARG001
+    """Read what is spent, check, and write: the control."""
+    engine = engine_of(url)
+    with transaction(engine, reads=True) as store:
+        spent = store.execute(text("SELECT spent FROM naive")).scalar_one()
+    if spent + TENTH > MICRO:
+        return False
+    with transaction(engine) as store:
+        store.execute(text("UPDATE naive SET spent = :spent"), {"spent": spent + TENTH})
+    return True
+
+
+def race(url: str, asks: Callable[[str, int], bool], processes: int, requests: int) -> int:
+    """Return how many requests are granted to processes that ask at once."""
+    context = get_context("fork")
+    queue, start = context.SimpleQueue(), context.Event()
+
+    def work(number: int) -> None:
+        start.wait()
+        queue.put(sum(asks(url, number * requests + i) for i in range(requests)))
+
+    workers = [context.Process(target=work, args=(number,)) for number in range(processes)]
+    for worker in workers:
+        worker.start()
+    start.set()
+    granted = sum(queue.get() for _ in workers)
+    for worker in workers:
+        worker.join()
+    return int(granted)
+
+
+# T9: processes are killed between charge and answer.
+
+
+@dataclass(frozen=True)
+class Killed:
+    """What is there after processes were killed."""
+
+    shown: int
+    """Questions whose answer somebody saw."""
+    spent: int
+    """Questions that were paid."""
+    answers: int
+    """Most answers to one question that somebody saw."""
+    unanswered: int
+    """Charged questions that nobody can get an answer to any more."""
+    chain: Verified
+    entries: tuple[int, int]
+    """In the audit log: charges and answers."""
+    kept: tuple[int, int]
+    """In the ledger: charges and answers."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether every promise is kept."""
+        return (
+            self.shown <= self.spent
+            and self.answers <= 1
+            and not self.unanswered
+            and not self.chain.problems
+            and self.entries == self.kept
+        )
+
+
+def answer(url: str, query: str, *, apart: bool = False) -> int:
+    """Answer a question as the server does; the answer is drawn anew each time it is computed."""
+    engine = engine_of(url)
+    ledger = Ledger(engine, dataset="data")
+    with transaction(engine) as store:
+        ledger.lock(store)
+        is_new = not ledger.is_charged(query, within=store)
+        kept = ledger.reserve(
+            query, content="{}", epsilon=TENTH, user="u", analysis="a", within=store
+        )
+        if is_new and not apart:
+            audit.append(store, "u", "charged", details={"query": query})
+    if is_new and apart:
+        time.sleep(0.005)
+        with transaction(engine) as store:
+            audit.append(store, "u", "charged", details={"query": query})
+    if kept is None:
+        drawn = secrets.randbelow(10**9)
+        with transaction(engine) as store:
+            ledger.lock(store)
+            is_first = ledger.answer(query, within=store) is None
+            kept = ledger.store(query, [[drawn]], within=store)
+            if is_first:
+                audit.append(store, "server", "answered", details={"query": query})
+    return kept[0][0]
+
+
+def answer_unkept(url: str, query: str) -> int:
+    """Show what was computed, not what was kept first: a control."""
+    answer(url, query)
+    return secrets.randbelow(10**9)
+
+
+def answer_unpaid(url: str, query: str) -> int:
+    """Charge only half of what is shown: a control."""
+    if int(query[1:]) % 2:
+        answer(url, query)
+    return 0
+
+
+def answer_apart(url: str, query: str) -> int:
+    """Charge and audit in two transactions: a control."""
+    return answer(url, query, apart=True)
+
+
+Answers = Callable[[str, str], int]
+
+
+def kills(url: str, shown: Path, times: int, seed: int, answers: Answers = answer) -> Killed:
+    """Let two processes answer the same questions, and kill both at random moments, many times.
+
+    Each round begins where the last one was cut off; ``shown`` is a file that they show answers in.
+    """
+    begin(url)
+    shown.write_bytes(b"")
+    rng = np.random.default_rng(seed)
+    context = get_context("fork")
+    for _ in range(times):
+        wanted = _lines(shown) + int(rng.integers(1, 8))
+        first = max(0, len(seen_in(shown)) - 2)
+        workers = [
+            context.Process(target=_answer_on, args=(url, shown, first, answers)) for _ in range(2)
+        ]
+        for worker in workers:
+            worker.start()
+        while _lines(shown) < wanted:
+            time.sleep(0.001)
+        for worker in workers:
+            time.sleep(float(rng.uniform(0, 0.01)))
+            with suppress(ProcessLookupError):
+                os.kill(worker.pid or 0, signal.SIGKILL)
+        for worker in workers:
+            worker.join()
+    return _killed(url, shown, answers)
+
+
+def _lines(shown: Path) -> int:
+    return shown.read_bytes().count(b"\n")
+
+
+def seen_in(shown: Path) -> dict[str, set[str]]:
+    """Return the answers that somebody saw, by question."""
+    seen: dict[str, set[str]] = {}
+    for line in shown.read_text().splitlines():
+        query, value = line.split()
+        seen.setdefault(query, set()).add(value)
+    return seen
+
+
+def _answer_on(url: str, shown: Path, first: int, answers: Answers) -> None:
+    with shown.open("ab", buffering=0) as file:
+        for number in range(first, first + 10_000):
+            file.write(f"q{number} {answers(url, f'q{number}')}\n".encode())
+
+
+def _killed(url: str, shown: Path, answers: Answers) -> Killed:
+    engine = engine_of(url)
+    ledger = Ledger(engine, dataset="data")
+    ledger.check()
+    spent = _spent(ledger)
+    with transaction(engine, reads=True) as store:
+        charged = [row.query for row in store.execute(select(ANSWER.c.query))]
+        entries = (_actions(store, "charged"), _actions(store, "answered"))
+        released = select(func.count()).where(ANSWER.c.released.is_not(None))
+        kept = (len(charged), int(store.execute(released).scalar_one()))
+        chain = audit.verify(store)
+    seen = seen_in(shown)
+    for query in charged:
+        seen.setdefault(query, set()).add(str(answers(url, query)))
+    unanswered = [query for query in charged if ledger.answer(query) is None]
+    missed = len(unanswered) + (_spent(ledger) != spent)
+    most = max(map(len, seen.values()), default=0)
+    return Killed(len(seen_in(shown)), spent, most, missed, chain, entries, kept)
+
+
+def _spent(ledger: Ledger) -> int:
+    return ledger.spending().budgets[0].spent // TENTH
+
+
+def _actions(store: Connection, action: str) -> int:
+    counted = select(func.count()).select_from(AUDIT).where(AUDIT.c.action == action)
+    return int(store.execute(counted).scalar_one())
+
+
+# T17: the audit log is changed by whoever can write the database.
+
+FIELDS = ("id", "at", "actor", "action", "dataset", "details", "previous", "hash")
+OTHERS = {"at": "2020-01-01T00:00:00.000000+00:00", "details": '{"epsilon": 1}'}
+
+
+def begin_audit(engine: Engine, number: int) -> None:
+    """Fill an audit log, and take away the triggers that keep it."""
+    of = " ON audit" if engine.dialect.name == "postgresql" else ""
+    with transaction(engine) as store:
+        for entry in range(number):
+            audit.append(store, f"user{entry % 7}", "charged", details={"number": entry})
+        for trigger in ("no_change_of_audit", "no_end_of_audit"):
+            store.execute(text(f"DROP TRIGGER {trigger}{of}"))
+
+
+@contextmanager
+def undone(engine: Engine) -> Iterator[Connection]:
+    """Yield a transaction of which nothing is kept."""
+    with engine.connect() as store:
+        store.begin()
+        yield store
+        store.rollback()
+
+
+def alter(store: Connection, number: int, column: str) -> None:
+    """Change one field of an entry."""
+    value: Any = OTHERS.get(column, "f" * 64 if column in ("previous", "hash") else "eve")
+    value = 10**6 + number if column == "id" else value
+    change = f"UPDATE audit SET {column} = :value WHERE id = :number"  # noqa: S608 - of FIELDS
+    store.execute(text(change), {"value": value, "number": number})
+
+
+def undetected_changes(
+    engine: Engine, numbers: Sequence[int], verify: Callable[[Connection], Verified] = audit.verify
+) -> int:
+    """Return how many of the entries can be altered without `verify` finding it."""
+    missed = 0
+    for number in numbers:
+        with undone(engine) as store:
+            alter(store, number, FIELDS[number % len(FIELDS)])
+            missed += not verify(store).problems
+    return missed
+
+
+def verify_hashes_only(store: Connection) -> Verified:
+    """Look at each entry by itself, as a log without a chain could: the control."""
+    entries = audit.entries(store, limit=10**6)
+    whole = all(len(entry.hash) == 64 for entry in entries)
+    return Verified(audit.head(store), () if whole else ("hash",))
+
+
+def remove(store: Connection, number: int) -> None:
+    """Take an entry out and close the gap."""
+    store.execute(delete(AUDIT).where(AUDIT.c.id == number))
+    later = update(AUDIT).where(AUDIT.c.id > number)
+    store.execute(later.values(id=-AUDIT.c.id))
+    store.execute(update(AUDIT).where(AUDIT.c.id < 0).values(id=-AUDIT.c.id - 1))
+
+
+def insert_one(store: Connection, number: int) -> None:
+    """Put a copy of an entry behind it."""
+    store.execute(update(AUDIT).where(AUDIT.c.id > number).values(id=-AUDIT.c.id))
+    store.execute(update(AUDIT).where(AUDIT.c.id < 0).values(id=-AUDIT.c.id + 1))
+    row = store.execute(select(AUDIT).where(AUDIT.c.id == number)).one()
+    store.execute(insert(AUDIT).values({**row._mapping, "id": number + 1}))
+
+
+def swap(store: Connection, number: int) -> None:
+    """Change the places of an entry and the next one."""
+    for old, new in ((number, -1), (number + 1, number), (-1, number + 1)):
+        store.execute(update(AUDIT).where(AUDIT.c.id == old).values(id=new))
+
+
+def cut_off(store: Connection, number: int) -> None:
+    """Take an entry and all later ones away."""
+    store.execute(delete(AUDIT).where(AUDIT.c.id >= number))
+
+
+def rewrite(store: Connection, number: int) -> None:
+    """Take an entry out and make all later ones anew, with hashes that are right."""
+    later: list[AuditEntry] = [
+        entry for entry in reversed(audit.entries(store, limit=10**6)) if entry.number > number
+    ]
+    cut_off(store, number)
+    for entry in later:
+        audit.append(store, entry.actor, entry.action, details=entry.details)
+
+
+# T18: what the time of a refusal tells.
+
+
+def login_seconds(accounts: Accounts, tries: int, seed: int) -> dict[str, list[float]]:
+    """Return processor seconds of wrong passwords, of a known and of an unknown name."""
+    rng = np.random.default_rng(seed)
+    seconds: dict[str, list[float]] = {"known": [], "unknown": []}
+    for name in rng.permutation(["known", "unknown"] * tries):
+        start = time.process_time()
+        with suppress(RequestError):
+            accounts.sign_in(str(name), "wrong password", address="10.0.0.1")
+        seconds[str(name)].append(time.process_time() - start)
+    return seconds
+
+
+class Hasty(Accounts):
+    """Looks at passwords only of names that it knows: the control."""
+
+    def _is_right(self, kept: str, password: str) -> bool:
+        return kept != self._dummy and super()._is_right(kept, password)
+
+
+# In full.
+
+
+@contextmanager
+def databases() -> Iterator[dict[str, Callable[[], Any]]]:
+    """Yield what makes empty databases, by their kind: context managers of their URLs."""
+    with tempfile.TemporaryDirectory() as folder:
+
+        @contextmanager
+        def lite() -> Iterator[str]:
+            yield f"sqlite:///{folder}/{secrets.token_hex(8)}.sqlite"
+
+        if programs() is None:
+            print(MISSING)
+            yield {"SQLite": lite}
+            return
+        with running() as cluster:
+            yield {"SQLite": lite, "PostgreSQL": cluster.database}
+
+
+def run_races(repetitions: int = 20) -> bool:
+    """Print how many of 80 questions are granted where 10 may be."""
+    holds = True
+    print("| database | budget | granted of 80 (10 may be) | read, check, write |")
+    print("| --- | --- | --- | --- |")
+    with databases() as kinds:
+        for kind, new in kinds.items():
+            for scope in SCOPES:
+                granted, naive = [], []
+                for repetition in range(repetitions):
+                    with new() as url:
+                        begin(url, scope)
+                        granted.append(race(url, ask, 8, 10))
+                        if repetition < 3:
+                            naive.append(race(url, ask_naively, 8, 10))
+                seen = sorted(set(granted))
+                holds &= seen == [10] and max(naive) > 10
+                print(f"| {kind} | {scope} | {seen} in {repetitions} runs | {sorted(naive)} |")
+    return holds
+
+
+def run_kills(times: int = 50) -> bool:
+    """Print what is there after processes were killed."""
+    holds = True
+    print("| database | server | shown | paid | answers to one | lost | chain | audit | holds |")
+    print("| --- " * 9 + "|")
+    trials = ((answer, times), (answer_unkept, 3), (answer_unpaid, 3), (answer_apart, 20))
+    with databases() as kinds, tempfile.TemporaryDirectory() as folder:
+        for kind, new in kinds.items():
+            for answers, number in trials:
+                with new() as url:
+                    made = kills(url, Path(folder) / "shown", number, 1, answers)
+                holds &= made.holds == (answers is answer)
+                chain = "; ".join(made.chain.problems) or f"{made.chain.head.number} whole"
+                print(
+                    f"| {kind} | {answers.__name__}, {number} times | {made.shown} | {made.spent} "
+                    f"| {made.answers} | {made.unanswered} | {chain} | {made.entries} of "
+                    f"{made.kept} | {made.holds} |"
+                )
+    return holds
+
+
+def run_audit(number: int = 1000) -> bool:
+    """Print how many changes of an audit log are not found."""
+    holds = True
+    with databases() as kinds:
+        for kind, new in kinds.items():
+            with new() as url:
+                engine = connect(url)
+                upgrade(engine)
+                begin_audit(engine, number)
+                altered = undetected_changes(engine, range(1, number + 1))
+                control = undetected_changes(engine, range(1, 51), verify_hashes_only)
+                print(f"{kind}: {altered} of {number} altered entries are not found;")
+                print(f"  without a chain {control} of 50")
+                holds &= altered == 0 and control > 0
+                with transaction(engine, reads=True) as store:
+                    noted = audit.head(store)
+                for change in (remove, insert_one, swap, cut_off, rewrite):
+                    with undone(engine) as store:
+                        change(store, number // 2)
+                        alone = audit.verify(store).problems
+                        with_head = audit.verify(store, [noted]).problems
+                    print(f"  {change.__name__}: {len(alone)} problems, {len(with_head)} with head")
+                    holds &= bool(with_head)
+                engine.dispose()
+    return holds
+
+
+def run_logins(tries: int = 500) -> bool:
+    """Print the median of the processor's time of a refusal of a known and of an unknown name."""
+    holds = True
+    with databases() as kinds, kinds["SQLite"]() as url:
+        engine = connect(url)
+        upgrade(engine)
+        for kind, number in ((Accounts, tries), (Hasty, 50)):
+            accounts = kind(engine, failures=10**6)
+            if kind is Accounts:
+                accounts.add("known", "researcher", actor="trial", password=secrets.token_hex(16))
+            seconds = login_seconds(accounts, number, seed=1)
+            known, unknown = (1000 * statistics.median(taken) for taken in seconds.values())
+            print(f"{kind.__name__}: known {known:.1f} ms, unknown {unknown:.1f} ms, {number} each")
+            holds &= (abs(known - unknown) < 5) == (kind is Accounts)
+        engine.dispose()
+    return holds
+
+
+TRIALS = {"races": run_races, "kills": run_kills, "audit": run_audit, "logins": run_logins}
+
+if __name__ == "__main__":
+    if sys.argv[1:] and sys.argv[1] in TRIALS:
+        sys.exit(not TRIALS[sys.argv[1]]())
+    sys.exit(f"name one of {', '.join(TRIALS)}")
