@@ -1,4 +1,4 @@
-"""Fuzz the product: six kinds of inputs, each through the entry points that users have.
+"""Fuzz the product: eight kinds of inputs, each through the entry points that users have.
 
 Usage::
 
@@ -16,7 +16,8 @@ words. A finding is
 - a file that is left behind by a call that was refused, or a hidden one by a call that was not;
 - a configuration that is called valid, and is refused as wrong by the run.
 
-Exit code 1 means: there are findings. `scripts/fuzz_inputs.py` makes the inputs.
+Exit code 1 means: there are findings. `scripts/fuzz_inputs.py` and
+`scripts/fuzz_queries.py` make the inputs.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ import random
 import re
 import resource
 import signal
+import sys
 import tempfile
 import time
 import traceback
@@ -42,13 +44,17 @@ from pathlib import Path
 from queue import Empty
 from typing import Annotated, Any
 
+import fuzz_inputs
+import fuzz_queries
 import typer
-from fuzz_inputs import KINDS, SECRETS, Call, Trial, saved_models
+from fuzz_inputs import SECRETS, Call, Maker, Trial, saved_models
 
 from synthesizer.cli.commands import app
 from synthesizer.data.errors import SynthesizerError
 from synthesizer.engine.registry import Registry
 
+KINDS: dict[str, Maker] = {**fuzz_inputs.KINDS, **fuzz_queries.KINDS}
+"""The kinds and what makes their inputs."""
 COMMANDS = typer.main.get_command(app)
 SECONDS = 20.0
 """Processor time that one input may take."""
@@ -268,6 +274,8 @@ def judged_all(kind: str, numbers: range, seed: int, processes: int) -> Iterator
     """Yield the outcome of every input; a process that dies is a finding and is replaced."""
     if kind == "archive":
         saved_models()  # once, for all processes
+    if kind in fuzz_queries.KINDS:
+        fuzz_queries.prepared()
     workers = [_Process(kind, numbers[i::processes], seed) for i in range(processes)]
     while busy := [worker for worker in workers if worker.todo]:
         for worker in busy:
@@ -293,6 +301,8 @@ def fuzz(
     # what is installed stays the same: half of the time of an input goes into asking for it
     monkey: Any = Registry
     monkey.load = staticmethod(cache(Registry.load))
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a message may hold half a character
+        sys.stdout.reconfigure(errors="backslashreplace")
     lines, total = [f"{'kind':12}{'inputs':>9}{'accepted':>10}{'refused':>9}{'findings':>10}"], 0
     for kind in kinds or KINDS:
         start, tally = time.monotonic(), Counter[str]()

@@ -1,5 +1,7 @@
 """Random inputs of six kinds, right ones and wrong ones, and what is called with each.
 
+`fuzz_queries.py` makes two kinds more.
+
 Some follow a grammar (the schema of the YAML, cells of CSV, types of Parquet, expressions,
 formulas), others are sound inputs in which something was changed. The tables hold planted values,
 `SECRETS`, which no message may repeat.
@@ -279,13 +281,13 @@ def _object(node: Mapping[str, Any], rng: random.Random, depth: int) -> dict[str
     return result
 
 
-def _places(value: Any) -> list[tuple[Any, Any]]:
+def places(value: Any) -> list[tuple[Any, Any]]:
     """Return every container with each of its keys."""
     keys = list(value) if isinstance(value, dict) else range(len(value))
     found = [(value, key) for key in keys]
     for key in keys:
         if isinstance(value[key], dict | list):
-            found += _places(value[key])
+            found += places(value[key])
     return found
 
 
@@ -297,7 +299,7 @@ def configuration(rng: random.Random) -> bytes:
         key = rng.choice(sorted(set(properties) - {"plugins", "data"}))
         content[key] = by_schema(properties[key], rng)
     for _ in range(rng.choice((0, 0, 0, 1, 2))):
-        place, key = rng.choice(_places(content))
+        place, key = rng.choice(places(content))
         if rng.random() < 0.2:
             del place[key]
         elif isinstance(place, dict) and rng.random() < 0.2:
@@ -602,7 +604,7 @@ def _array(array: Any, rng: random.Random) -> Any:
 
 def _altered(content: Any, rng: random.Random) -> str:
     """Change a value of a saved model in place; return where."""
-    container, key = rng.choice(_places(content))
+    container, key = rng.choice(places(content))
     value = container[key]
     if isinstance(value, np.ndarray):
         container[key] = _array(value, rng)

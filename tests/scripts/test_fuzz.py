@@ -14,7 +14,7 @@ from synthesizer.engine.registry import Registry
 COUNT = 40
 
 
-@pytest.mark.parametrize("kind", fuzz_inputs.KINDS)
+@pytest.mark.parametrize("kind", fuzz.KINDS)
 def test_inputs_are_accepted_or_refused_in_words(
     kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -25,13 +25,13 @@ def test_inputs_are_accepted_or_refused_in_words(
     assert 3 <= accepted <= COUNT - 3  # both ways are tried
 
 
-@pytest.mark.parametrize("kind", fuzz_inputs.KINDS)
+@pytest.mark.parametrize("kind", fuzz.KINDS)
 def test_kind_and_number_decide_an_input(kind: str, tmp_path: Path) -> None:
     made = []
     for name in "ab":
         folder = tmp_path / name
         folder.mkdir()
-        trial = fuzz_inputs.KINDS[kind](random.Random(f"1/{kind}/7"), folder)
+        trial = fuzz.KINDS[kind](random.Random(f"1/{kind}/7"), folder)
         calls = [call if isinstance(call, tuple) else "Python" for call in trial.calls]
         files = {path.name: path.read_bytes() for path in folder.iterdir()}
         made.append((calls, trial.typed, files))
@@ -84,7 +84,7 @@ def test_every_fault_is_seen(
     call: fuzz_inputs.Call, finding: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trial = fuzz_inputs.Trial([call], "", names={"town"})
-    monkeypatch.setitem(fuzz_inputs.KINDS, "odd", lambda *_: trial)
+    monkeypatch.setitem(fuzz.KINDS, "odd", lambda *_: trial)
     monkeypatch.setattr(fuzz, "SECONDS", 0.1)
     (told,) = fuzz.outcome("odd", 0).findings
     assert finding in told

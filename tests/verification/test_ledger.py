@@ -204,8 +204,12 @@ def at_commit(monkeypatch, event):
 def test_who_is_interrupted_is_told_what_is_kept(ledger, path, monkeypatch):
     """A signal waits for the end of a charge, and no word says that nothing was written."""
     at_commit(monkeypatch, partial(signal.raise_signal, signal.SIGINT))
-    with written_paths() as written, pytest.raises(KeyboardInterrupt):
-        reserve(ledger)
+    usual = signal.signal(signal.SIGINT, signal.default_int_handler)  # a background may ignore it
+    try:
+        with written_paths() as written, pytest.raises(KeyboardInterrupt):
+            reserve(ledger)
+    finally:
+        signal.signal(signal.SIGINT, usual)
     monkeypatch.undo()
     assert written == [path]
     assert spent(ledger)["global", ""] == 0.1
