@@ -254,6 +254,7 @@ def _killed(url: str, shown: Path, answers: Answers) -> Killed:
     unanswered = [query for query in charged if ledger.answer(query) is None]
     missed = len(unanswered) + (_spent(ledger) != spent)
     most = max(map(len, seen.values()), default=0)
+    engine.dispose()
     return Killed(len(seen_in(shown)), spent, most, missed, chain, entries, kept)
 
 
