@@ -94,7 +94,8 @@ QUERIES: tuple[dict[str, Any], ...] = (
 )  # fmt: skip
 NAMES = {*COLUMNS, "query.yaml", "schema.yaml", "codebook.json", "new.yaml", "ask", "formula",
          "family", "subset", "epsilon", "partitions", "errors", "variables", "file", "person",
-         "period", "rows_per_person", "coefficient", "user", "analysis", "ledger.sqlite"}  # fmt: skip
+         "period", "rows_per_person", "coefficient", "user", "analysis",
+         "ledger.sqlite"}  # fmt: skip
 
 
 @cache
