@@ -1,6 +1,6 @@
 """Fuzz the verification server: hostile bodies, and schemathesis on its OpenAPI document.
 
-    python scripts/fuzz_server.py --bodies 10000 --seed 1
+    python scripts/fuzz_server.py --bodies 10000 --seed 1 [--postgresql]
     python -m venv other && other/bin/pip install 'schemathesis>=4.32,<5'
     python scripts/fuzz_server.py --schemathesis other/bin/schemathesis --examples 200
 
@@ -34,6 +34,7 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 sys.path.insert(0, str(Path(__file__).parent / "benchmarks"))
+from postgresql_cluster import running
 from replay_trials import GAP, QUESTIONS, SCHEMA, people
 
 from synthesizer.verification.database import connect
@@ -176,15 +177,27 @@ class Idle:
 
 
 @contextmanager
-def small_server(folder: Path, *, requests: int) -> Iterator[tuple[FastAPI, dict[str, str]]]:
-    """Yield the app of a server about a small panel, and tokens of ada, sam (steward), root."""
+def small_server(
+    folder: Path, *, requests: int, database: str = ""
+) -> Iterator[tuple[FastAPI, dict[str, str]]]:
+    """Yield the app of a server about a small panel, and tokens of ada, bob, sam (steward), root.
+
+    Parameters
+    ----------
+    folder : Path
+        Empty.
+    requests : int
+        So many a minute are taken of an account.
+    database : str
+        Its URL; a SQLite file in the folder where empty.
+    """
     schema = strictly(PublicSchema, SCHEMA)
     people(60, seed=1).to_csv(folder / "confidential.csv", index=False)
     people(60, seed=2).to_csv(folder / "synthetic.csv", index=False)
     (folder / "schema.yaml").write_text(yaml_of(schema), encoding="utf-8")
     config = ServerConfig.model_validate(
         {
-            "database": f"sqlite:///{folder}/server.sqlite",
+            "database": database or f"sqlite:///{folder}/server.sqlite",
             "job": {"waiting": 10_000},
             "access": {"secure_cookies": False, "requests_per_minute": requests},
             "datasets": {
@@ -221,12 +234,12 @@ def send(
     return reply.status_code, reply.content
 
 
-def fuzz(bodies: int, seed: int) -> dict[str, Any]:
+def fuzz(bodies: int, seed: int, database: str = "") -> dict[str, Any]:
     """Send so many hostile bodies, and return how many replies of each status there were."""
     rng, statuses, faults = random.Random(seed), Counter[int](), []  # noqa: S311 - bodies
     with (
         TemporaryDirectory() as folder,
-        small_server(Path(folder), requests=10**9) as (app, tokens),
+        small_server(Path(folder), requests=10**9, database=database) as (app, tokens),
         TestClient(app, raise_server_exceptions=False) as http,
     ):
         for number in range(bodies):
@@ -267,18 +280,30 @@ def run_schemathesis(program: str, examples: int, seed: int) -> dict[str, Any]:
     return {"schemathesis": codes, "faults": [who for who, code in codes.items() if code]}
 
 
+@contextmanager
+def database_for(*, is_postgresql: bool) -> Iterator[str]:
+    """Yield the URL of an empty database, "" for a SQLite file."""
+    if not is_postgresql:
+        yield ""
+        return
+    with running() as started, started.database() as url:
+        yield url
+
+
 def main() -> int:
     """Run what is asked for."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--bodies", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--postgresql", action="store_true", help="on a PostgreSQL of its own")
     parser.add_argument("--schemathesis", metavar="PROGRAM")
     parser.add_argument("--examples", type=int, default=200)
     asked = parser.parse_args()
     if asked.schemathesis:
         result = run_schemathesis(asked.schemathesis, asked.examples, asked.seed)
     else:
-        result = fuzz(asked.bodies, asked.seed)
+        with database_for(is_postgresql=asked.postgresql) as database:
+            result = fuzz(asked.bodies, asked.seed, database)
     print(*result["faults"], sep="\n")
     print(json.dumps({**result, "faults": len(result["faults"])}))
     return 1 if result["faults"] else 0
