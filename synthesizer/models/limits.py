@@ -338,39 +338,79 @@ def found_supports(
     """Yield supports that are not firm, and open some combinations that nobody has.
 
     ``opened`` holds the pairs and triples, in order, with the chance of each combination to be
-    opened. That of a pair stays closed where it leaves nothing for a third variable: no value that
-    the data have with either of both values (path consistency, Montanari 1974, Networks of
+    opened. It stays closed where it leaves nothing for a further variable: no value that the data
+    have with what it is in a pair, or a triple, with (path consistency, Montanari 1974, Networks of
     constraints, Information Sciences 7). Of a triple those combinations are excluded of which the
     data have each pair.
     """
     pairs = {(names[0], names[1]): chance for names, chance in opened.items() if len(names) == 2}
     yield from _found_pairs(table, pairs, rng)
-    for names, chance in opened.items():
-        if len(names) != 3:
-            continue
-        combined = Combinations.of(table, names)
-        known = np.unique(combined.numbers(table))
-        new = _of_known_pairs(known, [len(values) for values in combined.values])
-        closed = new[rng.random(len(new)) >= chance]
+    triples = {names: _Cells.of(table, names) for names in opened if len(names) == 3}
+    joined: dict[tuple[str, ...], _Cells] = {}
+    if triples:
+        joined = {pair: _Cells.of(table, pair) for pair in pairs}
+    for names, cells in triples.items():
+        new = cells.of_known_pairs()
+        is_open = rng.random(len(new)) < opened[names]
+        for other in triples.values():
+            is_open &= cells.leave_some(new, other, joined)
+        closed = new[~is_open]
         if len(closed):
             yield Support(
-                combinations=combined,
+                combinations=cells.combinations,
                 variable=names[-1],
                 known=closed,
                 excludes=True,
-                opened=chance,
+                opened=opened[names],
                 is_firm=False,
             )
 
 
-def _of_known_pairs(known: IntArray, sizes: Sequence[int]) -> IntArray:
-    """Return the other combinations of three values of which each pair is known, rising."""
-    rows = np.zeros(sizes, dtype=bool)
-    rows.ravel()[known] = True
-    may = ~rows
-    for axis in range(3):
-        may &= rows.any(axis=axis, keepdims=True)
-    return np.flatnonzero(may)
+@dataclass(frozen=True, eq=False)
+class _Cells:
+    """The combinations of two or three variables that the data have."""
+
+    combinations: Combinations
+    seen: BoolArray
+    """One axis for each variable."""
+
+    @classmethod
+    def of(cls, table: Table, names: Sequence[str]) -> Self:
+        combined = Combinations.of(table, names)
+        seen = np.zeros([len(values) for values in combined.values], dtype=bool)
+        seen.ravel()[combined.numbers(table)] = True
+        return cls(combined, seen)
+
+    def of_known_pairs(self) -> IntArray:
+        """Return the other combinations of three values of which each pair is known, rising."""
+        may = ~self.seen
+        for axis in range(3):
+            may &= self.seen.any(axis=axis, keepdims=True)
+        return np.flatnonzero(may)
+
+    def leave_some(
+        self, cells: IntArray, other: _Cells, pairs: Mapping[tuple[str, ...], _Cells]
+    ) -> BoolArray:
+        """Say for which cells another triple has a value of its further variable."""
+        mine, others = self.combinations.names, other.combinations.names
+        further = [name for name in others if name not in mine]
+        if len(further) != 1:
+            return np.ones(len(cells), dtype=bool)
+        places = dict(zip(mine, np.unravel_index(cells, self.seen.shape), strict=True))
+        may = other._beside(places, further[0])
+        for name in mine:
+            for pair in ((name, further[0]), (further[0], name)):
+                if name not in others and pair in pairs:
+                    may = may & pairs[pair]._beside(places, further[0])
+        return np.asarray(may.any(axis=1))
+
+    def _beside(self, places: Mapping[str, IntArray], name: str) -> BoolArray:
+        """Return which values of a variable go with values of the others, shape (k, n_values)."""
+        names = self.combinations.names
+        axis = names.index(name)
+        return np.moveaxis(self.seen, axis, -1)[
+            tuple(places[other] for other in names if other != name)
+        ]
 
 
 def _found_pairs(

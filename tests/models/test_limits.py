@@ -264,6 +264,34 @@ def test_of_three_variables_only_what_their_pairs_allow_is_excluded():
 PAIRS = ((0, 1), (0, 2), (1, 2))
 
 
+def test_of_three_variables_nothing_is_opened_that_leaves_a_further_one_without_value():
+    """Slow search: for each opened a, b, c some d goes with a and b, and with c."""
+    rng = np.random.default_rng(8)
+    codes = rng.integers(0, [[3], [3], [3], [6]], (4, 30))
+    codes[3] = (codes[0] + codes[1] + 2 * codes[2]) % 6
+    names = "abcd"
+    table = Table([coded(n, c, [*map(str, range(6))]) for n, c in zip(names, codes, strict=True)])
+    opened = {("c", "d"): 0.0, ("a", "b", "c"): 0.99, ("a", "b", "d"): 0.0}
+    support = next(
+        s for s in found_supports(table, opened, rng) if s.combinations.names == (*"abc",)
+    )
+    seen = {tuple(row) for row in codes.T.tolist()}
+    cells = np.indices((3, 3, 3)).reshape(3, -1)
+    every = Table([coded(n, c, [*map(str, range(6))]) for n, c in zip("abc", cells, strict=True)])
+    new = [
+        cell
+        for cell, broken in zip(cells.T.tolist(), support.broken(every), strict=True)
+        if not broken
+        and not any(row[:3] == tuple(cell) for row in seen)
+        and all(any(cell[i] == s[i] and cell[j] == s[j] for s in seen) for i, j in PAIRS)
+    ]
+    assert new
+    for a, b, c in new:
+        left = {row[3] for row in seen if row[:2] == (a, b)}
+        assert left & {row[3] for row in seen if row[2] == c}
+    assert support.broken(every).any()
+
+
 def test_opened_combinations_are_some_of_those_that_nobody_has():
     rng = np.random.default_rng(0)
     codes = rng.integers(0, 20, (2, 30))
