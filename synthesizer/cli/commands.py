@@ -919,7 +919,7 @@ def serve(
             print(f"simulating {persons:,} persons and synthesising them: about a minute")
             for name, token in job.make_demo(demo, persons=persons).items():
                 print(f"{job.DEMO_ACCOUNTS[name]:10}  {name:8}  token {token}")
-            print("tokens are shown this once; sign in with them at the address below")
+            print("tokens are shown this once; sign in with them at the address below", flush=True)
     assert config is not None  # noqa: S101 - one of both was named
     job.serve(config)
 

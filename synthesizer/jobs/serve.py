@@ -201,6 +201,8 @@ def serve(path: Path) -> None:
 
     with opened(path) as server:
         app = create_app(server.service, server.accounts)
+        config = server.config
+        print(f"pages and API: http://{config.host}:{config.port}; Ctrl-C stops", flush=True)
         uvicorn.run(
             app, host=server.config.host, port=server.config.port, log_config=None,
             proxy_headers=bool(server.config.access.proxies),
