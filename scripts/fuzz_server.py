@@ -4,12 +4,13 @@
     python -m venv other && other/bin/pip install 'schemathesis>=4.32,<5'
     python scripts/fuzz_server.py --schemathesis other/bin/schemathesis --examples 200
 
-A server about a small panel answers in this process, without its dispatcher; each body goes to an
-operation that takes one, with the token of who may. What must not happen: a status of 500 or more,
-a traceback, an answer without a charge, what was sent outside of a query in the reply. schemathesis
-asks every operation over a socket, as a researcher, a steward and an admin; it needs an environment
-of its own, since it pins what the server uses. The last line is a summary in JSON; the exit code is
-1 where something happened that must not.
+A server about a small panel answers in this process, without its dispatcher. Bodies go to the
+operations that take one, with the token of who may; forms and paths to the pages. What must not
+happen: a status of 500 or more, a traceback, an answer without a charge, what was sent outside of a
+query in a reply of the API, markup in a page. schemathesis asks every operation over a socket, as a
+researcher, a steward and an admin; it needs an environment of its own, since it pins what the
+server uses. The last line is a summary in JSON; the exit code is 1 where something happened that
+must not.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+from urllib.parse import quote
 
 import uvicorn
 from fastapi import FastAPI
@@ -89,6 +91,74 @@ BODIES: dict[str, tuple[str, str, dict[str, Any]]] = {
     "sign_in": ("POST", "/tokens", {"name": "bob", "password": CANARY, "label": "own"}),
 }  # fmt: skip
 """Operations that take a body, with one that they take."""
+
+
+MARKUP = "<script>alert(1)</script>"
+WORDS = (
+    "", "0", "-1", "1e999", "nan", "9" * 40, "a\0b", "\udc80", "\\udc80", "é" * 300, MARKUP, CANARY,
+    "../..", "%00", "\u202e", "{{7*7}}", "'; --", "yes", "panel", "bob", "interval", "counts",
+    "more", "yaml", "coefficients", "form", "dry-run", "close", "global", "analysis", "admin",
+    "0" * 32, "0" * 64, "[" * 5_000, "a: " * 3_000, "&a [*a, *a]", "? " * 3_000, "a: &a [x]\n" * 50,
+    "!!python/object:os.system x", "x: &x [" + "&y [1], *y, " * 500 + "]", json.dumps(GAP),
+    "- " * 5_000, "2026-01-02",
+)  # fmt: skip
+"""Values of fields of forms and parts of paths."""
+FORMS: dict[str, dict[str, str]] = {
+    "/sign-in": {"name": "ada", "password": CANARY, "then": "/queries"},
+    "/datasets/panel/ask/yaml": {"yaml": json.dumps(GAP), "step": "dry-run"},
+    "/datasets/panel/ask/interval": {
+        "formula": GAP["formula"], "epsilon": "1", "partitions": "10", "step": "dry-run",
+        "ask.coefficient": "sex[F]", "ask.below": "-0.05",
+    },
+    "/datasets/panel/dry-runs/" + "0" * 64: {"analysis": "gap", "epsilon": "1", "agreed": "yes"},
+    "/steward/budgets/panel/cap": {"scope": "user", "name": "bob", "cap": "2"},
+    "/steward/budgets/panel/pause": {"pause": "no"},
+    "/steward/accounts": {"name": "new", "role": "researcher", "password": ""},
+    "/steward/accounts/bob": {"step": "open"},
+    "/steward/accounts/bob/tokens": {"label": "laptop", "days": "9"},
+    "/steward/accounts/bob/tokens/999/revoke": {},
+}  # fmt: skip
+"""Forms of the pages, with what is typed into them."""
+PATHS = (
+    "/", "/sign-in", "/static/{}", "/datasets/{}", "/datasets/panel/ask/{}", "/queries/{}",
+    "/datasets/panel/dry-runs/{}", "/datasets/{}/dry-runs/{}/edit", "/queries/{}/answer.json",
+    "/queries?before={}&dataset={}", "/datasets?find={}", "/steward/queries?before={}",
+    "/steward/audit?before={}&check={}&dataset={}", "/steward/accounts/{}", "/{}/{}",
+    "/api/v1/queries/{}", "/api/v1/queries?limit={}&before={}&dataset={}", "/sign-in?then={}",
+    "/api/v1/datasets/{}/dry-runs/{}", "/api/v1/steward/audit?before={}",
+    "/api/v1/steward/accounts/{}/tokens",
+)  # fmt: skip
+
+
+def hostile_path(rng: random.Random) -> str:
+    """Return a path whose parts nobody links to."""
+    path = rng.choice(PATHS)
+    return path.format(*(_quoted(rng.choice(WORDS)) for _ in range(path.count("{}"))))
+
+
+def _quoted(word: str) -> str:
+    return quote(word[:1_000], safe="", errors="surrogateescape")
+
+
+def hostile_form(fields: dict[str, str], csrf: str, rng: random.Random) -> tuple[str, bytes]:
+    """Return type and body of a form with some of its values replaced; at times in parts."""
+    typed = {**fields, "csrf": csrf}
+    for key in [*fields, rng.choice(("ask.by", "subset", "x", "step", "ask"))]:
+        if rng.random() < 0.5:
+            typed[key] = rng.choice(WORDS)
+    if rng.random() < 0.8:
+        body = "&".join(f"{_quoted(key)}={_quoted(value)}" for key, value in typed.items())
+        return "application/x-www-form-urlencoded", body.encode()
+    charset = rng.choice(("utf-8", "unicode_escape", "utf-16", "none", "idna"))
+    parts = [
+        f'--B\r\nContent-Disposition: form-data; name="{key}"\r\n\r\n{value}\r\n'
+        for key, value in typed.items()
+    ]
+    if rng.random() < 0.2:
+        parts.append('--B\r\nContent-Disposition: form-data; name="f"; filename="x"\r\n\r\nx\r\n')
+    body = "".join([*parts, "--B--\r\n" if rng.random() < 0.9 else ""])
+    kind = f"multipart/form-data; boundary=B; charset={charset}"
+    return kind, body.encode(errors="surrogateescape")
 
 
 def changed(body: Any, rng: random.Random) -> Any:
@@ -223,6 +293,35 @@ def small_server(
     engine.dispose()
 
 
+def browse(http: TestClient, tokens: dict[str, str], rng: random.Random) -> tuple[str, int, bytes]:
+    """Ask for a path or send a form of the pages as a steward or a researcher, both signed in."""
+    guard = http.app.state.guard  # type: ignore[attr-defined]
+    who = rng.choice(("ada", "sam"))
+    secret = guard.accounts.sign_in_by_token(tokens[who]).secret
+    http.cookies.set(guard.cookie, secret)
+    headers = {"Authorization": f"Bearer {tokens[who]}"}
+    if rng.random() < 0.4:
+        path = hostile_path(rng)
+        reply = http.get(path, headers=headers, follow_redirects=False)
+    else:
+        path = rng.choice(list(FORMS))
+        kind, body = hostile_form(FORMS[path], guard.accounts.session(secret).csrf, rng)
+        headers["Content-Type"] = kind
+        reply = http.post(path, content=body, headers=headers, follow_redirects=False)
+    http.cookies.clear()
+    return path, reply.status_code, reply.content
+
+
+def faults_of_page(status: int, reply: bytes) -> Iterator[str]:
+    """Yield what is wrong with a page, on which what was typed may stand, as text."""
+    if status >= 500:
+        yield f"status {status}"
+    if b"Traceback" in reply:
+        yield "a traceback"
+    if MARKUP.encode() in reply and not reply.startswith(b"{"):
+        yield "markup comes back as markup"
+
+
 def send(
     http: TestClient, tokens: dict[str, str], operation: str, body: bytes
 ) -> tuple[int, bytes]:
@@ -243,6 +342,12 @@ def fuzz(bodies: int, seed: int, database: str = "") -> dict[str, Any]:
         TestClient(app, raise_server_exceptions=False) as http,
     ):
         for number in range(bodies):
+            if rng.random() < 0.4:
+                path, status, reply = browse(http, tokens, rng)
+                statuses[status] += 1
+                for fault in faults_of_page(status, reply):
+                    faults.append(f"{number} {path}: {fault}: {reply[:300]!r}")
+                continue
             operation = rng.choice(list(BODIES))
             body = hostile_body(operation, rng)
             status, reply = send(http, tokens, operation, body)

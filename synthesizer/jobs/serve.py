@@ -198,14 +198,15 @@ def serve(path: Path) -> None:
     import uvicorn
 
     from synthesizer.verification.server.app import create_app
+    from synthesizer.verification.server.server_log import LOGGING
 
     with opened(path) as server:
         app = create_app(server.service, server.accounts)
         config = server.config
         print(f"pages and API: http://{config.host}:{config.port}; Ctrl-C stops", flush=True)
         uvicorn.run(
-            app, host=server.config.host, port=server.config.port, log_config=None,
-            proxy_headers=bool(server.config.access.proxies),
+            app, host=server.config.host, port=server.config.port, log_config=LOGGING,
+            access_log=False, proxy_headers=bool(server.config.access.proxies),
             forwarded_allow_ips=",".join(server.config.access.proxies), server_header=False,
         )  # fmt: skip
 

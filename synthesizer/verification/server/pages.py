@@ -30,8 +30,8 @@ from synthesizer.verification.server.query_form import (
 )
 from synthesizer.verification.server.security import (
     Signed,
-    address_of,
     check_csrf,
+    check_texts,
     guard_of,
     signed_in,
 )
@@ -72,7 +72,9 @@ Steps = Annotated[Service, Depends(service_of)]
 
 async def form_data(request: Request) -> FormData:
     """Return what a form sent; files are none of ours."""
-    return await request.form(max_files=0, max_fields=1_000)
+    form = await request.form(max_files=0, max_fields=1_000)
+    check_texts(text for pair in form.multi_items() for text in pair if isinstance(text, str))
+    return form
 
 
 Sent = Annotated[FormData, Depends(form_data)]
@@ -124,14 +126,14 @@ def ask_who(request: Request, then: str = "") -> Response:
 
 
 @router.post(SIGN_IN)
-def sign_in(request: Request, form: Sent) -> Response:
+async def sign_in(request: Request, form: Sent) -> Response:
     """Begin a session."""
     if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
         raise RequestError("sign in on the page of this server", 403)
     sent = {key: value for key, value in form.items() if isinstance(value, str)}
     guard, then = guard_of(request), sent.get("then", "")
     try:
-        secret = _session(request, sent)
+        secret = await _session(request, sent)
     except RequestError as error:
         return html_page(
             request, "sign_in.html", status=error.status,
@@ -142,13 +144,13 @@ def sign_in(request: Request, form: Sent) -> Response:
     return reply
 
 
-def _session(request: Request, sent: Mapping[str, str]) -> str:
+async def _session(request: Request, sent: Mapping[str, str]) -> str:
     """Return the secret of a new session."""
-    accounts = guard_of(request).accounts
+    guard = guard_of(request)
     if token := sent.get("token", "").strip():
-        return accounts.sign_in_by_token(token).secret
+        return (await guard.sign_in_by_token(request, token)).secret
     name, password = sent.get("name", "").strip(), sent.get("password", "")
-    return accounts.sign_in(name, password, address=address_of(request.scope)).secret
+    return (await guard.sign_in(request, name, password)).secret
 
 
 def _is_own_page(path: str) -> bool:

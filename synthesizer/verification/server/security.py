@@ -12,7 +12,7 @@ import hmac
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -30,7 +30,7 @@ from synthesizer.verification.server.accounts import Account, Accounts, NewSessi
 from synthesizer.verification.server.problem_json import problem_of
 from synthesizer.verification.server.server_config import Access
 from synthesizer.verification.server.server_log import NAME
-from synthesizer.verification.server.strict_json import read_json
+from synthesizer.verification.server.strict_json import check_text, read_json
 
 LARGEST_BODY = 64 * 1024
 """Bytes; the longest query that makes sense has a tenth of it."""
@@ -49,6 +49,7 @@ HEADERS = {
     "Cache-Control": "no-store",
 }
 """Of every reply."""
+NO_TEXT = "what was sent holds the character 0 or half a character, which no database takes"
 _SIGN_INS = 4
 """So many passwords are looked at, or wait for it, in threads."""
 _BY_TLS = {"Strict-Transport-Security": "max-age=31536000"}
@@ -86,7 +87,9 @@ class Shield:
             await send(message)
 
         try:
-            if _announced(scope) > LARGEST_BODY:
+            if "\0" in scope["path"] or b"%00" in scope["query_string"]:
+                await problem_of(HTTPException(400, NO_TEXT))(scope, receive, guarded)
+            elif _announced(scope) > LARGEST_BODY:
                 await problem_of(_too_large())(scope, receive, guarded)
             else:
                 await self._app(scope, _limited(receive), guarded)
@@ -256,6 +259,11 @@ class Guard:
         begin = partial(self.accounts.sign_in, name, password, address=address)
         return await to_thread.run_sync(begin, limiter=self._sign_ins)
 
+    async def sign_in_by_token(self, request: Request, token: str) -> NewSession:
+        """Begin a session that ends with a token; RequestError 401, or HTTPException 429."""
+        self.limit.check(f"address {address_of(request.scope)}")
+        return await run_in_threadpool(self.accounts.sign_in_by_token, token)
+
     def _counted(self, request: Request, signed: Signed | None) -> Signed:
         if signed is None:
             self.limit.check(f"address {address_of(request.scope)}")
@@ -288,6 +296,15 @@ def guard_of(request: Request) -> Guard:
 def signed_in(request: Request) -> Signed:
     """Return who is signed in to the pages; RequestError (401) where nobody is."""
     return guard_of(request).by_cookie(request)
+
+
+def check_texts(texts: Iterable[str]) -> None:
+    """Raise HTTPException 400 where a text cannot be stored in every database."""
+    for text in texts:
+        try:
+            check_text(text)
+        except ValueError:
+            raise HTTPException(400, NO_TEXT) from None
 
 
 def check_csrf(request: Request, form: Mapping[str, Any]) -> None:

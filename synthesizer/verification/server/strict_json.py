@@ -53,7 +53,7 @@ def read_json(text: bytes) -> Any:
         if depth > DEEPEST:
             raise ValueError(_TOO_DEEP)
         if isinstance(value, str):
-            _check(value)
+            check_text(value)
     return content
 
 
@@ -96,7 +96,8 @@ def _walk(content: Any) -> Iterator[tuple[int, Any]]:
             left += ((depth + 1, one) for one in value)
 
 
-def _check(text: str) -> None:
+def check_text(text: str) -> None:
+    """Raise ValueError where a text cannot be stored in every database."""
     if "\0" in text:
         raise ValueError("a text holds the character 0")
     if any("\ud800" <= character <= "\udfff" for character in text):

@@ -137,3 +137,26 @@ def test_the_script_runs_small():
     result = fuzz(60, seed=5)
     assert result["faults"] == []
     assert sum(result["statuses"].values()) == 60
+
+
+def test_a_path_or_a_form_with_what_no_database_takes_is_refused(server):
+    """PostgreSQL takes no character 0, no database half a character."""
+    http, tokens, _ = server
+    guard = http.app.state.guard
+    who = {"Authorization": f"Bearer {tokens['ada']}"}
+    for path in ("/queries/%00", "/api/v1/queries/a%00b", "/queries?before=%00", "/%00"):
+        reply = http.get(path, headers=who)
+        assert (reply.status_code, reply.json()["status"]) == (400, 400), path
+    secret = guard.accounts.sign_in_by_token(tokens["ada"]).secret
+    csrf = guard.accounts.session(secret).csrf
+    http.cookies.set(guard.cookie, secret)
+    for kind, typed in (("utf-8", "\0"), ("unicode_escape", "\\udc80"), ("unicode_escape", "\\0")):
+        parts = {"csrf": csrf, "yaml": typed}
+        body = "".join(
+            f'--B\r\nContent-Disposition: form-data; name="{key}"\r\n\r\n{value}\r\n'
+            for key, value in parts.items()
+        )
+        headers = {"Content-Type": f"multipart/form-data; boundary=B; charset={kind}"}
+        reply = http.post("/datasets/panel/ask/yaml", content=body + "--B--\r\n", headers=headers)
+        assert reply.status_code == 400, reply.text
+    http.cookies.clear()

@@ -1,0 +1,90 @@
+"""T17 on the pages: all of them without a session, by the wrong role, without a form's token."""
+
+from unittest.mock import patch
+
+import pytest
+from fastapi.testclient import TestClient
+from fuzz_server import Idle
+
+from synthesizer.verification.server import pages, steward_pages
+from synthesizer.verification.server.app import create_app
+
+OPEN = {"/static/{name}", "/sign-in", "/"}
+VALUES = {
+    "name": "panel", "measure": "interval", "digest": "0" * 64, "number": "0" * 32, "token": "1",
+}  # fmt: skip
+
+
+@pytest.fixture
+def app(service, accounts):
+    for name, role in (("ada", "researcher"), ("sam", "steward")):
+        accounts.add(name, role, actor="test")
+    return create_app(service, accounts, dispatcher=Idle)
+
+
+def routes():
+    for router in (pages.router, steward_pages.router):
+        for route in router.routes:
+            path = route.path
+            for key, value in VALUES.items():
+                path = path.replace(f"{{{key}}}", value)
+            assert "{" not in path, path
+            yield route.path, path, *route.methods
+
+
+def browser(app, accounts, name):
+    """Return a browser in which somebody is signed in."""
+    http = TestClient(app, follow_redirects=False, raise_server_exceptions=False)
+    token = accounts.new_token(accounts.named(name), "test", actor="test")
+    http.cookies.set(app.state.guard.cookie, accounts.sign_in_by_token(token).secret)
+    return http
+
+
+def test_without_a_session_all_leads_to_the_page_for_it(app):
+    http = TestClient(app, follow_redirects=False)
+    for template, path, method in routes():
+        if template not in OPEN:
+            reply = http.request(method, path)
+            assert reply.status_code == 303, (method, path)
+            assert reply.headers["location"].startswith("/sign-in"), (method, path)
+
+
+def forged(app, accounts):
+    """Yield the forms that do something without the token of their session."""
+    for name in ("ada", "sam"):
+        http = browser(app, accounts, name)
+        for template, path, method in routes():
+            if method == "POST" and template != "/sign-in":
+                for form in ({}, {"csrf": "0" * 43}, {"csrf": ""}):
+                    if (status := http.post(path, data=form).status_code) != 403:
+                        yield path, status
+
+
+def test_no_form_counts_without_the_token_of_its_session(app, accounts):
+    assert list(forged(app, accounts)) == []
+
+
+def test_forms_that_count_are_seen(app, accounts):
+    """Control."""
+    with patch.object(pages, "check_csrf", lambda request, form: None):
+        assert len(list(forged(app, accounts))) > 20
+
+
+def test_pages_of_stewards_are_for_no_researcher(app, accounts):
+    http = browser(app, accounts, "ada")
+    found = [path for _, path, method in routes() if path.startswith("/steward")]
+    assert len(found) >= 10
+    for _, path, method in routes():
+        if path.startswith("/steward"):
+            assert http.request(method, path).status_code == 403, path
+
+
+def test_a_sign_in_of_another_site_is_refused_and_leads_nowhere_else(app, accounts):
+    http = TestClient(app, follow_redirects=False)
+    token = accounts.new_token(accounts.named("ada"), "test", actor="test")
+    cross = http.post("/sign-in", data={"token": token}, headers={"Sec-Fetch-Site": "cross-site"})
+    assert cross.status_code == 403
+    assert "set-cookie" not in cross.headers
+    for then in ("https://evil.example", "//evil.example", "/\\evil.example", "javascript:x"):
+        reply = http.post("/sign-in", data={"token": token, "then": then})
+        assert reply.headers["location"] == "/datasets"
