@@ -1,0 +1,161 @@
+"""New periods of published histories: what is published stays, what is new follows the data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from synthesizer.data.expressions import Expression
+from synthesizer.data.panel.arrangement import Frame
+from synthesizer.data.panel.panel_table import PanelIndex, PanelTable, as_panel
+from synthesizer.data.randomness import Seed
+from synthesizer.data.table import Column, Kind, Variable
+from synthesizer.data.values import single_value
+from synthesizer.engine.chain import ChainSpec
+from synthesizer.engine.extending import Extending, fit_extension
+from synthesizer.engine.source import Request
+from synthesizer.models.careers.career import Career
+from synthesizer.models.cart import Cart
+from synthesizer.models.histories.lag_one import LagOne
+from synthesizer.models.histories.time_invariant import TimeInvariant
+from synthesizer.models.step import Forbid, Rule, Step
+from tests.tables import assert_same, coded
+
+YEARS = Column(Variable(name="year", kind=Kind.NUMERIC), np.arange(2001.0, 2005.0))
+FRAME = Frame(periods=YEARS, times=YEARS.data, career="state")
+STEPS = (
+    Step(variable="sex", method="time_invariant", model=TimeInvariant(base=Cart(min_leaf=5))),
+    Step(variable="state", method="career", model=Career(), predictors=("sex",)),
+    Step(
+        variable="grade",
+        method="lag_one",
+        model=LagOne(base=Cart(min_leaf=5)),
+        predictors=("sex", "state"),
+    ),
+)
+
+
+def panel(n: int = 400, seed: int = 1) -> PanelTable:
+    """Return persons whose state never changes, and whose grade is theirs but in the last years.
+
+    One in ten is new in each later year, a woman; in 2003 all in state c get grade high, in 2004
+    all others get grade low.
+    """
+    rng = np.random.default_rng(seed)
+    kind = rng.random(n)
+    begins = np.where(kind < 0.1, 3, np.where(kind < 0.2, 2, 0))
+    index = PanelIndex.of_presence(np.arange(4) >= begins[:, None], YEARS.data)
+    sex = np.where(begins > 0, 0, rng.integers(0, 2, n))[index.person]
+    state = rng.integers(0, 3, n)[index.person]
+    grade = rng.integers(0, 2, n)[index.person]
+    grade = np.where((index.period >= 2) & (state == 2), 2, grade)
+    grade = np.where((index.period == 3) & (state < 2), 0, grade)
+    columns = [coded("sex", sex, "fm"), coded("state", state, "abc")]
+    grades = coded("grade", grade, ("low", "mid", "high"))
+    return PanelTable([*columns, grades, YEARS.take(index.period)], index)
+
+
+def published(first: int, n: int = 120) -> PanelTable:
+    """Return what is published: other persons of the same law, before a period."""
+    return panel(n, seed=5).until(first)
+
+
+def fitted(first: int = 2, **changes: Any) -> Extending:
+    known = published(first)
+    given = [published(first) for _ in range(3)]
+
+    def yielded(request: Request) -> Iterator[PanelTable]:
+        yield from given[request.first : request.first + request.m]
+
+    spec = ChainSpec(steps=STEPS, frame=FRAME, **changes)
+    replicates = 2 if changes.get("proper") else 1
+    return fit_extension(
+        spec, panel(), first, yielded, known.n_units, Seed(1), replicates=replicates
+    )
+
+
+def drawn(source: Extending, **words: Any) -> PanelTable:
+    return as_panel(next(source.generate(Seed(2), m=1, **words)))
+
+
+@pytest.mark.parametrize("first", [2, 3])
+def test_what_is_published_stays_and_new_periods_follow_the_data(first: int) -> None:
+    source, known = fitted(first), published(first)
+    made = drawn(source)
+    assert_same(made.until(first).take_units(np.arange(known.n_units)), known)
+    began = made.index.period[made.index.starts]
+    law = panel().index
+    starts = law.period[law.starts]
+    expected = [
+        round((starts == t).sum() * known.n_units / (starts < first).sum()) for t in range(first, 4)
+    ]
+    assert [int((began == t).sum()) for t in range(first, 4)] == expected
+    assert (began[: known.n_units] < first).all()  # persons who are new come last
+    assert source.n_units == made.n_units == known.n_units + sum(expected)
+    index, state = made.index, made["state"].data
+    assert (np.bincount(index.person) == 4 - began).all()  # nobody leaves in the data
+    assert (state == state[index.starts][index.person]).all()  # nor changes the state
+    assert (made["year"].data == YEARS.data[index.period]).all()
+    sex = made["sex"].data
+    assert (sex == sex[index.starts][index.person]).all()
+    assert (sex[index.starts][began >= first] == 0).all()
+    last, grade = index.period == 3, made["grade"].data
+    assert np.mean(grade[last & (state == 2)] == 2) > 0.9
+    assert np.mean(grade[last & (state < 2)] == 0) > 0.9
+    if first == 2:
+        there = (index.period == 2) & (began[index.person] < 2) & (state < 2)
+        before = np.flatnonzero(there) - 1
+        assert np.mean(grade[there] == grade[before]) > 0.95  # of the person herself
+
+
+def test_neither_blocks_of_workers_nor_their_number_change_a_byte(monkeypatch) -> None:
+    monkeypatch.setattr("synthesizer.data.panel.arrangement.BLOCK_PERSONS", 25)
+    source = fitted()
+    assert source.count_blocks(2, None) == 2 * 2 * 4  # datasets, periods, blocks of 98 persons
+    assert_same(drawn(source, n_jobs=1), drawn(source, n_jobs=2))
+
+
+def test_rules_and_zeros_hold_in_new_periods_alone() -> None:
+    middle = single_value(panel()["grade"].variable, "mid")
+    rule = Rule(condition=Expression.parse("sex == 'm' and state == 'a'"), value=middle)
+    zero = Forbid(
+        condition=Expression.parse("sex == 'f' and state == 'a' and grade == 'low'"),
+        variable="grade",
+    )
+    free, ruled = (
+        drawn(fitted(3, **changes)) for changes in ({}, {"rules": (rule,), "forbids": (zero,)})
+    )
+    for made, holds in ((free, False), (ruled, True)):
+        last, state, sex = made.index.period == 3, made["state"].data, made["sex"].data
+        grade = made["grade"].data
+        assert (grade[last & (sex == 1) & (state == 0)] == 1).all() == holds
+        assert (grade[last & (sex == 0) & (state == 0)] != 0).all() == holds
+    known = published(3)
+    assert_same(ruled.until(3).take_units(np.arange(known.n_units)), known)
+
+
+def test_proper_synthesis_has_a_fit_for_each_dataset() -> None:
+    source = fitted(proper=True)
+    assert len(source.waves) == 2
+    assert [*source.misfits(2, None, 0)] == []
+    (problem,) = source.misfits(2, None, 1)
+    assert "m (3) must be at most 2" in problem
+    first, second = (replace(source, waves=(wave, wave)) for wave in source.waves)
+    for number, alone in enumerate((first, second)):
+        made, same, other = (
+            [as_panel(t) for t in one.generate(Seed(2), m=2)][number]
+            for one in (source, alone, second if alone is first else first)
+        )
+        assert_same(made, same)
+        assert (made["grade"].data != other["grade"].data).any()
+
+
+def test_datasets_of_one_fit_differ() -> None:
+    one, two = (as_panel(table) for table in fitted().generate(Seed(2), m=2))
+    assert_same(one.until(2), two.until(2))
+    here = one.index.period == 2
+    assert (one["grade"].data[here] != two["grade"].data[here]).any()
