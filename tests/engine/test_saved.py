@@ -91,7 +91,8 @@ def test_rules_and_forbids_are_saved(tmp_path: Path) -> None:
     assert chain.proper
 
 
-def test_the_file_is_private_and_says_so(tmp_path: Path) -> None:
+def test_the_file_is_private_says_so_and_replaces_an_older_one(tmp_path: Path) -> None:
+    (tmp_path / "model").write_text("older")
     save_model(tmp_path / "model", model_of(), REGISTRY)
     assert stat.S_IMODE((tmp_path / "model").stat().st_mode) == 0o600
     assert b"CONFIDENTIAL" in (tmp_path / "model").read_bytes()

@@ -42,6 +42,8 @@ def test_datasets_have_budgets_and_keys_of_their_own(engine):
     with pytest.raises(LedgerError, match=r"user budget of ada has 0\.05 of 0\.05 left"):
         other.reserve("q", **QUESTION)
     assert other.answer("q") is None
+    for ledger in (one, other):
+        ledger.check()  # what the other one spent is none of its sums
 
 
 def test_versions_share_budgets_and_no_answers(engine):

@@ -69,6 +69,8 @@ def test_frames_tables_and_files_give_the_same():
     assert plain(less.datasets[0]) == {"n": 3, "uniques": 3, "present": 2, "replicated": 1}
     grouped = replicated_uniques(frame, made, exclude=["weight"], groups={"age": [40.0]})
     assert plain(grouped.datasets[0]) == {"n": 3, "uniques": 1, "present": 1, "replicated": 0}
+    (rows,) = replicated_rows(frame, made, exclude=["weight"], groups={"age": [40.0]})
+    assert rows.counts == grouped.datasets[0]
 
 
 def test_figures_and_plain_values():

@@ -555,6 +555,10 @@ def test_groups_are_fitted_alone_as_if_their_records_were_all():
             alone = compare_fit(*parts, "pay ~ age | area", clusters="person")
             assert fit.group == {"sex": sex, "year": year}
             assert fit.coefficients == alone.coefficients
+            assert fit.notes == alone.notes
+    fits = compare_fit_by(original, [original, made], "pay ~ age", ["sex", "year"])
+    told = {group for group, fit in fits.items() if "without a record of the group: 2" in str(fit)}
+    assert told == {("m", "2004")}
 
 
 @pytest.mark.parametrize(
