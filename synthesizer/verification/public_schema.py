@@ -423,11 +423,15 @@ def schema_of_release(
     ids = [entry.name for entry in codebook.variables if entry.kind is Kind.ID]
     person = person or (panel.person if panel else None) or (ids[0] if len(ids) == 1 else None)
     period = period or (panel.time if panel else None)
-    variables = {
-        entry.name: _public(entry)
+    usable = [
+        entry
         for entry in codebook.variables
         if entry.name != person and entry.kind is not Kind.ID and _is_usable(entry)
-    }
+    ]
+    try:
+        variables = {entry.name: _public(entry) for entry in usable}
+    except ValueError:  # levels and ranges that this version never writes
+        raise _no_codebook(source) from None
     known = variables.get(period or "")
     form = codebook.datasets.format
     content = {
@@ -450,10 +454,14 @@ def _codebook(path: Path) -> ReleaseCodebook:
     try:
         return typed(ReleaseCodebook, parse_json(read_text(path)))
     except (OSError, ValueError, RecursionError):
-        raise DataError(
-            f"{path}: is no codebook of a release that this version wrote; name the directory of "
-            "a run, or its codebook.json"
-        ) from None
+        raise _no_codebook(path) from None
+
+
+def _no_codebook(path: Path) -> DataError:
+    return DataError(
+        f"{path}: is no codebook of a release that this version wrote; name the directory of a "
+        "run, or its codebook.json"
+    )
 
 
 def _is_usable(entry: Described) -> bool:

@@ -89,6 +89,17 @@ def test_words_that_do_not_go_together_are_refused(release, words, said):
     assert said in made.output
 
 
+def test_a_codebook_that_somebody_changed_is_refused(release, tmp_path):
+    codebook = json.loads((release / "run" / "codebook.json").read_text())
+    pay = next(v for v in codebook["variables"] if v["name"] == "pay")
+    for change in ({"low": 9, "high": 1}, {"low": "much", "high": 9}):
+        pay["range"] |= change
+        (tmp_path / "codebook.json").write_text(json.dumps(codebook))
+        made = call("public-schema", tmp_path / "codebook.json", "-o", tmp_path / "schema.yaml")
+        assert made.exit_code == 2
+        assert "no codebook of a release" in made.output
+
+
 def test_what_is_no_release_is_refused(tmp_path):
     for source in (tmp_path, tmp_path / "codebook.json"):
         made = call("public-schema", source, "-o", tmp_path / "schema.yaml")
