@@ -85,6 +85,7 @@ def ask_naively(url: str, number: int) -> bool:  # noqa: ARG001
         spent = store.execute(text("SELECT spent FROM naive")).scalar_one()
     if spent + TENTH > MICRO:
         return False
+    time.sleep(0.002)  # the gap in which others read the same
     with transaction(engine) as store:
         store.execute(text("UPDATE naive SET spent = :spent"), {"spent": spent + TENTH})
     return True

@@ -204,7 +204,7 @@ LONG_CASES: dict[str, tuple[Any, ...]] = {
         ["'level'", "before the careers", "'time_invariant'"],
     ),
     "names of derived columns": (
-        {"panel": PANEL}, ["career.first, own.x", "names of columns"],
+        {"panel": PANEL}, ["career.first, own.x", "names of variables"],
         text_of(ROWS, ["who", "year", "state", "sex", "career.first", "own.x"]),
     ),
     "forbid about what only follows": (

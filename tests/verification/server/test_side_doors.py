@@ -1,6 +1,7 @@
 """Trials of side doors, small: scripts/benchmarks/server_channels.py has them in full."""
 
 from pathlib import Path
+from statistics import median
 
 from scipy.stats import ks_2samp
 from server_channels import Canary, control, injection, release
@@ -12,8 +13,8 @@ def test_the_time_of_release_does_not_tell_of_a_slow_job():
 
 
 def test_were_answers_to_leave_when_ready_it_would():
-    plain, slow = (release(24, is_slow=row, at_once=True) for row in (False, True))
-    assert ks_2samp(plain, slow).pvalue < 0.05
+    plain, slow = (release(8, is_slow=row, at_once=True, lanes=2) for row in (False, True))
+    assert median(plain) < median(slow)
 
 
 def test_no_text_of_a_query_runs_code(tmp_path: Path):
