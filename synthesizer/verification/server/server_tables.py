@@ -13,6 +13,7 @@ from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from alembic.util.exc import CommandError
 from sqlalchemy import (
     JSON,
@@ -20,6 +21,7 @@ from sqlalchemy import (
     Boolean,
     CheckConstraint,
     Column,
+    Connection,
     Engine,
     ForeignKey,
     ForeignKeyConstraint,
@@ -28,6 +30,7 @@ from sqlalchemy import (
     String,
     Table,
     Text,
+    inspect,
     true,
 )
 
@@ -166,17 +169,36 @@ def upgrade(engine: Engine) -> None:
     Raises
     ------
     LedgerError
-        If the database fails, or is of a newer version of the program.
+        If the database fails, is of a newer version of the program or of another program, or if
+        the steps of this installation cannot be used.
     """
+    place = place_of(engine)
     try:
         with transaction(engine, "nothing was changed") as store:
             if engine.dialect.name == "postgresql":  # one server after the other
                 store.exec_driver_sql("SELECT pg_advisory_xact_lock(17)")
-            command.upgrade(_config(store), "head")
+            config = _config(store)
+            _check_whose(store, ScriptDirectory.from_config(config), place)
+            command.upgrade(config, "head")
     except CommandError as error:
         raise LedgerError(
-            f"{place_of(engine)} is of a newer version of the program; start that"
+            f"{place} was not changed, since the steps to its tables cannot be used ({error}); "
+            "install the program again"
         ) from error
+
+
+def _check_whose(store: Connection, steps: ScriptDirectory, place: str) -> None:
+    """Raise LedgerError where the tables of a database are not those of an earlier step."""
+    taken = set(inspect(store).get_table_names())
+    reached = set(MigrationContext.configure(store).get_current_heads())
+    unknown = reached - {step.revision for step in steps.walk_revisions()}
+    if unknown and AUDIT.name in taken:
+        raise LedgerError(f"{place} is of a newer version of the program; start that")
+    if unknown or (not reached and taken & set(METADATA.tables)):
+        raise LedgerError(
+            f"{place} has tables of another program, or is a steward's ledger; name an empty "
+            "database for the server"
+        )
 
 
 def differences(engine: Engine) -> list[Any]:
@@ -186,7 +208,7 @@ def differences(engine: Engine) -> list[Any]:
         return list(compare_metadata(context, METADATA))
 
 
-def _config(store: Any) -> Config:
+def _config(store: Connection) -> Config:
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
     config.attributes["connection"] = store

@@ -489,9 +489,17 @@ class Service:
 
 
 def require(account: Account, *roles: Role) -> None:
-    """Raise RequestError (403) where an account has none of the roles."""
+    """Raise RequestError (403) where an account has none of the roles.
+
+    Examples
+    --------
+    >>> require(Account(1, "ada", "researcher"), "steward", "admin")
+    Traceback (most recent call last):
+    synthesizer.data.errors.RequestError: this is for stewards and admins only; ask one of them
+    """
     if account.role not in roles:
-        raise RequestError(f"this is for {' and '.join(roles)}s only; ask one of them", 403)
+        who = " and ".join(f"{role}s" for role in roles)
+        raise RequestError(f"this is for {who} only; ask one of them", 403)
 
 
 def _check_analysis(analysis: str) -> None:

@@ -7,6 +7,7 @@ from sqlalchemy import Column, Integer, MetaData, Table, text
 
 from synthesizer.data.errors import LedgerError
 from synthesizer.verification.database import METADATA, connect, transaction
+from synthesizer.verification.ledger import new_dataset, new_ledger
 from synthesizer.verification.server import audit, server_tables
 from synthesizer.verification.server.server_tables import differences, upgrade
 
@@ -83,6 +84,44 @@ def test_a_database_of_a_newer_program_is_refused(database):
         upgrade(database)
 
 
+@pytest.mark.parametrize(
+    "statements",
+    [
+        ["CREATE TABLE account (x INTEGER)"],
+        [
+            "CREATE TABLE alembic_version (version_num VARCHAR(32))",
+            "INSERT INTO alembic_version VALUES ('9999')",
+        ],
+    ],
+)
+def test_a_database_of_another_program_is_refused(url, statements):
+    engine = connect(url)
+    with transaction(engine) as store:
+        for statement in statements:
+            store.execute(text(statement))
+    before = schema(engine)
+    with pytest.raises(LedgerError, match="tables of another program"):
+        upgrade(engine)
+    assert schema(engine) == before
+    engine.dispose()
+
+
+def test_a_ledger_of_a_steward_is_not_taken_for_a_server(tmp_path):
+    new_ledger(tmp_path / "ledger.sqlite", data="0" * 64, cap=1.0)
+    engine = connect(f"sqlite:///{tmp_path}/ledger.sqlite")
+    with pytest.raises(LedgerError, match="a steward's ledger; name an empty database"):
+        upgrade(engine)
+    engine.dispose()
+
+
+def test_an_installation_without_its_steps_is_told_as_that(url, monkeypatch, tmp_path):
+    monkeypatch.setattr(server_tables, "MIGRATIONS", tmp_path / "none")
+    engine = connect(url)
+    with pytest.raises(LedgerError, match="install the program again"):
+        upgrade(engine)
+    engine.dispose()
+
+
 CHANGES = [
     "UPDATE audit SET actor = 'eve'",
     "DELETE FROM audit",
@@ -98,8 +137,6 @@ CHANGES = [
 
 @pytest.fixture
 def used(database):
-    from synthesizer.verification.ledger import new_dataset
-
     ledger = new_dataset(database, "one", data="a" * 64, cap=1.0)
     ledger.reserve("q", content="{}", epsilon=1000, user="ada", analysis="gap")
     ledger.store("q", ((1,),))
