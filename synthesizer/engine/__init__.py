@@ -1,1 +1,1 @@
-"""Registry, chain, drawing and saved models: what makes data."""
+"""Registry, chain, drawing, saved models, impossible combinations: what makes data."""

@@ -21,8 +21,8 @@ from synthesizer.data.panel.moments import are_numbers, natural_order
 from synthesizer.data.randomness import fresh_seed
 from synthesizer.data.sources import RawTable, read_path
 from synthesizer.data.spreadsheets import formula_cells
-from synthesizer.data.structural_zeros import ZeroCells, structural_zeros
 from synthesizer.data.table import Kind, Table, Variable
+from synthesizer.engine.structural_zeros import ZeroCells, structural_zeros
 from synthesizer.plan.inputs import arrangement_of
 from synthesizer.plan.overview import Codebook, CodebookVariable, describe
 from synthesizer.plan.survival import suggest_pair

@@ -11,8 +11,8 @@ from synthesizer.data.encoding import data_notes, encode_inferred
 from synthesizer.data.guessing import Inferred, infer
 from synthesizer.data.sources import RawTable, read_path
 from synthesizer.data.spreadsheets import formula_cells, formula_notes
-from synthesizer.data.structural_zeros import ZeroCells, structural_zeros
 from synthesizer.data.table import Column, Kind, Table
+from synthesizer.engine.structural_zeros import ZeroCells, structural_zeros
 from synthesizer.measures.figure import Result, Row, column
 from synthesizer.measures.risk.rare_values import RARE, level_counts, once_a_person
 from synthesizer.models.step import Step

@@ -15,10 +15,10 @@ from synthesizer.data.expressions import Expression, quote_name
 from synthesizer.data.panel.panel_table import PanelTable
 from synthesizer.data.panel.paths import PathRule, broken_steps
 from synthesizer.data.randomness import Seed
-from synthesizer.data.structural_zeros import structural_zeros
 from synthesizer.data.table import BoolArray, Kind, Table, Variable
 from synthesizer.data.values import single_value
 from synthesizer.engine.registry import ROLES
+from synthesizer.engine.structural_zeros import structural_zeros
 from synthesizer.models.bounds import Bounds
 from synthesizer.models.derived import Derived
 from synthesizer.models.histories.history import panel_of

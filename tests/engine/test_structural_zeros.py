@@ -7,10 +7,10 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from synthesizer.data import structural_zeros as module
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
-from synthesizer.data.structural_zeros import FEW, structural_zeros
 from synthesizer.data.table import Column, IntArray, Kind, Table, Variable
+from synthesizer.engine import structural_zeros as module
+from synthesizer.engine.structural_zeros import FEW, structural_zeros
 
 
 def coded(name: str, codes: IntArray, n_levels: int) -> Column:
