@@ -65,7 +65,11 @@ ASKED: dict[str, Any] = {
     "propensity": {"models": ["logit", "cart"], "permutations": 3},
     "inference": {"sensitive": "marital", "public": ["sex", "region"]},
     "attacks": {"enabled": True, "attempts": 20},
-    "fits": [{"formula": "income ~ sex + age"}, {"formula": "income ~ age | region"}],
+    "fits": [
+        {"formula": "income ~ sex + age"},
+        {"formula": "income ~ age | region"},
+        {"formula": "income ~ age", "by": ["sex"]},
+    ],
 }
 
 
