@@ -100,7 +100,9 @@ class Career(HistoryModel, CareerOptions):
         absent = _absence(variable)
         states = target.data if variable.is_coded else np.zeros(index.n_rows)
         sequences = index.matrix(states.astype(np.int32), absent)
-        steps = _steps(rules, absent)
+        is_once = not self.new_moves and _is_once(sequences < absent)
+        is_limited = is_once or any(rule.allowed is not None for rule in rules)
+        steps = _steps(rules, absent) if is_limited else None
         n_states = absent + 1 if steps is None else len(steps.allowed)
         careers = fit_careers(
             sequences if steps is None else steps.with_gaps(sequences),
@@ -152,12 +154,17 @@ class _Steps:
         return np.where(there, sequences, absence).astype(np.int32)
 
 
-def _steps(rules: PathRules, states: int) -> _Steps | None:
-    """Return which of ``states`` codes may follow which; None where all may."""
+def _is_once(there: BoolArray) -> bool:
+    """Whether persons come and go, but nobody comes back, by who is there when, shape (n, T)."""
+    comes = there[:, 0] + (there[:, 1:] & ~there[:, :-1]).sum(axis=1)
+    return bool(comes.max() == 1 and not there.all())
+
+
+def _steps(rules: PathRules, states: int) -> _Steps:
+    """Return which of ``states`` codes may follow which, by the rules about steps."""
     matrices = [rule.allowed for rule in rules if rule.allowed is not None]
-    if not matrices:
-        return None
-    reach = np.logical_and.reduce(matrices) | np.eye(states, dtype=bool)
+    reach = np.logical_and.reduce([np.ones((states, states), dtype=bool), *matrices])
+    reach |= np.eye(states, dtype=bool)
     every_way = np.ones(states, dtype=bool)
     ways, group = np.unique(np.vstack([every_way, reach]), axis=0, return_inverse=True)
     ways, group = ways[::-1], len(ways) - 1 - group.ravel()  # all ways were sorted last

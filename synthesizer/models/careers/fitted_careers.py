@@ -109,7 +109,8 @@ class CareerOptions:
         data and come no nearer to them than fresh persons would (`choice.py`), >= 1; 1 takes
         every career as it is drawn.
     new_moves : bool
-        Whether a state may follow another that it never follows in the data.
+        Whether a state may follow another that it never follows in the data, and persons who left
+        may come back where nobody does.
     match : bool
         Whether to keep the careers that reproduce exact joint counts of first and last period at
         work and first and last state.

@@ -117,6 +117,28 @@ def test_an_absorbing_state_keeps_its_share_and_its_gaps(transition, theta, allo
     assert 0.7 * gaps < again < 1.4 * gaps
 
 
+def with_gaps(index):
+    """Return the share of persons who leave and come back."""
+    spans = index.period[index.starts + index.counts - 1] - index.period[index.starts] + 1
+    return (index.counts < spans).mean()
+
+
+@pytest.mark.parametrize("transition", ["cart", "markov"])
+def test_where_nobody_comes_back_nobody_does(transition):
+    rng = np.random.default_rng(1)
+    begin, end = np.sort(rng.integers(0, 8, size=(2, 60)), axis=0)
+    periods = np.arange(8)
+    index = PanelIndex.of_presence((begin[:, None] <= periods) & (periods <= end[:, None]), periods)
+    column = coded("x", rng.integers(0, 2, index.n_rows), ("x", "y"))
+    drawn = {
+        is_new: opened(column, index, 400, transition=transition, new_moves=is_new)[0]
+        for is_new in (False, True)
+    }
+    assert with_gaps(drawn[False]) == 0 < with_gaps(drawn[True])
+    starts = [np.bincount(i.period[i.starts], minlength=8) for i in (index, drawn[False])]
+    assert np.abs(starts[0] / 60 - starts[1] / 400).max() < 0.1
+
+
 def ends(index, states):
     last = index.starts + index.counts - 1
     parts = (index.period[index.starts], states.data[index.starts])
