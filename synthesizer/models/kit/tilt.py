@@ -23,6 +23,8 @@ from synthesizer.models.kit.predictors import Float32Array
 
 LINEAR_RIDGE = 1.0
 """Largest ridge of what linear regressions rest on."""
+LEVELS_RIDGE = 5.0
+"""The same where each of three or more levels without an order has coefficients of its own."""
 LEAST_RIDGE, LARGEST_RIDGE = 0.3, 200.0
 EVIDENCE_ROWS = 2_000
 """Rows from which the ridges are learnt, and a start for the coefficients."""
@@ -75,7 +77,8 @@ class Problem:
         Computation 4; automatic relevance determination, Neal 1996): what does not help is drawn
         to zero. The precision of linear terms is at most 1, so that the likelihood equations keep
         the products of predictors and target, which linear and logistic regressions rest on, close
-        to those of the data, however weak an effect is.
+        to those of the data, however weak an effect is. Three or more levels have so many
+        coefficients that they would know single rows: there it is at most 5.
         """
         n_rows, width = self.matrix.shape
         first = self
@@ -164,7 +167,8 @@ class Problem:
         sizes = [columns.stop - columns.start for columns in self.groups]
         penalty = np.repeat(ridges, sizes, axis=0)
         block = np.ix_(self.linear, np.arange(self.n_linear))
-        penalty[block] = np.minimum(penalty[block], LINEAR_RIDGE)
+        most = LEVELS_RIDGE if self.shared and self.n_linear > 2 else LINEAR_RIDGE
+        penalty[block] = np.minimum(penalty[block], most)
         penalty[0] = np.minimum(penalty[0], LINEAR_RIDGE)  # margins
         return penalty
 

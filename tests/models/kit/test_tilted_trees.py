@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.optimize
@@ -205,6 +207,15 @@ def test_the_maximum_is_that_of_a_plain_search(
 
     slow = scipy.optimize.minimize(objective, start.ravel(), method="BFGS", options={"gtol": 1e-4})
     assert objective(found.ravel()) == pytest.approx(slow.fun, abs=2e-3)
+
+
+@pytest.mark.parametrize(("levels", "shared", "most"), [(4, True, 5), (2, True, 1), (4, False, 1)])
+def test_ridges_of_linear_terms_have_a_limit(levels: int, shared: bool, most: int) -> None:
+    it = replace(problem(shared=shared), moments=np.eye(levels, dtype=np.float32), n_linear=levels)
+    penalty = it._penalty(np.full((len(it.groups), levels), 200.0))
+    assert set(penalty[it.linear][1:].ravel()) == {most}
+    assert set(penalty[0]) == {1.0}
+    assert (penalty[~it.linear] == 200.0).all()
 
 
 def test_linear_moments_are_those_of_the_data_and_nothing_is_learnt_from_nothing() -> None:
