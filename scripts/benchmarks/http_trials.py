@@ -28,6 +28,7 @@ from typing import Any
 from unittest.mock import patch
 
 import pandas as pd
+from argon2 import PasswordHasher
 from fastapi.testclient import TestClient
 from replay_trials import GAP, QUESTIONS, SCHEMA, Exact, neighbour, people
 
@@ -46,6 +47,8 @@ from synthesizer.verification.server.server_tables import upgrade
 
 Run = Callable[[Task], Outcome | None]
 QUERIES = [{**GAP, **changes} for changes in QUESTIONS.values()]
+_CHEAP = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
+"""Nobody signs in by password here."""
 _START = datetime(2026, 1, 2, 3, 4, 5, 678901, UTC)
 
 
@@ -116,7 +119,7 @@ def conversation(
         engine = connect(config.database)
         upgrade(engine)
         made = service.Service(engine, config, open_datasets(engine, config.datasets))
-        accounts = Accounts(engine, clock=clock)
+        accounts = Accounts(engine, hasher=_CHEAP, clock=clock)
         tokens = {
             name: accounts.new_token(
                 accounts.add(name, role, actor="x"),  # type: ignore[arg-type]

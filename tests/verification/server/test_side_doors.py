@@ -4,17 +4,18 @@ from pathlib import Path
 from statistics import median
 
 from scipy.stats import ks_2samp
-from server_channels import Canary, control, injection, release
+from server_channels import Canary, control, injection, releases
 
 
 def test_the_time_of_release_does_not_tell_of_a_slow_job():
-    plain, slow = (release(24, is_slow=row) for row in (False, True))
+    plain, slow = ([one.seconds for one in side] for side in releases(24))
     assert ks_2samp(plain, slow).pvalue > 1e-6
 
 
 def test_were_answers_to_leave_when_ready_it_would():
-    plain, slow = (release(8, is_slow=row, at_once=True, lanes=2) for row in (False, True))
-    assert median(plain) < median(slow)
+    sides = releases(8, at_once=True, lanes=2)
+    plain, slow = (median(one.seconds for one in side) for side in sides)
+    assert plain < slow
 
 
 def test_no_text_of_a_query_runs_code(tmp_path: Path):
