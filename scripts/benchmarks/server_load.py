@@ -9,7 +9,8 @@ Usage::
   No reply is a 5xx, no budget is overspent, who repeats gets the same answer, and the memory of
   the server stays within bounds.
 - ``kills``: the server is killed (SIGKILL, with its processes) at random moments while clients ask,
-  and started again. What was spent covers what was released, every query that was accepted is
+  of three times once soon after its start and twice after it charged or answered something, and
+  started again. What was spent covers what was released, every query that was accepted is
   answered in the end, no query has two answers, the audit log has every charge and every answer
   once, and its chain is whole. ``--broken`` is the control: a server that forgets at its start what
   it had begun, which must lose queries.
@@ -42,7 +43,7 @@ import httpx2
 import yaml
 from postgresql_cluster import running as postgresql
 from replay_trials import GAP, SCHEMA, people
-from sqlalchemy import select
+from sqlalchemy import Engine, func, select
 
 from synthesizer.jobs.serve import check, database_of
 from synthesizer.verification.database import transaction
@@ -271,12 +272,14 @@ def kills(number: int, *, is_postgresql: bool, is_broken: bool) -> bool:
     rng, seen, asked = random.Random(3), Seen(), iter(range(10**6))  # noqa: S311 - moments
     with server(cap=1_000.0, is_postgresql=is_postgresql) as running:
         running.is_broken = is_broken
-        for _ in range(number):
+        for round_ in range(number):
             running.start()
             stop = threading.Event()
             with ThreadPoolExecutor(4) as pool:
                 for user in range(4):
                     pool.submit(keep_asking, running, user, asked, seen, stop)
+                if round_ % 3:
+                    wait_for_a_step(running)
                 time.sleep(rng.uniform(0.05, 4.0))
                 running.kill()
                 stop.set()
@@ -295,6 +298,20 @@ def kills(number: int, *, is_postgresql: bool, is_broken: bool) -> bool:
     )
 
 
+def wait_for_a_step(running: Server) -> None:
+    """Wait until something new was charged, or computed, however slow the machine is."""
+    with database_of(running.config) as (_, engine):
+        before, end = _steps(engine), time.monotonic() + STARTS_IN
+        while _steps(engine) == before and time.monotonic() < end:
+            time.sleep(0.05)
+
+
+def _steps(engine: Engine) -> int:
+    done = AUDIT.c.action.in_(("charged", "answered"))
+    with transaction(engine, reads=True) as store:
+        return int(store.execute(select(func.count()).select_from(AUDIT).where(done)).scalar_one())
+
+
 def keep_asking(
     running: Server, user: int, asked: Iterator[int], seen: Seen, stop: threading.Event
 ) -> None:
@@ -304,8 +321,8 @@ def keep_asking(
             with seen.lock:
                 number = next(asked)
             with suppress(httpx2.TransportError, json.JSONDecodeError):
-                submit(running, http, user, number // 3, seen)
-            time.sleep(0.3)
+                submit(running, http, user, number // 8, seen)
+            time.sleep(0.7)
 
 
 @dataclass

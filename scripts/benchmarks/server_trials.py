@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Attacks on the store of the verification server, on SQLite and on PostgreSQL.
 
-    python scripts/benchmarks/server_trials.py races|kills|audit|logins
+    python scripts/benchmarks/server_trials.py races|kills|differences|audit|logins
 
 Tests run them small; this runs them in full and ends with exit code 1 where one does not hold. Each
 has a control, something made wrong on purpose, that the same trial must find.
@@ -30,8 +30,9 @@ from sqlalchemy import Connection, Engine, delete, func, insert, select, text, u
 
 from synthesizer.data.errors import LedgerError, RequestError
 from synthesizer.verification.database import connect, transaction
-from synthesizer.verification.ledger import ANSWER, Ledger, new_dataset
+from synthesizer.verification.ledger import ANSWER, Ledger, new_dataset, new_version
 from synthesizer.verification.mechanisms import MICRO
+from synthesizer.verification.query import query_of
 from synthesizer.verification.server import audit
 from synthesizer.verification.server.accounts import Accounts
 from synthesizer.verification.server.audit import AuditEntry, Verified
@@ -268,6 +269,50 @@ def _actions(store: Connection, action: str) -> int:
     return int(store.execute(counted).scalar_one())
 
 
+# T16: pairs of questions that differ in few persons.
+
+QUESTION: dict[str, Any] = {
+    "formula": "I(log(pay)) ~ sex + age | agency + year",
+    "ask": {"measure": "interval", "coefficient": "sex[M]", "above": 0.05},
+    "partitions": 10,
+}
+
+
+def pairs(number: int, seed: int) -> Iterator[tuple[str, str]]:
+    """Yield digests of two questions whose subsets differ at one border or level."""
+    rng = np.random.default_rng(seed)
+    for _ in range(number):
+        age, year = int(rng.integers(18, 70)), int(rng.integers(2000, 2004))
+        sex, agency = str(rng.choice(["F", "M"])), str(rng.choice(["AG", "DD", "TR", "VA"]))
+        kept = f"sex == '{sex}' and agency == '{agency}' and year >= {year}"
+        others = (f"{kept} and age > {age + 1}", f"{kept} and age <= {age}", kept)
+        both = (f"{kept} and age > {age}", str(rng.choice(others)))
+        yield tuple(query_of({**QUESTION, "subset": one}).digest for one in both)  # type: ignore[misc]
+
+
+def differenced(url: str, number: int, seed: int, *, is_apart: bool = False) -> tuple[int, int]:
+    """Return how many questions were asked, and how many the global budget paid.
+
+    Two users ask in turn, of two versions. ``is_apart`` gives each version a dataset of its own, as
+    must not be: then the global budget of one pays half.
+    """
+    engine = connect(url)
+    upgrade(engine)
+    first = new_dataset(engine, "one", data="a" * 64, cap=1e6)
+    made = new_dataset if is_apart else new_version
+    more = {"cap": 1e6} if is_apart else {}
+    second = made(engine, "two" if is_apart else "one", data="b" * 64, **more)
+    ledgers, asked = (first, second), set()
+    for place, pair in enumerate(pairs(number, seed)):
+        for turn, query in enumerate(pair):
+            which, user = (place + turn) % 2, ("ada", "bob")[place // 2 % 2]
+            ledgers[which].reserve(query, content="{}", epsilon=TENTH, user=user, analysis=user)
+            asked.add((which, query))
+    paid = _spent(first)
+    engine.dispose()
+    return len(asked), paid
+
+
 # T17: the audit log is changed by whoever can write the database.
 
 FIELDS = ("id", "at", "actor", "action", "dataset", "details", "previous", "hash")
@@ -441,6 +486,20 @@ def run_kills(times: int = 50) -> bool:
     return holds
 
 
+def run_differences(number: int = 1000) -> bool:
+    """Print what pairs of questions that differ little cost together."""
+    holds = True
+    with databases() as kinds:
+        for kind, new in kinds.items():
+            for is_apart in (False, True):
+                with new() as url:
+                    asked, paid = differenced(url, number, 1, is_apart=is_apart)
+                held = "a budget of each version" if is_apart else "versions share the budget"
+                print(f"{kind}, {held}: {number} pairs, {asked} questions, {paid} paid")
+                holds &= (asked == paid) != is_apart
+    return holds
+
+
 def run_audit(number: int = 1000) -> bool:
     """Print how many changes of an audit log are not found."""
     holds = True
@@ -486,7 +545,13 @@ def run_logins(tries: int = 500) -> bool:
     return holds
 
 
-TRIALS = {"races": run_races, "kills": run_kills, "audit": run_audit, "logins": run_logins}
+TRIALS = {
+    "races": run_races,
+    "kills": run_kills,
+    "differences": run_differences,
+    "audit": run_audit,
+    "logins": run_logins,
+}
 
 if __name__ == "__main__":
     if sys.argv[1:] and sys.argv[1] in TRIALS:

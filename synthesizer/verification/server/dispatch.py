@@ -11,7 +11,7 @@ import json
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from typing import Protocol
 
@@ -57,6 +57,7 @@ class Dispatcher:
     def __init__(self, service: Service, *, process: Process = run) -> None:
         self._service, self._process = service, process
         self._by_version = {one.ledger.version: one for one in service.datasets.values()}
+        self._changed: set[str] = set()
         self._stopped = threading.Event()
         lanes = range(service.config.job.lanes)
         self._threads = [
@@ -118,11 +119,11 @@ class Dispatcher:
     def answer_next(self, lane: int) -> bool:
         """Run the job whose slot has begun; tell whether there was one."""
         waits = (JOB.c.lane % self._service.config.job.lanes == lane, JOB.c.state == "queued")
-        known = JOB.c.version.in_(self._by_version)
-        chosen = select(JOB).where(*waits, known, JOB.c.begins <= now()).order_by(JOB.c.begins)
+        readable = JOB.c.version.in_([*self._readable_versions()])
+        chosen = select(JOB).where(*waits, readable, JOB.c.begins <= now()).order_by(JOB.c.begins)
         with transaction(self._service.engine) as store:
             row = store.execute(chosen.limit(1).with_for_update(skip_locked=True)).first()
-            if row is None or not self._is_unchanged(self._by_version[row.version]):
+            if row is None:
                 return False
             place = (JOB.c.version == row.version, JOB.c.query == row.query)
             store.execute(
@@ -175,13 +176,16 @@ class Dispatcher:
         limits = self._service.config.job
         return self._process(task, limits, seconds=seconds, is_stopped=self._stopped.is_set)
 
-    def _is_unchanged(self, one: Dataset) -> bool:
-        if one.is_unchanged:
-            return True
-        _log.error(
-            "datasets.%s: the confidential file changed; its queries wait until it is as it was, "
-            "or the server starts again with the new version",
-            one.name,
-        )
-        self._stopped.wait(10)
-        return False
+    def _readable_versions(self) -> Iterator[int]:
+        """Yield the versions whose files are as they were; tell the operator once which are not."""
+        for version, one in self._by_version.items():
+            if one.is_unchanged:
+                self._changed.discard(one.name)
+                yield version
+            elif one.name not in self._changed:
+                self._changed.add(one.name)
+                _log.error(
+                    "datasets.%s: the confidential file changed; its queries wait until it is as "
+                    "it was, or the server starts again with the new version",
+                    one.name,
+                )

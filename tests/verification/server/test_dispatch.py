@@ -13,7 +13,9 @@ from synthesizer.verification.server import runner
 from synthesizer.verification.server.dispatch import Dispatcher
 from synthesizer.verification.server.schedule import next_slot, tick_after
 from synthesizer.verification.server.server_config import JobLimits
+from synthesizer.verification.server.server_datasets import open_datasets
 from synthesizer.verification.server.server_tables import JOB
+from synthesizer.verification.server.service import Service
 
 
 def until(service, account, submission, state, seconds=60.0):
@@ -138,6 +140,29 @@ def test_a_confidential_file_that_changed_is_not_read(service, ada, work, files)
         assert service.find(ada, asked.id).state == "waiting"
     finally:
         files[0].write_text(text)
+
+
+def test_a_file_that_changed_holds_up_no_other_dataset(config, engine, ada, work, tmp_path, caplog):
+    """Nor does it hold the database, whatever the lane has before the others."""
+    changed = tmp_path / "changed.csv"
+    changed.write_bytes(config.datasets["panel"].confidential.read_bytes())
+    first = config.datasets["panel"].model_copy(update={"confidential": changed})
+    both = config.model_copy(update={"datasets": {"changed": first, **config.datasets}})
+    service = Service(engine, both, open_datasets(engine, both.datasets))
+    for name in both.datasets:
+        service.submit(ada, name, GAP, analysis="gap")
+    work(service)
+    with transaction(engine) as store:  # both slots have begun
+        store.execute(JOB.update().values(begins=now() - timedelta(seconds=1)))
+    changed.write_text("")
+    dispatcher = Dispatcher(service, process=lambda task, limits, **_: runner.outcome(task))
+    assert [dispatcher.answer_next(0) for _ in range(3)] == [True, False, False]
+    states = {
+        one.name: one.ledger.answer(one.query(GAP).digest) for one in service.datasets.values()
+    }
+    assert (states["changed"], states["panel"] is None) == (None, False)
+    told = [record.getMessage() for record in caplog.records]
+    assert [line.partition(":")[0] for line in told] == ["datasets.changed"]
 
 
 def test_an_answer_is_stored_before_it_is_shown(service, ada, work):
