@@ -299,9 +299,10 @@ def differenced(url: str, number: int, seed: int, *, is_apart: bool = False) -> 
     engine = connect(url)
     upgrade(engine)
     first = new_dataset(engine, "one", data="a" * 64, cap=1e6)
-    made = new_dataset if is_apart else new_version
-    more = {"cap": 1e6} if is_apart else {}
-    second = made(engine, "two" if is_apart else "one", data="b" * 64, **more)
+    if is_apart:
+        second = new_dataset(engine, "two", data="b" * 64, cap=1e6)
+    else:
+        second = new_version(engine, "one", data="b" * 64)
     ledgers, asked = (first, second), set()
     for place, pair in enumerate(pairs(number, seed)):
         for turn, query in enumerate(pair):
