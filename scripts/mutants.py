@@ -455,12 +455,14 @@ def run(mutants: Sequence[Mutant], workers: int, note: Callable[[Result], None])
     waiting = list(reversed(mutants))
     with tempfile.TemporaryDirectory(prefix="mutants-") as place:
         free = [Copy(Path(place) / str(worker)) for worker in range(workers)]
-        tests = {room: clean(room, free[0]) for room in dict.fromkeys(m.room for m in mutants)}
+        tests: dict[str, Tests] = {}
         running: dict[int, tuple[Copy, Mutant, float]] = {}
         gc.freeze()
         while waiting or running:
             while waiting and free:
                 copy, mutant = free.pop(), waiting.pop()
+                if mutant.room not in tests:
+                    tests[mutant.room] = clean(mutant.room, copy)
                 copy.change(mutant)
                 known = tests[mutant.room]
                 process = copy.start(_try_mutant(mutant, known), known.seconds)
