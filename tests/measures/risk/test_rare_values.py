@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
 from synthesizer.data.table import Table
 from synthesizer.measures.risk.rare_values import RARE, RareValuesRow, rare_values
 from tests.tables import coded, numeric
@@ -52,3 +53,20 @@ def test_extremes_that_are_exactly_those_of_the_original():
         )
     assert [figure.value for figure in result.figures] == [0, 0]
     assert "'" not in result.model_dump_json()
+
+
+def test_of_a_panel_persons_count_each_once_for_a_level():
+    """A level and a highest value of few persons in many rows are rare; of many in one row not."""
+    jobs = np.zeros((12, RARE), dtype=int)  # persons by periods
+    jobs[: RARE - 1] = 1
+    jobs[-RARE:, 0] = 2
+    pay = np.where(np.arange(12) == 3, 9.0, np.where(np.arange(12) < 3, 5.0, 1.0)).repeat(RARE)
+    index = PanelIndex.of_presence(jobs >= 0, np.arange(float(RARE)))
+    original = PanelTable([coded("job", jobs.ravel(), "abc"), numeric("pay", pay)], index)
+    made = Table([coded("job", [0, 1, 2], "abc"), numeric("pay", [1.0, 9.0, 9.0])])
+    result = rare_values(original, made, keys=["job", "pay"])
+    assert result.n == 12
+    assert [(r.levels, r.extremes, r.rare_extremes) for r in result.variables] == [
+        (1, 0, 0),
+        (0, 2, 1),
+    ]
