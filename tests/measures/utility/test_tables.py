@@ -116,6 +116,7 @@ def test_datasets_are_averaged_and_combined():
     assert both.mean["variables"].size == 3 + 3 + 1
     assert not both.mean["variables"].str.contains("who").any()
     assert both.mean["S_pMSE"].is_monotonic_decreasing
+    assert list(both.mean.columns) == ["variables", "names", "ways", *MEASURES]
     one = both.by_dataset[both.by_dataset["variables"] == "a:b"]
     row = both.mean.set_index("variables").loc["a:b"]
     assert row["VW"] == pytest.approx(one["VW"].mean())
