@@ -1,0 +1,109 @@
+"""Values copied from those who agree, near to another number: against laws and pairs by hand."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+
+from synthesizer.data.table import Column, FloatArray, IntArray, Table
+from synthesizer.models.nominal import FIXED, PAIRS, FittedNominal, Nominal
+from tests.tables import coded, numeric
+
+NAMES = ("year", "grade", "step")
+
+
+def cells(*codes: IntArray) -> list[Column]:
+    levels = "abcd"
+    return [coded(name, list(c), levels) for name, c in zip(NAMES, codes, strict=False)]
+
+
+def with_lag(columns: list[Column], lag: FloatArray) -> Table:
+    """NaN for no lag, as of first rows of persons."""
+    none = np.isnan(lag)
+    lags = numeric("before", np.where(none, 0, lag), none.astype(int), missing=("-8",))
+    return Table([*columns, lags])
+
+
+def fitted(table: Table, pay: FloatArray, *given: str) -> FittedNominal:
+    model = Nominal(given=given, near="before", min_cell=1)
+    return model.fit(table, numeric("pay", pay), rng=np.random.default_rng(1))
+
+
+def drawn(model: FittedNominal, table: Table) -> list[float]:
+    return model.sample(table, rng=np.random.default_rng(2)).data.tolist()
+
+
+@pytest.mark.parametrize("n_given", [1, 2, 3])
+def test_a_combination_fixes_its_value_by_its_pairs_or_those_of_wider_ones(n_given: int) -> None:
+    rng = np.random.default_rng(n_given)
+    codes = rng.integers(0, 4, (3, 200)) * rng.integers(0, 2, (3, 200))
+    pay = 10.0 + np.where(
+        codes[int(n_given > 1)] > 1, rng.integers(0, 9, 200), rng.random(200) < 0.3
+    )
+    given = NAMES[:n_given]
+    model = fitted(with_lag(cells(*codes), pay), pay, *given)
+    own = [tuple(one) for one in codes[:n_given].T.tolist()]
+    values: dict[tuple[int, ...], list[float]] = {one: [] for one in sorted(set(own))}
+    for one, value in zip(own, pay.tolist(), strict=True):
+        values[one].append(value)
+
+    def is_fixed(one: tuple[int, ...]) -> bool:
+        for last in range(n_given, min(n_given, 2) - 1, -1):
+            agree = slice(1, last) if n_given > 1 else slice(0, 1)
+            alike = [values[other] for other in values if other[agree] == one[agree]]
+            equal = [a == b for each in alike for a, b in permutations(each, 2)]
+            if len(equal) >= 2 * PAIRS:
+                return float(np.mean(equal)) >= FIXED
+        return False
+
+    one_each = Table(cells(*np.array(list(values)).T))
+    places = model.cells.places(one_each, model.known)
+    assert model.lagged is not None
+    expected = [is_fixed(one) for one in values]
+    assert model.lagged.fixed[places].tolist() == expected
+    assert len(set(expected)) == 2
+
+
+def test_a_fixed_value_is_that_of_the_donor_with_the_nearest_lag() -> None:
+    pay, lag = np.repeat([100.0, 140.0], [30, 10]), np.repeat([90.0, 120.0], [30, 10])
+    grade = np.zeros(40, dtype=int)
+    model = fitted(with_lag(cells(grade, grade), lag), pay, "year", "grade")
+    new = np.array([91.0, 119.0, 90.0, 121.0] * 5)
+    one = np.zeros(20, dtype=int)
+    assert drawn(model, with_lag(cells(one, one), new)) == [100, 140, 100, 140] * 5
+    # no donor has nearly such a lag, nor has anybody without a lag one: random values of all
+    for lags in (np.full(400, 10.0), np.full(400, np.nan)):
+        many = np.zeros(400, dtype=int)
+        values = drawn(model, with_lag(cells(many, many), lags))
+        assert np.mean(np.array(values) == 140) == pytest.approx(0.25, abs=0.1)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_where_no_value_is_fixed_the_change_of_a_donor_is_added(sign: int) -> None:
+    """All rise by a tenth, or, below 0, by 7; newcomers have the values between theirs."""
+    lag = np.linspace(100, 140, 41)
+
+    def risen(numbers: FloatArray) -> FloatArray:
+        return numbers * 1.1 if sign > 0 else numbers + 7
+
+    pay = np.append(risen(sign * lag), risen(sign * (lag + 0.5)))
+    grade = np.zeros(82, dtype=int)
+    table = with_lag(cells(grade, grade), np.append(sign * lag, np.full(41, np.nan)))
+    model = fitted(table, pay, "year", "grade")
+    new, one = sign * (np.arange(100.0, 140) + 0.5), np.zeros(40, dtype=int)
+    # the nearest of what the data have, and never another number
+    assert drawn(model, with_lag(cells(one, one), new)) == pytest.approx(risen(new).tolist())
+
+
+def test_what_a_combination_has_not_comes_from_a_wider_one() -> None:
+    """Of grade b nobody has a lag; it has one value near to what is wanted, and one far away."""
+    lag = np.linspace(100, 140, 41)
+    pay = np.append(lag * 1.1, [111.0, 500.0])
+    grade = np.repeat([0, 1], [41, 2])
+    table = with_lag(cells(np.zeros(43, dtype=int), grade), np.append(lag, [np.nan] * 2))
+    model = fitted(table, pay, "year", "grade")
+    one = np.array([0, 0])
+    new = with_lag(cells(one, one + 1), np.array([101.0, 130.0]))
+    assert drawn(model, new) == pytest.approx([111.0, 143.0])
