@@ -15,6 +15,7 @@ from synthesizer.data.values import single_value
 from synthesizer.engine.chain import ChainSpec, FittedChain
 from synthesizer.engine.drawing import allocate, draw_block, split_strata, whole_number_problems
 from synthesizer.engine.registry import Registry
+from synthesizer.models.limits import Support
 from synthesizer.models.step import Forbid, Rule, Step
 from tests.backends import BACKENDS, FORKS
 from tests.tables import assert_same, coded, numeric, persons
@@ -229,8 +230,9 @@ def test_proper_synthesis_fits_for_every_dataset() -> None:
     proper = spec(table, proper=True).fit(table, Seed(1), replicates=2)
     assert len(proper.strata[0].replicates) == 2
     assert len(list(proper.generate(Seed(1), m=2))) == 2
-    with pytest.raises(ModelError, match="at most 2"):
-        next(proper.generate(Seed(1), m=3))
+    for request in ({"m": 3}, {"m": 1, "first": 2}):
+        with pytest.raises(ModelError, match=r"m \(3\) must be at most 2"):
+            next(proper.generate(Seed(1), **request))
     plain = fitted(table)
     with pytest.raises(AssertionError):
         assert_same(next(plain.generate(Seed(1))), next(proper.generate(Seed(1))))
@@ -316,6 +318,21 @@ def test_structural_zeros_are_redrawn() -> None:
     for zero in zeros:
         assert zero.condition.count(made) == 0
     assert made["marital"].data[made["age"].data >= 40].mean() > 0.4
+
+
+def test_combinations_of_a_support_alone_are_drawn() -> None:
+    """Drawn independently three of four have a number that does not go with the level."""
+    rng = np.random.default_rng(1)
+    codes = rng.integers(0, 4, 2_000)
+    numbers = 10.0 * codes + rng.integers(0, 9, 2_000)
+    table = Table([coded("x", codes, "abcd"), numeric("y", numbers)])
+    support = Support.of(table, ("x", "y"), "y")
+    methods = {"y": "sample"}
+    free = next(fitted(table, methods=methods).generate(Seed(1)))
+    assert support.broken(free).mean() == pytest.approx(0.75, abs=0.05)
+    made = next(fitted(table, methods=methods, forbids=(support,)).generate(Seed(1)))
+    assert not support.broken(made).any()
+    assert (made["y"].data // 10).tolist() == made["x"].data.tolist()
 
 
 def test_a_rare_allowed_value_is_found() -> None:
