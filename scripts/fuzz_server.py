@@ -169,7 +169,8 @@ def changed(body: Any, rng: random.Random) -> Any:
         keys = list(place) if isinstance(place, dict) else list(range(len(place)))
         action = rng.random()
         if action < 0.15 and isinstance(place, dict):
-            place[rng.choice((CANARY, "epsilon", "", "__proto__", "id"))] = rng.choice(VALUES)
+            key = rng.choice((CANARY, "epsilon", "", "__proto__", "id"))
+            place[key] = copy.deepcopy(rng.choice(VALUES))
         elif keys and action < 0.3:
             place.pop(rng.choice(keys))
         elif keys:

@@ -1,7 +1,9 @@
 """Databases: a steward's SQLite file, or the server's SQLite or PostgreSQL, by one way in.
 
 A writing transaction on SQLite has the file to itself from its first step (``BEGIN IMMEDIATE``), so
-nothing that it read can change before it writes. PostgreSQL runs ``READ COMMITTED``: whoever reads
+nothing that it read can change before it writes; threads of one engine wait for their turn in a
+queue, since SQLite itself lets who waits look again after pauses, and passes over some for seconds.
+PostgreSQL runs ``READ COMMITTED``: whoever reads
 before writing locks the row first. Each commit is on the disk before the next step.
 
 What a database says in words of its own may quote values; here its code is told in words.
@@ -11,11 +13,13 @@ from __future__ import annotations
 
 import sqlite3
 import stat
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from synthesizer.data.errors import LedgerError
 from synthesizer.data.files import create, note_written, signals_later
@@ -165,14 +169,14 @@ def transaction(engine: Engine, after: str = "", *, reads: bool = False) -> Iter
     """
     is_file, changes = engine.dialect.name == "sqlite", bool(after)
     try:
-        with signals_later(), engine.connect() as connection:
+        with signals_later(), _turn(engine, reads), engine.connect() as connection:
             connection.execution_options(reads=reads)
             with connection.begin():
                 yield connection
                 after = after and _UNKNOWN
             if changes and is_file:
                 note_written(Path(place_of(engine)))
-    except (DBAPIError, NoneFree) as error:
+    except (DBAPIError, NoneFree, _NoTurnError) as error:
         problem = f"{place_of(engine)} {_reason(error)}"
         raise LedgerError("; ".join(filter(None, (problem, after)))) from error
 
@@ -250,7 +254,32 @@ def _sqlite(path: Path, seconds: float, *, is_shared: bool) -> Engine:
         **(_pool(seconds) if is_shared else {"poolclass": NullPool}),
     )
     event.listen(engine, "begin", _begin)
+    if is_shared:
+        _TURNS[engine] = threading.Lock(), _patience(seconds)
     return engine
+
+
+class _NoTurnError(Exception):
+    """Other threads have written for too long."""
+
+
+_TURNS: WeakKeyDictionary[Engine, tuple[threading.Lock, float]] = WeakKeyDictionary()
+"""Whose turn it is to write to a file that threads share, and how many seconds others wait."""
+
+
+@contextmanager
+def _turn(engine: Engine, reads: bool) -> Iterator[None]:
+    """Let one thread write at a time; who waits holds no connection."""
+    if reads or engine not in _TURNS:
+        yield
+        return
+    lock, seconds = _TURNS[engine]
+    if not lock.acquire(timeout=seconds):
+        raise _NoTurnError
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def _begin(connection: Connection) -> None:
@@ -280,8 +309,13 @@ def _pool(seconds: float) -> dict[str, Any]:
         "poolclass": QueuePool,
         "pool_size": _CONNECTIONS,
         "max_overflow": 0,
-        "pool_timeout": max(1.0, 3 * seconds),
+        "pool_timeout": _patience(seconds),
     }
+
+
+def _patience(seconds: float) -> float:
+    """Return how long a thread waits for others of its own process."""
+    return max(1.0, 3 * seconds)
 
 
 def _check_file(path: Path) -> None:
@@ -331,7 +365,9 @@ _STATES = {
 """Of SQLSTATE, by its first letters."""
 
 
-def _reason(error: DBAPIError | NoneFree) -> str:
+def _reason(error: DBAPIError | NoneFree | _NoTurnError) -> str:
+    if isinstance(error, _NoTurnError):
+        return _IN_USE
     if isinstance(error, NoneFree):
         return "has all its connections in use; ask again"
     cause = error.orig

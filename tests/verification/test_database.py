@@ -1,7 +1,9 @@
 """The server's database: many datasets, versions that share budgets, transactions of a caller."""
 
 import stat
+from concurrent.futures import ThreadPoolExecutor, wait
 from datetime import UTC, datetime, timedelta, timezone
+from threading import Barrier
 
 import pytest
 from sqlalchemy import func, select
@@ -170,3 +172,41 @@ def test_times_compare_as_texts_and_need_a_zone():
     assert kind.process_result_value(kind.process_bind_param(east, None), None) == east
     with pytest.raises(TypeError):
         kind.process_bind_param(datetime(2026, 1, 1), None)
+
+
+def written(engine, number):
+    """Write from so many threads while another one holds the file; return them at work."""
+    pool = ThreadPoolExecutor(number)
+    started = Barrier(number + 1, timeout=30)
+
+    def write(name):
+        started.wait()
+        new_dataset(engine, f"d{name}", data=A, cap=1.0)
+
+    futures = [pool.submit(write, name) for name in range(number)]
+    started.wait()
+    pool.shutdown(wait=False)
+    return futures
+
+
+def test_threads_wait_for_their_turn_to_write_and_hold_nothing_meanwhile(path):
+    """SQLite alone would let all of them try again and again, each with a connection."""
+    engine = connect(f"sqlite:///{path}", seconds=10)
+    METADATA.create_all(engine, TABLES)
+    with transaction(engine) as store:
+        futures = written(engine, 12)
+        wait(futures, timeout=0.3)
+        assert engine.pool.checkedout() == 1
+        with transaction(engine, reads=True) as other:  # readers wait for nobody
+            assert other.execute(select(func.count()).select_from(ANSWER)).scalar_one() == 0
+        assert store.execute(select(func.count()).select_from(ANSWER)).scalar_one() == 0
+    for future in futures:
+        future.result(30)
+    engine.dispose()
+
+
+def test_a_turn_that_does_not_come_is_an_error_in_words(engine):
+    with transaction(engine):
+        (future,) = written(engine, 1)
+        with pytest.raises(LedgerError, match="in use by another process"):
+            future.result(30)

@@ -13,9 +13,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
-from typing import Protocol
+from typing import Any, Protocol
 
-from sqlalchemy import select, update
+from sqlalchemy import Select, select, update
 
 from synthesizer.data.errors import LedgerError
 from synthesizer.verification.database import now, transaction
@@ -102,6 +102,8 @@ class Dispatcher:
     def check_next(self, _lane: int) -> bool:
         """Run the next dry run; tell whether there was one."""
         chosen = select(DRY_RUN).where(DRY_RUN.c.state == "waiting").order_by(DRY_RUN.c.asked)
+        if not self._has(chosen):
+            return False
         with transaction(self._service.engine) as store:
             row = store.execute(chosen.limit(1).with_for_update(skip_locked=True)).first()
             if row is None:
@@ -121,6 +123,8 @@ class Dispatcher:
         waits = (JOB.c.lane % self._service.config.job.lanes == lane, JOB.c.state == "queued")
         readable = JOB.c.version.in_([*self._readable_versions()])
         chosen = select(JOB).where(*waits, readable, JOB.c.begins <= now()).order_by(JOB.c.begins)
+        if not self._has(chosen):
+            return False
         with transaction(self._service.engine) as store:
             row = store.execute(chosen.limit(1).with_for_update(skip_locked=True)).first()
             if row is None:
@@ -175,6 +179,11 @@ class Dispatcher:
         task = one.task(json.loads(content), is_dry=is_dry, is_without_data=is_without_data)
         limits = self._service.config.job
         return self._process(task, limits, seconds=seconds, is_stopped=self._stopped.is_set)
+
+    def _has(self, chosen: Select[Any]) -> bool:
+        """Tell whether there is work, without a lock: lanes look often and mostly find none."""
+        with transaction(self._service.engine, reads=True) as store:
+            return store.execute(chosen.limit(1)).first() is not None
 
     def _readable_versions(self) -> Iterator[int]:
         """Yield the versions whose files are as they were; tell the operator once which are not."""

@@ -243,8 +243,13 @@ class Service:
         RequestError
             404 where it does not exist or is somebody else's.
         """
-        with transaction(self.engine) as store:
-            return self._submission(store, account, submission)
+        # Most looks find nothing new: they wait for nobody and let nobody wait.
+        with transaction(self.engine, reads=True) as store:
+            found, is_new = self._look(store, account, submission)
+        if is_new:
+            with transaction(self.engine) as store:
+                self._note_shown(store, account, found)
+        return found
 
     def submissions(
         self,
@@ -472,20 +477,35 @@ class Service:
         return row
 
     def _submission(self, store: Connection, account: Account, submission: str) -> Submission:
+        found, is_new = self._look(store, account, submission)
+        if is_new:
+            self._note_shown(store, account, found)
+        return found
+
+    def _look(
+        self, store: Connection, account: Account, submission: str
+    ) -> tuple[Submission, bool]:
+        """Return a submission, and whether its owner sees the answer for the first time."""
         row = self._row(store, account, submission)
         info = _info(row)
         if info.state != "answered":
-            return info
-        if row.account == account.id and row.shown is None:
-            _change(store, row.id, shown=now())
-            details = {"query": row.query, "submission": row.id}
-            audit.append(store, account.name, "answer given", dataset=row.dataset, details=details)
+            return info, False
         job = store.execute(
             select(JOB.c.result, JOB.c.page).where(
                 JOB.c.version == row.version, JOB.c.query == row.query
             )
         ).one()
-        return info.model_copy(update={"content": job.result, "page": job.page})
+        answered = info.model_copy(update={"content": job.result, "page": job.page})
+        return answered, row.account == account.id and row.shown is None
+
+    def _note_shown(self, store: Connection, account: Account, found: Submission) -> None:
+        """Write down once that an answer was given, before it is."""
+        first = update(SUBMISSION).where(SUBMISSION.c.id == found.id, SUBMISSION.c.shown.is_(None))
+        if store.execute(first.values(shown=now())).rowcount:
+            details = {"query": found.digest, "submission": found.id}
+            audit.append(
+                store, account.name, "answer given", dataset=found.dataset, details=details
+            )
 
 
 def require(account: Account, *roles: Role) -> None:

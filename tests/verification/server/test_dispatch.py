@@ -9,7 +9,7 @@ from replay_trials import GAP
 
 from synthesizer.verification.database import now, transaction
 from synthesizer.verification.ledger import Ledger
-from synthesizer.verification.server import runner
+from synthesizer.verification.server import audit, runner
 from synthesizer.verification.server.dispatch import Dispatcher
 from synthesizer.verification.server.schedule import next_slot, tick_after
 from synthesizer.verification.server.server_config import JobLimits
@@ -163,6 +163,34 @@ def test_a_file_that_changed_holds_up_no_other_dataset(config, engine, ada, work
     assert (states["changed"], states["panel"] is None) == (None, False)
     told = [record.getMessage() for record in caplog.records]
     assert [line.partition(":")[0] for line in told] == ["datasets.changed"]
+
+
+def test_who_looks_and_finds_nothing_new_waits_for_nobody(service, ada, work):
+    """A look that took the lock of the file would fail here, and delay others' releases."""
+    asked = ask(service, ada)
+    work(service)
+    work(service, answers=True)
+    dispatcher = Dispatcher(service)
+    with transaction(service.engine):
+        assert service.find(ada, asked.id).state == "waiting"
+        assert not dispatcher.answer_next(0)
+        assert not dispatcher.check_next(0)
+
+
+def test_of_two_first_looks_at_once_one_is_on_record(service, ada, work):
+    asked = ask(service, ada)
+    work(service)
+    work(service, answers=True)
+    with transaction(service.engine) as store:
+        store.execute(JOB.update().values(due=now()))
+    with transaction(service.engine, reads=True) as store:
+        looks = [service._look(store, ada, asked.id) for _ in range(2)]
+    assert [is_new for _, is_new in looks] == [True, True]
+    with transaction(service.engine) as store:
+        for found, _ in looks:
+            service._note_shown(store, ada, found)
+        given = [one for one in audit.entries(store) if one.action == "answer given"]
+    assert len(given) == 1
 
 
 def test_an_answer_is_stored_before_it_is_shown(service, ada, work):
