@@ -11,6 +11,7 @@ import json
 import logging
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from typing import Any, Protocol
@@ -28,7 +29,8 @@ from synthesizer.verification.server.server_tables import DRY_RUN, JOB
 from synthesizer.verification.server.service import Service
 
 MOST_ATTEMPTS = 3
-"""So many processes may die of one job before its answer is that of no data."""
+"""So many processes may die of one job before its answer is that of no data, and of a dry run
+before it is refused."""
 _PAUSE = 0.2
 """Seconds between two looks at the tables."""
 _log = logging.getLogger("synthesizer.verification.server")
@@ -58,6 +60,7 @@ class Dispatcher:
         self._service, self._process = service, process
         self._by_version = {one.ledger.version: one for one in service.datasets.values()}
         self._changed: set[str] = set()
+        self._deaths = Counter[tuple[str, ...]]()
         self._stopped = threading.Event()
         lanes = range(service.config.job.lanes)
         self._threads = [
@@ -114,9 +117,17 @@ class Dispatcher:
         if one is None:
             return True
         outcome = self._run(one, row.content, seconds=self._service.config.job.seconds, is_dry=True)
-        if outcome is not None or not self._stopped.is_set():
+        if outcome is None and self._is_tried_again(row.dataset, row.query):
+            with transaction(self._service.engine) as store:
+                store.execute(update(DRY_RUN).where(*place).values(state="waiting"))
+        elif outcome is not None or not self._stopped.is_set():
             self._service.end_dry_run(one, row.query, outcome)
         return True
+
+    def _is_tried_again(self, *dry_run: str) -> bool:
+        """Count a death and tell whether it was not yet the last: a machine under load kills, too."""
+        self._deaths[dry_run] += 1
+        return not self._stopped.is_set() and self._deaths[dry_run] < MOST_ATTEMPTS
 
     def answer_next(self, lane: int) -> bool:
         """Run the job whose slot has begun; tell whether there was one."""

@@ -97,6 +97,24 @@ def test_ticks_are_multiples_and_never_early(tick):
         assert abs(due.timestamp() / tick - round(due.timestamp() / tick)) < 1e-5
 
 
+@pytest.mark.parametrize(("deaths", "state"), [(2, "waiting"), (3, "refused")])
+def test_a_dry_run_whose_process_dies_is_tried_again_twice(service, ada, deaths, state):
+    asked = ask(service, ada)
+    left = iter([None] * deaths)
+
+    def dies(task, limits, *, seconds, is_stopped):
+        return next(left, runner.outcome(task))
+
+    dispatcher = Dispatcher(service, process=dies)
+    while dispatcher.check_next(0):
+        pass
+    found = service.find(ada, asked.id)
+    assert (found.state, found.charged) == (state, 1.0 if state == "waiting" else 0)
+    assert [problem.partition(" more than")[0] for problem in found.problems] == (
+        [] if state == "waiting" else ["the dry run took"]
+    )
+
+
 def test_a_process_that_dies_three_times_ends_in_the_answer_of_no_data(service, ada, work):
     asked = ask(service, ada, errors="report", epsilon=2.5)
     work(service)
