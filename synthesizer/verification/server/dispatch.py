@@ -125,7 +125,7 @@ class Dispatcher:
         return True
 
     def _is_tried_again(self, *dry_run: str) -> bool:
-        """Count a death and tell whether it was not yet the last: a machine under load kills, too."""
+        """Count a death, which load alone can be; tell whether it was not yet the last."""
         self._deaths[dry_run] += 1
         return not self._stopped.is_set() and self._deaths[dry_run] < MOST_ATTEMPTS
 
