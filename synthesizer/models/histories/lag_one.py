@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
@@ -10,10 +10,10 @@ import numpy as np
 
 from synthesizer.data.errors import RuleError
 from synthesizer.data.options import Count, options
-from synthesizer.data.panel.panel_table import PanelTable
+from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
 from synthesizer.data.panel.paths import PAST, Memory, PathRule, past_columns
 from synthesizer.data.panel.view import differing
-from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Table
+from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Table, Variable
 from synthesizer.models.bounds import Bounded
 from synthesizer.models.domains import LEAST_CHANCE, Within
 from synthesizer.models.histories.history import FittedHistory, PathRules, WrappedHistory
@@ -442,6 +442,14 @@ def _held(drawn: Column, rules: PathRules) -> BoolArray:
     return np.asarray(drawn.is_observed)
 
 
+def _seen_moves(index: PanelIndex, target: Column) -> PathRule:
+    """Wish for steps that some person of the data makes; everybody may stay."""
+    allowed = np.eye(target.variable.n_codes, dtype=bool)
+    later = np.flatnonzero(~index.is_first)
+    allowed[target.data[later - 1], target.data[later]] = True
+    return PathRule(variable=target.name, allowed=allowed, text="no new moves", is_wish=True)
+
+
 def _may_hold(column: Column, rules: PathRules) -> bool:
     return bool(column.variable.missing) and any(rule.non_decreasing for rule in rules)
 
@@ -493,6 +501,9 @@ class LagOne(WrappedHistory):
         Whether first values have a model of their own. Without it one model learns from all rows,
         and the value before is missing in first ones: for what follows from a table, which first
         rows alone do not show in full. For ``fit_by: pooled`` without ``stay_or_move``.
+    new_moves : bool
+        Whether a value may follow another that it never follows in the data. Without it such a step
+        is drawn again, unless rules and structural zeros leave nothing else. For codes only.
 
     Examples
     --------
@@ -517,12 +528,22 @@ class LagOne(WrappedHistory):
     changes: bool = True
     min_rows: Count = 100
     first_apart: bool = True
+    new_moves: bool = True
 
     def __post_init__(self) -> None:
         if not self.first_apart and (self.stay_or_move or self.fit_by != "pooled"):
             raise ValueError(
                 "first_apart (False) must go with stay_or_move: false and fit_by: pooled"
             )
+
+    def unsuited(
+        self,
+        target: Variable,
+        known: Mapping[str, Variable],  # noqa: ARG002
+    ) -> Iterator[str]:
+        """Say that moves are those of codes; see `ConditionalModel.unsuited`."""
+        if not (self.new_moves or target.is_coded):
+            yield f"new_moves (false) is about codes, and kind {target.kind.value} has none"
 
     def own_predictors(self, predictors: Sequence[str]) -> tuple[str, ...]:
         """Return what looks back on the variable itself, and on changes of the predictors."""
@@ -564,6 +585,8 @@ class LagOne(WrappedHistory):
             predictors = with_changes(predictors, names)
         bounds = self.base.bounds.names if isinstance(self.base, Bounded) else ()
         predictors = with_former(predictors, bounds)
+        if target.is_coded and not self.new_moves:
+            rules = (*rules, _seen_moves(index, target))
         starts = recent_starts(index) if last else index.starts
         is_learnt = (index.period == index.n_periods - 1) | (not last)
         if not self.first_apart:

@@ -234,3 +234,17 @@ def test_a_missing_code_is_the_last_resort():
     )
     assert not drawn.is_observed[odd].any()
     assert drawn.is_observed[~odd].mean() > 0.88
+
+
+def test_new_moves_are_made_only_where_they_may_be():
+    index, column = markov(steps=np.array([[0.6, 0.2, 0.2], [0.3, 0.7, 0.0], [0.0, 0.3, 0.7]]))
+    coarse = Cart(min_leaf=10**6, tilt=False)  # knows no value before
+    free = drawn_by(LagOne(base=coarse), panel(index), column)
+    kept = drawn_by(LagOne(base=coarse, new_moves=False), panel(index), column)
+    assert transitions(index, free)[0][1, 2] > 0.05
+    found, _ = transitions(index, kept)
+    assert found[1, 2] == found[2, 0] == 0.0
+    assert found[1, 0] > 0.05 < found[2, 1]  # the other moves are still made
+    unsuited = LagOne(new_moves=False).unsuited
+    assert "kind numeric has none" in next(unsuited(numeric("pay", [1.0]).variable, {}))
+    assert list(unsuited(column.variable, {})) == []
