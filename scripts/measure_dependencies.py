@@ -52,6 +52,7 @@ PURPOSES = {
     "ruff": "lint and form",
     "scikit-learn": "trees, nearest neighbours",
     "scipy": "distributions, optimisation, sparse systems",
+    "selenium": "tests of the server's pages in Chromium",
     "setuptools": "builds the package; tests of plug-ins",
     "statsmodels": "holds the files of the samples; reference of fits in tests",
     "threadpoolctl": "one BLAS thread for each worker",

@@ -1,27 +1,41 @@
 #!/usr/bin/env bash
 # Sets up its own environment, then lint, types and tests. Further words go to pytest.
-# The server is tested on PostgreSQL, too: root gets Debian's package where it is missing; where it
-# cannot be had, those tests are skipped.
+# The server is tested on PostgreSQL and in Chromium, too: root gets Debian's packages where they are
+# missing; where they cannot be had, those tests are skipped.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/setup_environment.sh "$PWD/.venv-test" dev
 
+as_root() {  # WORDS COMMAND: quietly, if apt can be used
+  [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null || return 0
+  echo "installing $1 for the tests of the server"
+  "$2" >/dev/null 2>&1 </dev/null || true
+}
+debian() { DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@"; }
 install_postgresql() {
-  export DEBIAN_FRONTEND=noninteractive
   apt-get update -qq &&
-    apt-get install -y -qq --no-install-recommends postgresql-common &&
+    debian postgresql-common &&
     sed -i "s/^#\?create_main_cluster.*/create_main_cluster = false/" \
       /etc/postgresql-common/createcluster.conf &&  # the tests start their own
-    apt-get install -y -qq --no-install-recommends postgresql
+    debian postgresql
 }
-if ! compgen -G "/usr/lib/postgresql/*/bin/initdb" >/dev/null && ! command -v initdb >/dev/null; then
-  if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
-    echo "installing PostgreSQL for the tests of the server"
-    install_postgresql >/dev/null 2>&1 </dev/null || true
-  fi
-  compgen -G "/usr/lib/postgresql/*/bin/initdb" >/dev/null ||
-    echo "PostgreSQL is not installed and cannot be: its tests are skipped"
-fi
+has_postgresql() {
+  compgen -G "/usr/lib/postgresql/*/bin/initdb" >/dev/null || command -v initdb >/dev/null
+}
+install_chromium() { apt-get update -qq && debian chromium chromium-driver; }
+has_chromium() { command -v chromium >/dev/null && command -v chromedriver >/dev/null; }
+
+has_postgresql || as_root PostgreSQL install_postgresql
+has_postgresql || echo "PostgreSQL is not installed and cannot be: its tests are skipped"
+has_chromium || as_root Chromium install_chromium
+has_chromium || echo "Chromium is not installed and cannot be: its tests are skipped"
+
+# axe-core, which looks for faults of accessibility: only the script inside the package is used, so
+# what the package would import stays away.
+python -c 'import importlib.metadata; importlib.metadata.version("axe-playwright-python")' 2>/dev/null ||
+  python -m pip install --quiet --disable-pip-version-check --no-deps \
+    --constraint constraints.txt axe-playwright-python ||
+  echo "axe-core cannot be had: pages are not tested for accessibility"
 
 ruff check .
 ruff format --check .

@@ -403,9 +403,8 @@ class Verification(Result):
         numbers = ", ".join(map(str, (n for draw in self.answer.released for n in draw)))
         many = sum(map(len, self.answer.released)) > _MOST_SHOWN
         told = f"{_MOST_SHOWN:,} and more, in the JSON" if many else numbers
-        cost: list[Block] = [
-            Words([self._cost, f"Whole numbers that were released for it, with noise: {told}."])
-        ]
+        which = "of this dry run" if self.dry else "that were released for it"
+        cost: list[Block] = [Words([self._cost, f"Whole numbers {which}, with noise: {told}."])]
         if self.budgets:
             cost.append(row_table(self.budgets))
         yield Section(anchor="cost", title="Cost", lead="In epsilon.", blocks=cost)

@@ -184,7 +184,14 @@ def show_budget(request: Request, who: Who, steps: Steps) -> Response:
 
 
 def _with_budgets(who: Signed, steps: Service) -> list[tuple[DatasetInfo, list[BudgetInfo]]]:
-    return [(one, steps.budgets(who.account, one.name)) for one in steps.list_datasets()]
+    return [(one, budgets_of(who, steps, one.name)) for one in steps.list_datasets()]
+
+
+def budgets_of(who: Signed, steps: Service, name: str) -> list[BudgetInfo]:
+    """Return the budgets that pay for a researcher; for who asks nothing, that of everybody."""
+    budgets = steps.budgets(who.account, name)
+    may_ask = who.account.role == "researcher"
+    return [one for one in budgets if may_ask or one.scope == "global"]
 
 
 def info_of(steps: Service, name: str) -> DatasetInfo:
@@ -198,7 +205,7 @@ def show_dataset(request: Request, who: Who, steps: Steps, name: str, find: str 
     """Show the public schema and the budgets."""
     return html_page(
         request, "dataset.html", dataset=info_of(steps, name), schema=steps.dataset(name).schema,
-        budgets=steps.budgets(who.account, name), find=find,
+        budgets=budgets_of(who, steps, name), find=find,
     )  # fmt: skip
 
 
@@ -389,7 +396,7 @@ def _dry_run_page(
     request: Request, who: Signed, steps: Service, tried: DryRun, *, status: int = 200,
     problems: tuple[str, ...] = (), form: Mapping[str, list[str]] | None = None,
 ) -> Response:  # fmt: skip
-    budgets = steps.budgets(who.account, tried.dataset)
+    budgets = budgets_of(who, steps, tried.dataset)
     analyses = [b.name.partition("/")[2] for b in budgets if b.scope == "analysis"]
     return html_page(
         request, "dry_run.html", status=status, dry_run=tried, problems=problems,

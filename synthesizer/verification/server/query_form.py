@@ -164,8 +164,11 @@ class QueryForm:
         return replace(self, typed=typed)
 
     def faulty(self, problems: Iterable[str]) -> QueryForm:
-        """Return the form with problems beside their fields."""
-        return replace(self, faults=tuple(self._fault(problem) for problem in problems))
+        """Return the form with problems beside their fields, in the order of the page."""
+        places = {entry.key: place for place, entry in enumerate(self.fields)}
+        faults = [self._fault(problem) for problem in problems]
+        faults.sort(key=lambda fault: places[fault.field.key] if fault.field else -1)
+        return replace(self, faults=tuple(faults))
 
     def longer(self) -> QueryForm:
         """Return the form with room for more periods."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import cache
 from importlib import resources
@@ -23,6 +23,7 @@ from starlette.exceptions import HTTPException
 
 from synthesizer.data.errors import RequestError, SynthesizerError
 from synthesizer.report.page import sound_text, style_sheet
+from synthesizer.verification.mechanisms import MICRO
 from synthesizer.verification.server.problem_json import problem_of
 from synthesizer.verification.server.query_form import in_words, yaml_of_query
 
@@ -125,6 +126,7 @@ def _environment() -> Environment:
         "epsilon": epsilon,
         "moment": moment,
         "number": number,
+        "entries": entries,
         "path": lambda text: quote(str(text), safe=""),
         "in_words": in_words,
         "as_yaml": yaml_of_query,
@@ -152,6 +154,23 @@ def number(value: float) -> str:
     ('1988', '174,324', '0.25')
     """
     return f"{value:,.10g}" if abs(value) >= 10_000 else f"{value:.10g}"
+
+
+def entries(details: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield what an entry of the audit log holds, in words.
+
+    Examples
+    --------
+    >>> [*entries({"cap": 7_500_000, "name": "", "expires": "2027-02-21 12:38:14+00:00"})]
+    [('epsilon', '7.5'), ('expires', '21 February 2027, 12:38:14 UTC')]
+    """
+    for key, value in details.items():
+        if key in ("cap", "epsilon"):
+            yield "epsilon", epsilon(value / MICRO)
+        elif key == "expires":
+            yield key, moment(datetime.fromisoformat(value))
+        elif value != "":
+            yield key, str(value)
 
 
 def moment(at: datetime) -> str:

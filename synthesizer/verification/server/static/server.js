@@ -80,6 +80,20 @@
     }
   }
 
+  // --- boxes that scroll can be reached by keyboard
+  const measure = () => {
+    for (const box of all("[data-name].scroll, .canvas")) {
+      const scrolls = box.scrollWidth > box.clientWidth + 1 || box.scrollHeight > box.clientHeight + 1;
+      const marks = { tabindex: "0", role: "region", "aria-label": box.dataset.name };
+      for (const [name, value] of Object.entries(marks)) {
+        if (scrolls) box.setAttribute(name, value); else box.removeAttribute(name);
+      }
+    }
+  };
+  measure();
+  window.addEventListener("resize", measure);
+  document.addEventListener("toggle", measure, true);
+
   // --- a form is sent once
   for (const form of all("form[method=post]")) {
     form.addEventListener("submit", () => setTimeout(() => {

@@ -1,0 +1,411 @@
+"""The pages in headless Chromium: whole paths, the keyboard alone, nothing that axe-core minds.
+
+Each page of a path is looked at as it comes: no error in the console, no serious or critical
+violation in light and in dark, nothing wider than a screen of 1280 or of 400 pixels. With
+``SCREENSHOTS=DIRECTORY`` in the environment pictures of each are kept there.
+"""
+
+import base64
+import os
+import shutil
+import socket
+import threading
+from contextlib import contextmanager
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+import uvicorn
+from replay_trials import GAP
+
+from synthesizer.verification.server import runner
+from synthesizer.verification.server.app import create_app
+from synthesizer.verification.server.dispatch import Dispatcher
+
+webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+from selenium.webdriver.common.by import By  # noqa: E402
+from selenium.webdriver.common.keys import Keys  # noqa: E402
+from selenium.webdriver.support.wait import WebDriverWait  # noqa: E402
+
+MISSING = "Chromium is not installed (Debian: apt-get install chromium chromium-driver)"
+NO_AXE = "axe-core is not installed (pip install --no-deps axe-playwright-python)"
+PATIENCE = 60
+"""Seconds until something that should come is a fault, on whatever machine."""
+WIDTHS = (1280, 400)
+PASSWORD = "a password of some length"
+FOCUS = """
+const e = document.activeElement, box = e.getBoundingClientRect(), look = getComputedStyle(e);
+return {
+  name: e.name || e.id, tag: e.tagName, text: e.textContent.trim(),
+  seen: box.width > 0 && box.right > 0 && box.bottom > 0 && box.top < innerHeight
+    && look.outlineStyle !== "none" && parseFloat(look.outlineWidth) >= 2,
+};
+"""
+AXE = """
+const done = arguments[arguments.length - 1];
+axe.run({resultTypes: ["violations"], ...arguments[0]}).then(
+  (found) => done(found.violations.filter((v) => ["serious", "critical"].includes(v.impact))
+    .map((v) => v.id + ": " + v.nodes.map((n) => n.target.join(" ")).join(", "))),
+  (error) => done([String(error)]));
+"""
+
+
+def axe_script():
+    """Return the text of axe-core, from a package that is never imported; "" without it."""
+    try:
+        files = metadata.distribution("axe-playwright-python").files or ()
+    except metadata.PackageNotFoundError:
+        return ""
+    return next(file.locate().read_text() for file in files if file.name == "axe.min.js")
+
+
+class Screen:
+    """A browser as a person has it: labels and words, no selectors."""
+
+    def __init__(self, driver):
+        self.driver, self.axe, self.place = driver, axe_script(), ""
+
+    def open(self, path):
+        self.driver.get(self.place + path)
+
+    def wait(self, what, of):
+        return WebDriverWait(self.driver, PATIENCE, poll_frequency=0.05).until(of, what)
+
+    def js(self, script, *arguments):
+        return self.driver.execute_script(script, *arguments)
+
+    def at(self, heading):
+        """Wait for a page that is whole, by its heading."""
+        script = (
+            "return document.readyState === 'complete' && document.querySelector('h1')?.innerText"
+        )
+        self.wait(f"the page {heading}", lambda _: heading in (self.js(script) or ""))
+
+    @property
+    def text(self):
+        return self.js("return document.body.innerText")
+
+    def _first(self, *xpaths):
+        def shown(driver):
+            found = (e for path in xpaths for e in driver.find_elements(By.XPATH, path))
+            return next((e for e in found if e.is_displayed()), None)
+
+        return self.wait(xpaths[0], shown)
+
+    def click(self, words):
+        """Click the first button or link whose words begin so."""
+        begins = f"[starts-with(normalize-space(.), {words!r})]"
+        self._first(f"//button{begins}", f"//a{begins}").click()
+
+    def field(self, label):
+        """Return what a label belongs to."""
+        begins = f"//label[starts-with(normalize-space(.), {label!r})]"
+        found = self._first(begins)
+        name = found.get_attribute("for")
+        return (
+            self.driver.find_element(By.ID, name)
+            if name
+            else found.find_element(By.TAG_NAME, "input")
+        )
+
+    def fill(self, label, text):
+        field = self.field(label)
+        field.clear()
+        field.send_keys(text)
+
+    def press(self, *keys):
+        self.driver.switch_to.active_element.send_keys(*keys)
+
+    def focus(self):
+        return self.js(FOCUS)
+
+    def tab_to(self, name, most=80):
+        """Go on by Tab alone until a field or button has the focus, which is seen at each step."""
+        for _ in range(most):
+            self.press(Keys.TAB)
+            at = self.focus()
+            assert at["seen"], f"the focus is not seen: {at}"
+            if name in (at["name"], at["text"]):
+                return
+        raise AssertionError(f"{name} is not reached by Tab")
+
+    def width(self, pixels, dark=False):
+        metrics = {"width": pixels, "height": 900, "deviceScaleFactor": 1, "mobile": pixels < 500}
+        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+        look = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [look]})
+
+    def violations(self, **options):
+        """Return what axe-core finds serious or critical."""
+        if not self.axe:
+            return []
+        if not self.js("return Boolean(window.axe)"):
+            self.js(self.axe)
+        return self.driver.execute_async_script(AXE, options)
+
+    def console(self):
+        """Return what the console complains of since the last look."""
+        lines = self.driver.get_log("browser")
+        return [line["message"] for line in lines if line["level"] in ("SEVERE", "WARNING")]
+
+    def looks_right(self, name, status=200):
+        """Look at a page in every width, in light and in dark."""
+        for pixels in WIDTHS:
+            self.width(pixels)
+            wide = self.js("return document.documentElement.scrollWidth")
+            assert wide <= pixels, f"{name} is {wide} wide on a screen of {pixels}"
+            self._keep(f"{name}-{pixels}")
+        assert self.violations() == [], f"{name} at {pixels}"
+        self.width(WIDTHS[0], dark=True)
+        assert self.violations(runOnly=["color-contrast"]) == [], f"{name} in the dark"
+        self.width(WIDTHS[0])
+        told = [line for line in self.console() if f"a status of {status}" not in line]
+        assert told == [], name
+
+    def _keep(self, name):
+        if folder := os.environ.get("SCREENSHOTS"):
+            sizes = self.js("const d = document.documentElement; return [d.clientWidth, "
+                            "d.scrollHeight]")  # fmt: skip
+            clip = {"x": 0, "y": 0, "width": sizes[0], "height": min(sizes[1], 6000), "scale": 1}
+            shot = self.driver.execute_cdp_cmd(
+                "Page.captureScreenshot", {"captureBeyondViewport": True, "clip": clip}
+            )
+            Path(folder).mkdir(exist_ok=True)
+            (Path(folder) / f"{name}.png").write_bytes(base64.b64decode(shot["data"]))
+
+    def sign_in(self, name):
+        self.open("/sign-in")
+        self.at("Sign in")
+        self.fill("Name", name)
+        self.fill("Password", PASSWORD)
+        self.click("Sign in")
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    programs = [shutil.which(name) for name in ("chromium", "chromedriver")]
+    if None in programs:
+        pytest.skip(MISSING)
+    options = webdriver.ChromeOptions()
+    options.binary_location = programs[0]
+    for flag in ("headless=new", "no-sandbox", "disable-gpu", "disable-dev-shm-usage",
+                 "hide-scrollbars", "force-prefers-reduced-motion"):  # fmt: skip
+        options.add_argument(f"--{flag}")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = webdriver.Chrome(options, webdriver.ChromeService(programs[1]))
+    yield driver
+    driver.quit()
+
+
+@contextmanager
+def served(app):
+    """Serve an app on a port that is free."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        server = uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_keep_alive=1))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            thread.join()
+
+
+@pytest.fixture
+def screen(chromium, service, accounts):
+    """Return a browser before a running server with a researcher and a steward."""
+    for name, role in (("ada", "researcher"), ("stella", "steward")):
+        accounts.add(name, role, actor="test", password=PASSWORD)
+
+    def at_once(task, limits, *, seconds, is_stopped):
+        return runner.outcome(task)
+
+    app = create_app(service, accounts, dispatcher=lambda it: Dispatcher(it, process=at_once))
+    screen = Screen(chromium)
+    with served(app) as screen.place:
+        screen.width(WIDTHS[0])
+        yield screen
+        chromium.get("about:blank")
+        chromium.delete_all_cookies()
+
+
+def spent(service):
+    return service.datasets["panel"].ledger.spending().budgets[0].spent
+
+
+def test_a_researcher_goes_from_the_form_to_the_answer(screen, service, accounts):
+    screen.open("/budget")  # who is not signed in comes back to what he wanted
+    screen.at("Sign in")
+    screen.looks_right("01-sign-in")
+    screen.sign_in("ada")
+    screen.at("Datasets")
+    screen.looks_right("02-datasets")
+    screen.click("panel")
+    screen.at("panel")
+    screen.looks_right("03-dataset")
+    screen.fill("Search the variables", "agen")
+    assert "1 of 6 variables" in screen.text
+    screen.click("Write a query")
+    screen.at("What do you want to know?")
+    screen.looks_right("04-measures")
+    screen.click("In a range")
+    screen.at("In a range")
+    screen.looks_right("05-form")
+    screen.fill("Formula", "I(log(pay)) ~ sexx + age | agency + year")
+    screen.fill("Epsilon", "many")
+    screen.click("Try it")
+    screen.wait("problems", lambda _: "nothing was asked" in screen.text)
+    screen.looks_right("06-problems", status=422)
+    screen.fill("Formula", GAP["formula"])
+    screen.click("Show the coefficients")
+    screen.wait("coefficients", lambda _: "The model has 2 coefficients" in screen.text)
+    screen.fill("Coefficient", "sex[F]")
+    screen.fill("At most", "-0.05")
+    screen.fill("Epsilon", "1")
+    screen.fill("Partitions", "10")
+    screen.looks_right("07-form-filled")
+    screen.click("Try it")
+    screen.at("Dry run on synthetic data")
+    screen.wait("the dry run", lambda _: "Nothing was spent" in screen.text)
+    screen.looks_right("08-dry-run")
+    for words in ("What the answer would cost", "The best that can come out", "Left after it"):
+        assert words in screen.text
+    assert spent(service) == 0
+    screen.field("I want to spend epsilon 1").click()
+    screen.click("Ask the confidential data: spend epsilon 1")
+    screen.wait("a query", lambda driver: "/queries/" in driver.current_url)
+    screen.at("Answer")
+    screen.looks_right("09-answer")
+    assert screen.driver.find_elements(By.CSS_SELECTOR, "#answer svg")
+    assert "sex[F] is at most -0.05 (synthetic data:" in screen.text
+    ada = accounts.named("ada")
+    found = service.find(ada, service.submissions(ada)[0].id)
+    assert all(words in screen.text for words in found.content["answer"]["words"])
+    assert spent(service) == 1_000_000
+    screen.click("Your queries")
+    screen.at("Your queries")
+    screen.looks_right("10-history")
+    assert "In a range: sex[F], at most -0.05" in screen.text
+    screen.click("Your budget")
+    screen.at("Your budget")
+    screen.looks_right("11-budget")
+    assert "You: epsilon 1 of 3 is spent, 2 is left." in screen.text
+    screen.click("Sign out")
+    screen.at("Sign in")
+    screen.open("/budget")
+    screen.at("Sign in")
+
+
+def test_a_steward_sets_budgets_manages_accounts_and_pauses(screen, service, accounts):
+    ada = accounts.named("ada")
+    service.submit(ada, "panel", GAP, analysis="gap")
+    screen.sign_in("stella")
+    screen.at("Datasets")
+    assert "You:" not in screen.text
+    screen.looks_right("20-datasets-of-steward")
+    screen.click("Budgets")
+    screen.at("Budgets")
+    screen.fill("New cap of Everybody together", "0")
+    screen.click("Change the cap of Everybody together")
+    screen.wait("a problem", lambda _: "nothing changed" in screen.text)
+    screen.looks_right("21-budgets-problem", status=422)
+    screen.fill("New cap of Everybody together", "7.5")
+    screen.click("Change the cap of Everybody together")
+    screen.wait(
+        "the cap", lambda _: screen.field("New cap of Everybody").get_attribute("value") == "7.5"
+    )
+    screen.looks_right("22-budgets")
+    screen.width(WIDTHS[1])
+    assert screen.field("New cap of Everybody together").is_displayed()
+    screen.width(WIDTHS[0])
+    assert service.datasets["panel"].ledger.spending().budgets[0].cap == 7_500_000
+    screen.click("Pause panel")
+    screen.wait("the pause", lambda _: "Paused: nothing new is charged" in screen.text)
+    assert service.list_datasets()[0].is_paused
+    screen.click("Go on with panel")
+    screen.wait("the pause's end", lambda _: "Paused" not in screen.text)
+    assert not service.list_datasets()[0].is_paused
+    screen.click("All queries")
+    screen.at("All queries")
+    screen.wait("what ada asked", lambda _: "In a range: sex[F], at most -0.05" in screen.text)
+    screen.looks_right("23-queries-of-all")
+    screen.click("Accounts")
+    screen.at("Accounts")
+    screen.fill("Name", "carol")
+    screen.fill("Password", PASSWORD)
+    screen.looks_right("24-accounts")
+    screen.click("Make the account")
+    screen.at("carol")
+    screen.fill("Label", "laptop")
+    screen.click("Make a token")
+    screen.wait("the token", lambda _: "shown this once" in screen.text)
+    screen.looks_right("25-token")
+    token = screen.driver.find_element(By.ID, "token").text
+    assert accounts.by_token(token).name == "carol"
+    screen.click("Revoke")
+    screen.wait("its end", lambda _: "revoked" in screen.text)
+    assert token not in screen.text
+    screen.looks_right("26-account")
+    screen.click("Audit log")
+    screen.at("Audit log")
+    screen.click("Check the whole chain")
+    screen.wait("the chain", lambda _: "The chain is whole" in screen.text)
+    assert "epsilon 7.5, scope global" in screen.text
+    screen.looks_right("27-audit")
+
+
+def test_the_keyboard_alone_asks_a_question(screen, service):
+    screen.open("/sign-in")
+    screen.at("Sign in")
+    screen.tab_to("Skip to the content", most=1)
+    screen.press(Keys.ENTER)
+    screen.wait("the content", lambda _: screen.focus()["name"] == "content")
+    screen.tab_to("name", most=1)
+    screen.press("ada", Keys.TAB)
+    screen.press(PASSWORD, Keys.ENTER)
+    screen.at("Datasets")
+    screen.tab_to("Write a query about panel")
+    screen.press(Keys.ENTER)
+    screen.at("What do you want to know?")
+    screen.tab_to(
+        "In a range Is the coefficient at least, at most, or between the numbers that I say?"
+    )
+    screen.press(Keys.ENTER)
+    screen.at("In a range")
+    screen.tab_to("formula")
+    screen.press(GAP["formula"])
+    screen.tab_to("ask.coefficient")
+    screen.press("sex[F]")
+    screen.tab_to("ask.below")
+    screen.press("-0.05", Keys.ENTER)
+    screen.at("Dry run on synthetic data")
+    screen.wait("the dry run", lambda _: "Nothing was spent" in screen.text)
+    screen.tab_to("agreed")
+    screen.press(Keys.SPACE)
+    screen.tab_to("Ask the confidential data: spend epsilon 1", most=1)
+    screen.press(Keys.ENTER)
+    screen.wait("a query", lambda driver: "/queries/" in driver.current_url)
+    screen.at("Answer")
+    assert spent(service) == 1_000_000
+    assert screen.console() == []
+
+
+def test_faults_of_a_page_are_found(screen):
+    """Control: a label, the look of the focus, the contrast and the console, each made wrong."""
+    screen.open("/sign-in")
+    screen.at("Sign in")
+    screen.js("""
+      const sheet = new CSSStyleSheet();
+      sheet.replaceSync("* { outline: none !important } .lead { color: #eee !important }");
+      document.adoptedStyleSheets = [sheet];
+      document.querySelector("label[for=name]").remove();
+      console.error("a control");
+    """)
+    with pytest.raises(AssertionError, match="focus is not seen"):
+        screen.tab_to("name")
+    assert any("a control" in line for line in screen.console())
+    if not screen.axe:
+        pytest.skip(NO_AXE)
+    found = screen.violations()
+    assert [line.partition(":")[0] for line in found] == ["color-contrast", "label"]
+    assert "#name" in found[1]
