@@ -167,7 +167,7 @@ class QueryForm:
         """Return the form with problems beside their fields, in the order of the page."""
         places = {entry.key: place for place, entry in enumerate(self.fields)}
         faults = [self._fault(problem) for problem in problems]
-        faults.sort(key=lambda fault: places[fault.field.key] if fault.field else -1)
+        faults.sort(key=lambda fault: places[fault.field.key] if fault.field else len(places))
         return replace(self, faults=tuple(faults))
 
     def longer(self) -> QueryForm:
