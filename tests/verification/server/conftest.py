@@ -6,6 +6,7 @@ from synthesizer.verification.database import connect
 from synthesizer.verification.public_schema import yaml_of
 from synthesizer.verification.server import runner
 from synthesizer.verification.server.accounts import Accounts
+from synthesizer.verification.server.app import create_app
 from synthesizer.verification.server.dispatch import Dispatcher
 from synthesizer.verification.server.server_config import ServerConfig
 from synthesizer.verification.server.server_datasets import open_datasets
@@ -49,6 +50,16 @@ def service(engine, config):
 @pytest.fixture
 def accounts(engine, config):
     return Accounts(engine)
+
+
+@pytest.fixture
+def app(service, accounts):
+    """Return the app; its tasks are done in this process, so that no clock ends them."""
+
+    def dispatcher(service):
+        return Dispatcher(service, process=in_this_process)
+
+    return create_app(service, accounts, dispatcher=dispatcher)
 
 
 @pytest.fixture

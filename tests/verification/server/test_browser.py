@@ -18,10 +18,6 @@ import pytest
 import uvicorn
 from replay_trials import GAP
 
-from synthesizer.verification.server import runner
-from synthesizer.verification.server.app import create_app
-from synthesizer.verification.server.dispatch import Dispatcher
-
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
 from selenium.webdriver.common.by import By  # noqa: E402
 from selenium.webdriver.common.keys import Keys  # noqa: E402
@@ -212,15 +208,10 @@ def served(app):
 
 
 @pytest.fixture
-def screen(chromium, service, accounts):
+def screen(chromium, app, accounts):
     """Return a browser before a running server with a researcher and a steward."""
     for name, role in (("ada", "researcher"), ("stella", "steward")):
         accounts.add(name, role, actor="test", password=PASSWORD)
-
-    def at_once(task, limits, *, seconds, is_stopped):
-        return runner.outcome(task)
-
-    app = create_app(service, accounts, dispatcher=lambda it: Dispatcher(it, process=at_once))
     screen = Screen(chromium)
     with served(app) as screen.place:
         screen.width(WIDTHS[0])

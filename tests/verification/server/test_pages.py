@@ -9,15 +9,13 @@ import yaml
 from fastapi.testclient import TestClient
 from replay_trials import GAP
 
-from synthesizer.verification.server.app import create_app
-
 FIELD = re.compile(r'<input type="hidden" name="([^"]+)" value="([^"]*)"')
 
 
 @pytest.fixture
-def browser(service, accounts, ada, bob):
+def browser(app, accounts, ada, bob):
     accounts.add("stella", "steward", actor="test")
-    with TestClient(create_app(service, accounts)) as http:
+    with TestClient(app) as http:
         yield http
 
 

@@ -1,0 +1,398 @@
+#!/usr/bin/env python3
+"""Whether the pages alone tell an analyst's right claims from wrong ones, at epsilon 1 each.
+
+Usage::
+
+    python scripts/benchmarks/page_claims.py --persons 12000 --repeats 20 [--keep DIRECTORY]
+
+A server about simulated persons as ``synthesizer serve --demo`` makes it, with the dataset once
+for each repeat: a key of partitions, noise and a budget of its own. A client that knows HTML and
+nothing else signs in, fills in the form of each claim, looks at its dry run, agrees to the price
+and reads the page of the answer as the docs say: the claim holds where the 95 % interval of r lies
+above 0.5, fails where it lies below, and is left open between. What is right is known from a fit of
+the same model to all confidential rows. Exit code 1 where fewer than nine of ten answers are right,
+or any is the contrary of what is right.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import httpx2
+import pyarrow.parquet as pq
+import yaml
+from server_load import Server, free_port
+from sqlalchemy import func, select
+
+from synthesizer.jobs.serve import DEMO_CONFIG, database_of, make_demo, opened
+from synthesizer.verification.coefficient_questions import Interval
+from synthesizer.verification.partitions import view_of
+from synthesizer.verification.public_schema import PublicSchema, strictly
+from synthesizer.verification.query import query_of
+from synthesizer.verification.server.server_tables import AUDIT
+
+PATIENCE = 3600.0
+"""Seconds until an answer that does not come is a fault."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What an analyst says, as it is typed into the form."""
+
+    words: str
+    formula: str
+    coefficient: str
+    above: str = ""
+    below: str = ""
+    subset: str = ""
+    partitions: int = 20
+
+    @property
+    def typed(self) -> Mapping[str, str]:
+        """Fields of the form by their names."""
+        return {
+            "formula": self.formula,
+            "ask.coefficient": self.coefficient,
+            "ask.above": self.above,
+            "ask.below": self.below,
+            "subset": self.subset,
+            "epsilon": "1",
+            "partitions": str(self.partitions),
+        }
+
+    def of_all(self, path: Path, schema: PublicSchema) -> tuple[float, float, bool]:
+        """Return the coefficient of all rows of a file, its standard error, whether it holds."""
+        ends = {"above": self.above, "below": self.below}
+        ask = {key: float(text) for key, text in ends.items() if text}
+        content: dict[str, Any] = {
+            "formula": self.formula,
+            "ask": {"measure": "interval", "coefficient": self.coefficient, **ask},
+        }
+        query = query_of({**content, "subset": self.subset} if self.subset else content)
+        assert isinstance(query.ask, Interval)  # noqa: S101 - it says so above
+        value, error = query.ask.estimate(query, schema, view_of(path, schema, query, bytes(32)))
+        return value, error, ask.get("above", value) <= value <= ask.get("below", value)
+
+
+_PAY = "I(log(basic_pay)) ~ "
+_ALIKE = " + age_range + C(education) | agency + year"
+_BLACK = "I(race == 'Black')"
+_TWO_RACES = "race == 'Black' or race == 'White'"
+CLAIMS = (
+    Claim("men earn at least 5 % more than women", f"{_PAY}sex{_ALIKE}", "sex[M]", above="0.05"),
+    Claim("men earn at least 20 % more than women", f"{_PAY}sex{_ALIKE}", "sex[M]", above="0.2"),
+    Claim(
+        "black employees earn less than white ones", f"{_PAY}{_BLACK} + sex{_ALIKE}", _BLACK,
+        below="0", subset=_TWO_RACES,
+    ),
+    Claim(
+        "black employees earn at least 15 % less than white ones", f"{_PAY}{_BLACK} + sex{_ALIKE}",
+        _BLACK, below="-0.15", subset=_TWO_RACES,
+    ),
+    Claim(
+        "men earn at least 2.5 % more than women of the same grade",
+        f"{_PAY}sex + C(grade) + pay_plan + age_range | agency + year", "sex[M]", above="0.025",
+    ),
+)  # fmt: skip
+"""Two that hold, two that say too much, and one that only the synthetic data say. All compare
+persons of the same age and agency in the same year; numbers are of the log of pay."""
+
+
+# The pages
+
+
+@dataclass
+class Form:
+    """A form of a page."""
+
+    action: str
+    fields: list[tuple[str, str]] = field(default_factory=list)
+    """What it would send, without its buttons."""
+    names: set[str] = field(default_factory=set)
+    """Every name of a field."""
+    buttons: list[tuple[str, str]] = field(default_factory=list)
+
+
+class Page(HTMLParser):
+    """What a page says, and its forms."""
+
+    def __init__(self, text: str, path: str) -> None:
+        super().__init__()
+        self.path = path
+        self.forms: list[Form] = []
+        self.words: list[str] = []
+        self._choice = ""
+        self._options: list[tuple[str, bool]] = []
+        self.feed(text)
+        self.text = " ".join(" ".join(self.words).split())
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Take up a form and its fields."""
+        at = {name: value or "" for name, value in attrs}
+        if tag == "form":
+            self.forms.append(Form(at.get("action", self.path)))
+        elif tag == "option" and self._choice:
+            self._options.append((at["value"], "selected" in at))
+        elif self.forms and "name" in at and tag in ("input", "select", "button"):
+            self._field(tag, at)
+
+    def _field(self, tag: str, at: Mapping[str, str]) -> None:
+        form, pair = self.forms[-1], (at["name"], at.get("value", ""))
+        if tag == "button":
+            form.buttons.append(pair)
+            return
+        form.names.add(at["name"])
+        if tag == "select":
+            self._choice, self._options = at["name"], []
+        elif at.get("type") != "checkbox" or "checked" in at:
+            form.fields.append(pair)
+
+    def handle_endtag(self, tag: str) -> None:
+        """Take what a list has chosen: what is marked, or its first."""
+        if tag == "select" and self._choice:
+            chosen = [value for value, is_chosen in self._options if is_chosen]
+            first = [value for value, _ in self._options[:1]]
+            self.forms[-1].fields += [(self._choice, value) for value in chosen or first]
+            self._choice = ""
+
+    def handle_data(self, data: str) -> None:
+        """Take what is read."""
+        self.words.append(data)
+
+
+class Visitor:
+    """A person without a script: opens pages, fills in forms, reads.
+
+    Parameters
+    ----------
+    http : httpx2.Client
+        Follows where it is sent, and keeps cookies.
+    """
+
+    def __init__(self, http: httpx2.Client) -> None:
+        self._http = http
+
+    def open(self, path: str) -> Page:
+        """Open a page."""
+        return self._page(self._http.get(path))
+
+    def send(self, page: Page, typed: Mapping[str, str], step: str = "") -> Page:
+        """Fill in the form that has these fields, and press a button of it."""
+        form = next(one for one in page.forms if typed.keys() <= one.names)
+        kept = {name: value for name, value in form.fields if name not in typed}
+        pressed = {"step": step} if step else {}
+        if step and ("step", step) not in form.buttons:
+            raise SystemExit(f"{page.path}: there is no button {step}")
+        return self._page(self._http.post(form.action, data={**kept, **typed, **pressed}))
+
+    def wait(self, path: str, words: str) -> Page:
+        """Open a page again and again until it says something."""
+        end = time.monotonic() + PATIENCE
+        while words not in (page := self.open(path)).text:
+            if "nothing was charged" in page.text or "cannot be asked" in page.text:
+                raise SystemExit(f"{path}: {page.text}")
+            if time.monotonic() > end:
+                raise SystemExit(f"{path} never says {words!r}")
+            time.sleep(0.1)
+        return page
+
+    def sign_in(self, token: str) -> None:
+        """Begin a session."""
+        self.send(self.open("/sign-in"), {"token": token})
+
+    def try_out(self, dataset: str, claim: Claim) -> str:
+        """Fill in the form of a claim and begin its dry run; return the path of its page."""
+        form = self.open(f"/datasets/{dataset}/ask/interval")
+        return self.send(form, claim.typed, "dry-run").path
+
+    def spend(self, path: str) -> str:
+        """Agree to the price of a dry run when it is done; return the path of the query."""
+        page = self.wait(path, "Nothing was spent. What follows")
+        return self.send(page, {"agreed": "yes"}).path
+
+    def read(self, path: str) -> tuple[float, float]:
+        """Return the interval of r that an answer names when it has come."""
+        page = self.wait(path, "What came out, and what may be concluded.")
+        return interval_of(page.text)
+
+    def _page(self, reply: httpx2.Response) -> Page:
+        if reply.status_code != 200:
+            raise SystemExit(f"{reply.url}: {reply.status_code}: {Page(reply.text, '').text}")
+        return Page(reply.text, reply.url.path)
+
+
+def interval_of(text: str) -> tuple[float, float]:
+    """Return the interval of r that the sentence of an answer names.
+
+    Examples
+    --------
+    >>> interval_of("sex[M] is at least 0: r = 0.94, 95 % interval 0.801 to 0.99. The statement")
+    (0.801, 0.99)
+    """
+    found = re.search(r"95 % interval (\d[\d.e-]*) to (\d(?:[\d.e-]*\d)?)", text)
+    if found is None:
+        raise SystemExit("the page of an answer names no interval")
+    return float(found[1]), float(found[2])
+
+
+def verdict(low: float, high: float) -> str:
+    """Return what a researcher may conclude, see docs/verification.md."""
+    return "holds" if low > 0.5 else "fails" if high < 0.5 else "open"
+
+
+# The trial
+
+
+@dataclass
+class Outcome:
+    """What came of a claim in all repeats."""
+
+    claim: Claim
+    synthetic: tuple[float, float, bool]
+    confidential: tuple[float, float, bool]
+    verdicts: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def right(self) -> str:
+        """What an answer should say."""
+        return "holds" if self.confidential[2] else "fails"
+
+    @property
+    def wrong(self) -> int:
+        """Number of answers that say the contrary."""
+        return self.verdicts["fails" if self.right == "holds" else "holds"]
+
+    @property
+    def share(self) -> float:
+        """Share of answers that are right."""
+        return self.verdicts[self.right] / self.verdicts.total()
+
+    @property
+    def row(self) -> str:
+        """A line of the table."""
+        (there, _, says), (here, error, _) = self.synthetic, self.confidential
+        cells = [
+            self.claim.words,
+            f"{there:.3f}, {'holds' if says else 'fails'}",
+            f"{here:.3f} ({error:.3f}), {self.right}",
+            *(str(self.verdicts[one]) for one in ("holds", "open", "fails")),
+            f"{self.share:.0%}",
+        ]
+        return f"| {' | '.join(cells)} |"
+
+
+HEAD = """\
+| claim | all synthetic rows | all confidential rows (s.e.) | holds | open | fails | right |
+| --- | --- | --- | --- | --- | --- | --- |"""
+
+
+def trial(visitor: Visitor, datasets: Sequence[str], claims: Sequence[Claim]) -> list[Counter[str]]:
+    """Return how often each claim holds, fails and is left open on datasets, by their pages.
+
+    Parameters
+    ----------
+    visitor : Visitor
+        Signed in as a researcher.
+    datasets : sequence of str
+        Names; each claim is asked of each.
+    claims : sequence of Claim
+        At epsilon 1 each.
+    """
+    paths = [[visitor.try_out(name, claim) for name in datasets] for claim in claims]
+    queries = [[visitor.spend(path) for path in row] for row in paths]
+    return [Counter(verdict(*visitor.read(path)) for path in row) for row in queries]
+
+
+@contextmanager
+def serving(
+    demo: Path, repeats: int, job: Mapping[str, float]
+) -> Iterator[tuple[str, str, list[str]]]:
+    """Serve the dataset of a demonstration so many times; yield address, token and names."""
+    content = yaml.safe_load((demo / DEMO_CONFIG).read_text(encoding="utf-8"))
+    dataset = {**content["datasets"]["workforce"], "cap": len(CLAIMS), "user_cap": len(CLAIMS)}
+    names = [f"trial{number:02}" for number in range(1, repeats + 1)]
+    port = free_port()
+    content |= {
+        "database": "sqlite:///claims.sqlite",
+        "port": port,
+        "tick": 1,
+        "job": {**job, "waiting": repeats * len(CLAIMS)},
+        "access": {"secure_cookies": False, "requests_per_minute": 100_000},
+        "datasets": {name: dict(dataset) for name in names},
+    }
+    path = demo / "claims.yaml"
+    (demo / "claims.sqlite").unlink(missing_ok=True)
+    path.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
+    with opened(path) as server:
+        account = server.accounts.add("ada", "researcher", actor="trial")
+        token = server.accounts.new_token(account, "trial", actor="trial")
+    running = Server(path, port, [token])
+    try:
+        running.start()
+        yield f"http://127.0.0.1:{port}", token, names
+        with database_of(path) as (_, engine), engine.connect() as store:
+            died = store.execute(
+                select(func.count()).where(AUDIT.c.action == "process died")
+            ).scalar_one()
+        print(f"processes that died: {died}")
+    finally:
+        running.kill()
+
+
+def outcomes_of(demo: Path, repeats: int, job: Mapping[str, float]) -> list[Outcome]:
+    """Return what comes of each claim on the data of a demonstration."""
+    content = yaml.safe_load((demo / "schema.yaml").read_text(encoding="utf-8"))
+    schema = strictly(PublicSchema, content)
+    files = [demo / "run" / "synthetic_1.csv", demo / "confidential.parquet"]
+    outcomes = [
+        Outcome(claim, claim.of_all(files[0], schema), claim.of_all(files[1], schema))
+        for claim in CLAIMS
+    ]
+    with (
+        serving(demo, repeats, job) as (url, token, names),
+        httpx2.Client(base_url=url, follow_redirects=True, timeout=60) as http,
+    ):
+        visitor = Visitor(http)
+        visitor.sign_in(token)
+        for outcome, verdicts in zip(outcomes, trial(visitor, names, CLAIMS), strict=True):
+            outcome.verdicts = verdicts
+    return outcomes
+
+
+def main() -> None:
+    """Make the data, ask, and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--persons", type=int, default=12_000)
+    parser.add_argument("--repeats", type=int, default=20)
+    parser.add_argument("--seconds", type=float, default=20, help="of a job; more if busy")
+    parser.add_argument("--lanes", type=int, default=2)
+    parser.add_argument(
+        "--keep", type=Path, help="directory of the data; used again if it is there"
+    )
+    chosen = parser.parse_args()
+    with TemporaryDirectory() as folder:
+        demo = chosen.keep or Path(folder) / "demo"
+        if not demo.exists():
+            make_demo(demo, persons=chosen.persons)
+        rows = pq.ParquetFile(demo / "confidential.parquet").metadata.num_rows
+        print(f"{rows:,} person-years, {chosen.repeats} repeats, epsilon 1 each")
+        job = {"seconds": chosen.seconds, "lanes": chosen.lanes}
+        outcomes = outcomes_of(demo, chosen.repeats, job)
+    print(HEAD, *(outcome.row for outcome in outcomes), sep="\n")
+    is_good = all(one.share >= 0.9 and not one.wrong for one in outcomes)
+    sys.exit(0 if is_good else 1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,57 @@
+"""Claims are told apart by pages alone: a small version of scripts/benchmarks/page_claims.py."""
+
+import pytest
+from fastapi.testclient import TestClient
+from page_claims import Claim, Page, Visitor, interval_of, trial, verdict
+from replay_trials import people
+
+PAY = "I(log(pay)) ~ sex + age | agency + year"
+CLAIMS = (
+    Claim("women earn less", PAY, "sex[F]", below="0", partitions=50),
+    Claim("women earn half as much", PAY, "sex[F]", below="-0.69", partitions=50),
+    Claim("women earn more", PAY, "sex[F]", above="0", partitions=50),
+)
+"""Women earn less by 0.25 of the log, and more by as much in the synthetic data."""
+
+
+@pytest.fixture
+def visitor(config, files, tmp_path, request):
+    path = tmp_path / "other_gap.csv"
+    people(400, seed=2, gap=0.25).to_csv(path, index=False)
+    panel = config.datasets["panel"].model_copy(update={"synthetic": path})
+    config.datasets["panel"] = panel
+    app, accounts = request.getfixturevalue("app"), request.getfixturevalue("accounts")
+    accounts.add("ada", "researcher", actor="test")
+    token = accounts.new_token(accounts.named("ada"), "test", actor="test")
+    with TestClient(app) as http:
+        visitor = Visitor(http)
+        visitor.sign_in(token)
+        yield visitor
+
+
+def test_right_claims_and_wrong_ones_are_told_apart(visitor):
+    assert [[*one] for one in trial(visitor, ["panel"], CLAIMS)] == [
+        ["holds"],
+        ["fails"],
+        ["fails"],
+    ]
+
+
+def test_the_synthetic_data_alone_would_mislead(visitor):
+    """Control: who takes the dry run for the answer believes what only the synthetic data say."""
+    page = visitor.wait(visitor.try_out("panel", CLAIMS[2]), "What follows")
+    assert verdict(*interval_of(page.text)) == "holds"
+
+
+def test_forms_are_read_as_a_browser_sends_them():
+    page = Page(
+        """<form action="/a"><input name="x" value="1"><input type="checkbox" name="y" value="2">
+        <input type="checkbox" name="z" value="3" checked>
+        <select name="s"><option value="4">a</option><option value="5" selected>b</option></select>
+        <select name="t"><option value="6">a</option></select>
+        <button name="step" value="go">Go</button></form>""",
+        "/here",
+    )
+    assert page.forms[0].fields == [("x", "1"), ("z", "3"), ("s", "5"), ("t", "6")]
+    assert page.forms[0].names == {"x", "y", "z", "s", "t"}
+    assert page.forms[0].buttons == [("step", "go")]
