@@ -24,7 +24,7 @@ def visitor(config, files, tmp_path, request):
     accounts.add("ada", "researcher", actor="test")
     token = accounts.new_token(accounts.named("ada"), "test", actor="test")
     with TestClient(app) as http:
-        visitor = Visitor(http)
+        visitor = Visitor(http, pause=0.05)
         visitor.sign_in(token)
         yield visitor
 
