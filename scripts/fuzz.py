@@ -67,6 +67,8 @@ PYTHON = re.compile(
     r"Unable to parse|embedded null"
 )
 QUOTED = re.compile(r"'[^']*'|`[^`]+`|\"[^\"]+\"|--\w+|\bline \d+|\bposition \d+|\.\d+[.:]")
+COUNTED = re.compile(r"\d+ errors:|- and [\d,]+ more; mend these first")
+"""Lines that count problems."""
 
 
 class TooSlow(BaseException):
@@ -173,7 +175,7 @@ def _lines(text: str) -> Iterator[str]:
     """Yield the problems that a command printed."""
     current = ""
     for line in text.splitlines():
-        if re.match(r"\d+ errors:$", line):
+        if COUNTED.fullmatch(line):
             continue
         if line.startswith(("- ", "error: ")):
             yield from filter(None, [current])

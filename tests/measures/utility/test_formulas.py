@@ -268,8 +268,8 @@ def test_a_comparison_with_a_missing_value_is_no_answer():
         ("I(age > 200) ~ sex", "logit", "has one value"),
         ("age ~ sex:marital", "ols", r"write sex\*marital"),
         ("age ~ one", "ols", "one has one value"),
-        ("one ~ age", "multinomial", "response one has one value .*: choose another response"),
-        ("one ~ age", "logit", "response one has one value .*: choose another response"),
+        ("one ~ age", "multinomial", "response one has one .* of the original: choose another"),
+        ("one ~ age", "logit", "response one has one .* of the original: choose another"),
         ("age ~ C(income)*C(income2)", "ols", "columns, more than 1000"),
     ],
 )
