@@ -9,8 +9,8 @@ Usage::
 Synthesises PERSONS (2,000) simulated federal employees once for each seed (1), by a configuration
 without models unless CONFIG names one, and prints Markdown: for all pairs of variables the rows of
 the synthetic file with a combination that no row of the original has, beside the same of a fresh
-sample; for all triples those with a combination of which each pair is there. Values that the
-original does not have at all are left out; numbers are in 20 groups.
+sample, and for all triples. Values that the original does not have at all are left out; numbers are
+in 20 groups.
 """
 
 from __future__ import annotations
@@ -106,27 +106,26 @@ def fresh(plan: Plan, persons: int, seed: int) -> PanelTable:
 
 
 def lacking(original: PanelTable, other: PanelTable) -> Shares:
-    """Return the rows of another panel whose pair of known values the original lacks, percent."""
+    """Return the rows of another panel that combine known values as no row of the original does.
+
+    In percent, for all pairs and triples. A triple counts whether its pairs are there or not: a
+    support of pairs turns rows with a new pair into rows with known pairs, of which some are new.
+    """
     names = [name for name in original.names if name in other]
     columns = group_tables(original, other, names, groups=20, quantiles_of="original")
     shares: Shares = {}
-    for one, two in combinations(columns, 2):
-        known = np.zeros((one.size, two.size), dtype=bool)
-        known[one.original, two.original] = True
-        possible = np.outer(known.any(axis=1), known.any(axis=0))
-        new = possible & ~known
-        shares[one.name, two.name] = float(100 * new[one.synthetic, two.synthetic].mean())
-    for three in combinations(columns, 3):
-        sizes = [column.size for column in three]
-        if math.prod(sizes) > MOST_CELLS:
+    for several in (*combinations(columns, 2), *combinations(columns, 3)):
+        sizes = [column.size for column in several]
+        if len(several) > 2 and math.prod(sizes) > MOST_CELLS:
             continue
         known = np.zeros(sizes, dtype=bool)
-        known[*(column.original for column in three)] = True
+        known[*(column.original for column in several)] = True
         new = ~known
-        for axis in range(3):
-            new &= known.any(axis=axis, keepdims=True)
-        cells = new[*(column.synthetic for column in three)]
-        shares[tuple(column.name for column in three)] = float(100 * cells.mean())
+        for axis in range(len(sizes)):
+            others = tuple(k for k in range(len(sizes)) if k != axis)
+            new &= known.any(axis=others, keepdims=True)
+        cells = new[*(column.synthetic for column in several)]
+        shares[tuple(column.name for column in several)] = float(100 * cells.mean())
     return shares
 
 
