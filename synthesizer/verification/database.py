@@ -1,10 +1,10 @@
 """Databases: a steward's SQLite file, or the server's SQLite or PostgreSQL, by one way in.
 
 A writing transaction on SQLite has the file to itself from its first step (``BEGIN IMMEDIATE``), so
-nothing that it read can change before it writes; threads of one engine wait for their turn in a
-queue, since SQLite itself lets who waits look again after pauses, and passes over some for seconds.
-PostgreSQL runs ``READ COMMITTED``: whoever reads
-before writing locks the row first. Each commit is on the disk before the next step.
+nothing that it read can change before it writes; threads of one engine take turns, since SQLite
+itself lets who waits look again after pauses, and passes over some for many seconds. PostgreSQL
+runs ``READ COMMITTED``: whoever reads before writing locks the row first. Each commit is on the
+disk before the next step.
 
 What a database says in words of its own may quote values; here its code is told in words.
 """
