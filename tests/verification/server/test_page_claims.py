@@ -5,7 +5,7 @@ from fastapi.testclient import TestClient
 from page_claims import Claim, Page, Visitor, interval_of, trial, verdict
 from replay_trials import people
 
-PAY = "I(log(pay)) ~ sex + age | agency + year"
+PAY = "I(log(pay)) ~ sex + age"
 CLAIMS = (
     Claim("women earn less", PAY, "sex[F]", below="0", partitions=50),
     Claim("women earn half as much", PAY, "sex[F]", below="-0.69", partitions=50),
@@ -15,11 +15,12 @@ CLAIMS = (
 
 
 @pytest.fixture
-def visitor(config, files, tmp_path, request):
-    path = tmp_path / "other_gap.csv"
-    people(400, seed=2, gap=0.25).to_csv(path, index=False)
-    panel = config.datasets["panel"].model_copy(update={"synthetic": path})
-    config.datasets["panel"] = panel
+def visitor(config, tmp_path, request):
+    """Return who is signed in; of each partition there are 40 persons, so that none disagrees."""
+    paths = {"confidential": tmp_path / "here.csv", "synthetic": tmp_path / "there.csv"}
+    for (key, path), gap in zip(paths.items(), (-0.25, 0.25), strict=True):
+        people(2_000, seed=len(key), gap=gap).to_csv(path, index=False)
+    config.datasets["panel"] = config.datasets["panel"].model_copy(update=paths)
     app, accounts = request.getfixturevalue("app"), request.getfixturevalue("accounts")
     accounts.add("ada", "researcher", actor="test")
     token = accounts.new_token(accounts.named("ada"), "test", actor="test")
