@@ -144,6 +144,16 @@ def test_rows_and_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     assert_same(blocks.take(slice(0, 100)), next(chain.generate(Seed(1), rows=100)))
 
 
+def test_what_is_completed_goes_with_its_own_rows_in_every_block(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("synthesizer.data.panel.arrangement.BLOCK_ROWS", 100)
+    codes = np.random.default_rng(1).integers(0, 2, 250)
+    table = Table([coded("x", codes, "ab"), coded("y", 1 - codes, "cd")])
+    made = fitted(table).completed(table.select(["x"]), Seed(1), n_jobs=1)
+    assert (made["y"].data == 1 - codes).all()
+
+
 @pytest.mark.parametrize(
     ("request_", "words"),
     [({"m": 0}, "m (0)"), ({"rows": 0}, "rows (0)"), ({"m": 0, "rows": -1}, "2 problems")],

@@ -113,6 +113,11 @@ def test_fault_is_found_and_named(fault):
     assert message in str(caught.value)
 
 
+def test_a_move_that_a_rule_forbids_is_found():
+    with pytest.raises(AssertionError, match="rows break 'never leaves"):
+        check_model(broken(keeps_rules=True), kinds=[Kind.CATEGORICAL])
+
+
 def test_the_unbroken_model_passes():
     check_model(broken())
 

@@ -117,6 +117,9 @@ def test_all_problems_are_told_at_once():
     with pytest.raises(ExpressionError) as caught:
         parse_formula("y ~ a.b + log(x) - 1")
     assert len(caught.value.problems) == 3
+    with pytest.raises(ExpressionError) as caught:
+        parse_formula("y ~ a + I(0")  # what stands inside is not read once more
+    assert len(caught.value.problems) == 1
 
 
 def test_unknown_names_come_with_the_nearest():
