@@ -915,6 +915,11 @@ def serve(
         raise ConfigError("name the YAML of a server, or a directory by --demo; one of them")
     if demo is not None:
         config = demo / job.DEMO_CONFIG
+        if demo.exists() and not config.exists():
+            raise ConfigError(
+                f"--demo {demo} is there and no demonstration (it has no {job.DEMO_CONFIG}); name "
+                "a directory that is new"
+            )
         if not config.exists():
             print(f"simulating {persons:,} persons and synthesising them: about a minute")
             for name, token in job.make_demo(demo, persons=persons).items():

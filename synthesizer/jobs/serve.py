@@ -243,5 +243,5 @@ def make_demo(directory: Path, *, persons: int = 3_000) -> Mapping[str, str]:
 
 
 def _token(accounts: Accounts, name: str, role: Role) -> str:
-    account = accounts.add(name, role, actor="demo")
-    return accounts.new_token(account, "demo", actor="demo")
+    account = accounts.add(name, role, actor=COMMAND)
+    return accounts.new_token(account, "demo", actor=COMMAND)

@@ -59,7 +59,8 @@ class Dispatcher:
     def __init__(self, service: Service, *, process: Process = run) -> None:
         self._service, self._process = service, process
         self._by_version = {one.ledger.version: one for one in service.datasets.values()}
-        self._changed: set[str] = set()
+        self._told = set[str]()
+        self._set_aside = set[str]()
         self._deaths = Counter[tuple[str, ...]]()
         self._stopped = threading.Event()
         lanes = range(service.config.job.lanes)
@@ -104,7 +105,9 @@ class Dispatcher:
 
     def check_next(self, _lane: int) -> bool:
         """Run the next dry run; tell whether there was one."""
-        chosen = select(DRY_RUN).where(DRY_RUN.c.state == "waiting").order_by(DRY_RUN.c.asked)
+        names = [one.name for one in self._readable("synthetic")]
+        waits = (DRY_RUN.c.state == "waiting", DRY_RUN.c.dataset.in_(names))
+        chosen = select(DRY_RUN).where(*waits).order_by(DRY_RUN.c.asked)
         if not self._has(chosen):
             return False
         with transaction(self._service.engine) as store:
@@ -113,9 +116,7 @@ class Dispatcher:
                 return False
             place = (DRY_RUN.c.dataset == row.dataset, DRY_RUN.c.query == row.query)
             store.execute(update(DRY_RUN).where(*place).values(state="running"))
-        one = self._service.datasets.get(row.dataset)
-        if one is None:
-            return True
+        one = self._service.datasets[row.dataset]
         outcome = self._run(one, row.content, seconds=self._service.config.job.seconds, is_dry=True)
         if outcome is None and self._is_tried_again(row.dataset, row.query):
             with transaction(self._service.engine) as store:
@@ -132,8 +133,9 @@ class Dispatcher:
     def answer_next(self, lane: int) -> bool:
         """Run the job whose slot has begun; tell whether there was one."""
         waits = (JOB.c.lane % self._service.config.job.lanes == lane, JOB.c.state == "queued")
-        readable = JOB.c.version.in_([*self._readable_versions()])
-        chosen = select(JOB).where(*waits, readable, JOB.c.begins <= now()).order_by(JOB.c.begins)
+        versions = [one.ledger.version for one in self._readable("synthetic", "confidential")]
+        can = (JOB.c.version.in_(versions), JOB.c.query.not_in([*self._set_aside]))
+        chosen = select(JOB).where(*waits, *can, JOB.c.begins <= now()).order_by(JOB.c.begins)
         if not self._has(chosen):
             return False
         with transaction(self._service.engine) as store:
@@ -156,6 +158,9 @@ class Dispatcher:
             one, content, seconds=(end - now()).total_seconds(), is_dry=False,
             is_without_data=attempts >= MOST_ATTEMPTS,
         )  # fmt: skip
+        if outcome is not None and outcome.problems:
+            self._put_aside(one, query, attempts)
+            return
         if outcome is None or not outcome.released:
             with transaction(self._service.engine) as store:
                 store.execute(update(JOB).where(*place).values(state="queued"))
@@ -178,6 +183,18 @@ class Dispatcher:
             )  # fmt: skip
             audit.append(store, "server", "answered", dataset=one.name, details={"query": query})
 
+    def _put_aside(self, one: Dataset, query: str, attempts: int) -> None:
+        """Let a query wait that no longer fits public schema or synthetic file: no process died."""
+        self._set_aside.add(query)
+        place = (JOB.c.version == one.ledger.version, JOB.c.query == query)
+        with transaction(self._service.engine) as store:
+            store.execute(update(JOB).where(*place).values(state="queued", attempts=attempts))
+        _log.error(
+            "datasets.%s: a charged query is about another public schema or synthetic file; it "
+            "waits until both are as they were and the server starts again",
+            one.name,
+        )
+
     def _content(self, one: Dataset, query: str) -> str:
         with transaction(self._service.engine, reads=True) as store:
             place = (DRY_RUN.c.dataset == one.name, DRY_RUN.c.query == query)
@@ -196,16 +213,20 @@ class Dispatcher:
         with transaction(self._service.engine, reads=True) as store:
             return store.execute(chosen.limit(1)).first() is not None
 
-    def _readable_versions(self) -> Iterator[int]:
-        """Yield the versions whose files are as they were; tell the operator once which are not."""
-        for version, one in self._by_version.items():
-            if one.is_unchanged:
-                self._changed.discard(one.name)
-                yield version
-            elif one.name not in self._changed:
-                self._changed.add(one.name)
-                _log.error(
-                    "datasets.%s: the confidential file changed; its queries wait until it is as "
-                    "it was, or the server starts again with the new version",
-                    one.name,
-                )
+    def _readable(self, *reads: str) -> Iterator[Dataset]:
+        """Yield the datasets whose files are as they were; tell the operator once which are not."""
+        for one in self._service.datasets.values():
+            changed = one.changed
+            for key in reads:
+                place = f"datasets.{one.name}: the {key} file"
+                if key not in changed:
+                    self._told.discard(place)
+                elif place not in self._told:
+                    self._told.add(place)
+                    _log.error(
+                        "%s changed; what reads it waits until it is as it was, or the server "
+                        "starts again with the new one",
+                        place,
+                    )
+            if not {*reads} & {*changed}:
+                yield one

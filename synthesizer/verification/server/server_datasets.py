@@ -32,6 +32,8 @@ class Dataset:
     confidential: Path
     stamps: tuple[tuple[int, int], ...]
     """Size and time of change of the confidential files when their digest was taken."""
+    synthetic_stamps: tuple[tuple[int, int], ...]
+    """The same of the synthetic file."""
     ledger: Ledger
 
     def query(self, content: Mapping[str, Any]) -> Query:
@@ -65,12 +67,13 @@ class Dataset:
         )
 
     @property
-    def is_unchanged(self) -> bool:
-        """Whether the confidential file is still the one whose version the ledger knows."""
-        try:
-            return _stamps(self.confidential) == self.stamps
-        except OSError:
-            return False
+    def changed(self) -> list[str]:
+        """Which of its files, by their keys, are no longer those that the server found."""
+        files = (
+            ("synthetic", self.synthetic, self.synthetic_stamps),
+            ("confidential", self.confidential, self.stamps),
+        )
+        return [key for key, path, stamps in files if not _is_as(path, stamps)]
 
 
 def open_datasets(engine: Engine, configs: Mapping[str, DatasetConfig]) -> dict[str, Dataset]:
@@ -134,8 +137,16 @@ def _opened(
         synthetic_digest=synthetic,
         confidential=config.confidential,
         stamps=_stamps(config.confidential),
+        synthetic_stamps=_stamps(config.synthetic),
         ledger=Ledger(engine, dataset=name, data=data),
     )
+
+
+def _is_as(path: Path, stamps: tuple[tuple[int, int], ...]) -> bool:
+    try:
+        return _stamps(path) == stamps
+    except OSError:
+        return False
 
 
 def _stamps(path: Path) -> tuple[tuple[int, int], ...]:

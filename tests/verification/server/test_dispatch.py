@@ -160,6 +160,59 @@ def test_a_confidential_file_that_changed_is_not_read(service, ada, work, files)
         files[0].write_text(text)
 
 
+def test_a_synthetic_file_that_is_away_costs_neither_answer_nor_dry_run(
+    service, ada, work, files, caplog
+):
+    """Its queries wait; no attempt is counted, or the paid answer would be that of no data."""
+    asked = ask(service, ada)
+    work(service)
+    other = ask(service, ada, epsilon=0.5)
+    away = files[1].rename(files[1].with_suffix(".away"))
+    try:
+        dispatcher = Dispatcher(service, process=lambda task, limits, **_: runner.outcome(task))
+        looks = [
+            look(0) for _ in range(5) for look in (dispatcher.answer_next, dispatcher.check_next)
+        ]
+        assert looks == [False] * 10
+    finally:
+        away.rename(files[1])
+    assert len(caplog.records) == 1
+    assert service.find(ada, other.id).state == "checking"
+    work(service)
+    work(service, answers=True)
+    until(service, ada, asked.id, "answered")
+    assert service.find(ada, other.id).state == "waiting"
+
+
+@pytest.mark.parametrize("key", ["public_schema", "synthetic"])
+def test_a_charged_query_waits_for_the_schema_and_synthetic_file_that_it_is_about(
+    service, ada, work, config, engine, tmp_path, key, caplog
+):
+    """after a restart with others its process tells problems, which is no death."""
+    asked = ask(service, ada)
+    work(service)
+    old = config.datasets["panel"]
+    text = getattr(old, key).read_text()
+    new = tmp_path / f"new{getattr(old, key).suffix}"
+    if key == "synthetic":
+        new.write_text(text + text.splitlines()[-1] + "\n")
+    else:
+        new.write_text(text.replace("rows_per_person: ", "rows_per_person: 1"))
+    datasets = {"panel": old.model_copy(update={key: new})}
+    again = Service(engine, config, open_datasets(engine, datasets))
+    dispatcher = Dispatcher(again, process=lambda task, limits, **_: runner.outcome(task))
+    assert [dispatcher.answer_next(0) for _ in range(5)] == [True, False, False, False, False]
+    with transaction(engine, reads=True) as store:
+        (job,) = store.execute(JOB.select())
+        log = audit.entries(store, dataset=None, before=None, limit=100)
+    assert (job.state, job.attempts) == ("queued", 0)
+    assert "process died" not in {entry.action for entry in log}
+    assert "panel" in caplog.text
+    assert ask(again, ada).id != asked.id  # the new one is another question
+    work(service, answers=True)  # they are put back
+    until(service, ada, asked.id, "answered")
+
+
 def test_a_file_that_changed_holds_up_no_other_dataset(config, engine, ada, work, tmp_path, caplog):
     """Nor does it hold the database, whatever the lane has before the others."""
     changed = tmp_path / "changed.csv"
