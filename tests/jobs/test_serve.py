@@ -1,9 +1,11 @@
 """What starts a server: its configuration, its demonstration, its accounts, checks and copies."""
 
 import sqlite3
+import sys
 
 import pytest
 
+from synthesizer.cli import main
 from synthesizer.data.errors import SynthesizerError
 from synthesizer.jobs import serve as job
 from synthesizer.verification.server import confinement
@@ -115,3 +117,34 @@ def test_a_system_without_confinement_is_told(config, monkeypatch):
     with pytest.raises(SynthesizerError, match="confined: false"), job.opened(config):
         pass
     assert isinstance(confinement.is_possible(), bool)
+
+
+def test_the_confidential_file_is_no_synthetic_one_and_has_one_cap(demo, tmp_path):
+    """Dry runs are free and without noise; a second name would be a second budget."""
+    folder, _ = demo
+    copy, link = tmp_path / "release.parquet", tmp_path / "link"
+    copy.write_bytes((folder / "confidential.parquet").read_bytes())
+    link.symlink_to(folder / "confidential.parquet")
+    text = (folder / "server.yaml").read_text()
+    for name in ("confidential.parquet", "schema.yaml", "run/synthetic_1.csv"):
+        text = text.replace(name, str(folder / name))
+    wrong = tmp_path / "server.yaml"
+    wrong.write_text(text.replace(f"{folder}/run/synthetic_1.csv", str(copy)))
+    with pytest.raises(SynthesizerError, match="workforce: synthetic: .* confidential file"):
+        job.opened(wrong).__enter__()
+    second = text.split("datasets:\n")[1].replace("workforce:", "other:")
+    wrong.write_text(text + second.replace(f"{folder}/confidential.parquet", "link"))
+    with pytest.raises(SynthesizerError, match="datasets.other.confidential: .* two caps"):
+        job.opened(wrong).__enter__()
+    wrong.write_text(text)
+    with job.opened(wrong) as server:
+        assert [*server.service.datasets] == ["workforce"]
+
+
+def test_a_directory_that_is_no_demonstration_is_left_alone(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("sys.argv", ["synthesizer", "serve", "--demo", str(tmp_path)])
+    with pytest.raises(SystemExit):
+        sys.exit(main())
+    told = capsys.readouterr()
+    assert "is there and no demonstration" in told.err
+    assert "simulating" not in told.out

@@ -130,6 +130,17 @@ class ServerConfig(BaseModel):
                 if not path.exists():
                     yield f"datasets.{name}.{key}: {path}: no such file; check name and directory"
 
+    def shared_files(self) -> Iterator[str]:
+        """Yield which datasets are about the same confidential file, under a cap each."""
+        first: dict[Path, str] = {}
+        for name, one in self.datasets.items():
+            other = first.setdefault(one.confidential.resolve(), name)
+            if other != name:
+                yield (
+                    f"datasets.{name}.confidential: {one.confidential} is that of "
+                    f"datasets.{other}, too, and would have two caps; keep one of the datasets"
+                )
+
 
 def read_server_config(path: Path) -> ServerConfig:
     """Read the YAML of a server; its paths are seen from its directory.
@@ -137,10 +148,11 @@ def read_server_config(path: Path) -> ServerConfig:
     Raises
     ------
     ConfigError
-        With every unknown key, wrong value and missing file.
+        With every unknown key, wrong value, missing file, and file under two caps.
     """
     config = read_strictly(ServerConfig, path).within(path.parent)
     problems = Problems()
     problems.at(str(path), config.missing_files())
+    problems.at(str(path), config.shared_files())
     problems.settle(ConfigError)
     return config

@@ -104,10 +104,21 @@ def _looked_at(config: DatasetConfig) -> tuple[PublicSchema, str, str]:
     for path in (config.confidential, config.synthetic):
         with problems.gathered():
             problems += schema.column_problems(path, schema.variables)
+    if _holds(config.confidential, config.synthetic):
+        problems.append(
+            f"synthetic: {config.synthetic} is the confidential file: dry runs, which are free, "
+            "would show it; name a synthetic dataset of the release"
+        )
     problems.settle(DataError)
     data = version_of(config.confidential, schema)
     schema.encoded(schema.read(config.confidential))
     return schema, sha256(config.synthetic), data
+
+
+def _holds(confidential: Path, synthetic: Path) -> bool:
+    """Tell whether a synthetic file is the confidential one, or one of its directory."""
+    size, found = synthetic.stat().st_size, _files(confidential)
+    return sha256(synthetic) in {sha256(one) for one in found if one.stat().st_size == size}
 
 
 def _opened(
@@ -150,5 +161,8 @@ def _is_as(path: Path, stamps: tuple[tuple[int, int], ...]) -> bool:
 
 
 def _stamps(path: Path) -> tuple[tuple[int, int], ...]:
-    files = sorted(path.rglob("*.parquet")) if path.is_dir() else [path]
-    return tuple((found.st_size, found.st_mtime_ns) for found in map(Path.stat, files))
+    return tuple((found.st_size, found.st_mtime_ns) for found in map(Path.stat, _files(path)))
+
+
+def _files(path: Path) -> list[Path]:
+    return sorted(path.rglob("*.parquet")) if path.is_dir() else [path]
