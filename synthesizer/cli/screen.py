@@ -328,7 +328,8 @@ def _show_zeros(
     elif not asked:
         say(
             f"support: not kept; 'support: auto' keeps all {len(pairs) + len(triples)}, or list "
-            "those that matter. It tells which combinations occur: mind those of few"
+            "those that matter. It tells which combinations occur: mind those of few, and look at "
+            "the margins of what is kept"
         )
 
 

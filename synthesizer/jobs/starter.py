@@ -262,7 +262,7 @@ def starter_text(data: Path, path: Path, panel: PanelConfig | None = None) -> st
     codebook = describe(raw, reading.inferred, reading.table)
     lines = _all_lines(reading, codebook, form.derived(reading.table))
     tail = _TAIL.format(
-        support=_support_line(reading.zeros, form.panel), drop=_drop_line(empty), keep=form.keep
+        support=_support_line(reading.zeros), drop=_drop_line(empty), keep=form.keep
     )
     tail = _survival_line(reading.table, form) + tail
     return head + "\n".join(lines) + "\n" + tail + _scenario_lines(reading.units) + _LIMITS
@@ -334,8 +334,8 @@ def _drop_line(empty: list[str]) -> str:
     return f"drop: [{names}]   # no value in any row: left out of the synthesis and of the output"
 
 
-def _support_line(zeros: Sequence[ZeroCells], panel: PanelConfig | None) -> str:
-    """Return the entry that keeps impossible pairs: of panels, where most are drawn otherwise."""
+def _support_line(zeros: Sequence[ZeroCells]) -> str:
+    """Return the entry that keeps impossible pairs: offered, since it bends their margins."""
     if not zeros:
         return "# support: [[a, b]]         # combinations that nobody has are not drawn\n"
     pair = " and ".join(_quoted(name) for name in zeros[0].names)
@@ -344,8 +344,8 @@ def _support_line(zeros: Sequence[ZeroCells], panel: PanelConfig | None) -> str:
     parts = [f"{n} {name}{'s' * (n > 1)}" for name, n in counts.items() if n]
     what = f"{' and '.join(parts)} {'have' if len(zeros) > 1 else 'has'}"
     return (
-        f"{'# ' if panel is None else ''}support: auto   # {what} combinations that cannot occur, "
-        f"such as {pair}: see `plan`\n"
+        f"# support: auto   # {what} combinations that cannot occur, such as {pair}: see `plan`; "
+        "with it look at the margins of these\n"
     )
 
 
