@@ -472,6 +472,31 @@ def _claim(handle: int, place: Path, final: Path, *, is_new: bool) -> None:
             ) from None
 
 
+@contextmanager
+def held(path: Path) -> Iterator[bool]:
+    """Lock a file that is there while the block runs; yield False if another process has it.
+
+    Where the system or the file system has no locks, everybody has it.
+    """
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        yield _is_taken(handle)
+    finally:
+        os.close(handle)
+
+
+def _is_taken(handle: int) -> bool:
+    if (locks := _locks_of_system()) is None:
+        return True
+    try:
+        locks.flock(handle, locks.LOCK_EX | locks.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system without locks
+        return True
+    return True
+
+
 def _locks_of_system() -> Any:
     """Return the module that locks files; None on Windows."""
     try:

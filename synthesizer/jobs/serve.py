@@ -23,7 +23,7 @@ from synthesizer.data.files import create, new_directory, new_file, write_text
 from synthesizer.data.samples.workforce.positions import COLUMNS
 from synthesizer.data.samples.workforce.simulation import simulate
 from synthesizer.jobs.run import run
-from synthesizer.verification.database import connect, transaction
+from synthesizer.verification.database import connect, served, transaction
 from synthesizer.verification.ledger import DATASET, Ledger
 from synthesizer.verification.public_schema import schema_of_release, yaml_of
 from synthesizer.verification.server import audit
@@ -200,7 +200,7 @@ def serve(path: Path) -> None:
     from synthesizer.verification.server.app import create_app
     from synthesizer.verification.server.server_log import LOGGING
 
-    with opened(path) as server:
+    with opened(path) as server, served(server.service.engine):
         app = create_app(server.service, server.accounts)
         config = server.config
         print(f"pages and API: http://{config.host}:{config.port}; Ctrl-C stops", flush=True)

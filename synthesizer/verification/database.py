@@ -15,14 +15,14 @@ import sqlite3
 import stat
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from synthesizer.data.errors import LedgerError
-from synthesizer.data.files import create, note_written, signals_later
+from synthesizer.data.files import create, held, note_written, signals_later
 
 try:
     from sqlalchemy import (
@@ -40,7 +40,9 @@ try:
         TypeDecorator,
         create_engine,
         event,
+        func,
         make_url,
+        select,
     )
     from sqlalchemy.dialects import postgresql, sqlite
     from sqlalchemy.exc import ArgumentError, DBAPIError
@@ -63,6 +65,8 @@ METADATA = MetaData(
 SECONDS = 10.0
 """So long another process may hold what is needed before it counts as locked."""
 _CONNECTIONS = 10
+_SERVED = 7_809_650
+"""Number of the advisory lock of PostgreSQL; each database has its own of it."""
 _UNKNOWN = "the change may stand all the same, see 'synthesizer ledger show'; ask again"
 """What is told if the last step fails, after which the database cannot say."""
 
@@ -179,6 +183,37 @@ def transaction(engine: Engine, after: str = "", *, reads: bool = False) -> Iter
     except (DBAPIError, NoneFree, _NoTurnError) as error:
         problem = f"{place_of(engine)} {_reason(error)}"
         raise LedgerError("; ".join(filter(None, (problem, after)))) from error
+
+
+@contextmanager
+def served(engine: Engine) -> Iterator[None]:
+    """Keep other servers from a database; the lock ends with the process, however it ends.
+
+    Raises
+    ------
+    LedgerError
+        If another process serves it.
+    """
+    taken = LedgerError(
+        f"{place_of(engine)} is served by another process, and two would do each other's work; "
+        "stop that one, or name another database"
+    )
+    if engine.dialect.name == "sqlite":
+        # its end ends the locks of SQLite in this process, too: nothing is at work then
+        with held(Path(place_of(engine))) as is_free:
+            if not is_free:
+                raise taken
+            yield
+        return
+    with engine.connect() as connection:
+        store = connection.execution_options(isolation_level="AUTOCOMMIT")
+        if not store.execute(select(func.pg_try_advisory_lock(_SERVED))).scalar_one():
+            raise taken
+        try:
+            yield
+        finally:
+            with suppress(DBAPIError):  # a database that was restarted has forgotten it
+                store.execute(select(func.pg_advisory_unlock(_SERVED)))
 
 
 def insert_once(store: Connection, table: Table, **values: Any) -> bool:

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import func, select
 
 from synthesizer.data.errors import LedgerError
-from synthesizer.verification.database import METADATA, Moment, connect, transaction
+from synthesizer.verification.database import METADATA, Moment, connect, served, transaction
 from synthesizer.verification.ledger import ANSWER, TABLES, Ledger, new_dataset, new_version
 from synthesizer.verification.mechanisms import MICRO
 
@@ -210,3 +210,16 @@ def test_a_turn_that_does_not_come_is_an_error_in_words(engine):
         (future,) = written(engine, 1)
         with pytest.raises(LedgerError, match="in use by another process"):
             future.result(30)
+
+
+def test_one_process_serves_a_database(url):
+    one, other = connect(url), connect(url)
+    with served(one):
+        with pytest.raises(LedgerError, match="served by another process"), served(other):
+            pass
+        with transaction(other, reads=True) as store:  # who does not serve may look
+            assert store.execute(select(1)).scalar_one() == 1
+    with served(other):
+        pass
+    one.dispose()
+    other.dispose()
