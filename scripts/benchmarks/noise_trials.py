@@ -185,14 +185,14 @@ def _put_vectors(draw: Callable[[int], Sequence[int]], queue: Any, vectors: int,
 # T9: races, and a crash between charge and answer.
 
 
-def race(path: Path, ask: Callable[[Path, int], bool], processes: int, requests: int) -> int:
-    """Return how many requests are granted to processes that ask at once."""
+def race(place: Any, asks: Callable[[Any, int], bool], processes: int, requests: int) -> int:
+    """Return how many requests to a place are granted to processes that ask at once."""
     context = get_context("fork")
     queue, start = context.SimpleQueue(), context.Event()
 
     def work(number: int) -> None:
         start.wait()
-        queue.put(sum(ask(path, number * requests + i) for i in range(requests)))
+        queue.put(sum(asks(place, number * requests + i) for i in range(requests)))
 
     workers = [context.Process(target=work, args=(number,)) for number in range(processes)]
     for worker in workers:

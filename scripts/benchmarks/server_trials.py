@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from noise_trials import race
 from postgresql_cluster import MISSING, programs, running
 from sqlalchemy import Connection, Engine, delete, func, insert, select, text, update
 
@@ -90,25 +91,6 @@ def ask_naively(url: str, number: int) -> bool:  # noqa: ARG001
     with transaction(engine) as store:
         store.execute(text("UPDATE naive SET spent = :spent"), {"spent": spent + TENTH})
     return True
-
-
-def race(url: str, asks: Callable[[str, int], bool], processes: int, requests: int) -> int:
-    """Return how many requests are granted to processes that ask at once."""
-    context = get_context("fork")
-    queue, start = context.SimpleQueue(), context.Event()
-
-    def work(number: int) -> None:
-        start.wait()
-        queue.put(sum(asks(url, number * requests + i) for i in range(requests)))
-
-    workers = [context.Process(target=work, args=(number,)) for number in range(processes)]
-    for worker in workers:
-        worker.start()
-    start.set()
-    granted = sum(queue.get() for _ in workers)
-    for worker in workers:
-        worker.join()
-    return int(granted)
 
 
 # T9: processes are killed between charge and answer.

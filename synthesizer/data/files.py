@@ -459,9 +459,7 @@ def _user() -> int:
 def _claim(handle: int, place: Path, final: Path, *, is_new: bool) -> None:
     """Take the lock or raise OutputError; without locks of the system, who made it has it."""
     try:
-        if (locks := _locks_of_system()) is None:
-            raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
-        locks.flock(handle, locks.LOCK_EX | locks.LOCK_NB)
+        _take(handle)
     except BlockingIOError:
         raise _busy(final) from None
     except OSError:
@@ -478,23 +476,24 @@ def held(path: Path) -> Iterator[bool]:
 
     Where the system or the file system has no locks, everybody has it.
     """
-    handle = os.open(path, os.O_RDONLY)
+    handle, is_free = os.open(path, os.O_RDONLY), True
     try:
-        yield _is_taken(handle)
+        try:
+            _take(handle)
+        except BlockingIOError:
+            is_free = False
+        except OSError:  # a file system without locks
+            pass
+        yield is_free
     finally:
         os.close(handle)
 
 
-def _is_taken(handle: int) -> bool:
+def _take(handle: int) -> None:
+    """Lock an open file; BlockingIOError if another process has it, OSError without locks."""
     if (locks := _locks_of_system()) is None:
-        return True
-    try:
-        locks.flock(handle, locks.LOCK_EX | locks.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:  # a file system without locks
-        return True
-    return True
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+    locks.flock(handle, locks.LOCK_EX | locks.LOCK_NB)
 
 
 def _locks_of_system() -> Any:

@@ -5,6 +5,7 @@ from contextlib import suppress
 
 import pytest
 import server_trials as trials
+from noise_trials import race
 
 from synthesizer.data.errors import LedgerError
 from synthesizer.verification.database import transaction
@@ -17,7 +18,7 @@ from synthesizer.verification.server import audit
 @pytest.mark.parametrize("scope", trials.SCOPES)
 def test_processes_that_race_get_exactly_the_cap(url, scope):
     trials.begin(url, scope)
-    assert trials.race(url, trials.ask, processes=4, requests=4) == 10
+    assert race(url, trials.ask, processes=4, requests=4) == 10
     engine = trials.engine_of(url)
     budgets = {b.scope: b for b in Ledger(engine, dataset="data").spending().budgets}
     assert budgets[scope].spent == budgets[scope].cap == MICRO
@@ -27,7 +28,7 @@ def test_processes_that_race_get_exactly_the_cap(url, scope):
 
 def test_without_the_conditional_update_they_would_get_more(url):
     trials.begin(url)
-    assert trials.race(url, trials.ask_naively, processes=8, requests=10) > 10
+    assert race(url, trials.ask_naively, processes=8, requests=10) > 10
 
 
 def test_killed_at_any_moment_all_is_paid_once_answered_once_and_on_record(url, tmp_path):
