@@ -28,6 +28,8 @@ MOST_LINEAR = 20
 MOST_SPIKES = 8
 SPIKE_ROWS = 30
 SPIKE_SHARE = 0.02
+N_MOMENTS = 5
+"""Columns of a number besides its missing codes and spikes."""
 QUANTILES = 512
 """Numbers get their ranks by interpolation between so many quantiles."""
 LABELS_ARE_NUMBERS = 0.8
@@ -165,32 +167,46 @@ class Number:
     @property
     def n_columns(self) -> int:
         """Number of columns in all."""
-        return 5 + self.n_missing + len(self.spikes)
+        return N_MOMENTS + self.n_missing + len(self.spikes)
 
     @property
     def linear(self) -> npt.NDArray[np.bool_]:
         """Which columns a researcher's regression may use, shape (n_columns,)."""
         linear = np.zeros(self.n_columns, dtype=bool)
         linear[0] = True
-        linear[5 : 5 + self.n_missing] = True
+        linear[N_MOMENTS : N_MOMENTS + self.n_missing] = True
         return linear
 
     def fill(self, column: Column, out: Float32Array) -> None:
         """Write the columns into zeros of shape (n, n_columns)."""
-        observed = column.is_observed
-        values = np.where(observed, column.data, self.mean)
+        moments, states = self.measured(column)
+        for j, moment in enumerate(moments):
+            out[:, j] = moment
+        for state in range(1, self.n_columns - N_MOMENTS + 1):
+            out[:, N_MOMENTS - 1 + state] = states == state
+
+    def measured(self, column: Column) -> tuple[list[Float32Array], npt.NDArray[np.int32]]:
+        """Return the first columns of n rows, and which of the others is 1, counted from 1.
+
+        That is the missing code, or the spike, of each row; 0 where it has neither, shape (n,).
+        """
+        missing = None if column.states is None else np.flatnonzero(column.states)
+        values = np.array(column.data, dtype=np.float64)
+        if missing is not None:
+            values[missing] = self.mean
         value = ((values - self.mean) / self.spread).astype(np.float32)
         np.clip(value, -WIDEST, WIDEST, out=value)
         rank = np.interp(values, self.quantiles, self.ranks).astype(np.float32)
-        for j, moment in enumerate((value, *rank_moments(rank), np.minimum(value**2 / 2, 4.0))):
-            out[:, j] = moment
-        if not observed.all():
-            out[~observed, :5] = 0.0
-            states = column.missing_state()
-            for state in range(1, self.n_missing + 1):
-                out[:, 4 + state] = states == state
-        for j, spike in enumerate(self.spikes, start=5 + self.n_missing):
-            out[:, j] = observed & (values == spike)
+        moments = [value, *rank_moments(rank), np.minimum(value**2 / 2, np.float32(4))]
+        states = np.zeros(len(values), dtype=np.int32)
+        if len(self.spikes):
+            place = np.minimum(np.searchsorted(self.spikes, values), len(self.spikes) - 1)
+            states[:] = np.where(self.spikes[place] == values, 1 + self.n_missing + place, 0)
+        if missing is not None and column.states is not None:
+            for moment in moments:
+                moment[missing] = 0.0
+            states[missing] = column.states[missing]
+        return moments, states
 
 
 @dataclass(frozen=True, eq=False)
@@ -295,11 +311,22 @@ class Features:
         factors: list[tuple[IntArray, IntArray]] = [(np.zeros(0, np.int64), np.zeros(0, np.int64))]
         for pair, _ in self._product_columns():
             moderator, other = (self.terms[n] for n in pair)
-            left = places[moderator.name][_moderating(moderator)]
+            left = places[moderator.name][moderating(moderator)]
             right = places[other.name][other.linear]
             factors.append((np.repeat(left, len(right)), np.tile(right, len(left))))
         left, right = (np.concatenate(side) for side in zip(*factors, strict=True))
         return left, right
+
+    @property
+    def columns_of_terms(self) -> Iterator[tuple[int, slice]]:
+        """The numbers of the terms that have columns, and these."""
+        numbers = {term.name: number for number, term in enumerate(self.terms)}
+        return ((numbers[term.name], columns) for term, columns in self._columns())
+
+    @property
+    def columns_of_products(self) -> Iterator[tuple[tuple[int, int], slice]]:
+        """The numbers of the terms that are multiplied, moderators first, and their columns."""
+        return self._product_columns()
 
     def _product_columns(self) -> Iterator[tuple[tuple[int, int], slice]]:
         """Yield the pairs of terms that are multiplied, and their columns."""
@@ -330,7 +357,7 @@ def _pairs(names: Sequence[str], moderators: Sequence[str]) -> list[tuple[int, i
     return list(pairs.values())
 
 
-def _moderating(term: Levels | Number) -> npt.NDArray[np.bool_]:
+def moderating(term: Levels | Number) -> npt.NDArray[np.bool_]:
     """Return which columns of a moderator multiply others: of levels all but the most frequent."""
     chosen = term.linear.copy()
     if isinstance(term, Levels) and len(chosen):
@@ -341,7 +368,7 @@ def _moderating(term: Levels | Number) -> npt.NDArray[np.bool_]:
 def _size(terms: Sequence[Levels | Number], pair: tuple[int, int]) -> int:
     """Return the number of columns of a product."""
     moderator, other = (terms[n] for n in pair)
-    return int(_moderating(moderator).sum() * other.linear.sum())
+    return int(moderating(moderator).sum() * other.linear.sum())
 
 
 def _scale(variable: Variable, frequent: npt.NDArray[np.integer]) -> FloatArray | None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 
 from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Table
+from synthesizer.models.kit.bend import Bend
 from synthesizer.models.kit.classes import Classes, Moments, is_scale, lean
 from synthesizer.models.kit.features import Features, widest
 from synthesizer.models.kit.hazards import Hazards
@@ -248,8 +250,18 @@ class TiltedLeaves:
         scores = self._offsets(predictors, nodes)
         if not self.features.terms:
             return scores, np.zeros((len(nodes), self.coefficients.shape[1]), dtype=np.float32)
-        bend = np.asarray(self.features.matrix(predictors) @ self.coefficients, dtype=np.float32)
+        if self._bend is None:
+            columns = self.features.matrix(predictors)
+            bend = np.asarray(columns @ self.coefficients, dtype=np.float32)
+        else:
+            bend = self._bend(predictors)
         return scores + bend @ self.moments.values.T, bend
+
+    @cached_property
+    def _bend(self) -> Bend | None:
+        """Tables of how far rows move each moment; None with hazards, which multiply columns."""
+        features = self.features
+        return None if isinstance(features, Hazards) else Bend.of(features, self.coefficients)
 
     def _offsets(self, predictors: Table, nodes: Nodes) -> Float32Array:
         """Return the logarithms of the nodes' probabilities, without what never occurs, (n, K)."""
