@@ -186,7 +186,7 @@ class Bend:
             (coefficients[0] - features.means.astype(np.float64) @ coefficients).astype(np.float32),
             readers,
             entries,
-            np.concatenate([np.zeros((0, r), dtype=np.float32), *tables]),
+            np.ascontiguousarray(np.concatenate([np.zeros((0, r), dtype=np.float32), *tables])),
             tuple(np.cumsum([0, *map(len, tables)]).tolist()),
         )
 
