@@ -56,7 +56,10 @@ def fields_in_no_table(package: ModuleType) -> set[str]:
     for kind in kinds:
         if issubclass(kind, Result) and kind.__module__.startswith(package.__name__):
             shown = columns(kind)
-            assert {column.form for column in shown.values()} <= set(FITS), kind
+            for column in shown.values():
+                assert column.form in FITS, kind
+                assert column.heading, kind
+                assert isinstance(column.heading + column.meaning, str), kind
             if not issubclass(kind, Row):
                 continue
             outer = {name.partition(".")[0] for name in shown}

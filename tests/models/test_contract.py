@@ -1,10 +1,18 @@
 """Every model that any installed package declares keeps the contract; no new code per model."""
 
+import numpy as np
 import pytest
 
-from synthesizer.data.table import Kind
+from synthesizer.data.table import Column, Kind
 from synthesizer.engine.registry import Registry
-from synthesizer.engine.testing import check_model
+from synthesizer.engine.testing import (
+    Case,
+    check_model,
+    panel_predictors,
+    panel_targets,
+    predictors,
+    targets,
+)
 
 REGISTRY = Registry.load()
 
@@ -45,3 +53,73 @@ def test_model_describes_itself(name):
     schema = REGISTRY.options_schema(name)
     for option, described in schema["properties"].items():
         assert described.get("description"), f"option {option!r} has no description"
+
+
+def cases(name):
+    """The cases of the contract: a model with its predictors and a target."""
+    options, kinds = CASES.get(name, ({}, None))
+    model = REGISTRY.build(name, options)
+    chosen = model.abilities.kinds if kinds is None else kinds
+    if model.abilities.panel:
+        return [Case(model, panel_predictors(), y) for _, y in panel_targets(model, chosen)]
+    return [Case(model, predictors(), y) for _, y in targets(model, chosen)]
+
+
+def apart(ours, theirs):
+    """The largest difference of two distributions at a value; missing codes lie above all."""
+    sides = [np.where(c.is_observed, c.data, 1e9 + c.missing_state()) for c in (ours, theirs)]
+    points = np.unique(np.concatenate(sides))
+    shares = [np.searchsorted(np.sort(s), points, side="right") / len(s) for s in sides]
+    return np.abs(shares[0] - shares[1]).max()
+
+
+# They learn nothing, or draw changes, or one value a person.
+OTHERS = {"keep", "constant", "derived", "advance", "time_invariant"}
+
+
+@pytest.mark.parametrize("name", sorted(set(REGISTRY.names) - OTHERS))
+def test_draws_are_distributed_as_what_was_fitted(name):
+    """On the whole, and where a predictor is low or high; numbers of few persons are others."""
+    for case in cases(name):
+        abilities, variable = case.model.abilities, case.target.variable
+        is_coded = variable.is_coded
+        if variable.n_codes == 1 or not (is_coded or (name != "normal" and not abilities.panel)):
+            continue
+        drawn = [case.drawn(case.fitted, seed=seed).values for seed in range(4)]
+        data = np.concatenate([column.data for column in drawn])
+        together = Column(variable, data)
+        assert apart(together, case.target) < (0.1 if is_coded else 0.16)
+        if name not in ("career", "nominal", "sample"):  # these look at other predictors, or none
+            high = case.predictors["p_number"].data > 50
+            for side in (high, ~high):
+                drawn_there = together.take(np.tile(side, 4))
+                assert apart(drawn_there, case.target.take(side)) < 0.2
+
+
+@pytest.mark.parametrize("name", ["cart", "grouped"])
+def test_chances_are_those_of_the_draws(name):
+    """Likelihoods of all codes add up to 1, and codes are drawn as often as they say."""
+    n_draws, rng = 60, np.random.default_rng(1)
+    for case in cases(name):
+        variable, n = case.target.variable, len(case.target)
+        if not variable.is_coded:
+            continue
+        draws = np.array(
+            [case.drawn(case.fitted, seed=seed).values.data for seed in range(n_draws)]
+        )
+        codes = [Column(variable, np.full(n, code, np.int32)) for code in range(variable.n_codes)]
+        told = [case.fitted.log_likelihood(case.predictors, column) for column in codes]
+        if name == "cart":
+            chances = np.exp(told)
+            np.testing.assert_allclose(chances.sum(axis=0), 1)
+            shares = [(draws == code).mean(axis=0) for code in range(variable.n_codes)]
+            assert np.abs(shares - chances).max() < 0.25  # four standard errors
+            assert np.abs(np.mean(shares, axis=1) - chances.mean(axis=1)).max() < 0.02
+        allowed = np.ones((n, variable.n_codes), dtype=bool)
+        allowed[::2, 0] = allowed[1::3, -1] = False
+        drawn, chance = case.fitted.sample_within(case.predictors, allowed, steps=0, rng=rng)
+        rows = np.arange(n)
+        assert allowed[rows, drawn.data][chance > 0].all()
+        is_allowed = allowed[rows, draws]
+        assert np.abs(is_allowed.mean(axis=0) - chance).max() < 0.25
+        assert is_allowed.mean() == pytest.approx(chance.mean(), abs=0.02)

@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 
 from synthesizer.data.errors import DataError
-from synthesizer.data.table import Table
+from synthesizer.data.table import Column, Kind, Table, Variable
+from synthesizer.measures.figure import Result, plain
 from synthesizer.measures.risk import (
     attacks,
     attribute,
@@ -16,6 +17,7 @@ from synthesizer.measures.risk import (
     identity,
     inference,
     nearer_share,
+    rare_values,
     replicated_uniques,
     reproduced_uniques,
     suda,
@@ -135,3 +137,98 @@ def test_tables_that_cannot_be_compared(name):
         assert text in str(caught.value)
     with pytest.raises(DataError, match="there is no synthetic dataset"):
         measure(original, [], keys=["town"], target="ill")
+
+
+AWKWARD = ["town", "age", "born"]
+GROUPS = {"age": [-1.5, 4.5, 9.5], "born": 3, "debt": 4}
+
+
+def awkward(seed, n=70):
+    """Levels that do not occur, missing codes, numbers on both sides of 0, days before 1970."""
+    rng = np.random.default_rng(seed)
+    born = Variable(name="born", kind=Kind.DATE, missing=("?",))
+    gone = (rng.random(n) < 0.1).astype(np.int8)
+    return Table(
+        [
+            coded("town", rng.choice([0, 1, 3, 4, 5], n), "abcde", ("",)),
+            numeric("age", rng.integers(-4, 12, n), rng.random(n) < 0.1, missing=("-9",)),
+            Column(born, np.where(gone, np.nan, rng.integers(-300, 300, n)), gone),
+            coded("ill", rng.choice(3, n, p=[0.6, 0.3, 0.1]), ["no", "yes", "x"]),
+            numeric("debt", rng.integers(-5, 20, n), rng.random(n) < 0.2, missing=("-8",)),
+        ]
+    )
+
+
+def permuted(table):
+    return table.take(np.random.default_rng(table.n_rows).permutation(table.n_rows))
+
+
+def in_other_units(table):
+    """Numbers doubled and moved, days counted from another one; missing codes stay."""
+    return Table(
+        [c if c.is_coded else Column(c.variable, 2 * c.data + 64, c.states) for c in table.columns]
+    )
+
+
+def relabelled(table):
+    """The levels of a town in another order and by other names."""
+    town = table["town"]
+    codes = np.where(town.data < 5, 4 - town.data, town.data)
+    return Table([coded("town", codes, "VWXYZ", ("-",)), *table.columns[1:]])
+
+
+def widened(table):
+    return table.with_column(numeric("more", np.arange(table.n_rows)))
+
+
+SAME = {
+    "records in another order": (permuted, GROUPS, AWKWARD),
+    "keys in another order": (lambda table: table, GROUPS, AWKWARD[::-1]),
+    "other units": (in_other_units, GROUPS | {"age": [61.0, 73.0, 83.0]}, AWKWARD),
+    "other labels": (relabelled, GROUPS, AWKWARD),
+    "a variable more": (widened, GROUPS, AWKWARD),
+}
+FIXED = OF_TARGET | OF_KEYS | ORIGINAL_ALONE | {"inference": OTHERS["inference"]}
+RARE = {"rare_values": lambda original, made, *, keys, **_: rare_values(original, made, keys=keys)}
+
+
+def numbers(result):
+    """All numbers of a result, without the words and without the order of keys and levels."""
+    if isinstance(result, list | tuple):
+        found = [number for part in result for number in numbers(part)]
+    elif isinstance(result, dict):
+        found = [number for part in result.values() for number in numbers(part)]
+    elif isinstance(result, Result):
+        return numbers(plain(result))
+    else:
+        found = [] if result is None or isinstance(result, str) else [float(result)]
+    return sorted(found)
+
+
+@pytest.mark.parametrize("target", ["ill", "debt"])
+@pytest.mark.parametrize("change", SAME)
+@pytest.mark.parametrize("name", FIXED | RARE)
+def test_what_does_not_matter(name, change, target):
+    """No measure looks at the order of records and keys, units, labels, or what is not named."""
+    measure, (changed, groups, keys) = (FIXED | RARE)[name], SAME[change]
+    tables = [awkward(1), awkward(2, 60), awkward(3, 50)]
+    others = [changed(table) for table in tables]
+    first = measure(tables[0], tables[1:], keys=AWKWARD, target=target, groups=GROUPS)
+    again = measure(others[0], others[1:], keys=keys, target=target, groups=groups)
+    assert numbers(again) == pytest.approx(numbers(first))
+    assert len(numbers(first)) > 1
+
+
+@pytest.mark.parametrize("name", sorted(set(FIXED) - {"determined", "suda"}))
+def test_every_dataset_and_every_group_counts(name):
+    measure = FIXED[name]
+    one, other, third = awkward(1), awkward(2, 60), awkward(3, 50)
+
+    def found(made, groups=GROUPS):
+        return numbers(measure(one, made, keys=AWKWARD, target="debt", groups=groups))
+
+    assert found([other, third]) != found([other, other])
+    assert found([other, third]) != found([third, third])
+    for name_, cut in {"age": 5, "born": 5, "debt": 2}.items():
+        changed = found([other, third], GROUPS | {name_: cut}) != found([other, third])
+        assert changed == (name_ != "debt" or name not in OF_KEYS)

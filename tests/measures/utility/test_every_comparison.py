@@ -1,0 +1,159 @@
+"""What all comparisons have in common: what must not matter to them, and what must."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pytest
+
+from synthesizer.data.table import Column, Kind, Table, Variable
+from synthesizer.measures.figure import Result, plain
+from synthesizer.measures.utility import (
+    compare_fit,
+    distributions,
+    jensen_shannon,
+    pair_tables,
+    pmse,
+    table_utility,
+)
+from synthesizer.measures.utility.conditional_tables import ConditionalCounter
+from synthesizer.measures.utility.equivalent_sample import equivalent_sample
+from synthesizer.measures.utility.regressions import regressions
+from tests.tables import coded, numeric
+
+Made = Sequence[Table]
+NAMES = ["town", "age", "born", "debt", "ill", "rank"]
+
+
+def awkward(seed: int, n: int = 400) -> Table:
+    """Levels that do not occur, missing codes, numbers on both sides of 0, days before 1970."""
+    rng = np.random.default_rng(seed)
+    born = Variable(name="born", kind=Kind.DATE, missing=("?",))
+    gone = (rng.random(n) < 0.1).astype(np.int8)
+    age = rng.integers(-40, 60, n)
+    shares = np.array([0.1, 0.2, 0.4, 0.25, 0.05]) if seed % 2 else None
+    return Table(
+        [
+            coded("town", rng.choice([0, 1, 3, 4, 5], n, p=shares), "abcde", ("",)),
+            numeric("age", age, rng.random(n) < 0.1, missing=("-9",)),
+            Column(born, np.where(gone, np.nan, rng.integers(-900, 900, n)), gone),
+            numeric("debt", age // 4 + rng.integers(-9, 9, n) * seed, age % 7 == 0, missing=("x",)),
+            coded("ill", rng.random(n) < 0.4 + 0.003 * age, ("no", "yes")),
+            coded("rank", np.arange(n) % 3, ("low", "mid", "high"), kind=Kind.ORDERED),
+            coded("one", np.zeros(n), ("only",)),
+        ]
+    )
+
+
+def conditional(original: Table, made: Made, names: Sequence[str]) -> Result:
+    pairs = [("debt", "town"), ("age", "ill"), ("born", "rank")]
+    counter = ConditionalCounter(original, pairs, names, groups=4)
+    for table in made:
+        counter.add(table)
+    found = counter.result()
+    assert found is not None
+    return found
+
+
+def rng() -> np.random.Generator:
+    return np.random.default_rng(3)
+
+
+COMPARISONS: dict[str, Callable[[Table, Made, Sequence[str]], Any]] = {
+    "tables": lambda o, m, names: table_utility(o, m, names=names, ways=(1, 2, 3)).result(),
+    "tables of the original's groups": lambda o, m, names: table_utility(
+        o, m, names=names, groups=3, quantiles_of="original"
+    ).result(),
+    "distance": lambda o, m, names: jensen_shannon(o, m, names=names, groups=3),
+    "logit": lambda o, m, names: pmse(o, m, names=names),
+    "logit of pairs": lambda o, m, names: pmse(o, m, names=names[:4], interactions=2),
+    "tree": lambda o, m, names: pmse(
+        o, m, names=names, model="cart", permutations=0, min_leaf=9, rng=rng()
+    ),
+    "distributions": lambda o, m, names: distributions(o, m, names=names),
+    "pairs": lambda o, m, names: pair_tables(
+        o, m, pairs=list(combinations(sorted(names), 2)), groups=3
+    ),
+    "conditional": conditional,
+    "regressions": lambda o, m, names: regressions(o, m, names=names, rng=rng()),
+    "equivalent sample": lambda o, m, names: equivalent_sample(o, m, names=names, rng=rng()),
+    "fit": lambda o, m, names: compare_fit(o, m, "debt ~ age + town*ill + C(rank)"),
+}
+
+
+def each(change: Callable[[Table], Table]) -> Callable[[Table, Made], tuple[Table, Made]]:
+    return lambda original, made: (change(original), [change(table) for table in made])
+
+
+def permuted(table: Table) -> Table:
+    return table.take(np.random.default_rng(table.n_rows).permutation(table.n_rows))
+
+
+def in_other_units(table: Table) -> Table:
+    """Numbers doubled and moved, days counted from another one; missing codes stay."""
+    return Table(
+        [c if c.is_coded else Column(c.variable, 2 * c.data + 64, c.states) for c in table.columns]
+    )
+
+
+def relabelled(table: Table) -> Table:
+    """Towns in another order and by other names."""
+    town = table["town"].data
+    codes = np.where(town < 5, 4 - town, town)
+    return Table([coded("town", codes, "VWXYZ", ("-",)), *table.columns[1:]])
+
+
+SAME: dict[str, tuple[Any, list[str], set[str]]] = {
+    "records in another order": (each(permuted), NAMES, {"equivalent sample"}),
+    "datasets in another order": (lambda o, made: (o, made[::-1]), NAMES, {"tree"}),
+    "variables in another order": (each(lambda t: t), NAMES[3::-1] + NAMES[4:], {
+        "equivalent sample", "tree"
+    }),
+    "other units": (each(in_other_units), NAMES, {"distributions", "fit"}),
+    "other labels": (each(relabelled), NAMES, {"fit", "tree"}),
+    "a variable more": (
+        each(lambda t: t.with_column(numeric("more", np.arange(t.n_rows)))), NAMES, set()
+    ),
+}  # fmt: skip
+
+
+def numbers(result: Any) -> list[float]:
+    """All numbers of a result, without the words and without their order."""
+    if isinstance(result, Result):
+        return numbers(plain(result))
+    if isinstance(result, dict | list | tuple):
+        parts = result.values() if isinstance(result, dict) else result
+        return sorted(number for part in parts for number in numbers(part))
+    return [] if result is None or isinstance(result, str) else [float(result)]
+
+
+@pytest.mark.parametrize("change", SAME)
+@pytest.mark.parametrize("name", COMPARISONS)
+def test_what_does_not_matter(name: str, change: str) -> None:
+    """The order of records, datasets and variables, units, labels, and what is not named."""
+    changed, names, others = SAME[change]
+    if name in others:
+        return
+    if name == "fit":
+        pytest.importorskip("statsmodels")
+    original, made = awkward(1), [awkward(2, 300), awkward(3, 500)]
+    first = numbers(COMPARISONS[name](original, made, NAMES))
+    again = numbers(COMPARISONS[name](*changed(original, made), names))
+    assert again == pytest.approx(first, rel=1e-5, abs=1e-7)
+    assert len(first) > 4
+
+
+@pytest.mark.parametrize("name", COMPARISONS)
+def test_every_dataset_counts(name: str) -> None:
+    if name == "fit":
+        pytest.importorskip("statsmodels")
+    original, one, other = awkward(1), awkward(2, 300), awkward(3, 300)
+    first, second, both = (
+        numbers(COMPARISONS[name](original, made, NAMES))
+        for made in ([one, one], [other, other], [one, other])
+    )
+    assert first != both
+    assert second != both
