@@ -174,13 +174,37 @@ class Rules:
 
         ``within``, shape (R, A), says which states are wanted; all by default.
         """
-        result = self.supported(runs.start, runs.length)
-        if within is not None:
-            result &= within
+        if within is None:
+            return self._feasible(runs)
+        result = self.supported(runs.start, runs.length) & within
         result[runs.first] &= self.first
         for r in range(int(runs.counts.max(initial=1)) - 2, -1, -1):
             here = runs.first[runs.counts > r + 1] + r
             result[here] &= self._has_successor(result[here + 1])
+        return result
+
+    def _feasible(self, runs: Runs) -> BoolArray:
+        """Return the feasible states; runs with equal lengths from there on have the same ones.
+
+        Of these there are few, so each is asked about once, the last runs of careers first.
+        """
+        result = np.empty((len(runs.length), self.n_states), dtype=bool)
+        suffix = np.empty(len(runs.length), dtype=np.int64)
+        following = np.zeros((0, self.n_states), dtype=bool)
+        last = runs.first + runs.counts - 1
+        for left in range(int(runs.counts.max(initial=0))):
+            at = last[runs.counts > left] - left
+            later = suffix[at + 1] if left else np.zeros(len(at), dtype=np.int64)
+            own = np.stack([runs.start[at], runs.length[at], later])
+            size = own.max(axis=1) + 1
+            _, chosen, place = np.unique(
+                np.ravel_multi_index(tuple(own), tuple(size)), return_index=True, return_inverse=True
+            )
+            states = self.supported(own[0][chosen], own[1][chosen])
+            if left:
+                states &= self._has_successor(following)[own[2][chosen]]
+            suffix[at], result[at], following = place, states[place], states
+        result[runs.first] &= self.first
         return result
 
     def _has_successor(self, later: BoolArray) -> BoolArray:
