@@ -198,7 +198,9 @@ class Rules:
             own = np.stack([runs.start[at], runs.length[at], later])
             size = own.max(axis=1) + 1
             _, chosen, place = np.unique(
-                np.ravel_multi_index(tuple(own), tuple(size)), return_index=True, return_inverse=True
+                np.ravel_multi_index(tuple(own), tuple(size)),
+                return_index=True,
+                return_inverse=True,
             )
             states = self.supported(own[0][chosen], own[1][chosen])
             if left:

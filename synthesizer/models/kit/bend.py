@@ -8,22 +8,22 @@ is the same, slowly.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-from synthesizer.data.table import Column, Kind, Table, Variable
+from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Table, Variable
 from synthesizer.models.kit.features import N_MOMENTS, Features, Levels, Number, moderating
 from synthesizer.models.kit.predictors import Float32Array
 
 Codes = npt.NDArray[np.int32]
-Read = tuple[Float32Array | None, Codes]
-"""Of each row a weight, None for 1, and a code."""
+Part = tuple[int | None, Float32Array]
+"""Which moment is the weight, None for 1, and the columns of each code."""
 
 MOST_WHOLE = 128
 """A number with whole values in so small a range is read off a table as levels are."""
@@ -32,35 +32,23 @@ MOST_CELLS = 2**19
 
 
 @dataclass(frozen=True, eq=False)
-class LevelsReader:
-    """A coded predictor."""
+class Coded:
+    """A predictor whose columns follow from a code: levels, or few whole numbers such as ages."""
 
-    columns: tuple[Float32Array, ...]
-    """Those of each code, shape (n_codes, n_columns)."""
+    columns: Float32Array
+    """Of each level, or of each value and then of each missing code, shape (n_codes, n_columns)."""
+    low: float | None = None
+    """The smallest number; None of levels."""
+    high: float = 0.0
 
     @classmethod
-    def of(cls, term: Levels) -> Self:
-        """Return the columns of every code."""
+    def of_levels(cls, term: Levels) -> Self:
+        """Return the columns of every level."""
         codes = np.arange(len(term.indicator_of), dtype=np.int32)
-        return cls((_filled(term, Column(_variable(term.name, Kind.CATEGORICAL), codes)),))
-
-    def read(self, column: Column) -> list[Read] | None:
-        """Return the codes of some rows."""
-        return [(None, np.asarray(column.data, dtype=np.int32))]
-
-
-@dataclass(frozen=True, eq=False)
-class WholeReader:
-    """A number with few whole values, such as an age or whether something has changed."""
-
-    columns: tuple[Float32Array, ...]
-    """Those of each value, then of each missing code, shape (n_codes, n_columns)."""
-    low: int
-    """The smallest value."""
-    high: int
+        return cls(_filled(term, Column(_variable(term.name, Kind.CATEGORICAL), codes)))
 
     @classmethod
-    def of(cls, term: Number) -> Self | None:
+    def of_number(cls, term: Number) -> Self | None:
         """Return the columns of every value; None where there are many, or fractions."""
         low, high = float(term.quantiles[0]), float(term.quantiles[-1])
         if high - low > MOST_WHOLE or (term.quantiles != np.rint(term.quantiles)).any():
@@ -70,75 +58,111 @@ class WholeReader:
         else:  # there may be others than those of the fit
             low, high = low - (high - low + 1), high + (high - low + 1)
         values = np.append(np.arange(low, high + 1), np.full(term.n_missing, np.nan))
-        states = np.arange(len(values)) - (len(values) - 1 - term.n_missing)
-        column = Column(
-            _variable(term.name, Kind.NUMERIC, term.n_missing),
-            values,
-            np.maximum(states, 0).astype(np.int8),
-        )
-        return cls((_filled(term, column),), int(low), int(high))
+        states = np.maximum(np.arange(len(values)) - (high - low), 0).astype(np.int8)
+        variable = _variable(term.name, Kind.NUMERIC, term.n_missing)
+        return cls(_filled(term, Column(variable, values, states)), low, high)
 
-    def read(self, column: Column) -> list[Read] | None:
-        """Return which value, or missing code, each row holds; None where one is another one."""
-        values = column.data
-        missing = None if column.states is None else np.flatnonzero(column.states)
-        if missing is not None:
-            values = values.copy()
-            values[missing] = self.low
-        if len(values) and not self.low <= values.min() <= values.max() <= self.high:
-            return None
-        codes = values.astype(np.int32)
-        if (codes != values).any():
-            return None
-        codes -= self.low
-        if missing is not None and column.states is not None:
-            codes[missing] = self.high - self.low + column.states[missing].astype(np.int32)
-        return [(None, codes)]
+    @property
+    def parts(self) -> list[Part]:
+        """All columns: they have no weight."""
+        return [(None, self.columns)]
 
 
 @dataclass(frozen=True, eq=False)
-class NumberReader:
-    """Any number: its moments are weights, its missing codes and spikes are codes."""
+class Measured:
+    """Any other number: each moment is a weight; spikes and missing codes are codes."""
 
-    columns: tuple[Float32Array, ...]
-    """Those of each moment, shape (1, n_columns), and of each state, (n_states, n_columns)."""
     term: Number
 
-    @classmethod
-    def of(cls, term: Number) -> Self:
-        """Return the columns of every moment and of every state."""
-        every = np.eye(term.n_columns, dtype=np.float32)
-        moments = tuple(every[j : j + 1] for j in range(N_MOMENTS))
+    @property
+    def parts(self) -> list[Part]:
+        """The columns of each moment, (1, n_columns), and of each state, (n_states, n_columns)."""
+        every = np.eye(self.term.n_columns, dtype=np.float32)
         states = np.vstack([np.zeros_like(every[:1]), every[N_MOMENTS:]])
-        return cls((*moments, states) if len(states) > 1 else moments, term)
-
-    def read(self, column: Column) -> list[Read] | None:
-        """Return the moments of some rows, and their states."""
-        moments, states = self.term.measured(column)
-        none = np.zeros(1, dtype=np.int32)
-        return [*((moment, none) for moment in moments), (None, states)][: len(self.columns)]
+        return [*((j, every[j : j + 1]) for j in range(N_MOMENTS)), (None, states)]
 
 
-Reader = LevelsReader | WholeReader | NumberReader
+Reader = Coded | Measured
 
 
 def reader_of(term: Levels | Number) -> Reader:
-    """Return what reads a predictor."""
+    """Return how a predictor is read."""
     if isinstance(term, Levels):
-        return LevelsReader.of(term)
-    return WholeReader.of(term) or NumberReader.of(term)
+        return Coded.of_levels(term)
+    return Coded.of_number(term) or Measured(term)
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """Gathers the codes of all predictors at once."""
+
+    levels: list[str]
+    whole: list[str]
+    """Numbers that are codes, and their bounds, (k, 1)."""
+    low: FloatArray
+    high: FloatArray
+    measured: list[Number]
+
+    @classmethod
+    def of(cls, terms: Sequence[Levels | Number], readers: Sequence[Reader]) -> Self:
+        """Sort predictors by how they are read."""
+        levels, whole, bounds, measured = [], [], [], []
+        for term, reader in zip(terms, readers, strict=True):
+            if isinstance(reader, Measured):
+                measured.append(reader.term)
+            elif reader.low is None:
+                levels.append(term.name)
+            else:
+                whole.append(term.name)
+                bounds.append((reader.low, reader.high))
+        low, high = np.array(bounds, dtype=np.float64).reshape(-1, 2, 1).swapaxes(0, 1)
+        return cls(levels, whole, low, high, measured)
+
+    @property
+    def names(self) -> list[str]:
+        """The predictors in the order of their rows of codes."""
+        return [*self.levels, *self.whole, *(term.name for term in self.measured)]
+
+    def read(self, predictors: Table) -> tuple[Codes, dict[str, list[Float32Array]]] | None:
+        """Return zeros, below them the codes of each predictor, (1 + p, n), and moments.
+
+        None where a number has no code.
+        """
+        numbers = np.empty((len(self.whole), predictors.n_rows))
+        for row, name in enumerate(self.whole):
+            numbers[row] = predictors[name].data
+        if ((numbers < self.low) | (numbers > self.high)).any():
+            return None
+        for row, name in enumerate(self.whole):
+            states = predictors[name].states
+            if states is not None:
+                missing = np.flatnonzero(states)
+                numbers[row, missing] = self.high[row] + states[missing]
+        codes = np.zeros((1 + len(self.names), predictors.n_rows), dtype=np.int32)
+        for row, name in enumerate(self.levels, start=1):
+            codes[row] = predictors[name].data
+        at = 1 + len(self.levels)
+        whole = codes[at : at + len(self.whole)]
+        whole[:] = numbers
+        if (whole != numbers).any():
+            return None
+        whole -= self.low.astype(np.int32)
+        moments = {}
+        for row, term in enumerate(self.measured, start=at + len(self.whole)):
+            moments[term.name], codes[row] = term.measured(predictors[term.name])
+        return codes, moments
 
 
 @dataclass(frozen=True, eq=False)
 class Entry:
     """What a row has of a predictor: a row of a table, times a weight."""
 
-    term: int
-    """Number of the predictor."""
-    part: int
-    """Which of the weights and codes that its reader gives."""
-    by: int | None
-    """Number of the moderator whose code comes before it; None for none."""
+    term: str
+    """The predictor."""
+    moment: int | None
+    """Which moment of a number is the weight; None for 1."""
+    by: str | None
+    """The moderator whose code comes before that of the predictor; None for none."""
     table: Float32Array
     """Of each code of the moderator and each code, shape (codes, codes, r)."""
 
@@ -164,61 +188,65 @@ class Bend:
     """Of shape (q, r)."""
     constant: Float32Array
     """What the column of ones and the means add, shape (r,)."""
-    readers: tuple[Reader, ...]
-    """Of each predictor."""
+    reading: Reading
     entries: tuple[Entry, ...] | None
     """None where a table would be too large."""
     tables: Float32Array
     """Those of all entries, one below the other."""
-    starts: tuple[int, ...]
-    """Where each of them begins."""
 
     @classmethod
     def of(cls, features: Features, coefficients: Float32Array) -> Self:
         """Add up what every code, or two of them, adds to each moment."""
-        readers = tuple(reader_of(term) for term in features.terms)
+        readers = [reader_of(term) for term in features.terms]
         entries = _entries(features, coefficients, readers)
         r = coefficients.shape[1]
         tables = [entry.table.reshape(-1, r) for entry in entries or ()]
+        tables = [np.zeros((0, r), dtype=np.float32), *tables]
         return cls(
             features,
             coefficients,
             (coefficients[0] - features.means.astype(np.float64) @ coefficients).astype(np.float32),
-            readers,
+            Reading.of(features.terms, readers),
             entries,
-            np.ascontiguousarray(np.concatenate([np.zeros((0, r), dtype=np.float32), *tables])),
-            tuple(np.cumsum([0, *map(len, tables)]).tolist()),
+            np.ascontiguousarray(np.concatenate(tables)),
         )
 
     def __call__(self, predictors: Table) -> Float32Array:
         """Return how far each of n rows moves each moment, shape (n, r)."""
-        reads = None if self.entries is None else self._reads(predictors)
-        if reads is None or self.entries is None:
+        read = None if self.entries is None else self.reading.read(predictors)
+        if read is None:
             return np.asarray(self.features.matrix(predictors) @ self.coefficients)
-        shape = predictors.n_rows, len(self.entries)
-        places, weights = np.empty(shape, dtype=np.int32), np.ones(shape, dtype=np.float32)
-        for k, (entry, start) in enumerate(zip(self.entries, self.starts, strict=False)):
-            weight, codes = reads[entry.term][entry.part]
-            if entry.by is not None:
-                codes = codes + reads[entry.by][0][1] * np.int32(entry.table.shape[1])
-            np.add(codes, np.int32(start), out=places[:, k])
-            if weight is not None:
-                weights[:, k] = weight
-        ends = np.arange(shape[0] + 1, dtype=np.int32) * np.int32(shape[1])
+        codes, moments = read
+        own, by, sizes, starts = self._places
+        places = codes[own]
+        places += codes[by] * sizes
+        places += starts
+        weights = np.ones((predictors.n_rows, len(places)), dtype=np.float32)
+        for k, entry in enumerate(self.entries or ()):
+            if entry.moment is not None:
+                weights[:, k] = moments[entry.term][entry.moment]
+        ends = np.arange(len(weights) + 1, dtype=np.int32) * np.int32(len(places))
         rows = scipy.sparse.csr_array(
-            (weights.ravel(), places.ravel(), ends), shape=(shape[0], len(self.tables))
+            (weights.ravel(), np.ascontiguousarray(places.T).ravel(), ends),
+            shape=(len(weights), len(self.tables)),
         )
         return np.asarray(rows @ self.tables + self.constant, dtype=np.float32)
 
-    def _reads(self, predictors: Table) -> list[list[Read]] | None:
-        """Return what there is of each predictor; None where a value is in no table."""
-        reads = []
-        for term, reader in zip(self.features.terms, self.readers, strict=True):
-            read = reader.read(predictors[term.name])
-            if read is None:
-                return None
-            reads.append(read)
-        return reads
+    @cached_property
+    def _places(self) -> tuple[IntArray, IntArray, Codes, Codes]:
+        """Return rows of codes of each entry and its moderator, its codes and its table's place."""
+        entries = self.entries or ()
+        rows = {name: row for row, name in enumerate(self.reading.names, start=1)}
+        own = [0 if entry.moment is not None else rows[entry.term] for entry in entries]
+        by = [0 if entry.by is None else rows[entry.by] for entry in entries]
+        shapes = np.array([entry.table.shape[:2] for entry in entries]).reshape(-1, 2)
+        ends = np.cumsum(shapes.prod(axis=1))
+        return (
+            np.array(own, dtype=np.intp),
+            np.array(by, dtype=np.intp),
+            shapes[:, 1:].astype(np.int32),
+            np.append(0, ends)[:-1, None].astype(np.int32),
+        )
 
 
 def _entries(
@@ -228,30 +256,31 @@ def _entries(
 
     The first product of a predictor holds what the predictor adds on its own, too.
     """
-    r = coefficients.shape[1]
     alone = {
-        (term, part): columns @ coefficients[at]
+        (term, moment): columns @ coefficients[at]
         for term, at in features.columns_of_terms
-        for part, columns in enumerate(readers[term].columns)
+        for moment, columns in readers[term].parts
     }
-    entries = []
+    names, entries = [term.name for term in features.terms], []
     for (moderator, other), at in features.columns_of_products:
-        if isinstance(readers[moderator], NumberReader):
+        reader = readers[moderator]
+        if isinstance(reader, Measured):
             return None
-        left = readers[moderator].columns[0][:, moderating(features.terms[moderator])]
+        left = reader.columns[:, moderating(features.terms[moderator])]
         linear = features.terms[other].linear
-        own = coefficients[at].reshape(left.shape[1], int(linear.sum()), r)
-        for part, columns in enumerate(readers[other].columns):
-            if len(left) * len(columns) * r > MOST_CELLS:
+        own = coefficients[at].reshape(left.shape[1], int(linear.sum()), -1)
+        for moment, columns in readers[other].parts:
+            if len(left) * len(columns) * own.shape[2] > MOST_CELLS:
                 return None
-            table = np.einsum("ma,abr,cb->mcr", left, own, columns[:, linear], optimize=True)
-            table = table + alone.pop((other, part), np.zeros(1, dtype=np.float32))
-            if table.any():
-                entries.append(Entry(other, part, moderator, table.astype(np.float32)))
-    entries += [Entry(*place, None, table[None]) for place, table in alone.items() if table.any()]
-    if any(math.prod(entry.table.shape) > MOST_CELLS for entry in entries):
+            table = np.tensordot(columns[:, linear], np.tensordot(left, own, (1, 0)), (1, 1))
+            table = table.swapaxes(0, 1) + alone.pop((other, moment), np.float32(0))
+            entries.append(Entry(names[other], moment, names[moderator], table))
+    entries += [
+        Entry(names[term], moment, None, table[None]) for (term, moment), table in alone.items()
+    ]
+    if any(entry.table.size > MOST_CELLS for entry in entries):
         return None
-    return tuple(entries)
+    return tuple(entry for entry in entries if entry.table.any())
 
 
 def _filled(term: Levels | Number, column: Column) -> Float32Array:

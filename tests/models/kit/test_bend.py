@@ -7,7 +7,7 @@ import pytest
 
 from synthesizer.data.table import Kind, Table
 from synthesizer.models.kit import bend as module
-from synthesizer.models.kit.bend import Bend, LevelsReader, NumberReader, WholeReader, reader_of
+from synthesizer.models.kit.bend import Bend, Coded, Measured, reader_of
 from synthesizer.models.kit.features import Features
 from tests.models.fits import coded, numeric
 
@@ -55,8 +55,10 @@ def test_tables_add_up_to_columns_times_coefficients(moderators: tuple[str, ...]
 
 def test_a_number_is_read_as_what_it_is() -> None:
     features, _ = Features.fit(predictors(1))
-    kinds = [type(reader_of(term)) for term in features.terms]
-    assert kinds == [LevelsReader] * 4 + [WholeReader] * 2 + [NumberReader] * 2
+    readers = [reader_of(term) for term in features.terms]
+    assert [type(reader) for reader in readers] == [Coded] * 6 + [Measured] * 2
+    bounds = [(reader.low, reader.high) for reader in readers if isinstance(reader, Coded)]
+    assert bounds[4:] == [(18 - 47, 64 + 47), (0, 1)]
 
 
 @pytest.mark.parametrize("age", [40.5, -1e6, 1e6])
