@@ -285,24 +285,37 @@ class Table(Mapping[str, Column]):
         """One row a unit."""
         return self
 
-    def _like(self, columns: Iterable[Column], rows: Rows | None = None) -> Any:
+    @classmethod
+    def _of(cls, columns: dict[str, Column], n_rows: int) -> Self:
+        """Return a table of columns of which is known that they have one length."""
+        table = cls.__new__(cls)
+        table._columns, table.n_rows = columns, n_rows
+        return table
+
+    def _like(self, columns: dict[str, Column], rows: Rows | None = None) -> Any:
         """Return a table of this sort with other columns of the same rows, or of some of them."""
-        n_rows = self.n_rows
-        if rows is not None:
-            n_rows = len(np.empty(n_rows, dtype=np.bool_)[rows])
-        return Table(columns, n_rows)
+        return Table._of(columns, self.n_rows if rows is None else _length(self.n_rows, rows))
 
     def select(self, names: Iterable[str]) -> Self:
         """Return the named columns in the given order."""
-        return cast(Self, self._like(self._columns[name] for name in names))
+        return cast(Self, self._like({name: self._columns[name] for name in names}))
 
     def take(self, rows: Rows) -> Table:
         """Return the rows at integer positions, where a mask is true, or in a slice."""
-        return cast(Table, self._like((column.take(rows) for column in self.columns), rows))
+        taken = {name: column.take(rows) for name, column in self._columns.items()}
+        return cast(Table, self._like(taken, rows))
 
     def with_column(self, column: Column) -> Self:
         """Return the table with one column added or replaced."""
-        return cast(Self, self._like((self._columns | {column.name: column}).values()))
+        return self.with_columns((column,))
+
+    def with_columns(self, columns: Iterable[Column]) -> Self:
+        """Return the table with some columns added or replaced."""
+        added = {column.name: column for column in columns}
+        lengths = {len(column) for column in added.values()} | {self.n_rows}
+        if len(lengths) > 1:
+            raise ValueError(f"columns must have one length, got {sorted(lengths)}")
+        return cast(Self, self._like(self._columns | added))
 
     @staticmethod
     def concatenate(tables: Sequence[Table]) -> Table:
@@ -326,5 +339,19 @@ class OwnedRows(Table):
         """Number of the person of each row, shape (n,)."""
         return self._owners
 
-    def _like(self, columns: Iterable[Column], rows: Rows | None = None) -> Table:
-        return OwnedRows(columns, self._owners if rows is None else self._owners[rows])
+    def _like(self, columns: dict[str, Column], rows: Rows | None = None) -> Table:
+        return OwnedRows.of_rows(columns, self._owners if rows is None else self._owners[rows])
+
+    @classmethod
+    def of_rows(cls, columns: dict[str, Column], owners: IntArray) -> Self:
+        """Return rows, by name, of which is known that they have one length."""
+        table = cls._of(columns, len(owners))
+        table._owners = owners
+        return table
+
+
+def _length(n_rows: int, rows: Rows) -> int:
+    """Return how many of the rows are taken."""
+    if isinstance(rows, np.ndarray) and rows.dtype.kind != "b":
+        return len(rows)
+    return len(np.empty(n_rows, dtype=np.bool_)[rows])

@@ -54,7 +54,7 @@ class FittedCart(FittedModel):
 
     def sample_wider(self, predictors: Table, *, steps: int, rng: np.random.Generator) -> Column:
         """Draw a value from the node ``steps`` above the leaf of each row."""
-        matrix = self.encoding.matrix(predictors)
+        matrix = self.encoding.some(predictors, self.leaves.tree.columns)
         if isinstance(self.leaves, Leaves):
             copied = self.leaves.draw(matrix, self.drawing, rng=rng, steps=steps)
             return made_safe(copied, self.numbers, rng)
@@ -80,7 +80,7 @@ class FittedCart(FittedModel):
         """Draw among some codes, of a tilted tree; see `FittedModel`."""
         if isinstance(self.leaves, Leaves) or not self.variable.is_coded:
             return None
-        matrix = self.encoding.matrix(predictors)
+        matrix = self.encoding.some(predictors, self.leaves.tree.columns)
         codes, chance = self.leaves.draw_within(
             matrix, predictors, allowed, of, even=self.drawing.even, rng=rng, steps=steps
         )
@@ -90,7 +90,8 @@ class FittedCart(FittedModel):
         """Return that of each row's class, of a tilted tree; see `FittedModel`."""
         if isinstance(self.leaves, Leaves):
             return None
-        return self.leaves.log_likelihood(self.encoding.matrix(predictors), predictors, target)
+        matrix = self.encoding.some(predictors, self.leaves.tree.columns)
+        return self.leaves.log_likelihood(matrix, predictors, target)
 
 
 @options

@@ -121,11 +121,13 @@ class PanelTable(Table):
         """Persons."""
         return self.index.n_persons
 
-    def _like(self, columns: Iterable[Column], rows: Rows | None = None) -> Table:
+    def _like(self, columns: dict[str, Column], rows: Rows | None = None) -> Table:
         """Return some rows of the panel: no panel any more, but each row keeps its person."""
-        if rows is None:
-            return PanelTable(columns, self.index, self._origins)
-        return OwnedRows(columns, self.owners[rows])
+        if rows is not None:
+            return OwnedRows.of_rows(columns, self.owners[rows])
+        table = PanelTable._of(columns, self.n_rows)
+        table.index, table._origins = self.index, self._origins
+        return table
 
     @property
     def owners(self) -> IntArray:

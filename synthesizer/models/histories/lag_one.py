@@ -197,9 +197,7 @@ class _Walk:
         """Add what looks back; where it may be missing, ``has_past`` says where it is not."""
         index = self.predictors.index
         columns = self.memory.columns(index.person[rows], float(index.times[period]))
-        for column in columns if has_past is None else with_no_past(columns, has_past):
-            table = table.with_column(column)
-        return table
+        return table.with_columns(columns if has_past is None else with_no_past(columns, has_past))
 
     def step(
         self, period: int, table: Table, before: Column, must: BoolArray | None, widen: int

@@ -161,12 +161,12 @@ def with_changes(table: PanelTable, names: Sequence[str]) -> PanelTable:
     index = table.index
     before = np.maximum(np.arange(index.n_rows) - 1, 0)
     elapsed = Variable(name=ELAPSED, kind=Kind.NUMERIC)
-    wider = table.with_column(Column(elapsed, index.elapsed))
+    added = [Column(elapsed, index.elapsed)]
     for name in names:
         changed = changed_rows(table[name], before) & ~index.is_first
         variable = Variable(name=f"{OWN}changed {name}", kind=Kind.NUMERIC)
-        wider = wider.with_column(Column(variable, changed.astype(np.float64)))
-    return wider
+        added.append(Column(variable, changed.astype(np.float64)))
+    return table.with_columns(added)
 
 
 def with_former(table: PanelTable, names: Sequence[str]) -> PanelTable:

@@ -10,7 +10,7 @@ levels' mean responses (Coppersmith, Hong and Hosking 1999).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Self
 
@@ -55,6 +55,13 @@ class Encoding:
         for j, (name, positions) in enumerate(zip(self.names, self.positions, strict=True)):
             matrix[:, j] = _encode(predictors[name], positions)
         return matrix
+
+    def some(self, predictors: Table, columns: Iterable[int]) -> Float32Array:
+        """Return the same matrix, column after column in memory; others than ``columns`` are 0."""
+        matrix = np.zeros((len(self.names), predictors.n_rows), dtype=np.float32)
+        for j in columns:
+            matrix[j] = _encode(predictors[self.names[j]], self.positions[j])
+        return matrix.T
 
 
 def level_scores(
@@ -112,8 +119,8 @@ def _encode(column: Column, positions: Float32Array) -> Float32Array:
     return values
 
 
-def _to_float32(values: FloatArray | Sequence[float]) -> Float32Array:
-    return np.clip(values, -FLOAT32_MAX, FLOAT32_MAX).astype(np.float32)
+def _to_float32(values: FloatArray) -> Float32Array:
+    return np.minimum(np.maximum(values, -FLOAT32_MAX), FLOAT32_MAX).astype(np.float32)
 
 
 BLOCK_ROWS = 16_384  # fixed, so that sums do not depend on the number of workers

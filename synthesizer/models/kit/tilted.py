@@ -180,15 +180,9 @@ class TiltedLeaves:
         for rows in self._blocks(len(nodes)):
             table = predictors.take(rows)
             scores, bend = self._scores(table, nodes[rows])
-            cumulated = np.cumsum(_exponentials(scores), axis=1)
-            points = uniform[rows] * cumulated[:, -1]
-            classes = (points[:, None] >= cumulated[:, :-1]).sum(axis=1)
+            classes, rest = drawn_classes(_exponentials(scores), uniform[rows])
             chosen[rows] = classes
-            if self.classes.n_intervals:  # the rest of the point is even within the class
-                own = np.arange(len(classes))
-                high = cumulated[own, classes]
-                low = np.where(classes > 0, cumulated[own, classes - 1], 0.0)
-                rest = np.clip((points - low) / np.maximum(high - low, 1e-300), 0.0, 1.0 - 1e-12)
+            if self.classes.n_intervals:
                 places[rows] = lean(rest, (bend * self.moments.across[classes]).sum(axis=1))
         values = self.classes.draw(chosen, places)
         return values if numbers is None else numbers.replace(
@@ -217,9 +211,11 @@ class TiltedLeaves:
         for rows in self._blocks(len(nodes)):
             scores, _ = self._scores(predictors.take(rows), nodes[rows])
             weights = _exponentials(scores)
-            total = (weights if of is None else weights * of[rows][:, codes]).sum(axis=1)
+            total = (weights if of is None else weights * of[rows][:, codes]).sum(
+                axis=1, dtype="f8"
+            )
             weights *= allowed[rows][:, codes]
-            cumulated = np.cumsum(weights, axis=1)
+            cumulated = np.cumsum(weights, axis=1, dtype=np.float64)
             points = uniform[rows] * cumulated[:, -1]
             classes = (points[:, None] >= cumulated).sum(axis=1)
             # a point that rounding puts beyond the last class belongs to the last allowed one
@@ -266,13 +262,26 @@ class TiltedLeaves:
     def _offsets(self, predictors: Table, nodes: Nodes) -> Float32Array:
         """Return the logarithms of the nodes' probabilities, without what never occurs, (n, K)."""
         scores = self.logarithms[nodes]
-        for pairs in self.absent:
+        for pairs, (place, table) in zip(self.absent, self._absent_tables, strict=True):
             codes = _codes(predictors[pairs.name], pairs.edges)
-            table = np.zeros((1 + codes.max(initial=0), self.classes.n_classes), dtype=np.float32)
-            known = pairs.codes < len(table)
-            table[pairs.codes[known], pairs.classes[known]] = pairs.left[known]
-            scores += table[codes]
+            places = place[np.minimum(codes, len(place) - 1)]
+            rows = np.flatnonzero(places)
+            if len(rows):
+                scores[rows] += table[places[rows]]
         return scores
+
+    @cached_property
+    def _absent_tables(self) -> list[tuple[IntArray, Float32Array]]:
+        """Return of each predictor what goes with every code: its place in a table, 0 for none."""
+        tables = []
+        for pairs in self.absent:
+            codes, at = np.unique(pairs.codes, return_inverse=True)
+            place = np.zeros(codes[-1] + 2, dtype=np.int64)
+            place[codes] = np.arange(1, len(codes) + 1)
+            table = np.zeros((1 + len(codes), self.classes.n_classes), dtype=np.float32)
+            table[1 + at, pairs.classes] = pairs.left
+            tables.append((place, table))
+        return tables
 
     def _blocks(self, n_rows: int) -> list[slice]:
         """Return blocks of rows whose scores fit into memory."""
@@ -312,7 +321,31 @@ def _codes(column: Column, edges: FloatArray) -> IntArray:
     return np.asarray(np.where(states > 0, len(edges) + states, ranges), dtype=np.int64)
 
 
-def _exponentials(scores: Float32Array) -> npt.NDArray[np.float64]:
-    """Return numbers in proportion to the probabilities, shape (n, K)."""
-    shifted = scores.astype(np.float64) - scores.max(axis=1, keepdims=True)
-    return np.asarray(np.exp(shifted))
+def _exponentials(scores: Float32Array) -> Float32Array:
+    """Return numbers in proportion to the probabilities, at most 1, shape (n, K)."""
+    scores -= scores.max(axis=1, keepdims=True)
+    return np.asarray(np.exp(scores, out=scores))
+
+
+def drawn_classes(weights: Float32Array, uniform: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Return the class at a place in [0, 1) of each row of weights, (n, K), and the rest of it.
+
+    The rest is the place within the class, even in [0, 1). All rows are cumulated on end, so that
+    the classes are found by one search.
+
+    Examples
+    --------
+    >>> weights = np.array([[1, 0, 1], [0, 3, 1]], dtype=np.float32)
+    >>> classes, rest = drawn_classes(weights, np.array([0.75, 0.25]))
+    >>> classes.tolist(), rest.round(2).tolist()
+    ([2, 1], [0.5, 0.33])
+    """
+    n, k = weights.shape
+    cumulated = np.concatenate([[0.0], np.cumsum(weights.ravel(), dtype=np.float64)])
+    first = np.arange(n) * k
+    low, high = cumulated[first], cumulated[first + k]
+    # rounding must not put a point beyond the last class that has a weight
+    points = np.minimum(low + uniform * (high - low), np.nextafter(high, low))
+    place = np.searchsorted(cumulated, points, side="right") - 1
+    start, width = cumulated[place], cumulated[place + 1] - cumulated[place]
+    return place - first, np.clip((points - start) / width, 0.0, 1.0 - 1e-12)

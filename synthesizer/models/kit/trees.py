@@ -156,15 +156,24 @@ class Tree:
         """Donors below each node, shape (n_nodes,)."""
         return self.end - self.start
 
+    @cached_property
+    def columns(self) -> tuple[int, ...]:
+        """The columns that it splits on."""
+        return tuple(np.unique(self.feature[self.feature != LEAF]).tolist())
+
     def apply(self, matrix: Float32Array) -> Nodes:
         """Return the leaf of each row of ``matrix``, shape (n,)."""
         node = np.zeros(len(matrix), dtype=np.intp)
-        rows = np.arange(len(matrix)) if self.feature[0] != LEAF else np.empty(0, dtype=np.intp)
+        if self.feature[0] == LEAF:
+            return node
+        rows, here = np.arange(len(matrix)), node
         while len(rows):
-            here = node[rows]
             goes_right = matrix[rows, self.feature[here]] > self.threshold[here]
-            node[rows] = np.where(goes_right, self.right[here], here + 1)
-            rows = rows[self.feature[node[rows]] != LEAF]
+            here = np.where(goes_right, self.right[here], here + 1)
+            goes_on = self.feature[here] != LEAF
+            if not goes_on.all():
+                node[rows] = here
+                rows, here = rows[goes_on], here[goes_on]
         return node
 
     def climb(self, nodes: Nodes, steps: int) -> Nodes:

@@ -17,7 +17,7 @@ from synthesizer.models.kit.classes import Classes
 from synthesizer.models.kit.features import Features
 from synthesizer.models.kit.node_tables import absent_pairs, node_probabilities
 from synthesizer.models.kit.tilt import Problem
-from synthesizer.models.kit.tilted import TiltedLeaves
+from synthesizer.models.kit.tilted import TiltedLeaves, drawn_classes
 from tests.models.fits import coded, draw, fit, numeric
 from tests.models.test_trees import tree_of
 
@@ -332,3 +332,21 @@ def test_relations_differ_with_a_moderator() -> None:
     np.testing.assert_allclose(found, gaps(y), atol=0.005)
     additive = gaps(_expected(fit(one_leaf, table, target), table)[:, 1])
     assert abs(additive[0] - gaps(y)[0]) > 0.1  # both sexes have the mean of the two
+
+
+def test_classes_are_drawn_by_their_weights_whatever_the_rows_before() -> None:
+    rng = np.random.default_rng(3)
+    weights = rng.random((500, 6)).astype(np.float32) * (rng.random((500, 6)) < 0.6)
+    weights[np.arange(500), rng.integers(0, 6, 500)] = 1.0
+    weights[::7] *= 1e-9
+    uniform = rng.random(500)
+    uniform[:2] = 0.0, np.nextafter(1.0, 0.0)
+    classes, rest = drawn_classes(weights, uniform)
+    assert (weights[np.arange(500), classes] > 0).all()
+    for row, u in enumerate(uniform[7:], start=7):
+        if row % 7:
+            ends = np.cumsum(weights[row].astype(float)) / weights[row].sum(dtype=float)
+            k = int(np.searchsorted(ends, u, side="right"))
+            assert classes[row] == k
+            low = ends[k - 1] if k else 0.0
+            assert rest[row] == pytest.approx((u - low) / (ends[k] - low), abs=1e-6)
