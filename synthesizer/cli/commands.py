@@ -200,6 +200,9 @@ def run(
     no_checks: Annotated[
         bool, option("Leave out all checks; not where limits are set.", "--no-checks")
     ] = False,
+    resume: Annotated[
+        bool, option("Go on with a run in parts (data.fit_rows) that was stopped.", "--resume")
+    ] = False,
     plugin: Plugins = None,
     quiet: Quiet = False,
 ) -> None:
@@ -214,7 +217,11 @@ def run(
         overrides["checks"] = ALL_OFF
     with progress(quiet=quiet) as listener:
         result = job.run(
-            config, overrides=overrides, registry=models_with(plugin), listener=listener
+            config,
+            overrides=overrides,
+            registry=models_with(plugin),
+            listener=listener,
+            resume=resume,
         )
     if not quiet:
         show_result(result)

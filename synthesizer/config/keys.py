@@ -14,6 +14,7 @@ from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag,
 
 from synthesizer.data.guessing import Declaration
 from synthesizer.data.options import MAX_REPEATS, MAX_ROWS
+from synthesizer.data.partitions import FIT_ROWS
 from synthesizer.data.randomness import MAX_SEED, NO_SECRET
 from synthesizer.data.table import Kind
 from synthesizer.data.workers import MAX_WORKERS
@@ -195,6 +196,13 @@ class DataConfig(Part):
         ge=1,
         description="MB that the file may unpack to; 100 times its size (at least 256) and half of "
         "the free memory when absent",
+    )
+    fit_rows: Whole = Field(
+        FIT_ROWS,
+        ge=1_000,
+        description="Parquet: a larger source is not read whole; models are fitted on about so "
+        "many rows of a random sample of persons, or rows, and checks look at these; datasets have "
+        "the size of the whole and are written in parts",
     )
 
     @model_validator(mode="after")

@@ -221,16 +221,45 @@ def own_directory(path: Path, texts: Mapping[str, str]) -> Iterator[Callable[[],
 
 def link_tree(source: Path, target: Path) -> None:
     """Give every file of a directory a second name in a new one; copy it where that cannot be."""
+    link_files(sorted(path for path in source.iterdir() if not path.is_dir()), target)
+    for path in sorted(path for path in source.iterdir() if path.is_dir()):
+        link_tree(path, target / path.name)
+
+
+def link_files(files: Iterable[Path], target: Path) -> None:
+    """Give files a second name in a new directory; copy them where that cannot be."""
     _make(target)
-    for path in sorted(source.iterdir()):
-        if path.is_dir():
-            link_tree(path, target / path.name)
-            continue
+    for path in files:
         try:
             os.link(path, target / path.name)
         except OSError:  # a file system without links
             with path.open("rb") as file, create(target / path.name) as copy:
                 shutil.copyfileobj(file, copy)
+
+
+@contextmanager
+def finished_file(path: Path) -> Iterator[Path]:
+    """Yield the place of a file that gets its name when the block ends without an error.
+
+    In a directory that is this program's own, where several tasks may make the same file, each
+    with the same bytes: the last one stays.
+    """
+    try:
+        for parent in reversed([parent for parent in path.parents if not parent.exists()]):
+            parent.mkdir(_DIRECTORY, exist_ok=True)
+            _narrow(parent, _DIRECTORY)
+        work = path.parent / f".{path.name}.{os.getpid()}.{threading.get_ident()}"
+        with suppress(FileNotFoundError):
+            os.unlink(work)
+        try:
+            yield work
+            _flush(work)
+            os.replace(work, path)
+        finally:
+            with suppress(FileNotFoundError):
+                os.unlink(work)
+    except OSError as error:
+        raise OutputError(_told(path, error)) from error
 
 
 def delete(path: Path) -> None:

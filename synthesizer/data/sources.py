@@ -381,7 +381,7 @@ def _read_parquet(path: Path, origin: str, min_rows: int, most: int | None) -> R
     except UnicodeDecodeError:
         raise DataError(f"{path}: a column name is not UTF-8; rename the columns") from None
     except (pa.ArrowInvalid, pa.ArrowIndexError):
-        raise DataError(f"{path}: {_not_parquet(path)}") from None
+        raise DataError(f"{path}: {damaged_parquet(path)}") from None
     return typed(arrow, "parquet", origin, min_rows=min_rows)
 
 
@@ -415,7 +415,8 @@ def _text_size(column: pa.ChunkedArray) -> int:
     return sum(pc.sum(pc.cast(length, pa.int64())).as_py() or 0 for length in lengths)
 
 
-def _not_parquet(path: Path) -> str:
+def damaged_parquet(path: Path) -> str:
+    """Say what is wrong with a Parquet file, or a directory of them, that cannot be read."""
     if not path.is_dir():
         return "not a Parquet file, or damaged"
     files = [file for file in path.rglob("*") if file.is_file() and file.name[0] not in "._"]

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
@@ -40,6 +40,16 @@ from synthesizer.models.step import (
     error_context,
     rows_outside_rules,
 )
+
+
+class KeptFits(Protocol):
+    """Where finished fits are kept, by their number: strata, replicates and steps in turn."""
+
+    def load(self) -> dict[int, FittedStep]:
+        """Return the fits that are there."""
+
+    def save(self, number: int, fit: FittedStep) -> None:
+        """Keep a fit."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,11 +98,13 @@ class ChainSpec:
         replicates: int = 1,
         n_jobs: int | None = None,
         progress: Progress | None = None,
+        kept: KeptFits | None = None,
     ) -> FittedChain:
         """Fit every model on the confidential ``table``; ``progress`` is called after each fit.
 
         With ``proper`` there are ``replicates`` bootstrap samples of rows, one for each dataset
-        that will be asked for; otherwise they are ignored.
+        that will be asked for; otherwise they are ignored. Fits that ``kept`` holds are not made
+        again, others are put there.
 
         Raises
         ------
@@ -104,18 +116,30 @@ class ChainSpec:
         strata = split_strata(table.unit_table, self.strata)
         parts = [table] if len(strata) == 1 else [table.take_units(units) for units in strata]
         n_fits = replicates if self.proper else 1
-        fits = parallel(
+        wanted = (
+            (step, rows_of_stratum, (s, r))
+            for s, rows_of_stratum in enumerate(parts)
+            for steps in [screened(self.steps, rows_of_stratum, seed.generator("screen", s))]
+            for r in range(n_fits)
+            for step in steps
+        )
+        k = len(self.steps)
+        there = {} if kept is None else kept.load()
+        missing = [n for n in range(len(parts) * n_fits * k) if n not in there]
+        fitted = streamed(
             n_jobs,
             (
-                delayed(_fit_step)(self, step, rows_of_stratum, seed, (s, r))
-                for s, rows_of_stratum in enumerate(parts)
-                for steps in [screened(self.steps, rows_of_stratum, seed.generator("screen", s))]
-                for r in range(n_fits)
-                for step in steps
+                delayed(_fit_step)(self, step, rows, seed, place)
+                for n, (step, rows, place) in enumerate(wanted)
+                if n not in there
             ),
             progress,
         )
-        k = len(self.steps)
+        for n, fit in zip(missing, fitted, strict=True):
+            there[n] = fit
+            if kept is not None:
+                kept.save(n, fit)
+        fits = [there[n] for n in sorted(there)]
         chains = [tuple(fits[i : i + k]) for i in range(0, len(fits), k)]
         return FittedChain(
             schema=schema,
@@ -230,6 +254,22 @@ class FittedChain(Source):
                 drawn = [next(tables) for _ in blocks[d]]
                 yield self._assemble(drawn, rows, seed.generator("shuffle", d))
 
+    def part(self, seed: Seed, dataset: int, first: int, end: int) -> Table:
+        """Return the units from ``first`` to ``end`` of a dataset, as `drawn` draws them.
+
+        ``first`` begins a block, and ``end`` ends one, or the dataset. Of a chain without strata.
+        """
+        steps = self.strata[0].replicates[dataset if self.proper else 0]
+        blocks = (
+            (dataset, 0, start, min(start + self.frame.block, end))
+            for start in range(first, end, self.frame.block)
+        )
+        parts = [
+            draw_block(steps, self.rules, self.forbids, seed, block, self.frame) for block in blocks
+        ]
+        table = parts[0] if len(parts) == 1 else type(parts[0]).concatenate(parts)
+        return self.frame.finished(table, self.schema, first)
+
     def only(self, names: Collection[str]) -> FittedChain:
         """Return the chain of some of its variables, which can be drawn without the others."""
 
@@ -334,20 +374,25 @@ def _check_steps(
 
 
 def parallel(n_jobs: int | None, tasks: Iterator[Any], progress: Progress | None) -> list[Any]:
-    """Run tasks in order of their results; threads unless a joblib context says otherwise.
+    """Return the results of tasks in their order; see `streamed`."""
+    return list(streamed(n_jobs, tasks, progress))
+
+
+def streamed(
+    n_jobs: int | None, tasks: Iterator[Any], progress: Progress | None, prefer: str = "threads"
+) -> Iterator[Any]:
+    """Yield the results of tasks in their order; threads unless a joblib context says otherwise.
 
     Some backends, such as multiprocessing, return all results at the end; so progress is told then.
     """
-    backend, _ = get_active_backend(prefer="threads")
+    backend, _ = get_active_backend(prefer=prefer)
     streams = getattr(backend, "supports_return_generator", False)
-    results = []
     for result in Parallel(
-        n_jobs=n_jobs, prefer="threads", return_as="generator" if streams else "list"
+        n_jobs=n_jobs, prefer=prefer, return_as="generator" if streams else "list"
     )(tasks):
-        results.append(result)
         if progress is not None:
             progress(1)
-    return results
+        yield result
 
 
 @one_blas_thread()

@@ -126,8 +126,10 @@ def now() -> str:
 
 
 def file_entry(path: Path) -> FileEntry:
-    """Return name, size and hash of a file, for the manifest."""
-    return FileEntry(name=path.name, bytes=path.stat().st_size, sha256=sha256(path))
+    """Return name, size and hash of a file, or of a directory of parts, for the manifest."""
+    files = path.iterdir() if path.is_dir() else (path,)
+    size = sum(file.stat().st_size for file in files)
+    return FileEntry(name=path.name, bytes=size, sha256=sha256(path))
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
@@ -148,14 +150,14 @@ def manifest_of(plan: Plan, source: Source, seed: Seed, phases: Phases) -> Manif
         data=DataEntry(
             origin=data.origin,
             sha256=data.fingerprint,
-            rows=data.table.n_rows,
+            rows=data.table.n_rows if data.whole is None else data.whole.n_rows,
             columns=len(data.table),
         ),
         panel=_panel(plan),
         seed=seed.entropy,
         secret=seed.secret_told,
         m=plan.m,
-        rows=source.n_units if plan.rows is None else plan.rows,
+        rows=source.n_units if plan.size is None else plan.size,
         variables=tuple(
             VariableEntry(
                 name=variable.name,
@@ -268,7 +270,8 @@ def _panel(plan: Plan) -> PanelEntry | None:
     if facts is None or not isinstance(frame, Frame):
         return None
     digest = history_digest(as_panel(plan.table), frame, len(frame.times))
-    more = {"persons": plan.original.n_rows, "sha256": digest}
+    persons = plan.original.n_rows if plan.whole is None else plan.whole.n_units
+    more = {"persons": persons, "sha256": digest}
     return PanelEntry.model_validate({**facts, **more})
 
 

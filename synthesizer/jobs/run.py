@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -17,6 +18,7 @@ from synthesizer.data.files import check_file, new_directory, new_file, write_te
 from synthesizer.data.progress import Listener, Phases, silent
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Table
+from synthesizer.engine.chain import FittedChain
 from synthesizer.engine.registry import Registry
 from synthesizer.engine.source import Evolved, Source
 from synthesizer.jobs.manifest import (
@@ -27,6 +29,7 @@ from synthesizer.jobs.manifest import (
     write_extended,
     write_json,
 )
+from synthesizer.jobs.parts import Work, kept_seed, kept_work, parts_of
 from synthesizer.measures.figure import plain
 from synthesizer.measures.results import CheckResults, checks_content
 from synthesizer.measures.settings import LimitConfig
@@ -92,6 +95,7 @@ def run(
     registry: Registry | None = None,
     listener: Listener = silent,
     seed: Seed | None = None,
+    resume: bool = False,
 ) -> RunResult:
     """Synthesise as a configuration says and leave datasets, checks and manifest.
 
@@ -108,27 +112,38 @@ def run(
         Is told about the progress.
     seed : Seed, optional
         Decides every draw in place of what the configuration says: for runs that share theirs.
+    resume : bool
+        Go on with a run of a source that is not read whole (``data.fit_rows``) and was stopped:
+        what it had finished is kept beside the output. Without such a run it begins one.
 
     Raises
     ------
     ConfigError
         With every problem of configuration, data and output, before anything is written.
+    OutputError
+        If the output cannot be written; if a stopped run is there and ``resume`` does not say to go
+        on with it, or it had other data or another configuration.
 
     Notes
     -----
     A check above a limit is no error here: see ``RunResult.exceeded``.
     """
     phases = Phases(listener)
+    if resume and seed is None:
+        seed = kept_seed(config, overrides)
     with phases.phase("read"):
         plan = prepare(config, registry, overrides=overrides, seed=seed)
     say_ahead(plan, listener, phases.seconds["read"])
     output, seed = plan.output, plan.seed
-    with new_directory(output.directory, overwrite=output.overwrite) as place:
+    with (
+        nullcontext() if plan.whole is None else kept_work(plan, resume=resume) as work,
+        new_directory(output.directory, overwrite=output.overwrite) as place,
+    ):
         folder = _Folder(place, plan, phases)
-        source = plan.fit(seed, phases)
+        source = plan.fit(seed, phases, kept=work)
         checks = plan.checking(seed, listener)
-        for table in drawn(plan, source, seed, phases):
-            folder.write_dataset(table)
+        datasets = folder.whole(source) if work is None else folder.in_parts(source, work)
+        for table in datasets:
             with phases.phase("check"):
                 checks.add(plan.viewed(table))
         with phases.phase("check"):
@@ -195,9 +210,13 @@ def fit_file(
 
 def fitted_model(plan: Plan, phases: Phases) -> SavedModel:
     """Fit the chain of a plan, with what is needed to draw from it elsewhere."""
+    return saved_model(plan, plan.fit_chain(plan.seed, phases), phases)
+
+
+def saved_model(plan: Plan, chain: FittedChain, phases: Phases) -> SavedModel:
+    """Return a fitted chain with what is needed to draw from it elsewhere."""
     from synthesizer.engine.saved import SavedModel
 
-    chain = plan.fit_chain(plan.seed, phases)
     return SavedModel(
         chain=chain,
         layout=plan.data.layout,
@@ -235,6 +254,31 @@ class _Folder:
         self.formulas = FormulaCells(safe=plan.output.spreadsheet_safe)
         self.stewards = [CHECKS]
         """What is confidential, beside the manifest and the report."""
+
+    def whole(self, source: Source) -> Iterator[Table]:
+        """Draw, write and yield one dataset after the other."""
+        for table in drawn(self.plan, source, self.plan.seed, self.phases):
+            self.write_dataset(table)
+            yield table
+
+    def in_parts(self, source: Source, work: Work) -> Iterator[Table]:
+        """Draw and write all parts of the datasets; yield of each what the checks look at.
+
+        That is as many of its first units as the confidential sample has, as they were written.
+        """
+        plan = self.plan
+        if not isinstance(source, FittedChain):
+            raise TypeError("only chains draw parts")
+        work.save_model(saved_model(plan, source, self.phases))
+        parts = parts_of(plan.m, plan.size or source.n_units, source.frame.block)
+        with self.phases.phase(GENERATE, len(parts)) as advance:
+            work.draw(parts, advance)
+        for d in range(plan.m):
+            own = [part for part in parts if part.dataset == d]
+            self.datasets.append(f"synthetic_{d + 1:0{len(str(plan.m))}d}")
+            work.put(own, self.place / self.datasets[-1])
+            with self.phases.phase("check"):
+                yield work.sample(own, source.n_units)
 
     def write_dataset(self, table: Table) -> None:
         """Write the next dataset, in the form of the source."""

@@ -24,6 +24,7 @@ from synthesizer.data.guessing import Declaration
 from synthesizer.data.layout import Layout
 from synthesizer.data.panel.arrangement import PLAIN, Arrangement
 from synthesizer.data.panel.view import PREFIX
+from synthesizer.data.partitions import Whole, parquet_rows, read_sample
 from synthesizer.data.sources import RawTable, read_path, read_sql
 from synthesizer.data.table import Column, Kind, Table
 
@@ -195,6 +196,8 @@ class Input:
     """What is odd in the data and no error."""
     problems: tuple[str, ...] = ()
     """What is wrong with the data; nothing is made of them then."""
+    whole: Whole | None = None
+    """How much the source holds where ``table`` is a sample of it."""
 
     @classmethod
     def of(cls, table: Table) -> Self:
@@ -204,9 +207,13 @@ class Input:
 
 def read_input(config: Config) -> Input:
     """Read and encode the source that a configuration names; its faults are in ``problems``."""
-    data = config.data
+    data, whole = config.data, None
     try:
-        raw = read_raw(data)
+        if data.path is not None and parquet_rows(data.path) > data.fit_rows:
+            person = None if config.panel is None else config.panel.person
+            raw, whole = read_sample(data.path, data.fit_rows, person)
+        else:
+            raw = read_raw(data)
     except SynthesizerError as error:
         columns = Columns(names=_header(data), sound=frozenset())
         return Input(table=Table((), 0), columns=columns, problems=error.problems)
@@ -216,6 +223,7 @@ def read_input(config: Config) -> Input:
         origin=without_password(raw.origin),
         path=data.path,
         fingerprint=_fingerprint(data),
+        whole=whole,
     )
 
 

@@ -24,11 +24,12 @@ from synthesizer.data.files import check_output
 from synthesizer.data.panel.arrangement import ROWS, Arrangement, Frame
 from synthesizer.data.panel.panel_table import PanelTable, as_panel
 from synthesizer.data.panel.view import PersonView, seen_names
+from synthesizer.data.partitions import Whole
 from synthesizer.data.progress import Advance, Listener, Phases, silent
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Table
 from synthesizer.data.workers import worker_problems
-from synthesizer.engine.chain import ChainSpec, FittedChain
+from synthesizer.engine.chain import ChainSpec, FittedChain, KeptFits
 from synthesizer.engine.drawing import split_strata, whole_number_problems
 from synthesizer.engine.extending import Given, fit_extension, until
 from synthesizer.engine.registry import NO_MODELS, Registry
@@ -106,6 +107,16 @@ class Plan:
         return "persons" if isinstance(self.original, PersonView) else "records"
 
     @property
+    def whole(self) -> Whole | None:
+        """How much the source holds where only a sample of it is in ``table``."""
+        return self.data.whole
+
+    @property
+    def size(self) -> int | None:
+        """Units of each dataset; None where they are as many as ``table`` has."""
+        return self.whole.n_units if self.rows is None and self.whole is not None else self.rows
+
+    @property
     def secret_in_words(self) -> str:
         """Where the secret of the draws comes from."""
         return secret_in_words(self.settings.get("secret"))
@@ -137,13 +148,20 @@ class Plan:
     def _is_drawn(self, step: Step) -> bool:
         return not self.table[step.variable].is_coded
 
-    def fit(self, seed: Seed, phases: Phases | None = None) -> Source:
-        """Fit the source of datasets: a chain, or an evolution against the data."""
+    def fit(
+        self, seed: Seed, phases: Phases | None = None, *, kept: KeptFits | None = None
+    ) -> Source:
+        """Fit the source of datasets: a chain, or an evolution against the data.
+
+        Fits of a chain that ``kept`` holds are not made again.
+        """
         phases = phases or Phases()
         with self._fitting(phases) as advance:
             if self.published is not None:
                 given, n_given = self.published.given, self.published.n_units
                 return self._extension(self.table, given, n_given, seed, self.m, advance)
+            if kept is not None:
+                return self._chain(self.table, seed, self.m, advance, kept)
             tell = partial(phases.listener.tell, GENERATE)
             return self._source(self.table, seed, self.m, advance, tell=tell)
 
@@ -200,7 +218,7 @@ class Plan:
     def _from_half(self, again: Source, seed: Seed, half: Table, m: int) -> Iterator[Table]:
         """Yield m datasets of a source that was fitted on a half of the units."""
         rows = self.rows
-        if again.keeps_rows:
+        if again.keeps_rows or self.whole is not None:
             rows = None
         elif rows is not None:  # a release of the same relative size
             rows = max(1, round(rows * half.n_rows / self.table.n_units))
@@ -244,9 +262,16 @@ class Plan:
         )
 
     def _chain(
-        self, table: Table, seed: Seed, m: int, progress: Advance | None = None
+        self,
+        table: Table,
+        seed: Seed,
+        m: int,
+        progress: Advance | None = None,
+        kept: KeptFits | None = None,
     ) -> FittedChain:
-        return self.fitted.fit(table, seed, replicates=m, n_jobs=self.workers, progress=progress)
+        return self.fitted.fit(
+            table, seed, replicates=m, n_jobs=self.workers, progress=progress, kept=kept
+        )
 
     def _extension(
         self,
@@ -364,6 +389,9 @@ def _planned(context: Context, seed: Seed | None) -> Plan:
         from synthesizer.plan.evolving import plan_genetic
 
         genetic = plan_genetic(context, config.genetic, steps, scenarios)
+    if context.data.whole is not None:
+        context.problems += sample_problems(context.data.whole, config, keeps=keeps)
+        context.notes.append(sample_note(context.data.whole, context.original))
     context.problems.settle(ConfigError)
     return Plan(
         data=context.data,
@@ -391,6 +419,33 @@ def _planned(context: Context, seed: Seed | None) -> Plan:
         output=config.output if isinstance(config, Config) else OutputConfig(),
         notes=tuple(context.notes),
         settings=plain_config(config),
+    )
+
+
+def sample_problems(whole: Whole, config: ChainConfig, *, keeps: bool) -> Iterator[str]:
+    """Yield what cannot be done where the source is not read whole."""
+    odd = {
+        "strata": bool(config.strata),
+        "keep": keeps,
+        "genetic": config.genetic is not None,
+        "extends": isinstance(config, Config) and config.extends is not None,
+        "output.format": isinstance(config, Config) and config.output.format in ("csv", "csv.gz"),
+    }
+    for key in (key for key, is_there in odd.items() if is_there):
+        yield (
+            f"{key}: the source has {whole.n_rows:,} rows and is not read whole: datasets are "
+            "drawn in parts and written as Parquet from a sample; take the key out, or allow more "
+            "rows (data.fit_rows)"
+        )
+
+
+def sample_note(whole: Whole, original: Table) -> str:
+    """Say of how much the models learn, and what the checks compare."""
+    units = "persons" if isinstance(original, PersonView) else "rows"
+    return (
+        f"data.fit_rows: models are fitted on a random sample of {original.n_rows:,} of "
+        f"{whole.n_units:,} {units}, and checks compare it with as many of each dataset; a figure "
+        "of risk that counts persons who stand alone is one of the sample"
     )
 
 

@@ -50,9 +50,9 @@ class RowFrame:
         """Return the table as it is."""
         return table
 
-    def finished(self, table: Table, schema: Schema) -> Table:
-        """Return the schema's columns of what was drawn, with ids numbered from 1."""
-        numbers = np.arange(1, table.n_rows + 1, dtype=np.float64)
+    def finished(self, table: Table, schema: Schema, first: int = 0) -> Table:
+        """Return the schema's columns of what was drawn, with ids numbered from ``first`` + 1."""
+        numbers = np.arange(first + 1, first + table.n_rows + 1, dtype=np.float64)
         return Table(
             (
                 Column(variable, numbers) if variable.kind is Kind.ID else table[variable.name]
@@ -144,7 +144,7 @@ class Frame:
             table = table.with_column(column)
         return table
 
-    def finished(self, table: Table, schema: Schema) -> Table:
+    def finished(self, table: Table, schema: Schema, first: int = 0) -> Table:  # noqa: ARG002
         """Return the schema's columns of what was drawn; the form numbers the persons."""
         return table.select(schema.names)
 
@@ -188,8 +188,11 @@ class Arrangement:
         """Say why another file with these columns cannot be modelled like the source."""
         return []
 
-    def restored(self, table: Table) -> Table:
-        """Return what the chain drew in the form of the source."""
+    def restored(self, table: Table, first: int = 0) -> Table:  # noqa: ARG002
+        """Return what the chain drew in the form of the source.
+
+        ``first`` units of the dataset stand before these: persons are numbered on.
+        """
         return table
 
     def viewed(self, table: Table) -> Table:

@@ -124,20 +124,24 @@ class LongForm(Arrangement):
         place = np.minimum(np.searchsorted(values, column.data), len(values) - 1)
         return np.where(values[place] == column.data, place, -1)
 
-    def restored(self, table: Table) -> Table:
-        """Number the persons and write the periods."""
-        panel = as_panel(table)
-        index = panel.index
-        return Table((self._column(panel, name) for name in self.schema.names), index.n_rows)
+    def restored(self, table: Table, first: int = 0) -> Table:
+        """Number the persons and write the periods; see `Arrangement.restored`.
 
-    def _column(self, panel: PanelTable, name: str) -> Column:
+        Other identifiers of a part leave room for all rows that persons before it may have.
+        """
+        panel = as_panel(table)
+        names, n_rows = self.schema.names, panel.index.n_rows
+        return Table((self._column(panel, name, first) for name in names), n_rows)
+
+    def _column(self, panel: PanelTable, name: str, first: int) -> Column:
         variable, index = self.schema[name], panel.index
         if name == self.person:
-            return Column(variable, index.person.astype(np.float64) + 1)
+            return Column(variable, index.person.astype(np.float64) + first + 1)
         if name == self.time:
             return self.periods.take(index.period)
         if variable.kind is Kind.ID:
-            return Column(variable, np.arange(1, index.n_rows + 1, dtype=np.float64))
+            before = first * index.n_periods
+            return Column(variable, np.arange(1.0, index.n_rows + 1) + before)
         return panel[name]
 
     def viewed(self, table: Table) -> Table:
@@ -311,7 +315,7 @@ class WideForm(Arrangement):
         there = [~_is_label(column, self.absent) for column in stacked]
         return np.asarray(np.any(there, axis=0)).reshape(-1, len(self.frame.times))
 
-    def restored(self, table: Table) -> Table:
+    def restored(self, table: Table, first: int = 0) -> Table:
         """Write one row a person, absent periods by the first label that a variable has."""
         panel = as_panel(table)
         owner = {
@@ -325,7 +329,7 @@ class WideForm(Arrangement):
                 source, period = owner[variable.name]
                 columns.append(self._cell(panel, source, period, variable))
             elif variable.kind is Kind.ID:
-                numbers = np.arange(1, panel.n_units + 1, dtype=np.float64)
+                numbers = np.arange(1.0, panel.n_units + 1) + first
                 columns.append(Column(variable, numbers))
             elif variable.name in panel:  # a file of somebody else may lack one
                 columns.append(panel[variable.name].take(panel.index.starts))

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from synthesizer.data.errors import DataError
 from synthesizer.data.guessing import missing_codes
+from synthesizer.data.partitions import parquet_files
 from synthesizer.data.sources import RawTable, Texts, read_path
 from synthesizer.data.spreadsheets import safe_texts
 from synthesizer.data.table import BoolArray, FloatArray, Kind
@@ -90,7 +91,7 @@ class Released:
 
 
 def read_released(paths: Sequence[Path], facts: Facts) -> Released:
-    """Read datasets one after the other, so that memory does not grow with their number.
+    """Read datasets one after the other, and parts of one, so that memory does not grow with them.
 
     Files that do not hold what the manifest says are one DataError with every problem.
     """
@@ -98,17 +99,21 @@ def read_released(paths: Sequence[Path], facts: Facts) -> Released:
     variables: dict[str, Seen] = {}
     rows, units, problems, form = [], [], [], FileFormat(type="csv")
     for path in paths:
-        # a CSV source that was declared to be odd has datasets of the same kind
-        raw = read_path(path, delimiter=csv.delimiter, encoding=csv.encoding, min_rows=1)
-        if variables and set(raw.names) != set(variables):
-            problems.append(f"{path}: has other columns than {paths[0].name}; run again")
-            continue
-        seen, faults = _dataset(raw, path, facts)
-        problems += faults
-        rows.append(raw.n_rows)
-        units.append(_persons(raw, facts.person) or raw.n_rows)
-        form = _format(raw) if not variables else form
-        variables = {n: variables[n].with_(s) if n in variables else s for n, s in seen.items()}
+        n_rows = n_units = 0
+        for piece in parquet_files(path) or [path]:
+            # a CSV source that was declared to be odd has datasets of the same kind
+            raw = read_path(piece, delimiter=csv.delimiter, encoding=csv.encoding, min_rows=1)
+            if variables and set(raw.names) != set(variables):
+                problems.append(f"{piece}: has other columns than {paths[0].name}; run again")
+                continue
+            seen, faults = _dataset(raw, piece, facts)
+            problems += faults
+            n_rows += raw.n_rows
+            n_units += _persons(raw, facts.person) or raw.n_rows
+            form = _format(raw) if not variables else form
+            variables = {n: variables[n].with_(s) if n in variables else s for n, s in seen.items()}
+        rows.append(n_rows)
+        units.append(n_units)
     if problems:
         raise DataError(dict.fromkeys(problems))
     names = tuple(path.name for path in paths)

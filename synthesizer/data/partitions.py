@@ -1,0 +1,195 @@
+"""Parquet files that are too large to be read whole: a random sample of their units.
+
+A unit is in the sample if a hash of its number, or of the person's identifier, is below a
+threshold. So one pass over batches of rows finds it, whatever the order of the rows and however
+many files a person is spread over, and the same file gives the same sample.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from synthesizer.data.errors import DataError
+from synthesizer.data.sources import RawTable, as_dictionary, damaged_parquet, typed
+
+FIT_ROWS = 1_000_000
+"""Rows of a sample by default: a source with more is not read whole."""
+BATCH_ROWS = 131_072
+"""Rows that are decoded at a time."""
+_MANY = 20_000_000
+"""Hashes of persons that are collected before repeated ones are dropped."""
+_SALT = np.uint64(0x9E3779B97F4A7C15)
+_MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
+
+Hashes = npt.NDArray[np.uint64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Whole:
+    """How much a source holds of which only a sample was read."""
+
+    n_rows: int
+    """Rows of all files."""
+    n_units: int
+    """Units: rows, or persons of a panel with a row a period."""
+    n_bytes: int
+    """Bytes of all files on disk."""
+
+
+def parquet_files(path: Path) -> list[Path]:
+    """Return the files of a Parquet source in order; none where it is no such source."""
+    if path.is_dir():
+        return sorted(path.glob("**/*.parquet"))
+    return [path] if path.suffix.lower() in (".parquet", ".pq") and path.is_file() else []
+
+
+def parquet_rows(path: Path) -> int:
+    """Return the rows of a Parquet source by its metadata; 0 where it is none, or damaged."""
+    try:
+        return sum(pq.read_metadata(file).num_rows for file in parquet_files(path))
+    except (pa.ArrowException, OSError):
+        return 0  # reading it says what is wrong
+
+
+def read_sample(path: Path, rows: int, person: str | None = None) -> tuple[RawTable, Whole]:
+    """Read about so many rows of a Parquet source: those of a random sample of its units.
+
+    Parameters
+    ----------
+    path : Path
+        A file or a directory of files with the same columns.
+    rows : int
+        Rows of the sample, at least 1, fewer than there are.
+    person : str, optional
+        Column that says whose row it is: all rows of a person are in the sample, or none. Without
+        it every row is a unit.
+
+    Raises
+    ------
+    DataError
+        With every file that is damaged, has other columns than the first one, or changes while it
+        is read.
+    """
+    files = parquet_files(path)
+    states = [_state(file) for file in files]
+    schema = _common_schema(path, files)
+    if person is not None and person not in schema.names:
+        person = None  # the plan says that there is no such column
+    n_rows = sum(pq.read_metadata(file).num_rows for file in files)
+    threshold = np.uint64(min(rows / max(n_rows, 1), 1.0) * (2**64 - 1))
+    taken: list[pa.Table] = []
+    persons = _Distinct()
+    first = 0
+    for file, state in zip(files, states, strict=True):
+        try:
+            for batch in pq.ParquetFile(file).iter_batches(BATCH_ROWS, use_threads=True):
+                hashes = _hashes(batch, person, first)
+                if person is not None:
+                    persons.add(hashes)
+                first += batch.num_rows
+                chosen = pa.Table.from_batches([batch]).filter(pa.array(hashes <= threshold))
+                if chosen.num_rows:
+                    taken.append(chosen.cast(schema))
+        except (pa.ArrowException, OSError):
+            raise DataError(f"{file}: {damaged_parquet(file)}") from None
+        if _state(file) != state:
+            raise DataError(f"{file}: was changed while it was read; wait until it is whole")
+    table = pa.concat_tables(taken).unify_dictionaries() if taken else schema.empty_table()
+    whole = Whole(
+        n_rows=n_rows,
+        n_units=n_rows if person is None else persons.count(),
+        n_bytes=sum(size for size, _ in states),
+    )
+    return typed(table, "parquet", path.name), whole
+
+
+class _Distinct:
+    """Counts distinct hashes: 8 bytes a person."""
+
+    def __init__(self) -> None:
+        self._parts: list[Hashes] = []
+
+    def add(self, hashes: Hashes) -> None:
+        self._parts.append(np.unique(hashes))
+        if sum(map(len, self._parts[1:])) > _MANY:
+            self._parts = [np.unique(np.concatenate(self._parts))]
+
+    def count(self) -> int:
+        return len(np.unique(np.concatenate(self._parts))) if self._parts else 0
+
+
+def _state(file: Path) -> tuple[int, int]:
+    about = file.stat()
+    return about.st_size, about.st_mtime_ns
+
+
+def _common_schema(path: Path, files: Sequence[Path]) -> pa.Schema:
+    """Return the columns that all files have, in those of the first; dictionaries may differ."""
+    problems: list[str] = []
+    schemas = []
+    for file in files:
+        try:
+            schemas.append(pq.read_schema(file).remove_metadata())
+        except (pa.ArrowException, OSError, UnicodeDecodeError):
+            problems.append(f"{file}: {damaged_parquet(file)}")
+    if problems:
+        raise DataError(problems)
+    first = schemas[0]
+    for file, schema in zip(files, schemas, strict=True):
+        problems += [f"{file}: {what}" for what in _differences(first, schema)]
+    if problems:
+        problems.append(
+            f"{path}: the files must have the columns of {files[0].name}; write them "
+            "alike, or name a directory for each kind"
+        )
+        raise DataError(problems)
+    return first
+
+
+def _differences(first: pa.Schema, other: pa.Schema) -> Iterator[str]:
+    if first.names != other.names:
+        lacking = [name for name in first.names if name not in other.names]
+        new = [name for name in other.names if name not in first.names]
+        if lacking:
+            yield f"lacks the columns {', '.join(lacking)}"
+        if new:
+            yield f"has the columns {', '.join(new)}, which the first file lacks"
+        if not lacking and not new:
+            yield "has the columns in another order"
+        return
+    for mine, theirs in zip(first, other, strict=True):
+        if _plain(mine.type) != _plain(theirs.type):
+            yield f"column {mine.name!r} has type {theirs.type} in place of {mine.type}"
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def _hashes(batch: pa.RecordBatch, person: str | None, first: int) -> Hashes:
+    """Return a hash for every row; rows without a person are in every sample, to be refused."""
+    if person is None:
+        return _mixed(np.arange(first, first + batch.num_rows, dtype=np.uint64))
+    encoded = as_dictionary(pa.chunked_array([batch.column(person)]))
+    values = encoded.dictionary.to_numpy(zero_copy_only=False)
+    of_values = _mixed(pd.util.hash_array(values, categorize=False))
+    codes = encoded.indices.fill_null(len(values)).to_numpy(zero_copy_only=False)
+    return np.asarray(np.append(of_values, np.uint64(0))[codes], dtype=np.uint64)
+
+
+def _mixed(numbers: Hashes) -> Hashes:
+    """Return well mixed bits of whole numbers (the finaliser of SplitMix64; Steele et al. 2014)."""
+    mixed = numbers + _SALT
+    mixed ^= mixed >> np.uint64(30)
+    mixed *= _MIX[0]
+    mixed ^= mixed >> np.uint64(27)
+    mixed *= _MIX[1]
+    return mixed ^ (mixed >> np.uint64(31))

@@ -1,0 +1,281 @@
+"""Datasets that are drawn in parts: every part is a file, and what is finished is kept.
+
+A source that is not read whole has datasets that are never whole in memory either. Each part, some
+blocks of units, is drawn and written by a task that carries the path of the saved model and
+numbers, in processes of this machine or of others that see the same files. Fits and parts get
+their names when they are whole, in a directory beside the output which is this user's alone
+(mode 0700). So a run that was stopped goes on where it was, and its bytes are the same: a generator
+belongs to seed, secret, dataset, variable and block.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import socket
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from joblib import delayed
+
+from synthesizer.config.keys import Config
+from synthesizer.config.reading import file_content, sound_part
+from synthesizer.data.archive import read_archive, write_archive
+from synthesizer.data.errors import ModelError, OutputError, Problems, SavedModelError
+from synthesizer.data.files import (
+    finished_file,
+    link_files,
+    own_directory,
+    parse_json,
+    read_text,
+)
+from synthesizer.data.pairs import read_like
+from synthesizer.data.randomness import NO_SECRET, Seed
+from synthesizer.data.sources import read_path, typed
+from synthesizer.data.table import Kind, Table
+from synthesizer.data.writing import write
+from synthesizer.engine.chain import streamed
+from synthesizer.engine.registry import Registry
+from synthesizer.engine.saved import SavedModel, codec, load_model, write_model
+from synthesizer.engine.source import Progress
+from synthesizer.models.step import FittedStep
+from synthesizer.plan.plan import Plan
+
+PART_BLOCKS = 5
+"""Blocks of units in a part."""
+STATE, MODEL, FITS, PARTS = "state.json", "model", "fits", "parts"
+FIT_KIND = "synthesizer fit (CONFIDENTIAL: holds values of the data it was fitted on)"
+_IRRELEVANT = frozenset(("workers", "output", "checks", "limits"))
+"""Keys that change no fit and no part."""
+
+
+def kept_directory(output: Path) -> Path:
+    """Return where the parts of a run are kept until its output is whole."""
+    return output.parent / f".{output.name}.parts"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """Some units of a dataset, which a task draws."""
+
+    dataset: int
+    """From 0."""
+    number: int
+    """Place in the dataset, from 1."""
+    first: int
+    """First unit, counted within the dataset."""
+    end: int
+
+    @property
+    def name(self) -> str:
+        """Name of the file."""
+        return f"part-{self.number:05d}.parquet"
+
+
+def parts_of(m: int, size: int, block: int) -> list[Part]:
+    """Return the parts of m datasets of so many units.
+
+    Examples
+    --------
+    >>> [(part.dataset, part.name, part.first, part.end) for part in parts_of(1, 60, 10)]
+    [(0, 'part-00001.parquet', 0, 50), (0, 'part-00002.parquet', 50, 60)]
+    """
+    step = PART_BLOCKS * block
+    return [
+        Part(dataset=d, number=n, first=first, end=min(first + step, size))
+        for d in range(m)
+        for n, first in enumerate(range(0, size, step), 1)
+    ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Work:
+    """The directory of a run in parts while it is open."""
+
+    directory: Path
+    plan: Plan
+
+    @property
+    def model(self) -> Path:
+        """The saved model."""
+        return self.directory / MODEL
+
+    def load(self) -> dict[int, FittedStep]:
+        """Return the fits that are kept; one that is damaged is made again."""
+        fits: dict[int, FittedStep] = {}
+        for path in sorted((self.directory / FITS).glob("[0-9]*")):
+            try:
+                content = read_archive(path, kind=FIT_KIND)
+                fits[int(path.name)] = codec(self.plan.registry).typed(FittedStep, content)
+            except SavedModelError:
+                continue
+        return fits
+
+    def save(self, number: int, fit: FittedStep) -> None:
+        """Keep a fit; see `KeptFits`."""
+        with finished_file(self.directory / FITS / f"{number:06d}") as work:
+            plain = codec(self.plan.registry).plain(FittedStep, fit)
+            write_archive(work, plain, kind=FIT_KIND)
+
+    def save_model(self, model: SavedModel) -> None:
+        """Keep the whole model, from which the tasks draw."""
+        with finished_file(self.model) as work:
+            write_model(work, model, self.plan.registry)
+
+    def path(self, part: Part) -> Path:
+        """Return the file of a part."""
+        return self.directory / PARTS / str(part.dataset + 1) / part.name
+
+    def draw(self, parts: list[Part], progress: Progress) -> None:
+        """Draw the parts that are not there yet, each by a task."""
+        missing = [part for part in parts if not self.path(part).exists()]
+        progress(len(parts) - len(missing))
+        tasks = (
+            delayed(draw_part)(self.model, self.plan.registry, part, self.path(part), _version())
+            for part in missing
+        )
+        for _ in streamed(self.plan.workers, tasks, progress, prefer="processes"):
+            pass
+
+    def sample(self, parts: list[Part], units: int) -> Table:
+        """Read so many of the first units of a dataset back, in the codes of the original."""
+        plan, needed = self.plan, [part for part in parts if part.first < units]
+        original, arrow = plan.data.table, [read_path(self.path(part)).arrow for part in needed]
+        raw = typed(pa.concat_tables(arrow).unify_dictionaries(), "parquet", "the parts")
+        ids = [column.name for column in original.columns if column.variable.kind is Kind.ID]
+        table = plan.arrangement.modelled(read_like(raw, original, original.names, ids))
+        return table.take_units(np.arange(min(units, table.n_units)))
+
+    def put(self, parts: list[Part], target: Path) -> None:
+        """Give the parts of a dataset their place in the result."""
+        link_files([self.path(part) for part in parts], target)
+
+
+@contextmanager
+def kept_work(plan: Plan, *, resume: bool) -> Iterator[Work]:
+    """Open the directory of a run in parts, which is deleted when the block ends without an error.
+
+    Raises
+    ------
+    OutputError
+        If a stopped run is kept and ``resume`` does not say to go on, or it is one of other data
+        or of another configuration.
+    """
+    directory = kept_directory(plan.output.directory)
+    state = _state(plan)
+    there = _kept(directory)
+    if there is not None and not resume:
+        raise OutputError(
+            f"{plan.output.directory}: a run that was stopped is kept in {directory}; go on with "
+            "it (--resume), or delete that directory, which is confidential"
+        )
+    if there is not None and (odd := [key for key in state if state[key] != there.get(key)]):
+        raise OutputError(
+            f"{directory} is of a run with another {', '.join(odd)}: go on as it was begun, or "
+            "delete that directory, which is confidential, and begin anew"
+        )
+    text = json.dumps({"confidential": "not for release"} | state, indent=1)
+    with own_directory(directory, {STATE: text}) as discard:
+        yield Work(directory=directory, plan=plan)
+        discard()
+
+
+def _state(plan: Plan) -> dict[str, Any]:
+    """Return what decides every byte of the parts."""
+    settings = {key: value for key, value in plan.settings.items() if key not in _IRRELEVANT}
+    text = json.dumps(settings, sort_keys=True)
+    return {
+        "version": _version(),
+        "configuration": hashlib.sha256(text.encode()).hexdigest(),
+        "data": plan.data.fingerprint,
+        "seed": plan.seed.entropy,
+        "secret": plan.seed.secret_told,
+    }
+
+
+def _kept(directory: Path) -> dict[str, Any] | None:
+    """Return the state of a run that was stopped; None where there is none."""
+    try:
+        state = parse_json(read_text(directory / STATE))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, RecursionError):
+        state = None
+    if not isinstance(state, dict):
+        raise OutputError(f"{directory}: {STATE} is damaged; delete the directory and begin anew")
+    return state
+
+
+def kept_seed(config: Config | str | Path, overrides: Mapping[str, Any] | None) -> Seed | None:
+    """Return seed and secret of the stopped run that a configuration's output has; None without.
+
+    They are needed before the plan is made, which draws.
+    """
+    if isinstance(config, Config):
+        sound: Config | None = config
+    else:
+        sound = sound_part(file_content(config, overrides), Path(config).parent, Problems())
+    if sound is None:  # the plan says what is wrong
+        return None
+    directory = kept_directory(sound.output.directory)
+    state = _kept(directory)
+    if state is None:
+        return None
+    try:
+        secret = state["secret"]
+        return Seed(state["seed"], None if secret == NO_SECRET else secret)
+    except (KeyError, TypeError, ValueError):
+        raise OutputError(
+            f"{directory}: {STATE} is damaged; delete the directory and begin anew"
+        ) from None
+
+
+def draw_part(model: Path, registry: Registry, part: Part, path: Path, made_by: str) -> None:
+    """Draw a part from a saved model and write it: what a worker does, perhaps on another machine.
+
+    Raises
+    ------
+    ModelError
+        If another version of the package runs here, whose draws may be others, or the model
+        cannot be seen from here.
+    """
+    if made_by != _version():
+        raise ModelError(
+            f"worker {socket.gethostname()}: has version {_version()} of synthesizer and the run "
+            f"{made_by}; install the same version on all machines"
+        )
+    loaded = _loaded(model, registry)
+    with loaded.guarded(), finished_file(path) as work:
+        table = loaded.chain.part(loaded.seed, part.dataset, part.first, part.end)
+        written = loaded.arrangement.restored(table, part.first)
+        write(written, work, loaded.layout, format="parquet")
+
+
+_LOADED: dict[tuple[Path, int, int], SavedModel] = {}
+"""The model that this process draws from, by path, time and size: it is read once."""
+
+
+def _loaded(path: Path, registry: Registry) -> SavedModel:
+    try:
+        about = path.stat()
+    except OSError:
+        raise ModelError(
+            f"worker {socket.gethostname()}: {path} is not there; the output must lie in a "
+            "directory that all machines share"
+        ) from None
+    key = (path, about.st_mtime_ns, about.st_size)
+    if key not in _LOADED:
+        model = load_model(path, registry)
+        _LOADED.clear()
+        _LOADED[key] = model
+    return _LOADED[key]
+
+
+def _version() -> str:
+    return version("synthesizer")

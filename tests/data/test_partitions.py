@@ -1,0 +1,129 @@
+"""A sample of persons, or rows, of Parquet files that are not read whole."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from synthesizer.data import partitions
+from synthesizer.data.errors import DataError
+from synthesizer.data.partitions import parquet_rows, read_sample
+
+PERSONS = 3_000
+
+
+def _panel(kind: Callable[[int], object] = int) -> pd.DataFrame:
+    """Persons with one to five rows each."""
+    rng = np.random.default_rng(1)
+    rows = rng.integers(1, 6, PERSONS)
+    person = np.repeat(np.arange(PERSONS), rows)
+    return pd.DataFrame(
+        {"id": [kind(p) for p in person], "x": rng.integers(0, 9, len(person)), "number": person}
+    )
+
+
+def _write(frame: pd.DataFrame, path: Path, parts: int, group: int = 700) -> Path:
+    path.mkdir()
+    for n, rows in enumerate(np.array_split(np.arange(len(frame)), parts)):
+        table = pa.Table.from_pandas(frame.iloc[rows], preserve_index=False)
+        pq.write_table(table, path / f"{n}.parquet", row_group_size=group)
+    return path
+
+
+@pytest.mark.parametrize("kind", [int, str, float])
+def test_all_rows_of_a_person_are_sampled_or_none_whatever_their_order(
+    tmp_path: Path, kind: Callable[[int], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(partitions, "BATCH_ROWS", 512)
+    monkeypatch.setattr(partitions, "_MANY", 100)  # repeated hashes are dropped on the way
+    frame = _panel(kind)
+    shuffled = frame.sample(frac=1, random_state=3)
+    sorted_, whole = read_sample(_write(frame, tmp_path / "a", 3), 2_000, "id")
+    other, whole_again = read_sample(_write(shuffled, tmp_path / "b", 7), 2_000, "id")
+    assert (whole.n_rows, whole.n_units) == (len(frame), PERSONS) == (
+        whole_again.n_rows, whole_again.n_units,
+    )  # fmt: skip
+    taken = sorted_.arrow.to_pandas().groupby("number").size()
+    pd.testing.assert_series_equal(taken, other.arrow.to_pandas().groupby("number").size())
+    pd.testing.assert_series_equal(taken, frame.groupby("number").size().loc[taken.index])
+    expected = PERSONS * 2_000 / len(frame)
+    assert abs(len(taken) - expected) < 5 * expected**0.5
+
+
+def test_rows_without_persons_are_sampled_one_by_one(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"row": np.arange(20_000)})
+    raw, whole = read_sample(_write(frame, tmp_path / "a", 2), 5_000)
+    rows = raw.arrow["row"].to_numpy()
+    assert (whole.n_rows, whole.n_units) == (20_000, 20_000)
+    assert abs(len(rows) - 5_000) < 5 * 5_000**0.5
+    assert len(np.unique(rows)) == len(rows)
+    # neither end nor any tenth of the file is preferred
+    assert np.abs(np.bincount(rows // 2_000) - 500).max() < 5 * 500**0.5
+    # whoever is in a sample is in a larger one, too
+    larger, _ = read_sample(tmp_path / "a", 8_000)
+    assert set(rows) < set(larger.arrow["row"].to_numpy())
+
+
+def test_empty_row_groups_and_files_are_nothing(tmp_path: Path) -> None:
+    frame = _panel()
+    path = _write(frame, tmp_path / "a", 2)
+    before = read_sample(path, 2_000, "id")[0].arrow
+    empty = pa.Table.from_pandas(frame.iloc[:0], preserve_index=False)
+    with pq.ParquetWriter(path / "05.parquet", empty.schema) as writer:
+        writer.write_table(empty)
+        writer.write_table(empty)
+    assert read_sample(path, 2_000, "id")[0].arrow.equals(before)
+
+
+def test_a_row_without_a_person_is_kept_to_be_refused(tmp_path: Path) -> None:
+    frame = _panel()
+    frame["id"] = frame["id"].astype("Int64")
+    frame.loc[7, "id"] = None
+    raw, _ = read_sample(_write(frame, tmp_path / "a", 1), 1_000, "id")
+    assert raw.arrow["id"].null_count == 1
+
+
+def test_all_files_that_differ_are_named(tmp_path: Path) -> None:
+    frame = _panel()
+    path = _write(frame, tmp_path / "a", 4)
+    pq.write_table(pa.Table.from_pandas(frame.drop(columns="x")), path / "1.parquet")
+    pq.write_table(pa.table({"id": ["a"], "x": [1], "number": [1]}), path / "2.parquet")
+    pq.write_table(pa.table({"x": [1], "id": [1], "number": [1]}), path / "3.parquet")
+    with pytest.raises(DataError) as caught:
+        read_sample(path, 1_000, "id")
+    text = "\n".join(caught.value.problems)
+    assert "1.parquet: lacks the columns x" in text
+    assert "2.parquet: column 'id' has type string in place of int64" in text
+    assert "3.parquet: has the columns in another order" in text
+
+
+def test_a_damaged_file_is_named(tmp_path: Path) -> None:
+    path = _write(_panel(), tmp_path / "a", 3)
+    whole = (path / "1.parquet").read_bytes()
+    (path / "1.parquet").write_bytes(whole[:200] + bytes(400) + whole[600:])
+    with pytest.raises(DataError, match=r"1\.parquet: not a Parquet file, or damaged"):
+        read_sample(path, 1_000, "id")
+    (path / "1.parquet").write_bytes(whole[:-9])
+    assert parquet_rows(path) == 0
+    with pytest.raises(DataError, match=r"1\.parquet: not a Parquet file, or damaged"):
+        read_sample(path, 1_000, "id")
+
+
+def test_a_file_that_changes_while_it_is_read_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = _write(_panel(), tmp_path / "a", 2)
+    hashes = partitions._hashes
+
+    def meanwhile(batch: pa.RecordBatch, person: str | None, first: int) -> partitions.Hashes:
+        with (path / "0.parquet").open("ab") as file:
+            file.write(b" ")
+        return hashes(batch, person, first)
+
+    monkeypatch.setattr(partitions, "_hashes", meanwhile)
+    with pytest.raises(DataError, match=r"0\.parquet: was changed while it was read"):
+        read_sample(path, 1_000, "id")

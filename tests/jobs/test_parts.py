@@ -1,0 +1,319 @@
+"""Runs of sources that are not read whole: drawn in parts, stopped and gone on with."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from joblib import parallel_config
+
+from synthesizer.config.reading import read_config
+from synthesizer.data.errors import ConfigError, ModelError, OutputError
+from synthesizer.data.panel import arrangement
+from synthesizer.engine import chain
+from synthesizer.jobs import parts
+from synthesizer.jobs.run import RunResult, run
+from synthesizer.measures.settings import ALL_OFF
+
+BLOCK = 400
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let parts be small: blocks of 400 rows, or 100 persons."""
+    monkeypatch.setattr(arrangement, "BLOCK_ROWS", BLOCK)
+    monkeypatch.setattr(arrangement, "BLOCK_PERSONS", BLOCK // 4)
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """6,000 rows of a plain table in three files."""
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame(
+        {
+            "id": np.arange(6_000) + 100,
+            "sex": pd.Categorical(rng.choice(["f", "m"], 6_000)),
+            "age": rng.integers(18, 90, 6_000),
+        }
+    )
+    frame["pay"] = (frame["age"] * 10 + rng.normal(0, 50, 6_000)).round(2)
+    return _written(frame, tmp_path_factory.mktemp("rows"))
+
+
+@pytest.fixture(scope="module")
+def persons(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A panel of 1,300 persons in one to four years, in no order."""
+    rng = np.random.default_rng(2)
+    years = rng.integers(1, 5, 1_300)
+    person = np.repeat(np.arange(1_300), years)
+    frame = pd.DataFrame(
+        {
+            "person": person,
+            "year": 2000 + np.concatenate([np.arange(n) for n in years]),
+            "line": np.arange(len(person)),
+            "sex": np.repeat(rng.choice(["f", "m"], 1_300), years),
+            "job": rng.choice(["a", "b", "c"], len(person)),
+        }
+    )
+    return _written(frame.sample(frac=1, random_state=1), tmp_path_factory.mktemp("persons"))
+
+
+def _written(frame: pd.DataFrame, path: Path) -> Path:
+    for n, part in enumerate(np.array_split(np.arange(len(frame)), 3)):
+        table = pa.Table.from_pandas(frame.iloc[part], preserve_index=False)
+        pq.write_table(table, path / f"{n}.parquet")
+    return path
+
+
+def _config(path: Path, directory: Path, **more: Any) -> Any:
+    return read_config(
+        {
+            "data": {"path": str(path), "fit_rows": 1_000},
+            "output": {"directory": str(directory), "report": False},
+            "seed": 3,
+            "workers": 1,
+            "default_method": "sample",
+            "checks": dict(ALL_OFF),
+        }
+        | more
+    )
+
+
+def _of_rows(path: Path, directory: Path, **more: Any) -> Any:
+    return _config(path, directory, variables={"id": {"kind": "id"}}, **more)
+
+
+def _of_persons(path: Path, directory: Path, **more: Any) -> Any:
+    panel = {"person": "person", "time": "year", "career": "job"}
+    variables = {"line": {"kind": "id"}, "sex": {"method": "time_invariant"}}
+    more = {"default_method": "cart", "panel": panel, "variables": variables} | more
+    return _config(path, directory, **more)
+
+
+def _bytes(result: RunResult) -> dict[str, bytes]:
+    return {
+        f"{path.name}/{part.name}": part.read_bytes()
+        for path in result.datasets
+        for part in sorted(path.iterdir())
+    }
+
+
+def test_parts_of_a_table_are_the_dataset_that_is_drawn_at_once(rows: Path, tmp_path: Path) -> None:
+    result = run(_of_rows(rows, tmp_path / "out", m=2))
+    assert [path.name for path in result.datasets] == ["synthetic_1", "synthetic_2"]
+    for number, path in enumerate(result.datasets):
+        files = sorted(file.name for file in path.iterdir())
+        assert files == [f"part-{n:05d}.parquet" for n in (1, 2, 3)]
+        together = pq.read_table(path).to_pandas()
+        assert together["id"].tolist() == list(range(1, 6_001))
+        whole = _drawn_whole(_of_rows(rows, tmp_path / "other", m=2), number)
+        pd.testing.assert_frame_equal(together, whole)
+    manifest = result.manifest
+    assert (manifest.data.rows, manifest.rows) == (6_000, 6_000)
+    assert any("sample of" in note and "of 6,000 rows" in note for note in manifest.notes)
+
+
+def _drawn_whole(config: Any, number: int) -> pd.DataFrame:
+    from synthesizer.data.writing import decode
+    from synthesizer.plan.plan import prepare
+
+    plan = prepare(config, check_directory=False)
+    chain = plan.fit_chain(plan.seed)
+    table = next(chain.generate(plan.seed, rows=plan.size, first=number, n_jobs=1))
+    return decode(plan.restored(table), plan.data.layout).to_pandas()
+
+
+def test_parts_of_a_panel_are_the_dataset_that_is_drawn_at_once(
+    persons: Path, tmp_path: Path
+) -> None:
+    result = run(_of_persons(persons, tmp_path / "out"))
+    (path,) = result.datasets
+    assert len(list(path.iterdir())) == 3
+    together = pq.read_table(path).to_pandas()
+    whole = _drawn_whole(_of_persons(persons, tmp_path / "other"), 0)
+    assert sorted(together["person"].unique()) == list(range(1, 1_301))
+    assert together["line"].is_unique
+    pd.testing.assert_frame_equal(together.drop(columns="line"), whole.drop(columns="line"))
+    assert result.manifest.panel is not None
+    assert result.manifest.panel.persons == 1_300
+    sample = pq.read_table(path / "part-00001.parquet")
+    assert 0 < sample.num_rows < 1_000 * 2
+
+
+def test_checks_see_the_first_units_as_they_were_written(persons: Path, tmp_path: Path) -> None:
+    seen = []
+    add = parts.Work.sample
+
+    def kept(work: parts.Work, own: list[parts.Part], units: int) -> Any:
+        seen.append((add(work, own, units), work.plan))
+        return seen[-1][0]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(parts.Work, "sample", kept)
+        result = run(_of_persons(persons, tmp_path / "out"))
+    ((table, plan),) = seen
+    assert table.n_units == plan.table.n_units
+    written = pq.read_table(result.datasets[0]).to_pandas()
+    first = written[written["person"] <= table.n_units]
+    job = plan.table["job"].variable
+    assert [job.labels[code] for code in table["job"].data] == first["job"].tolist()
+
+
+def test_processes_and_threads_do_not_change_the_bytes(
+    rows: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.undo()  # other processes have blocks of the usual size
+    more = {"m": 2, "rows": 300_000}
+    with parallel_config(backend="threading"):
+        alone = run(_of_rows(rows, tmp_path / "one", workers=2, **more))
+    several = run(_of_rows(rows, tmp_path / "many", workers=2, **more))
+    assert len(_bytes(alone)) == 4
+    assert _bytes(alone) == _bytes(several)
+
+
+class StoppedError(Exception):
+    """Stands for whatever ends a program."""
+
+
+def _stopping(name: str, calls: int) -> Iterator[Any]:
+    """Let a function of the tasks fail after so many calls, and count them."""
+    made: list[str] = []
+    place: Any = parts if name == "draw_part" else chain
+    real = getattr(place, name)
+
+    def call(*args: Any) -> Any:
+        if len(made) == calls:
+            raise StoppedError
+        made.append(name)
+        return real(*args)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(place, name, call)
+        yield made
+
+
+@pytest.mark.parametrize(
+    ("name", "calls", "left"), [("_fit_step", 0, 3), ("_fit_step", 2, 1), ("draw_part", 2, 1)]
+)
+def test_a_stopped_run_goes_on_where_it_was(
+    rows: Path, tmp_path: Path, name: str, calls: int, left: int
+) -> None:
+    undisturbed = _bytes(run(_of_rows(rows, tmp_path / "whole", secret="none")))
+    config = _of_rows(rows, tmp_path / "out", secret="none")
+    for _ in _stopping(name, calls):
+        with pytest.raises(StoppedError):
+            run(config)
+    kept = parts.kept_directory(tmp_path / "out")
+    assert kept.stat().st_mode & 0o777 == 0o700
+    assert {p.stat().st_mode & 0o077 for p in kept.rglob("*")} == {0}
+    assert not (tmp_path / "out").exists()
+    with pytest.raises(OutputError, match="go on with it \\(--resume\\)"):
+        run(config)
+    for made in _stopping(name, 100):
+        result = run(config, resume=True)
+        assert len(made) == left
+    assert _bytes(result) == undisturbed
+    assert not kept.exists()
+
+
+def test_the_secret_of_a_stopped_run_is_kept_with_it(
+    rows: Path, tmp_path: Path, drawn_secret: None
+) -> None:
+    config = _of_rows(rows, tmp_path / "out")
+    for _ in _stopping("draw_part", 1):
+        with pytest.raises(StoppedError):
+            run(config)
+    state = json.loads((parts.kept_directory(tmp_path / "out") / parts.STATE).read_text())
+    first = next(parts.kept_directory(tmp_path / "out").rglob("part-*.parquet")).read_bytes()
+    result = run(config, resume=True)
+    assert result.manifest.secret == state["secret"]
+    assert _bytes(result)["synthetic_1/part-00001.parquet"] == first
+    other = run(_of_rows(rows, tmp_path / "other"))
+    assert other.manifest.secret != state["secret"]
+
+
+def test_a_damaged_fit_is_made_again(rows: Path, tmp_path: Path) -> None:
+    undisturbed = _bytes(run(_of_rows(rows, tmp_path / "whole")))
+    config = _of_rows(rows, tmp_path / "out")
+    for _ in _stopping("draw_part", 0):
+        with pytest.raises(StoppedError):
+            run(config)
+    fit = sorted((parts.kept_directory(tmp_path / "out") / parts.FITS).iterdir())[1]
+    fit.write_bytes(fit.read_bytes()[:-70])
+    for made in _stopping("_fit_step", 100):
+        assert _bytes(run(config, resume=True)) == undisturbed
+        assert len(made) == 1
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"seed": 4}, {"default_method": "cart"}, {"data": {"fit_rows": 1_500}}],
+)
+def test_what_was_begun_otherwise_is_no_part_of_a_run(
+    rows: Path, tmp_path: Path, change: dict[str, Any]
+) -> None:
+    for _ in _stopping("draw_part", 1):
+        with pytest.raises(StoppedError):
+            run(_of_rows(rows, tmp_path / "out"))
+    if "data" in change:
+        change = {"data": {"path": str(rows)} | change["data"]}
+    with pytest.raises(OutputError, match="is of a run with another configuration"):
+        run(_of_rows(rows, tmp_path / "out", **change), resume=True)
+    assert parts.kept_directory(tmp_path / "out").exists()
+    run(_of_rows(rows, tmp_path / "out"), resume=True)
+
+
+def test_a_damaged_state_is_told(rows: Path, tmp_path: Path) -> None:
+    for _ in _stopping("draw_part", 1):
+        with pytest.raises(StoppedError):
+            run(_of_rows(rows, tmp_path / "out"))
+    state = parts.kept_directory(tmp_path / "out") / parts.STATE
+    for text in ("{", "[]", '{"secret": 1, "seed": "x"}'):
+        state.write_text(text)
+        with pytest.raises(OutputError, match="damaged; delete the directory"):
+            run(_of_rows(rows, tmp_path / "out"), resume=True)
+
+
+def test_resume_without_a_stopped_run_begins_one(rows: Path, tmp_path: Path) -> None:
+    assert run(_of_rows(rows, tmp_path / "out"), resume=True).datasets[0].is_dir()
+
+
+def test_what_needs_the_whole_source_is_refused_at_once(rows: Path, tmp_path: Path) -> None:
+    config = _of_rows(
+        rows,
+        tmp_path / "out",
+        keep=["sex"],
+        strata=["age"],
+        output={"directory": str(tmp_path / "out"), "format": "csv"},
+        min_stratum_rows=1,
+    )
+    with pytest.raises(ConfigError) as caught:
+        run(config)
+    keys = [p.partition(":")[0] for p in caught.value.problems if "not read whole" in p]
+    assert keys == ["strata", "keep", "output.format"]
+
+
+def test_a_worker_of_another_version_or_without_the_files_is_told(tmp_path: Path) -> None:
+    part = parts.Part(dataset=0, number=1, first=0, end=10)
+    registry = parts.Registry.load()
+    with pytest.raises(ModelError, match=r"has version .* and the run 0\.0\.0; install the same"):
+        parts.draw_part(tmp_path / "model", registry, part, tmp_path / "part", "0.0.0")
+    with pytest.raises(ModelError, match="model is not there; the output must lie in a directory"):
+        parts.draw_part(tmp_path / "model", registry, part, tmp_path / "part", parts._version())
+
+
+def test_an_older_result_stays_until_the_new_one_is_whole(rows: Path, tmp_path: Path) -> None:
+    output = {"directory": str(tmp_path / "out"), "report": False, "overwrite": True}
+    older = _bytes(run(_of_rows(rows, tmp_path / "out", seed=1)))
+    for _ in _stopping("draw_part", 2):
+        with pytest.raises(StoppedError):
+            run(_of_rows(rows, tmp_path / "out", output=output))
+    now = {f"{p.parent.name}/{p.name}": p.read_bytes() for p in (tmp_path / "out").rglob("part-*")}
+    assert now == older
+    result = run(_of_rows(rows, tmp_path / "out", output=output), resume=True)
+    assert _bytes(result) != older
