@@ -325,6 +325,24 @@ Secret = Annotated[
 ]
 
 
+class ClusterConfig(Part):
+    """Machines on which datasets are drawn."""
+
+    dask: Label = Field(description="address of a Dask scheduler, such as tcp://host:8786")
+
+
+def _number_or_cluster(value: object) -> str:
+    """Name the branch of workers; problems are told for this branch only."""
+    return "dict[]" if isinstance(value, Mapping | ClusterConfig) else "int[]"
+
+
+Workers = Annotated[
+    Annotated[Whole, Field(ge=-MAX_WORKERS, le=MAX_WORKERS), Tag("int[]")]
+    | Annotated[ClusterConfig, Tag("dict[]")],
+    Discriminator(_number_or_cluster),
+]
+
+
 class ChainConfig(Part):
     """What is made of the data, wherever they come from: the options of `Synthesizer`.
 
@@ -345,11 +363,10 @@ class ChainConfig(Part):
     rows: Whole | None = Field(
         None, ge=1, le=MAX_ROWS, description="rows of each; as many as the data if absent"
     )
-    workers: Whole | None = Field(
+    workers: Workers | None = Field(
         None,
-        ge=-MAX_WORKERS,
-        le=MAX_WORKERS,
-        description="parallel workers of joblib; all cores if absent",
+        description="parallel workers of joblib, all cores if absent; or {dask: ADDRESS}: machines "
+        "that draw the parts of datasets (extra 'dask'; Parquet sources)",
     )
     proper: bool = Field(False, description="refit for every dataset on a bootstrap sample")
     strata: Names = Field((), description="variables whose combinations get a chain each")
@@ -409,6 +426,16 @@ class ChainConfig(Part):
     )
     checks: CheckSettings = Field(default_factory=CheckSettings)
     limits: LimitConfig = Field(default_factory=LimitConfig)
+
+    @property
+    def local_workers(self) -> int | None:
+        """Workers on this machine; all cores where absent, or where a cluster draws."""
+        return self.workers if isinstance(self.workers, int) else None
+
+    @property
+    def cluster(self) -> str | None:
+        """Address of the scheduler of a cluster; None where this machine draws."""
+        return self.workers.dask if isinstance(self.workers, ClusterConfig) else None
 
     @property
     def finds_support(self) -> bool:

@@ -67,7 +67,7 @@ def read_sample(path: Path, rows: int, person: str | None = None) -> tuple[RawTa
     path : Path
         A file or a directory of files with the same columns.
     rows : int
-        Rows of the sample, at least 1, fewer than there are.
+        Rows of the sample, at least 1; all where there are no more.
     person : str, optional
         Column that says whose row it is: all rows of a person are in the sample, or none. Without
         it every row is a unit.
@@ -84,7 +84,7 @@ def read_sample(path: Path, rows: int, person: str | None = None) -> tuple[RawTa
     if person is not None and person not in schema.names:
         person = None  # the plan says that there is no such column
     n_rows = sum(pq.read_metadata(file).num_rows for file in files)
-    threshold = np.uint64(min(rows / max(n_rows, 1), 1.0) * (2**64 - 1))
+    threshold = np.uint64(2**64 - 1 if rows >= n_rows else int(rows / n_rows * 2**64))
     taken: list[pa.Table] = []
     persons = _Distinct()
     first = 0

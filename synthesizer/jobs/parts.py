@@ -14,7 +14,7 @@ import hashlib
 import json
 import socket
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -36,9 +36,11 @@ from synthesizer.data.files import (
     read_text,
 )
 from synthesizer.data.pairs import read_like
+from synthesizer.data.panel.arrangement import PART_BLOCKS
 from synthesizer.data.randomness import NO_SECRET, Seed
 from synthesizer.data.sources import read_path, typed
 from synthesizer.data.table import Kind, Table
+from synthesizer.data.workers import cluster
 from synthesizer.data.writing import write
 from synthesizer.engine.chain import streamed
 from synthesizer.engine.registry import Registry
@@ -47,8 +49,6 @@ from synthesizer.engine.source import Progress
 from synthesizer.models.step import FittedStep
 from synthesizer.plan.plan import Plan
 
-PART_BLOCKS = 5
-"""Blocks of units in a part."""
 STATE, MODEL, FITS, PARTS = "state.json", "model", "fits", "parts"
 FIT_KIND = "synthesizer fit (CONFIDENTIAL: holds values of the data it was fitted on)"
 _IRRELEVANT = frozenset(("workers", "output", "checks", "limits"))
@@ -140,8 +140,10 @@ class Work:
             delayed(draw_part)(self.model, self.plan.registry, part, self.path(part), _version())
             for part in missing
         )
-        for _ in streamed(self.plan.workers, tasks, progress, prefer="processes"):
-            pass
+        where = self.plan.cluster
+        with nullcontext() if where is None else cluster(where):
+            for _ in streamed(self.plan.workers, tasks, progress, prefer="processes"):
+                pass
 
     def sample(self, parts: list[Part], units: int) -> Table:
         """Read so many of the first units of a dataset back, in the codes of the original."""

@@ -33,7 +33,7 @@ from synthesizer.jobs.parts import Work, kept_seed, kept_work, parts_of
 from synthesizer.measures.figure import plain
 from synthesizer.measures.results import CheckResults, checks_content
 from synthesizer.measures.settings import LimitConfig
-from synthesizer.plan.forecast import say_ahead
+from synthesizer.plan.forecast import refuse_too_large, say_ahead
 from synthesizer.plan.plan import GENERATE, Plan, prepare
 from synthesizer.report.build import REPORT, build_report
 from synthesizer.report.codebook.write import write_release_codebook
@@ -134,6 +134,7 @@ def run(
     with phases.phase("read"):
         plan = prepare(config, registry, overrides=overrides, seed=seed)
     say_ahead(plan, listener, phases.seconds["read"])
+    refuse_too_large(plan)
     output, seed = plan.output, plan.seed
     with (
         nullcontext() if plan.whole is None else kept_work(plan, resume=resume) as work,

@@ -121,7 +121,7 @@ class Synthesizer:
         m = config.m if m is None else m
         rows = config.rows if rows is None else rows
         draws = fitted.seed if seed is None else replace(fitted.seed, entropy=seed)
-        workers = -1 if config.workers is None else config.workers
+        workers = -1 if config.local_workers is None else config.local_workers
         tables, frames = [], []
         with fitted.guarded():
             for table in fitted.source.generate(draws, m=m, rows=rows, n_jobs=workers):

@@ -9,16 +9,19 @@ the time grows by no less than nothing and no more than their number; the middle
 
 from __future__ import annotations
 
+import shutil
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from time import process_time
 
 import numpy as np
 from joblib import effective_n_jobs
 
-from synthesizer.data.errors import SynthesizerError
+from synthesizer.data.errors import ConfigError, SynthesizerError
 from synthesizer.data.memory import free_memory, in_bytes, used_memory
+from synthesizer.data.panel.arrangement import PART_BLOCKS
 from synthesizer.data.panel.panel_table import PanelTable
 from synthesizer.data.progress import Listener
 from synthesizer.data.randomness import Seed
@@ -63,6 +66,16 @@ class Forecast:
     free: int | None = None
     """Memory that is free now, bytes; None if it is not known."""
 
+    disk: int = 0
+    """Bytes of the datasets of a run in parts; 0 of others."""
+    free_disk: int | None = None
+    """Bytes that are free where the output will lie; None if that is not known."""
+
+    @property
+    def fills_disk(self) -> bool:
+        """Whether the disk may not suffice."""
+        return self.free_disk is not None and self.disk > self.free_disk
+
     @property
     def seconds(self) -> float:
         """Seconds of CPU in all."""
@@ -86,7 +99,8 @@ class Forecast:
         if self.workers > 1:
             elapsed = self.parallel / self.workers + self.alone
             words += f", {_time(elapsed)} with {self.workers} free cores"
-        yield f"forecast: {words}; memory about {in_bytes(self.memory)}"
+        disk = f"; on disk about {in_bytes(self.disk)}" if self.disk else ""
+        yield f"forecast: {words}; memory about {in_bytes(self.memory)}{disk}"
         if self.exceeds:
             yield (
                 f"forecast: only {in_bytes(self.free or 0)} of memory are free; use fewer workers, "
@@ -157,7 +171,7 @@ def forecast(
     fit, draw, error = _rates(plan, clock) if measured else (_FIT, _DRAW, RANGE)
     workers = min(effective_n_jobs(plan.workers), effective_n_jobs(-1))
     n, p = plan.table.n_rows, len(plan.spec.steps)
-    out = n if plan.rows is None else plan.rows * n / max(plan.table.n_units, 1)
+    out = n if plan.size is None else plan.size * n / max(plan.table.n_units, 1)
     fits = fit * sum(work(s, plan.table[s.variable]) for s in plan.spec.steps)
     if any(step.n_predictors < len(step.predictors) for step in plan.spec.steps):
         fits += _SCREEN * p**2 * min(n, 5_000) / 1_000
@@ -176,14 +190,37 @@ def forecast(
     written = _CELL * out * plan.m * len(plan.table)
     if plan.output.codebook:
         written += _LEVEL * levels + _VARIABLE * p
+    in_parts = plan.whole is not None
     return Forecast(
-        parallel=fits + draws,
-        alone=spent + checks + written,
+        parallel=fits + draws + (written if in_parts else 0.0),
+        alone=spent + checks + (0.0 if in_parts else written),
         workers=workers,
         memory=_memory(plan, int(out), workers),
         range=error,
         free=free_memory(),
+        disk=_disk(plan),
+        free_disk=_free_disk(plan.output.directory),
     )
+
+
+def refuse_too_large(plan: Plan) -> None:
+    """Raise ConfigError where a run in parts fits neither into the memory nor on the disk."""
+    ahead = forecast(plan, measured=False) if plan.whole is not None else None
+    problems = []
+    if ahead is not None and ahead.exceeds:
+        problems.append(
+            f"about {in_bytes(ahead.memory)} of memory are needed and {in_bytes(ahead.free or 0)} "
+            f"are free; use fewer workers ({ahead.workers} now), fewer rows for the models "
+            "(data.fit_rows) or fewer variables (drop)"
+        )
+    if ahead is not None and ahead.fills_disk:
+        problems.append(
+            f"output.directory: the datasets take about {in_bytes(ahead.disk)} and "
+            f"{in_bytes(ahead.free_disk or 0)} are free there; name another disk, or ask for fewer "
+            "datasets (m) or rows"
+        )
+    if problems:
+        raise ConfigError(problems)
 
 
 def _rates(plan: Plan, clock: Callable[[], float]) -> tuple[float, float, float]:
@@ -263,8 +300,32 @@ def _alike(steps: Sequence[Step], table: Table) -> list[list[Step]]:
     return sorted((sorted(g, key=size) for g in groups.values()), key=lambda g: -sum(map(size, g)))
 
 
+def _disk(plan: Plan) -> int:
+    """Return the bytes of the datasets of a run in parts: a unit takes what it takes in the source.
+
+    The model comes on top, with about the bytes that the sample takes in memory.
+    """
+    if plan.whole is None or plan.size is None:
+        return 0
+    model = 16 * plan.table.n_rows * len(plan.table)
+    return int(plan.m * plan.whole.n_bytes * plan.size / plan.whole.n_units) + model
+
+
+def _free_disk(directory: Path) -> int | None:
+    """Return the bytes that are free where a directory will lie."""
+    place = next((path for path in directory.absolute().parents if path.exists()), None)
+    try:
+        return None if place is None else shutil.disk_usage(place).free
+    except OSError:
+        return None
+
+
 def _memory(plan: Plan, rows: int, workers: int) -> int:
-    """Return the largest memory of a run, bytes: what is there, and what comes at its height."""
+    """Return the largest memory of a run, bytes: what is there, and what comes at its height.
+
+    Of a run in parts the height is the fit, the check of a sample, or a part for each worker, each
+    of which is a process with the model in it.
+    """
     table, steps = plan.table, plan.spec.steps
     n, most = table.n_rows, max((step.n_predictors for step in steps), default=0)
     fits = workers * n * (8 * most + 240)  # a matrix of predictors, responses
@@ -273,4 +334,10 @@ def _memory(plan: Plan, rows: int, workers: int) -> int:
     levels = sum(column.variable.n_codes for column in table.columns if column.is_coded)
     described = plan.output.codebook * (2_000 * levels + 20_000 * len(table))
     checked = 2 * drawn if plan.checks.needs_halves else 0
+    if plan.whole is not None:
+        a_unit = n / max(plan.table.n_units, 1)
+        part = int(PART_BLOCKS * plan.spec.frame.block * a_unit) * len(table) * 40
+        parts = workers * (BASE + chain + part)
+        checked = n * len(table) * 40 * (4 if plan.checks.needs_halves else 2)
+        return used_memory() + BASE + chain + max(fits, checked, parts, described)
     return used_memory() + BASE + max(fits, drawn + checked, described) + chain

@@ -209,7 +209,7 @@ def read_input(config: Config) -> Input:
     """Read and encode the source that a configuration names; its faults are in ``problems``."""
     data, whole = config.data, None
     try:
-        if data.path is not None and parquet_rows(data.path) > data.fit_rows:
+        if data.path is not None and _in_parts(data.path, config):
             person = None if config.panel is None else config.panel.person
             raw, whole = read_sample(data.path, data.fit_rows, person)
         else:
@@ -225,6 +225,12 @@ def read_input(config: Config) -> Input:
         fingerprint=_fingerprint(data),
         whole=whole,
     )
+
+
+def _in_parts(path: Path, config: Config) -> bool:
+    """Whether datasets are drawn in parts: of large Parquet sources, and for a cluster."""
+    rows = parquet_rows(path)
+    return rows > config.data.fit_rows or (rows > 0 and config.cluster is not None)
 
 
 def read_frame(raw: RawTable, config: ChainConfig) -> Input:

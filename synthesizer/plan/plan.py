@@ -28,7 +28,7 @@ from synthesizer.data.partitions import Whole
 from synthesizer.data.progress import Advance, Listener, Phases, silent
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Table
-from synthesizer.data.workers import worker_problems
+from synthesizer.data.workers import cluster_problems, worker_problems
 from synthesizer.engine.chain import ChainSpec, FittedChain, KeptFits
 from synthesizer.engine.drawing import split_strata, whole_number_problems
 from synthesizer.engine.extending import Given, fit_extension, until
@@ -86,6 +86,8 @@ class Plan:
     """Rows of each (persons of a panel); as many as the data when None."""
     workers: int
     """Workers of joblib; -1 for all cores."""
+    cluster: str | None = None
+    """Address of the scheduler of the cluster that draws parts; None where this machine does."""
     checks: CheckSettings
     """Which checks run."""
     limits: LimitConfig
@@ -411,7 +413,8 @@ def _planned(context: Context, seed: Seed | None) -> Plan:
         seed=draws,
         m=config.m,
         rows=config.rows,
-        workers=-1 if config.workers is None else config.workers,
+        workers=-1 if config.local_workers is None else config.local_workers,
+        cluster=config.cluster,
         checks=config.checks,
         limits=config.limits,
         scenarios=scenarios,
@@ -490,7 +493,14 @@ def _check_rows(context: Context, n_steps: int, *, keeps: bool) -> None:
             f"rows ({config.rows}) must be {table.n_units} or absent: variables are kept row by "
             "row (partial synthesis)"
         )
-    problems += worker_problems(config.workers)
+    problems += worker_problems(config.local_workers)
+    if config.cluster is not None:
+        problems += cluster_problems(config.cluster)
+        if context.data.whole is None:
+            problems.append(
+                "workers.dask: parts of datasets are drawn from a Parquet source only; name a "
+                "Parquet file or directory (data.path), or a number of workers"
+            )
     changing = [name for name in config.strata if context.changing.get(name, 0) > 0]
     if changing:
         problems.append(

@@ -12,9 +12,10 @@ import pandas as pd
 import pytest
 
 from synthesizer.config.reading import read_config
+from synthesizer.data.errors import ConfigError
 from synthesizer.data.progress import Silent
 from synthesizer.plan import forecast as ahead
-from synthesizer.plan.forecast import Forecast, forecast, say_ahead, work
+from synthesizer.plan.forecast import Forecast, forecast, refuse_too_large, say_ahead, work
 from synthesizer.plan.plan import Plan, prepare
 
 N = 300
@@ -130,3 +131,36 @@ def test_of_a_panel_the_whole_chain_is_timed_and_of_an_evolution_nothing(tmp_pat
     assert found.parallel == pytest.approx(2, rel=0.01)  # all persons, a second each
     evolved: Any = object()
     assert forecast(replace(plan, genetic=evolved)) is None
+
+
+def test_a_run_in_parts_that_cannot_fit_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(1)
+    pd.DataFrame({name: rng.integers(0, 9, 4_000) for name in "abc"}).to_parquet(
+        tmp_path / "rows.parquet"
+    )
+    data = {"path": str(tmp_path / "rows.parquet"), "fit_rows": 1_000}
+    output = {"directory": str(tmp_path / "new" / "out")}
+    whole = (tmp_path / "rows.parquet").stat().st_size
+    plan = planned(tmp_path, data=data, output=output, rows=40_000_000, m=3)
+    found = forecast(plan, measured=False)
+    assert found is not None
+    assert found.disk == pytest.approx(3 * whole * 10_000, rel=0.001)
+    # parts bound the memory: a hundred times the rows take no more of it
+    fewer = forecast(replace(plan, rows=400_000), measured=False)
+    assert fewer is not None
+    assert fewer.memory == pytest.approx(found.memory, rel=0.01)
+    usage = ahead.shutil.disk_usage(tmp_path)
+    monkeypatch.setattr(ahead.shutil, "disk_usage", lambda _: usage._replace(free=found.disk - 1))
+    monkeypatch.setattr(ahead, "free_memory", lambda: 10_000_000)
+    monkeypatch.setattr(ahead, "used_memory", lambda: 0)
+    with pytest.raises(ConfigError) as caught:
+        refuse_too_large(plan)
+    memory, disk = caught.value.problems
+    assert "use fewer workers (1 now), fewer rows for the models (data.fit_rows)" in memory
+    assert "output.directory: the datasets take about" in disk
+    monkeypatch.setattr(ahead.shutil, "disk_usage", lambda _: usage._replace(free=found.disk))
+    monkeypatch.setattr(ahead, "free_memory", lambda: None)  # where nobody says it is tried
+    refuse_too_large(plan)
+    refuse_too_large(planned(tmp_path))  # what is read whole is only told

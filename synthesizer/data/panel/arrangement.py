@@ -22,6 +22,8 @@ from synthesizer.data.table import (
 
 BLOCK_ROWS, BLOCK_PERSONS = 50_000, 5_000
 """Rows, or persons, drawn with one generator; constants, since the draws depend on them."""
+PART_BLOCKS = 5
+"""Blocks in a part of a dataset that is never whole in memory."""
 
 
 @dataclass(frozen=True)

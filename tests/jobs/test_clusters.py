@@ -1,0 +1,114 @@
+"""Parts that the workers of a Dask cluster draw: the same bytes, whoever dies."""
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from synthesizer.config.reading import read_config
+from synthesizer.data.errors import ConfigError
+from synthesizer.jobs import parts
+from synthesizer.jobs.run import run
+from synthesizer.measures.settings import ALL_OFF
+
+distributed = pytest.importorskip("distributed")
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    rng = np.random.default_rng(1)
+    path = tmp_path_factory.mktemp("source") / "rows.parquet"
+    pq.write_table(pa.table({name: rng.integers(0, 9, 2_000) for name in "abc"}), path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def local() -> Iterator[Any]:
+    """A scheduler and two workers, each a process."""
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address=":0"
+    ) as cluster:
+        yield cluster
+
+
+def _config(source: Path, output: Path, workers: Any) -> Any:
+    return read_config(
+        {
+            "data": {"path": str(source), "fit_rows": 1_000},
+            "output": {"directory": str(output), "report": False, "codebook": False},
+            "seed": 3,
+            "rows": 1_000_000,
+            "workers": workers,
+            "default_method": "sample",
+            "checks": dict(ALL_OFF),
+        }
+    )
+
+
+def _bytes(path: Path) -> dict[str, bytes]:
+    return {part.name: part.read_bytes() for part in (path / "synthetic_1").iterdir()}
+
+
+def test_a_cluster_gives_the_bytes_of_one_process_even_where_a_worker_dies(
+    source: Path, tmp_path: Path, local: Any
+) -> None:
+    run(_config(source, tmp_path / "one", 1))
+    killed = []
+
+    def kill() -> None:
+        """Kill a worker when the first part is there, and the one that replaces it."""
+        kept = parts.kept_directory(tmp_path / "many")
+        while not any(kept.rglob("part-*.parquet")):
+            time.sleep(0.01)
+        victim = next(iter(local.workers.values())).pid
+        killed.append((victim, len(list(kept.rglob("part-*.parquet")))))
+        os.kill(victim, signal.SIGKILL)
+
+    thread = threading.Thread(target=kill, daemon=True)
+    thread.start()
+    run(_config(source, tmp_path / "many", {"dask": local.scheduler_address}))
+    thread.join()
+    assert len(_bytes(tmp_path / "one")) == 4
+    assert killed[0][1] < 4
+    assert _bytes(tmp_path / "many") == _bytes(tmp_path / "one")
+
+
+def test_a_scheduler_that_is_not_there_is_told_before_anything_is_fitted(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("synthesizer.data.workers.SECONDS_TO_CONNECT", 0.5)
+    for address in ("tcp://127.0.0.1:9", "nonsense://x", ""):
+        with pytest.raises(
+            ConfigError, match="no Dask scheduler answers|must not be empty|at least"
+        ):
+            run(_config(source, tmp_path / "out", {"dask": address}))
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_cluster_without_workers_is_told(source: Path, tmp_path: Path) -> None:
+    with (
+        distributed.LocalCluster(n_workers=0, dashboard_address=":0", processes=False) as empty,
+        pytest.raises(ConfigError, match="has no workers; start some"),
+    ):
+        run(_config(source, tmp_path / "out", {"dask": empty.scheduler_address}))
+
+
+def test_a_cluster_draws_from_parquet_only(tmp_path: Path, local: Any) -> None:
+    text = tmp_path / "rows.csv"
+    text.write_text("a,b\n" + "1,2\n3,4\n" * 50)
+    with pytest.raises(ConfigError, match="drawn from a Parquet source only"):
+        run(_config(text, tmp_path / "out", {"dask": local.scheduler_address}))
+
+
+@pytest.mark.parametrize("workers", [{}, {"dusk": "x"}, {"dask": 3}, True, "many", 0])
+def test_workers_are_a_number_or_a_cluster(tmp_path: Path, workers: Any) -> None:
+    with pytest.raises(ConfigError, match="workers"):
+        run(_config(tmp_path / "none.parquet", tmp_path / "out", workers))
