@@ -21,6 +21,7 @@ from synthesizer.data.table import Table
 from synthesizer.engine.chain import FittedChain
 from synthesizer.engine.registry import Registry
 from synthesizer.engine.source import Evolved, Source
+from synthesizer.jobs.dataset_parts import Work, kept_seed, kept_work, parts_of
 from synthesizer.jobs.manifest import (
     FormulaCells,
     file_entry,
@@ -29,7 +30,6 @@ from synthesizer.jobs.manifest import (
     write_extended,
     write_json,
 )
-from synthesizer.jobs.parts import Work, kept_seed, kept_work, parts_of
 from synthesizer.measures.figure import plain
 from synthesizer.measures.results import CheckResults, checks_content
 from synthesizer.measures.settings import LimitConfig

@@ -24,7 +24,7 @@ from synthesizer.data.guessing import Declaration
 from synthesizer.data.layout import Layout
 from synthesizer.data.panel.arrangement import PLAIN, Arrangement
 from synthesizer.data.panel.view import PREFIX
-from synthesizer.data.partitions import Whole, parquet_rows, read_sample
+from synthesizer.data.parquet_sample import Whole, parquet_rows, read_sample
 from synthesizer.data.sources import RawTable, read_path, read_sql
 from synthesizer.data.table import Column, Kind, Table
 

@@ -24,7 +24,7 @@ from synthesizer.data.files import check_output
 from synthesizer.data.panel.arrangement import ROWS, Arrangement, Frame
 from synthesizer.data.panel.panel_table import PanelTable, as_panel
 from synthesizer.data.panel.view import PersonView, seen_names
-from synthesizer.data.partitions import Whole
+from synthesizer.data.parquet_sample import Whole
 from synthesizer.data.progress import Advance, Listener, Phases, silent
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Table

@@ -15,7 +15,7 @@ import pytest
 
 from synthesizer.config.reading import read_config
 from synthesizer.data.errors import ConfigError
-from synthesizer.jobs import parts
+from synthesizer.jobs import dataset_parts as parts
 from synthesizer.jobs.run import run
 from synthesizer.measures.settings import ALL_OFF
 

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from synthesizer.data import partitions
+from synthesizer.data import parquet_sample as partitions
 from synthesizer.data.errors import DataError
-from synthesizer.data.partitions import parquet_rows, read_sample
+from synthesizer.data.parquet_sample import parquet_rows, read_sample
 
 PERSONS = 3_000
 

@@ -16,7 +16,7 @@ from synthesizer.config.reading import read_config
 from synthesizer.data.errors import ConfigError, ModelError, OutputError
 from synthesizer.data.panel import arrangement
 from synthesizer.engine import chain
-from synthesizer.jobs import parts
+from synthesizer.jobs import dataset_parts as parts
 from synthesizer.jobs.run import RunResult, run
 from synthesizer.measures.settings import ALL_OFF
 
