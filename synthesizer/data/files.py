@@ -262,6 +262,15 @@ def finished_file(path: Path) -> Iterator[Path]:
         raise OutputError(_told(path, error)) from error
 
 
+def free_space(path: Path) -> int | None:
+    """Return the bytes that are free where a path will lie; None if that is not known."""
+    place = next((parent for parent in path.absolute().parents if parent.exists()), None)
+    try:
+        return None if place is None else shutil.disk_usage(place).free
+    except OSError:
+        return None
+
+
 def delete(path: Path) -> None:
     """Delete a file or a directory with all that can be deleted; a link is not followed."""
     if path.is_symlink() or not path.is_dir():

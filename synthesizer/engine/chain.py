@@ -48,7 +48,7 @@ class KeptFits(Protocol):
     def load(self) -> dict[int, FittedStep]:
         """Return the fits that are there."""
 
-    def save(self, number: int, fit: FittedStep) -> None:
+    def keep(self, number: int, fit: FittedStep) -> None:
         """Keep a fit."""
 
 
@@ -138,7 +138,7 @@ class ChainSpec:
         for n, fit in zip(missing, fitted, strict=True):
             there[n] = fit
             if kept is not None:
-                kept.save(n, fit)
+                kept.keep(n, fit)
         fits = [there[n] for n in sorted(there)]
         chains = [tuple(fits[i : i + k]) for i in range(0, len(fits), k)]
         return FittedChain(

@@ -117,7 +117,7 @@ class Work:
                 continue
         return fits
 
-    def save(self, number: int, fit: FittedStep) -> None:
+    def keep(self, number: int, fit: FittedStep) -> None:
         """Keep a fit; see `KeptFits`."""
         with finished_file(self.directory / FITS / f"{number:06d}") as work:
             plain = codec(self.plan.registry).plain(FittedStep, fit)

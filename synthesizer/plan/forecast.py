@@ -9,17 +9,16 @@ the time grows by no less than nothing and no more than their number; the middle
 
 from __future__ import annotations
 
-import shutil
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from time import process_time
 
 import numpy as np
 from joblib import effective_n_jobs
 
 from synthesizer.data.errors import ConfigError, SynthesizerError
+from synthesizer.data.files import free_space
 from synthesizer.data.memory import free_memory, in_bytes, used_memory
 from synthesizer.data.panel.arrangement import PART_BLOCKS
 from synthesizer.data.panel.panel_table import PanelTable
@@ -199,7 +198,7 @@ def forecast(
         range=error,
         free=free_memory(),
         disk=_disk(plan),
-        free_disk=_free_disk(plan.output.directory),
+        free_disk=free_space(plan.output.directory),
     )
 
 
@@ -309,15 +308,6 @@ def _disk(plan: Plan) -> int:
         return 0
     model = 16 * plan.table.n_rows * len(plan.table)
     return int(plan.m * plan.whole.n_bytes * plan.size / plan.whole.n_units) + model
-
-
-def _free_disk(directory: Path) -> int | None:
-    """Return the bytes that are free where a directory will lie."""
-    place = next((path for path in directory.absolute().parents if path.exists()), None)
-    try:
-        return None if place is None else shutil.disk_usage(place).free
-    except OSError:
-        return None
 
 
 def _memory(plan: Plan, rows: int, workers: int) -> int:

@@ -151,8 +151,7 @@ def test_a_run_in_parts_that_cannot_fit_is_refused(
     fewer = forecast(replace(plan, rows=400_000), measured=False)
     assert fewer is not None
     assert fewer.memory == pytest.approx(found.memory, rel=0.01)
-    usage = ahead.shutil.disk_usage(tmp_path)
-    monkeypatch.setattr(ahead.shutil, "disk_usage", lambda _: usage._replace(free=found.disk - 1))
+    monkeypatch.setattr(ahead, "free_space", lambda _: found.disk - 1)
     monkeypatch.setattr(ahead, "free_memory", lambda: 10_000_000)
     monkeypatch.setattr(ahead, "used_memory", lambda: 0)
     with pytest.raises(ConfigError) as caught:
@@ -160,7 +159,7 @@ def test_a_run_in_parts_that_cannot_fit_is_refused(
     memory, disk = caught.value.problems
     assert "use fewer workers (1 now), fewer rows for the models (data.fit_rows)" in memory
     assert "output.directory: the datasets take about" in disk
-    monkeypatch.setattr(ahead.shutil, "disk_usage", lambda _: usage._replace(free=found.disk))
+    monkeypatch.setattr(ahead, "free_space", lambda _: found.disk)
     monkeypatch.setattr(ahead, "free_memory", lambda: None)  # where nobody says it is tried
     refuse_too_large(plan)
     refuse_too_large(planned(tmp_path))  # what is read whole is only told
