@@ -13,9 +13,15 @@ from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.data.values import single_value
 from synthesizer.engine.chain import ChainSpec, FittedChain
-from synthesizer.engine.drawing import allocate, draw_block, split_strata, whole_number_problems
+from synthesizer.engine.drawing import (
+    MAX_ROWS,
+    allocate,
+    draw_block,
+    split_strata,
+    whole_number_problems,
+)
 from synthesizer.engine.registry import Registry
-from synthesizer.models.limits import Support
+from synthesizer.models.limits import Support, found_supports
 from synthesizer.models.step import Forbid, Rule, Step
 from tests.backends import BACKENDS, FORKS
 from tests.tables import assert_same, coded, numeric, persons
@@ -164,6 +170,39 @@ def test_impossible_requests(request_: dict[str, int], words: str) -> None:
     assert words in str(caught.value)
 
 
+@pytest.mark.parametrize("strata", [(), ("sex",)])
+def test_some_variables_are_drawn_as_in_the_whole_chain(strata: tuple[str, ...]) -> None:
+    chain = fitted(persons(), strata=strata)
+    part = chain.only({"sex", "age"})
+    assert part.n_units == chain.n_units
+    both = (source.generate(Seed(3), m=2) for source in (part, chain))
+    for some, whole in zip(*both, strict=True):
+        assert_same(some, whole.select(["sex", "age"]))
+
+
+def test_supports_are_relearnt_from_other_data_and_conditions_stay() -> None:
+    rng = np.random.default_rng(1)
+    x = rng.integers(0, 4, 300)
+    names = {"x": x, "y": np.minimum(x + rng.integers(0, 2, 300), 3), "z": x // 2}
+    table = Table([coded(name, codes, "abcd") for name, codes in names.items()])
+    half = table.take(x != 1)
+    firm, stays = Support.of(table, ("x", "y"), "y"), forbid("x == 'a' and z == 'd'", "z")
+    found = list(found_supports(table, {("x", "z"): 0.4}, rng))
+    chain = spec(table, forbids=(stays, *found, firm), strata=("x",))
+    again = chain.relearnt(half, Seed(5))
+    assert again.order == table.names
+    assert again.forbids[0] is stays
+    expected = [Support.of(half, ("x", "y"), "y")]
+    expected += found_supports(half, {("x", "z"): 0.4}, Seed(5).generator("support"))
+    learnt = [zero for zero in again.forbids if isinstance(zero, Support)]
+    for one, other in zip(learnt, expected, strict=True):
+        assert (one.variable, one.opened, one.is_firm) == (
+            other.variable, other.opened, other.is_firm
+        )  # fmt: skip
+        assert one.broken(table).tolist() == other.broken(table).tolist()
+    assert learnt[0].broken(table).tolist() == (x == 1).tolist()
+
+
 def test_missing_codes_come_in_two_stages() -> None:
     table = persons(2_000)
     made = next(fitted(table).generate(Seed(1)))
@@ -227,7 +266,9 @@ def test_strata_are_the_combinations_of_several_variables() -> None:
 
 def test_numbers_of_datasets_and_rows_are_checked_one_by_one() -> None:
     told = ["rows (0) must be at least 1", "n (2.5) must be a whole number"]
-    assert whole_number_problems(m=None, k=1, rows=0, n=2.5) == told
+    told += ["b (True) must be a whole number", f"x ({MAX_ROWS + 1}) must be at most {MAX_ROWS}"]
+    found = whole_number_problems(m=None, k=1, rows=0, n=2.5, b=True, x=MAX_ROWS + 1, y=MAX_ROWS)
+    assert [problem.partition(";")[0] for problem in found] == told
 
 
 def test_allocation_adds_up() -> None:
@@ -330,14 +371,15 @@ def test_structural_zeros_are_redrawn() -> None:
     assert made["marital"].data[made["age"].data >= 40].mean() > 0.4
 
 
-def test_combinations_of_a_support_alone_are_drawn() -> None:
+@pytest.mark.parametrize("order", [("x", "y"), ("y", "x")])
+def test_combinations_of_a_support_alone_are_drawn(order: tuple[str, str]) -> None:
     """Drawn independently three of four have a number that does not go with the level."""
     rng = np.random.default_rng(1)
     codes = rng.integers(0, 4, 2_000)
     numbers = 10.0 * codes + rng.integers(0, 9, 2_000)
-    table = Table([coded("x", codes, "abcd"), numeric("y", numbers)])
-    support = Support.of(table, ("x", "y"), "y")
-    methods = {"y": "sample"}
+    table = Table([coded("x", codes, "abcd"), numeric("y", numbers)]).select(order)
+    support = Support.of(table, order, order[1])
+    methods = {order[1]: "sample"}
     free = next(fitted(table, methods=methods).generate(Seed(1)))
     assert support.broken(free).mean() == pytest.approx(0.75, abs=0.05)
     made = next(fitted(table, methods=methods, forbids=(support,)).generate(Seed(1)))

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from synthesizer.data.expressions import Expression
-from synthesizer.data.panel.arrangement import Frame
+from synthesizer.data.panel.arrangement import ROWS, Frame
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable, as_panel
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Column, Kind, Variable
@@ -64,17 +64,18 @@ def published(first: int, n: int = 120) -> PanelTable:
     return panel(n, seed=5).until(first)
 
 
-def fitted(first: int = 2, **changes: Any) -> Extending:
+def fitted(first: int = 2, law: PanelTable | None = None, **changes: Any) -> Extending:
     known = published(first)
-    given = [published(first) for _ in range(3)]
+    names = (law or known).names
+    given = [as_panel(published(first).select(names)) for _ in range(3)]
 
     def yielded(request: Request) -> Iterator[PanelTable]:
         yield from given[request.first : request.first + request.m]
 
-    spec = ChainSpec(steps=STEPS, frame=FRAME, **changes)
+    spec = ChainSpec(**({"steps": STEPS, "frame": FRAME} | changes))
     replicates = 2 if changes.get("proper") else 1
     return fit_extension(
-        spec, panel(), first, yielded, known.n_units, Seed(1), replicates=replicates
+        spec, law or panel(), first, yielded, known.n_units, Seed(1), replicates=replicates
     )
 
 
@@ -159,3 +160,66 @@ def test_datasets_of_one_fit_differ() -> None:
     assert_same(one.until(2), two.until(2))
     here = one.index.period == 2
     assert (one["grade"].data[here] != two["grade"].data[here]).any()
+
+
+def test_models_of_single_rows_draw_new_periods_alone() -> None:
+    """A tree that knows nothing of the period before, inside a rule and a structural zero."""
+    tree = Step(
+        variable="grade", method="cart", model=Cart(min_leaf=5), predictors=("sex", "state")
+    )
+    low = single_value(panel()["grade"].variable, "low")
+    rule = Rule(condition=Expression.parse("sex == 'm' and state == 'c'"), value=low)
+    zero = Forbid(condition=Expression.parse("state == 'a' and grade == 'low'"), variable="grade")
+    made = drawn(fitted(3, steps=(*STEPS[:2], tree), rules=(rule,), forbids=(zero,)))
+    known = published(3)
+    assert_same(made.until(3).take_units(np.arange(known.n_units)), known)
+    last = made.index.period == 3
+    sex, state, grade = (made[name].data[last] for name in ("sex", "state", "grade"))
+    assert (grade[(sex == 1) & (state == 2)] == 0).all()
+    assert (grade[(sex == 0) & (state == 2)] == 2).all()
+    assert (grade[state == 1] == 0).mean() > 0.9
+    assert (grade[state == 0] != 0).all()
+
+
+def test_nobody_is_new_where_nobody_is_in_the_data() -> None:
+    everybody = panel()
+    there = everybody.index.period[everybody.index.starts] == 0
+    source = fitted(law=everybody.take_units(np.flatnonzero(there)))
+    assert [wave.n_new for wave in source.waves[0]] == [0, 0]
+    made, known = drawn(source), published(2)
+    assert made.n_units == source.n_units == known.n_units
+    assert (np.bincount(made.index.person) == 4).all()
+    assert_same(made.until(2), known)
+
+
+def test_only_panels_have_new_periods() -> None:
+    with pytest.raises(TypeError, match="only a panel"):
+        fitted(frame=ROWS)
+
+
+def test_careers_may_be_presence_alone() -> None:
+    """One in three is there in the last year alone, or not at all then."""
+    law = panel(600, 3)
+    leaves = np.arange(600) % 3 == 0
+    gone = leaves[law.index.person] & (law.index.period == 3)
+    gone[law.index.starts] = False
+    index = PanelIndex(
+        person=law.index.person[~gone],
+        period=law.index.period[~gone],
+        n_persons=600,
+        times=law.index.times,
+    )
+    kept = [law[name].take(~gone) for name in ("sex", "grade", "year")]
+    law = PanelTable(kept, index)
+    year = Step(variable="year", method="career", model=Career(), predictors=("sex",))
+    grade = replace(STEPS[2], predictors=("sex",))
+    frame = replace(FRAME, career=None)
+    made = drawn(fitted(3, law, steps=(STEPS[0], year, grade), frame=frame))
+    known = published(3)
+    assert_same(
+        made.until(3).take_units(np.arange(known.n_units)).select(["sex", "grade"]),
+        known.select(["sex", "grade"]),
+    )
+    present = np.bincount(made.index.person[made.index.period == 3], minlength=made.n_units)
+    assert present[: known.n_units].mean() == pytest.approx(2 / 3, abs=0.12)
+    assert present[known.n_units :].all()

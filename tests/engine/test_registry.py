@@ -17,6 +17,7 @@ from synthesizer.engine.registry import (
     DEFAULT_SETS,
     METHOD_ALIASES,
     ROLES,
+    Entry,
     Registry,
     default_method,
 )
@@ -78,6 +79,30 @@ def test_every_declared_entry_point_loads():
     for entry in Registry.load().entries():
         assert issubclass(entry.model_class, ConditionalModel)
         assert entry.version
+
+
+@pytest.mark.parametrize(
+    ("target", "reason"),
+    [
+        ("no_such_module:Model", "ModuleNotFoundError: No module named 'no_such_module'"),
+        ("synthesizer.models.sample:Nobody", "AttributeError"),
+        ("synthesizer.models.sample:FittedSample", "is no subclass of ConditionalModel"),
+    ],
+)
+def test_a_broken_package_is_named_and_breaks_no_other(target, reason, registry):
+    broken = Entry(name="broken", target=target, package="theirs")
+    assert broken.version == ""
+    registry._add(broken)
+    with pytest.raises(ModelError) as caught:
+        registry.get("broken")
+    where = f"model 'broken' (entry point {target!r} of package 'theirs')"
+    assert str(caught.value).startswith(where)
+    assert reason in str(caught.value)
+    assert registry.entry("sample").abilities is Sample.abilities
+    assert registry.fitted_type("sample") is FittedSample
+    assert registry.name_of_fitted(FittedSample) in ("example", "sample")
+    with pytest.raises(ModelError, match="a model whose fit returns int is not registered"):
+        registry.name_of_fitted(int)
 
 
 def test_loading_the_registry_imports_no_model():

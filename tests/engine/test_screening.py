@@ -13,6 +13,7 @@ from scipy import stats
 from synthesizer.config.reading import read_config
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Table
+from synthesizer.engine import screening
 from synthesizer.engine.chain import ChainSpec
 from synthesizer.engine.screening import Screen, _deviates, _orthonormal
 from synthesizer.models.cart import Cart
@@ -60,6 +61,27 @@ def test_associations_are_those_of_the_textbooks(table: Table) -> None:
         deviate = _deviates(np.array([statistic]), np.array([freedom]))[0]
         assert found == pytest.approx(deviate, rel=1e-4)
         assert found == pytest.approx(screen.deviates[screen.places[two], screen.places[one]])
+
+
+def test_neither_blocks_nor_cells_change_a_deviate_and_large_files_are_sampled(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = [name for name in table.names if name != "many"]
+
+    def deviates(rows: Table) -> np.ndarray:
+        return Screen.of(rows, names, np.random.default_rng(1)).deviates
+
+    whole = deviates(table)
+    monkeypatch.setattr(screening, "AT_ONCE", 3)
+    np.testing.assert_allclose(deviates(table), whole, rtol=1e-4, atol=1e-4)
+    rows = np.sort(np.random.default_rng(1).choice(N, size=200, replace=False))
+    part = deviates(table.take(rows))
+    width = 1 + 1 + 2 + 2 + 2 + 0 + 1
+    for limits in ({"MAX_ROWS": 200}, {"MAX_CELLS": 200 * width}):
+        with monkeypatch.context() as patch:
+            for name, value in limits.items():
+                patch.setattr(screening, name, value)
+            np.testing.assert_array_equal(deviates(table), part)
 
 
 def test_deviates_are_those_of_the_normal_distribution() -> None:

@@ -162,6 +162,30 @@ def test_numbers_with_few_values_count_and_others_do_not() -> None:
     assert [pair.names for pair in found] == [("group", "few")]
 
 
+def test_ids_and_tables_with_too_many_combinations_are_not_looked_at(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    columns = nested(300)
+    job = columns[0]
+    same = Column(Variable(name="id", kind=Kind.ID), job.data.astype(np.float64))
+    assert len(structural_zeros(Table([*columns, same])).found) == 1
+    monkeypatch.setattr(module, "MOST_CELLS", 30 * 5)
+    assert structural_zeros(Table(columns[:2])).found
+    monkeypatch.setattr(module, "MOST_CELLS", len(np.unique(job.data)) * 5 - 1)
+    assert structural_zeros(Table(columns[:2])) == module.ZeroSearch(())
+
+
+def test_what_a_fresh_sample_hardly_has_stays_closed() -> None:
+    told = {"names": ("a", "b"), "combinations": 9, "few": 0, "persons": 0, "held": 0.0}
+    zeros = [
+        module.ZeroCells(**told, independent=u, fresh=g)
+        for u, g in ((0.3, 0.01), (0.3, 0.02), (0.02, 0.5))
+    ]
+    assert [zero.opened for zero in zeros[::2]] == [0.0, 1.0]
+    share = zeros[1].opened
+    assert 0.3 * share / (0.7 + 0.3 * share) == pytest.approx(0.02)
+
+
 def test_wide_files_are_looked_at_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
     columns = [column for k in range(4) for column in nested(200, k)]
     table = Table(
