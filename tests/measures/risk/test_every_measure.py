@@ -6,6 +6,7 @@ import pytest
 
 from synthesizer.data.errors import DataError
 from synthesizer.data.table import Column, Kind, Table, Variable
+from synthesizer.measures import risk
 from synthesizer.measures.figure import Result, plain
 from synthesizer.measures.risk import (
     attacks,
@@ -23,6 +24,7 @@ from synthesizer.measures.risk import (
     suda,
     tcap,
 )
+from tests.measures.asked import defaults, options
 from tests.tables import coded, numeric
 
 
@@ -232,3 +234,70 @@ def test_every_dataset_and_every_group_counts(name):
     for name_, cut in {"age": 5, "born": 5, "debt": 2}.items():
         changed = found([other, third], GROUPS | {name_: cut}) != found([other, third])
         assert changed == (name_ != "debt" or name not in OF_KEYS)
+
+
+THRESHOLDS = (0.5, 0.8, 0.9, 0.99)
+
+
+def test_defaults_and_ranges_are_as_documented():
+    found = defaults(risk)
+    assert found.pop("Scenario")["reason"] == "as configured"
+    assert found == {
+        "Copied": {"confidence": 0.999, "may_keep": True},
+        "Tolerance": {"absolute": 0.0, "relative": 0.0},
+        "attacks": {
+            "confidence": 0.95, "max_attempts": 20_000, "n_columns": 4, "n_neighbours": 1,
+        },
+        "attribute": {
+            "thresholds_1way": (50, 0.9), "thresholds_2way": (4, 0.8),
+            "use_missing_keys": True, "use_missing_target": True,
+        },
+        "cap": {"special_uniques": True},
+        "cap_scores": {"constant_target": False},
+        "check_inference": {"thresholds": THRESHOLDS, "units": "persons"},
+        "checked_tables": {"constant_target": False},
+        "copied_uniques": {"confidence": 0.999},
+        "differential_confidentiality": {"m": 1, "repeats": 1},
+        "excess": {"level": 0.95},
+        "fresh_limit": {"confidence": 0.999},
+        "half_runs": {"m": 1, "repeats": 1},
+        "inference": {"thresholds": THRESHOLDS, "units": "persons"},
+        "memory": {"most": 10_000},
+        "mixed_records": {"real": 2},
+        "nearer_share": {"max_pairs": 250_000_000},
+        "risk_figure": {"key": ""},
+        "suda": {"missing": "value", "record_contributions": False},
+        "suggest": {"max_keys": 6},
+        "tcap": {"tau": 1.0},
+        "welch": {"level": 0.95},
+        "wilson": {"level": 0.95},
+    }  # fmt: skip
+    assert options(risk) == {
+        "AttackOptions.attempts": {"default": 500, "minimum": 10, "maximum": 100_000},
+        "AttackOptions.enabled": {"default": True},
+        "DifferentialOptions.enabled": {"default": True},
+        "DifferentialOptions.m": {"minimum": 1, "maximum": 10_000},
+        "DifferentialOptions.repeats": {"default": 1, "minimum": 1, "maximum": 100},
+        "Question.baseline": {"default": []},
+        "Question.thresholds": {"default": [*THRESHOLDS], "minItems": 1},
+        "Question.units": {"default": "persons", "enum": ["persons", "periods"]},
+        "SudaOptions.enabled": {"default": True},
+        "SudaOptions.max_size": {"minimum": 1},
+        "SudaOptions.sampling_fraction": {"default": 0.01, "exclusiveMinimum": 0, "maximum": 1},
+        "TrajectoryOptions.draws": {"default": 50, "minimum": 1, "maximum": 10_000},
+        "TrajectoryOptions.enabled": {"default": True},
+        "TrajectoryOptions.points": {"default": 4, "minimum": 1, "maximum": 20},
+        "TrajectoryOptions.stretch": {"minimum": 2},
+        "TrajectoryOptions.worst": {"default": 10, "minimum": 0, "maximum": 1_000},
+    }
+
+
+@pytest.mark.parametrize("name", ["attribute", "cap", "cap_u", "identity", "tcap", "inference"])
+def test_the_mark_of_a_figure_is_its_value_for_the_original_itself(name):
+    one = awkward(1)
+    for made in (one, [one, one]):
+        found = FIXED[name](one, made, keys=AWKWARD, target="ill", groups=GROUPS)
+        marks = [(f.value, f.original) for f in found.figures if f.original is not None]
+        assert marks
+        for value, original in marks:
+            assert value == pytest.approx(original)

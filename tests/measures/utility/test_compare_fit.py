@@ -7,6 +7,7 @@ import pytest
 from scipy.stats import chi2, f, norm
 
 from synthesizer.data.errors import DataError
+from synthesizer.data.guessing import Declaration
 from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.measures.utility.coefficients import FittedData
 from synthesizer.measures.utility.compare_fit import compare_fit, compare_fit_by, groups_of
@@ -505,6 +506,32 @@ def test_an_effect_that_absorbs_a_term_in_one_synthetic_dataset_only():
     assert result.combined.m == 1
     with pytest.raises(DataError, match="the original has no fit: the fixed effects determine age"):
         compare_fit(bad, good, "pay ~ age + sex | agency + year")
+
+
+def test_what_is_declared_holds_for_both_files():
+    """-1 is a missing number, and missing effects and clusters leave records out, on both sides."""
+    original, made = workers(400, 1), workers(400, 2)
+    plain = compare_fit(original, made, "pay ~ age | agency", clusters="person")
+    declared = {
+        "pay": Declaration(kind=Kind.NUMERIC, missing=("-1",)),
+        "agency": Declaration(missing=("none",)),
+        "person": Declaration(missing=("nobody",)),
+    }
+    for frame in (original, made):
+        frame["agency"] = frame["agency"].astype(str)
+        frame["person"] = frame["person"].astype(str)
+        frame.loc[:9, "pay"] = -1
+        frame.loc[10:19, "agency"] = "none"
+        frame.loc[20:29, "person"] = "nobody"
+    found = compare_fit(original, made, "pay ~ age | agency", clusters="person", declared=declared)
+    for used, before in zip(found.datasets, plain.datasets, strict=True):
+        assert before.n_missing == 0
+        assert used.n_missing == 30
+    (fit,) = compare_fit_by(
+        original.assign(all="x"), made.assign(all="x"), "pay ~ age | agency", ["all"],
+        clusters="person", declared=declared,
+    ).values()  # fmt: skip
+    assert fit.coefficients == found.coefficients
 
 
 def test_persons_as_effects():

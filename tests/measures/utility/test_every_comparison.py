@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from synthesizer.data.table import Column, Kind, Table, Variable
+from synthesizer.measures import utility
 from synthesizer.measures.figure import Result, plain
 from synthesizer.measures.utility import (
     compare_fit,
@@ -22,6 +23,7 @@ from synthesizer.measures.utility import (
 from synthesizer.measures.utility.conditional_tables import ConditionalCounter
 from synthesizer.measures.utility.equivalent_sample import equivalent_sample
 from synthesizer.measures.utility.regressions import regressions
+from tests.measures.asked import defaults, options
 from tests.tables import coded, numeric
 
 Made = Sequence[Table]
@@ -157,3 +159,56 @@ def test_every_dataset_counts(name: str) -> None:
     )
     assert first != both
     assert second != both
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["distance", "logit", "logit of pairs", "conditional", "regressions", "equivalent sample"],
+)
+def test_the_mark_of_a_figure_is_its_value_for_the_original_itself(name: str) -> None:
+    found = COMPARISONS[name](awkward(1), [awkward(1)] * 2, NAMES)
+    marks = [(figure.value, figure.original) for figure in found.figures]
+    assert marks
+    for value, original in marks:
+        assert original is None or value == pytest.approx(original, abs=1e-12)
+
+
+def test_defaults_and_ranges_are_as_documented() -> None:
+    tables = {"groups": 5, "quantiles_of": "both"}
+    pairs, cells = {"groups": 5, "most_levels": 12}, {"cells": 20}
+    assert defaults(utility) == {
+        "ConditionalCounter": {"groups": 5, "proper": False},
+        "DistributionCounter": cells,
+        "FixedGroups": {"others": 0},
+        "PairCounter": pairs,
+        "RegressionCounter": {"proper": False},
+        "SampleScale": {"groups": 5, "proper": False},
+        "Synthesis": {"may_keep": True, "proper": False},
+        "combine": {"level": 0.95, "rule": "simple"},
+        "compare_fit": {"family": "ols", "level": 0.95, "rule": "simple"},
+        "dependent": {"unexplained": 1e-10},
+        "distributions": cells,
+        "equivalent_sample": {"groups": 5, "proper": False},
+        "group_pair": tables,
+        "group_tables": tables,
+        "jensen_shannon": {"groups": 5},
+        "measured": {"converged": True},
+        "noise_floor": {"repeats": 20},
+        "number_cells": {"is_date": False},
+        "pair_tables": pairs,
+        "pmse": {"max_parameters": 1_000, "min_leaf": 20, "model": "logit", "n_jobs": 1},
+        "regressions": {"proper": False},
+        "rule_problems": {"level": 0.95},
+        "stacked_design": {"order": 1},
+        "table_utility": tables | {"ways": (1, 2)},
+    }
+    families = ["ols", "logit", "poisson", "multinomial"]
+    assert options(utility) == {
+        "FitRequest.by": {"default": []},
+        "FitRequest.family": {"default": "ols", "enum": families},
+        "FitRequest.rule": {"enum": ["fully", "partially", "simple", "proper"]},
+        "PropensityOptions.enabled": {"default": True},
+        "PropensityOptions.interactions": {"default": 1, "minimum": 1, "maximum": 5},
+        "PropensityOptions.models": {"default": ["logit"]},
+        "PropensityOptions.permutations": {"default": 10, "minimum": 2, "maximum": 10_000},
+    }

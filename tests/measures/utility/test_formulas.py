@@ -309,6 +309,44 @@ def test_nothing_complete_and_a_lost_level():
         model.build(original, usable=np.zeros(3, dtype=bool))
 
 
+@pytest.mark.parametrize(
+    ("spellings", "canonical"),
+    [
+        (("y ~ b*a", "y~a + b+a:b", "y ~ b:a + b + a + a"), "y ~ a + b + a:b"),
+        (("`y` ~ I(x**2.0) + C(x)", "y ~ C(`x`) + I( x ** 2 )"), "y ~ C(x) + I(x ** 2)"),
+        (("y ~ x | u + `v`", "y ~ 1 + x|v + u"), "y ~ x | u + v"),
+        (("`b c` ~ `d e`:a | `f g`",), "`b c` ~ `d e`:a | `f g`"),
+        (("I(y+1) ~ a:b:c + a",), "I(y + 1) ~ a + a:b:c"),
+    ],
+)
+def test_all_spellings_have_one_canonical_text_that_means_the_same(spellings, canonical):
+    for text in (*spellings, canonical):
+        assert parse_formula(text).canonical == canonical
+    again = parse_formula(canonical)
+    assert {*again.names} == {*parse_formula(spellings[0]).names}
+    assert {frozenset(term) for term in again.terms} == {
+        frozenset(atom.canonical for atom in term) for term in parse_formula(spellings[0]).terms
+    }
+
+
+def test_columns_of_records_that_any_table_may_have():
+    """Records by themselves: unknown levels and missing values are left out, nothing is wrong."""
+    original = Table([numeric("y", [1, 2, 4]), coded("sex", [0, 1, 1], ("f", "m"))])
+    model = learn_model(parse_formula("y ~ sex"), original, "ols")
+    other = Table(
+        [
+            numeric("y", [5, 6, 7, 8], [0, 0, 1, 0], missing=("",)),
+            coded("sex", [1, 0, 1, 2], ("f", "m", "x")),
+        ]
+    )
+    response, columns, rows = model.columns_of(other)
+    assert response.tolist() == [5, 6]
+    assert columns.tolist() == [[1, 1], [1, 0]]
+    assert rows.tolist() == [True, True, False, False]
+    response, columns, rows = model.columns_of(other.take([2, 3]))
+    assert (len(response), columns.shape, rows.tolist()) == (0, (0, 2), [False, False])
+
+
 def test_coefficients_are_known_in_any_spelling():
     formula = parse_formula("y ~ `b c`*sex + I(x ** 2) + C(x)*sex")
     levels = {

@@ -118,6 +118,9 @@ def test_a_fresh_sample_is_off_as_expected():
     shares, errors = results[0].expected_shares, results[0].expected_errors
     assert (round(shares[0], 3), round(shares[1], 3)) == (0.05, 0.166)
     assert (round(errors[0], 2), round(errors[1], 2)) == (0.80, 1.13)
+    chances = [figure.chance for figure in results[0].figures]
+    assert chances[:3] == pytest.approx([shares[0], errors[0], 1 - errors[0] / 3.92])
+    assert [figure.n for figure in results[0].figures] == [3000] * 4
     assert np.mean([result.beyond for result in results]) == pytest.approx(shares[1], abs=0.04)
     assert np.mean([result.error for result in results]) == pytest.approx(errors[1], abs=0.08)
     half = compared(people(1500, 1), people(750, 2))
@@ -176,6 +179,38 @@ def test_levels_and_codes_that_only_the_synthesis_has():
     made = original.with_column(area)
     # the two rarest levels and a new one are one column, missing codes of no number are observed
     assert compared(original, made).error == 0
+
+
+def test_a_number_of_two_values_is_a_response_of_a_logit_like_two_levels():
+    original, made = people(1500, 1), people(700, 2)
+    tables = []
+    for table in (original, made):
+        smoker = table["smoker"].data
+        others = [column for column in table.columns if column.name != "smoker"]
+        tables.append(
+            [
+                Table([*others, coded("smoker", smoker, ("no", "yes"))]),
+                Table([*others, numeric("smoker", np.where(smoker == 1, 7.0, -2.0))]),
+            ]
+        )
+    (first, second), (made_levels, made_numbers) = tables
+    levels, numbers = compared(first, made_levels), compared(second, made_numbers)
+    for one, other in zip(levels.rows, numbers.rows, strict=True):
+        assert (one.response, one.family, one.n) == (other.response, other.family, other.n)
+        if one.response == "smoker":
+            assert one.error == pytest.approx(other.error)
+            assert one.overlap == pytest.approx(other.overlap)
+    few = numeric("few", (np.arange(1500) < 49).astype(float))
+    assert "few" not in [row.response for row in compared(*2 * [original.with_column(few)]).rows]
+
+
+def test_a_response_that_nobody_has_is_off_in_all_coefficients():
+    original, made = people(1500, 1), people(700, 2)
+    nobody = numeric("pay", np.zeros(700), np.ones(700), missing=("",))
+    row = {one.response: one for one in compared(original, made.with_column(nobody)).rows}["pay"]
+    assert (row.beyond, row.error, row.overlap, row.worst_error) == (1.0, None, 0.0, None)
+    few = {one.response: one for one in compared(original, made.take(slice(0, 4))).rows}["age"]
+    assert (few.beyond, few.error) == (1.0, None)
 
 
 def test_large_files_are_sampled_and_wide_ones_cut(monkeypatch):
