@@ -181,6 +181,37 @@ def test_figures_have_keys_and_rows_headings(name):
             assert len(set(titles)) == len(titles)
 
 
+MARKS = {
+    "baseline chance original": "cap cap_special_uniques cap_u cap_undefined tcap",
+    "chance original": """auc careers_in_the_data careers_told copies_of_fitted guessed_right
+        moves_told probability_above probability_above_0.8 probability_above_0.9 probability_above_0.99
+        replicated_careers reproduced_uniques revealed_share tcap_of_matched
+        unique_cells_shown_right""",
+    "low high chance original": "differential_confidentiality nearer_share",
+    "low high chance": "attack_risk careers_beyond moves_beyond",
+    "low high baseline": "attack_success",
+    "low high": "largest_career_risk",
+    "chance": "ratio_of_distances",
+    "original": """dis disco disdio dorig dsyn in_synthetic replicated_uniques repu uio uiois uis
+        unique_careers_replicated unique_present unique_synthetic""",
+    "": """copied_uniques data_intrusion_simulation guessed_right_from_margins largest_dis_suda
+        largest_memory mean_dis_suda memory probability_above_0.5_from_margins
+        probability_above_0.8_from_margins probability_above_0.9_from_margins
+        probability_above_0.99_from_margins rare_extremes rare_levels revealed_share_from_margins
+        share_special share_unique special_uniques unicity uniques""",
+}  # fmt: skip
+
+
+def test_every_figure_has_the_marks_by_which_it_is_read():
+    found = {}
+    for make in RESULTS.values():
+        for figure in getattr(make(), "figures", ()):
+            marks = [m for m in MARKS if all(getattr(figure, k) is not None for k in m.split())]
+            most = max(marks, key=lambda m: len(m.split()))
+            found[figure.key] = max(found.get(figure.key, ""), most, key=lambda m: len(m.split()))
+    assert found == {key: marks for marks, keys in MARKS.items() for key in keys.split()}
+
+
 @pytest.mark.parametrize("name", RESULTS)
 def test_cells_are_what_their_columns_say(name):
     assert odd_cells(RESULTS[name]()) == set()

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.measures import utility
@@ -171,6 +172,48 @@ def test_the_mark_of_a_figure_is_its_value_for_the_original_itself(name: str) ->
     assert marks
     for value, original in marks:
         assert original is None or value == pytest.approx(original, abs=1e-12)
+
+
+RIGHT = 2 / 3  # of 400 records and 600: n/k
+OFF = (2 / np.pi * RIGHT) ** 0.5
+FIGURES: dict[str, dict[str, tuple[float | None, float | None]]] = {
+    "distance": {"jensen_shannon_distance": (None, None)},
+    "logit": {
+        "pmse": (13 * 0.6 * 0.4**2 / 1000, None),  # 13 columns, Snoke et al. 2018
+        "pmse_ratio": (1, None), "standardised_pmse": (None, None), "specks": (None, None),
+    },
+    "conditional": {"conditional_mean": (1, 0), "conditional_worst": (1, 0)},
+    "regressions": {
+        "regressions_beyond": (2 * norm.sf(1.96 / RIGHT**0.5), 0), "regressions_error": (OFF, 0),
+        "regressions_overlap": (1 - OFF / 3.92, 1), "regressions_worst": (None, 0),
+    },
+    "equivalent sample": {"equivalent_sample": (0.6, 1), "k_marginal": (None, 1)},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_the_marks_of_figures_are_those_of_theory(name: str) -> None:
+    """What a right synthesis would have, the original itself, and how many records there are."""
+    figures = COMPARISONS[name](awkward(1), [awkward(2, 600)], NAMES).figures
+    found = {figure.key: (figure.chance, figure.original) for figure in figures}
+    for key, marks in FIGURES[name].items():
+        for mark, expected in zip(found.pop(key), marks, strict=True):
+            assert mark == (expected if expected is None else pytest.approx(expected)), key
+    assert not found
+    assert {figure.n for figure in figures} == {1000}
+
+
+def test_the_marks_of_tables_are_those_that_they_are_given() -> None:
+    tables = COMPARISONS["tables"](awkward(1), [awkward(2, 600)], NAMES)
+    marks = {"mean": 1.25, "worst": 1.25, "roe": None, "chi_square_rejections": 0.05,
+             "vw_rejections": 0.05}  # fmt: skip
+    expected = {
+        f"{key}_{way}_way": c for way in ("one", "two", "three") for key, c in marks.items()
+    }
+    found = list(tables.figures(n=7, expected=1.25, fresh=2.5))
+    assert {figure.key: figure.chance for figure in found} == expected
+    assert {(figure.n, figure.original) for figure in found} == {(7, None)}
+    assert "is 1.25, of a fresh sample of the population 2.5" in found[0].meaning
 
 
 def test_defaults_and_ranges_are_as_documented() -> None:
