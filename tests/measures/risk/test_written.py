@@ -184,8 +184,8 @@ def test_figures_have_keys_and_rows_headings(name):
 MARKS = {
     "baseline chance original": "cap cap_special_uniques cap_u cap_undefined tcap",
     "chance original": """auc careers_in_the_data careers_told copies_of_fitted guessed_right
-        moves_told probability_above probability_above_0.8 probability_above_0.9 probability_above_0.99
-        replicated_careers reproduced_uniques revealed_share tcap_of_matched
+        moves_told probability_above probability_above_0.8 probability_above_0.9
+        probability_above_0.99 replicated_careers reproduced_uniques revealed_share tcap_of_matched
         unique_cells_shown_right""",
     "low high chance original": "differential_confidentiality nearer_share",
     "low high chance": "attack_risk careers_beyond moves_beyond",
