@@ -6,14 +6,18 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from synthesizer.data.errors import ModelError
+from synthesizer.data.errors import ConfigError, DataError, ModelError
+from synthesizer.data.expressions import Expression
 from synthesizer.data.randomness import Seed
+from synthesizer.data.table import Column, Kind, Table, Variable
+from synthesizer.data.values import single_value
 from synthesizer.engine.genetic.genetic_options import GeneticOptions
-from synthesizer.engine.genetic.genetic_source import Evolving, GeneticPlan
+from synthesizer.engine.genetic.genetic_source import Evolving, GeneticPlan, keeping
 from synthesizer.engine.genetic.scores import Score
+from synthesizer.models.step import Forbid, Rule
 from tests.engine.genetic.breeding import SMALL
-from tests.engine.genetic.slow_scores import random_file
-from tests.tables import assert_same
+from tests.engine.genetic.slow_scores import coding_of, random_file
+from tests.tables import assert_same, numeric
 
 SEED = Seed(3)
 TABLE = random_file(60, (8, 4, 3), 1)
@@ -157,3 +161,59 @@ def test_an_interrupt_ends_the_datasets_and_leaves_no_half():
     assert len(list(made.generate(SEED, m=3))) == 1
     assert made.interrupted
     assert made.half_problems == ("the evolution was interrupted, and a half would not be",)
+
+
+def test_records_keep_the_rules_of_categories_row_by_row():
+    """Rules and zeros about numbers hold where these are drawn."""
+    table = TABLE.with_column(numeric("pay", np.arange(60)))
+
+    def rule(condition, variable, value):
+        value = single_value(table[variable].variable, value)
+        return Rule(condition=Expression.parse(condition), value=value)
+
+    rules = (rule("v1 == '2'", "v2", "1"), rule("v0 == '1'", "pay", "7"))
+    zeros = [
+        Forbid(condition=Expression.parse(text), variable=name)
+        for text, name in (("v0 == '3' and v1 == '0'", "v1"), ("pay > 3 and v0 == '2'", "pay"))
+    ]
+    coding = coding_of(TABLE)
+    keeps = keeping(rules, zeros, table)(coding.encode(TABLE))
+    v0, v1, v2 = (TABLE[name].data for name in ("v0", "v1", "v2"))
+    expected = [
+        (b != 2 or c == 1) and not (a == 3 and b == 0) for a, b, c in zip(v0, v1, v2, strict=True)
+    ]
+    assert keeps.tolist() == expected
+    assert 0 < keeps.sum() < len(keeps)
+    alone = keeping((), zeros[:1], table)(coding.encode(TABLE))
+    assert alone.tolist() == [not (a == 3 and b == 0) for a, b in zip(v0, v1, strict=True)]
+    assert keeping(rules[1:], zeros[1:], table) is None
+
+
+def test_what_does_not_evolve_is_drawn_given_what_does_and_ids_are_numbered():
+    asked = []
+
+    def completed(drawn, seed, n_jobs):
+        asked.append((seed, n_jobs, drawn.names))
+        return drawn.with_column(numeric("pay", 10 * drawn["v0"].data))
+
+    ids = Column(Variable(name="id", kind=Kind.ID), np.arange(60.0)[::-1].copy())
+    table = Table([ids, numeric("pay", np.arange(60)), *TABLE.columns])
+    plan = GeneticPlan(options=GeneticOptions(**SMALL), keys=("v0", "v1"), target="v2")
+    made = Evolving(
+        plan=plan, table=table, rest=SimpleNamespace(completed=completed, notes=("odd",))
+    )
+    (found,) = made.generate(SEED, n_jobs=2)
+    assert found.names == table.names
+    assert found["id"].data.tolist() == list(range(1, 61))
+    assert (found["pay"].data == 10 * found["v0"].data).all()
+    assert asked == [(SEED.child("genetic", 0, "rest", 0), 2, TABLE.names)]
+    assert (made.notes, made.half_problems) == (("odd",), ())
+
+
+def test_a_risk_without_anybody_and_a_start_that_is_none_are_told():
+    twice = TABLE.take(np.repeat(np.arange(60), 2))
+    plan = GeneticPlan(options=GeneticOptions(**SMALL), keys=("v0", "v1"), target="v2")
+    with pytest.raises(DataError, match="risk cap_u is undefined: no record of the original"):
+        next(Evolving(plan=plan, table=twice).generate(SEED))
+    with pytest.raises(ConfigError, match="must be mutants, chain, or the paths"):
+        GeneticOptions(start=3)
