@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
@@ -122,35 +123,56 @@ def test_the_unbroken_model_passes():
     check_model(broken())
 
 
-class Nobody(FittedCareer):
-    """Careers in which the first person is never there."""
-
-    def open(self, persons, *, rng):
-        index, states = super().open(persons, rng=rng)
-        kept = index.person != 0
-        odd = PanelIndex(
-            person=index.person[kept],
-            period=index.period[kept],
-            n_persons=index.n_persons,
-            times=index.times,
-        )
-        return odd, None if states is None else states.take(kept)
+def of_others(index, states):
+    """Nobody is the last person."""
+    kept = index.person < index.n_persons - 1
+    return index.take_persons(np.arange(index.n_persons - 1)), states and states.take(kept)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Odd(Career):
-    """The careers, opened wrongly."""
+def never_there(index, states):
+    """The first person is never there."""
+    kept = index.person != 0
+    odd = PanelIndex(
+        person=index.person[kept],
+        period=index.period[kept],
+        n_persons=index.n_persons,
+        times=index.times,
+    )
+    return odd, states and states.take(kept)
 
-    fitted_type = Nobody
 
-    def fit_history(self, predictors, target, rules, *, rng):
-        found = Career().fit_history(predictors, target, rules, rng=rng)
-        return Nobody(found.careers, found.variable, found.rules)
+def in_other_periods(index, states):
+    return dataclasses.replace(index, times=index.times + 1), states
 
 
-def test_careers_need_everybody_somewhere():
-    with pytest.raises(AssertionError, match="a person is there in no period"):
-        check_model(Odd(), kinds=[Kind.BOOLEAN])
+def of_one_row(index, states):
+    return index, states and states.take(slice(0, 1))
+
+
+@pytest.mark.parametrize(
+    ("fault", "message"),
+    [
+        (of_others, "careers of other persons were drawn"),
+        (never_there, "a person is there in no period"),
+        (in_other_periods, "the periods are others"),
+        (of_one_row, "1 values were drawn for"),
+    ],
+)
+def test_faults_of_careers_are_found_and_named(fault, message):
+    class Opened(FittedCareer):
+        def open(self, persons, *, rng):
+            return fault(*super().open(persons, rng=rng))
+
+    @dataclass(frozen=True, kw_only=True)
+    class Odd(Career):
+        fitted_type = Opened
+
+        def fit_history(self, predictors, target, rules, *, rng):
+            found = Career().fit_history(predictors, target, rules, rng=rng)
+            return Opened(found.careers, found.variable, found.rules)
+
+    with pytest.raises(AssertionError, match=message):
+        check_model(Odd(), kinds=[Kind.CATEGORICAL])
 
 
 def test_draws_are_equal_where_values_and_rows_are() -> None:
