@@ -141,6 +141,31 @@ def test_defaults_are_as_documented(name: str) -> None:
     assert found == DEFAULTS.get(name, {}) | needed
 
 
+AT_LEAST: dict[str | int | None, str] = {
+    0: "complexity penalty prior ridge safe shrinkage theta",
+    1: """by candidates cap components copies given max_categories max_depth max_fit_rows min_cell
+        min_frequency min_leaf min_rows n_trees neighbours oversample person_min_leaf""",
+    "above 0": "concentration max_features rate tolerance width",
+}
+AT_MOST = dict.fromkeys(("candidates", "copies", "n_trees", "oversample"), 10_000)
+AT_MOST |= {"complexity": 1, "max_features": 1}
+
+
+@pytest.mark.parametrize("name", Registry.load().names)
+def test_ranges_are_as_documented(name: str) -> None:
+    least = {option: end for end, options in AT_LEAST.items() for option in options.split()}
+    model_class = Registry.load().get(name)
+    known = Registry.load().options_schema(name)["properties"]
+    for option, told in known.items():
+        kinds = [told, *told.get("anyOf", ())]
+        ends = {end: kind[end] for kind in kinds for end in kind}
+        lowest = ends.get("minimum", ends.get("minItems"))
+        if "exclusiveMinimum" in ends:
+            lowest = f"above {ends['exclusiveMinimum']}"
+        option = model_class.option_aliases.get(option, option)
+        assert (lowest, ends.get("maximum")) == (least.get(option), AT_MOST.get(option)), option
+
+
 def test_all_faults_are_told_at_once_as_both_kinds_of_error() -> None:
     for kind in (ValueError, ConfigError):
         with pytest.raises(kind, match="3 problems") as caught:

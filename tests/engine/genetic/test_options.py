@@ -24,6 +24,9 @@ BAD = [
     ({"mutants": 0.0}, "mutants (0.0) must be above 0"),
     ({"points": 0}, "points (0) must be at least 1"),
     ({"points": 1001}, "points (1001) must be at most 1000"),
+    ({"population": 10_001}, "population (10001) must be at most 10000"),
+    ({"tournament": 10_001}, "tournament (10001) must be at most 10000"),
+    ({"generations": 1_000_001}, "generations (1000001) must be at most 1e+06"),
     ({"start": ()}, "start (()) must be a list of at least 1"),
     ({"patience": 0}, "patience (0) must be at least 1"),
     ({"seconds": 0.0}, "seconds (0.0) must be above 0"),
@@ -86,7 +89,7 @@ def test_what_is_no_choice_or_no_number_is_told(given):
         {"population": 2, "elites": 1},
         {"patience": None, "seconds": None, "risk_at_most": None, "risk_floor": None},
         {"seconds": 1e-9},
-        {"tournament": 500},
+        {"tournament": 10_000, "population": 10_000, "generations": 1_000_000, "points": 1_000},
     ],
 )
 def test_the_ends_of_ranges_are_allowed(given):
