@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from joblib import parallel_config
 
-from synthesizer.data.errors import RuleError
+from synthesizer.data.errors import RuleError, Terminated
 from synthesizer.data.expressions import Expression
 from synthesizer.data.randomness import Seed
 from synthesizer.engine.genetic import evolution, genetic_source
@@ -382,6 +382,14 @@ def test_an_interrupt_before_the_first_generation_keeps_the_start():
 def test_an_interrupt_is_passed_on_where_nothing_is_to_be_kept():
     with pytest.raises(KeyboardInterrupt):
         evolve(breeder(ORIGINAL, kind=Interrupted, elites=0), keeps_best=False)
+
+
+def test_the_end_of_the_process_is_passed_on():
+    def tell(generation):
+        raise Terminated
+
+    with pytest.raises(Terminated):
+        evolve(breeder(ORIGINAL), tell=tell)
 
 
 def test_an_interrupt_between_generations_keeps_what_was_told():
