@@ -339,6 +339,23 @@ def test_help_names_what_an_intruder_knows(measure):
     assert {"keys", "target", "groups"} <= inspect.signature(measure).parameters.keys()
 
 
+def test_what_there_is_not_is_told():
+    people = pd.DataFrame({"town": list("aab"), "ill": ["yes", "no", "no"], "pay": [1, 2, 3]})
+    asked = {"keys": ["town"], "target": "ill"}
+    with pytest.raises(KeyError, match="there are m = 1 to 2"):
+        cap(people, [people] * 2, **asked).row(3)
+    with pytest.raises(DataError, match="target 'ill' is not numeric: take the tolerance out"):
+        cap(people, people, **asked, tolerance=Tolerance(absolute=1))
+    with pytest.raises(DataError, match="tolerance must be Tolerance"):
+        cap(people, people, keys=["town"], target="pay", tolerance=1)
+    masks = {"all": np.ones(3, bool), "mine": np.ones(2, bool)}
+    with pytest.raises(DataError) as caught:
+        cap(people, people, **asked, subsets=masks)
+    assert [problem.partition(" ")[2][:6] for problem in caught.value.problems] == [
+        "'all' ", "'mine'",
+    ]  # fmt: skip
+
+
 def test_rows_of_a_result():
     rng = np.random.default_rng(8)
 

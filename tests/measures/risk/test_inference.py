@@ -8,7 +8,11 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from synthesizer.data.errors import DataError
+from synthesizer.data.pairs import as_table
+from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
+from synthesizer.data.panel.view import person_view
 from synthesizer.data.table import Column, Kind, Table
+from synthesizer.measures.risk import Question
 from synthesizer.measures.risk.curves import MAX_POINTS
 from synthesizer.measures.risk.public_inference import inference, inference_scores
 from tests.reference_data import load_reference, needs_reference
@@ -415,3 +419,58 @@ def test_bad_data_are_told():
         DataError, match="'job' has 101 levels, more than 100: merge its categories"
     ):
         inference(many, many, sensitive="job", public=["a"])
+
+
+def test_a_question_is_about_persons_or_about_their_periods():
+    """Rows of a panel are records of their own; the words of figures say so."""
+    table = frame("AABBB", "FMFFM")
+    question = Question(sensitive="sex", public="agency", positive="F", groups={"x": 3})
+    assert question.names == ("sex", "agency")
+    assert question.settings == {
+        "sensitive": "sex", "public": ("agency",), "positive": "F", "baseline": (),
+        "groups": {"x": 3}, "thresholds": (0.5, 0.8, 0.9, 0.99), "units": "persons",
+    }  # fmt: skip
+    plain_table = as_table(table, list(table))
+    wide = plain_table.with_column(numeric("more", np.arange(5)))
+    assert question.rows(wide).names == ("sex", "agency")
+    periods = question.changed(units="periods")
+    with pytest.raises(DataError, match="units: only a panel has periods"):
+        periods.rows(wide)
+    index = PanelIndex.of_presence(np.ones((5, 2), dtype=bool), np.arange(2.0))
+    rows = np.arange(10) // 2
+    panel = PanelTable([column.take(rows) for column in plain_table.columns], index)
+    view = person_view(panel, career=None, constant={"sex"})
+    assert periods.rows(view).n_rows == 10
+    by_person, by_period = (
+        inference(plain_table, plain_table, **(question.settings | {"units": units, "groups": {}}))
+        for units in ("persons", "periods")
+    )
+    assert by_period.place == f"{by_person.place} (person-periods)"
+    assert "person-period" in by_period.figures[0].meaning
+    for one, other in zip(by_person.figures, by_period.figures, strict=True):
+        assert other.value == one.value
+        assert other.meaning.replace("person-period", "person") == one.meaning.replace(
+            "record", "person"
+        )
+
+
+def test_rates_are_those_of_the_figures_with_what_is_known_without_the_synthesis():
+    table, made = people(600, 1, leak=0.4), people(500, 2, leak=0.3)
+    result = inference(
+        table, made, sensitive="secret", public=["agency", "grade"], baseline=["agency"]
+    )
+    revealed, right, of_all, shown, *above = result.rates
+    figures = {figure.key: figure for figure in result.figures}
+    for key, rate in (
+        ("revealed_share", revealed),
+        ("guessed_right", right),
+        ("probability_above_0.9", above[2]),
+    ):
+        figure = figures[key]
+        assert rate.margins == figures[f"{key}_from_margins"].value
+        marks = (figure.value, figure.chance, figure.original)
+        assert (rate.synthetic, rate.chance, rate.original) == marks
+    present = 600 - result.thresholds.absent
+    assert of_all.synthetic == pytest.approx(right.synthetic * present / 600)
+    assert of_all.chance is None
+    assert (shown.synthetic, shown.chance) == (result.uniqueness.right, result.uniqueness.chance)
