@@ -175,8 +175,10 @@ def pay_models(original: PanelTable, made: PanelTable, plan: Plan) -> Iterator[s
         "lag_one > cart without tilt": LagOne(stay_or_move=False, base=plain),
         "lag_one > nominal, near": LagOne(stay_or_move=False, first_apart=False, base=near),
     }
-    yield "| model of pay | falls, % | mean rise, % | its sd, % | correlation | in table, % |"
-    yield "| --- | ---: | ---: | ---: | ---: | ---: |"
+    yield (
+        "| model | falls, % | mean rise, % | its sd, % | correlation | of all | in table, % |"
+    )
+    yield "| --- | ---: | ---: | ---: | ---: | ---: | ---: |"
     for name, model in several.items():
         found = []
         for seed in SEEDS:
@@ -189,7 +191,10 @@ def pay_models(original: PanelTable, made: PanelTable, plan: Plan) -> Iterator[s
 
 
 def pay_steps(frame: pd.DataFrame) -> dict[str, float]:
-    """Return how pay outside the General Schedule goes on with plan, grade and step unchanged."""
+    """Return how pay outside the General Schedule goes on with plan, grade and step unchanged.
+
+    Correlations with the pay before are those of such rows, and of all rows outside the schedule.
+    """
     frame = frame.sort_values(["person", "year"])
     before = frame.shift()
     later = (frame["person"] == before["person"]) & (frame["pay_plan"].astype(str) != "GS")
@@ -197,13 +202,18 @@ def pay_steps(frame: pd.DataFrame) -> dict[str, float]:
     for name in ("pay_plan", "grade", "step"):
         same &= frame[name].astype(str) == before[name].astype(str)
     rise = np.log(frame["basic_pay"].astype(float) / before["basic_pay"].astype(float))
-    both = np.corrcoef(frame["basic_pay"][later], before["basic_pay"][later].astype(float))
+
+    def correlation(rows: pd.Series) -> float:
+        pays = frame["basic_pay"][rows].astype(float), before["basic_pay"][rows].astype(float)
+        return float(np.corrcoef(*pays)[0, 1])
+
     return {
         "unchanged plan, grade, step outside GS: falls by more than 1 %, %": 100
         * float((rise[same] < np.log(0.99)).mean()),
         "the same: mean rise, %": 100 * float(rise[same].mean()),
         "the same: standard deviation of the rise, %": 100 * float(rise[same].std()),
-        "outside GS: correlation with the pay before": float(both[0, 1]),
+        "the same: correlation with the pay before": correlation(same),
+        "outside GS: correlation with the pay before": correlation(later),
     }
 
 

@@ -10,7 +10,7 @@ from typing import Self
 import numpy as np
 
 from synthesizer.data.codes import Combinations
-from synthesizer.data.table import BoolArray, Column, IntArray, Table
+from synthesizer.data.table import BoolArray, Column, IntArray, Table, Variable
 from synthesizer.models.domains import Lookup, Masks, Within
 from synthesizer.models.kit.numbers import SafeNumbers, made_safe
 from synthesizer.models.kit.numerics import check_rising
@@ -100,6 +100,22 @@ class Limits:
             return lambda rows, values: judge(rows, values) | other(rows, values)
 
         return replace(self.changed(both), masks=masks)
+
+    def and_wish(self, may: BoolArray, variable: Variable) -> Limits:
+        """Return limits that hold to the codes that rows may have, (n, n_codes), where they can."""
+
+        def new(rows: IntArray, values: Column) -> BoolArray:
+            return np.asarray(~may[rows, values.data])
+
+        def nothing(rows: IntArray, values: Column) -> BoolArray:  # noqa: ARG001
+            return np.zeros(len(rows), dtype=bool)
+
+        masks = Masks(variable) if self.judge is None else self.masks
+        return replace(
+            self.and_judge(new),
+            firm=self.binding or nothing,
+            masks=masks and replace(masks, soft=(*masks.soft, lambda rows: may[rows])),
+        )
 
     def changed(self, change: Callable[[Judge], Judge]) -> Limits:
         """Return limits with other judges, and without masks."""

@@ -115,7 +115,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     "each_period": {"base": Cart()},
     "lag_one": {
         "base": Cart(), "fit_by": "pooled", "stay_or_move": True, "changes": True, "min_rows": 100,
-        "first_apart": True, "new_moves": True,
+        "first_apart": True, "new_moves": True, "moves_with": (),
     },
     "monotone": {"base": Cart()},
     "mostly_constant": {"base": Cart(), "fit_by": "pooled"},

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import ClassVar, Literal
 
 import numpy as np
 
 from synthesizer.data.errors import RuleError
-from synthesizer.data.options import Count, options
-from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
+from synthesizer.data.options import Count, Strings, options
+from synthesizer.data.panel.panel_table import PanelTable
 from synthesizer.data.panel.paths import PAST, Memory, PathRule, past_columns
 from synthesizer.data.panel.view import differing
 from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Table, Variable
 from synthesizer.models.bounds import Bounded
 from synthesizer.models.domains import LEAST_CHANCE, Within
 from synthesizer.models.histories.history import FittedHistory, PathRules, WrappedHistory
+from synthesizer.models.histories.moves import SeenMoves
 from synthesizer.models.histories.parts import (
     Part,
     change_names,
@@ -67,6 +69,8 @@ class FittedLagOne(FittedHistory):
     changes: tuple[str, ...] | None
     bounds: tuple[str, ...] = ()
     """Predictors of which the value before is a predictor, too."""
+    moves: SeenMoves | None = None
+    """Steps that may be drawn wherever rules and structural zeros leave any of them."""
 
     def draw(self, predictors: PanelTable, limits: Limits, *, rng: np.random.Generator) -> Column:
         """Draw the first value, then each one from the value before."""
@@ -173,23 +177,42 @@ class _Walk:
             return self.model.first.draw_within(table.take(chosen), allowed, self.rng, widen=widen)
 
         drawn = self.model.first.draw(table, self.rng)
-        return self.mended(drawn, again, self.limits.of_rows(rows), None, within)
+        limits = self.limits.of_rows(rows)
+        if self.ahead is not None:
+            limits = limits.and_wish(self.ahead[rows], drawn.variable)
+        return self.mended(drawn, again, limits, None, within)
 
     def later(self, rows: IntArray, period: int) -> Column:
         """Draw later rows from the value before."""
         persons = self.predictors.index.person[rows]
         is_joint = PAST[0] in self.model.first.step.predictors
         has_past = np.ones(len(rows), dtype=bool) if is_joint else None
+        before = self.memory.last.take(persons)
         later = _Later(
             walk=self,
             period=period,
             table=self.with_past(self.predictors.take(rows), rows, period, has_past),
-            before=self.memory.last.take(persons),
+            before=before,
             observed=self.memory.known.take(persons),
             must=None if self.must is None else self.must[rows],
-            limits=self.limits.of_rows(rows),
+            limits=self.wished(self.limits.of_rows(rows), rows, before),
         )
         return later.column()
+
+    @cached_property
+    def ahead(self) -> BoolArray | None:
+        """Which codes each row may have for what comes after it; see `SeenMoves.ahead`."""
+        moves = self.model.moves
+        return None if moves is None else moves.ahead(self.predictors, self.limits.masks)
+
+    def wished(self, limits: Limits, rows: IntArray, before: Column) -> Limits:
+        """Return the limits of later rows with the wish for steps that the data have."""
+        if self.model.moves is None:
+            return limits
+        may = self.model.moves.allowed(self.predictors, rows, before)
+        if self.ahead is not None:
+            may &= self.ahead[rows]
+        return limits.and_wish(may, before.variable)
 
     def with_past(
         self, table: Table, rows: IntArray, period: int, has_past: BoolArray | None
@@ -440,14 +463,6 @@ def _held(drawn: Column, rules: PathRules) -> BoolArray:
     return np.asarray(drawn.is_observed)
 
 
-def _seen_moves(index: PanelIndex, target: Column) -> PathRule:
-    """Wish for steps that some person of the data makes; everybody may stay."""
-    allowed = np.eye(target.variable.n_codes, dtype=bool)
-    later = np.flatnonzero(~index.is_first)
-    allowed[target.data[later - 1], target.data[later]] = True
-    return PathRule(variable=target.name, allowed=allowed, text="no new moves", is_wish=True)
-
-
 def _may_hold(column: Column, rules: PathRules) -> bool:
     return bool(column.variable.missing) and any(rule.non_decreasing for rule in rules)
 
@@ -502,6 +517,11 @@ class LagOne(WrappedHistory):
     new_moves : bool
         Whether a value may follow another that it never follows in the data. Without it such a step
         is drawn again, unless rules and structural zeros leave nothing else. For codes only.
+    moves_with : tuple of str
+        Predictors whose steps have to be seen together with those of the variable, such as the pay
+        plan with the grade: from one pair to another only where somebody goes from there to there.
+        Values of earlier periods are then such that the later ones can be reached. Goes with
+        ``new_moves: false``.
 
     Examples
     --------
@@ -527,21 +547,31 @@ class LagOne(WrappedHistory):
     min_rows: Count = 100
     first_apart: bool = True
     new_moves: bool = True
+    moves_with: Strings = ()
 
     def __post_init__(self) -> None:
+        if self.moves_with and self.new_moves:
+            raise ValueError(
+                f"moves_with ({', '.join(self.moves_with)}) must go with new_moves: false"
+            )
         if not self.first_apart and (self.stay_or_move or self.fit_by != "pooled"):
             raise ValueError(
                 "first_apart (False) must go with stay_or_move: false and fit_by: pooled"
             )
 
-    def unsuited(
-        self,
-        target: Variable,
-        known: Mapping[str, Variable],  # noqa: ARG002
-    ) -> Iterator[str]:
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """See `ConditionalModel.needs`."""
+        return self.moves_with
+
+    def unsuited(self, target: Variable, known: Mapping[str, Variable]) -> Iterator[str]:
         """Say that moves are those of codes; see `ConditionalModel.unsuited`."""
         if not (self.new_moves or target.is_coded):
             yield f"new_moves (false) is about codes, and kind {target.kind.value} has none"
+        for name in self.moves_with:
+            if name in known and not known[name].is_coded:
+                kind = known[name].kind.value
+                yield f"moves_with ({name}) is about codes, and kind {kind} has none"
 
     def own_predictors(self, predictors: Sequence[str]) -> tuple[str, ...]:
         """Return what looks back on the variable itself, and on changes of the predictors."""
@@ -583,8 +613,9 @@ class LagOne(WrappedHistory):
             predictors = with_changes(predictors, names)
         bounds = self.base.bounds.names if isinstance(self.base, Bounded) else ()
         predictors = with_former(predictors, bounds)
+        moves = None
         if target.is_coded and not self.new_moves:
-            rules = (*rules, _seen_moves(index, target))
+            moves = SeenMoves.of(predictors, target, self.moves_with)
         starts = recent_starts(index) if last else index.starts
         is_learnt = (index.period == index.n_periods - 1) | (not last)
         if not self.first_apart:
@@ -595,7 +626,7 @@ class LagOne(WrappedHistory):
                 table = table.with_column(column)
             whole = self._part(table, target.take(rows), numbers, rng)
             pooled = {POOLED: Steps(moves=None, values=whole)}
-            return FittedLagOne(whole, pooled, (*rules,), names, bounds)
+            return FittedLagOne(whole, pooled, (*rules,), names, bounds, moves)
         first = self._part(predictors.take(starts), target.take(starts), numbers, rng)
         later = np.flatnonzero(~index.is_first & is_learnt)
         steps = {}
@@ -609,7 +640,7 @@ class LagOne(WrappedHistory):
                 steps[period] = self._steps(
                     table.take(rows), values.take(rows), moved[rows], numbers, rng
                 )
-        return FittedLagOne(first, steps, tuple(rules), names, bounds)
+        return FittedLagOne(first, steps, tuple(rules), names, bounds, moves)
 
     def _fits(self, periods: IntArray) -> Sequence[tuple[int, IntArray]]:
         """Return which rows are fitted together, under the number of their period."""

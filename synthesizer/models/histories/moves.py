@@ -1,0 +1,132 @@
+"""Which steps from one value to the next the data have, alone or with those of other variables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+import scipy.sparse
+
+from synthesizer.data.codes import Combinations
+from synthesizer.data.panel.panel_table import PanelTable
+from synthesizer.data.panel.paths import FORMER
+from synthesizer.data.panel.view import differing
+from synthesizer.data.table import BoolArray, Column, IntArray, Table
+from synthesizer.models.domains import Masks
+from synthesizer.models.kit.numerics import check_codes, check_rising
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SeenMoves:
+    """The steps of a coded variable that persons of the data make, given those of some others.
+
+    To stay is a step that everybody may make where the others stay, too.
+    """
+
+    names: tuple[str, ...]
+    """The others, coded variables that are drawn before; none if the variable is looked at
+    alone."""
+    contexts: Combinations
+    """Their values in the row before and in the row itself."""
+    known: IntArray
+    """Numbers of the contexts that the data have, rising, shape (c,)."""
+    ends: IntArray
+    """Where the steps of each context end, shape (c,)."""
+    before: IntArray
+    """Code that each step leaves, shape (s,)."""
+    after: IntArray
+    """Code that it leads to, shape (s,)."""
+    n_codes: int
+
+    def __post_init__(self) -> None:
+        check_rising("the contexts of moves", self.known)
+        sizes = np.diff(self.ends, prepend=0)
+        if len(sizes) != len(self.known) or (sizes <= 0).any() or sizes.sum() != len(self.before):
+            raise ValueError("every context of moves needs steps")
+        for codes in (self.before, self.after):
+            check_codes("the steps", codes, self.n_codes)
+        if len(self.before) != len(self.after):
+            raise ValueError("every step leads from a code to another")
+
+    @classmethod
+    def of(cls, panel: PanelTable, target: Column, names: Sequence[str]) -> Self | None:
+        """Return the steps of a confidential panel; None where nobody is seen twice."""
+        later = np.flatnonzero(~panel.index.is_first)
+        if not len(later):
+            return None
+        table = _contexts(panel, names, later)
+        contexts = Combinations.of(table, table.names)
+        known, place = np.unique(contexts.numbers(table), return_inverse=True)
+        steps = np.stack([place, target.data[later - 1], target.data[later]])
+        place, before, after = np.unique(steps, axis=1)
+        return cls(
+            names=tuple(names),
+            contexts=contexts,
+            known=known,
+            ends=np.searchsorted(place, np.arange(len(known)), side="right"),
+            before=before,
+            after=after,
+            n_codes=target.variable.n_codes,
+        )
+
+    def allowed(self, panel: PanelTable, rows: IntArray, before: Column) -> BoolArray:
+        """Return which codes later rows may have after the values before, shape (k, n_codes)."""
+        may = np.ones((len(rows), self.n_codes), dtype=bool)
+        for chosen, steps in self._by_context(panel, rows):
+            may[chosen] = steps.toarray()[before.data[chosen]] > 0
+        stay = np.flatnonzero(~self._others_move(panel, rows))
+        may[stay, before.data[stay]] = True
+        return may
+
+    def ahead(self, panel: PanelTable, masks: Masks | None) -> BoolArray | None:
+        """Return which codes each row may have so that its person can go on, shape (r, n_codes).
+
+        From each there are seen steps to the person's end, among codes that the masks allow; where
+        there are none all may be had. None where everybody can stay.
+        """
+        if not self.names:
+            return None
+        index = panel.index
+        may = np.ones((index.n_rows, self.n_codes), dtype=bool)
+        for rows in reversed(index.by_period):
+            later = rows[~index.is_first[rows]]
+            there = may[later] if masks is None else may[later] & masks.allowed(later)
+            before = np.ones_like(there)
+            for chosen, steps in self._by_context(panel, later):
+                before[chosen] = (steps @ there[chosen].T.astype(np.float32)).T > 0
+            stay = np.flatnonzero(~self._others_move(panel, later))
+            before[stay] |= there[stay]
+            before[~before.any(axis=1)] = True
+            may[later - 1] = before
+        return may
+
+    def _by_context(
+        self, panel: PanelTable, rows: IntArray
+    ) -> Iterator[tuple[IntArray, scipy.sparse.csr_array]]:
+        """Yield places among later rows, and the steps of their known context."""
+        place = self.contexts.places(_contexts(panel, self.names, rows), self.known)
+        for context in np.unique(place[place >= 0]).tolist():
+            part = slice(self.ends[context - 1] if context else 0, self.ends[context])
+            codes = (self.before[part], self.after[part])
+            ones = np.ones(len(codes[0]), dtype=np.float32)
+            steps = scipy.sparse.csr_array((ones, codes), shape=(self.n_codes,) * 2)
+            yield np.flatnonzero(place == context), steps
+
+    def _others_move(self, panel: PanelTable, rows: IntArray) -> BoolArray:
+        moves = np.zeros(len(rows), dtype=bool)
+        for name in self.names:
+            moves |= differing(panel[name].take(rows), panel[name].take(rows - 1))
+        return moves
+
+
+def _contexts(panel: PanelTable, names: Sequence[str], rows: IntArray) -> Table:
+    """Return the values of some variables in later rows, and in the rows before them."""
+    columns = [panel[name].take(rows) for name in names]
+    former = []
+    for name in names:
+        column = panel[name].take(rows - 1)
+        variable = replace(column.variable, name=FORMER + name)
+        former.append(Column(variable, column.data, column.states))
+    return Table([*former, *columns], len(rows))
