@@ -175,9 +175,7 @@ def pay_models(original: PanelTable, made: PanelTable, plan: Plan) -> Iterator[s
         "lag_one > cart without tilt": LagOne(stay_or_move=False, base=plain),
         "lag_one > nominal, near": LagOne(stay_or_move=False, first_apart=False, base=near),
     }
-    yield (
-        "| model | falls, % | mean rise, % | its sd, % | correlation | of all | in table, % |"
-    )
+    yield ("| model | falls, % | mean rise, % | its sd, % | correlation | of all | in table, % |")
     yield "| --- | ---: | ---: | ---: | ---: | ---: | ---: |"
     for name, model in several.items():
         found = []

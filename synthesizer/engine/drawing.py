@@ -12,9 +12,9 @@ from synthesizer.data.options import MAX_ROWS
 from synthesizer.data.panel.arrangement import ROWS, Frame, RowFrame
 from synthesizer.data.panel.panel_table import PanelTable
 from synthesizer.data.randomness import Seed
-from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Table, Variable
+from synthesizer.data.table import BoolArray, Column, IntArray, Table, Variable
 from synthesizer.data.workers import one_blas_thread
-from synthesizer.models.domains import Mask, Masks, mask_of
+from synthesizer.models.domains import Chances, Mask, Masks, mask_of
 from synthesizer.models.histories.history import FittedCareerModel, FittedHistory, panel_of
 from synthesizer.models.limits import Judge, Limits, Support, redrawn
 from synthesizer.models.step import (
@@ -290,12 +290,11 @@ def _redraw(
     def draw(rows: IntArray, widen: int) -> Column:
         return step.draw(table.take(rows).select(step.predictors), rng, widen=widen)
 
-    def within(rows: IntArray, allowed: BoolArray, widen: int) -> tuple[Column, FloatArray] | None:
-        predictors = table.take(rows).select(step.predictors)
-        return step.draw_within(predictors, allowed, rng, widen=widen)
+    def chances(rows: IntArray, widen: int) -> Chances | None:
+        return step.chances(table.take(rows).select(step.predictors), widen=widen)
 
     limits = limits_of(step.variable, table, zeros, free)
-    column, bad = redrawn(column, draw, limits, rng, np.flatnonzero(free), within)
+    column, bad = redrawn(column, draw, limits, rng, np.flatnonzero(free), chances)
     if len(bad):
         texts = "; ".join(zero.text for zero in zeros)
         raise RuleError(

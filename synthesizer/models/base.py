@@ -17,7 +17,8 @@ from pydantic import ConfigDict, GetCoreSchemaHandler
 from pydantic_core import core_schema
 
 from synthesizer.data.options import STRICT
-from synthesizer.data.table import BoolArray, Column, FloatArray, Kind, Table, Variable
+from synthesizer.data.table import Column, FloatArray, Kind, Table, Variable
+from synthesizer.models.domains import Chances
 
 ALL_KINDS = frozenset({Kind.CATEGORICAL, Kind.ORDERED, Kind.BOOLEAN, Kind.NUMERIC, Kind.DATE})
 
@@ -74,21 +75,16 @@ class FittedModel(ABC):
         """
         return None
 
-    def sample_within(
+    def chances(
         self,
         predictors: Table,  # noqa: ARG002 - for the models that override this
-        allowed: BoolArray,  # noqa: ARG002
         *,
         steps: int,  # noqa: ARG002
-        rng: np.random.Generator,  # noqa: ARG002
-        of: BoolArray | None = None,  # noqa: ARG002
-    ) -> tuple[Column, FloatArray] | None:
-        """Draw a code for each row among those that are ``allowed``, shape (n, n_codes).
+    ) -> Chances | None:
+        """Return the chance of each code in each row, as `sample_wider` draws them.
 
-        Has the law of `sample_wider` given that what it draws is allowed; also returns the chance
-        of that, shape (n,), where 0 means that the row's draw has no meaning; in proportion to the
-        chance of the codes ``of`` each row, if given. None, which is the default, where the model
-        cannot: its draws are then thrown away until one is allowed.
+        None, which is the default, where the model cannot tell: what it draws is then thrown away
+        until it is allowed.
         """
         return None
 

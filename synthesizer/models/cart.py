@@ -9,8 +9,9 @@ from typing import Self
 import numpy as np
 
 from synthesizer.data.options import Count, Strings, options
-from synthesizer.data.table import BoolArray, Column, FloatArray, Table, Variable
+from synthesizer.data.table import Column, FloatArray, Table, Variable
 from synthesizer.models.base import FittedModel
+from synthesizer.models.domains import Chances
 from synthesizer.models.kit.leaves import Drawing, Leaves
 from synthesizer.models.kit.numbers import SafeNumbers, made_safe
 from synthesizer.models.kit.predictors import Encoding
@@ -68,23 +69,13 @@ class FittedCart(FittedModel):
         )
         return observed_column(self.variable, values)
 
-    def sample_within(
-        self,
-        predictors: Table,
-        allowed: BoolArray,
-        *,
-        steps: int,
-        rng: np.random.Generator,
-        of: BoolArray | None = None,
-    ) -> tuple[Column, FloatArray] | None:
-        """Draw among some codes, of a tilted tree; see `FittedModel`."""
+    def chances(self, predictors: Table, *, steps: int) -> Chances | None:
+        """Return the chance of each code, of a tilted tree; see `FittedModel`."""
         if isinstance(self.leaves, Leaves) or not self.variable.is_coded:
             return None
         matrix = self.encoding.some(predictors, self.leaves.tree.columns)
-        codes, chance = self.leaves.draw_within(
-            matrix, predictors, allowed, of, even=self.drawing.even, rng=rng, steps=steps
-        )
-        return Column(self.variable, codes), chance
+        chances = self.leaves.chances(matrix, predictors, self.variable.n_codes, steps=steps)
+        return chances if self.drawing.even else replace(chances, groups=None)
 
     def log_likelihood(self, predictors: Table, target: Column) -> FloatArray | None:
         """Return that of each row's class, of a tilted tree; see `FittedModel`."""

@@ -7,16 +7,14 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
+import numpy.typing as npt
 
 from synthesizer.data.codes import Combinations, column_values
 from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Table, Variable
+from synthesizer.models.kit.numerics import even_uniform
 
 Mask = Callable[[IntArray], BoolArray]
 """Says which codes the rows at some positions may have, shape (k, n_codes)."""
-
-Within = Callable[[IntArray, BoolArray, int], tuple[Column, FloatArray] | None]
-"""Draws for the rows at some positions among the codes that each may have, so many steps wider than
-the row's own neighbourhood; with the chance of any of these codes. None where a model cannot."""
 
 MOST_CELLS = 2**26
 """Combinations of the earlier variables that occur, times values, that are looked up."""
@@ -26,6 +24,82 @@ LEAST_CHANCE = 0.01
 """Chance of what is allowed, below which a wider neighbourhood is asked."""
 STEPS = (0, 2, 8)
 """Neighbourhoods that are asked; the last one decides whatever its chance."""
+ROUNDS = 20
+"""Of the proportional fitting of what is refused."""
+MOST_ODDS = 50.0
+"""How much more, or less, often it makes a code at most."""
+
+
+@dataclass(frozen=True, eq=False)
+class Chances:
+    """How likely a model draws each code in each row."""
+
+    shares: FloatArray
+    """Shape (n, n_codes); the rows sum to 1."""
+    groups: IntArray | None = None
+    """The draws of rows with the same number are spread evenly; None if all are independent."""
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[Chances]) -> Self:
+        """Stack rows; those of different parts are of different groups."""
+        groups, start = [], 0
+        for part in parts:
+            own = np.arange(len(part.shares)) if part.groups is None else part.groups
+            groups.append(own + start)
+            start += 1 + int(own.max(initial=0))
+        return cls(np.concatenate([part.shares for part in parts]), np.concatenate(groups))
+
+    def take(self, rows: IntArray) -> Chances:
+        """Return some rows."""
+        groups = None if self.groups is None else self.groups[rows]
+        return Chances(self.shares[rows], groups)
+
+    def with_shares(self, shares: FloatArray) -> Chances:
+        """Return other chances of the same rows."""
+        return replace(self, shares=shares)
+
+    def drawn(self, factors: FloatArray, rng: np.random.Generator) -> npt.NDArray[np.int32]:
+        """Draw a code for each row in proportion to its chances times factors, (n_codes,) or (1,).
+
+        Some of them must be above 0.
+        """
+        n_rows = len(self.shares)
+        uniform = rng.random(n_rows) if self.groups is None else even_uniform(self.groups, rng)
+        cumulated = np.cumsum(self.shares * factors, axis=1)
+        points = uniform * cumulated[:, -1]
+        codes = (points[:, None] >= cumulated).sum(axis=1)
+        # a point that rounding puts beyond the last code belongs to the last one with a chance
+        last = (cumulated < cumulated[:, -1:]).sum(axis=1)
+        return np.asarray(np.minimum(codes, last), dtype=np.int32)
+
+
+ChancesOf = Callable[[IntArray, int], Chances | None]
+"""Tells the chances of the rows at some positions, so many steps wider than the row's own
+neighbourhood; None where a model cannot."""
+
+
+def evened(shares: FloatArray, free: FloatArray) -> FloatArray:
+    """Return factors with which limited rows draw each code as often as free ones, (n_codes,).
+
+    Rows draw in proportion to their ``shares``, (n, n_codes), times the factors; without limits
+    they would draw by the ``free`` ones: iterative proportional fitting (Deming and Stephan 1940),
+    within `MOST_ODDS`. What is free in a row but no row may have, or is not counted, is drawn by
+    the shares of that row.
+
+    Examples
+    --------
+    >>> limited = np.array([[0.8, 0.2], [1.0, 0.0]])
+    >>> evened(limited, np.array([[0.8, 0.2], [0.7, 0.3]])).round(2).tolist()
+    [0.5, 1.98]
+    """
+    free = np.where(shares.any(axis=0), free, 0.0)
+    wanted = free.sum(axis=0) + (1.0 - free.sum(axis=1)) @ shares
+    factors = np.ones(len(wanted))
+    for _ in range(ROUNDS):
+        sums = factors * ((1.0 / np.maximum(shares @ factors, 1e-300)) @ shares)
+        ratio = np.divide(wanted, sums, out=np.ones_like(sums), where=sums > 0)
+        factors = np.clip(factors * ratio, 1.0 / MOST_ODDS, MOST_ODDS)
+    return factors
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,39 +142,62 @@ class Masks:
     def drawn(
         self,
         column: Column,
-        bad: IntArray,
-        within: Within,
+        rows: IntArray,
+        chances: ChancesOf,
         reserve: Column | None,
         rng: np.random.Generator,
     ) -> tuple[Column, IntArray] | None:
         """Draw some rows among what they may have, and return for which there is nothing.
 
-        Where the model leaves no chance values are as frequent as in the ``reserve``. None where
-        the model cannot draw so.
+        Where the model leaves no chance values are as frequent as in the ``reserve``. All together
+        draw each code as often as they would without limits, in so far as these leave that: what is
+        refused in some rows is drawn the more often in others; see `evened`. None where the model
+        cannot tell chances.
         """
         weights = np.full(self.variable.n_codes, 1e-9)
         if reserve is not None:
             weights += np.bincount(reserve.data, minlength=len(weights))
         left = []
-        for rows in np.array_split(bad, 1 + len(bad) * self.variable.n_codes // AT_ONCE):
-            allowed = self.allowed(rows)
-            open_to = np.flatnonzero(allowed.any(axis=1))
-            left.append(np.delete(rows, open_to))
-            for steps in STEPS:
-                if not len(open_to):
-                    break
-                drawn = within(rows[open_to], allowed[open_to], steps)
-                if drawn is None:
-                    return None
-                values, chance = drawn
-                good = chance >= LEAST_CHANCE if steps < STEPS[-1] else chance > 0.0
-                column = column.replaced(rows[open_to[good]], values.take(good))
-                open_to = open_to[~good]
-            cumulated = np.cumsum(allowed[open_to] * weights, axis=1)
-            points = rng.random(len(open_to)) * cumulated[:, -1]
-            codes = (points[:, None] >= cumulated).sum(axis=1).astype(np.int32)
-            column = column.replaced(rows[open_to], Column(self.variable, codes))
+        for part in np.array_split(rows, 1 + len(rows) * self.variable.n_codes // AT_ONCE):
+            allowed = self.allowed(part)
+            is_open = allowed.any(axis=1)
+            left.append(part[~is_open])
+            part = part[is_open]
+            own = chances(part, STEPS[0])
+            if own is None:
+                return None
+            within = self._within(part, allowed[is_open], own, chances, weights)
+            if within is None:
+                return None
+            codes = own.with_shares(within).drawn(evened(within, own.shares), rng)
+            column = column.replaced(part, Column(self.variable, codes))
         return column, np.sort(np.concatenate(left))
+
+    def _within(
+        self,
+        rows: IntArray,
+        allowed: BoolArray,
+        own: Chances,
+        chances: ChancesOf,
+        weights: FloatArray,
+    ) -> FloatArray | None:
+        """Return the shares of what is allowed in each row, shape (n, n_codes)."""
+        within = np.zeros_like(own.shares)
+        places: IntArray = np.arange(len(rows))
+        for steps in STEPS:
+            wider = own if steps == STEPS[0] else chances(rows[places], steps)
+            if wider is None:
+                return None
+            inside = wider.shares * allowed[places]
+            total = inside.sum(axis=1)
+            good = total >= LEAST_CHANCE if steps < STEPS[-1] else total > 0.0
+            within[places[good]] = inside[good] / total[good, None]
+            places = places[~good]
+            if not len(places):
+                break
+        within[places] = allowed[places] * weights
+        within[places] /= within[places].sum(axis=1, keepdims=True)
+        return within
 
 
 def mask_of(judge: Callable[[IntArray, Column], BoolArray], variable: Variable) -> Mask:

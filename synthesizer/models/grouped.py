@@ -8,9 +8,10 @@ import numpy as np
 
 from synthesizer.data.codes import Combinations
 from synthesizer.data.options import Count, Names, options
-from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Table
+from synthesizer.data.table import Column, IntArray, Table
 from synthesizer.models.base import ConditionalModel, FittedModel
 from synthesizer.models.cart import Cart
+from synthesizer.models.domains import Chances
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,37 +44,21 @@ class FittedGrouped(FittedModel):
             return self.others.sample(predictors, rng=rng)
         return Column.concatenate(parts).take(np.argsort(np.concatenate(order)))
 
-    def sample_within(
-        self,
-        predictors: Table,
-        allowed: BoolArray,
-        *,
-        steps: int,
-        rng: np.random.Generator,
-        of: BoolArray | None = None,
-    ) -> tuple[Column, FloatArray] | None:
-        """Draw among some codes by the model of each row's group; see `FittedModel`."""
+    def chances(self, predictors: Table, *, steps: int) -> Chances | None:
+        """Return the chance of each code by the model of each row's group; see `FittedModel`."""
         place = self.groups.places(predictors, self.known)
-        parts, chances, order = [], [], []
+        parts, order = [], []
         for group in np.unique(place).tolist():
             rows = np.flatnonzero(place == group)
             model = self.others if group < 0 else self.own[group]
-            drawn = model.sample_within(
-                predictors.take(rows),
-                allowed[rows],
-                steps=steps,
-                rng=rng,
-                of=None if of is None else of[rows],
-            )
-            if drawn is None:
+            chances = model.chances(predictors.take(rows), steps=steps)
+            if chances is None:
                 return None
-            parts.append(drawn[0])
-            chances.append(drawn[1])
+            parts.append(chances)
             order.append(rows)
         if not parts:
-            return None
-        back = np.argsort(np.concatenate(order))
-        return Column.concatenate(parts).take(back), np.concatenate(chances)[back]
+            return self.others.chances(predictors, steps=steps)
+        return Chances.concatenate(parts).take(np.argsort(np.concatenate(order)))
 
 
 @options

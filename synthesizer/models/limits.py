@@ -11,7 +11,7 @@ import numpy as np
 
 from synthesizer.data.codes import Combinations
 from synthesizer.data.table import BoolArray, Column, IntArray, Table, Variable
-from synthesizer.models.domains import Lookup, Masks, Within
+from synthesizer.models.domains import ChancesOf, Lookup, Masks
 from synthesizer.models.kit.numbers import SafeNumbers, made_safe
 from synthesizer.models.kit.numerics import check_rising
 
@@ -83,12 +83,16 @@ class Limits:
         return replace(self.changed(part), masks=self.masks and self.masks.of_rows(rows))
 
     def drawn_within(
-        self, column: Column, bad: IntArray, within: Within | None, rng: np.random.Generator
+        self,
+        column: Column,
+        rows: IntArray,
+        chances: ChancesOf | None,
+        rng: np.random.Generator,
     ) -> tuple[Column, IntArray] | None:
         """Draw some rows among the codes that they may have; see `Masks.drawn`."""
-        if within is None or self.masks is None or not len(bad):
+        if chances is None or self.masks is None:
             return None
-        return self.masks.drawn(column, bad, within, self.reserve, rng)
+        return self.masks.drawn(column, rows, chances, self.reserve, rng)
 
     def and_judge(self, other: Judge) -> Limits:
         """Return limits that hold to another judge, too."""
@@ -143,13 +147,14 @@ def redrawn(
     limits: Limits,
     rng: np.random.Generator,
     free: IntArray | None = None,
-    within: Within | None = None,
+    chances: ChancesOf | None = None,
 ) -> tuple[Column, IntArray]:
     """Return a column with allowed values, and the positions for which there was none.
 
-    Only the ``free`` positions are redrawn, by default all: among the codes that a row may have by
-    ``within``, and where that is not possible by ``draw``, then among the values of a wide pool, at
-    last among those of the reserve; ``rng`` orders the values that are searched. Rows for which
+    Only the ``free`` positions are redrawn, by default all. Where a model tells ``chances`` all of
+    them are drawn again if one is not allowed, see `Masks.drawn`. Otherwise those are that are not:
+    by ``draw``, then among the values of a wide pool, at last among those of the reserve; ``rng``
+    orders the values that are searched. Rows for which
     nothing keeps to all limits keep to the firm ones.
     """
     judge, reserve = limits.judge, limits.reserve
@@ -158,7 +163,7 @@ def redrawn(
     if free is None:
         free = np.arange(len(column))
     bad = free[judge(free, column.take(free))]
-    drawn = limits.drawn_within(column, bad, within, rng)
+    drawn = limits.drawn_within(column, free, chances, rng) if len(bad) else None
     if drawn is not None:
         return drawn
     if limits.firm is not None and len(bad):

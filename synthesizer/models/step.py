@@ -16,6 +16,7 @@ from synthesizer.data.panel.paths import PathRule
 from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Kind, Table, Variable
 from synthesizer.models.base import ConditionalModel, FittedModel
 from synthesizer.models.bounds import Bounded, Bounds, FittedBounds
+from synthesizer.models.domains import Chances
 from synthesizer.models.histories.history import HistoryModel, WrappedHistory, panel_of
 from synthesizer.models.kit.numbers import SafeNumbers, safe_of
 from synthesizer.models.limits import Support, reserve_of
@@ -256,19 +257,11 @@ class FittedStep:
             data[observed] = self._draw_value(predictors.take(observed), rng, widen).data
         return Column(self.variable, data, states)
 
-    def draw_within(
-        self,
-        predictors: Table,
-        allowed: BoolArray,
-        rng: np.random.Generator,
-        *,
-        widen: int = 0,
-        of: BoolArray | None = None,
-    ) -> tuple[Column, FloatArray] | None:
-        """Draw among the codes that each row may have; see `FittedModel.sample_within`."""
+    def chances(self, predictors: Table, *, widen: int = 0) -> Chances | None:
+        """Return the chance of each code in each row; see `FittedModel.chances`."""
         if not self.variable.is_coded or self.within is not None or self.value_model is None:
             return None
-        return self.value_model.sample_within(predictors, allowed, steps=widen, rng=rng, of=of)
+        return self.value_model.chances(predictors, steps=widen)
 
     def log_likelihood(self, table: Table) -> FloatArray | None:
         """Return the log-probability of the variable in each row, shape (n,); see `FittedModel`.

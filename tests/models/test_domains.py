@@ -8,7 +8,7 @@ import pytest
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
 from synthesizer.data.table import Column, IntArray, Kind, Table, Variable
 from synthesizer.models.cart import Cart
-from synthesizer.models.domains import Masks, mask_of
+from synthesizer.models.domains import Chances, Masks, evened, mask_of
 from synthesizer.models.grouped import Grouped
 from synthesizer.models.histories.lag_one import LagOne
 from synthesizer.models.limits import Limits, Support, found_supports
@@ -29,35 +29,62 @@ def pairs(n: int = N) -> tuple[Table, Column]:
     return Table([coded("group", group, 3)]), coded("target", target, 5)
 
 
-@pytest.mark.parametrize("model", [Cart(), Grouped(by=("group",), min_rows=20)])
-def test_draws_within_have_the_law_of_draws_that_are_thrown_away(model: Cart | Grouped) -> None:
+@pytest.mark.parametrize("model", [Cart(), Cart(even=False), Grouped(by=("group",), min_rows=20)])
+def test_chances_are_those_of_the_draws(model: Cart | Grouped) -> None:
     table, target = pairs()
     fitted = model.fit(table, target, rng=np.random.default_rng(2))
-    allowed = np.tile([False, True, False, True, True], (N, 1))
     rng = np.random.default_rng(3)
-    within = fitted.sample_within(table, allowed, steps=0, rng=rng)
-    assert within is not None
-    drawn, chance = within
+    chances = fitted.chances(table, steps=0)
+    assert chances is not None
+    assert (chances.groups is None) == (model == Cart(even=False))
+    assert chances.shares.sum(axis=1) == pytest.approx(1.0)
+    allowed = np.array([False, True, False, True, True])
+    within = chances.drawn(1.0 * allowed, rng)
     for group in range(3):
         rows = table["group"].data == group
         several = np.concatenate([fitted.sample(table, rng=rng).data[rows] for _ in range(20)])
-        good = np.isin(several, [1, 3, 4])
-        assert chance[rows].mean() == pytest.approx(good.mean(), abs=0.02)
-        slow = np.bincount(several[good], minlength=5) / good.sum()
-        quick = np.bincount(drawn.data[rows], minlength=5) / rows.sum()
-        assert np.abs(slow - quick).max() < 0.05
-    of = np.tile([True, True, True, True, False], (N, 1))
-    share = fitted.sample_within(table, allowed, steps=0, rng=rng, of=of)
-    whole = fitted.sample_within(table, of, steps=0, rng=rng)
-    assert share is not None
-    assert whole is not None
-    assert share[1] == pytest.approx(chance / whole[1])
-    nothing = np.zeros_like(allowed)
-    none = fitted.sample_within(table, nothing, steps=0, rng=rng)
-    assert none is not None
-    assert not none[1].any()
-    plain = Cart(tilt=False).fit(table, target, rng=rng)
-    assert plain.sample_within(table, allowed, steps=0, rng=rng) is None
+        slow = np.bincount(several, minlength=5) / len(several)
+        assert np.abs(chances.shares[rows].mean(axis=0) - slow).max() < 0.01
+        quick = np.bincount(within[rows], minlength=5) / rows.sum()
+        assert np.abs(slow * allowed / slow[allowed].sum() - quick).max() < 0.05
+    some = np.flatnonzero(table["group"].data == 1)
+    assert (chances.take(some).shares == chances.shares[some]).all()
+    assert Cart(tilt=False).fit(table, target, rng=rng).chances(table, steps=0) is None
+
+
+def test_factors_give_each_code_as_often_as_free_rows_do() -> None:
+    rng = np.random.default_rng(8)
+    free = rng.dirichlet(np.ones(4), size=300)
+    allowed = rng.random((300, 4)) < [0.4, 0.9, 0.9, 1.0]
+    shares = free * allowed / (free * allowed).sum(axis=1, keepdims=True)
+
+    def sums(factors: np.ndarray) -> np.ndarray:
+        drawn = shares * factors
+        return np.asarray((drawn / drawn.sum(axis=1, keepdims=True)).sum(axis=0))
+
+    assert abs(sums(np.ones(4)) - free.sum(axis=0)).max() > 20
+    assert sums(evened(shares, free)) == pytest.approx(free.sum(axis=0), abs=0.5)
+    shares[:] = free * [0.0, 1.0, 1.0, 1.0]  # what nobody may have leaves the law of the others
+    shares /= shares.sum(axis=1, keepdims=True)
+    assert evened(shares, free)[1:] == pytest.approx(np.ones(3))
+    lone = np.array([[1e-6, 1.0 - 1e-6], [0.0, 1.0]])
+    assert evened(lone, np.full((2, 2), 0.5)).tolist() == [50.0, 0.02]
+
+
+def test_what_is_refused_in_some_rows_is_drawn_in_others() -> None:
+    """Margins are kept: without factors all that is refused would fall to what goes with all."""
+    rng = np.random.default_rng(9)
+    variable = coded("x", np.zeros(1), 3).variable
+    kind = rng.integers(0, 2, N)  # code 0 goes with both kinds, 1 and 2 with one each
+    may = np.stack([np.ones(N), kind == 0, kind == 1], axis=1) > 0
+    masks = Masks(variable, (lambda rows: may[rows],))
+    flat = Chances(np.tile([0.4, 0.3, 0.3], (N, 1)))
+    column = Column(variable, flat.drawn(np.ones(1), rng))
+    drawn = masks.drawn(column, np.arange(N), lambda rows, _: flat.take(rows), None, rng)
+    assert drawn is not None
+    codes = drawn[0].data
+    assert may[np.arange(N), codes].all()
+    assert np.bincount(codes) / N == pytest.approx([0.4, 0.3, 0.3], abs=0.02)
 
 
 def test_whole_steps_have_the_law_of_steps_that_are_thrown_away() -> None:
@@ -140,8 +167,8 @@ def test_what_the_model_never_draws_comes_from_the_reserve_and_nothing_is_told()
     column, reserve = Column(variable, np.zeros(2, dtype=np.int32)), three()["a"]
     only_two = reserve.take(reserve.data == 2)
 
-    def never(rows: IntArray, may: np.ndarray, steps: int) -> tuple[Column, np.ndarray]:
-        return column.take(rows), np.zeros(len(rows))
+    def never(rows: IntArray, steps: int) -> Chances:
+        return Chances(np.zeros((len(rows), 6)))
 
     drawn = masks.drawn(column, np.arange(2), never, only_two, np.random.default_rng(7))
     assert drawn is not None

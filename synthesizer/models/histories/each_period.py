@@ -9,7 +9,8 @@ import numpy as np
 from synthesizer.data.errors import RuleError
 from synthesizer.data.options import options
 from synthesizer.data.panel.panel_table import PanelTable
-from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Table
+from synthesizer.data.table import Column, IntArray, Table
+from synthesizer.models.domains import Chances
 from synthesizer.models.histories.history import FittedHistory, PathRules, WrappedHistory
 from synthesizer.models.histories.parts import Part, fit_part
 from synthesizer.models.limits import Limits, redrawn
@@ -41,12 +42,10 @@ class FittedEachPeriod(FittedHistory):
         def again(rows: IntArray, widen: int) -> Column:
             return self.value.draw(predictors.take(rows), rng, widen=widen)
 
-        def within(
-            rows: IntArray, allowed: BoolArray, widen: int
-        ) -> tuple[Column, FloatArray] | None:
-            return self.value.draw_within(predictors.take(rows), allowed, rng, widen=widen)
+        def chances(rows: IntArray, widen: int) -> Chances | None:
+            return self.value.chances(predictors.take(rows), widen=widen)
 
-        drawn, bad = redrawn(self.value.draw(predictors, rng), again, limits, rng, None, within)
+        drawn, bad = redrawn(self.value.draw(predictors, rng), again, limits, rng, None, chances)
         if len(bad):
             raise RuleError(
                 f"variable {drawn.name!r}: no allowed value is left for {len(bad)} synthetic rows; "

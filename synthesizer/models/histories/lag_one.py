@@ -16,7 +16,7 @@ from synthesizer.data.panel.paths import PAST, Memory, PathRule, past_columns
 from synthesizer.data.panel.view import differing
 from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Table, Variable
 from synthesizer.models.bounds import Bounded
-from synthesizer.models.domains import LEAST_CHANCE, Within
+from synthesizer.models.domains import LEAST_CHANCE, Chances, ChancesOf, evened
 from synthesizer.models.histories.history import FittedHistory, PathRules, WrappedHistory
 from synthesizer.models.histories.moves import SeenMoves
 from synthesizer.models.histories.parts import (
@@ -171,16 +171,14 @@ class _Walk:
         def again(chosen: IntArray, widen: int) -> Column:
             return self.model.first.draw(table.take(chosen), self.rng, widen=widen)
 
-        def within(
-            chosen: IntArray, allowed: BoolArray, widen: int
-        ) -> tuple[Column, FloatArray] | None:
-            return self.model.first.draw_within(table.take(chosen), allowed, self.rng, widen=widen)
+        def chances(chosen: IntArray, widen: int) -> Chances | None:
+            return self.model.first.chances(table.take(chosen), widen=widen)
 
         drawn = self.model.first.draw(table, self.rng)
         limits = self.limits.of_rows(rows)
         if self.ahead is not None:
             limits = limits.and_wish(self.ahead[rows], drawn.variable)
-        return self.mended(drawn, again, limits, None, within)
+        return self.mended(drawn, again, limits, None, chances)
 
     def later(self, rows: IntArray, period: int) -> Column:
         """Draw later rows from the value before."""
@@ -226,7 +224,7 @@ class _Walk:
         self, period: int, table: Table, before: Column, must: BoolArray | None, widen: int
     ) -> Column:
         """Draw whether values move, and where to; only moves where they are drawn again."""
-        steps = self.model.later.get(period, self.model.later.get(POOLED))
+        steps = self.steps(period)
         if steps is None or steps.values is None:
             return before if not widen else self.model.first.draw(table, self.rng, widen=widen - 1)
         if steps.moves is None:
@@ -236,15 +234,16 @@ class _Walk:
         else:
             moves = steps.moves.draw(table, self.rng).data == 1
             movers = np.flatnonzero(moves if must is None else moves | must)
-        if before.variable.is_coded and len(movers):
-            others = _but(before.take(movers))
-            wide = max(0, widen - 1)
-            moved = steps.values.draw_within(table.take(movers), others, self.rng, widen=wide)
-            if moved is not None:
-                values, chance = moved
-                possible = self.rng.random(len(chance)) < 1.0 - (1.0 - chance) ** TRIES
-                return before.replaced(movers[possible], values.take(possible))
         drawn = before
+        chances = None
+        if before.variable.is_coded and len(movers):
+            chances = steps.values.chances(table.take(movers), widen=max(0, widen - 1))
+        if chances is not None:
+            moving = _others(chances, before.take(movers))
+            chance = moving.shares.sum(axis=1)
+            possible = self.rng.random(len(chance)) < 1.0 - (1.0 - chance) ** TRIES
+            codes = moving.take(possible).drawn(np.ones(1), self.rng)
+            return before.replaced(movers[possible], Column(before.variable, codes))
         for attempt in range(TRIES):
             if not len(movers):
                 break
@@ -255,86 +254,69 @@ class _Walk:
             movers = movers[~differing(drawn.take(movers), before.take(movers))]
         return drawn
 
-    def step_within(
-        self,
-        period: int,
-        table: Table,
-        before: Column,
-        must: BoolArray | None,
-        allowed: BoolArray,
-        widen: int,
-    ) -> tuple[Column, FloatArray] | None:
-        """Draw whole steps to codes that each row may have; see `FittedModel.sample_within`.
+    def steps(self, period: int) -> Steps | None:
+        """Return how later rows of a period are drawn; None where that was not learnt."""
+        return self.model.later.get(period, self.model.later.get(POOLED))
+
+    def whole_steps(
+        self, period: int, table: Table, before: Column, must: BoolArray | None, widen: int
+    ) -> Chances | None:
+        """Return the chance of each code after a whole step, stay or move; see `Masks.drawn`.
 
         Where the model itself leaves next to no chance, to stay is nearer than any other value.
         """
-        steps = self.model.later.get(period, self.model.later.get(POOLED))
+        steps = self.steps(period)
         if steps is None or steps.values is None:
-            return self.model.first.draw_within(table, allowed, self.rng, widen=widen)
-        if steps.moves is None:
-            return steps.values.draw_within(table, allowed, self.rng, widen=widen)
-        n = len(before)
-        others = _but(before)
-        may_stay = allowed[np.arange(n), before.data]
-        if must is not None:
-            may_stay &= ~must
-        staying = self.staying(steps.moves, table)
-        moving = steps.values.draw_within(table, allowed & others, self.rng, widen=widen, of=others)
-        if staying is None or moving is None:
+            return self.model.first.chances(table, widen=widen)
+        values = steps.values.chances(table, widen=widen)
+        if values is None or steps.moves is None:
+            return values
+        stay = self.staying(steps.moves, table, must)
+        if stay is None:
             return None
-        values, chance = moving
-        stay = np.where(may_stay, staying[1], 0.0)
-        total = stay + (1.0 - staying[1]) * chance
-        stays = self.rng.random(n) * total < stay
-        stays |= may_stay & (total < LEAST_CHANCE)
-        drawn = values.replaced(np.flatnonzero(stays), before.take(stays))
-        return drawn, np.where(may_stay, LEAST_CHANCE, chance)
+        shares = _parted(values, before, stay.shares[:, 0])
+        shares[np.arange(len(before)), 1 + before.data] += np.where(
+            stay.shares[:, 0] > 0, np.maximum(shares[:, 0], LEAST_CHANCE), 0.0
+        )
+        return values.with_shares(shares[:, 1:])
 
-    def staying(self, moves: Part, table: Table) -> tuple[BoolArray, FloatArray] | None:
-        """Draw whether rows stay as they are; also return the chance of that."""
-        both = np.ones((table.n_rows, 2), dtype=bool)
-        drawn = moves.draw_within(table, both, self.rng, of=both & [True, False])
-        return None if drawn is None else (drawn[0].data == 0, 1.0 / drawn[1])
+    def staying(self, moves: Part, table: Table, must: BoolArray | None) -> Chances | None:
+        """Return the chances to stay and to move; rows where ``must`` is true do not stay."""
+        chances = moves.chances(table)
+        if chances is None or must is None:
+            return chances
+        return chances.with_shares(np.where(must[:, None], [0.0, 1.0], chances.shares))
 
     def at_once(
         self, period: int, table: Table, before: Column, must: BoolArray | None, limits: Limits
     ) -> tuple[Column, IntArray] | None:
         """Draw whole steps that keep to limits, and return the rows that have next to no chance.
 
-        A step that is refused is drawn again: the chances of staying, and of an allowed move, give
-        the law of the first that is not refused. None where the models cannot draw so.
+        If a step is refused all are drawn again, so that together as many rows stay, and move to
+        each code, as without limits; see `evened`. None where the models cannot tell chances.
         """
-        steps, masks = self.model.later.get(period, self.model.later.get(POOLED)), limits.masks
+        steps, masks = self.steps(period), limits.masks
         if steps is None or steps.values is None or steps.moves is None:
             return None
         if limits.judge is None or masks is None:
             return None
-        drawn = self.staying(steps.moves, table)
-        if drawn is None:
+        staying = self.staying(steps.moves, table, must)
+        values = steps.values.chances(table)
+        if staying is None or values is None:
             return None
-        stays, stay = drawn
-        if must is not None:
-            stays &= ~must
-        every: IntArray = np.arange(len(before))
-        rows = every[~stays | limits.judge(every, before)]
-        if not len(rows):
-            return before, rows
-        allowed, others = masks.allowed(rows), _but(before.take(rows))
-        may_stay = allowed[np.arange(len(rows)), before.data[rows]]
-        if must is not None:
-            may_stay &= ~must[rows]
-        moving = steps.values.draw_within(table.take(rows), allowed & others, self.rng, of=others)
-        if moving is None:
-            return None
-        values, chance = moving
-        staying = np.where(may_stay, stay[rows], 0.0)
-        total = staying + (1.0 - stay[rows]) * chance
-        moves = ~stays[rows] & (self.rng.random(len(rows)) < chance)
-        moves |= (self.rng.random(len(rows)) * total >= staying) & (chance > 0.0)
-        moves &= ~may_stay | (total >= LEAST_CHANCE)
-        left = ~may_stay & (chance < LEAST_CHANCE)
-        moved = np.flatnonzero(moves & ~left)
-        return before.replaced(rows[moved], values.take(moved)), rows[left]
+        shares = _parted(values, before, staying.shares[:, 0])
+        allowed = masks.allowed(np.arange(len(before)))
+        may_stay = allowed[np.arange(len(before)), before.data]
+        inside = shares * np.column_stack([may_stay, allowed])
+        total = inside.sum(axis=1)
+        good = np.flatnonzero(total >= LEAST_CHANCE)
+        inside = inside[good] / total[good, None]
+        shares[~may_stay, 0] = 0.0  # who has to move does so beside those who would
+        factors = evened(inside, shares[good])
+        codes = values.take(good).with_shares(inside).drawn(factors, self.rng) - 1
+        moved = codes >= 0
+        drawn = before.replaced(good[moved], Column(before.variable, codes[moved]))
+        return drawn, np.flatnonzero((total < LEAST_CHANCE) & ~may_stay)
 
     def mended(
         self,
@@ -342,10 +324,10 @@ class _Walk:
         again: Callable[[IntArray, int], Column],
         limits: Limits,
         free: IntArray | None = None,
-        within: Within | None = None,
+        chances: ChancesOf | None = None,
     ) -> Column:
         """Redraw what is not allowed; raises RuleError where nothing is."""
-        drawn, bad = redrawn(drawn, again, limits, self.rng, free, within)
+        drawn, bad = redrawn(drawn, again, limits, self.rng, free, chances)
         if len(bad):
             raise RuleError(
                 f"variable {drawn.name!r}: no allowed value is left for {len(bad)} synthetic rows "
@@ -437,19 +419,27 @@ class _Later:
         if not len(bad):
             return drawn, bad
 
-        def within(
-            rows: IntArray, allowed: BoolArray, wide: int
-        ) -> tuple[Column, FloatArray] | None:
+        def chances(rows: IntArray, wide: int) -> Chances | None:
             must = None if self.must is None else self.must[rows]
             table, before = self.table.take(rows), self.before.take(rows)
-            return self.walk.step_within(self.period, table, before, must, allowed, wide)
+            return self.walk.whole_steps(self.period, table, before, must, wide)
 
-        return limits.masks.drawn(drawn, bad, within, limits.reserve, self.walk.rng)
+        return limits.masks.drawn(drawn, bad, chances, limits.reserve, self.walk.rng)
 
 
-def _but(before: Column) -> BoolArray:
-    """Return all codes but that of each row, shape (n, n_codes)."""
-    return np.asarray(before.data[:, None] != np.arange(before.variable.n_codes))
+def _others(values: Chances, before: Column) -> Chances:
+    """Return the chances of all codes but that of each row before."""
+    shares = values.shares.copy()
+    shares[np.arange(len(before)), before.data] = 0.0
+    return values.with_shares(shares)
+
+
+def _parted(values: Chances, before: Column, stay: FloatArray) -> FloatArray:
+    """Return the chance to stay, then those to move to each code, shape (n, 1 + n_codes)."""
+    moving = _others(values, before).shares
+    total = moving.sum(axis=1, keepdims=True)
+    np.divide(moving, total, out=moving, where=total > 0)
+    return np.column_stack([stay, (1.0 - stay)[:, None] * moving])
 
 
 def _held(drawn: Column, rules: PathRules) -> BoolArray:

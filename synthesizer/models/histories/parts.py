@@ -10,9 +10,10 @@ import numpy as np
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
 from synthesizer.data.panel.paths import FORMER, OWN
 from synthesizer.data.panel.view import PREFIX, changed_rows, changers
-from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Kind, Table, Variable
+from synthesizer.data.table import BoolArray, Column, IntArray, Kind, Table, Variable
 from synthesizer.models.base import ConditionalModel
 from synthesizer.models.cart import Cart
+from synthesizer.models.domains import Chances
 from synthesizer.models.kit.numbers import SafeNumbers, made_safe, safe_of
 from synthesizer.models.sample import Sample
 from synthesizer.models.step import FittedStep, Step
@@ -39,19 +40,11 @@ class Part:
             predictors = predictors.select(self.step.predictors)
         return made_safe(self.step.draw(predictors, rng, widen=widen), self.numbers, rng)
 
-    def draw_within(
-        self,
-        predictors: Table,
-        allowed: BoolArray,
-        rng: np.random.Generator,
-        *,
-        widen: int = 0,
-        of: BoolArray | None = None,
-    ) -> tuple[Column, FloatArray] | None:
-        """Draw among the codes that each row may have; see `FittedModel.sample_within`."""
+    def chances(self, predictors: Table, *, widen: int = 0) -> Chances | None:
+        """Return the chance of each code in each row; see `FittedModel.chances`."""
         if predictors.names != self.step.predictors:
             predictors = predictors.select(self.step.predictors)
-        return self.step.draw_within(predictors, allowed, rng, widen=widen, of=of)
+        return self.step.chances(predictors, widen=widen)
 
 
 def fit_part(

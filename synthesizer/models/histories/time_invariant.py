@@ -10,9 +10,9 @@ import numpy as np
 from synthesizer.data.errors import RuleError
 from synthesizer.data.options import options
 from synthesizer.data.panel.panel_table import PanelTable
-from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray
+from synthesizer.data.table import BoolArray, Column, IntArray
 from synthesizer.models.base import Abilities
-from synthesizer.models.domains import Mask
+from synthesizer.models.domains import Chances, Mask
 from synthesizer.models.histories.history import FittedHistory, PathRules, WrappedHistory
 from synthesizer.models.histories.parts import Part, first_observed, fit_person_part, recent_starts
 from synthesizer.models.limits import Judge, Limits, redrawn
@@ -97,14 +97,12 @@ def draw_persons(
 
         return masked
 
-    def within(
-        chosen: IntArray, allowed: BoolArray, widen: int
-    ) -> tuple[Column, FloatArray] | None:
-        return value.draw_within(persons.take(chosen), allowed, rng, widen=widen)
+    def chances(chosen: IntArray, widen: int) -> Chances | None:
+        return value.chances(persons.take(chosen), widen=widen)
 
     masks = None if path is not None else limits.masks and limits.masks.changed(in_all_rows)
     its = replace(limits.changed(of_persons), masks=masks)
-    return redrawn(drawn, again, its, rng, None, within)
+    return redrawn(drawn, again, its, rng, None, chances)
 
 
 @options

@@ -11,11 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from synthesizer.data.table import Column, FloatArray, IntArray
-from synthesizer.models.kit.numerics import check_floats
+from synthesizer.models.kit.numerics import check_floats, even_uniform
 from synthesizer.models.kit.predictors import Float32Array
 from synthesizer.models.kit.trees import Nodes, Tree, TreeOptions
 
-GOLDEN = (5**0.5 - 1) / 2
 NEIGHBOURS = 3  # donors in a group of even draws
 
 
@@ -109,20 +108,6 @@ class Leaves:
             points = low + uniform * (high - low)
             chosen = np.searchsorted(self._cumulated, points, side="right") - 1
         return np.asarray(np.clip(chosen, start, end - 1), dtype=np.intp)
-
-
-def even_uniform(nodes: Nodes, rng: np.random.Generator) -> FloatArray:
-    """Return numbers in [0, 1) that are spread evenly over the rows of every node.
-
-    Rows are taken node by node, in random order within a node, and get the multiples of the
-    golden ratio modulo 1 (a Kronecker sequence): any run of rows covers [0, 1) evenly.
-    """
-    order = rng.permutation(len(nodes))
-    short = nodes.astype(np.uint16) if nodes.max(initial=0) < 2**16 else nodes  # sorted faster
-    order = order[np.argsort(short[order], kind="stable")]
-    uniform = np.empty(len(nodes))
-    uniform[order] = (rng.random() + GOLDEN * np.arange(len(nodes))) % 1.0
-    return uniform
 
 
 def even_over_neighbours(nodes: Nodes, counts: IntArray, rng: np.random.Generator) -> FloatArray:

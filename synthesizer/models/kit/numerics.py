@@ -12,6 +12,7 @@ import scipy.linalg
 from synthesizer.data.table import FloatArray
 
 MAX_HALVINGS = 30
+GOLDEN = (5**0.5 - 1) / 2
 
 
 def solve_positive(matrix: FloatArray, right: FloatArray) -> FloatArray:
@@ -87,3 +88,17 @@ def check_rising(name: str, array: npt.NDArray[Any]) -> None:
     # neighbours are compared: the difference of two hashes can overflow
     if array.ndim != 1 or not len(array) or (array[1:] <= array[:-1]).any():
         raise ValueError(f"{name} must hold numbers that rise")
+
+
+def even_uniform(nodes: npt.NDArray[np.integer], rng: np.random.Generator) -> FloatArray:
+    """Return numbers in [0, 1) that are spread evenly over the rows of every node.
+
+    Rows are taken node by node, in random order within a node, and get the multiples of the
+    golden ratio modulo 1 (a Kronecker sequence): any run of rows covers [0, 1) evenly.
+    """
+    order = rng.permutation(len(nodes))
+    short = nodes.astype(np.uint16) if nodes.max(initial=0) < 2**16 else nodes  # sorted faster
+    order = order[np.argsort(short[order], kind="stable")]
+    uniform = np.empty(len(nodes))
+    uniform[order] = (rng.random() + GOLDEN * np.arange(len(nodes))) % 1.0
+    return uniform

@@ -8,14 +8,13 @@ from functools import cached_property
 from typing import Self
 
 import numpy as np
-import numpy.typing as npt
 
-from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Table
+from synthesizer.data.table import Column, FloatArray, IntArray, Table
+from synthesizer.models.domains import Chances
 from synthesizer.models.kit.bend import Bend
 from synthesizer.models.kit.classes import Classes, Moments, is_scale, lean
 from synthesizer.models.kit.features import Features, widest
 from synthesizer.models.kit.hazards import Hazards
-from synthesizer.models.kit.leaves import even_uniform
 from synthesizer.models.kit.node_tables import (
     LEAST,
     absent_pairs,
@@ -23,7 +22,7 @@ from synthesizer.models.kit.node_tables import (
     node_probabilities,
 )
 from synthesizer.models.kit.numbers import SafeNumbers
-from synthesizer.models.kit.numerics import check_codes, check_floats, check_rising
+from synthesizer.models.kit.numerics import check_codes, check_floats, check_rising, even_uniform
 from synthesizer.models.kit.predictors import Float32Array
 from synthesizer.models.kit.tilt import Problem
 from synthesizer.models.kit.trees import Nodes, Tree
@@ -189,43 +188,17 @@ class TiltedLeaves:
             values, rng, self.classes.ranges(chosen)
         )  # fmt: skip
 
-    def draw_within(
-        self,
-        matrix: Float32Array,
-        predictors: Table,
-        allowed: BoolArray,
-        of: BoolArray | None,
-        *,
-        even: bool,
-        rng: np.random.Generator,
-        steps: int = 0,
-    ) -> tuple[npt.NDArray[np.int32], FloatArray]:
-        """Draw a code for each row among those that are allowed, (n, n_codes), and their chance.
-
-        That is in proportion to the chance of the codes ``of`` each row, by default of all.
-        """
+    def chances(
+        self, matrix: Float32Array, predictors: Table, n_codes: int, *, steps: int
+    ) -> Chances:
+        """Return the chance of each code of a coded target in each row, shape (n, n_codes)."""
         nodes = self.tree.climb(self.tree.apply(matrix), steps)
-        uniform = even_uniform(nodes, rng) if even else rng.random(len(nodes))
+        shares = np.zeros((len(nodes), n_codes))
         codes = self.classes.spikes.astype(np.int32)
-        chosen, chance = np.zeros(len(nodes), dtype=np.intp), np.zeros(len(nodes))
         for rows in self._blocks(len(nodes)):
-            scores, _ = self._scores(predictors.take(rows), nodes[rows])
-            weights = _exponentials(scores)
-            total = (weights if of is None else weights * of[rows][:, codes]).sum(
-                axis=1, dtype="f8"
-            )
-            weights *= allowed[rows][:, codes]
-            cumulated = np.cumsum(weights, axis=1, dtype=np.float64)
-            points = uniform[rows] * cumulated[:, -1]
-            classes = (points[:, None] >= cumulated).sum(axis=1)
-            # a point that rounding puts beyond the last class belongs to the last allowed one
-            chosen[rows] = np.where(
-                classes < len(codes), classes, (cumulated < cumulated[:, -1:]).sum(axis=1)
-            )
-            share = cumulated[:, -1]
-            none = np.where(share > 0, np.inf, 0.0)
-            chance[rows] = np.divide(share, total, out=none, where=total > 0)
-        return codes[np.minimum(chosen, len(codes) - 1)], chance
+            weights = _exponentials(self._scores(predictors.take(rows), nodes[rows])[0])
+            shares[rows, codes] = weights / weights.sum(axis=1, dtype=np.float64, keepdims=True)
+        return Chances(shares, nodes)
 
     def log_likelihood(self, matrix: Float32Array, predictors: Table, target: Column) -> FloatArray:
         """Return the log-probability of each row's class, shape (n,); of a new level a floor."""
