@@ -240,17 +240,19 @@ class Choice:
         values.data *= scale[values.indices]
         squares = (values * values).sum(axis=1).reshape(n, k)
         beyond = values[np.arange(n) * k + best].sum(axis=0) - n * self.means * scale
+        cells, numbers, ends = values.indices, values.data, values.indptr
+        owner = np.repeat(np.arange(n * k) % k, np.diff(ends))
+        bounds = ends.tolist()
         for _ in range(SWEEPS):
+            loose = odds - squares / 2 + rng.gumbel(size=(n, k))
             for i in rng.permutation(n).tolist():
-                bounds = values.indptr[i * k : (i + 1) * k + 1]
-                cell, value = (a[bounds[0] : bounds[-1]] for a in (values.indices, values.data))
-                owner = np.repeat(np.arange(k), np.diff(bounds))
-                mine = owner == best[i]
-                beyond[cell[mine]] -= value[mine]
-                pull = np.bincount(owner, value * beyond[cell], k) + squares[i] / 2
-                best[i] = (odds[i] - pull + rng.gumbel(size=k)).argmax()
-                mine = owner == best[i]
-                beyond[cell[mine]] += value[mine]
+                mine = slice(bounds[i * k + best[i]], bounds[i * k + best[i] + 1])
+                beyond[cells[mine]] -= numbers[mine]
+                its = slice(bounds[i * k], bounds[i * k + k])
+                pull = np.bincount(owner[its], numbers[its] * beyond[cells[its]], k)
+                best[i] = (loose[i] - pull).argmax()
+                mine = slice(bounds[i * k + best[i]], bounds[i * k + best[i] + 1])
+                beyond[cells[mine]] += numbers[mine]
         return np.asarray(np.arange(n) * k + best)
 
     def _values(self, careers: Codes, persons: Table) -> Counted:

@@ -34,6 +34,7 @@ from synthesizer.models.careers.quota import (
 )
 from synthesizer.models.careers.runs import (
     Codes,
+    Feasible,
     Index,
     Rules,
     Runs,
@@ -255,7 +256,7 @@ class FittedCareers:
         free[stuck] = False
         result = np.empty((len(counts), self.n_periods), dtype=np.int32)
         if free.any():
-            some, feasible = runs.of_persons(free), feasible[free[runs.person]]
+            some, feasible = runs.of_persons(free), feasible.of(free[runs.person])
             result[free] = self._walk(some, feasible, persons.take(free), rng)
         # Rare: G anew, too, before careers of the data are copied.
         people = persons.take(stuck)
@@ -268,12 +269,12 @@ class FittedCareers:
 
     def _runs(
         self, counts: Index, persons: Table, rng: np.random.Generator
-    ) -> tuple[Runs, BoolArray, Index]:
+    ) -> tuple[Runs, Feasible, Index]:
         """Draw Z, feasible states of all runs, and those whom no states fit after many redraws."""
         lengths = self.lengths.draw_lengths(counts, persons, rng=rng)
         first = np.cumsum(counts) - counts
         feasible = self.rules.feasible(Runs.without_states(counts, lengths))
-        stuck = np.flatnonzero(~feasible[first].any(axis=1))
+        stuck = np.flatnonzero(~feasible.any(first))
         for _ in range(LENGTH_REDRAWS):
             if not len(stuck):
                 break
@@ -282,8 +283,9 @@ class FittedCareers:
             again = Runs.without_states(stuck_counts, redrawn)
             place = np.repeat(first[stuck], stuck_counts) + again.index
             lengths[place] = redrawn
-            feasible[place] = possible = self.rules.feasible(again)
-            stuck = stuck[~possible[again.first].any(axis=1)]
+            possible = self.rules.feasible(again)
+            feasible = feasible.replaced(place, possible)
+            stuck = stuck[~possible.any(again.first)]
         return Runs.without_states(counts, lengths), feasible, stuck
 
     def _observed(self, counts: Index, rng: np.random.Generator) -> Codes:
@@ -324,23 +326,23 @@ class FittedCareers:
             runs = Runs.without_states(counts, lengths)
             wanted = wanted_states(cells[owner], runs, self.n_states, self.out_codes)
             feasible = self.rules.feasible(runs, wanted)
-            fits = feasible[runs.first].any(axis=1).reshape(len(left), copies)
+            fits = feasible.any(runs.first).reshape(len(left), copies)
             lucky = np.flatnonzero(fits.any(axis=1))
             chosen = lucky * copies + fits[lucky].argmax(axis=1)
             if len(lucky):
                 is_chosen = np.zeros(len(owner), dtype=bool)
                 is_chosen[chosen] = True
-                some, feasible = runs.of_persons(is_chosen), feasible[is_chosen[runs.person]]
+                some, feasible = runs.of_persons(is_chosen), feasible.of(is_chosen[runs.person])
                 result[left[lucky]] = self._walk(some, feasible, people.take(chosen), rng)
             left = np.delete(left, lucky)
         return result, ~np.isin(np.arange(len(cells)), left)
 
     def _walk(
-        self, runs: Runs, feasible: BoolArray, persons: Table, rng: np.random.Generator
+        self, runs: Runs, feasible: Feasible, persons: Table, rng: np.random.Generator
     ) -> Codes:
         """Return careers with states for all runs, all persons at once, run by run, shape (n, T).
 
-        Every first run has one of the ``feasible`` states, shape (R, A).
+        Every first run has one of the ``feasible`` states.
         """
         runs = replace(runs, state=np.full(len(runs.length), self.n_states, dtype=np.int32))
         model: Transitions = self.chain if self.trees is None else self.trees
@@ -354,7 +356,7 @@ class FittedCareers:
         return to_sequences(runs, self.n_periods)
 
     def _states(
-        self, model: Transitions, places: Places, feasible: BoolArray, rng: np.random.Generator
+        self, model: Transitions, places: Places, feasible: Feasible, rng: np.random.Generator
     ) -> Codes:
         """Draw a feasible state for each run: again, then wider, then from the masked chain."""
         result = np.empty(len(places.at), dtype=np.int32)
@@ -364,7 +366,7 @@ class FittedCareers:
                 return result
             some = places.take(left)
             result[left] = state = model.draw(some, steps=steps, rng=rng)
-            allowed = feasible[some.at, state]
+            allowed = feasible.allows(some.at, state)
             if not places.are_first:
                 allowed &= self.rules.allowed[places.runs.state[some.at - 1], state]
             left = left[~allowed]
@@ -374,9 +376,7 @@ class FittedCareers:
             result[rows] = self._masked_states(places.take(rows), feasible, rng)
         return result
 
-    def _masked_states(
-        self, places: Places, feasible: BoolArray, rng: np.random.Generator
-    ) -> Codes:
+    def _masked_states(self, places: Places, feasible: Feasible, rng: np.random.Generator) -> Codes:
         mask = feasible[places.at]
         if not places.are_first:
             mask &= self.rules.allowed[places.runs.state[places.at - 1]]

@@ -126,6 +126,39 @@ def check_sequences(sequences: npt.ArrayLike, n_states: int) -> Codes:
 
 
 @dataclass(frozen=True, eq=False)
+class Feasible:
+    """Which of A states each of R runs may have, kept once for runs that may have the same."""
+
+    states: BoolArray
+    """Of each course that careers may take from a run on, shape (courses, A)."""
+    course: Index
+    """Of each run, shape (R,)."""
+
+    def __getitem__(self, at: IntArray) -> BoolArray:
+        """Return the states of the runs at some positions, shape (m, A)."""
+        return np.asarray(self.states[self.course[at]])
+
+    def allows(self, at: IntArray, state: IntArray) -> BoolArray:
+        """Return whether the runs at some positions may have these states, shape (m,)."""
+        return np.asarray(self.states[self.course[at], state])
+
+    def any(self, at: IntArray) -> BoolArray:
+        """Return whether the runs at some positions may have any state, shape (m,)."""
+        possible: BoolArray = np.asarray(self.states.any(axis=1))
+        return possible[self.course[at]]
+
+    def of(self, chosen: BoolArray) -> Feasible:
+        """Return some of the runs."""
+        return Feasible(self.states, self.course[chosen])
+
+    def replaced(self, at: IntArray, other: Feasible) -> Feasible:
+        """Return the same with the runs at some positions replaced."""
+        course = self.course.copy()
+        course[at] = len(self.states) + other.course
+        return Feasible(np.concatenate([self.states, other.states]), course)
+
+
+@dataclass(frozen=True, eq=False)
 class Rules:
     """Rules that every drawn career obeys, for A states and T periods."""
 
@@ -169,45 +202,44 @@ class Rules:
         """Return which states exist in every period of each run, shape (m, A)."""
         return np.asarray(self.until.T[start] >= (start + length)[:, None])
 
-    def feasible(self, runs: Runs, within: BoolArray | None = None) -> BoolArray:
-        """Return which states each run may have so that the career can go on, shape (R, A).
+    def feasible(self, runs: Runs, within: BoolArray | None = None) -> Feasible:
+        """Return which states each run may have so that the career can go on.
 
-        ``within``, shape (R, A), says which states are wanted; all by default.
+        ``within``, shape (R, A), says which states are wanted; all by default. Without it runs with
+        equal lengths from there on have the same states, so that each such course is asked about
+        once, the last runs of careers first.
         """
         if within is None:
-            return self._feasible(runs)
+            return self._by_course(runs)
         result = self.supported(runs.start, runs.length) & within
         result[runs.first] &= self.first
         for r in range(int(runs.counts.max(initial=1)) - 2, -1, -1):
             here = runs.first[runs.counts > r + 1] + r
             result[here] &= self._has_successor(result[here + 1])
-        return result
+        return Feasible(result, np.arange(len(result)))
 
-    def _feasible(self, runs: Runs) -> BoolArray:
-        """Return the feasible states; runs with equal lengths from there on have the same ones.
-
-        Of these there are few, so each is asked about once, the last runs of careers first.
-        """
-        result = np.empty((len(runs.length), self.n_states), dtype=bool)
-        suffix = np.empty(len(runs.length), dtype=np.int64)
-        following = np.zeros((0, self.n_states), dtype=bool)
-        last = runs.first + runs.counts - 1
+    def _by_course(self, runs: Runs) -> Feasible:
+        course = np.zeros(len(runs.length), dtype=np.int64)
+        tables = [np.zeros((0, self.n_states), dtype=bool)]
+        last, n_before = runs.first + runs.counts - 1, 0
         for left in range(int(runs.counts.max(initial=0))):
             at = last[runs.counts > left] - left
-            later = suffix[at + 1] if left else np.zeros(len(at), dtype=np.int64)
-            own = np.stack([runs.start[at], runs.length[at], later])
-            size = own.max(axis=1) + 1
+            later = course[at + 1] - n_before if left else np.zeros_like(at)
+            own = np.stack([runs.start[at], runs.length[at], later, runs.index[at] == 0])
             _, chosen, place = np.unique(
-                np.ravel_multi_index(tuple(own), tuple(size)),
+                np.ravel_multi_index(tuple(own), tuple(own.max(axis=1) + 1)),
                 return_index=True,
                 return_inverse=True,
             )
-            states = self.supported(own[0][chosen], own[1][chosen])
+            start, length, later, is_first = own[:, chosen]
+            states = self.supported(start, length)
+            states[is_first == 1] &= self.first
             if left:
-                states &= self._has_successor(following)[own[2][chosen]]
-            suffix[at], result[at], following = place, states[place], states
-        result[runs.first] &= self.first
-        return result
+                states &= self._has_successor(tables[-1])[later]
+            n_before = sum(map(len, tables))
+            course[at] = n_before + place
+            tables.append(states)
+        return Feasible(np.concatenate(tables), course)
 
     def _has_successor(self, later: BoolArray) -> BoolArray:
         """Return the states that some allowed later state can follow, shape (m, A)."""

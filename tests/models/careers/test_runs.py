@@ -107,7 +107,15 @@ def test_feasible_states_agree_with_trying_all_careers(seed):
         return any(b != state and allowed[state, b] and possible(j + 1, b) for b in range(n_states))
 
     expected = [[possible(j, a) for a in range(n_states)] for j in range(len(runs.length))]
-    assert found.tolist() == expected
+    every = np.arange(len(runs.length))
+    assert found[every].tolist() == expected
+    assert (
+        rules.feasible(runs, np.ones((len(every), n_states), dtype=bool))[every].tolist()
+        == expected
+    )
+    assert found.any(runs.first).tolist() == [any(expected[j]) for j in runs.first]
+    states = rng.integers(0, n_states, len(every))
+    assert found.allows(every, states).tolist() == [expected[j][a] for j, a in enumerate(states)]
 
 
 def test_rules_of_another_shape_are_refused():
