@@ -9,7 +9,7 @@ Hall and Frank 2005, logistic model trees, Machine Learning 59).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -88,11 +88,12 @@ class Problem:
         gram = first._gram()
         ridges = first._first_ridges(gram, spread, scores)
         start = np.zeros((width, self.moments.shape[1]))
-        coefficients, inverses = first._solve(start, gram, spread, ridges, iterations=8)
-        ridges = first._ridges_by_evidence(coefficients, inverses, ridges)
+        factors = first._factors(gram, spread, ridges)
+        coefficients = first._solve(start, factors, ridges, iterations=8)
+        ridges = first._ridges_by_evidence(coefficients, factors, ridges)
         gram = gram if first is self else self._gram()
-        coefficients, _ = self._solve(coefficients, gram, spread, ridges, iterations=10)
-        return coefficients.astype(np.float32)
+        factors = self._factors(gram, spread, ridges)
+        return self._solve(coefficients, factors, ridges, iterations=10).astype(np.float32)
 
     def _gram(self) -> FloatArray:
         """Return X'X, shape (q, q)."""
@@ -172,48 +173,52 @@ class Problem:
         penalty[0] = np.minimum(penalty[0], LINEAR_RIDGE)  # margins
         return penalty
 
+    def _factors(
+        self, gram: FloatArray, spread: FloatArray, ridges: FloatArray
+    ) -> list[FloatArray]:
+        """Return the Cholesky factors of v X'X + ridge for each moment; one if they share it."""
+        penalty = self._penalty(ridges)
+        sizes = [float(spread.mean())] if self.shared else spread.tolist()
+        floor = 1e-9 * np.trace(gram) / len(gram) + 1e-9
+        factors = []
+        for k, size in enumerate(sizes):
+            matrix = size * gram
+            matrix.ravel()[:: len(gram) + 1] += penalty[:, k] + floor * size
+            factors.append(scipy.linalg.cholesky(matrix.T, lower=True, overwrite_a=True))
+        return factors
+
     def _solve(
         self,
         start: FloatArray,
-        gram: FloatArray,
-        spread: FloatArray,
+        factors: Sequence[FloatArray],
         ridges: FloatArray,
         *,
         iterations: int,
-    ) -> tuple[FloatArray, FloatArray]:
-        """Maximise the penalised likelihood; also return what whitens it, shape (1 or r, q, q).
+    ) -> FloatArray:
+        """Maximise the penalised likelihood; return the coefficients, shape (q, r).
 
         L-BFGS runs in coordinates whitened by the Cholesky factor of v X'X + ridge for each moment
         (after the bound of Boehning 1992), where the curvature is close to the identity. A shared
         ridge has one factor for all moments.
         """
         penalty = self._penalty(ridges)
-        sizes = [float(spread.mean())] if self.shared else spread.tolist()
-        floor = 1e-9 * np.trace(gram) / len(gram) + 1e-9
-        factors = np.stack(
-            [
-                np.linalg.cholesky(size * gram + np.diag(penalty[:, k] + floor * size))
-                for k, size in enumerate(sizes)
-            ]
-        )
-        inverses = np.stack([_inverse(factor) for factor in factors])
 
         def objective(flat: FloatArray) -> tuple[float, FloatArray]:
-            coefficients = _times(inverses.transpose(0, 2, 1), flat.reshape(start.shape))
+            coefficients = _divided(factors, flat.reshape(start.shape), transposed=True)
             loss, gradient = self._loss(coefficients.astype(np.float32))
             pull = penalty * coefficients
             loss += 0.5 * float((pull * coefficients).sum())
-            return loss, _times(inverses, gradient + pull).ravel()
+            return loss, _divided(factors, gradient + pull, transposed=False).ravel()
 
+        whitened = [factor.T @ part for factor, part in _by_factor(factors, start)]
         result = scipy.optimize.minimize(
             objective,
-            _times(factors.transpose(0, 2, 1), start).ravel(),
+            np.column_stack(whitened).ravel(),
             jac=True,
             method="L-BFGS-B",
             options={"gtol": TOLERANCE, "ftol": 1e-9, "maxiter": iterations, "maxcor": 10},
         )
-        whitened = result.x.reshape(start.shape)
-        return _times(inverses.transpose(0, 2, 1), whitened), inverses
+        return _divided(factors, result.x.reshape(start.shape), transposed=True)
 
     def _loss(self, coefficients: Float32Array) -> tuple[float, FloatArray]:
         """Return the negative log-likelihood and its gradient, shape (q, r)."""
@@ -227,13 +232,14 @@ class Problem:
         return loss, gradient
 
     def _ridges_by_evidence(
-        self, coefficients: FloatArray, inverses: FloatArray, ridges: FloatArray
+        self, coefficients: FloatArray, factors: Sequence[FloatArray], ridges: FloatArray
     ) -> FloatArray:
         """Return the ridges that the evidence prefers, shape (g, r): effective number over size."""
         penalty = self._penalty(ridges)
         updated = ridges.copy()
         n_moments = coefficients.shape[1]
-        for k, inverse in enumerate(inverses):
+        for k, factor in enumerate(factors):
+            inverse, _ = scipy.linalg.lapack.dtrtri(factor, lower=1)
             free = 1.0 - penalty[:, k] * (inverse**2).sum(axis=0)
             for g, columns in enumerate(self.groups):
                 effective = max(float(free[columns].sum()), 1e-6)
@@ -246,14 +252,21 @@ class Problem:
         return np.clip(updated, LEAST_RIDGE, LARGEST_RIDGE)
 
 
-def _inverse(factor: FloatArray) -> FloatArray:
-    """Return the inverse of a lower triangular matrix."""
-    identity = np.eye(len(factor))
-    return np.asarray(scipy.linalg.solve_triangular(factor, identity, lower=True))
+def _by_factor(
+    factors: Sequence[FloatArray], columns: FloatArray
+) -> Iterator[tuple[FloatArray, FloatArray]]:
+    """Yield each factor with its columns of (q, r): one, or all where there is one factor."""
+    if len(factors) == 1:
+        yield factors[0], columns
+    else:
+        yield from ((factor, columns[:, k : k + 1]) for k, factor in enumerate(factors))
 
 
-def _times(matrices: FloatArray, columns: FloatArray) -> FloatArray:
-    """Multiply each column, (q, r), with the matrix of its own, (r, q, q), or all with one."""
-    if len(matrices) == 1:
-        return np.asarray(matrices[0] @ columns)
-    return np.asarray((matrices @ columns.T[:, :, None])[:, :, 0].T)
+def _divided(factors: Sequence[FloatArray], columns: FloatArray, *, transposed: bool) -> FloatArray:
+    """Return the columns, (q, r), multiplied by the inverse of their triangular factor."""
+    return np.column_stack(
+        [
+            scipy.linalg.lapack.dtrtrs(factor, part, lower=1, trans=int(transposed))[0]
+            for factor, part in _by_factor(factors, columns)
+        ]
+    )
