@@ -127,11 +127,21 @@ class _Walk:
     rng: np.random.Generator
 
     def column(self) -> Column:
-        """Return the values of all rows."""
+        """Return the values of all rows: first ones at once, then one period after the other."""
         index = self.predictors.index
-        columns = []
-        for period in range(index.n_periods):
-            drawn = self.period(period)
+        if not index.n_rows:
+            return self.memory.last
+        first = self.first(index.starts)
+        later = [rows[~index.is_first[rows]] for rows in index.by_period]
+        table: Table = self.predictors.take(np.concatenate(later))  # parts of it are not copied
+        columns, stop = [], 0
+        for period, rows in enumerate(index.by_period):
+            is_first = index.is_first[rows]
+            start, stop = stop, stop + len(later[period])
+            drawn = first.take(index.person[rows])
+            if start < stop:
+                values = self.later(later[period], period, table.take(slice(start, stop)))
+                drawn = drawn.replaced(~is_first, values)
             self._learn(period, drawn)
             columns.append(drawn)
         order = np.concatenate(index.by_period)
@@ -142,31 +152,28 @@ class _Walk:
         index = self.predictors.index
         for period in range(index.n_periods - 1):
             self._learn(period, past.take(index.by_period[period]))
-        return self.period(index.n_periods - 1)
+        rows = index.by_period[-1]
+        result = self.memory.last.take(index.person[rows])
+        is_first = index.is_first[rows]
+        if is_first.any():
+            result = result.replaced(is_first, self.first(rows[is_first]))
+        if not is_first.all():
+            old = rows[~is_first]
+            drawn = self.later(old, index.n_periods - 1, self.predictors.take(old))
+            result = result.replaced(~is_first, drawn)
+        return result
 
     def _learn(self, period: int, values: Column) -> None:
         index = self.predictors.index
         persons = index.person[index.by_period[period]]
         self.memory.learn(persons, values, float(index.times[period]))
 
-    def period(self, period: int) -> Column:
-        """Draw the rows of one period."""
-        index = self.predictors.index
-        rows = index.by_period[period]
-        result = self.memory.last.take(index.person[rows])
-        is_first = index.is_first[rows]
-        for chosen, draw in ((is_first, self.first), (~is_first, self.later)):
-            if chosen.any():
-                drawn = draw(rows[chosen], period)
-                result = result.replaced(np.flatnonzero(chosen), drawn)
-        return result
-
-    def first(self, rows: IntArray, period: int) -> Column:
+    def first(self, rows: IntArray) -> Column:
         """Draw the first rows of some persons."""
         table: Table = self.predictors.take(rows)
         if PAST[0] in self.model.first.step.predictors:
             nothing = np.zeros(len(rows), dtype=bool)
-            table = self.with_past(table, rows, period, nothing)
+            table = self.with_past(table, rows, 0, nothing)
 
         def again(chosen: IntArray, widen: int) -> Column:
             return self.model.first.draw(table.take(chosen), self.rng, widen=widen)
@@ -180,8 +187,8 @@ class _Walk:
             limits = limits.and_wish(self.ahead[rows], drawn.variable)
         return self.mended(drawn, again, limits, None, chances)
 
-    def later(self, rows: IntArray, period: int) -> Column:
-        """Draw later rows from the value before."""
+    def later(self, rows: IntArray, period: int, table: Table) -> Column:
+        """Draw the later rows of a period from the value before; ``table``: their predictors."""
         persons = self.predictors.index.person[rows]
         is_joint = PAST[0] in self.model.first.step.predictors
         has_past = np.ones(len(rows), dtype=bool) if is_joint else None
@@ -189,7 +196,7 @@ class _Walk:
         later = _Later(
             walk=self,
             period=period,
-            table=self.with_past(self.predictors.take(rows), rows, period, has_past),
+            table=self.with_past(table, rows, period, has_past),
             before=before,
             observed=self.memory.known.take(persons),
             must=None if self.must is None else self.must[rows],

@@ -123,6 +123,11 @@ class Problem:
             out += self._weighted(rows).T @ self.moments[self.classes[rows]]
         return out
 
+    @cached_property
+    def _is_plain(self) -> bool:
+        """Whether the moments are the classes themselves."""
+        return is_identity(self.moments)
+
     def _chunks(self) -> Iterator[slice]:
         for start in range(0, len(self.matrix), CHUNK_ROWS):
             yield slice(start, start + CHUNK_ROWS)
@@ -138,8 +143,8 @@ class Problem:
 
         They are of shape (n, K) and (n, 1); also the score of each row's own class, (n,).
         """
-        bend = (self.matrix[rows] @ coefficients) @ self.moments.T
-        scores = np.asarray(bend, dtype=np.float32)
+        bend = self.matrix[rows] @ coefficients
+        scores = np.asarray(bend if self._is_plain else bend @ self.moments.T, dtype=np.float32)
         scores += self.offsets[rows]
         np.minimum(scores, HIGHEST, out=scores)
         own = scores[np.arange(len(scores)), self.classes[rows]]
@@ -226,7 +231,8 @@ class Problem:
         gradient = -self._observed
         for rows in self._chunks():
             likelihoods, total, own = self._likelihoods(rows, coefficients)
-            gradient += self._weighted(rows).T @ ((likelihoods @ self.moments) / total)
+            expected = likelihoods if self._is_plain else likelihoods @ self.moments
+            gradient += self._weighted(rows).T @ (expected / total)
             losses = np.log(total[:, 0], dtype=np.float64) - own
             loss += float(losses.sum() if self.weights is None else self.weights[rows] @ losses)
         return loss, gradient
@@ -250,6 +256,17 @@ class Problem:
                     size = float((coefficients[columns, k] ** 2).sum())
                     updated[g, k] = effective / max(size, 1e-12)
         return np.clip(updated, LEAST_RIDGE, LARGEST_RIDGE)
+
+
+def is_identity(matrix: Float32Array) -> bool:
+    """Whether a matrix leaves what it is multiplied with as it is.
+
+    Examples
+    --------
+    >>> is_identity(np.eye(2, dtype=np.float32)), is_identity(np.ones((2, 1), dtype=np.float32))
+    (True, False)
+    """
+    return matrix.shape[0] == matrix.shape[1] and bool((matrix == np.eye(len(matrix))).all())
 
 
 def _by_factor(

@@ -24,7 +24,7 @@ from synthesizer.models.kit.node_tables import (
 from synthesizer.models.kit.numbers import SafeNumbers
 from synthesizer.models.kit.numerics import check_codes, check_floats, check_rising, even_uniform
 from synthesizer.models.kit.predictors import Float32Array
-from synthesizer.models.kit.tilt import Problem
+from synthesizer.models.kit.tilt import Problem, is_identity
 from synthesizer.models.kit.trees import Nodes, Tree
 
 BLOCK_CELLS = 4_000_000
@@ -224,7 +224,13 @@ class TiltedLeaves:
             bend = np.asarray(columns @ self.coefficients, dtype=np.float32)
         else:
             bend = self._bend(predictors)
-        return scores + bend @ self.moments.values.T, bend
+        scores += bend if self._is_plain else bend @ self.moments.values.T
+        return scores, bend
+
+    @cached_property
+    def _is_plain(self) -> bool:
+        """Whether the moments are the classes themselves."""
+        return is_identity(self.moments.values)
 
     @cached_property
     def _bend(self) -> Bend | None:
