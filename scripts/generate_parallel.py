@@ -3,6 +3,8 @@
 Usage::
 
     python scripts/generate_parallel.py MODEL OUT -m 100 --backend loky --workers 2
+    python scripts/generate_parallel.py MODEL OUT -m 100 --backend dask --scheduler tcp://host:8786
+    python scripts/generate_parallel.py MODEL OUT -m 100 --backend ray
 
 MODEL is a file that ``synthesizer fit CONFIG -o MODEL`` wrote. Each task draws and writes one
 dataset; dataset d is the same whatever the backend, the number of workers and m.
@@ -10,7 +12,10 @@ dataset; dataset d is the same whatever the backend, the number of workers and m
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from time import perf_counter
 from typing import Annotated
@@ -20,20 +25,59 @@ from joblib import Parallel, delayed, parallel_config
 
 from synthesizer.cli.commands import Plugins, errors_told, models_with
 from synthesizer.data.errors import ConfigError
-from synthesizer.data.files import new_directory
-from synthesizer.data.randomness import Seed
-from synthesizer.data.workers import worker_problems
+from synthesizer.data.files import finished_file, new_directory
+from synthesizer.data.workers import cluster, worker_problems
 from synthesizer.data.writing import suffix, write
-from synthesizer.engine.saved import SavedModel, load_model
+from synthesizer.engine.registry import Registry
+from synthesizer.engine.saved import load_model
+from synthesizer.jobs.dataset_parts import seen_model, this_version
 from synthesizer.jobs.generate import write_manifest
 
 
-def draw_one(model: SavedModel, seed: Seed, number: int, rows: int | None, path: Path) -> None:
-    """Draw dataset ``number`` (from 0) and write it."""
+def draw_one(
+    model: Path,
+    registry: Registry,
+    entropy: int | None,
+    number: int,
+    rows: int | None,
+    path: Path,
+    made_by: str,
+) -> None:
+    """Draw dataset ``number`` (from 0) and write it; a task carries paths and numbers alone."""
+    loaded = seen_model(model, registry, made_by)
+    seed = loaded.seed if entropy is None else replace(loaded.seed, entropy=entropy)
     # one job: the datasets are the parallel tasks here
-    with parallel_config(n_jobs=1), model.guarded():
-        table = next(model.chain.generate(seed, first=number, rows=rows, n_jobs=1))
-        write(table, path, model.layout)
+    with parallel_config(n_jobs=1), loaded.guarded(), finished_file(path) as work:
+        table = next(loaded.chain.generate(seed, first=number, rows=rows, n_jobs=1))
+        write(loaded.arrangement.restored(table), work, loaded.layout)
+
+
+@contextmanager
+def backend_of(name: str, workers: int, scheduler: str | None) -> Iterator[None]:
+    """Let the tasks of joblib run on a backend.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such backend, or its scheduler cannot be reached.
+    """
+    if name == "dask":
+        if scheduler is None:
+            raise ConfigError("backend dask: name the address of its scheduler (--scheduler)")
+        with cluster(scheduler):
+            yield
+        return
+    if name == "ray":
+        try:
+            import_module("ray.util.joblib").register_ray()
+        except ImportError:
+            raise ConfigError("backend ray: needs pip install ray") from None
+    try:
+        parallel = parallel_config(backend=name, n_jobs=workers)
+    except ValueError as error:
+        raise ConfigError(f"backend {name!r}: {error}") from None
+    with parallel:
+        yield
 
 
 def main(
@@ -42,50 +86,36 @@ def main(
     m: Annotated[int, typer.Option("-m", min=1, help="Number of datasets.")] = 10,
     rows: Annotated[int | None, typer.Option(min=1, help="Rows of each.")] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="That of the fit by default.")] = None,
-    backend: Annotated[str, typer.Option(help="loky, threading, sequential, dask, ...")] = "loky",
+    backend: Annotated[str, typer.Option(help="loky, threading, sequential, dask, ray")] = "loky",
+    scheduler: Annotated[str | None, typer.Option(help="Address of that of dask.")] = None,
     workers: Annotated[int, typer.Option(help="Workers; -1 for all cores.")] = -1,
     overwrite: Annotated[bool, typer.Option("--overwrite")] = False,
     plugin: Plugins = None,
 ) -> None:
     """Draw m datasets in parallel."""
     with errors_told():
-        loaded = load_model(model, models_with(plugin))
-        for path in draw(loaded, out, m, rows, seed, backend, workers, overwrite=overwrite):
-            print(path)
-
-
-def draw(
-    model: SavedModel,
-    out: Path,
-    m: int,
-    rows: int | None,
-    seed: int | None,
-    backend: str,
-    workers: int,
-    *,
-    overwrite: bool,
-) -> list[Path]:
-    """Write m datasets and their manifest, and return their paths."""
-    problems = [*model.chain.request_problems(m, rows), *worker_problems(workers)]
-    if problems:
-        raise ConfigError(problems)
-    try:
-        parallel = parallel_config(backend=backend, n_jobs=workers)
-    except ValueError as error:
-        raise ConfigError(f"backend {backend!r}: {error}") from None
-    draws = model.seed if seed is None else replace(model.seed, entropy=seed)
-    names = [f"synthetic_{d + 1:0{len(str(m))}d}{suffix(model.layout)}" for d in range(m)]
-    start = perf_counter()
-    with (
-        new_directory(out, overwrite=overwrite) as work,
-        parallel,
-    ):
-        Parallel()(
-            delayed(draw_one)(model, draws, d, rows, work / name) for d, name in enumerate(names)
-        )
-        seconds = {"generate and write": perf_counter() - start}
-        write_manifest(work, model, names, seed=draws, rows=rows, seconds=seconds)
-    return [out / name for name in names]
+        registry = models_with(plugin)
+        loaded = load_model(model, registry)
+        problems = [*loaded.chain.request_problems(m, rows), *worker_problems(workers)]
+        if problems:
+            raise ConfigError(problems)
+        names = [f"synthetic_{d + 1:0{len(str(m))}d}{suffix(loaded.layout)}" for d in range(m)]
+        start = perf_counter()
+        with new_directory(out, overwrite=overwrite) as work:
+            tasks = [
+                delayed(draw_one)(
+                    model.absolute(), registry, seed, d, rows, work.absolute() / name,
+                    this_version(),
+                )
+                for d, name in enumerate(names)
+            ]  # fmt: skip
+            with backend_of(backend, workers, scheduler):
+                Parallel()(tasks)
+            draws = loaded.seed if seed is None else replace(loaded.seed, entropy=seed)
+            seconds = {"generate and write": perf_counter() - start}
+            write_manifest(work, loaded, names, seed=draws, rows=rows, seconds=seconds)
+        for name in names:
+            print(out / name)
 
 
 if __name__ == "__main__":

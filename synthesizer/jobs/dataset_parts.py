@@ -137,7 +137,9 @@ class Work:
         missing = [part for part in parts if not self.path(part).exists()]
         progress(len(parts) - len(missing))
         tasks = (
-            delayed(draw_part)(self.model, self.plan.registry, part, self.path(part), _version())
+            delayed(draw_part)(
+                self.model, self.plan.registry, part, self.path(part), this_version()
+            )
             for part in missing
         )
         where = self.plan.cluster
@@ -193,7 +195,7 @@ def _state(plan: Plan) -> dict[str, Any]:
     settings = {key: value for key, value in plan.settings.items() if key not in _IRRELEVANT}
     text = json.dumps(settings, sort_keys=True)
     return {
-        "version": _version(),
+        "version": this_version(),
         "configuration": hashlib.sha256(text.encode()).hexdigest(),
         "data": plan.data.fingerprint,
         "seed": plan.seed.entropy,
@@ -247,12 +249,7 @@ def draw_part(model: Path, registry: Registry, part: Part, path: Path, made_by: 
         If another version of the package runs here, whose draws may be others, or the model
         cannot be seen from here.
     """
-    if made_by != _version():
-        raise ModelError(
-            f"worker {socket.gethostname()}: has version {_version()} of synthesizer and the run "
-            f"{made_by}; install the same version on all machines"
-        )
-    loaded = _loaded(model, registry)
+    loaded = seen_model(model, registry, made_by)
     with loaded.guarded(), finished_file(path) as work:
         table = loaded.chain.part(loaded.seed, part.dataset, part.first, part.end)
         written = loaded.arrangement.restored(table, part.first)
@@ -263,12 +260,24 @@ _LOADED: dict[tuple[Path, int, int], SavedModel] = {}
 """The model that this process draws from, by path, time and size: it is read once."""
 
 
-def _loaded(path: Path, registry: Registry) -> SavedModel:
+def seen_model(path: Path, registry: Registry, made_by: str) -> SavedModel:
+    """Return the saved model at a path, as a worker sees it.
+
+    Raises
+    ------
+    ModelError
+        If another version of the package runs here, or the model is not there.
+    """
+    if made_by != this_version():
+        raise ModelError(
+            f"worker {socket.gethostname()}: has version {this_version()} of synthesizer and "
+            f"the run {made_by}; install the same version on all machines"
+        )
     try:
         about = path.stat()
     except OSError:
         raise ModelError(
-            f"worker {socket.gethostname()}: {path} is not there; the output must lie in a "
+            f"worker {socket.gethostname()}: {path} is not there; models and output must lie in a "
             "directory that all machines share"
         ) from None
     key = (path, about.st_mtime_ns, about.st_size)
@@ -279,5 +288,6 @@ def _loaded(path: Path, registry: Registry) -> SavedModel:
     return _LOADED[key]
 
 
-def _version() -> str:
+def this_version() -> str:
+    """Return the version of the package."""
     return version("synthesizer")

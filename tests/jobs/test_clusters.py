@@ -1,6 +1,7 @@
 """Parts that the workers of a Dask cluster draw: the same bytes, whoever dies."""
 
 import os
+import runpy
 import signal
 import threading
 import time
@@ -12,14 +13,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import typer
 
 from synthesizer.config.reading import read_config
 from synthesizer.data.errors import ConfigError
+from synthesizer.engine.registry import Registry
+from synthesizer.engine.saved import save_model
 from synthesizer.jobs import dataset_parts as parts
-from synthesizer.jobs.run import run
+from synthesizer.jobs.run import fit, run
 from synthesizer.measures.settings import ALL_OFF
 
 distributed = pytest.importorskip("distributed")
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +56,10 @@ def _config(source: Path, output: Path, workers: Any) -> Any:
             "checks": dict(ALL_OFF),
         }
     )
+
+
+def fit_file_to(config: Any, path: Path) -> None:
+    save_model(path, fit(config), Registry.load())
 
 
 def _bytes(path: Path) -> dict[str, bytes]:
@@ -112,3 +121,22 @@ def test_a_cluster_draws_from_parquet_only(tmp_path: Path, local: Any) -> None:
 def test_workers_are_a_number_or_a_cluster(tmp_path: Path, workers: Any) -> None:
     with pytest.raises(ConfigError, match="workers"):
         run(_config(tmp_path / "none.parquet", tmp_path / "out", workers))
+
+
+def test_datasets_of_a_saved_model_are_drawn_by_a_cluster_from_its_path(
+    source: Path, tmp_path: Path, local: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = _config(source, tmp_path / "out", 1).model_copy(update={"rows": None})
+    fit_file_to(config, tmp_path / "model")
+    script = runpy.run_path(str(ROOT / "scripts" / "generate_parallel.py"))["main"]
+    script(tmp_path / "model", tmp_path / "here", m=3, backend="sequential", workers=1)
+    address = local.scheduler_address
+    script(tmp_path / "model", tmp_path / "there", m=3, backend="dask", scheduler=address)
+    names = [f"synthetic_{d}.parquet" for d in (1, 2, 3)]
+    datasets = [[(tmp_path / d / n).read_bytes() for n in names] for d in ("here", "there")]
+    assert datasets[0] == datasets[1]
+    assert len(set(datasets[0])) == 3
+    with pytest.raises(typer.Exit):
+        script(tmp_path / "model", tmp_path / "no", m=3, backend="dask")
+    assert "(--scheduler)" in capsys.readouterr().err
+    assert not (tmp_path / "no").exists()

@@ -303,8 +303,8 @@ def test_a_worker_of_another_version_or_without_the_files_is_told(tmp_path: Path
     registry = parts.Registry.load()
     with pytest.raises(ModelError, match=r"has version .* and the run 0\.0\.0; install the same"):
         parts.draw_part(tmp_path / "model", registry, part, tmp_path / "part", "0.0.0")
-    with pytest.raises(ModelError, match="model is not there; the output must lie in a directory"):
-        parts.draw_part(tmp_path / "model", registry, part, tmp_path / "part", parts._version())
+    with pytest.raises(ModelError, match="model is not there; models and output must lie"):
+        parts.draw_part(tmp_path / "model", registry, part, tmp_path / "part", parts.this_version())
 
 
 def test_an_older_result_stays_until_the_new_one_is_whole(rows: Path, tmp_path: Path) -> None:
