@@ -218,7 +218,7 @@ def test_all_problems_of_a_request_are_told_at_once():
         )
     text = str(caught.value)
     for part in (
-        "family ('probit') must be one of",
+        "family ('probit') must be one of ols, logit, poisson, multinomial",
         "synthetic dataset 1 has 9, not 50",
         "unknown variable 'payy'; did you mean 'pay'?",
         "unknown variable 'agee'; did you mean 'age'?",
