@@ -1,13 +1,15 @@
 import itertools
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from synthesizer.data.codec import Codec
 from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.measures.risk.replicated import replication
-from synthesizer.models.careers.choice import Choice, Counts, Met
+from synthesizer.models.careers.choice import Choice, Counts, Met, _fit, _thinning
 from synthesizer.models.careers.fitted_careers import CareerOptions, FittedCareers, fit_careers
 from synthesizer.models.careers.runs import to_runs
 
@@ -54,22 +56,69 @@ def test_chosen_careers_agree_with_the_data_by_group():
 
 
 def test_counts_equal_slow_code():
-    data, codes = late_and_early(60, 2)
-    persons = sex(codes)
+    """States by period, time in each, spells, moves, both ends; by sex states and the first run."""
+    rng = np.random.default_rng(2)
+    data = rng.integers(0, 3, size=(90, 7)).astype(np.int32)
+    data[:, 1::2] = data[:, ::2][:, :3]  # runs of two, and states that come back
+    persons = sex(rng.integers(0, 2, 90))
     counts = Counts.of(data, 3, persons)
-    found = counts(data[:20], persons.take(np.arange(20))).toarray() * counts.spread
-    states = [(data[:20, t] == a) for t in range(16) for a in range(3)]
-    spells = [
-        [
-            sum(s == a and len(list(own)) == length for s, own in itertools.groupby(career))
-            for career in data[:20].tolist()
-        ]
-        for a in range(3)
-        for length in range(17)
+    rows = np.arange(30)
+    found = counts(data[rows], persons.take(rows)).toarray() * counts.spread
+    known = counts.features.matrix(persons)[:, counts.features.linear][:, 1:]
+    names = [("there", t, a) for t in range(7) for a in range(3)]
+    names += [(what, a, time) for what in ("time", "spell") for a in range(3) for time in range(8)]
+    names += [(what, a, b) for what in ("move", "ends") for a in range(3) for b in range(3)]
+    in_part = np.arange(7) * 6 // 7  # the seven periods as six stretches
+    names += [
+        (known_as, place, 0) for known_as in range(known.shape[1]) for place in range(6 * 3 + 1)
     ]
-    cells = np.array([*states, *spells], dtype=float).T
-    kept = counts.cells[counts.cells < cells.shape[1]]
-    np.testing.assert_allclose(found[:, : len(kept)], cells[:, kept], atol=1e-6)
+
+    def has(i):
+        career = data[i].tolist()
+        runs = [(state, len(list(own))) for state, own in itertools.groupby(career)]
+        own = Counter(("there", t, a) for t, a in enumerate(career))
+        own.update(("time", a, career.count(a)) for a in set(career))
+        own.update(("spell", *run) for run in runs)
+        own.update(("move", one[0], two[0]) for one, two in itertools.pairwise(runs))
+        own["ends", career[0], career[-1]] += 1
+        for term, value in enumerate(known[i]):
+            for t, a in enumerate(career):
+                own[term, in_part[t] * 3 + a, 0] += value
+            if len(runs) > 1:
+                own[term, 6 * 3, 0] += value * runs[0][1]
+        return [own[name] for name in names]
+
+    cells = np.array([has(i) for i in range(90)], dtype=float)
+    holders = (cells != 0).sum(axis=0)
+    kept = np.flatnonzero((holders >= 5) & (cells.std(axis=0) > 1e-6))
+    assert counts.cells.tolist() == kept.tolist()
+    np.testing.assert_allclose(found, cells[:30, kept], atol=1e-6)
+    np.testing.assert_allclose(counts.spread, cells[:, kept].std(axis=0))
+
+
+def test_coefficients_are_where_the_chosen_careers_have_the_means_that_are_sought():
+    rng = np.random.default_rng(1)
+    values, n, k = rng.normal(size=(200, 3)), 50, 4
+    gap, ridge = np.array([0.3, -0.2, 0.1]), np.array([5.0, 1.0, 20.0])
+    b = _fit(sparse.csr_array(values), k, gap, ridge)
+    odds = np.exp((values @ b).reshape(n, k))
+    odds /= odds.sum(axis=1, keepdims=True)
+    moved = odds.ravel() @ values - values.sum(axis=0) / k
+    assert n * gap - moved == pytest.approx(ridge * b, abs=1e-3)
+
+
+@pytest.mark.parametrize("scale", [0.2, 1.0, 3.0])
+def test_thinning_leaves_as_many_meetings_of_fitted_persons_as_of_unseen_ones(scale):
+    rng = np.random.default_rng(1)
+    fitted, unseen = rng.gamma(1, scale, 300), rng.gamma(1, 0.5, 200)
+    factor = _thinning(fitted, unseen)
+    met = [(1 - np.exp(-times)).mean() for times in (factor * fitted, unseen)]
+    if scale < 0.5:
+        assert factor == 1
+        assert met[0] < met[1]
+    else:
+        assert met[0] == pytest.approx(met[1], abs=1e-6)
+    assert _thinning(fitted, np.zeros(0)) == pytest.approx(0, abs=1e-8)
 
 
 def test_all_careers_together_are_held_to_the_data():

@@ -11,6 +11,7 @@ from synthesizer.models.careers.states import (
     _spent_before,
     cell_keys,
     first_predictors,
+    fit_chain,
     fit_hierarchy,
     fit_trees,
     later_predictors,
@@ -59,6 +60,42 @@ def test_keys_have_room_up_to_2_to_the_62():
     assert cell_keys(last, [2**31, 2**31]).tolist() == [0, 2**62 - 1]
     with pytest.raises(ValueError, match="too many"):
         cell_keys([*last, np.zeros(2, dtype=int)], [2**31, 2**31, 2])
+
+
+def test_the_chain_is_that_of_slow_counting_at_all_its_levels():
+    """First states by (G, length), (G); later ones by what the docstring of `Chain` names."""
+    rng = np.random.default_rng(4)
+    data = np.repeat(rng.integers(0, 3, size=(150, 3)), 2, axis=1).astype(np.int32)
+    data[:, 1] = rng.integers(0, 3, 150)
+    runs, states = to_runs(data), 3
+    chain = fit_chain(runs, states, 6, 4.0)
+    start, length, state = runs.start.tolist(), runs.length.tolist(), runs.state.tolist()
+    counts = runs.counts[runs.person].tolist()
+
+    def levels(at):
+        g = counts[at]
+        if runs.index[at] == 0:
+            return [(g, length[at]), (g,), ()]
+        before = state[at - 1]
+        fine = (before, start[at - 1], length[at - 1], length[at], g)
+        return [fine, (before, g, start[at]), (before, start[at]), (before,), ()]
+
+    for are_first in (True, False):
+        every = np.flatnonzero((runs.index == 0) == are_first)
+        keys = {at: levels(at) for at in every.tolist()}
+        found = chain.probabilities(Places(runs, every[:40], np.empty((40, 0)), Table([], 40)))
+        for at, chances in zip(every[:40].tolist(), found, strict=True):
+            p, concentration = np.zeros(states), 0.0
+            for level in range(len(keys[at]) - 1, -1, -1):
+                own = [state[o] for o in every.tolist() if keys[o][level] == keys[at][level]]
+                tally = np.bincount(own, minlength=states)
+                p = (tally + concentration * p) / (len(own) + concentration)
+                concentration = 4.0
+            assert chances == pytest.approx(p)
+        places = Places(runs, every[:1].repeat(20_000), np.empty((20_000, 0)), Table([], 20_000))
+        drawn = chain.draw(places, steps=0, rng=rng)
+        shares = np.bincount(drawn, minlength=states) / 20_000
+        assert shares == pytest.approx(found[0], abs=0.015)
 
 
 def test_trees_see_the_history_as_a_loop_tells_it():
