@@ -1,0 +1,132 @@
+"""What histories know of the row before, against loops over persons with gaps."""
+
+import numpy as np
+import pytest
+
+from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
+from synthesizer.data.panel.paths import past_columns
+from synthesizer.data.table import Column, Kind
+from synthesizer.models.cart import Cart
+from synthesizer.models.histories import parts
+from synthesizer.models.logistic import Logistic
+from synthesizer.models.normal import Normal
+from synthesizer.models.sample import Sample
+from tests.data.panel.panels import panel, persons_of, random_column, random_index
+from tests.tables import coded, numeric
+
+INDEX = random_index(n=60, seed=4)
+KINDS = (Kind.CATEGORICAL, Kind.NUMERIC)
+
+
+def histories(column: Column) -> list[list[object]]:
+    """The values of each person, in the order of her rows."""
+    return [list(history.values()) for history in persons_of(INDEX, column)]
+
+
+def before(values: list[object]) -> list[object]:
+    return [values[0], *values[:-1]]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_changes_are_those_of_a_loop(kind: Kind) -> None:
+    column = random_column(INDEX, kind, 4)
+    twin = numeric("career.periods", np.arange(INDEX.n_rows))
+    same, clock = numeric("same", INDEX.person), numeric("clock", INDEX.period)
+    table = panel(INDEX, column, same, clock, twin)
+    # nothing changes in every row, or never; attributes of careers do not count
+    assert parts.changing_names(table) == ("x",)
+    assert parts.change_names(["x", "career.periods"]) == ("own.elapsed", "own.changed x")
+    assert parts.ever_names(["x", "career.periods"]) == ("own.ever x",)
+    found = parts.with_changes(table, ["x", "same"])
+    assert found.names == (*table.names, "own.elapsed", "own.changed x", "own.changed same")
+    changed = [own != old for own_values in histories(column) for own, old in
+               zip(own_values, before(own_values), strict=True)]  # fmt: skip
+    assert found["own.changed x"].data.tolist() == changed
+    assert not found["own.changed same"].data.any()
+    times = [INDEX.times[list(history)] for history in persons_of(INDEX, column)]
+    elapsed = np.concatenate([np.diff(own, prepend=own[0]) for own in times])
+    assert found["own.elapsed"].data.tolist() == elapsed.tolist()
+    persons = parts.persons_with_changes(table, ["x", "same"])
+    assert persons.names == (*table.names, "own.ever x", "own.ever same")
+    assert persons["own.ever x"].data.tolist() == [len(set(v)) > 1 for v in histories(column)]
+    assert not persons["own.ever same"].data.any()
+    assert persons["clock"].data.tolist() == INDEX.period[INDEX.starts].tolist()
+
+
+def test_the_row_before_of_a_number_and_of_a_value() -> None:
+    number = numeric("pay", np.arange(INDEX.n_rows) * 1.5)
+    found = parts.with_former(panel(INDEX, number), ["pay"])
+    expected = [old for values in histories(number) for old in before(values)]
+    assert found[found.names[-1]].data.tolist() == expected
+    assert found.names == ("pay", "own.former pay")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_who_has_no_past_has_a_code_of_its_own(kind: Kind) -> None:
+    column = random_column(INDEX, kind, 5)
+    rows = np.arange(INDEX.n_rows)
+    past = past_columns(INDEX, column, rows)
+    has_past = ~INDEX.is_first
+    value, *others = parts.with_no_past(past, has_past)
+    assert value.variable.missing == (*column.variable.missing, "(no past)")
+    code = value.variable.n_codes - 1 if value.is_coded else len(value.variable.missing)
+    of = value.data if value.is_coded else value.missing_state()
+    assert ((of == code) == ~has_past).all()
+    kept = value.take(has_past)
+    assert persons_values(kept) == persons_values(past[0].take(has_past))
+    for other, old in zip(others, past[1:], strict=True):
+        assert not other.data[~has_past].any()
+        assert (other.data[has_past] == old.data[has_past]).all()
+
+
+def persons_values(column: Column) -> list[tuple[float, int]]:
+    pairs = zip(column.data, column.missing_state(), strict=True)
+    return [(0.0 if state else float(value), int(state)) for value, state in pairs]
+
+
+def test_the_first_row_with_a_value_or_the_first_of_all() -> None:
+    column = random_column(INDEX, Kind.NUMERIC, 6)
+    slow = []
+    for start, count in zip(INDEX.starts, INDEX.counts, strict=True):
+        seen = [row for row in range(start, start + count) if column.is_observed[row]]
+        slow.append(seen[0] if seen else start)
+    assert parts.first_observed(INDEX, column).tolist() == slow
+    assert any(slow[i] > INDEX.starts[i] for i in range(len(slow)))
+
+
+@pytest.mark.parametrize(
+    ("few", "new", "of"),
+    [(3, {4: 3}, {4}), (4, {4: 3, 3: 1}, {4, 3}), (9, {4: 1, 2: 2}, {4, 2}), (1, {}, {0})],
+)
+def test_new_persons_are_those_of_the_last_periods(
+    monkeypatch: pytest.MonkeyPatch, few: int, new: dict[int, int], of: set[int]
+) -> None:
+    """Who is there in the first period is asked only where nobody is new later."""
+    monkeypatch.setattr(parts, "FEW_STARTS", few)
+    began = np.concatenate([np.zeros(5, int), *(np.full(k, t) for t, k in new.items())])
+    index = PanelIndex.of_presence(np.arange(5) >= began[:, None], np.arange(5.0))
+    rows = parts.recent_starts(index)
+    assert sorted(index.person[rows]) == np.flatnonzero(np.isin(began, [*of])).tolist()
+    assert index.is_first[rows].all()
+
+
+def test_what_is_fitted_sees_its_predictors_alone() -> None:
+    """Codes are drawn by a tree where the base takes numbers, or few levels, only."""
+    rng = np.random.default_rng(1)
+    x, y = coded("x", np.arange(80) % 2, "ab"), coded("y", np.arange(80) % 2, "ab")
+    table = PanelTable([x, numeric("more", np.arange(80))], random_index(80, np.arange(1.0), 0, 1))
+    part = parts.fit_codes(Cart(min_leaf=5), table, y, rng, left_out=["more"])
+    assert part.step.predictors == ("x",)
+    drawn = part.draw(table, rng)
+    assert drawn.data.tolist() == y.data.tolist()
+    allowed = np.ones((80, 2), dtype=bool)
+    allowed[:, 0] = False
+    values, chance = part.draw_within(table, allowed, rng)
+    assert values.data[x.data == 1].tolist() == [1] * 40
+    assert chance == pytest.approx(x.data, abs=1e-3)
+    for base in (Normal(), Logistic()):
+        assert isinstance(parts._of_codes(base), Cart)
+    assert parts._of_codes(Cart()) is None
+    alone = parts.fit_part(Cart(), table.take([0]), y.take([0]), rng)
+    assert type(alone.step.value_model) is Sample.fitted_type
+    assert parts.sign_column(np.array([True, False])).data.tolist() == [1, 0]
