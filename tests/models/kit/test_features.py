@@ -1,0 +1,126 @@
+"""Columns of a tilt against slow code: who has an indicator, a place on a scale, a spike."""
+
+import numpy as np
+import pytest
+
+from synthesizer.data.table import Kind, Table
+from synthesizer.models.kit.features import Features, Levels, Number, moderating, widest
+from tests.tables import coded, numeric
+
+
+def filled(term, column):
+    out = np.zeros((len(column), term.n_columns), dtype=np.float32)
+    term.fill(column, out)
+    return out
+
+
+@pytest.mark.parametrize(
+    ("counts", "expected"),
+    [
+        ([50, 19, 70, 20, 5], [1, 3, 0, 2, 3]),  # 19 and 5 share one
+        ([50, 10, 70, 9], [1, -1, 0, -1]),  # too few even together
+        ([50, 0, 0], [-1, -1, -1]),  # one indicator says nothing
+        ([15, 25], [-1, 0]),
+        ([19, 19], [-1, -1]),
+        ([40] * 8, [0, 1, 2, 3, 4, 5, 5, 5]),  # at most five, and one for the others
+    ],
+)
+def test_levels_of_few_rows_share_an_indicator_or_have_none(counts, expected):
+    column = coded("x", np.repeat(np.arange(len(counts)), counts), "abcdefgh"[: len(counts)])
+    term = Levels.of(column, most=5)
+    if expected == [-1, 0]:  # the only one with enough rows has none either
+        expected = [-1, -1]
+    assert term.indicator_of.tolist() == expected
+    slow = [[float(expected[code] == k) for k in range(max(expected) + 1)] for code in column.data]
+    assert filled(term, column).tolist() == slow
+    assert term.score is None
+
+
+def test_places_on_a_scale_are_standardised_and_missing_codes_stand_beside_it():
+    codes = np.repeat(np.arange(5), [30, 40, 20, 10, 25])
+    ordered = coded("x", codes, ("low", "mid", "high", "top"), ("?",), kind=Kind.ORDERED)
+    term = Levels.of(ordered)
+    places = codes[codes < 4].astype(float)
+    slow = np.where(codes < 4, (codes - places.mean()) / places.std(), 0)
+    assert filled(term, ordered)[:, -1] == pytest.approx(slow, abs=1e-6)
+    assert term.linear.tolist() == [True] * term.n_columns
+    assert moderating(term).tolist() == [False] + [True] * (term.n_columns - 1)
+    two = coded("x", codes % 2, ("no", "yes"), kind=Kind.ORDERED)
+    assert Levels.of(two).score is None
+
+
+@pytest.mark.parametrize(("words", "has"), [(0, True), (1, True), (2, False)])
+def test_labels_are_a_scale_where_more_than_four_in_five_frequent_ones_are_numbers(words, has):
+    labels = [f"word {k}" if k < words else str(10 * k) for k in range(9)]
+    column = coded("x", np.repeat(np.arange(9), 25), labels)
+    term = Levels.of(column)
+    assert (term.score is not None) == has
+    if has:
+        numbers = np.where(np.arange(9) >= words, 10.0 * np.arange(9), np.nan)
+        known = numbers[words:]
+        slow = np.where(np.isnan(numbers), 0, (numbers - known.mean()) / known.std())
+        assert term.score == pytest.approx(slow)
+    few = coded("x", np.repeat(np.arange(5), 25), [str(k) for k in range(5)])
+    assert Levels.of(few).score is None
+
+
+def test_numbers_have_moments_missing_codes_and_spikes():
+    rng = np.random.default_rng(1)
+    values = rng.normal(100, 30, 1500).round(3)
+    values[:40], values[40:71], values[71:100] = 250.0, -5.0, 7.0  # 29 are no spike
+    states = np.zeros(1500, dtype=np.int8)
+    states[1400:1450], states[1450:] = 1, 2
+    column = numeric("x", values, states, missing=("", "-9"), decimals=3)
+    term, seen = Number.of(column), values[:1400]
+    assert term.spikes.tolist() == [-5.0, 250.0]
+    assert (term.mean, term.spread) == pytest.approx((seen.mean(), seen.std()))
+    out = filled(term, column)
+    assert out.shape == (1500, 5 + 2 + 2)
+    assert out[:, 0] == pytest.approx(
+        np.where(states > 0, 0, np.clip((values - seen.mean()) / seen.std(), -4, 4)), abs=1e-5
+    )
+    assert out[:, 4] == pytest.approx(np.minimum(out[:, 0] ** 2 / 2, 4), abs=1e-5)
+    assert not out[1400:, :5].any()
+    for place, has in enumerate((states == 1, states == 2, values == -5, values == 250)):
+        assert out[:, 5 + place].tolist() == (has & ((states == 0) | (place < 2))).tolist()
+    assert term.linear.tolist() == [True] + [False] * 4 + [True] * 2 + [False] * 2
+    order = np.argsort(values[:1400])  # a larger number has no lower rank
+    assert (np.diff(out[:1400, 1][order]) > -1e-6).all()
+    ranks = np.searchsorted(np.sort(seen), term.quantiles) / 1400
+    counts = np.array([(seen == value).sum() for value in term.quantiles]) / 1400
+    assert term.ranks == pytest.approx(ranks + counts / 2)
+    assert len(term.quantiles) <= 512
+
+
+@pytest.mark.parametrize("value", [0.0, 3.5])
+def test_a_constant_and_an_empty_number(value):
+    same = numeric("x", np.full(60, value), decimals=1)
+    assert not filled(Number.of(same), same)[:, 0].any()
+    empty = numeric("x", np.zeros(60), np.ones(60), missing=("",))
+    out = filled(Number.of(empty), empty)
+    assert out[:, 5].tolist() == [1.0] * 60
+    assert not np.delete(out, 5, axis=1).any()
+
+
+def test_a_table_has_the_columns_of_its_variables_centred():
+    rng = np.random.default_rng(2)
+    table = Table(
+        [
+            coded("sex", rng.integers(0, 2, 300), "fm"),
+            numeric("age", rng.normal(50, 9, 300).round(1), decimals=1),
+            coded("same", np.zeros(300), "a"),
+        ]
+    )
+    features, matrix = Features.fit(table, ["sex"])
+    assert matrix[:, 0].tolist() == [1.0] * 300
+    assert np.abs(matrix[:, 1:].mean(axis=0)).max() < 1e-5
+    assert features.matrix(table) == pytest.approx(matrix, abs=1e-6)
+    assert features.n_columns == 1 + 2 + 5 + 1  # one product: the rarer sex times the age
+    assert [features.are_of(name).sum() for name in ("sex", "age", "same")] == [3, 6, 0]
+    assert features.products == ((0, 1),)
+    raw = matrix[:, 1:] + features.means[1:]
+    rarer = int(np.bincount(table["sex"].data).argmin())
+    age = (table["age"].data - table["age"].data.mean()) / table["age"].data.std()
+    assert raw[:, -1] == pytest.approx(np.where(table["sex"].data == rarer, age, 0), abs=1e-5)
+    assert widest(table) >= Features.fit(table)[0].n_columns
+    assert widest(table, ["sex"]) == 720 > widest(table, ["nobody"]) == widest(table)
