@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from synthesizer.data.table import Kind, Table
+from synthesizer.models.kit.classes import Classes, Moments, group_borders, lean
 from synthesizer.models.kit.features import Features, Levels, Number, moderating, widest
 from tests.tables import coded, numeric
 
@@ -124,3 +125,87 @@ def test_a_table_has_the_columns_of_its_variables_centred():
     assert raw[:, -1] == pytest.approx(np.where(table["sex"].data == rarer, age, 0), abs=1e-5)
     assert widest(table) >= Features.fit(table)[0].n_columns
     assert widest(table, ["sex"]) == 720 > widest(table, ["nobody"]) == widest(table)
+
+
+def moments_of(column, predictors=None):
+    classes = Classes.of(column, predictors or Table([], len(column)))
+    places = classes.place(np.asarray(column.data, dtype=float))
+    shares = np.bincount(places, minlength=classes.n_classes) / len(column)
+    return classes, places, shares, Moments.of(classes, column, places)
+
+
+def test_moments_of_levels_are_indicators_of_the_most_frequent():
+    rng = np.random.default_rng(3)
+    two = coded("y", rng.integers(0, 2, 90), "ab")
+    assert moments_of(two)[-1].values.tolist() == np.eye(2).tolist()
+    many = coded("y", np.repeat(np.arange(50), np.arange(60, 10, -1)), [str(k) for k in range(50)])
+    *_, found = moments_of(many)
+    assert found.values.tolist() == np.eye(50)[:, :40].tolist()
+    assert (found.n_linear, found.across.any()) == (40, False)
+
+
+def test_moments_of_few_ordered_values_are_their_place_and_indicators():
+    codes = np.repeat(np.arange(6), [30, 20, 10, 30, 20, 15])
+    levels = ("1", "2", "3", "4", "5")
+    column = coded("y", codes, levels, ("?",), kind=Kind.ORDERED)
+    *_, found = moments_of(column)
+    seen = codes[codes < 5]
+    place = np.where(np.arange(6) < 5, (np.arange(6) - seen.mean()) / seen.std(), 0)
+    assert found.values == pytest.approx(np.column_stack([place, np.eye(6)]), abs=1e-6)
+    assert found.n_linear == 1
+
+
+def test_moments_of_numbers_and_what_they_grow_by_within_an_interval():
+    rng = np.random.default_rng(4)
+    values = rng.normal(0, 10, 2000).round(4)
+    values[:80], values[80:130] = 3.0, -40.0  # the second holds less than 3 %
+    column = numeric("y", values, decimals=4)
+    classes, places, shares, found = moments_of(column)
+    assert classes.spikes.tolist() == [-40.0, 3.0]
+    lows, highs = (np.array([f(values[places == k]) for k in range(classes.n_classes)])
+                   for f in (np.min, np.max))  # fmt: skip
+    centre = np.array([values[places == k].mean() for k in range(classes.n_classes)])
+    below = np.array([shares[centre < own].sum() for own in centre])
+    mean = shares @ centre
+    spread = (shares @ (centre - mean) ** 2) ** 0.5
+
+    def curves(at, rank):
+        z, r = (at - mean) / spread, 2 * rank - 1
+        legendre = [1.7 * r, 3.3 * r**2 - 1.1, 6.5 * r**3 - 3.9 * r]
+        return np.column_stack([z, *legendre, np.minimum(z**2 / 2, 6)])
+
+    expected = curves(centre, below + shares / 2)
+    assert found.values[:, :5] == pytest.approx(expected, abs=1e-5)
+    assert found.values[:, 5:].tolist() == [[float(k == 1)] for k in range(classes.n_classes)]
+    growth = curves(highs, below + shares) - curves(lows, below)
+    growth[lows == highs] = 0
+    assert found.across[:, :5] == pytest.approx(growth, abs=1e-5)
+    assert not found.across[:, 5:].any()
+
+
+@pytest.mark.parametrize("slope", [-60.0, -2.0, 1e-5, 0.5, 49.0])
+def test_places_within_an_interval_lean_by_the_slope(slope):
+    """The inverse of the distribution function of a density in proportion to exp(slope u)."""
+    uniform = np.linspace(0, 1, 50, endpoint=False)
+    found = lean(uniform, np.full(50, slope))
+    cut = np.clip(slope, -50, 50)
+    again = found if abs(slope) < 1e-4 else np.expm1(cut * found) / np.expm1(cut)
+    assert again == pytest.approx(uniform, abs=1e-9)
+
+
+def test_borders_are_where_groups_of_a_number_change():
+    values = np.array([5.0, 1, 9, 3, 7, 3, 12, 11])
+    group = np.searchsorted([2.5, 8], values)
+    table = Table(
+        [
+            coded("group", group, "abc"),
+            coded("same", np.zeros(8), "a"),
+            numeric("number", values),
+        ]
+    )
+    assert group_borders(values, table).tolist() == [2.0, 8.0]
+    every = np.arange(40.0)
+    often = coded("often", np.arange(40) % 2, "ab")
+    assert not len(group_borders(every, Table([often])))
+    once = coded("once", every >= 30, "ab")
+    assert group_borders(every, Table([often, once])).tolist() == [29.5]
