@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 from statsmodels.duration.hazard_regression import PHReg
 
 from synthesizer.data.table import Column, FloatArray, Kind, Table
 from synthesizer.models.cart import Cart
+from synthesizer.models.kit import hazards as module
 from synthesizer.models.kit.features import Features
 from synthesizer.models.kit.hazards import Hazards, cox
 from tests.models.fits import coded, draw, fit, numeric
@@ -37,6 +39,43 @@ def test_the_model_is_that_of_statsmodels() -> None:
     table, time, x = followed_up(1, 800)
     own = cox(x - x.mean(axis=0), time.data, table["event"].data == 1, 0.0)
     np.testing.assert_allclose(own, hazard_ratios(time.data, table["event"], x)[0], atol=2e-3)
+
+
+@pytest.mark.parametrize("ridge", [0.0, 7.0])
+def test_coefficients_are_those_of_a_plain_search(ridge: float) -> None:
+    """Breslow's likelihood, death by death, and a normal prior."""
+    table, time, x = followed_up(3, 60)
+    times, died = np.ceil(time.data / 60), table["event"].data == 1
+
+    def loss(b: FloatArray) -> float:
+        hazard = np.exp(x @ b)
+        own = sum(np.log(hazard[times >= times[i]].sum()) - x[i] @ b for i in np.flatnonzero(died))
+        return float(own + ridge / 2 * b @ b)
+
+    expected = minimize(loss, np.zeros(2), method="Nelder-Mead", options={"xatol": 1e-6}).x
+    np.testing.assert_allclose(cox(x, times, died, ridge), expected, atol=1e-3)
+
+
+def test_hazards_are_of_outcomes_with_enough_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twenty each, and the four most frequent at most; the event's own columns have no part."""
+    rng = np.random.default_rng(1)
+    codes = np.repeat(np.arange(7), [100, 19, 60, 50, 40, 30, 20])
+    event = coded("event", codes, 7, kind=Kind.CATEGORICAL)
+    table = Table([numeric("x", rng.normal(size=319)), event])
+    features, columns = Features.fit(table)
+    times, told = rng.exponential(size=319), features.are_of("event")
+    hazards, _ = Hazards.fit(features, columns, codes, told, times, np.random.default_rng(1))
+    used = features.linear & ~told
+    used[0] = False
+    chosen = columns[:, used].astype(float)
+    expected = [cox(chosen, times, codes == outcome, 1.0) for outcome in (0, 2, 3, 4)]
+    np.testing.assert_allclose(hazards.log_hazards[used].T, expected, rtol=1e-5)
+    assert not hazards.log_hazards[~used].any()
+    monkeypatch.setattr(module, "FIT_ROWS", 200)
+    some, _ = Hazards.fit(features, columns, codes, told, times, np.random.default_rng(1))
+    rows = np.sort(np.random.default_rng(1).choice(319, size=200, replace=False))
+    first = cox(chosen[rows], times[rows], codes[rows] == 0, 1.0)
+    np.testing.assert_allclose(some.log_hazards[used, 0], first, rtol=1e-5)
 
 
 def test_a_cox_model_of_drawn_times_holds() -> None:
