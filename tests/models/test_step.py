@@ -7,16 +7,19 @@ import pytest
 
 from synthesizer.data.errors import DataError, ModelError
 from synthesizer.data.expressions import Expression
-from synthesizer.data.table import Kind, Table
+from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
+from synthesizer.data.table import Column, Kind, Table
 from synthesizer.data.values import single_value
 from synthesizer.models.cart import Cart
 from synthesizer.models.constant import Constant
+from synthesizer.models.grouped import Grouped
 from synthesizer.models.keep import Keep
 from synthesizer.models.sample import Sample
 from synthesizer.models.step import Forbid, Rule, Step, error_context, forbidden_rows
 from tests.models.fits import coded, numeric
 
 RNG = np.random.default_rng(1)
+TIMES = np.arange(2.0)
 X = coded("x", [0, 1, 2, 3], 5)
 PAY = numeric("pay", [5, 6, np.nan, np.nan], 0, states=[0, 0, 1, 2], missing=("", "-8"))
 TABLE = Table([X, PAY])
@@ -77,6 +80,69 @@ def test_what_cannot_be_learnt_is_told_at_the_draw() -> None:
         nothing.draw(TABLE, RNG)
     kept = Step(variable="pay", method="keep", model=Keep(), predictors=("x",)).fit(TABLE, [], RNG)
     assert (kept.kept, kept.predictors, kept.value_model) == (PAY, (), None)
+
+
+def test_likelihoods_are_those_of_the_missing_code_and_then_of_the_value() -> None:
+    states = np.repeat([0, 0, 1, 2], [100, 300, 200, 400])
+    values = np.repeat([5.0, 6.0, np.nan, np.nan], [100, 300, 200, 400])
+    table = Table([numeric("pay", values, 0, states=states, missing=("", "-8"))])
+    tree = Cart(min_leaf=1000, safe=0)
+    fitted = Step(variable="pay", method="cart", model=tree).fit(table, [], RNG)
+    some = table.take([999, 0, 400, 100])
+    told = fitted.log_likelihood(some)
+    assert told is not None
+    assert np.exp(told) == pytest.approx([0.4, 0.1, 0.2, 0.3], rel=0.02)
+    whole = table.take(slice(0, 400))
+    seen = Table([Column(PAY.variable.observed(), whole["pay"].data)])
+    alone = Step(variable="pay", method="cart", model=tree).fit(seen, [], RNG)
+    assert np.exp(alone.log_likelihood(seen.take([0, 399]))) == pytest.approx(
+        [0.25, 0.75], rel=0.02
+    )
+    for model in (Keep(), Sample()):
+        step = Step(variable="pay", method="x", model=model).fit(table, [], RNG)
+        assert step.log_likelihood(some) is None
+
+
+def test_what_is_kept_of_a_panel_is_that_of_rows_or_of_first_rows() -> None:
+    index = PanelIndex.of_presence(np.array([[True, True], [False, True], [True, True]]), TIMES)
+    panel = PanelTable([numeric("pay", np.arange(5.0))], index)
+    step = Step(variable="pay", method="keep", model=Keep())
+    kept = step.fit(panel, [], RNG)
+    units = np.array([2, 0])
+    assert kept.copied(units, by_person=True).data.tolist() == [3, 0]
+    assert sorted(kept.copied(units, by_person=False).data.tolist()) == [0, 1, 3, 4]
+    plain = step.fit(Table(panel.columns), [], RNG)
+    assert plain.copied(units, by_person=False).data.tolist() == [2, 0]
+    with pytest.raises(TypeError, match="nothing is kept"):
+        Step(variable="pay", method="x", model=Sample()).fit(TABLE, [], RNG).copied(
+            units, by_person=False
+        )
+
+
+def test_every_large_group_is_drawn_from_its_own_rows_and_others_from_all() -> None:
+    rng = np.random.default_rng(2)
+    one, two = rng.integers(0, 3, 90), rng.integers(0, 2, 90)
+    two[one == 2] = 1
+    table = Table([coded("one", one, 4), coded("more", rng.integers(0, 9, 90), 9),
+                   coded("two", two, 2)])  # fmt: skip
+    counts = [int(((one == a) & (two == b)).sum()) for a in range(3) for b in range(2)]
+    least = sorted(counts)[3]  # just so many rows are enough
+    target = numeric("y", 1000 * one + 100 * two + np.arange(90) % 7)
+    model = Grouped(by=("one", "two"), base=Sample(safe=0), min_rows=least)
+    fitted = model.fit(table, target, rng=rng)
+    assert len(fitted.own) == sum(count >= least for count in counts) == 3
+    asked = Table([coded("two", np.arange(800) % 2, 2), coded("one", np.arange(800) // 2 % 4, 4)])
+    for steps in (0, 2):
+        drawn = fitted.sample_wider(asked, steps=steps, rng=rng).data
+        for a in range(4):
+            for b in range(2):
+                rows = (asked["one"].data == a) & (asked["two"].data == b)
+                own = target.data[(one == a) & (two == b)]
+                donors = own if len(own) >= least else target.data
+                assert set(drawn[rows]) <= set(donors)
+                assert (len(set(drawn[rows] // 100)) == 1) == (len(own) >= least)
+    with pytest.raises(ValueError, match=r"by \(one\) must be predictors"):
+        Grouped(by=("one",)).fit(Table([], 90), target, rng=rng)
 
 
 @pytest.mark.parametrize("kind", [ModelError, DataError, ZeroDivisionError])
