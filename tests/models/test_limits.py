@@ -4,13 +4,17 @@ import numpy as np
 
 from synthesizer.data.codec import Codec
 from synthesizer.data.table import Table
+from synthesizer.models import limits as limits_module
 from synthesizer.models.limits import (
     REDRAWS,
+    RESERVE,
     WIDENINGS,
     Limits,
     Support,
+    first_allowed,
     found_supports,
     redrawn,
+    reserve_of,
     with_implied,
 )
 from tests.tables import coded, numeric
@@ -82,6 +86,41 @@ def search(allowed, pool, reserve=None, seed=1, n=400):
     return redrawn(
         of_values(np.zeros(n)), draw, Limits(judge, reserve), np.random.default_rng(seed)
     )
+
+
+def test_a_reserve_has_random_values_and_one_of_each_frequent_one(monkeypatch):
+    states = np.repeat([0, 0, 0, 1, 2], [500, 300, 1, 200, 2])
+    values = np.repeat([3.0, -1.0, 0.0, np.nan, np.nan], [500, 300, 1, 200, 2])
+    target = numeric("x", values, states, missing=("", "-9"))
+
+    def kinds(column):
+        pairs = zip(column.data, column.missing_state(), strict=True)
+        return [(0.0 if state else float(value), int(state)) for value, state in pairs]
+
+    every = reserve_of(target, np.random.default_rng(1))
+    assert len(every) == RESERVE + 5
+    assert sorted(kinds(every)[RESERVE:]) == sorted(set(kinds(target)))
+    some = np.random.default_rng(1).integers(1003, size=RESERVE)
+    assert kinds(every)[:RESERVE] == kinds(target.take(some))
+    monkeypatch.setattr(limits_module, "MOST_VALUES", 3)
+    few = kinds(reserve_of(target, np.random.default_rng(1)))[RESERVE:]
+    assert few == [(3.0, 0), (-1.0, 0), (0.0, 1)]
+
+
+def test_the_first_allowed_of_several_draws_is_taken():
+    asked = []
+
+    def draw(rows, widen):
+        asked.append((rows.tolist(), widen))
+        return of_values(np.arange(len(rows)))
+
+    def judge(rows, values):
+        return (values.data % 3 != 2) | (rows == 4)
+
+    column, left = first_allowed(of_values([9] * 6), np.array([1, 4, 5]), 4, draw, 2, judge)
+    assert asked == [([1] * 4 + [4] * 4 + [5] * 4, 2)]
+    assert column.data.tolist() == [9, 2, 9, 9, 9, 8]
+    assert left.tolist() == [4]
 
 
 def test_values_of_the_pool_by_their_frequency():
