@@ -187,6 +187,33 @@ def test_careers_that_would_be_copied_are_told():
     assert "of 40 careers drawn to try, 40 found no states" in fitted.notes[0]
 
 
+@pytest.mark.parametrize("cells", [100_000_000, 8])
+def test_who_finds_no_states_is_counted_and_drawn_from_the_reserve(cells, monkeypatch):
+    """One of two groups has careers that the rules forbid, however persons are cut in blocks."""
+    monkeypatch.setattr(fitted_careers, "BLOCK_CELLS", cells)
+    data = np.array([[0, 1, 0]] * 20 + [[0, 0, 0]] * 40, dtype=np.int32)
+    sex = sex_of(np.arange(60) < 20)
+    options = CareerOptions(candidates=1, person_min_leaf=5)
+    fitted = fitted_to(data, options, states=2, persons=sex, allowed=[[1, 1], [0, 1]])
+    rng = np.random.default_rng(1)
+    assert fitted.count_observed(sex, rng=rng) == 20
+    assert fitted.count_observed(sex.take(np.arange(15, 30)), rng=rng) == 5
+    assert fitted.count_observed(sex.take(np.arange(20, 60)), rng=rng) == 0
+    assert "of 60 careers drawn to try, 20 found no states" in fitted.notes[0]
+    assert not draw(fitted, 60, sex).any()  # the forbidden ones are in no reserve
+
+
+@pytest.mark.parametrize("most", [1, 5, 9, 1000])
+def test_blocks_hold_at_most_so_many_runs_but_one_person(most):
+    counts = np.array([3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5])
+    blocks = [np.arange(len(counts))[part] for part in fitted_careers._blocks(counts, most)]
+    assert np.concatenate(blocks).tolist() == list(range(len(counts)))
+    for block, after in zip(blocks, [*blocks[1:], None], strict=True):
+        assert counts[block].sum() <= most or len(block) == 1
+        if after is not None:  # and no fewer than there is room for
+            assert counts[block].sum() + counts[after[0]] > most
+
+
 @BOTH
 @pytest.mark.parametrize("components", ["patterns", 3])
 def test_saved_models_draw_the_same(transition, components):
@@ -281,6 +308,17 @@ def test_notes_say_what_was_chosen():
     data = careers(11, n=30, periods=5)
     notes = fitted_to(data, CareerOptions(theta="auto")).notes
     assert notes[0].startswith("theta ")
+    plain = CareerOptions(components=30)
+    assert len(fitted_to(data, plain).notes) == 1
+    runs = to_runs(data)
+    patterns = [np.unique(runs.lengths_of(np.flatnonzero(runs.counts == count), count), axis=0)
+                for count in np.unique(runs.counts)]  # fmt: skip
+    few = sum(len(distinct) < 30 for distinct in patterns)
+    assert f"with {few} of the numbers of runs" in fitted_to(data, plain).notes[0]
+    assert fitted_to(data, CareerOptions(components=1)).notes == ()
+    auto = fitted_to(data, CareerOptions(components=1, theta="auto"))
+    assert (auto.theta, auto.notes) == (10.0, ())
+    assert "theta (inf)" in fitted_to(data, replace(plain, theta=math.inf)).notes[1]
     notes = fitted_to(data, CareerOptions(components=30, theta=3.0)).notes
     assert "components (30)" in notes[0]
     assert "no effect" in notes[1]
