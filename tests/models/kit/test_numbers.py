@@ -13,7 +13,7 @@ from synthesizer.models.cart import Cart
 from synthesizer.models.forest import Bagging, Forest
 from synthesizer.models.histories.lag_one import LagOne
 from synthesizer.models.histories.mostly_constant import MostlyConstant
-from synthesizer.models.kit.numbers import SafeNumbers, steps_of
+from synthesizer.models.kit.numbers import SafeNumbers, _is_exact, _sizes, steps_of
 from synthesizer.models.limits import reserve_of
 from synthesizer.models.normrank import Normrank
 from synthesizer.models.pmm import Pmm
@@ -188,3 +188,54 @@ def test_more_decimals_than_a_float_has_are_no_grid() -> None:
     numbers = SafeNumbers.of(fine, 5)
     assert numbers is not None
     assert numbers.decimals is None
+
+
+def test_ranks_and_windows_are_those_of_sorted_records() -> None:
+    """A window reaches k records below and above all that hold the value, inside the limits."""
+    rng = np.random.default_rng(8)
+    values = np.sort(rng.integers(0, 40, 120).astype(float))
+    safe = SafeNumbers.of_values(values, k=3, decimals=0)
+    ranks = np.append(rng.uniform(-1, 121, 50), np.arange(120.0))
+    expected = np.interp(ranks, np.arange(120), values)
+    np.testing.assert_allclose(safe._at(ranks), expected)
+    some = np.unique(values)
+    for low, high in ((some[0], some[-1]), (7.5, 31.5), (some[5], some[5])):
+        ends = (np.full(len(some), low), np.full(len(some), high))
+        first, last = safe._window(some, *ends, 3)
+        inside = np.flatnonzero((values >= low) & (values <= high))
+        for value, begin, end in zip(some, first, last, strict=True):
+            own = np.flatnonzero(values == value)
+            reach = np.clip([own[0] - 3, own[-1] + 3], inside[0], inside[-1])
+            assert (begin, end) == tuple(reach)
+
+
+@pytest.mark.parametrize("decimals", [0, 2])
+def test_precisions_are_told_from_the_largest_down(decimals: int) -> None:
+    last = 10.0**-decimals
+    sizes = _sizes(decimals, 100.0)
+    whole = [10_000, 5_000, 2_500, 1_000, 500, 250, 100, 50, 25, 10, 5, 1]  # hundredths
+    slow = [size / 100 for size in whole] if decimals else [100, 50, 25, 10, 5, 1]
+    np.testing.assert_allclose(sizes, slow)
+    multiples = np.append(np.arange(-60.0, 0), np.arange(1.0, 61))
+    for size in sizes:
+        numbers = multiples * size
+        exact = np.isclose(steps_of(np.round(numbers, decimals), decimals), size)
+        assert _is_exact(multiples, size).tolist() == exact.tolist(), size
+    assert steps_of(np.array([0.0]), decimals).tolist() == [max(1.0, last)]
+
+
+def test_of_persons_the_lowest_and_the_highest_values_bound_what_leaves() -> None:
+    rng = np.random.default_rng(9)
+    owners = rng.integers(0, 30, 200)
+    values = rng.normal(0, 100, 200).round()
+    safe = SafeNumbers.of_values(values, k=4, decimals=0, owners=owners)
+    persons = np.unique(owners)
+    lows = sorted(values[owners == person].min() for person in persons)
+    highs = sorted(values[owners == person].max() for person in persons)
+    assert safe.bounds == (min(lows[3], highs[-4]), max(lows[3], highs[-4]))
+    assert safe.n_units == len(persons)
+    holders = [len(set(owners[values == value])) for value in safe.values]
+    assert safe.counts.tolist() == holders
+    assert safe.is_rare(safe.values).tolist() == [count < 4 for count in holders]
+    few = SafeNumbers.of_values(values[:7], k=4, decimals=0)  # fewer than twice k bound nothing
+    assert few.bounds == (values[:7].min(), values[:7].max())
