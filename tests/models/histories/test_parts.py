@@ -119,11 +119,9 @@ def test_what_is_fitted_sees_its_predictors_alone() -> None:
     assert part.step.predictors == ("x",)
     drawn = part.draw(table, rng)
     assert drawn.data.tolist() == y.data.tolist()
-    allowed = np.ones((80, 2), dtype=bool)
-    allowed[:, 0] = False
-    values, chance = part.draw_within(table, allowed, rng)
-    assert values.data[x.data == 1].tolist() == [1] * 40
-    assert chance == pytest.approx(x.data, abs=1e-3)
+    told = part.chances(table)
+    assert told is not None
+    assert told.shares == pytest.approx(np.eye(2)[x.data], abs=1e-3)
     for base in (Normal(), Logistic()):
         assert isinstance(parts._of_codes(base), Cart)
     assert parts._of_codes(Cart()) is None
