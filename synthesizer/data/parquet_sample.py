@@ -111,6 +111,30 @@ def read_sample(path: Path, rows: int, person: str | None = None) -> tuple[RawTa
     return typed(table, "parquet", path.name), whole
 
 
+def read_groups(
+    path: Path, columns: Sequence[str], rows: int, person: str | None = None
+) -> Iterator[RawTable]:
+    """Read some columns of all rows, about so many rows at a time; no person is in two of them.
+
+    The files are read once for every group, of which only its rows stay in memory.
+    """
+    files = parquet_files(path)
+    total = sum(pq.read_metadata(file).num_rows for file in files)
+    n_groups = max(1, -(-total // rows))
+    for group in range(n_groups):
+        taken, first = [], 0
+        for file in files:
+            batches = pq.ParquetFile(file).iter_batches(BATCH_ROWS, columns=list(columns))
+            for batch in batches:
+                hashes = _hashes(batch, person, first)
+                first += batch.num_rows
+                own = (hashes >> np.uint64(32)) * np.uint64(n_groups) >> np.uint64(32) == group
+                taken.append(pa.Table.from_batches([batch]).filter(pa.array(own)))
+        joined = pa.concat_tables(taken).unify_dictionaries().select(list(columns))
+        if joined.num_rows:
+            yield typed(joined, "parquet", path.name, min_rows=1)
+
+
 class _Distinct:
     """Counts distinct hashes: 8 bytes a person."""
 

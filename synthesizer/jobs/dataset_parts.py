@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import socket
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -27,6 +27,7 @@ from joblib import delayed
 from synthesizer.config.keys import Config
 from synthesizer.config.reading import file_content, sound_part
 from synthesizer.data.archive import read_archive, write_archive
+from synthesizer.data.encoding import encode_like, recoded
 from synthesizer.data.errors import ModelError, OutputError, Problems, SavedModelError
 from synthesizer.data.files import (
     finished_file,
@@ -35,10 +36,11 @@ from synthesizer.data.files import (
     parse_json,
     read_text,
 )
-from synthesizer.data.pairs import read_like
-from synthesizer.data.panel.arrangement import PART_BLOCKS
+from synthesizer.data.pairs import NEW_CODES, read_like
+from synthesizer.data.panel.arrangement import PART_BLOCKS, Frame
+from synthesizer.data.parquet_sample import read_groups
 from synthesizer.data.randomness import NO_SECRET, Seed
-from synthesizer.data.sources import read_path, typed
+from synthesizer.data.sources import RawTable, read_path, typed
 from synthesizer.data.table import Kind, Table
 from synthesizer.data.workers import cluster
 from synthesizer.data.writing import write
@@ -49,6 +51,8 @@ from synthesizer.engine.source import Progress
 from synthesizer.models.step import FittedStep
 from synthesizer.plan.plan import Plan
 
+GROUP_ROWS = 2_000_000
+"""Rows of the source that are looked at together."""
 STATE, MODEL, FITS, PARTS = "state.json", "model", "fits", "parts"
 FIT_KIND = "synthesizer fit (CONFIDENTIAL: holds values of the data it was fitted on)"
 _IRRELEVANT = frozenset(("workers", "output", "checks", "limits"))
@@ -156,9 +160,59 @@ class Work:
         table = plan.arrangement.modelled(read_like(raw, original, original.names, ids))
         return table.take_units(np.arange(min(units, table.n_units)))
 
+    def everybody(self, datasets: Iterable[Sequence[Part]]) -> tuple[Table, tuple[Table, ...]]:
+        """Return all units of the source and of every dataset, as far as scenarios look at them.
+
+        A group of units after the other: only keys and targets are held of all.
+        """
+        plan, path = self.plan, self.plan.data.path
+        if path is None:
+            raise TypeError("only files are drawn from in parts")
+        wanted = tuple(dict.fromkeys(n for scenario in plan.scenarios for n in scenario.names))
+        columns = _columns_of(plan, wanted)
+        source = read_groups(path, columns, GROUP_ROWS, plan.arrangement.person_column)
+        originals = list(_units(plan, source, wanted))
+        synthetic = [
+            list(_units(plan, (read_path(self.path(p)).select(columns) for p in own), wanted))
+            for own in datasets
+        ]
+        return _joined(originals), tuple(map(_joined, synthetic))
+
     def put(self, parts: list[Part], target: Path) -> None:
         """Give the parts of a dataset their place in the result."""
         link_files([self.path(part) for part in parts], target)
+
+
+def _columns_of(plan: Plan, names: Sequence[str]) -> list[str]:
+    """Return the columns of the source from which the checks see some variables of units."""
+    frame, own = plan.spec.frame, {name.partition("@")[0] for name in names}
+    needed = {column for name in own for column in plan.arrangement.columns_of(name)}
+    if isinstance(frame, Frame):
+        needed |= {name for name in (plan.arrangement.person_column, frame.time) if name}
+        needed |= set(() if frame.career is None else plan.arrangement.columns_of(frame.career))
+    return [name for name in plan.data.table.names if name in needed]
+
+
+def _units(plan: Plan, raws: Iterable[RawTable], names: Sequence[str]) -> Iterator[Table]:
+    """Yield units as the checks see them, in the codes of those before; new levels come on top."""
+    schema = None
+    for raw in raws:
+        if schema is None:
+            schema = plan.data.table.select(raw.names).schema
+        table = encode_like(raw, schema, new_codes=NEW_CODES)
+        schema = table.schema
+        yield plan.viewed(plan.arrangement.modelled(table)).select(names)
+
+
+def _joined(pieces: list[Table]) -> Table:
+    """Return tables as one, in the codes of the last, which has the levels of all."""
+    last = pieces[-1].schema
+    return Table.concatenate(
+        [
+            Table([recoded(column, last[column.name]) for column in piece.columns], piece.n_rows)
+            for piece in pieces
+        ]
+    )
 
 
 @contextmanager

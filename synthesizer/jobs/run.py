@@ -21,7 +21,7 @@ from synthesizer.data.table import Table
 from synthesizer.engine.chain import FittedChain
 from synthesizer.engine.registry import Registry
 from synthesizer.engine.source import Evolved, Source
-from synthesizer.jobs.dataset_parts import Work, kept_seed, kept_work, parts_of
+from synthesizer.jobs.dataset_parts import Part, Work, kept_seed, kept_work, parts_of
 from synthesizer.jobs.manifest import (
     FormulaCells,
     file_entry,
@@ -148,7 +148,8 @@ def run(
             with phases.phase("check"):
                 checks.add(plan.viewed(table))
         with phases.phase("check"):
-            results = checks.finish(partial(plan.refit, source, seed))
+            everybody = None if work is None else partial(work.everybody, folder.parts)
+            results = checks.finish(partial(plan.refit, source, seed), everybody=everybody)
         evolution = folder.write_evolution(source.evolution(seed))
         exceeded = limits_exceeded(plan.limits, source, results)
         manifest = manifest_of(plan, source, seed, phases)
@@ -252,6 +253,8 @@ class _Folder:
     def __init__(self, place: Path, plan: Plan, phases: Phases) -> None:
         self.place, self.plan, self.phases = place, plan, phases
         self.datasets: list[str] = []
+        self.parts: list[Sequence[Part]] = []
+        """The parts of each dataset, where it is drawn in parts."""
         self.formulas = FormulaCells(safe=plan.output.spreadsheet_safe)
         self.stewards = [CHECKS]
         """What is confidential, beside the manifest and the report."""
@@ -277,6 +280,7 @@ class _Folder:
         for d in range(plan.m):
             own = [part for part in parts if part.dataset == d]
             self.datasets.append(f"synthetic_{d + 1:0{len(str(plan.m))}d}")
+            self.parts.append(own)
             work.put(own, self.place / self.datasets[-1])
             with self.phases.phase("check"):
                 yield work.sample(own, source.n_units)

@@ -6,7 +6,7 @@ the variables of scenarios, questions and fits stay. Which measures there are sa
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
@@ -61,6 +61,10 @@ class _Collected:
     def results(self) -> list[Any]:
         """The result, unless it failed."""
         return [self.attempts.of(self.name, self.collecting.result)] if self.is_sound else []
+
+
+Everybody = Callable[[], tuple[Table, tuple[Table, ...]]]
+"""All units of the original and of each dataset."""
 
 
 class Checks:
@@ -171,6 +175,7 @@ class Checks:
         *,
         notes: Sequence[str] = (),
         failed: Mapping[str, str] | None = None,
+        everybody: Everybody | None = None,
     ) -> CheckResults:
         """Compute the rest.
 
@@ -183,13 +188,23 @@ class Checks:
             What should be known of the data compared.
         failed : mapping of str to str, optional
             Variables that could not be compared, and why.
+        everybody : callable, optional
+            Returns all units of the original and of every dataset, of which the tables so far were
+            samples, with the variables of the scenarios: what an intruder finds is counted in them.
         """
         self._attempts["utility"].failed = dict(failed or {}) | self._attempts["utility"].failed
         case = replace(self.case, synthetic=tuple(self._synthetic))
         fields: dict[Axis, dict[str, Any]] = {"risk": {}, "utility": {}}
         splits = self._halves(case, fields["risk"], refit)
+        of_all = case
+        if everybody is not None and self.scenarios:
+            original, synthetic = everybody()
+            of_all = replace(case, original=original, synthetic=synthetic)
         scenarios = tuple(
-            self._scenario(replace(case, scenario=scenario), splits) for scenario in self.scenarios
+            self._scenario(
+                replace(of_all, scenario=scenario), replace(case, scenario=scenario), splits
+            )
+            for scenario in self.scenarios
         )
         for each in self._collected if self._sizes else ():
             _put(fields[each.measure.axis], each.measure, each.results)
@@ -228,7 +243,10 @@ class Checks:
                     collected.append(_Collected(measure, place, collecting, attempts))
         return collected
 
-    def _scenario(self, case: Case, splits: dict[tuple[str, str], list[Any]]) -> ScenarioRisk:
+    def _scenario(
+        self, case: Case, sample: Case, splits: dict[tuple[str, str], list[Any]]
+    ) -> ScenarioRisk:
+        """Compute a scenario for all units, and from the halves of the sample that were split."""
         label, attempts = case.asked.label, self._attempts["risk"]
         done: dict[str, Any] = {}
         fields: dict[str, Any] = {"scenario": case.asked}
@@ -242,7 +260,7 @@ class Checks:
         for measure in self._on("splits"):
             parts = splits.get((measure.key, label))
             if parts and measure.gather is not None:
-                _put(fields, measure, [measure.gather(case, parts)], ScenarioRisk)
+                _put(fields, measure, [measure.gather(sample, parts)], ScenarioRisk)
         return ScenarioRisk(**fields)
 
     def _halves(

@@ -447,8 +447,8 @@ def sample_note(whole: Whole, original: Table) -> str:
     units = "persons" if isinstance(original, PersonView) else "rows"
     return (
         f"data.fit_rows: models are fitted on a random sample of {original.n_rows:,} of "
-        f"{whole.n_units:,} {units}, and checks compare it with as many of each dataset; a figure "
-        "of risk that counts persons who stand alone is one of the sample"
+        f"{whole.n_units:,} {units}; what an intruder with keys finds is counted among all "
+        f"{units}, other checks compare the sample with as many of each dataset"
     )
 
 

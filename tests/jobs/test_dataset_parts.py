@@ -14,11 +14,14 @@ from joblib import parallel_config
 
 from synthesizer.config.reading import read_config
 from synthesizer.data.errors import ConfigError, ModelError, OutputError
+from synthesizer.data.pairs import read_like
 from synthesizer.data.panel import arrangement
+from synthesizer.data.sources import read_path
 from synthesizer.engine import chain
 from synthesizer.jobs import dataset_parts as parts
 from synthesizer.jobs.run import RunResult, run
 from synthesizer.measures.settings import ALL_OFF
+from synthesizer.plan.plan import prepare
 
 BLOCK = 400
 
@@ -120,7 +123,6 @@ def test_parts_of_a_table_are_the_dataset_that_is_drawn_at_once(rows: Path, tmp_
 
 def _drawn_whole(config: Any, number: int) -> pd.DataFrame:
     from synthesizer.data.writing import decode
-    from synthesizer.plan.plan import prepare
 
     plan = prepare(config, check_directory=False)
     chain = plan.fit_chain(plan.seed)
@@ -317,3 +319,36 @@ def test_an_older_result_stays_until_the_new_one_is_whole(rows: Path, tmp_path: 
     assert now == older
     result = run(_of_rows(rows, tmp_path / "out", output=output), resume=True)
     assert _bytes(result) != older
+
+
+def test_what_an_intruder_finds_is_counted_among_everybody(
+    persons: Path, rows: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parts, "GROUP_ROWS", 500)
+    by_person = {"keys": ["sex", "job@first", "career.periods"], "target": "job@last"}
+    by_row = {"keys": ["sex", "age"], "target": "pay", "groups": {"pay": 20}}
+    for source, of, asked in ((persons, _of_persons, by_person), (rows, _of_rows, by_row)):
+        name = source.name
+        more = {"m": 2, "checks": dict(ALL_OFF) | {"cap": True, "suda": True} | asked}
+        more["checks"] |= {"attribute": True, "identity": True}
+        result = run(of(source, tmp_path / name, **more))
+        config = of(source, tmp_path / f"{name} whole", **more)
+        config = config.model_copy(
+            update={"data": config.data.model_copy(update={"fit_rows": 1_000_000})}
+        )
+        plan = prepare(config, check_directory=False)
+        assert plan.whole is None
+        checks = plan.checking(plan.seed)
+        for path in result.datasets:
+            table = read_like(
+                read_path(path), plan.data.table, plan.data.table.names, ["id", "line", "person"]
+            )
+            checks.add(plan.viewed(plan.arrangement.modelled(table)))
+        expected = {
+            (figure.key, figure.name): figure.value
+            for _, figure in checks.finish().figures
+            if figure.key in ("cap", "repu", "disco", "special_uniques", "cap_u")
+        }
+        found = {(figure.key, figure.name): figure.value for _, figure in result.checks.figures}
+        assert len(expected) >= 3
+        assert {key: found[key] for key in expected} == pytest.approx(expected)
