@@ -57,6 +57,7 @@ def grown(seed):
 def test_apply_agrees_with_scikit_learn(seed):
     tree, matrix, leaves = grown(seed)
     assert (tree.apply(matrix) == leaves).all()
+    assert (tree.apply(np.asfortranarray(matrix)) == leaves).all()
 
 
 def test_the_range_of_a_node_is_the_union_of_the_ranges_of_its_children():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Self
@@ -176,8 +176,7 @@ class TiltedLeaves:
         uniform = even_uniform(nodes, rng) if even else rng.random(len(nodes))
         chosen = np.empty(len(nodes), dtype=np.intp)
         places = np.empty(len(nodes))
-        for rows in self._blocks(len(nodes)):
-            table = predictors.take(rows)
+        for rows, table in self._blocks(predictors):
             scores, bend = self._scores(table, nodes[rows])
             classes, rest = drawn_classes(_exponentials(scores), uniform[rows])
             chosen[rows] = classes
@@ -195,8 +194,8 @@ class TiltedLeaves:
         nodes = self.tree.climb(self.tree.apply(matrix), steps)
         shares = np.zeros((len(nodes), n_codes))
         codes = self.classes.spikes.astype(np.int32)
-        for rows in self._blocks(len(nodes)):
-            weights = _exponentials(self._scores(predictors.take(rows), nodes[rows])[0])
+        for rows, table in self._blocks(predictors):
+            weights = _exponentials(self._scores(table, nodes[rows])[0])
             shares[rows, codes] = weights / weights.sum(axis=1, dtype=np.float64, keepdims=True)
         return Chances(shares, nodes)
 
@@ -205,8 +204,8 @@ class TiltedLeaves:
         nodes = self.tree.apply(matrix)
         places = self.classes.place(np.asarray(target.data, dtype=np.float64))
         out = np.empty(len(nodes))
-        for rows in self._blocks(len(nodes)):
-            scores = self._scores(predictors.take(rows), nodes[rows])[0].astype(np.float64)
+        for rows, table in self._blocks(predictors):
+            scores = self._scores(table, nodes[rows])[0].astype(np.float64)
             own = scores[np.arange(len(scores)), places[rows]]
             top = scores.max(axis=1)
             out[rows] = own - top - np.log(np.exp(scores - top[:, None]).sum(axis=1))
@@ -262,10 +261,12 @@ class TiltedLeaves:
             tables.append((place, table))
         return tables
 
-    def _blocks(self, n_rows: int) -> list[slice]:
-        """Return blocks of rows whose scores fit into memory."""
-        length = max(1, BLOCK_CELLS // self.classes.n_classes)
-        return [slice(start, start + length) for start in range(0, n_rows, length)]
+    def _blocks(self, predictors: Table) -> Iterator[tuple[slice, Table]]:
+        """Yield blocks of rows whose scores fit into memory, and their predictors."""
+        n_rows, length = predictors.n_rows, max(1, BLOCK_CELLS // self.classes.n_classes)
+        for start in range(0, n_rows, length):
+            rows = slice(start, start + length)
+            yield rows, predictors if n_rows <= length else predictors.take(rows)
 
 
 def _absent(predictors: Table, places: IntArray, n_classes: int) -> list[Absent]:

@@ -163,14 +163,21 @@ class Tree:
 
     def apply(self, matrix: Float32Array) -> Nodes:
         """Return the leaf of each row of ``matrix``, shape (n,)."""
-        node = np.zeros(len(matrix), dtype=np.intp)
-        if self.feature[0] == LEAF:
+        n, width = matrix.shape
+        node = np.zeros(n, dtype=np.intp)
+        is_inner = self.feature != LEAF
+        if not is_inner[0]:
             return node
-        rows, here = np.arange(len(matrix)), node
+        # numbers on end, wherever a row's and a column's are: one index is faster than two
+        by_column = matrix.flags.f_contiguous
+        flat = (matrix.T if by_column else matrix).ravel()
+        column = np.where(is_inner, self.feature, 0) * np.intp(n if by_column else 1)
+        further = self.right - np.arange(len(self.right)) - 1  # than the left child
+        rows, here = np.arange(n), node.copy()
         while len(rows):
-            goes_right = matrix[rows, self.feature[here]] > self.threshold[here]
-            here = np.where(goes_right, self.right[here], here + 1)
-            goes_on = self.feature[here] != LEAF
+            number = flat.take(column.take(here) + (rows if by_column else rows * width))
+            here += 1 + further.take(here) * (number > self.threshold.take(here))
+            goes_on = is_inner.take(here)
             if not goes_on.all():
                 node[rows] = here
                 rows, here = rows[goes_on], here[goes_on]
