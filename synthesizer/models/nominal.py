@@ -49,6 +49,8 @@ class Lagged:
     """Donors with a lag who agree on ever fewer variables, and on what has changed."""
     own: Nearest
     """Donors with a lag of the combination itself."""
+    across: Nearest
+    """Donors with a lag who agree on all but the first variable, and on what has changed."""
     values: tuple[Nearest, ...]
     """The distinct values of ever wider combinations."""
 
@@ -77,16 +79,23 @@ class Lagged:
         for name in self.changed:
             may_widen &= predictors[name].data == 0
         wanted = np.full(len(lag), np.nan)
-        left = np.arange(len(lag))
-        for number, pool in enumerate(self.steps):
-            rows, far = pool.draw(predictors.take(left), lag[left], rng)
-            bound = np.inf if 0 < number == len(self.steps) - 1 else FAR
+
+        def follow(pool: Nearest, chosen: IntArray, bound: float) -> IntArray:
+            """Look for donors, and return the rows that found none."""
+            rows, far = pool.draw(predictors.take(chosen), lag[chosen], rng)
             found = (rows >= 0) & (far <= bound)
-            here, rows = left[found], rows[found]
+            here, rows = chosen[found], rows[found]
             wanted[here] = lag[here] + self.on_scale(pool.values[rows]) - pool.places[rows]
             copied = fixed[here]
             out[here[copied]] = pool.values[rows[copied]]
-            left = left[~found & may_widen[left]]
+            return chosen[~found]
+
+        left: IntArray = np.arange(len(lag))
+        for number, pool in enumerate(self.steps):
+            left = follow(pool, left, np.inf if 0 < number == len(self.steps) - 1 else FAR)
+            if number == 0:
+                follow(self.across, left[~fixed[left] & ~may_widen[left]], np.inf)
+            left = left[may_widen[left]]
         known = np.flatnonzero(~fixed & np.isfinite(wanted))
         out[known] = self._nearest(predictors.take(known), wanted[known], rng)
         left = np.flatnonzero(~fixed & np.isnan(wanted))
@@ -185,9 +194,10 @@ class Nominal(ConditionalModel):
     With ``near`` it follows from the value before, too (equation 3 of the paper). Where
     combinations fix the value, donors are those whose lag is nearest. Where they do not, as in pay
     bands without steps, the change of a donor with nearly the same lag, who agrees on what has
-    changed, is added to the lag (in proportion, of numbers above 0), and the value of the
-    combination that is nearest to that is drawn, or of a wider one where it has none within half a
-    per cent. So no value is drawn that the data do not have.
+    changed, is added to the lag (in proportion, of numbers above 0); where something has changed
+    and there is none, that of the nearest donor of any period. Drawn is the value of the
+    combination that is nearest to that, or of a wider one where it has none within half a per cent.
+    So no value is drawn that the data do not have.
 
     Parameters
     ----------
@@ -313,6 +323,7 @@ class Nominal(ConditionalModel):
                 Nearest.of(with_lag, (*names, *alike), places, values[lagged]) for names in wider
             ),
             own=Nearest.of(with_lag, self.given, places, values[lagged]),
+            across=Nearest.of(with_lag, (*self.given[1:], *alike), places, values[lagged]),
             values=tuple(
                 Nearest.of(once, names, _on_scale(values[distinct], scale), values[distinct])
                 for names in wider

@@ -114,6 +114,26 @@ def test_whole_steps_have_the_law_of_steps_that_are_thrown_away() -> None:
         assert np.abs(shares[0] - shares[1]).max() < 0.06
 
 
+def test_as_many_rows_move_to_each_code_as_without_limits() -> None:
+    rng = np.random.default_rng(10)
+    index = PanelIndex.of_presence(np.ones((N, 2), dtype=bool), np.arange(2.0))
+    first, kind = rng.integers(0, 3, N), np.repeat(rng.integers(0, 2, N), 2)
+    later = np.where(rng.random(N) < 0.8, first, rng.integers(0, 4, N))
+    target = coded("x", np.stack([first, later], axis=1).ravel(), 4)
+    panel = PanelTable([coded("kind", kind, 2)], index)
+    fitted = LagOne(base=Cart()).fit_history(panel, target, (), rng=rng)
+
+    def judge(rows: IntArray, values: Column) -> np.ndarray:
+        return (kind[rows] == 1) & (values.data == 3)
+
+    masks = Masks(target.variable, (mask_of(judge, target.variable),))
+    drawn = fitted.draw(panel, Limits(judge, None, None, masks), rng=rng).data.reshape(N, 2)
+    assert not (drawn[kind[::2] == 1] == 3).any()
+    assert (drawn[:, 1] == 3).mean() == pytest.approx((later == 3).mean(), abs=0.01)
+    moves = (drawn[:, 0] != drawn[:, 1]).mean()
+    assert moves == pytest.approx((first != later).mean(), abs=0.015)
+
+
 def three(n: int = 60) -> Table:
     codes = np.random.default_rng(5).integers(0, [[4], [3], [5]], (3, n))
     return Table([coded(name, c, 6) for name, c in zip("abc", codes, strict=True)])

@@ -107,3 +107,17 @@ def test_what_a_combination_has_not_comes_from_a_wider_one() -> None:
     one = np.array([0, 0])
     new = with_lag(cells(one, one + 1), np.array([101.0, 130.0]))
     assert drawn(model, new) == pytest.approx([111.0, 143.0])
+
+
+def test_where_something_has_changed_the_change_of_another_period_is_added() -> None:
+    """Nobody of the second period comes from near 100; in the first somebody does."""
+    year, grade = np.array([0, 0, 1, 1]).repeat(8), np.zeros(32, dtype=int)
+    lag = np.repeat([100.0, 200.0, 200.0, 200.0], 8)
+    pay = lag * 1.1 + np.tile(np.arange(8), 4)
+    pay[24:] = np.arange(106, 122, 2)  # first values of the second period: what may be drawn
+    lag[24:] = np.nan
+    changed = numeric("own.changed grade", np.ones(32))
+    table = Table([*with_lag(cells(year, grade), lag).columns, changed])
+    model = fitted(table, pay, "year", "grade")
+    asked = table.take(np.arange(16, 24)).with_column(with_lag([], np.full(8, 100.0))["before"])
+    assert set(drawn(model, asked)) <= {110.0, 112.0, 114.0, 116.0, 118.0}

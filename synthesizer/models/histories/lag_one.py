@@ -14,11 +14,11 @@ from synthesizer.data.options import Count, Strings, options
 from synthesizer.data.panel.panel_table import PanelTable
 from synthesizer.data.panel.paths import PAST, Memory, PathRule, past_columns
 from synthesizer.data.panel.view import differing
-from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Table, Variable
+from synthesizer.data.table import BoolArray, Column, IntArray, Table, Variable
 from synthesizer.models.bounds import Bounded
 from synthesizer.models.domains import LEAST_CHANCE, Chances, ChancesOf, evened
 from synthesizer.models.histories.history import FittedHistory, PathRules, WrappedHistory
-from synthesizer.models.histories.moves import SeenMoves
+from synthesizer.models.histories.moves import SeenMoves, allowed_parts, in_parts, only_moves
 from synthesizer.models.histories.parts import (
     Part,
     change_names,
@@ -193,6 +193,7 @@ class _Walk:
         is_joint = PAST[0] in self.model.first.step.predictors
         has_past = np.ones(len(rows), dtype=bool) if is_joint else None
         before = self.memory.last.take(persons)
+        limits, seen = self.limits.of_rows(rows), self.seen(rows, before)
         later = _Later(
             walk=self,
             period=period,
@@ -200,7 +201,8 @@ class _Walk:
             before=before,
             observed=self.memory.known.take(persons),
             must=None if self.must is None else self.must[rows],
-            limits=self.wished(self.limits.of_rows(rows), rows, before),
+            limits=limits if seen is None else limits.and_wish(seen, before.variable),
+            seen=seen,
         )
         return later.column()
 
@@ -210,14 +212,12 @@ class _Walk:
         moves = self.model.moves
         return None if moves is None else moves.ahead(self.predictors, self.limits.masks)
 
-    def wished(self, limits: Limits, rows: IntArray, before: Column) -> Limits:
-        """Return the limits of later rows with the wish for steps that the data have."""
+    def seen(self, rows: IntArray, before: Column) -> BoolArray | None:
+        """Return the codes of later rows to which the data have steps; None if all will do."""
         if self.model.moves is None:
-            return limits
+            return None
         may = self.model.moves.allowed(self.predictors, rows, before)
-        if self.ahead is not None:
-            may &= self.ahead[rows]
-        return limits.and_wish(may, before.variable)
+        return may if self.ahead is None else may & self.ahead[rows]
 
     def with_past(
         self, table: Table, rows: IntArray, period: int, has_past: BoolArray | None
@@ -246,7 +246,7 @@ class _Walk:
         if before.variable.is_coded and len(movers):
             chances = steps.values.chances(table.take(movers), widen=max(0, widen - 1))
         if chances is not None:
-            moving = _others(chances, before.take(movers))
+            moving = only_moves(chances, before.take(movers))
             chance = moving.shares.sum(axis=1)
             possible = self.rng.random(len(chance)) < 1.0 - (1.0 - chance) ** TRIES
             codes = moving.take(possible).drawn(np.ones(1), self.rng)
@@ -281,7 +281,7 @@ class _Walk:
         stay = self.staying(steps.moves, table, must)
         if stay is None:
             return None
-        shares = _parted(values, before, stay.shares[:, 0])
+        shares = in_parts(values, before, stay.shares[:, 0])
         shares[np.arange(len(before)), 1 + before.data] += np.where(
             stay.shares[:, 0] > 0, np.maximum(shares[:, 0], LEAST_CHANCE), 0.0
         )
@@ -295,12 +295,18 @@ class _Walk:
         return chances.with_shares(np.where(must[:, None], [0.0, 1.0], chances.shares))
 
     def at_once(
-        self, period: int, table: Table, before: Column, must: BoolArray | None, limits: Limits
+        self,
+        period: int,
+        table: Table,
+        before: Column,
+        must: BoolArray | None,
+        limits: Limits,
+        seen: BoolArray | None,
     ) -> tuple[Column, IntArray] | None:
         """Draw whole steps that keep to limits, and return the rows that have next to no chance.
 
-        If a step is refused all are drawn again, so that together as many rows stay, and move to
-        each code, as without limits; see `evened`. None where the models cannot tell chances.
+        Together as many rows stay, and move to each code, as without limits, steps being those that
+        are ``seen``; see `evened`. None where the models cannot tell chances.
         """
         steps, masks = self.steps(period), limits.masks
         if steps is None or steps.values is None or steps.moves is None:
@@ -311,10 +317,14 @@ class _Walk:
         values = steps.values.chances(table)
         if staying is None or values is None:
             return None
-        shares = _parted(values, before, staying.shares[:, 0])
+        shares = in_parts(values, before, staying.shares[:, 0])
         allowed = masks.allowed(np.arange(len(before)))
         may_stay = allowed[np.arange(len(before)), before.data]
-        inside = shares * np.column_stack([may_stay, allowed])
+        if seen is not None:
+            wished = shares * allowed_parts(seen, before)
+            some = wished.sum(axis=1) >= LEAST_CHANCE
+            shares[some] = wished[some] / wished[some].sum(axis=1, keepdims=True)
+        inside = shares * allowed_parts(allowed, before)
         total = inside.sum(axis=1)
         good = np.flatnonzero(total >= LEAST_CHANCE)
         inside = inside[good] / total[good, None]
@@ -357,6 +367,8 @@ class _Later:
     """The nearest earlier value that is not missing."""
     must: BoolArray | None
     limits: Limits
+    seen: BoolArray | None
+    """Codes to which the data have steps; the limits hold to them, too."""
 
     def column(self) -> Column:
         """Draw values that keep to all rules; where nothing does, to the firm ones."""
@@ -366,7 +378,9 @@ class _Later:
         if not _may_hold(self.before, rules):
             first = self._keeping(rules)
             first = first.strict if len(firm) < len(rules) else first
-            settled = self.walk.at_once(self.period, self.table, self.before, self.must, first)
+            settled = self.walk.at_once(
+                self.period, self.table, self.before, self.must, first, self.seen
+            )
             if settled is not None:
                 drawn, every = settled
                 kept = self._keeping(firm)
@@ -432,21 +446,6 @@ class _Later:
             return self.walk.whole_steps(self.period, table, before, must, wide)
 
         return limits.masks.drawn(drawn, bad, chances, limits.reserve, self.walk.rng)
-
-
-def _others(values: Chances, before: Column) -> Chances:
-    """Return the chances of all codes but that of each row before."""
-    shares = values.shares.copy()
-    shares[np.arange(len(before)), before.data] = 0.0
-    return values.with_shares(shares)
-
-
-def _parted(values: Chances, before: Column, stay: FloatArray) -> FloatArray:
-    """Return the chance to stay, then those to move to each code, shape (n, 1 + n_codes)."""
-    moving = _others(values, before).shares
-    total = moving.sum(axis=1, keepdims=True)
-    np.divide(moving, total, out=moving, where=total > 0)
-    return np.column_stack([stay, (1.0 - stay)[:, None] * moving])
 
 
 def _held(drawn: Column, rules: PathRules) -> BoolArray:

@@ -13,8 +13,8 @@ from synthesizer.data.codes import Combinations
 from synthesizer.data.panel.panel_table import PanelTable
 from synthesizer.data.panel.paths import FORMER
 from synthesizer.data.panel.view import differing
-from synthesizer.data.table import BoolArray, Column, IntArray, Table
-from synthesizer.models.domains import Masks
+from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Table
+from synthesizer.models.domains import Chances, Masks
 from synthesizer.models.kit.numerics import check_codes, check_rising
 
 
@@ -130,3 +130,24 @@ def _contexts(panel: PanelTable, names: Sequence[str], rows: IntArray) -> Table:
         variable = replace(column.variable, name=FORMER + name)
         former.append(Column(variable, column.data, column.states))
     return Table([*former, *columns], len(rows))
+
+
+def only_moves(values: Chances, before: Column) -> Chances:
+    """Return the chances of all codes but that of each row before."""
+    shares = values.shares.copy()
+    shares[np.arange(len(before)), before.data] = 0.0
+    return values.with_shares(shares)
+
+
+def in_parts(values: Chances, before: Column, stay: FloatArray) -> FloatArray:
+    """Return the chance to stay, then those to move to each code, shape (n, 1 + n_codes)."""
+    moving = only_moves(values, before).shares
+    total = moving.sum(axis=1, keepdims=True)
+    np.divide(moving, total, out=moving, where=total > 0)
+    return np.column_stack([stay, (1.0 - stay)[:, None] * moving])
+
+
+def allowed_parts(allowed: BoolArray, before: Column) -> BoolArray:
+    """Return whether rows may stay, then whether they may move to each code, (n, 1 + n_codes)."""
+    may_stay = allowed[np.arange(len(before)), before.data]
+    return np.column_stack([may_stay, allowed])
