@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Self
 
 import numpy as np
+from scipy import sparse
 
 from synthesizer.data.table import Column, FloatArray, IntArray, Table
 from synthesizer.models.domains import Chances
@@ -27,7 +28,7 @@ from synthesizer.models.kit.predictors import Float32Array
 from synthesizer.models.kit.tilt import Problem, is_identity
 from synthesizer.models.kit.trees import Nodes, Tree
 
-BLOCK_CELLS = 4_000_000
+BLOCK_CELLS = 500_000
 """Rows times classes that are drawn at a time."""
 FIT_CELLS = 40_000_000
 """Rows times columns, or classes, that a tilt is learnt from."""
@@ -239,27 +240,38 @@ class TiltedLeaves:
 
     def _offsets(self, predictors: Table, nodes: Nodes) -> Float32Array:
         """Return the logarithms of the nodes' probabilities, without what never occurs, (n, K)."""
-        scores = self.logarithms[nodes]
-        for pairs, (place, table) in zip(self.absent, self._absent_tables, strict=True):
+        if not self.absent:
+            return self.logarithms[nodes]
+        places, tables = self._tables
+        which = np.empty((len(nodes), 1 + len(places)), dtype=np.int32)
+        which[:, 0] = nodes
+        for k, (pairs, place) in enumerate(zip(self.absent, places, strict=True), start=1):
             codes = _codes(predictors[pairs.name], pairs.edges)
-            places = place[np.minimum(codes, len(place) - 1)]
-            rows = np.flatnonzero(places)
-            if len(rows):
-                scores[rows] += table[places[rows]]
-        return scores
+            which[:, k] = place[np.minimum(codes, len(place) - 1)]
+        there = which >= 0
+        ends = np.append(0, np.cumsum(np.count_nonzero(there, axis=1)))
+        chosen = which[there]
+        ones = np.ones(len(chosen), dtype=np.float32)
+        rows = sparse.csr_array((ones, chosen, ends), shape=(len(nodes), len(tables)))
+        return np.asarray(rows @ tables, dtype=np.float32)
 
     @cached_property
-    def _absent_tables(self) -> list[tuple[IntArray, Float32Array]]:
-        """Return of each predictor what goes with every code: its place in a table, 0 for none."""
-        tables = []
+    def _tables(self) -> tuple[list[IntArray], Float32Array]:
+        """Return what is added to the classes: of each node, then of codes that lack some.
+
+        Also which row of these goes with each code of a predictor, -1 for none.
+        """
+        places, tables, n_rows = [], [self.logarithms], len(self.logarithms)
         for pairs in self.absent:
             codes, at = np.unique(pairs.codes, return_inverse=True)
-            place = np.zeros(codes[-1] + 2, dtype=np.int64)
-            place[codes] = np.arange(1, len(codes) + 1)
-            table = np.zeros((1 + len(codes), self.classes.n_classes), dtype=np.float32)
-            table[1 + at, pairs.classes] = pairs.left
-            tables.append((place, table))
-        return tables
+            place = np.full(codes[-1] + 2, -1, dtype=np.int32)
+            place[codes] = np.arange(n_rows, n_rows + len(codes))
+            table = np.zeros((len(codes), self.classes.n_classes), dtype=np.float32)
+            table[at, pairs.classes] = pairs.left
+            places.append(place)
+            tables.append(table)
+            n_rows += len(codes)
+        return places, np.ascontiguousarray(np.concatenate(tables))
 
     def _blocks(self, predictors: Table) -> Iterator[tuple[slice, Table]]:
         """Yield blocks of rows whose scores fit into memory, and their predictors."""
