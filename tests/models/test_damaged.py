@@ -122,7 +122,7 @@ DAMAGE: list[tuple[str, str, Any, str]] = [
     ("logistic", "codes", np.array([0.0, 1.0]), "codes must be an array of int"),
     ("logistic", "coefficients", np.zeros(2), "coefficients"),
     ("logistic", "coefficients", np.full(5, np.nan), "coefficients"),
-    ("multinomial", "codes", np.array([0, 1, 7]), "codes"),
+    ("multinomial", "codes", np.array([0, 1, 7]), "codes holds codes out of range"),
     ("multinomial", "codes", np.array([], dtype=int), "codes"),
     ("multinomial", "codes", np.array([0, 1]), "codes"),
     ("ordinal", "scale.codes", np.array([0, 1, 2, 9]), "codes"),

@@ -124,6 +124,22 @@ def test_absence_is_drawn_for_nobody_where_nobody_is_absent():
     assert ABSENT not in drawn(fitted(sex, years), *careers(seed=3))[1]
 
 
+def test_steps_that_nobody_takes_are_not_allowed():
+    """Into absence, too: of those who were always there all who leave leave from 2."""
+    sex, years = careers()
+    stays = (years[:, :3] < ABSENT).all(axis=1)
+    for some in (stays, np.ones(len(years), dtype=bool)):
+        slow = np.eye(ABSENT + 1, dtype=bool)
+        for career in years[some].tolist():
+            begun = next(t for t in range(4) if career[t] < ABSENT)
+            for t in range(begun, 3):
+                slow[career[t], career[t + 1]] = True
+        slow &= np.isin(np.arange(ABSENT + 1), years[some, 3])
+        found = fitted(sex[some], years[some]).allowed
+        assert found.tolist() == slow.tolist()
+        assert found[:, ABSENT].all() != (some is stays)
+
+
 def test_a_rule_holds_for_moves_and_for_returns_to_another_state():
     sex, years = careers()
     years[(years[:, 2] == ABSENT) & (years[:, 1] == 1) & (years[:, 3] == 1), 3] = 2
