@@ -6,9 +6,13 @@ from typing import Any
 
 import pytest
 
+from synthesizer import models
 from synthesizer.data.errors import ConfigError, OptionError
+from synthesizer.data.table import Kind
 from synthesizer.engine.registry import Registry
+from synthesizer.models.base import ConditionalModel
 from synthesizer.models.careers.career import Career
+from synthesizer.models.careers.fitted_careers import CareerOptions
 from synthesizer.models.cart import Cart
 from synthesizer.models.constant import Constant
 from synthesizer.models.forest import Bagging, Forest
@@ -20,6 +24,7 @@ from synthesizer.models.multinomial import Multinomial
 from synthesizer.models.nominal import Nominal
 from synthesizer.models.normal import Lognormal
 from synthesizer.models.pmm import Pmm
+from tests.records import unusual_defaults
 
 NAN, INF = float("nan"), float("inf")
 FAULTS: list[tuple[type, dict[str, Any], str]] = [
@@ -164,6 +169,22 @@ def test_ranges_are_as_documented(name: str) -> None:
             lowest = f"above {ends['exclusiveMinimum']}"
         option = model_class.option_aliases.get(option, option)
         assert (lowest, ends.get("maximum")) == (least.get(option), AT_MOST.get(option)), option
+
+
+def test_what_records_leave_out_is_nothing_but_for_these() -> None:
+    found = unusual_defaults(models, ConditionalModel, CareerOptions)
+    assert found == {
+        "Abilities.kinds": frozenset(Kind) - {Kind.ID},
+        "Abilities.stores_values": True,
+        "Abilities.uses_predictors": True,
+        "Coded.high": 0.0,
+        "Components.theta": INF,
+        "Drawing.shrinkage": 0.0,
+        "FittedSample.even": True,
+        "Forbid.always": "",
+        "Support.is_firm": True,
+        "Support.opened": 0.0,
+    }
 
 
 def test_all_faults_are_told_at_once_as_both_kinds_of_error() -> None:

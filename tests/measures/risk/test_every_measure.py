@@ -8,6 +8,7 @@ from synthesizer.data.errors import DataError
 from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.measures import risk
 from synthesizer.measures.figure import Result, plain
+from synthesizer.measures.measure_options import Part
 from synthesizer.measures.risk import (
     attacks,
     attribute,
@@ -25,6 +26,7 @@ from synthesizer.measures.risk import (
     tcap,
 )
 from tests.measures.asked import defaults, options
+from tests.records import unusual_defaults
 from tests.tables import coded, numeric
 
 
@@ -289,6 +291,24 @@ def test_defaults_and_ranges_are_as_documented():
         "TrajectoryOptions.points": {"default": 4, "minimum": 1, "maximum": 20},
         "TrajectoryOptions.stretch": {"minimum": 2},
         "TrajectoryOptions.worst": {"default": 10, "minimum": 0, "maximum": 1_000},
+    }
+
+
+def test_what_results_leave_out_is_nothing_but_for_these():
+    found = unusual_defaults(risk, Part)
+    assert found.pop("_Known.form")(3) == 3
+    assert found == {
+        "Attack.fitted_kept": 1.0,
+        "CopiedKeys.may_keep": True,
+        "CopiedUniques.may_keep": True,
+        "InferenceResult.units": "persons",
+        "RareValues.fewer_than": 5,
+        "Scenario.reason": "as configured",
+        "ScenarioRisk.unfamiliar": {},
+        "Tolerance.absolute": 0.0,
+        "Tolerance.relative": 0.0,
+        "_Known.in_periods": True,
+        **{f"_Seen.{name}": 0 for name in ("n", "hits", "told", "squares", "found")},
     }
 
 

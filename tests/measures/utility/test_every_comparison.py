@@ -13,6 +13,7 @@ from scipy.stats import norm
 from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.measures import utility
 from synthesizer.measures.figure import Result, plain
+from synthesizer.measures.measure_options import Part
 from synthesizer.measures.utility import (
     compare_fit,
     distributions,
@@ -25,6 +26,7 @@ from synthesizer.measures.utility.conditional_tables import ConditionalCounter
 from synthesizer.measures.utility.equivalent_sample import equivalent_sample
 from synthesizer.measures.utility.regressions import regressions
 from tests.measures.asked import defaults, options
+from tests.records import unusual_defaults
 from tests.tables import coded, numeric
 
 Made = Sequence[Table]
@@ -214,6 +216,21 @@ def test_the_marks_of_tables_are_those_that_they_are_given() -> None:
     assert {figure.key: figure.chance for figure in found} == expected
     assert {(figure.n, figure.original) for figure in found} == {(7, None)}
     assert "is 1.25, of a fresh sample of the population 2.5" in found[0].meaning
+
+
+def test_what_results_leave_out_is_nothing_but_for_these() -> None:
+    assert unusual_defaults(utility, Part) == {
+        "Distribution.others": 0,
+        "FittedData.n_uninformative": 0,
+        "FixedGroups.others": 0,
+        "Synthesis.may_keep": True,
+        "UtilityResult.units": "records",
+        "_Request.family": "ols",
+        "_Request.level": 0.95,
+        "_Request.rule": "simple",
+        **{f"{kind}.{name}": at for kind in ("_Response", "_Term")
+           for name, at in (("centre", 0.0), ("scale", 1.0))},
+    }  # fmt: skip
 
 
 def test_defaults_and_ranges_are_as_documented() -> None:
