@@ -116,6 +116,7 @@ def test_a_table_has_the_columns_of_its_variables_centred():
     assert matrix[:, 0].tolist() == [1.0] * 300
     assert np.abs(matrix[:, 1:].mean(axis=0)).max() < 1e-5
     assert features.matrix(table) == pytest.approx(matrix, abs=1e-6)
+    assert [columns.start for columns in features.groups] == [0, 1, 3, 8]
     assert features.n_columns == 1 + 2 + 5 + 1  # one product: the rarer sex times the age
     assert [features.are_of(name).sum() for name in ("sex", "age", "same")] == [3, 6, 0]
     assert features.products == ((0, 1),)

@@ -46,33 +46,6 @@ def test_few_values_and_codes_have_a_class_each() -> None:
     assert classes.draw(np.array([2, 0]), np.zeros(2)).tolist() == [9, 1]
 
 
-def test_columns_of_features() -> None:
-    n = 100
-    codes = np.repeat([0, 1, 2, 3], [50, 30, 15, 5])  # the last two share an indicator
-    number = np.append(np.arange(90.0), np.full(10, np.nan))
-    states = np.where(np.isnan(number), 1, 0)
-    age = numeric("age", number, states=states, missing=["?"])
-    label = coded("year", np.arange(n) % 7, 7, kind=Kind.ORDERED)
-    table = Table([coded("g", codes, 4), age, label])
-    features, matrix = Features.fit(table)
-    groups = features.groups
-    assert groups[0].start == 0
-    assert [a.stop for a in groups[:-1]] == [b.start for b in groups[1:]]
-    assert groups[-1].stop == features.n_columns == len(features.linear) == matrix.shape[1]
-    np.testing.assert_allclose(matrix, features.matrix(table), atol=1e-6)
-    first, g, a, y = (matrix[:, columns] for columns in groups)
-    assert (first == 1).all()
-    np.testing.assert_allclose(matrix[:, 1:].mean(axis=0), 0, atol=1e-5)
-    for k, own in enumerate([codes == 0, codes == 1, codes > 1]):
-        np.testing.assert_allclose(g[:, k], own - own.mean(), atol=1e-6)
-    seen = ~np.isnan(number)
-    value = np.where(seen, (number - number[seen].mean()) / number[seen].std(), 0)
-    np.testing.assert_allclose(a[:, 0], value - value.mean(), atol=1e-5)
-    np.testing.assert_allclose(a[:, 5], (states == 1) - 0.1, atol=1e-6)
-    score = label.data - label.data.mean()
-    np.testing.assert_allclose(y[:, -1], score / label.data.std(), atol=1e-5)
-
-
 def test_products_of_a_moderator_with_the_other_predictors() -> None:
     rng = np.random.default_rng(4)
     sex, race = rng.integers(0, 2, 200), rng.integers(0, 3, 200)
