@@ -221,6 +221,14 @@ def test_what_is_expected_depends_on_how_the_data_were_made() -> None:
         }
         assert levels == {expected}
     assert (collected().expected, collected().fresh) == (1.0, fresh)
+    both = collected(synthesis=PROPER, propensity={"models": ["logit", "cart"], "permutations": 3})
+    for score in both.propensity:
+        place = f"propensity score by {score.model}"
+        chances = {f.key: f.chance for where, f in both.figures if where == place}
+        expected = {figure.key: figure.chance for figure in score.figures}
+        if score.model == "logit":  # of trees the permutations say what is right
+            expected["pmse_ratio"] = fresh
+        assert chances == expected
     unknown = UtilityResult(n=300, n_synthetic=(300, 200))
     assert (unknown.expected, unknown.kept, unknown.units) == (1.0, (), "records")
 
