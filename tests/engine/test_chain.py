@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from synthesizer.engine.drawing import (
     MAX_ROWS,
     allocate,
     draw_block,
+    limits_of,
     split_strata,
     whole_number_problems,
 )
@@ -178,6 +180,39 @@ def test_some_variables_are_drawn_as_in_the_whole_chain(strata: tuple[str, ...])
     both = (source.generate(Seed(3), m=2) for source in (part, chain))
     for some, whole in zip(*both, strict=True):
         assert_same(some, whole.select(["sex", "age"]))
+
+
+@pytest.mark.parametrize("proper", [False, True])
+def test_parts_of_a_dataset_together_are_the_dataset(
+    proper: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("synthesizer.data.panel.arrangement.BLOCK_ROWS", 60)
+    table = persons(200)
+    with_ids = Table([Column(Variable(name="id", kind=Kind.ID), np.arange(200.0)), *table.columns])
+    chain = spec(table, proper=proper).fit(with_ids, Seed(1), replicates=2)
+    whole = list(chain.generate(Seed(3), m=2))[1]
+    for ends in ([0, 200], [0, 120, 200], [0, 60, 120, 180, 200]):
+        parts = [chain.part(Seed(3), 1, *pair) for pair in pairwise(ends)]
+        assert_same(Table.concatenate(parts), whole)
+
+
+def test_codes_that_a_support_allows_are_told_row_by_row_but_where_a_rule_sets_them() -> None:
+    x, y = np.array([0, 0, 1, 2, 2, 1]), np.array([0, 1, 1, 2, 0, 1])
+    table = Table([coded("x", x, "abc"), coded("y", y, "pqr")])
+    support = Support.of(table, ("x", "y"), "y")
+    known = set(zip(x.tolist(), y.tolist(), strict=True))
+    given = table.select(["x"])
+    for free in (np.ones(6, dtype=bool), np.array([True, False, True, False, True, True])):
+        limits = limits_of(table["y"].variable, given, [support], free)
+        slow = [
+            [(a, b) in known or not own for b in range(3)] for a, own in zip(x, free, strict=True)
+        ]
+        assert limits.masks is not None
+        assert limits.masks.allowed(np.arange(6)).tolist() == slow
+        assert limits.judge is not None
+        for code in range(3):
+            column = coded("y", np.full(6, code), "pqr")
+            assert limits.judge(np.arange(6), column).tolist() == [not row[code] for row in slow]
 
 
 def test_supports_are_relearnt_from_other_data_and_conditions_stay() -> None:
