@@ -214,6 +214,9 @@ def test_the_group_that_leaks_is_found():
     worst = result.worst_group
     assert worst.group == "south"
     assert worst.low > 0.3
+    figure = worst.figure
+    assert (figure.value, figure.low, figure.high) == (worst.difference, worst.low, worst.high)
+    assert (figure.key, figure.n) == ("worst_group", worst.n_a + worst.n_b)
     north = next(row for row in result.groups if row.group == "north")
     assert north.low < 0 < north.high
     names = [figure.name for figure in result.figures]

@@ -212,6 +212,17 @@ def test_every_figure_has_the_marks_by_which_it_is_read():
     assert found == {key: marks for marks, keys in MARKS.items() for key in keys.split()}
 
 
+def test_scores_of_uniques_are_summed_up():
+    scores = suda(ORIGINAL, ["town", "age"], sampling_fraction=0.3)
+    scored = scores.dis_scores[scores.dis_scores > 0]
+    result = scores.result
+    assert len(scored) > 5
+    assert (result.largest_dis_suda, result.mean_dis_suda) == (scored.max(), scored.mean())
+    figures = {figure.key: figure.value for figure in result.figures}
+    assert figures["mean_dis_suda"] == result.mean_dis_suda
+    assert figures["largest_dis_suda"] == result.largest_dis_suda
+
+
 @pytest.mark.parametrize("name", RESULTS)
 def test_cells_are_what_their_columns_say(name):
     assert odd_cells(RESULTS[name]()) == set()
