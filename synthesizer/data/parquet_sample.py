@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from synthesizer.data.errors import DataError
-from synthesizer.data.sources import RawTable, as_dictionary, damaged_parquet, typed
+from synthesizer.data.sources import RawTable, as_dictionary, damaged_parquet, read_path, typed
 
 FIT_ROWS = 1_000_000
 """Rows of a sample by default: a source with more is not read whole."""
@@ -42,6 +42,10 @@ class Whole:
     """Units: rows, or persons of a panel with a row a period."""
     n_bytes: int
     """Bytes of all files on disk."""
+
+    def told(self, raw: RawTable) -> str:
+        """Say of how many rows a sample is."""
+        return f"a random sample of {raw.n_rows:,} of {self.n_rows:,} rows was looked at"
 
 
 def parquet_files(path: Path) -> list[Path]:
@@ -109,6 +113,15 @@ def read_sample(path: Path, rows: int, person: str | None = None) -> tuple[RawTa
         n_bytes=sum(size for size, _ in states),
     )
     return typed(table, "parquet", path.name), whole
+
+
+def read_at_most(
+    path: Path, rows: int = FIT_ROWS, person: str | None = None
+) -> tuple[RawTable, Whole | None]:
+    """Read a source of any kind to describe it; of a larger Parquet source a sample."""
+    if parquet_rows(path) <= rows:
+        return read_path(path), None
+    return read_sample(path, rows, person)
 
 
 def read_groups(

@@ -18,8 +18,9 @@ from synthesizer.data.files import check_file, write_texts
 from synthesizer.data.guessing import Declaration, Inferred, infer, is_empty
 from synthesizer.data.panel.forms import WideForm, wide_columns
 from synthesizer.data.panel.moments import are_numbers, natural_order
+from synthesizer.data.parquet_sample import read_at_most
 from synthesizer.data.randomness import fresh_seed
-from synthesizer.data.sources import RawTable, read_path
+from synthesizer.data.sources import RawTable
 from synthesizer.data.spreadsheets import formula_cells
 from synthesizer.data.table import Kind, Table, Variable
 from synthesizer.engine.structural_zeros import ZeroCells, structural_zeros
@@ -189,7 +190,7 @@ _HEAD = """\
 version: 1
 
 data:
-  path: {path}
+  path: {path}{sample}
 
 output:
   directory: {output}
@@ -247,13 +248,15 @@ def starter_text(data: Path, path: Path, panel: PanelConfig | None = None) -> st
     """Return the text of a starter configuration that lies at ``path``."""
     form = _Form.of(panel)
     roles = (form.person, form.time, form.career)
-    raw, empty = _without_empty(read_path(data), roles)
+    whole_or_sample, whole = read_at_most(data, person=form.person)
+    raw, empty = _without_empty(whole_or_sample, roles)
     reading = _read(raw, form)
     relative = os.path.relpath(data.absolute(), path.absolute().parent)
     stem = data.name.split(".")[0] or "data"
     head = _HEAD.format(
         name=path.name,
         path=_quoted(relative),
+        sample="" if whole is None else f"   # {whole.told(raw)}",
         output=_quoted(f"{stem}_synthetic"),
         seed=fresh_seed(),
         panel=form.lines,

@@ -9,7 +9,8 @@ import numpy as np
 
 from synthesizer.data.encoding import data_notes, encode_inferred
 from synthesizer.data.guessing import Inferred, infer
-from synthesizer.data.sources import RawTable, read_path
+from synthesizer.data.parquet_sample import read_at_most
+from synthesizer.data.sources import RawTable
 from synthesizer.data.spreadsheets import formula_cells, formula_notes
 from synthesizer.data.table import Column, Kind, Table
 from synthesizer.engine.structural_zeros import ZeroCells, structural_zeros
@@ -52,9 +53,12 @@ def make_codebook(path: Path) -> Codebook:
     DataError
         If the file cannot be read or encoded, with every problem.
     """
-    raw = read_path(path)
+    raw, whole = read_at_most(path)
     inferred = infer(raw)
-    return describe(raw, inferred, encode_inferred(raw, inferred))
+    found = describe(raw, inferred, encode_inferred(raw, inferred))
+    if whole is None:
+        return found
+    return found.model_copy(update={"notes": (whole.told(raw), *found.notes)})
 
 
 def describe(raw: RawTable, inferred: Sequence[Inferred], table: Table) -> Codebook:

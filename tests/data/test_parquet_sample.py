@@ -1,5 +1,6 @@
 """A sample of persons, or rows, of Parquet files that are not read whole."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,9 +10,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from synthesizer.config.keys import PanelConfig
 from synthesizer.data import parquet_sample as partitions
 from synthesizer.data.errors import DataError
-from synthesizer.data.parquet_sample import parquet_rows, read_sample
+from synthesizer.data.parquet_sample import parquet_rows, read_at_most, read_sample
+from synthesizer.jobs.starter import starter_text
+from synthesizer.plan.overview import make_codebook
 
 PERSONS = 3_000
 
@@ -127,3 +131,19 @@ def test_a_file_that_changes_while_it_is_read_is_refused(
     monkeypatch.setattr(partitions, "_hashes", meanwhile)
     with pytest.raises(DataError, match=r"0\.parquet: was changed while it was read"):
         read_sample(path, 1_000, "id")
+
+
+def test_init_and_codebook_look_at_a_sample_of_a_large_source(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frame = _panel()
+    frame["time"] = frame.groupby("id").cumcount()
+    path = _write(frame, tmp_path / "a", 3)
+    monkeypatch.setattr(read_at_most, "__defaults__", (1_000, None))
+    text = starter_text(path, tmp_path / "a.yaml", PanelConfig(person="id", time="time"))
+    first, told = re.search(
+        r"path: a +# (a random sample of ([\d,]+) of .* looked at)", text
+    ).groups()
+    assert first.endswith(f"of {len(_panel()):,} rows was looked at")
+    assert 800 < int(told.replace(",", "")) < 1_200
+    assert first.split(" was")[0].split(" of ")[-1] in make_codebook(path).notes[0]
