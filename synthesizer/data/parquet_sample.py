@@ -18,7 +18,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from synthesizer.data.errors import DataError
-from synthesizer.data.sources import RawTable, as_dictionary, damaged_parquet, read_path, typed
+from synthesizer.data.sources import (
+    RawTable,
+    as_dictionary,
+    damaged_parquet,
+    parquet_files,
+    read_path,
+    typed,
+)
 
 FIT_ROWS = 1_000_000
 """Rows of a sample by default: a source with more is not read whole."""
@@ -40,27 +47,46 @@ class Whole:
     """Rows of all files."""
     n_units: int
     """Units: rows, or persons of a panel with a row a period."""
-    n_bytes: int
-    """Bytes of all files on disk."""
+    states: tuple[tuple[Path, int, int], ...] = ()
+    """Every file with its bytes, and when it was changed last."""
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of all files on disk."""
+        return sum(size for _, size, _ in self.states)
+
+    def check(self) -> None:
+        """Raise DataError with every file that is not what it was."""
+        problems = [
+            f"{file}: was changed while it was read; wait until it is whole, and begin anew"
+            for file, *state in self.states
+            if list(_state(file)) != state
+        ]
+        if problems:
+            raise DataError(problems)
 
     def told(self, raw: RawTable) -> str:
         """Say of how many rows a sample is."""
         return f"a random sample of {raw.n_rows:,} of {self.n_rows:,} rows was looked at"
 
 
-def parquet_files(path: Path) -> list[Path]:
-    """Return the files of a Parquet source in order; none where it is no such source."""
-    if path.is_dir():
-        return sorted(path.glob("**/*.parquet"))
-    return [path] if path.suffix.lower() in (".parquet", ".pq") and path.is_file() else []
-
-
 def parquet_rows(path: Path) -> int:
-    """Return the rows of a Parquet source by its metadata; 0 where it is none, or damaged."""
-    try:
-        return sum(pq.read_metadata(file).num_rows for file in parquet_files(path))
-    except (pa.ArrowException, OSError):
-        return 0  # reading it says what is wrong
+    """Return the rows of a Parquet source by its metadata; 0 where it is no such source.
+
+    Raises
+    ------
+    DataError
+        With every file of a directory that is damaged.
+    """
+    rows, problems = 0, []
+    for file in parquet_files(path):
+        try:
+            rows += pq.read_metadata(file).num_rows
+        except (pa.ArrowException, OSError):
+            problems.append(f"{file}: {damaged_parquet(file)}")
+    if problems and path.is_dir():
+        raise DataError(problems)
+    return rows
 
 
 def read_sample(path: Path, rows: int, person: str | None = None) -> tuple[RawTable, Whole]:
@@ -83,7 +109,7 @@ def read_sample(path: Path, rows: int, person: str | None = None) -> tuple[RawTa
         is read.
     """
     files = parquet_files(path)
-    states = [_state(file) for file in files]
+    states = tuple((file, *_state(file)) for file in files)
     schema = _common_schema(path, files)
     if person is not None and person not in schema.names:
         person = None  # the plan says that there is no such column
@@ -92,7 +118,7 @@ def read_sample(path: Path, rows: int, person: str | None = None) -> tuple[RawTa
     taken: list[pa.Table] = []
     persons = _Distinct()
     first = 0
-    for file, state in zip(files, states, strict=True):
+    for file in files:
         try:
             for batch in pq.ParquetFile(file).iter_batches(BATCH_ROWS, use_threads=True):
                 hashes = _hashes(batch, person, first)
@@ -104,14 +130,13 @@ def read_sample(path: Path, rows: int, person: str | None = None) -> tuple[RawTa
                     taken.append(chosen.cast(schema))
         except (pa.ArrowException, OSError):
             raise DataError(f"{file}: {damaged_parquet(file)}") from None
-        if _state(file) != state:
-            raise DataError(f"{file}: was changed while it was read; wait until it is whole")
     table = pa.concat_tables(taken).unify_dictionaries() if taken else schema.empty_table()
     whole = Whole(
         n_rows=n_rows,
         n_units=n_rows if person is None else persons.count(),
-        n_bytes=sum(size for size, _ in states),
+        states=states,
     )
+    whole.check()
     return typed(table, "parquet", path.name), whole
 
 
@@ -125,25 +150,34 @@ def read_at_most(
 
 
 def read_groups(
-    path: Path, columns: Sequence[str], rows: int, person: str | None = None
+    path: Path, whole: Whole, columns: Sequence[str], rows: int, person: str | None = None
 ) -> Iterator[RawTable]:
     """Read some columns of all rows, about so many rows at a time; no person is in two of them.
 
     The files are read once for every group, of which only its rows stay in memory.
+
+    Raises
+    ------
+    DataError
+        With every file that is not what it was when the sample was read.
     """
-    files = parquet_files(path)
-    total = sum(pq.read_metadata(file).num_rows for file in files)
-    n_groups = max(1, -(-total // rows))
+    whole.check()
+    schema = _common_schema(path, [file for file, *_ in whole.states])
+    schema = pa.schema([schema.field(name) for name in columns])
+    n_groups = max(1, -(-whole.n_rows // rows))
     for group in range(n_groups):
         taken, first = [], 0
-        for file in files:
+        for file, *_ in whole.states:
+            whole.check()
             batches = pq.ParquetFile(file).iter_batches(BATCH_ROWS, columns=list(columns))
             for batch in batches:
                 hashes = _hashes(batch, person, first)
                 first += batch.num_rows
                 own = (hashes >> np.uint64(32)) * np.uint64(n_groups) >> np.uint64(32) == group
-                taken.append(pa.Table.from_batches([batch]).filter(pa.array(own)))
-        joined = pa.concat_tables(taken).unify_dictionaries().select(list(columns))
+                chosen = pa.Table.from_batches([batch]).filter(pa.array(own))
+                taken.append(chosen.select(list(columns)).cast(schema))
+        whole.check()
+        joined = pa.concat_tables(taken).unify_dictionaries()
         if joined.num_rows:
             yield typed(joined, "parquet", path.name, min_rows=1)
 
@@ -164,7 +198,11 @@ class _Distinct:
 
 
 def _state(file: Path) -> tuple[int, int]:
-    about = file.stat()
+    """Return bytes and time of a file; zeros of one that is gone."""
+    try:
+        about = file.stat()
+    except OSError:
+        return 0, 0
     return about.st_size, about.st_mtime_ns
 
 
@@ -182,13 +220,35 @@ def _common_schema(path: Path, files: Sequence[Path]) -> pa.Schema:
     first = schemas[0]
     for file, schema in zip(files, schemas, strict=True):
         problems += [f"{file}: {what}" for what in _differences(first, schema)]
-    if problems:
+    partitions = sorted({part for file in files for part in _partitions(path, file)})
+    if partitions:
         problems.append(
-            f"{path}: the files must have the columns of {files[0].name}; write them "
-            "alike, or name a directory for each kind"
+            f"{path}: the columns {', '.join(partitions)} stand in names of directories, not in "
+            "the files; write them into the files, or leave the level of directories out"
         )
+    elif problems:
+        problems.append(
+            f"{path}: the files must have the columns of {files[0].name}; write them alike, or "
+            "name a directory for each kind"
+        )
+    if problems:
         raise DataError(problems)
-    return first
+    return pa.schema([_joint(name, schemas) for name in first.names])
+
+
+def _partitions(path: Path, file: Path) -> Iterator[str]:
+    """Yield the columns that stand in the directories of a file, as in ``year=1999``."""
+    if path.is_dir():
+        folders = file.relative_to(path).parts[:-1]
+        yield from (folder.partition("=")[0] for folder in folders if "=" in folder)
+
+
+def _joint(name: str, schemas: Sequence[pa.Schema]) -> pa.Field:
+    """Return a column of all files: as they have it, or as plain text where they differ."""
+    kinds = {kind for schema in schemas if not pa.types.is_null(kind := schema.field(name).type)}
+    if not kinds:
+        return pa.field(name, pa.string())
+    return pa.field(name, kinds.pop() if len(kinds) == 1 else _plain(kinds.pop()))
 
 
 def _differences(first: pa.Schema, other: pa.Schema) -> Iterator[str]:
@@ -203,12 +263,15 @@ def _differences(first: pa.Schema, other: pa.Schema) -> Iterator[str]:
             yield "has the columns in another order"
         return
     for mine, theirs in zip(first, other, strict=True):
-        if _plain(mine.type) != _plain(theirs.type):
+        is_empty = pa.types.is_null(mine.type) or pa.types.is_null(theirs.type)
+        if not is_empty and _plain(mine.type) != _plain(theirs.type):
             yield f"column {mine.name!r} has type {theirs.type} in place of {mine.type}"
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:
-    return kind.value_type if pa.types.is_dictionary(kind) else kind
+    """Return the type of the values; texts are texts, however many."""
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return pa.string() if pa.types.is_large_string(kind) else kind
 
 
 def _hashes(batch: pa.RecordBatch, person: str | None, first: int) -> Hashes:
@@ -230,3 +293,16 @@ def _mixed(numbers: Hashes) -> Hashes:
     mixed ^= mixed >> np.uint64(27)
     mixed *= _MIX[1]
     return mixed ^ (mixed >> np.uint64(31))
+
+
+def numberings(raw: RawTable, whole: Whole) -> list[str]:
+    """Return the columns of a sample that number all rows: distinct, and no wider than the rows."""
+    found = []
+    for name, column in zip(raw.names, raw.arrow.columns, strict=True):
+        if not pa.types.is_integer(column.type) or column.null_count or raw.n_rows < 2:
+            continue
+        numbers = column.to_numpy()
+        is_narrow = int(numbers.max()) - int(numbers.min()) < whole.n_rows
+        if is_narrow and len(np.unique(numbers)) == len(numbers):
+            found.append(name)
+    return found

@@ -131,6 +131,8 @@ def distinct_texts(name: str, column: pa.ChunkedArray, **about: object) -> Texts
 
 def as_dictionary(column: pa.ChunkedArray) -> pa.DictionaryArray:
     """Return a column as one array of codes into its distinct values."""
+    if pa.types.is_null(_value_type(column.type)):  # Arrow has no dictionary of nothing
+        column = pa.chunked_array([pa.nulls(len(column), pa.string())])
     if not pa.types.is_dictionary(column.type):
         column = column.dictionary_encode()
     combined = column.unify_dictionaries().combine_chunks()
@@ -367,8 +369,23 @@ def _too_large(path: Path, size: int, limit: int) -> str:
     )
 
 
+def parquet_files(path: Path) -> list[Path]:
+    """Return the files of a Parquet source in order; none where it is no such source.
+
+    As Arrow and Spark do, what begins with a dot or an underscore is left out.
+    """
+    if not path.is_dir():
+        return [path] if path.suffix.lower() in (".parquet", ".pq") and path.is_file() else []
+    found = (file for file in path.glob("**/*.parquet") if file.is_file())
+    return sorted(
+        file
+        for file in found
+        if not any(part.startswith((".", "_")) for part in file.relative_to(path).parts)
+    )
+
+
 def _read_parquet(path: Path, origin: str, min_rows: int, most: int | None) -> RawTable:
-    files = sorted(path.glob("**/*.parquet")) if path.is_dir() else [path]
+    files = parquet_files(path) if path.is_dir() else [path]
     if not files:
         raise DataError(f"{path}: no Parquet file in this directory; the files end in .parquet")
     try:

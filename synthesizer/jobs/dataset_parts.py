@@ -28,7 +28,7 @@ from synthesizer.config.keys import Config
 from synthesizer.config.reading import file_content, sound_part
 from synthesizer.data.archive import read_archive, write_archive
 from synthesizer.data.encoding import encode_like, recoded
-from synthesizer.data.errors import ModelError, OutputError, Problems, SavedModelError
+from synthesizer.data.errors import DataError, ModelError, OutputError, Problems, SavedModelError
 from synthesizer.data.files import (
     finished_file,
     link_files,
@@ -62,6 +62,12 @@ _IRRELEVANT = frozenset(("workers", "output", "checks", "limits"))
 def kept_directory(output: Path) -> Path:
     """Return where the parts of a run are kept until its output is whole."""
     return output.parent / f".{output.name}.parts"
+
+
+def kept_bytes(output: Path) -> int:
+    """Return the bytes of the parts that are kept of a run."""
+    parts = kept_directory(output) / PARTS
+    return sum(path.stat().st_size for path in parts.rglob("part-*")) if parts.exists() else 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,9 +142,19 @@ class Work:
         """Return the file of a part."""
         return self.directory / PARTS / str(part.dataset + 1) / part.name
 
+    def _read(self, part: Part) -> RawTable:
+        return read_path(self.path(part), min_rows=1)
+
+    def _is_there(self, part: Part) -> bool:
+        """Whether a part is finished; one that was damaged since is drawn again."""
+        try:
+            return self.path(part).exists() and self._read(part).n_rows > 0
+        except DataError:
+            return False
+
     def draw(self, parts: list[Part], progress: Progress) -> None:
         """Draw the parts that are not there yet, each by a task."""
-        missing = [part for part in parts if not self.path(part).exists()]
+        missing = [part for part in parts if not self._is_there(part)]
         progress(len(parts) - len(missing))
         tasks = (
             delayed(draw_part)(
@@ -154,8 +170,10 @@ class Work:
     def sample(self, parts: list[Part], units: int) -> Table:
         """Read so many of the first units of a dataset back, in the codes of the original."""
         plan, needed = self.plan, [part for part in parts if part.first < units]
-        original, arrow = plan.data.table, [read_path(self.path(part)).arrow for part in needed]
-        raw = typed(pa.concat_tables(arrow).unify_dictionaries(), "parquet", "the parts")
+        original, arrow = plan.data.table, [self._read(part).arrow for part in needed]
+        raw = typed(
+            pa.concat_tables(arrow).unify_dictionaries(), "parquet", "the parts", min_rows=1
+        )
         ids = [column.name for column in original.columns if column.variable.kind is Kind.ID]
         table = plan.arrangement.modelled(read_like(raw, original, original.names, ids))
         return table.take_units(np.arange(min(units, table.n_units)))
@@ -165,15 +183,15 @@ class Work:
 
         A group of units after the other: only keys and targets are held of all.
         """
-        plan, path = self.plan, self.plan.data.path
-        if path is None:
+        plan, path, whole = self.plan, self.plan.data.path, self.plan.whole
+        if path is None or whole is None:
             raise TypeError("only files are drawn from in parts")
         wanted = tuple(dict.fromkeys(n for scenario in plan.scenarios for n in scenario.names))
         columns = _columns_of(plan, wanted)
-        source = read_groups(path, columns, GROUP_ROWS, plan.arrangement.person_column)
+        source = read_groups(path, whole, columns, GROUP_ROWS, plan.arrangement.person_column)
         originals = list(_units(plan, source, wanted))
         synthetic = [
-            list(_units(plan, (read_path(self.path(p)).select(columns) for p in own), wanted))
+            list(_units(plan, (self._read(part).select(columns) for part in own), wanted))
             for own in datasets
         ]
         return _joined(originals), tuple(map(_joined, synthetic))
@@ -185,7 +203,8 @@ class Work:
 
 def _columns_of(plan: Plan, names: Sequence[str]) -> list[str]:
     """Return the columns of the source from which the checks see some variables of units."""
-    frame, own = plan.spec.frame, {name.partition("@")[0] for name in names}
+    frame, table = plan.spec.frame, plan.table
+    own = {name if name in table else name.rpartition("@")[0] for name in names}
     needed = {column for name in own for column in plan.arrangement.columns_of(name)}
     if isinstance(frame, Frame):
         needed |= {name for name in (plan.arrangement.person_column, frame.time) if name}
@@ -201,7 +220,9 @@ def _units(plan: Plan, raws: Iterable[RawTable], names: Sequence[str]) -> Iterat
             schema = plan.data.table.select(raw.names).schema
         table = encode_like(raw, schema, new_codes=NEW_CODES)
         schema = table.schema
-        yield plan.viewed(plan.arrangement.modelled(table)).select(names)
+        known = plan.arrangement.known(table)
+        if known.n_rows:
+            yield plan.viewed(plan.arrangement.modelled(known)).select(names)
 
 
 def _joined(pieces: list[Table]) -> Table:
@@ -225,22 +246,28 @@ def kept_work(plan: Plan, *, resume: bool) -> Iterator[Work]:
         If a stopped run is kept and ``resume`` does not say to go on, or it is one of other data
         or of another configuration.
     """
-    directory = kept_directory(plan.output.directory)
-    state = _state(plan)
-    there = _kept(directory)
-    if there is not None and not resume:
-        raise OutputError(
-            f"{plan.output.directory}: a run that was stopped is kept in {directory}; go on with "
-            "it (--resume), or delete that directory, which is confidential"
-        )
-    if there is not None and (odd := [key for key in state if state[key] != there.get(key)]):
-        raise OutputError(
-            f"{directory} is of a run with another {', '.join(odd)}: go on as it was begun, or "
-            "delete that directory, which is confidential, and begin anew"
-        )
+    directory, state = kept_directory(plan.output.directory), _state(plan)
+    is_new = not directory.exists()
     text = json.dumps({"confidential": "not for release"} | state, indent=1)
+    kept = (
+        f"what is finished is kept in {directory}, which is confidential; go on with it "
+        "(--resume), or delete it"
+    )
     with own_directory(directory, {STATE: text}) as discard:
-        yield Work(directory=directory, plan=plan)
+        there = _kept(directory)
+        if not is_new and not resume:
+            raise OutputError(f"{plan.output.directory}: a run was stopped; {kept}")
+        if odd := [key for key in state if state[key] != there.get(key)]:
+            raise OutputError(
+                f"{directory} is of a run with another {', '.join(odd)}: go on as it was begun, or "
+                "delete that directory, which is confidential, and begin anew"
+            )
+        try:
+            yield Work(directory=directory, plan=plan)
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(f"interrupted; {kept}") from None
+        except OutputError as error:
+            raise OutputError([*error.problems, kept]) from error
         discard()
 
 
@@ -257,12 +284,10 @@ def _state(plan: Plan) -> dict[str, Any]:
     }
 
 
-def _kept(directory: Path) -> dict[str, Any] | None:
-    """Return the state of a run that was stopped; None where there is none."""
+def _kept(directory: Path) -> dict[str, Any]:
+    """Return the state of a run that was stopped."""
     try:
         state = parse_json(read_text(directory / STATE))
-    except FileNotFoundError:
-        return None
     except (OSError, ValueError, RecursionError):
         state = None
     if not isinstance(state, dict):
@@ -282,9 +307,9 @@ def kept_seed(config: Config | str | Path, overrides: Mapping[str, Any] | None) 
     if sound is None:  # the plan says what is wrong
         return None
     directory = kept_directory(sound.output.directory)
-    state = _kept(directory)
-    if state is None:
+    if not directory.exists():
         return None
+    state = _kept(directory)
     try:
         secret = state["secret"]
         return Seed(state["seed"], None if secret == NO_SECRET else secret)

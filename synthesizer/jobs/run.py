@@ -21,7 +21,7 @@ from synthesizer.data.table import Table
 from synthesizer.engine.chain import FittedChain
 from synthesizer.engine.registry import Registry
 from synthesizer.engine.source import Evolved, Source
-from synthesizer.jobs.dataset_parts import Part, Work, kept_seed, kept_work, parts_of
+from synthesizer.jobs.dataset_parts import Part, Work, kept_bytes, kept_seed, kept_work, parts_of
 from synthesizer.jobs.manifest import (
     FormulaCells,
     file_entry,
@@ -134,7 +134,7 @@ def run(
     with phases.phase("read"):
         plan = prepare(config, registry, overrides=overrides, seed=seed)
     say_ahead(plan, listener, phases.seconds["read"])
-    refuse_too_large(plan)
+    refuse_too_large(plan, kept_bytes(plan.output.directory))
     output, seed = plan.output, plan.seed
     with (
         nullcontext() if plan.whole is None else kept_work(plan, resume=resume) as work,

@@ -202,9 +202,14 @@ def forecast(
     )
 
 
-def refuse_too_large(plan: Plan) -> None:
-    """Raise ConfigError where a run in parts fits neither into the memory nor on the disk."""
+def refuse_too_large(plan: Plan, done: int = 0) -> None:
+    """Raise ConfigError where a run in parts fits neither into the memory nor on the disk.
+
+    ``done`` are the bytes that an earlier run of it has written.
+    """
     ahead = forecast(plan, measured=False) if plan.whole is not None else None
+    if ahead is not None:
+        ahead = replace(ahead, disk=max(0, ahead.disk - done))
     problems = []
     if ahead is not None and ahead.exceeds:
         problems.append(

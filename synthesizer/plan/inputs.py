@@ -24,7 +24,7 @@ from synthesizer.data.guessing import Declaration
 from synthesizer.data.layout import Layout
 from synthesizer.data.panel.arrangement import PLAIN, Arrangement
 from synthesizer.data.panel.view import PREFIX
-from synthesizer.data.parquet_sample import Whole, parquet_rows, read_sample
+from synthesizer.data.parquet_sample import Whole, numberings, parquet_rows, read_sample
 from synthesizer.data.sources import RawTable, read_path, read_sql
 from synthesizer.data.table import Column, Kind, Table
 
@@ -218,13 +218,21 @@ def read_input(config: Config) -> Input:
         columns = Columns(names=_header(data), sound=frozenset())
         return Input(table=Table((), 0), columns=columns, problems=error.problems)
     declared = declared_for(data, raw, declarations(config, raw.names))
-    return replace(
+    for name in () if whole is None else numberings(raw, whole):
+        declared.setdefault(name, Declaration(kind=Kind.ID))
+    found = replace(
         encoded(raw, declared, config.drop),
         origin=without_password(raw.origin),
         path=data.path,
         fingerprint=_fingerprint(data),
         whole=whole,
     )
+    try:
+        if whole is not None:
+            whole.check()
+    except SynthesizerError as error:
+        return replace(found, problems=(*found.problems, *error.problems))
+    return found
 
 
 def _in_parts(path: Path, config: Config) -> bool:

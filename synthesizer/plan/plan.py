@@ -520,6 +520,16 @@ def _check_rows(context: Context, n_steps: int, *, keeps: bool) -> None:
             )
 
 
+def _inside_source(config: Config) -> Iterator[str]:
+    """Report an output that would be read as data by the next run."""
+    path, directory = config.data.path, config.output.directory
+    if path is not None and path.is_dir() and directory.resolve().is_relative_to(path.resolve()):
+        yield (
+            f"output.directory: {directory} lies in the directory of the data ({path}), where "
+            "synthetic files would be read as data; name another directory"
+        )
+
+
 def prepare(
     config: Config | str | Path,
     registry: Registry | None = None,
@@ -560,6 +570,7 @@ def prepare(
     faulty = has_faulty_panel(problems)
     if check_directory:
         problems += check_output(output.directory, overwrite=output.overwrite)
+        problems += _inside_source(sound)
     data = read_input(sound)
     models = registry or Registry.load()
     with problems.gathered():

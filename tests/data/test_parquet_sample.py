@@ -13,7 +13,13 @@ import pytest
 from synthesizer.config.keys import PanelConfig
 from synthesizer.data import parquet_sample as partitions
 from synthesizer.data.errors import DataError
-from synthesizer.data.parquet_sample import parquet_rows, read_at_most, read_sample
+from synthesizer.data.parquet_sample import (
+    numberings,
+    parquet_rows,
+    read_at_most,
+    read_groups,
+    read_sample,
+)
 from synthesizer.jobs.starter import starter_text
 from synthesizer.plan.overview import make_codebook
 
@@ -112,7 +118,8 @@ def test_a_damaged_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"1\.parquet: not a Parquet file, or damaged"):
         read_sample(path, 1_000, "id")
     (path / "1.parquet").write_bytes(whole[:-9])
-    assert parquet_rows(path) == 0
+    with pytest.raises(DataError, match=r"1\.parquet: not a Parquet file, or damaged"):
+        parquet_rows(path)
     with pytest.raises(DataError, match=r"1\.parquet: not a Parquet file, or damaged"):
         read_sample(path, 1_000, "id")
 
@@ -147,3 +154,59 @@ def test_init_and_codebook_look_at_a_sample_of_a_large_source(
     assert first.endswith(f"of {len(_panel()):,} rows was looked at")
     assert 800 < int(told.replace(",", "")) < 1_200
     assert first.split(" was")[0].split(" of ")[-1] in make_codebook(path).notes[0]
+
+
+def test_hidden_files_are_no_data_and_partitions_by_directory_are_refused(tmp_path: Path) -> None:
+    frame = _panel()
+    path = _write(frame, tmp_path / "a", 2)
+    before = read_sample(path, 2_000, "id")[0].arrow
+    for name in (".partial", "_temporary"):
+        _write(frame, path / name, 1)
+    (path / "_part.parquet").write_bytes((path / "0.parquet").read_bytes())
+    (path / "folder.parquet").mkdir()
+    assert read_sample(path, 2_000, "id")[0].arrow.equals(before)
+    _write(frame, path / "year=1999", 1)
+    with pytest.raises(DataError, match="the columns year stand in names of directories"):
+        read_sample(path, 2_000, "id")
+
+
+def test_texts_are_texts_however_they_are_stored(tmp_path: Path) -> None:
+    texts = pa.array(["a", "b"] * 1_000)
+    kinds = (pa.dictionary(pa.int8(), pa.string()), pa.large_string(), pa.string(), pa.null())
+    for n, kind in enumerate(kinds):
+        column = pa.nulls(2_000) if kind == pa.null() else texts.cast(kind)
+        pq.write_table(pa.table({"x": column}), tmp_path / f"{n}.parquet")
+    raw, whole = read_sample(tmp_path, 8_000)
+    assert raw.arrow["x"].type == pa.string()
+    assert raw.arrow["x"].null_count == 2_000
+    groups = [group.arrow["x"] for group in read_groups(tmp_path, whole, ["x"], 3_000)]
+    assert len(groups) == 3
+    assert sorted(pa.chunked_array(groups).to_pylist(), key=str) == sorted(
+        raw.arrow["x"].to_pylist(), key=str
+    )
+
+
+def test_what_numbers_all_rows_is_seen_in_a_sample(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    n = 6_000
+    frame = pd.DataFrame(
+        {
+            "case": rng.permutation(n) + 501,
+            "income": rng.permutation(n) * 7,
+            "age": rng.integers(0, 90, n),
+            "weight": np.arange(n) + 0.5,
+        }
+    )
+    raw, whole = read_sample(_write(frame, tmp_path / "a", 2), 1_000)
+    assert numberings(raw, whole) == ["case"]
+
+
+def test_a_source_that_changed_after_the_sample_is_refused(tmp_path: Path) -> None:
+    path = _write(_panel(), tmp_path / "a", 2)
+    _, whole = read_sample(path, 1_000, "id")
+    (path / "1.parquet").write_bytes((path / "0.parquet").read_bytes())
+    with pytest.raises(DataError, match=r"1\.parquet: was changed while it was read"):
+        list(read_groups(path, whole, ["x"], 1_000))
+    (path / "1.parquet").unlink()
+    with pytest.raises(DataError, match=r"1\.parquet: was changed while it was read"):
+        list(read_groups(path, whole, ["x"], 1_000))

@@ -16,6 +16,7 @@ from synthesizer.config.reading import read_config
 from synthesizer.data.errors import ConfigError, ModelError, OutputError
 from synthesizer.data.pairs import read_like
 from synthesizer.data.panel import arrangement
+from synthesizer.data.parquet_sample import read_sample
 from synthesizer.data.sources import read_path
 from synthesizer.engine import chain
 from synthesizer.jobs import dataset_parts as parts
@@ -214,7 +215,7 @@ def test_a_stopped_run_goes_on_where_it_was(
     assert kept.stat().st_mode & 0o777 == 0o700
     assert {p.stat().st_mode & 0o077 for p in kept.rglob("*")} == {0}
     assert not (tmp_path / "out").exists()
-    with pytest.raises(OutputError, match="go on with it \\(--resume\\)"):
+    with pytest.raises(OutputError, match="a run was stopped; .* go on with it \\(--resume\\)"):
         run(config)
     for made in _stopping(name, 100):
         result = run(config, resume=True)
@@ -239,12 +240,14 @@ def test_the_secret_of_a_stopped_run_is_kept_with_it(
     assert other.manifest.secret != state["secret"]
 
 
-def test_a_damaged_fit_is_made_again(rows: Path, tmp_path: Path) -> None:
+def test_damaged_fits_and_parts_are_made_again(rows: Path, tmp_path: Path) -> None:
     undisturbed = _bytes(run(_of_rows(rows, tmp_path / "whole")))
     config = _of_rows(rows, tmp_path / "out")
-    for _ in _stopping("draw_part", 0):
+    for _ in _stopping("draw_part", 2):
         with pytest.raises(StoppedError):
             run(config)
+    part = next(parts.kept_directory(tmp_path / "out").rglob("part-00002.parquet"))
+    part.write_bytes(part.read_bytes()[:-100])
     fit = sorted((parts.kept_directory(tmp_path / "out") / parts.FITS).iterdir())[1]
     fit.write_bytes(fit.read_bytes()[:-70])
     for made in _stopping("_fit_step", 100):
@@ -279,6 +282,10 @@ def test_a_damaged_state_is_told(rows: Path, tmp_path: Path) -> None:
         state.write_text(text)
         with pytest.raises(OutputError, match="damaged; delete the directory"):
             run(_of_rows(rows, tmp_path / "out"), resume=True)
+    state.unlink()
+    for resume in (True, False):
+        with pytest.raises(OutputError, match="damaged; delete the directory"):
+            run(_of_rows(rows, tmp_path / "out", seed=4), resume=resume)
 
 
 def test_resume_without_a_stopped_run_begins_one(rows: Path, tmp_path: Path) -> None:
@@ -352,3 +359,35 @@ def test_what_an_intruder_finds_is_counted_among_everybody(
         found = {(figure.key, figure.name): figure.value for _, figure in result.checks.figures}
         assert len(expected) >= 3
         assert {key: found[key] for key in expected} == pytest.approx(expected)
+
+
+def test_a_last_part_of_one_row_is_read_back(rows: Path, tmp_path: Path) -> None:
+    checks = dict(ALL_OFF) | {"keys": ["sex"], "target": "age", "cap": True}
+    result = run(_of_rows(rows, tmp_path / "out", rows=5 * BLOCK + 1, checks=checks))
+    assert pq.read_table(result.datasets[0]).num_rows == 5 * BLOCK + 1
+
+
+def test_rows_of_periods_that_the_sample_lacks_are_nobodys(persons: Path, tmp_path: Path) -> None:
+    source = tmp_path / "persons"
+    source.mkdir()
+    frame = pq.read_table(persons).to_pandas()
+    sampled = set(read_sample(persons, 1_000, "person")[0].arrow["person"].to_pylist())
+    odd = frame[~frame["person"].isin(sampled)].index[:3]
+    frame.loc[odd, "year"] = [1803, 1804, 1805]
+    _written(frame, source)
+    checks = dict(ALL_OFF) | {"keys": ["sex", "job@first"], "target": "job@last", "cap": True}
+    result = run(_of_persons(source, tmp_path / "out", checks=checks))
+    assert result.datasets[0].is_dir()
+
+
+def test_an_interrupted_run_says_what_is_kept(rows: Path, tmp_path: Path) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(parts, "draw_part", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt, match="is kept in .*--resume"):
+            run(_of_rows(rows, tmp_path / "out"))
+    assert parts.kept_bytes(tmp_path / "out") == 0
+
+
+def test_an_output_among_the_data_is_refused(rows: Path) -> None:
+    with pytest.raises(ConfigError, match="lies in the directory of the data"):
+        run(_of_rows(rows, rows / "out"))

@@ -186,6 +186,10 @@ class Arrangement:
         """Return the source's table as the chain models it."""
         return source
 
+    def known(self, other: Table) -> Table:
+        """Return the rows of another file whose periods this source has."""
+        return other
+
     def other_problems(self, other: Table) -> list[str]:  # noqa: ARG002
         """Say why another file with these columns cannot be modelled like the source."""
         return []

@@ -100,6 +100,11 @@ class LongForm(Arrangement):
         names = [v.name for v in self.schema if v.kind is not Kind.ID and v.name in source]
         return PanelTable((source[name].take(order) for name in names), index)
 
+    def known(self, other: Table) -> Table:
+        """Return the rows of another file whose periods this source has."""
+        column = other[self.time]
+        return other.take(np.flatnonzero((self._periods_of(column) >= 0) & column.is_observed))
+
     def other_problems(self, other: Table) -> list[str]:
         """Say where another file lacks persons or periods, repeats them or has other periods."""
         column = other[self.time]

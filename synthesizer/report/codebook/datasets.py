@@ -16,8 +16,7 @@ import pyarrow as pa
 
 from synthesizer.data.errors import DataError
 from synthesizer.data.guessing import missing_codes
-from synthesizer.data.parquet_sample import parquet_files
-from synthesizer.data.sources import RawTable, Texts, read_path
+from synthesizer.data.sources import RawTable, Texts, parquet_files, read_path
 from synthesizer.data.spreadsheets import safe_texts
 from synthesizer.data.table import BoolArray, FloatArray, Kind
 from synthesizer.data.values import (
