@@ -103,6 +103,8 @@ def one_blas_thread() -> Iterator[None]:
     first of several overlapping callers sets it and the last one lifts it, whatever their order.
     """
     with _guard:
+        if not _inside:
+            _free_limit()
         limit = None if _inside else _controller().limit(limits=1, user_api="blas")
         _inside.append(limit or _inside[0])
     try:
@@ -111,4 +113,18 @@ def one_blas_thread() -> Iterator[None]:
         with _guard:
             last = _inside.pop()
             if not _inside:
+                _free_limit()
                 last.restore_original_limits()
+                _free_limit()
+
+
+def _free_limit() -> None:
+    """Let this thread set the limit of the process.
+
+    Newer versions of threadpoolctl (3.8) let the thread that set it first do so alone, as long as
+    that thread lives, and do nothing for others, in silence. Here one caller at a time sets it.
+    """
+    for library in _controller().lib_controllers:
+        free = getattr(library, "clear_controlling_thread", None)
+        if free is not None:
+            free(force=True)

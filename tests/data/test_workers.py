@@ -1,5 +1,8 @@
 """One BLAS thread at a time."""
 
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
 from threadpoolctl import threadpool_info
 
 from synthesizer.data.workers import one_blas_thread
@@ -15,3 +18,47 @@ def test_one_blas_thread_may_be_nested_and_left_in_any_order():
     second.__exit__(None, None, None)
     assert set(inside) == {1}
     assert threadpool_info() == before
+
+
+def _blas_threads() -> set[int]:
+    return {lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas"}
+
+
+def test_one_blas_thread_holds_whoever_was_first():
+    """A thread that set the limit before must not keep others from setting it."""
+    before = _blas_threads()
+
+    def limited() -> set[int]:
+        with one_blas_thread():
+            return _blas_threads()
+
+    def in_thread() -> set[int]:
+        with ThreadPoolExecutor(1) as pool:
+            return pool.submit(limited).result()
+
+    for turn in (limited, in_thread, limited, in_thread, in_thread):
+        assert turn() == {1}
+        assert _blas_threads() == before
+    with ThreadPoolExecutor(1) as pool:  # the first that comes leaves before the last
+        first = one_blas_thread()
+        pool.submit(first.__enter__).result()
+        with one_blas_thread():
+            pool.submit(first.__exit__, None, None, None).result()
+            assert _blas_threads() == {1}
+            assert pool.submit(limited).result() == {1}
+        assert pool.submit(_blas_threads).result() == before
+
+
+def test_a_product_is_the_same_in_every_thread():
+    rng = np.random.default_rng(1)
+    left = rng.normal(size=(2_019, 430)).astype(np.float32)
+    right = rng.normal(size=(2_019, 2)).astype(np.float32)
+
+    @one_blas_thread()
+    def product() -> bytes:
+        return (left.T @ right).tobytes()
+
+    here = product()
+    with ThreadPoolExecutor(2) as pool:
+        assert {pool.submit(product).result() for _ in range(4)} == {here}
+        assert set(pool.map(lambda _: product(), range(8))) == {here}
