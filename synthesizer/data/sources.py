@@ -374,8 +374,9 @@ def parquet_files(path: Path) -> list[Path]:
 
     As Arrow and Spark do, what begins with a dot or an underscore is left out.
     """
-    if not path.is_dir():
-        return [path] if path.suffix.lower() in (".parquet", ".pq") and path.is_file() else []
+    if not os.path.isdir(path):  # also where the system refuses the name
+        is_parquet = path.suffix.lower() in (".parquet", ".pq") and os.path.isfile(path)
+        return [path] if is_parquet else []
     found = (file for file in path.glob("**/*.parquet") if file.is_file())
     return sorted(
         file

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from pydantic import ConfigDict, GetCoreSchemaHandler
@@ -18,7 +18,9 @@ from pydantic_core import core_schema
 
 from synthesizer.data.options import STRICT
 from synthesizer.data.table import Column, FloatArray, Kind, Table, Variable
-from synthesizer.models.domains import Chances
+
+if TYPE_CHECKING:
+    from synthesizer.models.domains import Chances
 
 ALL_KINDS = frozenset({Kind.CATEGORICAL, Kind.ORDERED, Kind.BOOLEAN, Kind.NUMERIC, Kind.DATE})
 

@@ -89,8 +89,9 @@ def evened(shares: FloatArray, free: FloatArray) -> FloatArray:
     Examples
     --------
     >>> limited = np.array([[0.8, 0.2], [1.0, 0.0]])
-    >>> evened(limited, np.array([[0.8, 0.2], [0.7, 0.3]])).round(2).tolist()
-    [0.5, 1.98]
+    >>> odds = limited[0] * evened(limited, np.array([[0.8, 0.2], [0.7, 0.3]]))
+    >>> (odds / odds.sum()).round(2).tolist()
+    [0.5, 0.5]
     """
     free = np.where(shares.any(axis=0), free, 0.0)
     wanted = free.sum(axis=0) + (1.0 - free.sum(axis=1)) @ shares

@@ -8,6 +8,7 @@ it, never the configuration.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
@@ -523,7 +524,9 @@ def _check_rows(context: Context, n_steps: int, *, keeps: bool) -> None:
 def _inside_source(config: Config) -> Iterator[str]:
     """Report an output that would be read as data by the next run."""
     path, directory = config.data.path, config.output.directory
-    if path is not None and path.is_dir() and directory.resolve().is_relative_to(path.resolve()):
+    if path is None or not os.path.isdir(path):
+        return
+    if directory.resolve().is_relative_to(path.resolve()):
         yield (
             f"output.directory: {directory} lies in the directory of the data ({path}), where "
             "synthetic files would be read as data; name another directory"
