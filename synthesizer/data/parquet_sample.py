@@ -117,19 +117,12 @@ def read_sample(path: Path, rows: int, person: str | None = None) -> tuple[RawTa
     threshold = np.uint64(2**64 - 1 if rows >= n_rows else int(rows / n_rows * 2**64))
     taken: list[pa.Table] = []
     persons = _Distinct()
-    first = 0
-    for file in files:
-        try:
-            for batch in pq.ParquetFile(file).iter_batches(BATCH_ROWS, use_threads=True):
-                hashes = _hashes(batch, person, first)
-                if person is not None:
-                    persons.add(hashes)
-                first += batch.num_rows
-                chosen = pa.Table.from_batches([batch]).filter(pa.array(hashes <= threshold))
-                if chosen.num_rows:
-                    taken.append(chosen.cast(schema))
-        except (pa.ArrowException, OSError):
-            raise DataError(f"{file}: {damaged_parquet(file)}") from None
+    for batch, hashes in _hashed(files, person):
+        if person is not None:
+            persons.add(hashes)
+        chosen = pa.Table.from_batches([batch]).filter(pa.array(hashes <= threshold))
+        if chosen.num_rows:
+            taken.append(chosen.cast(schema))
     table = pa.concat_tables(taken).unify_dictionaries() if taken else schema.empty_table()
     whole = Whole(
         n_rows=n_rows,
@@ -162,24 +155,35 @@ def read_groups(
         With every file that is not what it was when the sample was read.
     """
     whole.check()
-    schema = _common_schema(path, [file for file, *_ in whole.states])
+    files = [file for file, *_ in whole.states]
+    schema = _common_schema(path, files)
     schema = pa.schema([schema.field(name) for name in columns])
     n_groups = max(1, -(-whole.n_rows // rows))
     for group in range(n_groups):
-        taken, first = [], 0
-        for file, *_ in whole.states:
-            whole.check()
-            batches = pq.ParquetFile(file).iter_batches(BATCH_ROWS, columns=list(columns))
-            for batch in batches:
-                hashes = _hashes(batch, person, first)
-                first += batch.num_rows
-                own = (hashes >> np.uint64(32)) * np.uint64(n_groups) >> np.uint64(32) == group
-                chosen = pa.Table.from_batches([batch]).filter(pa.array(own))
-                taken.append(chosen.select(list(columns)).cast(schema))
+        whole.check()
+        taken = []
+        for batch, hashes in _hashed(files, person, columns):
+            own = (hashes >> np.uint64(32)) * np.uint64(n_groups) >> np.uint64(32) == group
+            chosen = pa.Table.from_batches([batch]).filter(pa.array(own))
+            taken.append(chosen.select(list(columns)).cast(schema))
         whole.check()
         joined = pa.concat_tables(taken).unify_dictionaries()
         if joined.num_rows:
             yield typed(joined, "parquet", path.name, min_rows=1)
+
+
+def _hashed(
+    files: Sequence[Path], person: str | None, columns: Sequence[str] | None = None
+) -> Iterator[tuple[pa.RecordBatch, Hashes]]:
+    """Yield all rows in batches, with the hash of the unit of each; rows are counted on."""
+    first, names = 0, None if columns is None else list(columns)
+    for file in files:
+        try:
+            for batch in pq.ParquetFile(file).iter_batches(BATCH_ROWS, columns=names):
+                yield batch, _hashes(batch, person, first)
+                first += batch.num_rows
+        except (pa.ArrowException, OSError):
+            raise DataError(f"{file}: {damaged_parquet(file)}") from None
 
 
 class _Distinct:

@@ -291,8 +291,12 @@ def _kept(directory: Path) -> dict[str, Any]:
     except (OSError, ValueError, RecursionError):
         state = None
     if not isinstance(state, dict):
-        raise OutputError(f"{directory}: {STATE} is damaged; delete the directory and begin anew")
+        raise _damaged(directory)
     return state
+
+
+def _damaged(directory: Path) -> OutputError:
+    return OutputError(f"{directory}: {STATE} is damaged; delete the directory and begin anew")
 
 
 def kept_seed(config: Config | str | Path, overrides: Mapping[str, Any] | None) -> Seed | None:
@@ -314,9 +318,7 @@ def kept_seed(config: Config | str | Path, overrides: Mapping[str, Any] | None) 
         secret = state["secret"]
         return Seed(state["seed"], None if secret == NO_SECRET else secret)
     except (KeyError, TypeError, ValueError):
-        raise OutputError(
-            f"{directory}: {STATE} is damaged; delete the directory and begin anew"
-        ) from None
+        raise _damaged(directory) from None
 
 
 def draw_part(model: Path, registry: Registry, part: Part, path: Path, made_by: str) -> None:

@@ -208,16 +208,17 @@ def refuse_too_large(plan: Plan, done: int = 0) -> None:
     ``done`` are the bytes that an earlier run of it has written.
     """
     ahead = forecast(plan, measured=False) if plan.whole is not None else None
-    if ahead is not None:
-        ahead = replace(ahead, disk=max(0, ahead.disk - done))
+    if ahead is None:
+        return
+    ahead = replace(ahead, disk=max(0, ahead.disk - done))
     problems = []
-    if ahead is not None and ahead.exceeds:
+    if ahead.exceeds:
         problems.append(
             f"about {in_bytes(ahead.memory)} of memory are needed and {in_bytes(ahead.free or 0)} "
             f"are free; use fewer workers ({ahead.workers} now), fewer rows for the models "
             "(data.fit_rows) or fewer variables (drop)"
         )
-    if ahead is not None and ahead.fills_disk:
+    if ahead.fills_disk:
         problems.append(
             f"output.directory: the datasets take about {in_bytes(ahead.disk)} and "
             f"{in_bytes(ahead.free_disk or 0)} are free there; name another disk, or ask for fewer "
