@@ -40,6 +40,8 @@ _MOST_CHEAP, _FEW_SETS, _MANY_SETS = 300_000_000, 300, 5_000
 _LARGEST = 2**62
 # Counting by position beats sorting until the counts are this many times as long as the codes.
 _DENSE = 8
+# Places of a hash table for each value (Fibonacci hashing: Knuth 1998, section 6.4).
+_PLACES, _MULTIPLIER = 4, np.uint64(0x9E3779B97F4A7C15)
 
 Subset = tuple[int, ...]
 Bits = npt.NDArray[np.uint8]
@@ -570,13 +572,14 @@ def _minimal_uniques(
     by_key = np.zeros(n_keys)
     shares = np.zeros((n_uniques, n_keys), dtype=np.float32) if by_record else None
     done, total = 0, _count_sets(n_keys, len(weights))
+    prefixes = _Prefixes(cells)
     above: dict[Subset, Bits] = {}
     for size, weight in enumerate(weights, start=1):
         level: dict[Subset, Bits] = {}
         for subset in combinations(range(n_keys), size):
             alive = _alive_on_parts(cells, subset, above)
             if alive is not None:
-                alone, level[subset] = _count(cells, subset, alive)
+                alone, level[subset] = _count(cells, prefixes, subset, alive)
                 counts[alone, size - 1] += 1
                 by_key[list(subset)] += weight * len(alone)
                 if shares is not None:
@@ -601,13 +604,15 @@ def _alive_on_parts(cells: _Cells, subset: Subset, above: Mapping[Subset, Bits])
     return alive
 
 
-def _count(cells: _Cells, subset: Subset, alive: Bits) -> tuple[IntArray, Bits]:
+def _count(
+    cells: _Cells, prefixes: _Prefixes, subset: Subset, alive: Bits
+) -> tuple[IntArray, Bits]:
     """Return who is alone on the keys, and as bits who remains alive."""
     mask = np.unpackbits(alive, count=cells.columns.shape[1]).view(bool)
-    everybody = bool(mask.all())
-    rows = np.arange(len(mask)) if everybody else np.flatnonzero(mask)
+    rows = np.flatnonzero(mask)
     split = int(np.searchsorted(rows, len(cells.records)))
-    codes, size = _combined(cells.columns, cells.sizes, subset, slice(None) if everybody else rows)
+    joint, size = prefixes.codes(subset)
+    codes, size = _countable(joint if len(rows) == len(joint) else joint[rows], size)
     uniques, shared = codes[:split], codes[split:]
     counts = np.bincount(uniques, minlength=size)
     # A shared combination matters only while a record that may be unique has its values.
@@ -619,6 +624,32 @@ def _count(cells: _Cells, subset: Subset, alive: Bits) -> tuple[IntArray, Bits]:
     if not mask[: len(cells.records)].any():
         mask[:] = False
     return rows[:split][alone], np.packbits(mask)
+
+
+class _Prefixes:
+    """Codes of all combinations on the first keys of a set, kept while the next sets begin so."""
+
+    def __init__(self, cells: _Cells) -> None:
+        self._cells = cells
+        self._kept: list[tuple[int, Codes, int]] = []
+
+    def codes(self, subset: Subset) -> tuple[Codes, int]:
+        """Return one code in [0, size) for each combination's values of the keys, and the size."""
+        *before, last = subset
+        same = 0
+        while same < min(len(before), len(self._kept)) and self._kept[same][0] == before[same]:
+            same += 1
+        del self._kept[same:]
+        for key in before[same:]:
+            self._kept.append((key, *self._with(key)))
+        return self._with(last)
+
+    def _with(self, key: int) -> tuple[Codes, int]:
+        column, levels = self._cells.columns[key], self._cells.sizes[key]
+        if not self._kept:
+            return column.astype(np.int64), levels
+        _, joint, size = self._kept[-1]
+        return _joined(joint, size, column, levels)
 
 
 def _encoded(
@@ -647,16 +678,38 @@ def _combined(
     """
     joint, size = columns[subset[0]][rows].astype(np.int64), sizes[subset[0]]
     for key in subset[1:]:
-        if size * sizes[key] > _LARGEST:
-            distinct, joint = np.unique(joint, return_inverse=True)
-            size = len(distinct)
-        joint *= sizes[key]
-        joint += columns[key][rows]
-        size *= sizes[key]
-    if size > _DENSE * len(joint):
-        distinct, joint = np.unique(joint, return_inverse=True)
-        size = len(distinct)
-    return joint, size
+        joint, size = _joined(joint, size, columns[key][rows], sizes[key])
+    return _countable(joint, size)
+
+
+def _joined(
+    joint: Codes, size: int, column: npt.NDArray[np.int32], levels: int
+) -> tuple[Codes, int]:
+    """Return one code for the values of some keys and of one more."""
+    if size * levels > _LARGEST:
+        joint, size = _dense(joint)
+    return joint * levels + column, size * levels
+
+
+def _countable(joint: Codes, size: int) -> tuple[Codes, int]:
+    """Return codes that can be counted by position."""
+    return _dense(joint) if size > _DENSE * len(joint) else (joint, size)
+
+
+def _dense(joint: Codes) -> tuple[Codes, int]:
+    """Return other codes for the same values, small enough to count by position, and their size.
+
+    A code is a place of a hash table. Values whose place is another value's are few, and numbered
+    by sorting: this takes a third of the time of sorting all.
+    """
+    bits = (_PLACES * len(joint)).bit_length()
+    place = (joint.astype(np.uint64) * _MULTIPLIER >> np.uint64(64 - bits)).astype(np.int64)
+    owner = np.empty(1 << bits, dtype=np.int64)
+    owner[place] = joint
+    others = np.flatnonzero(owner[place] != joint)
+    distinct, codes = np.unique(joint[others], return_inverse=True)
+    place[others] = len(owner) + codes
+    return place, len(owner) + len(distinct)
 
 
 def _observed_frequency(
