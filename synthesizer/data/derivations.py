@@ -16,7 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from synthesizer.data.errors import ExpressionError
+from synthesizer.data.expression_values import label_number
 from synthesizer.data.expressions import MAX_LENGTH, Expression, quote_name
+from synthesizer.data.progress import Advance
 from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Table, Variable
 
 MIN_DISTINCT = 30
@@ -108,7 +110,9 @@ class _Candidate:
     text: str
 
 
-def suggest_derivations(table: Table, *, max_rows: int = 2000) -> dict[str, str]:
+def suggest_derivations(
+    table: Table, *, max_rows: int = 2000, advance: Advance = lambda _: None
+) -> dict[str, str]:
     """Find variables that are functions of one or two others.
 
     Forms: k * a + c (where the target is rounded, k and c are found if they have few digits);
@@ -126,7 +130,8 @@ def suggest_derivations(table: Table, *, max_rows: int = 2000) -> dict[str, str]
     - the rows that agree hold at least 30 distinct values, so that coincidences do not count; or,
       if they are groups, at least 30 of them are outside the largest.
 
-    In wide files pairs are sought among the 200 inputs nearest to the target.
+    In wide files pairs are sought among the 200 inputs nearest to the target. ``advance`` is called
+    for each column.
 
     Of several directions (total = a + b, b = total - a) the one whose target has more decimals
     wins (a rounded target loses what the inputs know), then the one whose inputs come before the
@@ -143,13 +148,12 @@ def suggest_derivations(table: Table, *, max_rows: int = 2000) -> dict[str, str]
     rows = np.unique(np.linspace(0, max(table.n_rows - 1, 0), max_rows).astype(np.intp))
     sample = table.take(rows[: table.n_rows])
     inputs = tuple(_inputs(sample))
-    candidates = [
-        candidate
-        for column in sample.columns
-        if column.variable.kind is Kind.NUMERIC
-        for candidate in _verified(column, inputs, table)
-    ]
-    candidates += _grouped(sample, inputs, table)
+    candidates: list[_Candidate] = []
+    for column in sample.columns:
+        if column.variable.kind is Kind.NUMERIC:
+            candidates += _verified(column, inputs, table)
+        advance(1)
+    candidates += _grouped(sample, (*inputs, *_number_codes(sample)), table)
     chosen = _without_cycles(candidates, table)
     return {name: chosen[name] for name in table.names if name in chosen}
 
@@ -169,6 +173,25 @@ def _inputs(sample: Table) -> Iterator[_Input]:
             number = Variable(name="year", kind=Kind.NUMERIC, decimals=0, missing=("",))
             years = Expression.parse(year).derive(sample, number)
             yield _Input(column.name, year, years.data)  # type: ignore[arg-type]
+
+
+def _number_codes(sample: Table) -> Iterator[_Input]:
+    """Yield codes whose labels are numbers: groups may be ranges of them, such as branches."""
+    for column in sample.columns:
+        if column.is_coded and "`" not in column.name:
+            numbers = _numbers_of(column)
+            if numbers is not None:
+                yield _Input(column.name, quote_name(column.name), numbers)
+
+
+def _numbers_of(column: Column) -> FloatArray | None:
+    """Return the numbers of a column, or those that its labels spell; None if they are words."""
+    if not column.is_coded:
+        return np.where(column.is_observed, column.data, np.nan)
+    spelled = np.array([label_number(label) for label in column.variable.levels])
+    if not len(spelled) or np.isnan(spelled).any():
+        return None
+    return np.append(spelled, np.full(len(column.variable.missing), np.nan))[column.data]
 
 
 def _verified(column: Column, inputs: tuple[_Input, ...], table: Table) -> list[_Candidate]:
@@ -253,6 +276,7 @@ def _curved(
     if not inputs:
         return
     values = np.stack([item.values[rows] for item in inputs])
+    inputs, values = _monotone(inputs, values)
     for curve in _CURVES:
         with np.errstate(all="ignore"):
             distances = curve.inverse(target) - values
@@ -274,20 +298,35 @@ def _curved(
                     break
 
 
+def _monotone(inputs: list[_Input], values: FloatArray) -> tuple[list[_Input], FloatArray]:
+    """Return the inputs that mostly rise, or mostly fall, with the target, and their values.
+
+    The rows of the probe are in order of the target; each is compared with one far from it.
+    """
+    half = values.shape[1] // 2
+    with np.errstate(invalid="ignore"):
+        ways = np.sign(values[:, half : 2 * half] - values[:, :half])
+    share = np.abs(np.nansum(ways, axis=1)) / half
+    kept = np.flatnonzero(share >= 2 * (2 * _PROBE_AGREEMENT - 1) - 1)
+    return [inputs[i] for i in kept], values[kept]
+
+
 def _grouped(sample: Table, inputs: tuple[_Input, ...], table: Table) -> Iterator[_Candidate]:
     """Yield the groups of numbers, tried on few rows, then on the sample, then on all."""
     numbers = [item for item in inputs if not item.is_days and item.text == quote_name(item.name)]
+    if not numbers:
+        return
     rows = np.unique(np.linspace(0, max(sample.n_rows - 1, 0), _GROUP_PROBE).astype(np.intp))
-    orders = {item.name: np.argsort(item.values[rows], kind="stable") for item in numbers}
+    probes = np.stack([item.values[rows] for item in numbers])
+    where = {item.name: i for i, item in enumerate(numbers)}
     for place, column in enumerate(sample.columns):
         codes = _group_codes(column)
         if codes is None:
             continue
-        others = [item for item in numbers if item.name != column.name]
+        near = _nearest([item for item in numbers if item.name != column.name], place, table)
+        apart = _are_apart(probes[[where[item.name] for item in near]], codes[rows])
         found = []
-        for item in _nearest(others, place, table):
-            if _changes(item.values[rows], codes[rows], orders[item.name]) is None:
-                continue
+        for item in (near[i] for i in np.flatnonzero(apart)):
             if _changes(item.values, codes, np.argsort(item.values, kind="stable")) is None:
                 continue
             text = _cut_text(table[column.name], table[item.name])
@@ -295,6 +334,20 @@ def _grouped(sample: Table, inputs: tuple[_Input, ...], table: Table) -> Iterato
                 found.append(_Candidate(column.name, (item.name,), text))
         # of several numbers the one with the fewest values says it most plainly
         yield from _passing(found, table)
+
+
+def _are_apart(values: FloatArray, codes: IntArray) -> npt.NDArray[np.bool_]:
+    """Tell of which numbers, shape (numbers, rows), no two groups overlap in these rows."""
+    rows = np.flatnonzero(codes >= 0)
+    rows = rows[np.argsort(codes[rows], kind="stable")]
+    if not len(values) or not len(rows):
+        return np.ones(len(values), dtype=np.bool_)
+    starts = np.flatnonzero(np.diff(codes[rows], prepend=-1))
+    least = np.fmin.reduceat(values[:, rows], starts, axis=1)
+    most = np.fmax.reduceat(values[:, rows], starts, axis=1)
+    order = np.argsort(least, axis=1, kind="stable")  # groups without a number come last
+    least, most = (np.take_along_axis(ends, order, axis=1) for ends in (least, most))
+    return np.asarray(~(most[:, :-1] >= least[:, 1:]).any(axis=1))
 
 
 def _group_codes(column: Column) -> IntArray | None:
@@ -328,8 +381,10 @@ def _cut_text(column: Column, number: Column) -> str | None:
     codes = _group_codes(column)
     if codes is None or "`" in column.name:
         return None
-    values = np.where(number.is_observed, number.data, np.nan)
-    n_values = len(np.unique(number.data[number.is_observed]))
+    values = _numbers_of(number)
+    if values is None:
+        return None
+    n_values = len(np.unique(values[~np.isnan(values)]))
     if n_values < _VALUES_OF_GROUP * len(np.unique(codes[codes >= 0])):
         return None
     ends = _changes(values, codes, np.argsort(values, kind="stable"))

@@ -48,6 +48,8 @@ LEAST_ROWS, MOST_ROWS = 2_000, 50_000
 """Rows on which combinations are screened; those that may be found are looked at on all."""
 MOST_WORK = 2_000_000_000
 """Rows and combinations that are counted in the screening; further ones are not looked at."""
+QUICK_WORK = 5_000_000
+"""The same where pairs are only mentioned: seconds."""
 MOST_TRIPLES = 20_000
 """Triples that are looked at: all of 50 variables."""
 MOST_FOUND = 500
@@ -114,10 +116,11 @@ class ZeroSearch:
         return f"{' and '.join(texts)} of variables" if texts else ""
 
 
-def structural_zeros(table: Table) -> ZeroSearch:
+def structural_zeros(table: Table, *, triples: bool = True, work: int | None = None) -> ZeroSearch:
     """Find pairs and triples of codes, or of numbers with few values, that cannot always occur.
 
-    Rows of one person (``table.owners``) count as one unit.
+    Rows of one person (``table.owners``) count as one unit. ``work`` are the rows and combinations
+    that may be counted (`MOST_WORK` when None).
 
     Examples
     --------
@@ -133,6 +136,7 @@ def structural_zeros(table: Table) -> ZeroSearch:
     >>> [pair.names for pair in structural_zeros(Table(columns)).pairs]
     [('job', 'branch'), ('branch', 'other')]
     """
+    work = MOST_WORK if work is None else work
     owners = np.arange(table.n_rows) if table.owners is None else np.asarray(table.owners)
     codes = {c.name: c for c in (_codes(c, owners) for c in table.columns) if c is not None}
     pairs = [
@@ -142,7 +146,9 @@ def structural_zeros(table: Table) -> ZeroSearch:
     ]
     if not pairs:
         return ZeroSearch(())
-    found, skipped = _search(pairs, len(pairs), owners)
+    found, skipped = _search(pairs, len(pairs), owners, work)
+    if not triples:
+        return ZeroSearch(found, skipped)
     joined = {name for pair in found for name in pair.names}
     first = sorted(codes.values(), key=lambda one: one.name not in joined)
     n_triples = math.comb(len(first), 3)
@@ -153,18 +159,18 @@ def structural_zeros(table: Table) -> ZeroSearch:
     ]
     if not looked:
         return ZeroSearch(found, skipped, n_triples)
-    triples, late = _search(looked, n_triples, owners)
-    return ZeroSearch((*found, *triples), skipped, n_triples - len(looked) + late)
+    threes, late = _search(looked, n_triples, owners, work)
+    return ZeroSearch((*found, *threes), skipped, n_triples - len(looked) + late)
 
 
 def _search(
-    sets: Sequence[tuple[_Codes, ...]], n_tests: int, owners: IntArray
+    sets: Sequence[tuple[_Codes, ...]], n_tests: int, owners: IntArray, work: int
 ) -> tuple[tuple[ZeroCells, ...], int]:
     """Screen pairs, or triples, and test those that are left; also say how many were left out."""
     log = math.log(2 * n_tests / LEVEL)
-    sample = _sample(owners, max(LEAST_ROWS, min(MOST_ROWS, MOST_WORK // (2 * len(sets)))))
+    sample = _sample(owners, max(LEAST_ROWS, min(MOST_ROWS, work // (2 * len(sets)))))
     cost = np.cumsum([len(sample) + math.prod(one.n_common for one in each) for each in sets])
-    looked = int(np.searchsorted(cost, MOST_WORK, side="right"))
+    looked = int(np.searchsorted(cost, work, side="right"))
     part: dict[str, _Codes] = {}
     for one in (one for each in sets[:looked] for one in each):
         if one.name not in part:

@@ -23,7 +23,7 @@ from synthesizer.data.randomness import fresh_seed
 from synthesizer.data.sources import RawTable
 from synthesizer.data.spreadsheets import formula_cells
 from synthesizer.data.table import Kind, Table, Variable
-from synthesizer.engine.structural_zeros import ZeroCells, structural_zeros
+from synthesizer.engine.structural_zeros import QUICK_WORK, ZeroCells, structural_zeros
 from synthesizer.plan.inputs import arrangement_of
 from synthesizer.plan.overview import Codebook, CodebookVariable, describe
 from synthesizer.plan.survival import suggest_pair
@@ -137,7 +137,7 @@ def _read(raw: RawTable, form: _Form) -> Reading:
         inferred=inferred,
         table=table,
         units=arrangement.viewed(modelled),
-        zeros=structural_zeros(modelled).found,
+        zeros=structural_zeros(modelled, triples=False, work=QUICK_WORK).found,
         wide=wide,
         variables={variable.name: variable for variable in longitudinal},
         guessed_order=next(iter(ordered), None),

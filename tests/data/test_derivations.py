@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from synthesizer.data import derivations
 from synthesizer.data.derivations import suggest_derivations
 from synthesizer.data.expressions import Expression
 from synthesizer.data.table import Column, FloatArray, Kind, Table, Variable
@@ -102,6 +103,32 @@ def test_groups_of_a_number(a: FloatArray, as_number: bool, lost: str) -> None:
     derived = Expression.parse(text).derive(Table([number]), target.variable)
     np.testing.assert_array_equal(derived.missing_state(), target.missing_state())
     np.testing.assert_array_equal(derived.data, target.data)
+
+
+def test_groups_of_codes_that_are_numbers(a: FloatArray) -> None:
+    """Branches are ranges of codes of industries, though neither are quantities."""
+    industry = (a // 25).astype(int)
+    labels = [str(25 * code) for code in range(40)]
+    branch = np.digitize(25 * industry, BREAKS)
+    table = Table([coded("industry", industry, labels), coded("branch", branch, "wxyz")])
+    assert suggest_derivations(table) == {
+        "branch": f"cut(industry, {BREAKS}, ['w', 'x', 'y', 'z'])"
+    }
+    words = [f"no. {label}" for label in labels]  # no numbers, no ranges
+    assert suggest_derivations(Table([coded("industry", industry, words), table["branch"]])) == {}
+
+
+def test_wide_files_cost_what_their_columns_cost(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Groups are sought in one go for all numbers; only what passes is looked at on all rows."""
+    looks = []
+    real = derivations._changes
+    monkeypatch.setattr(derivations, "_changes", lambda *args: looks.append(1) or real(*args))
+    rng = np.random.default_rng(0)
+    numbers = [column(f"n{j}", rng.normal(0, 100, N), 3) for j in range(40)]
+    groups = [coded(f"g{j}", rng.integers(0, 4, N), "wxyz") for j in range(40)]
+    last = coded("last", (numbers[7].data > 0).astype(int), "ab")
+    assert set(suggest_derivations(Table([*numbers, *groups, last]))) == {"last"}
+    assert len(looks) < 10  # of 40 x 41 pairs
 
 
 @pytest.mark.parametrize(
