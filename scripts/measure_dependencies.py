@@ -48,6 +48,8 @@ PURPOSES = {
     "pydantic": "the configuration as typed objects, options, results",
     "pytest": "tests",
     "pytest-xdist": "tests on several cores",
+    "pyreadstat": "files of SPSS, Stata and SAS",
+    "python-calamine": "Excel files",
     "python-multipart": "forms of the server's pages",
     "rich": "tables and progress on the screen",
     "ruff": "lint and form",

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from synthesizer.data.errors import DataError
+from synthesizer.data.layout import Labelling
 from synthesizer.data.sources import RawTable, Texts
 from synthesizer.data.table import BoolArray, FloatArray, Kind, Variable
 from synthesizer.data.values import (
@@ -39,6 +40,8 @@ SENTINELS: Final = frozenset(
     {-1, -2, -3, -7, -8, -9, -77, -88, -97, -98, -99, -777, -888, -999, -7777, -8888, -9999}
 )
 """Negative numbers that may stand for a missing value."""
+LETTER: Final = re.compile(r"\.[A-Za-z_]")
+"""A missing value of Stata or SAS, which is told apart by a letter."""
 INFINITIES: Final = ("inf", "-inf", "Inf", "-Inf", "Infinity", "-Infinity")
 BOOLEANS: Final = (("false", "true"), ("FALSE", "TRUE"), ("False", "True"))
 FALSE_WORDS: Final = ("false", "no", "0", "f", "n")
@@ -266,12 +269,16 @@ def is_empty(texts: Texts) -> bool:
 def missing_codes(
     texts: Texts, kind: Kind | None, declared: tuple[str, ...] | None = None
 ) -> tuple[str, ...]:
-    """Return the missing codes of a column, guessed where they are not declared.
+    """Return the missing codes of a column: declared, named by the file, or guessed.
 
     In a fixed order: as declared, then alphabetically.
     """
+    in_file = () if texts.labelling is None else texts.labelling.missing
     if declared is not None:
-        mask = texts.among([*declared, *_nulls(texts)])
+        letters = [code for code in in_file if LETTER.fullmatch(code)]
+        mask = texts.among([*declared, *letters, *_nulls(texts)])
+    elif in_file:
+        mask = texts.among([*in_file, *_nulls(texts)])
     elif kind is None:
         mask = texts.among(TEXT_CODES) | _codes_among_numbers(texts)
         mask |= _sentinels(texts, mask)
@@ -335,6 +342,8 @@ def _sentinels(texts: Texts, is_code: BoolArray) -> BoolArray:
 def _guess(column: _Column) -> tuple[Kind, str]:
     """Return the kind and why, or raise a Problem where there is no safe guess."""
     texts = column.texts
+    if texts.labelling is not None and (guess := _labelled_kind(column, texts.labelling)):
+        return guess
     if texts.ordered is not None:
         kind = Kind.ORDERED if texts.ordered else Kind.CATEGORICAL
         return kind, f"the source has {'ordered ' if texts.ordered else ''}categories"
@@ -354,6 +363,29 @@ def _guess(column: _Column) -> tuple[Kind, str]:
         raise Problem("may be dates, but day and month cannot be told apart; set `date_format`")
     _refuse_mixed(column)
     return _guess_text(column)
+
+
+def _labelled_kind(column: _Column, about: Labelling) -> tuple[Kind, str] | None:
+    """Return the kind that SPSS, Stata or SAS say a column has; None where they say nothing.
+
+    Where every value has a label the values are codes, whatever the level of measurement: programs
+    that write SPSS files call every number scale.
+    """
+    if about.is_date:
+        return Kind.DATE, "the source says so"
+    has_labels = bool(column.texts.among(about.labels)[column.is_value].all())
+    if about.measure == "scale" and not has_labels and column.number.all() and not about.is_text:
+        kind, why = _guess_number(column)
+        is_other = kind is Kind.CATEGORICAL
+        return (Kind.NUMERIC, "the source says that it is scale") if is_other else (kind, why)
+    if about.measure not in ("nominal", "ordinal"):
+        return (Kind.CATEGORICAL, "all its values have labels") if has_labels else None
+    if not has_labels and (column.all_distinct or column.is_named_like_id):
+        return Kind.ID, "all distinct, or named like an identifier"
+    if not column.number.all() and int(column.is_value.sum()) > MANY_LEVELS and not has_labels:
+        return None
+    kind = Kind.ORDERED if about.measure == "ordinal" else Kind.CATEGORICAL
+    return kind, f"the source says that it is {about.measure}"
 
 
 def _is_time(source: pa.DataType | None) -> bool:

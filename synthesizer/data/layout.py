@@ -7,6 +7,7 @@ dicts, so that a saved model writes the same format later without the data.
 from __future__ import annotations
 
 import base64
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -14,7 +15,7 @@ import pyarrow as pa
 
 from synthesizer.data.codec import as_text
 
-Form = Literal["csv", "parquet", "pandas", "sql"]
+Form = Literal["csv", "parquet", "pandas", "sql", "excel", "sav", "zsav", "dta", "sas"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +55,36 @@ class FrameLayout:
     ordered: bool = False
 
 
+@dataclass(frozen=True, kw_only=True)
+class Labelling:
+    """What SPSS, Stata or SAS say of a column beside its values.
+
+    Values are named by their texts: ``98``, ``2020-01-31``, or ``.a`` for a missing value that
+    Stata or SAS tell apart by a letter.
+    """
+
+    label: str = ""
+    """What the variable is."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """What values mean, whether they occur or not."""
+    is_text: bool = False
+    """Whether the program holds texts, not numbers."""
+    missing: tuple[str, ...] = ()
+    """Missing codes that are declared, or that occur in the range that is."""
+    missing_range: tuple[float, float] | None = None
+    """SPSS: from lowest to highest number that means that a value is missing."""
+    is_date: bool = False
+    """Whether the numbers are dates, or dates with a time."""
+    format: str = ""
+    """How the program shows the values, such as F8.2 or %td."""
+    measure: Literal["", "nominal", "ordinal", "scale"] = ""
+    """SPSS: the level of measurement."""
+    width: int = 0
+    """SPSS: letters of the column on the screen."""
+    size: int = 0
+    """SPSS: bytes of a text."""
+
+
 as_text(
     pa.Schema,
     lambda schema: base64.b64encode(schema.serialize().to_pybytes()).decode("ascii"),
@@ -74,6 +105,8 @@ class Layout:
     """For sources with types of their own."""
     frame: tuple[FrameLayout, ...] = ()
     """For pandas frames, one per column."""
+    labelled: tuple[Labelling, ...] = ()
+    """For files of SPSS, Stata and SAS, one per column; also where such files are written."""
 
     def select(self, names: tuple[str, ...]) -> Layout:
         """Return the layout of the named columns in the given order."""
@@ -89,4 +122,5 @@ class Layout:
         if types is not None:
             types = pa.schema([types.field(i) for i in where], metadata=types.metadata)
         frame = tuple(self.frame[i] for i in where) if self.frame else ()
-        return replace(self, names=names, csv=csv, types=types, frame=frame)
+        labelled = tuple(self.labelled[i] for i in where) if self.labelled else ()
+        return replace(self, names=names, csv=csv, types=types, frame=frame, labelled=labelled)

@@ -23,7 +23,8 @@ import pyarrow.parquet as pq
 
 from synthesizer.data.csv_text import parse_csv
 from synthesizer.data.errors import DataError, plural
-from synthesizer.data.layout import FrameLayout, Layout
+from synthesizer.data.labelled import LABELLED, read_labelled
+from synthesizer.data.layout import FrameLayout, Labelling, Layout
 from synthesizer.data.memory import in_bytes, unpacked_limit
 from synthesizer.data.table import BoolArray
 
@@ -58,6 +59,8 @@ class Texts:
     """Whether a CSV file quotes this column but not all columns."""
     mark: str = "."
     """Decimal mark to expect."""
+    labelling: Labelling | None = None
+    """What a file of SPSS, Stata or SAS says of the column."""
 
     @property
     def n_rows(self) -> int:
@@ -282,6 +285,9 @@ class RawTable:
     def _texts(self, i: int) -> Texts:
         column, csv = self.arrow.column(i), self.layout.csv
         name = self.names[i]
+        if self.layout.labelled:
+            about = self.layout.labelled[i]
+            return distinct_texts(name, column, quoted=about.is_text, labelling=about)
         if csv is None:
             return distinct_texts(name, column, source=_value_type(column.type))
         mixed = not all(quoting.always for quoting in csv.quoting)
@@ -314,7 +320,7 @@ def read_path(
     min_rows: int = MIN_ROWS,
     max_unpacked: int | None = None,
 ) -> RawTable:
-    """Read a CSV file (also gzip), a Parquet file or a directory of Parquet files.
+    """Read a CSV file (also gzip), Parquet (also a directory), SPSS, Stata, SAS or Excel.
 
     A file that unpacks to more than ``max_unpacked`` bytes (`unpacked_limit` by default) is refused
     before it fills the memory.
@@ -326,10 +332,14 @@ def read_path(
             raise DataError(f"{path}: no such file; check its name and directory")
         if path.is_dir() or path.suffix.lower() in (".parquet", ".pq"):
             return _read_parquet(path, origin, min_rows, max_unpacked)
+        if path.suffix.lower() in LABELLED:
+            table, laid_out = read_labelled(path, encoding=encoding, max_unpacked=max_unpacked)
+            return _checked(RawTable(table, laid_out, origin), min_rows)
         compressed = path.suffix.lower() == ".gz"
         ending = (Path(path.stem) if compressed else path).suffix.lower()
         if ending not in CSV_SUFFIXES:
-            allowed = ".csv, .tsv, .txt (also .gz), .parquet or a directory of Parquet files"
+            others = ", ".join(LABELLED)
+            allowed = f".csv, .tsv, .txt (also .gz), .parquet (also a directory of them), {others}"
             raise DataError(f"{path}: type {ending!r} is unknown; the file must be {allowed}")
         data = _unpacked(path, max_unpacked) if compressed else _bytes(path)
     except (OSError, EOFError, zlib.error) as error:

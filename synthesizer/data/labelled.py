@@ -1,0 +1,320 @@
+"""Files of SPSS, Stata and SAS: values as texts, and what the files say of them.
+
+Read by pyreadstat. A number is a text as a CSV file has it, a date is an ISO date, and a missing
+value that Stata or SAS tell apart by a letter is ``.a``. So every code that means that a value is
+missing stays a code of its own, which a column of floats could not hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pyarrow as pa
+
+from synthesizer.data.errors import DataError
+from synthesizer.data.layout import Form, Labelling, Layout
+from synthesizer.data.memory import in_bytes, unpacked_limit
+from synthesizer.data.table import FloatArray
+from synthesizer.data.values import format_numbers
+
+LABELLED: Final[Mapping[str, Form]] = {
+    ".sav": "sav",
+    ".zsav": "zsav",
+    ".dta": "dta",
+    ".sas7bdat": "sas",
+    ".xpt": "sas",
+}
+"""Endings of the files that are read."""
+INSTALL: Final = "pip install 'synthesizer[labelled]'"
+_READERS: Final = {"sav": "read_sav", "zsav": "read_sav", "dta": "read_dta"}
+_DAY: Final = 86_400_000_000
+
+
+@dataclass(frozen=True)
+class Clock:
+    """How a program counts time: microseconds of its unit, and where it begins."""
+
+    unit: int
+    origin: str
+
+    @property
+    def start(self) -> int:
+        """Microseconds from 1970-01-01 to the origin."""
+        return int(np.datetime64(self.origin, "us").astype(np.int64))
+
+
+SPSS_CLOCK: Final = Clock(1_000_000, "1582-10-14")
+_CLOCKS: Final[Mapping[Form, Mapping[tuple[str, ...], Clock]]] = {
+    "dta": {
+        ("%td", "%d"): Clock(_DAY, "1960-01-01"),
+        ("%tc",): Clock(1_000, "1960-01-01"),
+    },
+    "sas": {
+        ("DATETIME", "E8601DT", "DATEAMPM"): Clock(1_000_000, "1960-01-01"),
+        ("DATE", "DDMMYY", "MMDDYY", "YYMMDD", "E8601DA", "WEEKDATE", "WORDDATE"): Clock(
+            _DAY, "1960-01-01"
+        ),
+    },
+    "sav": {
+        ("DATE", "ADATE", "EDATE", "JDATE", "SDATE", "YMDHMS"): SPSS_CLOCK,
+    },
+}
+"""By how formats begin. Others count quarters, hours of a day and the like: these stay numbers."""
+
+
+def clock_of(form: Form, kind: str) -> Clock | None:
+    """Return how numbers of a format count time; None where they are no dates.
+
+    Examples
+    --------
+    >>> clock_of("dta", "%tdD_m_Y").unit == 86_400_000_000, clock_of("dta", "%tq"), clock_of(
+    ...     "sav", "DATETIME20"
+    ... ).origin
+    (True, None, '1582-10-14')
+    """
+    clocks = _CLOCKS["sav" if form == "zsav" else form]
+    kind = kind.lstrip("%-") if form != "dta" else kind.replace("%-", "%")
+    found = (clock for starts, clock in clocks.items() if kind.startswith(starts))
+    return next(found, None)
+
+
+def read_labelled(
+    path: Path, *, encoding: str | None = None, max_unpacked: int | None = None
+) -> tuple[pa.Table, Layout]:
+    """Read a file of SPSS, Stata or SAS as columns of texts, with what it says of them.
+
+    Raises
+    ------
+    DataError
+        If pyreadstat is not there, the file is damaged, cut short or of a version that cannot be
+        read, its characters cannot be decoded, or it unpacks to more than the limit.
+    """
+    if find_spec("pyreadstat") is None:
+        raise DataError(f"{path}: files of SPSS, Stata and SAS need pyreadstat: {INSTALL}")
+    form = LABELLED[path.suffix.lower()]
+    if path.stat().st_size == 0:
+        raise DataError(f"{path}: the file is empty; write it anew")
+    _, about = _read(path, form, encoding, metadataonly=True)
+    _refuse_large(path, about, max_unpacked)
+    if _is_cut(path, form):
+        raise DataError(f"{path}: the file is cut short; copy or write it anew")
+    cells, about = _read(path, form, encoding)
+    columns, labelled = [], []
+    for name in about.column_names:
+        column = _Column(form, about, name, cells[name])
+        columns.append(column.array)
+        labelled.append(column.labelling)
+    names = tuple(about.column_names)
+    layout = Layout(form=form, names=names, labelled=tuple(labelled))
+    return pa.Table.from_arrays(columns, names=list(names)), layout
+
+
+def _read(path: Path, form: Form, encoding: str | None, **options: Any) -> tuple[Any, Any]:
+    import pyreadstat
+
+    if form == "sas":
+        is_transport = path.suffix.lower() == ".xpt"
+        reader = pyreadstat.read_xport if is_transport else pyreadstat.read_sas7bdat
+        options |= {} if is_transport else {"user_missing": True}
+    else:
+        reader = getattr(pyreadstat, _READERS[form])
+        options["user_missing"] = True
+    try:
+        # a frame of pandas would hold 0 in place of a missing value among letters
+        cells, about = reader(
+            str(path),
+            encoding=encoding,
+            disable_datetime_conversion=True,
+            output_format="dict",
+            **options,
+        )
+    except MemoryError:
+        raise
+    except Exception as error:  # pyreadstat has errors of its own, and others of Python
+        raise DataError(f"{path}: {_reason(str(error), form)}") from None
+    return cells, about
+
+
+_REASONS: Final = {
+    "expected number of rows": "the file is cut short; copy or write it anew",
+    "Unable to read": "the file is cut short, or no such file; copy or write it anew",
+    "unsupported character set": "its encoding is unknown; name it (data: {encoding: ...})",
+    "convert string": "its texts are not in the encoding that it states; name theirs (data: "
+    "{encoding: windows-1252}, for example)",
+    "codec can't decode": "its texts are not in the encoding that it states; name theirs (data: "
+    "{encoding: windows-1252}, for example)",
+    "version": "this version of the format cannot be read; save it as a current one",
+}
+_SAVED_AS: Final = {
+    "dta": "Stata's, of the versions 104 to 119 that can be read; in Stata, `saveold` writes one",
+    "sas": "SAS's; write it anew, as .sas7bdat or .xpt",
+}
+
+
+def _reason(message: str, form: Form) -> str:
+    """Say in plain words what pyreadstat says; its own message may quote a value."""
+    for part, words in _REASONS.items():
+        if part.lower() in message.lower():
+            return words
+    whose = _SAVED_AS.get(form, "SPSS's; save it anew")
+    return f"the file is damaged, or not {whose}"
+
+
+def _refuse_large(path: Path, about: Any, most: int | None) -> None:
+    size = path.stat().st_size
+    limit = unpacked_limit(size) if most is None else most
+    width = sum(about.variable_storage_width.values())
+    if (about.number_rows or 0) * width > limit:
+        raise DataError(
+            f"{path}: {in_bytes(size)} that unpack to more than {in_bytes(limit)}, too much for "
+            "such a file or for the free memory; if it is sound, allow it (data: "
+            "{max_unpacked_mb: ...}), or take a part of it"
+        )
+
+
+_NEW_STATA: Final = b"<stata_dta>"
+_END: Final = b"</stata_dta>"
+
+
+def _is_cut(path: Path, form: Form) -> bool:
+    """Whether the end of a Stata file is missing, of which all rows may be there."""
+    if form != "dta":
+        return False
+    with path.open("rb") as file:
+        is_new = file.read(len(_NEW_STATA)) == _NEW_STATA
+        file.seek(0, 2)
+        file.seek(max(0, file.tell() - len(_END)))
+        return is_new and file.read() != _END
+
+
+@dataclass(frozen=True)
+class _Column:
+    """One column as pyreadstat reads it: numbers, letters of missing values, None, or texts."""
+
+    form: Form
+    about: Any
+    name: str
+    cells: Sequence[Any]
+
+    @cached_property
+    def is_text(self) -> bool:
+        return bool(self.about.readstat_variable_types[self.name].startswith("string"))
+
+    @cached_property
+    def format(self) -> str:
+        kind = self.about.original_variable_types.get(self.name)
+        return kind or ""
+
+    @cached_property
+    def distinct(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any]]:
+        """Code of each row, -1 where nothing is, and the distinct values."""
+        cells: npt.NDArray[Any]
+        try:
+            cells = np.array(self.cells, dtype=object if self.is_text else np.float64)
+        except ValueError:  # letters among numbers
+            cells = np.array(self.cells, dtype=object)
+        codes, values = pd.factorize(cells)
+        return codes, np.asarray(values)
+
+    @cached_property
+    def clock(self) -> Clock | None:
+        """How the numbers count time; None where they, or some of them, cannot be dates."""
+        clock = None if self.is_text else clock_of(self.form, self.format)
+        numbers = np.array([value for value in self.values if not isinstance(value, str)])
+        if clock is None or _is_in_calendar(numbers.astype(np.float64), clock):
+            return clock
+        return None
+
+    @cached_property
+    def values(self) -> list[Any]:
+        """Distinct values of the cells, then those that the file says something of."""
+        ranges = self.about.missing_ranges.get(self.name, ())
+        single = [r["lo"] for r in ranges if r["lo"] == r["hi"]]
+        letters = self.about.missing_user_values.get(self.name) or ()
+        return [*self.distinct[1].tolist(), *self.labels, *single, *letters]
+
+    @cached_property
+    def labels(self) -> Mapping[Any, str]:
+        labels = self.about.variable_value_labels.get(self.name, {})
+        return {value: label for value, label in labels.items() if value == value}
+
+    @cached_property
+    def texts(self) -> Mapping[Any, str]:
+        """The text of every value."""
+        if self.is_text:
+            return {value: str(value) for value in self.values}
+        numbers = [value for value in self.values if not isinstance(value, str)]
+        texts = _texts_of(np.array(numbers, dtype=np.float64), self._is_single, self.clock)
+        letters = {value: f".{value}" for value in self.values if isinstance(value, str)}
+        return dict(zip(numbers, texts, strict=True)) | letters
+
+    @property
+    def _is_single(self) -> bool:
+        return bool(self.about.readstat_variable_types[self.name] == "float")
+
+    @cached_property
+    def array(self) -> pa.DictionaryArray:
+        """The cells by their distinct texts, null where nothing is."""
+        codes, values = self.distinct
+        texts = [self.texts[value] for value in values.tolist()]
+        cells = pa.array(codes.astype(np.int32), mask=codes < 0)
+        return pa.DictionaryArray.from_arrays(cells, pa.array(texts, pa.string()))
+
+    @property
+    def labelling(self) -> Labelling:
+        """What the file says of the column."""
+        about, name = self.about, self.name
+        spans = [(r["lo"], r["hi"]) for r in about.missing_ranges.get(name, ())]
+        wide = [span for span in spans if span[0] != span[1]]
+        measure: Any = about.variable_measure.get(name) or ""
+        missing = [self.texts[value] for value in self.texts if self._is_missing(value, spans)]
+        return Labelling(
+            label=about.column_names_to_labels.get(name) or "",
+            labels={self.texts[value]: label for value, label in self.labels.items()},
+            is_text=self.is_text,
+            missing=tuple(dict.fromkeys(missing)),
+            missing_range=wide[0] if wide else None,
+            is_date=self.clock is not None,
+            format=self.format,
+            measure="" if measure == "unknown" else measure,
+            width=int(about.variable_display_width.get(name) or 0) if self.is_spss else 0,
+            size=int(about.variable_storage_width.get(name) or 0) if self.is_text else 0,
+        )
+
+    @property
+    def is_spss(self) -> bool:
+        """Whether SPSS wrote the file."""
+        return self.form in ("sav", "zsav")
+
+    def _is_missing(self, value: Any, spans: Iterable[tuple[Any, Any]]) -> bool:
+        if isinstance(value, str) and not self.is_text:
+            return True
+        return any(low <= value <= high for low, high in spans)
+
+
+def _is_in_calendar(numbers: FloatArray, clock: Clock) -> bool:
+    """Whether all numbers are dates of the years 1 to 9999."""
+    micro = numbers * clock.unit + clock.start
+    ends = (np.datetime64(day, "us").astype(np.int64) for day in ("0001-01-01", "9999-12-31"))
+    low, high = map(float, ends)
+    return bool(((micro >= low) & (micro <= high)).all())
+
+
+def _texts_of(numbers: FloatArray, is_single: bool, clock: Clock | None) -> list[str]:
+    """Return numbers as texts: dates by a clock, else the shortest that is the same number."""
+    if clock is None:
+        if is_single:  # in single precision 0.1 is the shortest text
+            numbers = np.array([float(str(x)) for x in numbers.astype(np.float32)], np.float64)
+        return list(format_numbers(numbers, None, "plain").to_pylist())
+    micro = np.rint(numbers * clock.unit).astype(np.int64) + clock.start
+    unit = "D" if not (micro % _DAY).any() else "us" if (micro % 1_000_000).any() else "s"
+    stamps = micro.astype("datetime64[us]").astype(f"datetime64[{unit}]")
+    return [str(text) for text in np.datetime_as_string(stamps)]
