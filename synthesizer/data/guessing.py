@@ -532,7 +532,8 @@ def _numeric(column: _Column) -> dict[str, Any]:
     if np.isinf(numbers).any():
         raise column.infinite(column.number)
     large = (np.abs(numbers) > MAX_EXACT) & (numbers == np.rint(numbers))
-    if large.any() and (texts.source is None or not pa.types.is_floating(texts.source)):
+    is_float = texts.source is not None and pa.types.is_floating(texts.source)
+    if large.any() and not is_float and texts.labelling is None:
         raise Problem(
             f"has whole numbers beyond 2**53 in {column.where(large)}, which would be altered; "
             "declare `kind: id` or `kind: categorical`"

@@ -1,0 +1,203 @@
+"""Files of SPSS, Stata and SAS: read as haven and pyreadstat write them, trap by trap.
+
+The files under ``haven`` were written by R's haven (``make.R`` beside them).
+"""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from synthesizer.data.encoding import encode
+from synthesizer.data.errors import DataError
+from synthesizer.data.guessing import Declaration, infer
+from synthesizer.data.sources import RawTable, Texts, read_path
+from synthesizer.data.table import Kind
+
+pyreadstat = pytest.importorskip("pyreadstat")
+HAVEN = Path(__file__).parent / "haven"
+
+
+def column(raw: RawTable, name: str) -> Texts:
+    return next(texts for texts in raw.texts if texts.name == name)
+
+
+def counted(texts: Texts) -> dict[str, int]:
+    listed = texts.picked(np.ones(len(texts.counts), dtype=bool))
+    return dict(zip(listed, texts.counts.tolist(), strict=True))
+
+
+@pytest.mark.parametrize("name", ["made.sav", "made.zsav"])
+def test_spss_every_missing_code_stays_a_code_of_its_own_haven_33(name):
+    """haven #33: labels of several declared missings, a range, and codes without a label."""
+    raw = read_path(HAVEN / name)
+    answer, income, region = (column(raw, name) for name in ("answer", "income", "region"))
+    assert counted(answer) == {"1": 15, "2": 10, "98": 5, "99": 5, "": 5}
+    assert answer.labelling.labels == {
+        "1": "Yes", "2": "No", "3": "Never", "98": "Do not know", "99": "Refused",
+    }  # fmt: skip
+    assert set(answer.labelling.missing) == {"98", "99"}
+    assert income.labelling.missing_range == (-10, -1)
+    assert set(income.labelling.missing) == {"-5", "-3", "-1"}
+    assert region.labelling.is_text
+    assert region.labelling.labels["longer than eight"] == "The long one"
+    assert region.labelling.missing == ("XX",)
+    variables = {item.variable.name: item.variable for item in infer(raw)}
+    assert set(variables["answer"].missing) == {"", "98", "99"}
+    assert variables["answer"].levels == ("1", "2")
+    assert set(variables["income"].missing) == {"", "-1", "-3", "-5"}
+    assert variables["income"].kind is Kind.NUMERIC
+    assert variables["region"].levels == ("a", "b", "longer than eight")
+    assert set(variables["region"].missing) == {"", "XX"}
+    assert variables["born"].kind is variables["asked"].kind is Kind.DATE
+    table = encode(raw)
+    assert table["born"].data[0] == 3682  # days from 1970-01-01 to 1980-01-31
+    assert table["asked"].data[1] * 86_400 == pytest.approx(1_577_873_473)
+
+
+@pytest.mark.parametrize("name", ["made.dta", "made8.dta"])
+def test_stata_letters_of_missing_values_are_told_apart(name):
+    raw = read_path(HAVEN / name)
+    why, answer = column(raw, "why"), column(raw, "answer")
+    assert counted(why) == {"1": 10, "2": 10, ".a": 5, ".b": 5, "3": 5, "": 5}
+    assert why.labelling.labels == {
+        "1": "One", "2": "Two", ".a": "Refused", ".b": "Do not know",
+    }  # fmt: skip
+    assert counted(answer) == {"1": 20, "2": 15, "": 5}
+    assert answer.labelling.label == "Question 1"
+    assert set(infer(raw.select(["why"]))[0].variable.missing) == {"", ".a", ".b"}
+    declared = {"why": Declaration(kind=Kind.NUMERIC, missing=())}
+    assert encode(raw.select(["why"]), declared)["why"].is_observed.sum() == 25  # letters never are
+
+
+def test_stata_long_texts_and_times():
+    raw = read_path(HAVEN / "made.dta")
+    assert max(map(len, counted(column(raw, "text")))) == 3000
+    table = encode(raw.select(["born", "asked"]))
+    assert table["born"].data[0] == 3682
+    assert table["asked"].data[1] * 86_400 == pytest.approx(1_577_873_473)
+
+
+def test_stata_system_missing_among_letters_of_whole_numbers_is_not_zero(tmp_path):
+    """pyreadstat's frames hold 0 for ``.`` in a column of whole numbers that has ``.a`` too."""
+    answers = pd.Series([1, "a", None, 5] * 5, dtype=object)
+    pyreadstat.write_dta(
+        pd.DataFrame({"x": answers}), tmp_path / "x.dta", missing_user_values={"x": ["a"]}
+    )
+    assert counted(read_path(tmp_path / "x.dta").texts[0]) == {"1": 5, ".a": 5, "5": 5, "": 5}
+
+
+def test_sas(tmp_path):
+    (tmp_path / "iris.sas7bdat").write_bytes(
+        gzip.decompress((HAVEN / "iris.sas7bdat.gz").read_bytes())
+    )
+    table = encode(read_path(tmp_path / "iris.sas7bdat"))
+    assert table.names == ("Sepal_Length", "Sepal_Width", "Petal_Length", "Petal_Width", "Species")
+    assert table["Sepal_Length"].data.mean() == pytest.approx(5.843333)
+    assert np.bincount(table["Species"].data).tolist() == [50, 50, 50]
+    frame = pd.DataFrame({"day": [0.0, 1.0] * 20, "sex": ["f", "m"] * 20})
+    pyreadstat.write_xport(
+        frame, tmp_path / "made.xpt", column_labels=["Day", None], variable_format={"day": "DATE9"}
+    )
+    raw = read_path(tmp_path / "made.xpt")
+    assert column(raw, "day").labelling.label == "Day"
+    assert counted(column(raw, "day")) == {"1960-01-01": 20, "1960-01-02": 20}
+
+
+MEASURES = {"nominal": Kind.CATEGORICAL, "ordinal": Kind.ORDERED, "scale": Kind.NUMERIC}
+
+
+@pytest.mark.parametrize(("measure", "kind"), MEASURES.items())
+@pytest.mark.parametrize("values", [[1.0, 2.0, 3.0, 4.0], [float(x) for x in range(40)]])
+def test_the_level_of_measurement_decides_the_kind(tmp_path, measure, kind, values):
+    frame = pd.DataFrame({"x": values * (80 // len(values))})
+    path = tmp_path / "x.sav"
+    pyreadstat.write_sav(frame, path, variable_measure={"x": measure})
+    inferred = infer(read_path(path))[0]
+    assert inferred.variable.kind is kind
+    assert measure in inferred.reason or "whole numbers" in inferred.reason
+    levels = tuple(f"{value:g}" for value in values) if kind.is_coded else ()
+    assert inferred.variable.levels == levels  # by size, not by alphabet
+    declared = infer(read_path(path), {"x": Declaration(kind=Kind.CATEGORICAL)})[0].variable
+    assert declared.kind is Kind.CATEGORICAL  # the configuration comes first
+
+
+def test_values_that_all_have_labels_are_codes_whatever_the_level(tmp_path):
+    frame = pd.DataFrame({"x": [1.0, 2.0, 9.0] * 20, "y": [1.0, 2.0, 3.0] * 20})
+    labels = {"x": {1.0: "Yes", 2.0: "No"}, "y": {1.0: "none", 2.0: "some"}}
+    pyreadstat.write_sav(
+        frame, tmp_path / "x.sav", variable_value_labels=labels, missing_ranges={"x": [9]},
+        variable_measure={"x": "scale", "y": "scale"},
+    )  # fmt: skip
+    x, y = (item.variable for item in infer(read_path(tmp_path / "x.sav")))
+    assert (x.kind, x.levels, x.missing) == (Kind.CATEGORICAL, ("1", "2"), ("9",))
+    assert y.kind is Kind.NUMERIC  # 3 has no label
+
+
+def test_numbers_and_dates_that_are_odd(tmp_path):
+    frame = pd.DataFrame({
+        "far": [1e15, 2e15] * 20,  # beyond the year 9999
+        "time": [3600.0, 7200.5] * 20,
+        "big": [1e22, 0.1] * 20,
+        "stamp": [13_797_252_672.25, 13_797_252_673.5] * 20,
+    })  # fmt: skip
+    formats = {"far": "DATE11", "time": "TIME8", "stamp": "DATETIME23.2"}
+    pyreadstat.write_sav(frame, tmp_path / "x.sav", variable_format=formats)
+    table = encode(read_path(tmp_path / "x.sav"), {"far": Declaration(kind=Kind.NUMERIC)})
+    assert table["far"].data[:2].tolist() == [1e15, 2e15]
+    assert table["time"].data[:2].tolist() == [3600.0, 7200.5]
+    assert table["big"].data[:2].tolist() == [1e22, 0.1]
+    seconds = 13_797_252_672.25 - 12_219_379_200  # from 1582-10-14 to 1970-01-01
+    assert table["stamp"].data[0] * 86_400 == pytest.approx(seconds, abs=1e-4)
+
+
+def spoilt(path: Path, how: str) -> Path:
+    data = (HAVEN / path).read_bytes()
+    changed = {
+        "header": data[:50],
+        "half": data[: len(data) // 2],
+        "end": data[:-5],
+        "version": data.replace(b"<release>118", b"<release>190"),
+        "other": b"something else " * 100,
+        "empty": b"",
+    }
+    return changed[how]
+
+
+@pytest.mark.parametrize(
+    ("name", "how", "words"),
+    [
+        *((n, h, "cut short|damaged") for n in ("made.sav", "made.zsav") for h in ("half", "end")),
+        ("made.sav", "header", "cut short"),
+        *(("made.dta", h, "cut short|damaged") for h in ("header", "half", "end")),
+        ("made.dta", "version", "damaged, or not Stata's, of the versions 104 to 119"),
+        *((n, "other", "damaged, or not") for n in ("made.sav", "made.dta", "made.xpt")),
+        ("made.sas7bdat", "other", "damaged, or not SAS's"),
+        *((n, "empty", "is empty") for n in ("made.sav", "made.dta")),
+    ],
+)
+def test_a_damaged_file_is_a_sentence(tmp_path, name, how, words):
+    path = tmp_path / name
+    path.write_bytes(spoilt(name if (HAVEN / name).exists() else "made.sav", how))
+    with pytest.raises(DataError, match=f"{name}: .*({words})"):
+        read_path(path)
+
+
+def test_encodings(tmp_path):
+    with pytest.raises(DataError, match=r"its encoding is unknown; name it \(data: {encoding"):
+        read_path(HAVEN / "made.sav", encoding="nonsense")
+    frame = pd.DataFrame({"x": ["Zürich", "Genf"] * 20})
+    pyreadstat.write_sav(frame, tmp_path / "x.sav")
+    data = (tmp_path / "x.sav").read_bytes().replace("ü".encode(), b"\xfc\x20")
+    (tmp_path / "y.sav").write_bytes(data)
+    with pytest.raises(DataError, match="not in the encoding that it states"):
+        read_path(tmp_path / "y.sav")
+
+
+def test_a_packed_file_that_would_fill_the_memory_is_refused():
+    with pytest.raises(DataError, match="max_unpacked_mb"):
+        read_path(HAVEN / "made.zsav", max_unpacked=1000)
