@@ -18,8 +18,9 @@ addition, no oftener than a model that never saw the person does, which two fits
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Self, TypeAlias
 
 import numpy as np
@@ -36,6 +37,7 @@ from synthesizer.models.kit.predictors import Float32Array
 
 Counted: TypeAlias = Any
 """A sparse array (csr) of counts of careers, shape (n, q)."""
+Entries: TypeAlias = tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], Float32Array]
 Draw = Callable[[Table, int], Codes]
 """Draws a number of careers for each of n persons, shape (n * K, T), those of a person together."""
 
@@ -85,9 +87,10 @@ class Counts:
     def of(cls, careers: Codes, n_states: int, persons: Table) -> Self:
         """Choose the counts of n careers."""
         features = Features.fit(persons)[0]
-        row, cell, value = _entries(careers, n_states, features, persons)
+        row, cell, value = _entries(to_runs(careers), careers, n_states, features, persons)
         found, place = np.unique(cell, return_inverse=True)
-        counts = sparse.csr_array((value, (row, place)), shape=(len(careers), len(found)))
+        exact = value.astype(np.float64)  # what hardly varies is a small difference of squares
+        counts = sparse.csr_array((exact, (row, place)), shape=(len(careers), len(found)))
         squares = (counts * counts).mean(axis=0)
         spread = np.sqrt(np.maximum(squares - counts.mean(axis=0) ** 2, 0.0))
         holders = np.bincount(counts.indices, minlength=len(found))
@@ -96,50 +99,70 @@ class Counts:
 
     def __call__(self, careers: Codes, persons: Table) -> Counted:
         """Return the counts of n careers in units of their spread, shape (n, q)."""
-        row, cell, value = _entries(careers, self.n_states, self.features, persons)
-        place = np.searchsorted(self.cells, cell)
-        there = place < len(self.cells)
-        there[there] = self.cells[place[there]] == cell[there]
-        row, place, value = row[there], place[there], value[there]
-        shape = (len(careers), len(self.cells))
-        return sparse.csr_array((value / self.spread[place], (row, place)), shape=shape)
+        entries = self.entries(to_runs(careers), careers, persons)
+        return _matrix([entries], len(careers), len(self.cells))
+
+    def entries(self, runs: Runs, careers: Codes, persons: Table) -> Entries:
+        """Return the counts as rows, columns and numbers, which add up where they meet."""
+        row, cell, value = _entries(runs, careers, self.n_states, self.features, persons)
+        place = self._places.take(cell, mode="clip")
+        there = np.flatnonzero(place >= 0)
+        place = place.take(there)
+        return row.take(there), place, value.take(there) * self._weights.take(place)
+
+    @cached_property
+    def _places(self) -> npt.NDArray[np.int32]:
+        """Which column each cell is, -1 for none and for all beyond the last one."""
+        places = np.full(int(self.cells.max(initial=-1)) + 2, -1, dtype=np.int32)
+        places[self.cells] = np.arange(len(self.cells))
+        return places
+
+    @cached_property
+    def _weights(self) -> Float32Array:
+        return (1.0 / self.spread).astype(np.float32)
+
+
+def _matrix(entries: Sequence[Entries], n: int, width: int) -> Counted:
+    """Return a sparse array of some entries, shape (n, width)."""
+    row, place, value = (np.concatenate(parts) for parts in zip(*entries, strict=True))
+    return sparse.csr_array((value, (row, place)), shape=(n, width))
 
 
 def _entries(
-    careers: Codes, k: int, features: Features, persons: Table
-) -> tuple[Index, Index, FloatArray]:
+    runs: Runs, careers: Codes, k: int, features: Features, persons: Table
+) -> tuple[npt.NDArray[np.int32], Index, Float32Array]:
     """Return what each person has: her row, what it is (a cell), and how much of it."""
     n, periods = careers.shape
-    runs = to_runs(careers)
     moves = np.flatnonzero(runs.index > 0)
-    rows = np.repeat(np.arange(n), periods)
-    stretch = np.tile(_stretches(periods, PERIODS), n)
+    person = runs.person.astype(np.int32)
+    every = np.arange(n, dtype=np.int32)
+    rows = np.repeat(every, periods)
     spell, of_state = np.unique(runs.person * k + runs.state, return_inverse=True)
     time = np.bincount(of_state, weights=runs.length).astype(np.int64)
     parts = [
-        (rows, stretch * k + careers.ravel()),
-        (spell // k, spell % k * (periods + 1) + time),
-        (runs.person, runs.state * (periods + 1) + runs.length),
-        (runs.person[moves], runs.state[moves - 1] * k + runs.state[moves]),
-        (np.arange(n), careers[:, 0] * k + careers[:, -1]),
+        (rows, (_stretches(periods, PERIODS) * k + careers).ravel()),
+        ((spell // k).astype(np.int32), spell % k * (periods + 1) + time),
+        (person, runs.state * (periods + 1) + runs.length),
+        (person[moves], runs.state[moves - 1] * np.int64(k) + runs.state[moves]),
+        (every, careers[:, 0] * np.int64(k) + careers[:, -1]),
     ]
     by_length = k * (periods + 1)
     sizes = (k * min(periods, PERIODS), by_length, by_length, k * k, k * k)
     begins = np.cumsum((0, *sizes))
-    row = np.concatenate([person for person, _ in parts])
+    row = np.concatenate([of for of, _ in parts])
     cell = np.concatenate([c + at for (_, c), at in zip(parts, begins, strict=False)])
-    value = np.ones(len(row))
+    value = np.ones(len(row), dtype=np.float32)
     if features.terms:
         known = features.matrix(persons)[:, features.linear][:, 1:]
         stretch = np.tile(_stretches(periods, STRETCHES), n)
-        there = np.ones(n * periods), (rows, stretch * k + careers.ravel())
+        there = np.ones(n * periods, dtype=np.float32), (rows, stretch * k + careers.ravel())
         spent = sparse.csr_array(there, shape=(n, STRETCHES * k)).tocoo()
         moved = np.flatnonzero(runs.counts > 1)
         of = np.concatenate([spent.row, moved])
         what = np.concatenate([spent.col, np.full(len(moved), STRETCHES * k)])
-        much = np.concatenate([spent.data, runs.length[runs.first[moved]]])
+        much = np.concatenate([spent.data, runs.length[runs.first[moved]]]).astype(np.float32)
         at, term = np.nonzero(known[of])
-        row = np.concatenate([row, of[at]])
+        row = np.concatenate([row, of[at].astype(np.int32)])
         cell = np.concatenate([cell, begins[-1] + term * (STRETCHES * k + 1) + what[at]])
         value = np.concatenate([value, much[at] * known[of[at], term]])
     return row, cell, value
@@ -256,9 +279,14 @@ class Choice:
         return np.asarray(np.arange(n) * k + best)
 
     def _values(self, careers: Codes, persons: Table) -> Counted:
-        runs = to_runs(careers)
-        parts = [self.counts(careers, persons), *(met(runs) for met in self.met)]
-        return sparse.hstack(parts, format="csr")
+        runs, width = to_runs(careers), len(self.counts.cells)
+        entries = [self.counts.entries(runs, careers, persons)]
+        for met in self.met:
+            row, column = np.nonzero(near := met(runs))
+            place = (column + width).astype(np.int32)
+            entries.append((row.astype(np.int32), place, near[row, column]))
+            width += near.shape[1]
+        return _matrix(entries, len(careers), width)
 
 
 def fit_choice(

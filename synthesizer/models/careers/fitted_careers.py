@@ -55,7 +55,7 @@ from synthesizer.models.cart import Cart
 from synthesizer.models.kit.numerics import check_codes
 
 # Of states, for one run: wider neighbourhoods know less of the history.
-REDRAWS = 20
+REDRAWS, FEW_RUNS = 20, 2_000  # fewer runs are drawn several times at once
 WIDER_STEPS = (1, 2, 4, 8)
 MASKED_CELLS = 20_000_000  # rows times states drawn under a mask at a time
 
@@ -360,16 +360,20 @@ class FittedCareers:
     ) -> Codes:
         """Draw a feasible state for each run: again, then wider, then from the masked chain."""
         result = np.empty(len(places.at), dtype=np.int32)
-        left = np.arange(len(result))
-        for steps in (0, *(0,) * REDRAWS, *WIDER_STEPS):
-            if not len(left):
-                return result
-            some = places.take(left)
-            result[left] = state = model.draw(some, steps=steps, rng=rng)
+        left, tries = np.arange(len(result)), 0
+        while len(left) and tries <= REDRAWS + len(WIDER_STEPS):
+            steps = WIDER_STEPS[tries - REDRAWS - 1] if tries > REDRAWS else 0
+            # few that are left draw several times at once: the first that is allowed counts
+            copies = 1 if steps else max(1, min(REDRAWS + 1 - tries, FEW_RUNS // len(left)))
+            tries += copies
+            some = places.take(np.repeat(left, copies))
+            state = model.draw(some, steps=steps, rng=rng)
             allowed = feasible.allows(some.at, state)
             if not places.are_first:
                 allowed &= self.rules.allowed[places.runs.state[some.at - 1], state]
-            left = left[~allowed]
+            allowed = allowed.reshape(-1, copies)
+            result[left] = state[np.arange(len(left)) * copies + allowed.argmax(axis=1)]
+            left = left[~allowed.any(axis=1)]
         size = max(1, MASKED_CELLS // self.n_states)
         for begin in range(0, len(left), size):
             rows = left[begin : begin + size]
@@ -390,14 +394,12 @@ class FittedCareers:
 
 def _blocks(counts: IntArray, max_runs: int) -> Iterator[slice]:
     """Cut persons into blocks of at most so many runs (at least one person)."""
-    ends = np.cumsum(counts)
+    ends = np.append(0, np.cumsum(counts))
     begin = 0
     while begin < len(counts):
-        done = ends[begin - 1] if begin else 0
-        end = int(np.searchsorted(ends, done + max_runs, side="right"))
-        end = max(end, begin + 1)
-        yield slice(begin, end)
-        begin = end
+        end = int(np.searchsorted(ends, ends[begin] + max_runs, side="right")) - 1
+        yield slice(begin, max(end, begin + 1))
+        begin = max(end, begin + 1)
 
 
 def fit_careers(

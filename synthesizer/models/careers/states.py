@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Protocol
 
 import numpy as np
@@ -374,10 +374,11 @@ def later_predictors(places: Places, n_states: int, frequent: Codes) -> Table:
     runs, at = places.runs, places.at
     r, counts = runs.index[at], places.counts
     before = [runs.state_before(at, steps, n_states) for steps in (1, 2, 3)]
-    levels = tuple(str(i) for i in range(n_states + 1))
     columns = [
-        Column(Variable(name=name, kind=Kind.CATEGORICAL, levels=levels), codes)
-        for name, codes in zip(STATES, (*before, runs.state[at - r]), strict=True)
+        Column(variable, codes)
+        for variable, codes in zip(
+            _state_variables(n_states), (*before, runs.state[at - r]), strict=True
+        )
     ]
     numbers = (
         runs.start[at],
@@ -390,6 +391,12 @@ def later_predictors(places: Places, n_states: int, frequent: Codes) -> Table:
     )
     columns += _numbers((*LATER, *_spent_names(frequent)), (*numbers, *places.spent.T))
     return _with_persons(columns, places.persons)
+
+
+@cache
+def _state_variables(n_states: int) -> tuple[Variable, ...]:
+    levels = tuple(str(i) for i in range(n_states + 1))
+    return tuple(Variable(name=name, kind=Kind.CATEGORICAL, levels=levels) for name in STATES)
 
 
 def _numbers(names: Sequence[str], values: Sequence[IntArray | FloatArray]) -> list[Column]:

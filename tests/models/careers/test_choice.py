@@ -92,8 +92,8 @@ def test_counts_equal_slow_code():
     holders = (cells != 0).sum(axis=0)
     kept = np.flatnonzero((holders >= 5) & (cells.std(axis=0) > 1e-6))
     assert counts.cells.tolist() == kept.tolist()
-    np.testing.assert_allclose(found, cells[:30, kept], atol=1e-6)
-    np.testing.assert_allclose(counts.spread, cells[:, kept].std(axis=0))
+    np.testing.assert_allclose(found, cells[:30, kept], rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(counts.spread, cells[:, kept].std(axis=0), rtol=1e-6)
 
 
 def test_coefficients_are_where_the_chosen_careers_have_the_means_that_are_sought():
