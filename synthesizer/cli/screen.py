@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from synthesizer.cli.printing import notes_told, say, say_json, show_rows, show_table, tabulate
 from synthesizer.data.errors import plural
+from synthesizer.data.panel.households import MEMBER
 from synthesizer.data.panel.panel_table import PanelTable
 from synthesizer.data.randomness import NO_SECRET
 from synthesizer.measures.figure import plain
@@ -244,8 +245,10 @@ def show_valid(plan: Plan) -> None:
 
 
 def _size(table: Table) -> str:
-    """Say how many rows there are, and persons of a panel."""
+    """Say how many rows there are, and persons of a panel; or households of how many persons."""
     rows = plural(table.n_rows, "row")
+    if MEMBER in table:
+        return f"{plural(table.n_units, 'household')}, {plural(table.n_rows, 'person')}"
     is_panel = isinstance(table, PanelTable)
     return f"{plural(table.n_units, 'person')}, {rows}" if is_panel else rows
 
@@ -272,6 +275,7 @@ def show_plan(
     say(f"secret: {plan.secret_in_words}")
     notes_told(plan.notes)
     units = "persons" if isinstance(plan.table, PanelTable) else "rows"
+    units = "households" if MEMBER in plan.table else units
     for line in ahead.lines if ahead else ():
         say(line)
     cost = "; cost: share of the fit's work" if plan.has_chain else ""

@@ -112,6 +112,33 @@ class PanelConfig(Part):
         return self
 
 
+class HouseholdConfig(Part):
+    """How persons belong together in households."""
+
+    id: Label = Field(description="column that all members of a household share")
+    head: str = Field(
+        "",
+        description="condition that one member of each household satisfies, such as relation == 1; "
+        "the first one in the file when absent",
+    )
+    size: Label | None = Field(
+        None, description="column with the number of members; it is counted, not drawn"
+    )
+    variables: Names = Field(
+        (), description="variables in which all members must agree; others that agree are found"
+    )
+    order: Names | None = Field(
+        None,
+        description="columns that order the members behind the head, -age for falling; those "
+        "that head names, then the order of the file, when absent",
+    )
+    at_most: dict[str, Annotated[Whole, Field(ge=1)]] = Field(
+        default_factory=dict,
+        description="condition on one variable: how many members may satisfy it at most, such as "
+        "relation == 2: 1",
+    )
+
+
 class SurvivalConfig(Part):
     """An event, and the time until it or until the end of observation."""
 
@@ -417,6 +444,9 @@ class ChainConfig(Part):
     )
     panel: PanelConfig | None = Field(
         None, description="persons and periods of a longitudinal file"
+    )
+    household: HouseholdConfig | None = Field(
+        None, description="persons who belong together: drawn as households, head first"
     )
     genetic: GeneticOptions | None = Field(
         None, description="evolve whole datasets (method: genetic), in place of a chain or after it"

@@ -112,7 +112,8 @@ def has_faulty_panel(problems: Iterable[str]) -> bool:
     (True, False)
     """
     return any(
-        problem.startswith(("panel:", "panel.")) and not problem.startswith("panel.rules.")
+        problem.startswith(("panel:", "panel.", "household:", "household."))
+        and not problem.startswith(("panel.rules.", "household.at_most"))
         for problem in problems
     )
 

@@ -28,7 +28,7 @@ import copy
 import keyword
 import math
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NoReturn, Self
 
@@ -326,6 +326,22 @@ class Expression:
         if len(names) <= len(signs) or not set(signs) <= {"<", "<=", ">", ">="}:
             return ()
         return tuple(zip(names[:-1], signs, names[1:], strict=True))
+
+    def renamed(self, texts: Mapping[str, str]) -> Expression:
+        """Return the expression with other texts in place of some variables.
+
+        Examples
+        --------
+        >>> Expression.parse("age > 15 or sex == 'age'").renamed({"age": "`head.age`"}).text
+        "`head.age` > 15 or sex == 'age'"
+        """
+        parts = []
+        for token in _TOKEN.finditer(self.text):
+            name = token.group().strip("`") if token.lastgroup in ("name", "quoted") else ""
+            is_call = token.lastgroup == "name" and self.text[token.end() :].lstrip()[:1] == "("
+            known = name in self.names and not is_call
+            parts.append(texts.get(name, token.group()) if known else token.group())
+        return Expression.parse("".join(parts))
 
     def __reduce__(self) -> tuple[Callable[[str], Expression], tuple[str]]:
         return type(self).parse, (self.text,)

@@ -19,6 +19,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 from joblib.parallel import get_active_backend
 
 from synthesizer.data.panel.arrangement import ROWS, Frame, RowFrame
+from synthesizer.data.panel.households import HouseholdFrame
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import FloatArray, IntArray, Kind, Schema, Table
 from synthesizer.data.workers import one_blas_thread
@@ -179,7 +180,7 @@ class FittedChain(Source):
     """Applied while drawing."""
     proper: bool = False
     """Whether every dataset has fits of its own."""
-    frame: Frame | RowFrame = ROWS
+    frame: Frame | HouseholdFrame | RowFrame = ROWS
     """The periods of a panel, whose units are persons; or the rows of a plain table."""
 
     def __post_init__(self) -> None:

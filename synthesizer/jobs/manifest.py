@@ -19,6 +19,7 @@ from synthesizer.data.errors import DataError
 from synthesizer.data.files import sha256, write_text
 from synthesizer.data.layout import Layout
 from synthesizer.data.panel.arrangement import Frame
+from synthesizer.data.panel.households import HouseholdForm
 from synthesizer.data.panel.panel_table import as_panel
 from synthesizer.data.progress import Phases
 from synthesizer.data.randomness import Seed
@@ -37,6 +38,7 @@ from synthesizer.report.record import (
     ExtendsEntry,
     FileEntry,
     GeneticEntry,
+    HouseholdEntry,
     Manifest,
     PanelEntry,
     StepEntry,
@@ -154,6 +156,7 @@ def manifest_of(plan: Plan, source: Source, seed: Seed, phases: Phases) -> Manif
             columns=len(data.table),
         ),
         panel=_panel(plan),
+        household=_household(plan),
         seed=seed.entropy,
         secret=seed.secret_told,
         m=plan.m,
@@ -273,6 +276,15 @@ def _panel(plan: Plan) -> PanelEntry | None:
     persons = plan.original.n_rows if plan.whole is None else plan.whole.n_units
     more = {"persons": persons, "sha256": digest}
     return PanelEntry.model_validate({**facts, **more})
+
+
+def _household(plan: Plan) -> HouseholdEntry | None:
+    """Return who belongs together; datasets are then counted in households."""
+    form = plan.arrangement
+    if not isinstance(form, HouseholdForm):
+        return None
+    table = plan.table
+    return HouseholdEntry(id=form.household, households=table.n_units, persons=table.n_rows)
 
 
 def _extends(published: Published) -> ExtendsEntry:

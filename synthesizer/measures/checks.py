@@ -14,10 +14,11 @@ from typing import Any
 
 from synthesizer.data.pairs import missing_otherwise
 from synthesizer.data.panel.arrangement import Frame, RowFrame
+from synthesizer.data.panel.households import MemberView
 from synthesizer.data.panel.view import PersonView
 from synthesizer.data.progress import Listener, silent
 from synthesizer.data.randomness import Seed
-from synthesizer.data.table import Kind, Table
+from synthesizer.data.table import IntArray, Kind, Table
 from synthesizer.measures.catalogue import MEASURES
 from synthesizer.measures.figure import Attempts, Units, in_units
 from synthesizer.measures.measure import Axis, Case, Family, Measure
@@ -128,7 +129,8 @@ class Checks:
         self.original, self.settings = original, settings
         self.scenarios, self.control = tuple(scenarios), control
         self.synthesis = synthesis or Synthesis()
-        self.units: Units = "persons" if isinstance(original, PersonView) else "records"
+        of_persons = isinstance(original, PersonView | MemberView)
+        self.units: Units = "persons" if of_persons else "records"
         drawn = (v.name for v in original.schema if v.kind is not Kind.ID)
         self._attempts: dict[Axis, Attempts] = {"risk": Attempts(), "utility": Attempts()}
         self._sizes: list[int] = []
@@ -139,7 +141,7 @@ class Checks:
             names=tuple(drawn if names is None else names),
             seed=seed or Seed(0),
             synthesis=self.synthesis,
-            frame=frame if isinstance(frame, Frame) and self.units == "persons" else None,
+            frame=frame if isinstance(frame, Frame) and isinstance(original, PersonView) else None,
             person=person,
             since=since,
             control=control,
@@ -287,7 +289,7 @@ class Checks:
         if not any(measure.check for measure in (*self._on("splits"), *self._on("halves"))):
             return splits
         units = self.settings.differential_confidentiality.units
-        if self.units == "persons":  # each row is one
+        if self.units == "persons":  # each row is one, or they are split by household
             units = None
         if self.control is not None:
             look([control_run(self.original, self.control, case.synthetic, units)], None)
@@ -317,8 +319,14 @@ class Checks:
             m=(options.m or len(self._sizes)) if options.enabled else 1,
             repeats=options.repeats if options.enabled else 1,
             rng=self.case.seed.generator("checks"),
-            units=None if units is None else units_of(self.original[units]),
+            units=self._split_by(units),
         )
+
+    def _split_by(self, units: str | None) -> IntArray | None:
+        """Return what is split as a whole: persons by a column, or households."""
+        if isinstance(self.original, MemberView):
+            return self.original.households
+        return None if units is None else units_of(self.original[units])
 
     def _whole(self, run: HalfRun, most: int | None) -> HalfRun:
         """Return the variables of whole records, of the first datasets."""
@@ -327,6 +335,8 @@ class Checks:
             whole = table.select(name for name in self.case.names if name in table)
             if isinstance(table, PersonView):  # careers are compared whole, too
                 return PersonView(whole.columns, table.panel)
+            if isinstance(table, MemberView):
+                return table.with_variables(whole.names)
             return whole
 
         return replace(

@@ -9,6 +9,7 @@ from functools import cached_property
 from synthesizer.config.keys import ChainConfig, VariableConfig
 from synthesizer.data.errors import Problems
 from synthesizer.data.panel.arrangement import PLAIN, Arrangement, Frame, RowFrame
+from synthesizer.data.panel.households import HEAD, HouseholdForm
 from synthesizer.data.panel.paths import OWN, PathRule
 from synthesizer.data.panel.view import changers, period_labels
 from synthesizer.data.table import Kind, Table
@@ -74,6 +75,8 @@ class Context:
         """The columns that checks may name; for a panel, those of the table of persons."""
         if isinstance(self.frame, RowFrame):
             return self.columns
+        if self.is_household:
+            return self.columns.joined(self.original.names)
         periods = period_labels(self.frame.periods)
         return self.columns.seen(self.table.names, self.original.names, periods)
 
@@ -97,8 +100,13 @@ class Context:
 
     @property
     def is_panel(self) -> bool:
-        """Whether units are persons with several rows."""
+        """Whether units have several rows: persons in periods, or households of persons."""
         return self.career is not None
+
+    @property
+    def is_household(self) -> bool:
+        """Whether units are households, whose rows are persons."""
+        return isinstance(self.arrangement, HouseholdForm)
 
     @cached_property
     def changing(self) -> Mapping[str, float]:
@@ -129,7 +137,17 @@ class Context:
 
     def own(self, name: str) -> VariableConfig:
         """Return what the configuration says of one variable."""
-        return self.config.variables.get(name, VariableConfig())
+        variables = self.config.variables
+        if name in variables or not self.is_household:
+            return variables.get(name, VariableConfig())
+        # heads are drawn as other members are, unless said otherwise
+        kept = ("method", "missing_method", "options")
+        settings = variables.get(name.removeprefix(HEAD), VariableConfig())
+        return VariableConfig.model_construct(**{key: getattr(settings, key) for key in kept})
+
+    def plain_name(self, name: str) -> str:
+        """Return the variable that a column of heads is about; others as they are."""
+        return name.removeprefix(HEAD) if self.is_household else name
 
     def wanted(self, name: str) -> tuple[str, ...] | None:
         """Return the predictors that the configuration names for a variable, None for all."""

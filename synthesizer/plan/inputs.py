@@ -16,7 +16,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Self
 
-from synthesizer.config.keys import ChainConfig, Config, DataConfig, PanelConfig
+from synthesizer.config.keys import ChainConfig, Config, DataConfig, HouseholdConfig, PanelConfig
 from synthesizer.data.encoding import data_notes, encode
 from synthesizer.data.errors import SynthesizerError, did_you_mean
 from synthesizer.data.files import sha256
@@ -253,6 +253,12 @@ def declarations(config: ChainConfig, columns: Sequence[str] = ()) -> dict[str, 
     of the source are known.
     """
     declared = {name: variable.declaration() for name, variable in config.variables.items()}
+    if config.household is not None:
+        given, size = config.household.id, config.household.size
+        own = replace(declared.get(given, Declaration()), every_row=True)
+        declared[given] = replace(own, kind=own.kind or Kind.ID)
+        if size is not None and (size not in declared or declared[size].kind is None):
+            declared[size] = replace(declared.get(size, Declaration()), kind=Kind.NUMERIC)
     if config.panel is None:
         return declared
     from synthesizer.data.panel.forms import wide_columns
@@ -272,7 +278,9 @@ def declarations(config: ChainConfig, columns: Sequence[str] = ()) -> dict[str, 
     return declared
 
 
-def arrangement_of(panel: PanelConfig | None, table: Table) -> tuple[Arrangement, tuple[str, ...]]:
+def arrangement_of(
+    panel: PanelConfig | None, table: Table, household: HouseholdConfig | None = None
+) -> tuple[Arrangement, tuple[str, ...]]:
     """Return the arrangement of a source's units, with notes for the steward.
 
     Raises
@@ -285,6 +293,10 @@ def arrangement_of(panel: PanelConfig | None, table: Table) -> tuple[Arrangement
     >>> arrangement_of(None, Table((), 2)) == (PLAIN, ())
     True
     """
+    if household is not None:
+        from synthesizer.plan.composition import arrange_households
+
+        return arrange_households(household, table)
     if panel is None:
         return PLAIN, ()
     from synthesizer.plan.arrange import arrange

@@ -23,12 +23,13 @@ from synthesizer.config.reading import file_content, has_faulty_panel, sound_par
 from synthesizer.data.errors import ConfigError, DataError, ModelError, Problems, RuleError
 from synthesizer.data.files import check_output
 from synthesizer.data.panel.arrangement import ROWS, Arrangement, Frame
+from synthesizer.data.panel.households import TAKEN, MemberView
 from synthesizer.data.panel.panel_table import PanelTable, as_panel
 from synthesizer.data.panel.view import PersonView, seen_names
 from synthesizer.data.parquet_sample import Whole
 from synthesizer.data.progress import Advance, Listener, Phases, silent
 from synthesizer.data.randomness import Seed
-from synthesizer.data.table import Table
+from synthesizer.data.table import Column, Kind, Table
 from synthesizer.data.workers import cluster_problems, worker_problems
 from synthesizer.engine.chain import ChainSpec, FittedChain, KeptFits
 from synthesizer.engine.drawing import split_strata, whole_number_problems
@@ -42,6 +43,7 @@ from synthesizer.measures.risk.scenario import Scenario
 from synthesizer.measures.settings import CheckSettings, LimitConfig
 from synthesizer.measures.utility.suite import Synthesis
 from synthesizer.models.step import Step
+from synthesizer.plan.composition import household_problems
 from synthesizer.plan.context import Context, models_without_use, unknown_variables
 from synthesizer.plan.inputs import Input, arrangement_of, read_input, without_password
 from synthesizer.plan.published import Published, plan_published
@@ -107,7 +109,8 @@ class Plan:
     @property
     def units(self) -> Units:
         """What is counted."""
-        return "persons" if isinstance(self.original, PersonView) else "records"
+        of_persons = isinstance(self.original, PersonView | MemberView)
+        return "persons" if of_persons else "records"
 
     @property
     def whole(self) -> Whole | None:
@@ -200,10 +203,10 @@ class Plan:
             raise ModelError(source.half_problems)
         inner = seed.child("half split", repeat)
         with self._keeping_rules(half):
-            modelled = half.panel if isinstance(half, PersonView) else half
+            modelled = half.panel if isinstance(half, PersonView | MemberView) else half
             own = replace(self, spec=self.spec.relearnt(modelled, inner))
             again = own._source(modelled, inner, m, keeps_best=False)
-        return FromHalf(self._from_half(again, inner, half, m), again.log_likelihoods)
+        return FromHalf(self._from_half(again, inner, modelled, m), again.log_likelihoods)
 
     @contextmanager
     def _keeping_rules(self, half: Table) -> Iterator[None]:
@@ -224,7 +227,7 @@ class Plan:
         if again.keeps_rows or self.whole is not None:
             rows = None
         elif rows is not None:  # a release of the same relative size
-            rows = max(1, round(rows * half.n_rows / self.table.n_units))
+            rows = max(1, round(rows * half.n_units / self.table.n_units))
         with self._keeping_rules(half):
             tables = again.generate(seed, m=m, rows=rows, n_jobs=self.workers)
             yield from map(self.viewed, tables)
@@ -234,6 +237,7 @@ class Plan:
         return Checks(
             self.original,
             self.checks,
+            names=[c.name for c in self.original.columns if self._is_compared(c)],
             scenarios=self.scenarios,
             seed=seed,
             synthesis=Synthesis(
@@ -247,6 +251,11 @@ class Plan:
             workers=self.workers,
             listener=listener,
         )
+
+    def _is_compared(self, column: Column) -> bool:
+        """Whether a column is compared: what is in the file, not what follows of households."""
+        follows = isinstance(self.original, MemberView) and column.name.startswith(TAKEN)
+        return column.variable.kind is not Kind.ID and not follows
 
     def restored(self, table: Table) -> Table:
         """Return a drawn table in the form of the source."""
@@ -347,11 +356,14 @@ def make_plan(
     """
     problems = Problems(data.problems)
     kind = DataError if problems else ConfigError
-    if config.panel is not None and not data.columns.is_complete:
+    problems += household_problems(config)
+    if problems and config.household is not None:
+        raise kind(problems)
+    if (config.panel or config.household) is not None and not data.columns.is_complete:
         # persons and periods need all columns, so problems of columns come first
         raise kind(problems)
     with problems.gathered():
-        arrangement, notes = arrangement_of(config.panel, data.table)
+        arrangement, notes = arrangement_of(config.panel, data.table, config.household)
         context = Context(
             config=config,
             data=data,

@@ -12,10 +12,11 @@ import numpy as np
 from synthesizer.config.keys import ChainConfig, PathRuleConfig
 from synthesizer.data.errors import ExpressionError, plural
 from synthesizer.data.expressions import Expression, quote_name
+from synthesizer.data.panel.households import HEAD
 from synthesizer.data.panel.panel_table import PanelTable
 from synthesizer.data.panel.paths import PathRule, broken_steps
 from synthesizer.data.randomness import Seed
-from synthesizer.data.table import BoolArray, Kind, Table, Variable
+from synthesizer.data.table import BoolArray, Column, Kind, Table, Variable
 from synthesizer.data.values import single_value
 from synthesizer.engine.registry import ROLES
 from synthesizer.engine.structural_zeros import structural_zeros
@@ -24,6 +25,7 @@ from synthesizer.models.derived import Derived
 from synthesizer.models.histories.history import panel_of
 from synthesizer.models.limits import Support, found_supports, with_implied
 from synthesizer.models.step import Forbid, Rule, Step, forbidden_rows
+from synthesizer.plan.composition import conditions_of, head_conditions, of_heads, plan_at_most
 from synthesizer.plan.context import Context
 
 
@@ -230,13 +232,22 @@ def _rules(context: Context, places: Places) -> list[Rule]:
                 column = single_value(table[name].variable, value)
                 if condition is not None and not faults:
                     rules.append(Rule(condition=condition, value=column))
+                    rules += _rules_of_heads(context, rules[-1])
     return rules
+
+
+def _rules_of_heads(context: Context, rule: Rule) -> Iterator[Rule]:
+    """Yield the same of the heads of households, whose values are drawn before."""
+    if HEAD + rule.variable in context.completed:
+        variable = replace(rule.value.variable, name=HEAD + rule.variable)
+        value = Column(variable, rule.value.data, rule.value.states)
+        yield Rule(condition=of_heads(context, rule.condition), value=value)
 
 
 def _forbids(context: Context, places: Places) -> list[Forbid]:
     table, problems = context.completed, context.problems
     forbids: list[tuple[str, Forbid]] = []
-    for place, condition, always in _conditions(context):
+    for place, condition, always in _of_whom(context):
         if not condition.names or not condition.names <= set(places.order):
             problems.append(f"{place}: must use variables of the synthesis, and at least one")
         elif condition.condition(table).all():
@@ -252,6 +263,16 @@ def _forbids(context: Context, places: Places) -> list[Forbid]:
     problems += _circles(forbids)
     plain = [forbid for _, forbid in forbids]
     return [*plain, *_implied(plain, places, table)]
+
+
+def _of_whom(context: Context) -> Iterator[tuple[str, Expression, str]]:
+    """Yield the conditions, in a file of households of heads and of members."""
+    for place, condition in head_conditions(context):
+        yield place, condition, ""
+    for place, condition, always in _conditions(context):
+        for whom, of_them in conditions_of(context, condition):
+            text = always if of_them is condition else ""
+            yield place + whom, of_them, text
 
 
 def _conditions(context: Context) -> Iterator[tuple[str, Expression, str]]:
@@ -391,11 +412,11 @@ def _supports(context: Context, places: Places) -> list[Support]:
             problems.append(f"{place}: {problem}")
             continue
         # support of every prefix as well, so that each later variable finds a value that fits
-        wanted += [
-            tuple(ordered[:k])
-            for k in range(2, len(ordered) + 1)
-            if ordered[k - 1] not in places.fixed
-        ]
+        heads = [HEAD + name if HEAD + name in table else name for name in ordered]
+        for each in (ordered, sorted(heads, key=places.order.index)):
+            wanted += [
+                tuple(each[:k]) for k in range(2, len(each) + 1) if each[k - 1] not in places.fixed
+            ]
     return [Support.of(table, names, names[-1]) for names in dict.fromkeys(wanted)]
 
 
@@ -488,7 +509,7 @@ def _broken(rules: Sequence[Rule], forbids: Sequence[Forbid], table: Table) -> I
             )
     for forbid in forbids:
         broken = forbid.condition.condition(table)
-        if broken.any():
+        if broken.any() and not all(name.startswith(HEAD) for name in forbid.condition.names):
             do = "break" if forbid.always else "satisfy"
             yield f"{forbid.text}: {_rows(broken, table)} {do} it; no synthetic row will"
 
@@ -539,6 +560,7 @@ def _count_of(mask: BoolArray) -> str:
 
 def plan_paths(context: Context) -> None:
     """Plan the rules from period to period; report problems, and how often the data break them."""
+    plan_at_most(context)
     panel = context.config.panel
     if panel is None:
         return

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from synthesizer.data.errors import ConfigError, ModelError, SynthesizerError
-from synthesizer.data.expressions import Expression
+from synthesizer.data.expressions import Expression, quote_name
+from synthesizer.data.panel.households import HEAD
 from synthesizer.data.panel.paths import OWN
 from synthesizer.data.table import Kind, Variable
 from synthesizer.engine.registry import (
@@ -21,6 +22,7 @@ from synthesizer.engine.registry import (
 from synthesizer.models.base import ConditionalModel
 from synthesizer.models.histories.history import HistoryModel
 from synthesizer.models.step import Step, state_variable
+from synthesizer.plan.composition import counted_columns, of_heads
 from synthesizer.plan.context import Context
 from synthesizer.plan.dependents import dependents
 from synthesizer.plan.survival import pairs_last
@@ -49,7 +51,25 @@ def plan_methods(context: Context) -> dict[str, Method]:
     for name, expression in dependents(context, drawn).items():
         options = {"expression": expression.text}
         methods[name] = Method(ROLES["derived"], options, False, inputs=expression.names)
+    methods |= _of_households(context, methods)
     return _with_events(context, methods)
+
+
+def _of_households(context: Context, methods: Mapping[str, Method]) -> dict[str, Method]:
+    """Return what is counted in households, and what follows for heads as for their members."""
+    more: dict[str, Method] = {}
+    if not context.is_household:
+        return more
+    for name, what in counted_columns(context).items():
+        if name in methods and not methods[name].is_configured:
+            options = {"expression": quote_name(what)}
+            more[name] = Method(ROLES["derived"], options, False, inputs=frozenset({what}))
+    for name, method in methods.items():
+        if HEAD + name in methods and method.inputs is not None:
+            expression = of_heads(context, Expression.parse(str(method.options["expression"])))
+            options = {"expression": expression.text}
+            more[HEAD + name] = Method(ROLES["derived"], options, False, inputs=expression.names)
+    return more
 
 
 def _with_events(context: Context, methods: dict[str, Method]) -> dict[str, Method]:
@@ -134,7 +154,7 @@ def _method(
         "keep": ROLES["keep"] if name in context.config.keep else None,
         f"variables.{name}.method": settings.method,
         f"variables.{name}.derived": None if settings.derived is None else f"~{settings.derived}",
-        f"method.{name}": context.config.named_methods.get(name),
+        f"method.{name}": context.config.named_methods.get(context.plain_name(name)),
         column: listed,
     }
     # an empty text is synthpop's word for a variable that is kept
@@ -255,6 +275,10 @@ def _panel_order(
     unlisted = [name for name in unlisted if name != career]
     constant = [name for name in unlisted if context.changing[name] == 0]
     others = [name for name in unlisted if name not in constant]
+    if context.is_household:  # rules may go by the size, so that heads come after it
+        heads = [name for name in constant if name.startswith(HEAD)]
+        shared = [name for name in constant if name not in heads]
+        return [*shared, career, *heads, *(name for name in listed if name != career), *others]
     if career in listed:
         return [*listed, *constant, *others]
     first = _before_careers(context, methods, constant)
@@ -351,11 +375,8 @@ def _panel_method(context: Context, name: str, method: Method) -> Method:
     few do, `lag_one` otherwise.
     """
     if name == context.career:
-        return (
-            method
-            if method.is_configured
-            else Method(ROLES["career"], method.options, is_configured=False)
-        )
+        role = ROLES["size" if context.is_household else "career"]
+        return method if method.is_configured else Method(role, method.options, is_configured=False)
     abilities = context.registry.get(method.name).abilities
     if abilities.copies_rows or abilities.deterministic:
         return method
@@ -370,7 +391,18 @@ def _panel_method(context: Context, name: str, method: Method) -> Method:
     share = context.changing[name]
     role = "unchanging" if share == 0 else "rare" if share <= FEW else "changing"
     base = {"model": method.name, **method.options}
+    if context.is_household and share > 0:
+        options = {"base": base, **_member_options(context, name)}
+        return Method(ROLES["member"], options, is_configured=method.is_configured)
     return Method(ROLES[role], {"base": base}, is_configured=method.is_configured)
+
+
+def _member_options(context: Context, name: str) -> dict[str, Any]:
+    """Return the head's variable, and those by which members are counted."""
+    household = context.config.household
+    head = household.head if household is not None else ""
+    counted = sorted(Expression.parse(head).names) if head else []
+    return {"head": HEAD + name, "counted": tuple(n for n in counted if n in context.table)}
 
 
 def _with_base(context: Context, name: str, options: Mapping[str, Any]) -> dict[str, Any]:

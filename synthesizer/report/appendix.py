@@ -98,13 +98,15 @@ def _facts(record: Record) -> list[tuple[str, Cell]]:
             ("Original persons", f"{panel.persons:,}"),
             ("Periods", f"{panel.periods:,}"),
         ]
+    if manifest.household is not None:
+        persons = [("Original households", f"{manifest.household.households:,}")]
     return [
         ("Data", manifest.data.origin),
         ("Original records", f"{manifest.data.rows:,}"),
         *persons,
         ("Variables", f"{manifest.data.columns:,}"),
         ("Synthetic datasets (m)", f"{manifest.m:,}"),
-        (f"{record.units.capitalize()} in each", f"{manifest.rows:,}"),
+        (f"{record.drawn_units.capitalize()} in each", f"{manifest.rows:,}"),
         ("Made", manifest.created),
         ("Seed", _KEPT),
         ("Secret of the draws", _secret(manifest.secret)),

@@ -69,7 +69,7 @@ def build_report(record: Record) -> str:
         sections(record),
         banner=BANNER,
         subtitle=f"Report on utility and risk, {plural(manifest.m, 'synthetic dataset')}, "
-        f"{manifest.rows:,} {record.units} each, made {manifest.created[:10]}",
+        f"{manifest.rows:,} {record.drawn_units} each, made {manifest.created[:10]}",
         data=_of("utility", "utility_data")(record),
     )
 

@@ -78,6 +78,15 @@ class PanelEntry(Result):
     earlier versions."""
 
 
+class HouseholdEntry(Result):
+    """Who belongs together in the confidential file."""
+
+    id: str
+    """Column that members of a household share."""
+    households: int
+    persons: int
+
+
 class ExtendsEntry(Result):
     """The published run that new periods were added to."""
 
@@ -246,12 +255,14 @@ class PublicManifest(Result):
 
     config: PublicConfig
     panel: PanelEntry | None
+    household: str | None = None
+    """Column that members of a household share."""
     variables: tuple[VariableEntry, ...]
     chain: tuple[StepEntry, ...]
     genetic: GeneticEntry | None
     packages: Mapping[str, str]
     original_rows: int | None
-    """Records, or persons of a panel; None unless the steward publishes them."""
+    """Records, persons of a panel, or households; None unless the steward publishes them."""
     published_periods: int | None = None
     """Periods of the released datasets that new ones were added to."""
 
@@ -271,6 +282,7 @@ class Manifest(Result):
     config_sha256: str
     data: DataEntry
     panel: PanelEntry | None
+    household: HouseholdEntry | None = None
     seed: int
     secret: str | None = Field(default=None, repr=False)
     """The key of every draw, 64 hexadecimal digits; ``none`` where the seed alone decided."""
@@ -279,7 +291,7 @@ class Manifest(Result):
     m: int
     """Number of synthetic datasets."""
     rows: int
-    """Of each dataset; persons of a panel."""
+    """Of each dataset; persons of a panel, and households where persons belong to such."""
     variables: tuple[VariableEntry, ...]
     chain: tuple[StepEntry, ...]
     genetic: GeneticEntry | None
@@ -305,6 +317,7 @@ class Manifest(Result):
         return PublicManifest(
             config=config,
             panel=self.panel,
+            household=None if self.household is None else self.household.id,
             variables=self.variables,
             chain=self.chain,
             genetic=self.genetic,
@@ -315,7 +328,9 @@ class Manifest(Result):
 
     @property
     def n_units(self) -> int:
-        """Records of the confidential data; persons of a panel."""
+        """Records of the confidential data; persons of a panel, or households."""
+        if self.household is not None:
+            return self.household.households
         return self.data.rows if self.panel is None else self.panel.persons
 
     @property
@@ -351,7 +366,13 @@ class Record:
     @property
     def units(self) -> Units:
         """What is counted."""
-        return "records" if self.manifest.panel is None else "persons"
+        manifest = self.manifest
+        return "records" if manifest.panel is None and manifest.household is None else "persons"
+
+    @property
+    def drawn_units(self) -> str:
+        """What datasets have as many of as ``manifest.rows`` says."""
+        return self.units if self.manifest.household is None else "households"
 
 
 def read_record(directory: Path, *, compare_files: bool = True) -> Record:

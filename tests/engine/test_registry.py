@@ -211,7 +211,17 @@ def test_aliases_lead_to_models_that_exist():
     loaded = Registry.load()
     synthpop = ["bag", "ctree", "lognorm", "logreg", "norm", "polr", "polyreg", "ranger", "rf"]
     assert set(METHOD_ALIASES) == {"", *synthpop}
-    words = ["first", "keep", "derived", "career", "unchanging", "rare", "changing"]
+    words = [
+        "first",
+        "keep",
+        "derived",
+        "career",
+        "unchanging",
+        "rare",
+        "changing",
+        "size",
+        "member",
+    ]
     assert list(ROLES) == words
     for alias, name in METHOD_ALIASES.items():
         assert alias not in loaded.names

@@ -73,8 +73,8 @@ def apart(ours, theirs):
     return np.abs(shares[0] - shares[1]).max()
 
 
-# They learn nothing, or draw changes, or one value a person.
-OTHERS = {"keep", "constant", "derived", "advance", "time_invariant"}
+# They learn nothing, or draw changes, or one value a person or household.
+OTHERS = {"keep", "constant", "derived", "advance", "time_invariant", "household_size"}
 
 
 @pytest.mark.parametrize("name", sorted(set(REGISTRY.names) - OTHERS))

@@ -118,6 +118,8 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     "nominal": {"base": Cart(), "min_cell": 5, "near": None},
     "advance": {"base": Cart(), "rate": 1.0, "width": 5.0, "since": None},
     "each_period": {"base": Cart()},
+    "household_size": {"base": Cart()},
+    "member": {"base": Cart(), "head": "", "counted": ()},
     "lag_one": {
         "base": Cart(), "fit_by": "pooled", "stay_or_move": True, "changes": True, "min_rows": 100,
         "first_apart": True, "new_moves": True, "moves_with": (),

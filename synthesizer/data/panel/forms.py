@@ -19,6 +19,7 @@ from synthesizer.data.panel.arrangement import (
     label_problems,
     thin_notes,
 )
+from synthesizer.data.panel.households import HouseholdForm
 from synthesizer.data.panel.moments import (
     Moments,
     first_numbers,
@@ -518,7 +519,9 @@ def _absence_problems(absent: Sequence[str], variables: Sequence[Variable]) -> l
     return problems
 
 
-_KINDS: dict[str, type[Arrangement]] = {kind.form: kind for kind in (Plain, LongForm, WideForm)}
+_KINDS: dict[str, type[Arrangement]] = {
+    kind.form: kind for kind in (Plain, LongForm, WideForm, HouseholdForm)
+}
 
 FORMS = Family(Arrangement, lambda kind: cast(type[Arrangement], kind).form, _KINDS.__getitem__)
 """How a saved model names the form of its source."""

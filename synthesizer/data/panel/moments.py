@@ -78,13 +78,13 @@ def row_numbers(rows: IntArray) -> str:
     return f"{plural(len(rows), 'row')} ({word} {first_numbers(rows)})"
 
 
-def missing_in(column: Column, key: str, needed: str) -> list[str]:
+def missing_in(column: Column, key: str, needed: str, section: str = "panel") -> list[str]:
     """Say in which rows a column that tells who or when has no value."""
     rows = np.flatnonzero(~column.is_observed)
     if not len(rows):
         return []
     return [
-        f"panel.{key}: column {column.name!r} is missing in {row_numbers(rows)}; every "
+        f"{section}.{key}: column {column.name!r} is missing in {row_numbers(rows)}; every "
         f"row needs a {needed}"
     ]
 

@@ -43,6 +43,25 @@ class PathRule:
         return bad
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AtMost(PathRule):
+    """A rule about how many members of a household may have some codes of a variable."""
+
+    codes: BoolArray
+    """Which codes of the variable count, shape (n_codes,)."""
+    most: int
+    """Members that may have them, at least 1."""
+
+    def __post_init__(self) -> None:
+        if self.most < 1 or self.codes.ndim != 1:
+            raise ValueError("at least one member of a household may have a code")
+
+    def exceeded(self, index: PanelIndex, column: Column) -> BoolArray:
+        """Return the households with more such members, shape (n_households,)."""
+        members = index.person[self.codes[column.data.astype(np.intp)]]
+        return np.asarray(np.bincount(members, minlength=index.n_persons) > self.most)
+
+
 def last_observed(index: PanelIndex, column: Column) -> Column:
     """Return the person's nearest earlier observed value for every row, shape (r,).
 

@@ -128,7 +128,7 @@ class TimeInvariant(WrappedHistory):
 
     abilities = Abilities(panel=True, person=True)
     fitted_type = FittedTimeInvariant
-    in_words = "a model of one value a person"
+    in_words = "a model of one value for all rows of a person, or household"
 
     def fit_history(
         self,

@@ -121,8 +121,8 @@ def _about_results(facts: Facts, released: Released) -> Iterator[tuple[str, str]
     yield _EXTREMES
     if facts.person:
         yield (
-            "The rows of a person belong together",
-            f"Rows with the same {facts.person} are one synthetic person over time. Standard "
+            f"The rows of a {facts.unit} belong together",
+            f"Rows with the same {facts.person} are one synthetic {_over_time(facts)}. Standard "
             "errors that take rows for independent are too small: use ones that allow for "
             f"clusters by {facts.person}.",
         )
@@ -412,9 +412,13 @@ def _too_few(rule: str) -> Iterator[str]:
     )
 
 
+def _over_time(facts: Facts) -> str:
+    return "person over time" if facts.unit == "person" else f"{facts.unit} of several persons"
+
+
 def _steps(rule: str, n: int | None, facts: Facts, released: Released) -> Iterator[str]:
     name, formula, _ = _RULES[rule]
-    m, unit = len(released.files), "persons" if facts.person else "records"
+    m, unit = len(released.files), f"{facts.unit}s" if facts.person else "records"
     several = f"each of the {m} datasets" if m > 1 else "the dataset"
     yield (
         f"Run the same analysis on {several}. Note the estimate and its squared standard error "
@@ -439,8 +443,8 @@ def _steps(rule: str, n: int | None, facts: Facts, released: Released) -> Iterat
         )
     if facts.person:
         yield (
-            f"Persons count, not rows: every standard error has to allow for clusters by "
-            f"{facts.person}, as in the example."
+            f"{facts.unit.capitalize()}s count, not rows: every standard error has to allow for "
+            f"clusters by {facts.person}, as in the example."
         )
     yield from _too_narrow(facts, released)
     if rule == "proper" and m >= _ENOUGH:
@@ -468,7 +472,7 @@ def _program(facts: Facts, released: Released, rule: str, n: int | None) -> str 
     files = ",\n    ".join(repr(name) for name in released.files[:_MOST_FILES])
     more = "\n    # and the others" if len(released.files) > _MOST_FILES else ""
     sizes = f", n={'n' if n is None else n}, k={released.units[0]}"
-    unit = "persons" if facts.person else "records"
+    unit = f"{facts.unit}s" if facts.person else "records"
     asked = f"n = ...  # number of original {unit}: ask the data holder\n" if n is None else ""
     if n is None and rule == "partially":
         asked, sizes = "", ""
@@ -482,18 +486,19 @@ def _program(facts: Facts, released: Released, rule: str, n: int | None) -> str 
         f"    data = {read}\n"
         f"    values = {values}\n"
         "    estimates.append(values.mean())  # any estimate, from any program\n"
-        f"{_variance(facts.person)}"
+        f"{_variance(facts)}"
         f'result = combine(estimates, variances, rule="{rule}"{sizes})\n'
         "print(result.estimate, result.std_error, result.low, result.high)\n"
     )
 
 
-def _variance(person: str) -> str:
+def _variance(facts: Facts) -> str:
     """Return the lines that compute the squared standard error of the mean of ``values``."""
+    person = facts.person
     if not person:
         return "    variances.append(values.var() / len(values))  # its squared standard error\n"
     return (
-        f"    # the rows of a person belong together: clusters by {person!a}\n"
+        f"    # the rows of a {facts.unit} belong together: clusters by {person!a}\n"
         f"    sums = (values - values.mean()).groupby(data[{person!r}]).sum()\n"
         "    correction = len(sums) / (len(sums) - 1)\n"
         "    variances.append(correction * (sums**2).sum() / len(values) ** 2)\n"

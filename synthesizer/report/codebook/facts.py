@@ -61,7 +61,9 @@ class Facts:
     """What whole datasets were evolved from: ``mutants``, ``chain`` or ``files``; None where the
     chain's draws are released as they are."""
     person: str = ""
-    """Column of a panel in the long form, as ``time``."""
+    """Column of a panel in the long form, as ``time``; of households, what their members share."""
+    unit: str = "person"
+    """Whose rows belong together."""
     time: str = ""
     career: str = ""
     """The variable of its careers."""
@@ -94,7 +96,7 @@ class Facts:
 
     def knows(self, names: Collection[str]) -> bool:
         """Whether released variables, or what follows from them, have all these names."""
-        is_panel = bool(self.person or self.wide)
+        is_panel = self.unit == "person" and bool(self.person or self.wide)
         return all(
             name in self.variables
             or name in self.wide
@@ -133,7 +135,8 @@ def facts_of(manifest: PublicManifest) -> Facts:
     panel, genetic = manifest.panel, manifest.genetic
     wide = {step.variable: step.columns for step in manifest.chain if step.columns}
     chain = manifest.chain
-    if wide and panel is not None and panel.career is None:  # who is there when has no column
+    no_column = wide and panel is not None and panel.career is None  # who is there when
+    if no_column or manifest.household is not None:  # heads, and sizes
         named = {entry.name for entry in manifest.variables} | {*wide}
         chain = tuple(step for step in chain if step.variable in named)
     steps = tuple(_by_column(chain, wide))
@@ -145,7 +148,8 @@ def facts_of(manifest: PublicManifest) -> Facts:
         original_rows=manifest.original_rows,
         strata=manifest.config.strata,
         start=None if genetic is None else genetic.start,
-        person=(panel.person if panel else None) or "",
+        person=manifest.household or (panel.person if panel else None) or "",
+        unit="household" if manifest.household else "person",
         time=(panel.time if panel else None) or (PERIOD if wide else ""),
         career=(panel.career if panel else None) or "",
         wide=wide,

@@ -352,7 +352,8 @@ def _numbered(name: str, facts: Facts) -> str:
             "no person, here or in other files."
         )
     return (
-        "Rows with the same number belong to one synthetic person. Persons were numbered anew, "
+        f"Rows with the same number belong to one synthetic {facts.unit}. "
+        f"{facts.unit.capitalize()}s were numbered anew, "
         "in the format of the original: that a number occurs in another file too is a "
         "coincidence, and it leads to no person, here or there."
     )

@@ -1,0 +1,302 @@
+"""Households as a panel: a household is the unit, and the places of its members are the periods.
+
+The head stands first. What the head has of a variable that differs within households is a column of
+its own, ``head.NAME``, with one value a household: it is drawn before the other members, who are
+drawn given it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+
+from synthesizer.data.errors import DataError, Problems, plural
+from synthesizer.data.expressions import Expression
+from synthesizer.data.panel.arrangement import Arrangement, Frame
+from synthesizer.data.panel.moments import missing_in
+from synthesizer.data.panel.panel_table import PanelIndex, PanelTable, as_panel
+from synthesizer.data.panel.view import changers, constant_names
+from synthesizer.data.table import (
+    Column,
+    FloatArray,
+    IntArray,
+    Kind,
+    Rows,
+    Schema,
+    Table,
+    Variable,
+)
+
+HEAD = "head."
+"""What the names of columns start with that hold a value of the head in all rows of a household."""
+MEMBER, SIZE = "household.member", "household.size"
+"""Place of a member, from 1, and number of members."""
+TAKEN = (HEAD, "household.")
+"""What names of the source must not start with."""
+FEW_HOUSEHOLDS = 5
+"""A size that fewer households have is rare."""
+NEARLY = 0.02
+"""Up to this share of the households of several members, disagreement looks like an error."""
+
+
+def _whole(name: str, values: IntArray | FloatArray) -> Column:
+    variable = Variable(name=name, kind=Kind.NUMERIC, decimals=0)
+    return Column(variable, np.asarray(values, dtype=np.float64))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class HouseholdFrame(Frame):
+    """Places of members, and how many there are."""
+
+    @property
+    def _names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        return (SIZE,), ()
+
+    def completed(self, table: Table) -> PanelTable:
+        """Add the place of each member and the size of the household."""
+        panel = as_panel(table)
+        member, size = self.periods.take(panel.index.period), _whole(SIZE, panel.index.counts)
+        return panel.with_columns((member, panel.spread(size)))
+
+
+class MemberView(Table):
+    """One row a person, which knows the households behind: checks of persons split by these."""
+
+    def __init__(
+        self, columns: Iterable[Column], source: PanelTable, households: IntArray | None = None
+    ) -> None:
+        super().__init__(columns)
+        self._source = source
+        self.households = source.index.person if households is None else households
+        """Number of each person's household, shape (n,)."""
+
+    def take(self, rows: Rows) -> MemberView:
+        """Return some persons; their panel is that of their households, whole."""
+        return MemberView(super().take(rows).columns, self._source, self.households[rows])
+
+    def with_variables(self, names: Iterable[str]) -> MemberView:
+        """Return the same persons with some of their variables."""
+        columns = [self[name] for name in names]
+        return MemberView(columns, self._source, self.households)
+
+    @cached_property
+    def panel(self) -> PanelTable:
+        """The households, with all variables."""
+        return self._source.take_units(np.unique(self.households))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class HouseholdForm(Arrangement):
+    """One row a person, and a column that says to which household she belongs."""
+
+    form: ClassVar[str] = "household"
+    schema: Schema
+    """All columns of the source, in order."""
+    household: str
+    """The column of the households."""
+    head: str
+    """The condition that the head of a household satisfies, and nobody else; empty where the first
+    person of the file is the head."""
+    order: tuple[str, ...]
+    """Columns that order the other members; falling where there is a minus before the name."""
+    places: int
+    """Members of the largest household."""
+    constant: frozenset[str] = frozenset()
+    """Variables in which all members of every household agree."""
+
+    def __post_init__(self) -> None:
+        if self.household not in self.schema or self.places < 1:
+            raise ValueError("households must be a column of the source, and have members")
+        if any(name.removeprefix("-") not in self.schema for name in self.order):
+            raise ValueError("the order of members must name columns of the source")
+
+    @property
+    def frame(self) -> HouseholdFrame:
+        """The places of the members."""
+        times = np.arange(1.0, self.places + 1)
+        return HouseholdFrame(periods=_whole(MEMBER, times), times=times)
+
+    @property
+    def person_column(self) -> str:
+        """The column that rows of one unit share."""
+        return self.household
+
+    @property
+    def facts(self) -> None:
+        """Return nothing: there are no periods, see the manifest's entry of households."""
+
+    def modelled(self, source: Table) -> PanelTable:
+        """Sort persons by household, the head first; households are numbered."""
+        household = np.unique(source[self.household].data, return_inverse=True)[1]
+        order = self._sorted(source, household)
+        household = household[order]
+        starts = np.flatnonzero(np.diff(household, prepend=-1) != 0)
+        index = PanelIndex(
+            person=household,
+            period=np.arange(len(household)) - starts[household],
+            n_persons=len(starts),
+            times=self.frame.times,
+        )
+        rows = [c.take(order) for c in source.columns if c.variable.kind is not Kind.ID]
+        same = [column for column in rows if column.name in self.constant]
+        others = [column for column in rows if column.name not in self.constant]
+        heads = [
+            Column(replace(c.variable, name=HEAD + c.name), c.data, c.states).take(
+                starts[household]
+            )
+            for c in others
+        ]
+        return PanelTable([*same, self.frame.periods.take(index.period), *heads, *others], index)
+
+    def _sorted(self, source: Table, household: IntArray) -> IntArray:
+        """Return the rows by household, the head first."""
+        place = np.arange(source.n_rows)
+        if self.head:
+            is_head = Expression.parse(self.head).condition(source)
+        else:
+            is_head = np.zeros(source.n_rows, dtype=bool)
+            is_head[np.unique(household, return_index=True)[1]] = True
+        keys = [_sort_key(source, name) for name in reversed(self.order)]
+        return np.lexsort([place, *keys, ~is_head, household])
+
+    def restored(self, table: Table, first: int = 0) -> Table:
+        """Write one row a person; households are numbered anew, and share their number."""
+        panel = as_panel(table)
+        return Table((self._column(panel, v, first) for v in self.schema), panel.n_rows)
+
+    def _column(self, panel: PanelTable, variable: Variable, first: int) -> Column:
+        index = panel.index
+        if variable.name == self.household:
+            return Column(variable, index.person.astype(np.float64) + first + 1)
+        if variable.kind is Kind.ID:
+            before = first * self.places  # room for all members of households before these
+            return Column(variable, np.arange(1.0, index.n_rows + 1) + before)
+        return panel[variable.name]
+
+    def viewed(self, table: Table) -> MemberView:
+        """Return one row a person."""
+        panel = self.frame.completed(table)
+        columns = [c for c in panel.columns if c.name != MEMBER]
+        return MemberView(columns, panel)
+
+    def columns_of(self, variable: str) -> tuple[str, ...]:
+        """Return the column of a variable; none of what follows from the households."""
+        return () if variable.startswith(TAKEN) else (variable,)
+
+
+def _sort_key(source: Table, name: str) -> FloatArray:
+    """Return what sorts rows by a column, missing values last."""
+    column = source[name.removeprefix("-")]
+    sign = -1.0 if name.startswith("-") else 1.0
+    return np.where(column.is_observed, sign * column.data, np.inf)
+
+
+def household_form(
+    table: Table,
+    *,
+    household: str,
+    head: str,
+    size: str | None = None,
+    named: Sequence[str] = (),
+    order: Sequence[str] | None = None,
+) -> tuple[HouseholdForm, tuple[str, ...]]:
+    """Return the form of a file of households, and what a steward should know of it.
+
+    Without ``head`` the first person of each household is the head. ``named`` are variables in
+    which all members have to agree. Without ``order`` members follow each other by the variables
+    that ``head`` names, then as in the file.
+
+    Raises
+    ------
+    DataError
+        With everything that stands against such households; it names counts and never values.
+    """
+    problems = Problems(missing_in(table[household], "id", "household", "household"))
+    problems.settle(DataError)
+    number = np.unique(table[household].data, return_inverse=True)[1]
+    counts = np.bincount(number)
+    names: frozenset[str] = frozenset()
+    if head:
+        condition = Expression.parse(head)
+        names, heads = condition.names, number[condition.condition(table)]
+        problems += _head_problems(np.bincount(heads, minlength=len(counts)))
+    if size is not None:
+        problems += _size_problems(table[size], counts[number], number)
+    if counts.max() == 1:
+        problems.append(
+            f"household.id: each of the {len(counts)} households of column {household!r} has one "
+            "person, so that there is nothing to keep together; take household out"
+        )
+    problems.settle(DataError)
+    form = HouseholdForm(
+        schema=table.schema,
+        household=household,
+        head=head,
+        order=tuple(sorted(names) if order is None else order),
+        places=int(counts.max()),
+    )
+    panel = form.modelled(table)
+    constant = frozenset(n for n in constant_names(panel) if not n.startswith(TAKEN))
+    several = int((counts > 1).sum())
+    torn = {
+        c.name: int(changers(panel.index, c).sum())
+        for c in panel.columns
+        if c.name not in constant and not c.name.startswith(TAKEN)
+    }
+    problems += [
+        f"household.variables: members of {torn[name]} of {plural(several, 'household')} of "
+        f"several persons disagree on {name!r}; mend the data, or take the name out"
+        for name in named
+        if name in torn
+    ]
+    problems.settle(DataError)
+    notes = [*_nearly_notes(torn, several), *_size_notes(counts)]
+    return replace(form, constant=constant), tuple(notes)
+
+
+def _head_problems(heads: IntArray) -> Iterator[str]:
+    for count, words in ((int((heads == 0).sum()), "no head"), (int((heads > 1).sum()), "several")):
+        if count:
+            yield (
+                f"household.head: {count} of {plural(len(heads), 'household')} "
+                f"{'has' if count == 1 else 'have'} {words}"
+                f"{'' if words == 'no head' else ' heads'} by this condition; mend the data or the "
+                "condition, or leave these households out of the file"
+            )
+
+
+def _size_problems(column: Column, rows: IntArray, number: IntArray) -> Iterator[str]:
+    wrong = column.data != rows
+    if wrong.any():
+        households = len(np.unique(number[wrong]))
+        yield (
+            f"household.size: column {column.name!r} is not the number of rows in "
+            f"{plural(households, 'household')} of {number.max() + 1}; mend the data, or take size "
+            "out of household if the file does not hold all members"
+        )
+
+
+def _nearly_notes(torn: dict[str, int], several: int) -> Iterator[str]:
+    """Say where members disagree so rarely that the variable may be meant for the household."""
+    for name, count in torn.items():
+        if count <= NEARLY * several:
+            yield (
+                f"household: members of {count} of {several} households of several persons "
+                f"disagree on {name!r}, which is drawn for each person then; if it is one value a "
+                "household, mend the data and name it under household.variables"
+            )
+
+
+def _size_notes(counts: IntArray) -> Iterator[str]:
+    sizes = np.bincount(counts)
+    rare = np.flatnonzero((sizes > 0) & (sizes < FEW_HOUSEHOLDS))
+    if len(rare):
+        yield (
+            f"household: {plural(int(sizes[rare].sum()), 'household')} of the largest or rarest "
+            f"sizes, of which there are fewer than {FEW_HOUSEHOLDS} each; sizes that few "
+            "households have are drawn as sizes near them"
+        )

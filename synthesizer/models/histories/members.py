@@ -1,0 +1,285 @@
+"""Members of households: how many there are, and each of them given those before."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from synthesizer.data.errors import RuleError
+from synthesizer.data.options import Strings, options
+from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
+from synthesizer.data.panel.paths import OWN, PAST, AtMost
+from synthesizer.data.table import BoolArray, Column, IntArray, Kind, Table, Variable
+from synthesizer.models.base import Abilities
+from synthesizer.models.domains import Chances
+from synthesizer.models.histories.history import (
+    FittedCareerModel,
+    FittedHistory,
+    PathRules,
+    WrappedHistory,
+)
+from synthesizer.models.histories.parts import Part, fit_part
+from synthesizer.models.limits import Judge, Limits, redrawn
+
+MOST_COUNTED = 20
+"""Members are not counted by a variable with more codes."""
+
+
+@dataclass(frozen=True, eq=False)
+class FittedHouseholdSize(FittedCareerModel):
+    """A base model of the number of members."""
+
+    value: Part
+
+    def open(
+        self, persons: PanelTable, *, rng: np.random.Generator
+    ) -> tuple[PanelIndex, Column | None]:
+        """Draw how many members each household has; see `FittedCareerModel.open`."""
+        places = persons.index.n_periods
+        drawn = np.rint(self.value.draw(persons.first_rows, rng).data)
+        sizes = np.clip(drawn, 1, places).astype(np.int64)
+        return PanelIndex.of_presence(np.arange(places) < sizes[:, None], persons.index.times), None
+
+
+@options
+class HouseholdSize(WrappedHistory):
+    """The number of members of a household, given what all its members share.
+
+    Examples
+    --------
+    >>> index = PanelIndex.of_presence(np.arange(3) < np.tile([1, 2, 3], 20)[:, None], np.arange(3))
+    >>> place = Variable(name="household.member", kind=Kind.NUMERIC, decimals=0)
+    >>> target = Column(place, index.period + 1.0)
+    >>> fitted = HouseholdSize().fit(PanelTable((), index), target, rng=np.random.default_rng(1))
+    >>> households = PanelTable((), PanelIndex.of_persons(50, index.times))
+    >>> opened, _ = fitted.open(households, rng=np.random.default_rng(2))
+    >>> sorted(set(opened.counts.tolist()))
+    [1, 2, 3]
+    """
+
+    abilities = Abilities(panel=True, career=True)
+    fitted_type = FittedHouseholdSize
+    in_words = "a model of the number of members of a household"
+
+    def fit_history(
+        self,
+        predictors: PanelTable,
+        target: Column,
+        rules: PathRules,  # noqa: ARG002 - rules are about members
+        *,
+        rng: np.random.Generator,
+    ) -> FittedHouseholdSize:
+        """Fit the base model to one row a household; see `HistoryModel.fit_history`."""
+        variable = Variable(name=target.name, kind=Kind.NUMERIC, decimals=0)
+        sizes = Column(variable, predictors.index.counts.astype(np.float64))
+        households = predictors.first_rows
+        return FittedHouseholdSize(fit_part(self.base, households, sizes, rng))
+
+
+@dataclass(frozen=True, eq=False)
+class FittedMember(FittedHistory):
+    """A base model of each member but the head, given those before."""
+
+    value: Part | None
+    """None where no household of the data has several members."""
+    first: Part | None
+    """Draws the head; None where the head has a variable of its own."""
+    head: str
+    """That variable."""
+    counted: tuple[str, ...]
+    rules: tuple[AtMost, ...]
+    variable: Variable
+
+    def draw(self, predictors: PanelTable, limits: Limits, *, rng: np.random.Generator) -> Column:
+        """Draw all heads, then all second members, and so on."""
+        index = predictors.index
+        drawn = self._heads(predictors, limits, rng).take(index.person)
+        if self.value is None or not index.n_rows:
+            return drawn
+        theirs = predictors.with_columns(_counts(predictors, self.counted))
+        for rows in index.by_period:
+            later = rows[~index.is_first[rows]]
+            if len(later):
+                table = self._with_past(theirs, drawn, later)
+                values = self._members(table, drawn, later, index, limits, rng)
+                drawn = drawn.replaced(later, values)
+        return drawn
+
+    def _heads(self, predictors: PanelTable, limits: Limits, rng: np.random.Generator) -> Column:
+        if self.first is None:
+            heads = predictors[self.head].take(predictors.index.starts)
+            return Column(self.variable, heads.data, heads.states)
+        first, starts = self.first, predictors.index.starts
+        table = predictors.take(starts)
+        drawn = first.draw(table, rng)
+        return self._allowed(drawn, first, table, limits.of_rows(starts), rng)
+
+    def _with_past(self, table: PanelTable, drawn: Column, rows: IntArray) -> Table:
+        """Return the predictors of some rows, with what those before them have."""
+        more = [_before(drawn, rows)]
+        if self.variable.name in self.counted:
+            more += _counts_of(table.index, drawn, rows)
+        return table.take(rows).with_columns(more)
+
+    def _members(
+        self,
+        table: Table,
+        drawn: Column,
+        rows: IntArray,
+        index: PanelIndex,
+        limits: Limits,
+        rng: np.random.Generator,
+    ) -> Column:
+        part = self.value
+        if part is None:
+            raise TypeError("nothing was learnt of members")
+        limits = limits.of_rows(rows)
+        for rule in self.rules:
+            limits = limits.and_judge(_judge(rule, index, drawn, rows))
+        return self._allowed(part.draw(table, rng), part, table, limits, rng)
+
+    def _allowed(
+        self, drawn: Column, part: Part, table: Table, limits: Limits, rng: np.random.Generator
+    ) -> Column:
+        """Draw again what is not allowed."""
+
+        def again(rows: IntArray, widen: int) -> Column:
+            return part.draw(table.take(rows), rng, widen=widen)
+
+        def chances(rows: IntArray, widen: int) -> Chances | None:
+            return part.chances(table.take(rows), widen=widen)
+
+        drawn, bad = redrawn(drawn, again, limits, rng, None, chances)
+        if len(bad):
+            raise RuleError(
+                f"variable {drawn.name!r}: no allowed value is left for {len(bad)} synthetic "
+                "persons in the same place of their households; relax the rules or the support, or "
+                f"put {drawn.name!r} earlier in the order"
+            )
+        return drawn
+
+
+def _judge(rule: AtMost, index: PanelIndex, drawn: Column, rows: IntArray) -> Judge:
+    """Return a judge of who would be one too many."""
+    codes = rule.codes[drawn.data.astype(np.intp)]
+    total = np.concatenate([[0], np.cumsum(codes)])
+    full = total[rows] - total[index.starts[index.person[rows]]] >= rule.most
+
+    def judge(chosen: IntArray, values: Column) -> BoolArray:
+        return np.asarray(full[chosen] & rule.codes[values.data.astype(np.intp)])
+
+    return judge
+
+
+def _before(drawn: Column, rows: IntArray) -> Column:
+    """Return what the member before each row has."""
+    column = drawn.take(rows - 1)
+    return Column(replace(column.variable, name=PAST[0]), column.data, column.states)
+
+
+def _counts_of(index: PanelIndex, column: Column, rows: IntArray) -> list[Column]:
+    """Return how many earlier members of each row have each code of a variable."""
+    start = index.starts[index.person[rows]]
+    columns = []
+    for code, label in enumerate(column.variable.labels):
+        total = np.concatenate([[0], np.cumsum(column.data == code)])
+        variable = Variable(name=f"{OWN}count {column.name} {label}", kind=Kind.NUMERIC, decimals=0)
+        columns.append(Column(variable, (total[rows] - total[start]).astype(np.float64)))
+    return columns
+
+
+def _counts(table: PanelTable, names: Sequence[str]) -> list[Column]:
+    """Return the counts by all variables that are drawn already."""
+    rows = np.arange(table.n_rows)
+    there = [table[name] for name in names if name in table]
+    return [count for column in there for count in _counts_of(table.index, column, rows)]
+
+
+@options
+class Member(WrappedHistory):
+    """Each member of a household, given its head, the member before, and who is there so far.
+
+    Predictors are the household's variables, all of the head, the earlier variables of the member,
+    what the member before has (``own.before``), and how many earlier members there are of each
+    code of the variables that are ``counted``.
+
+    Parameters
+    ----------
+    head : str
+        Variable with the value of the head, one a household, which the first member gets. Without
+        it the first member is drawn as well.
+    counted : tuple of str
+        Coded variables by which the members so far are counted, such as the relation to the head.
+
+    Examples
+    --------
+    >>> index = PanelIndex.of_presence(np.ones((40, 3), dtype=bool), np.arange(3.0))
+    >>> who = Variable(name="who", kind=Kind.CATEGORICAL, levels=("head", "spouse", "child"))
+    >>> target = Column(who, np.tile(np.arange(3, dtype=np.int32), 40))
+    >>> data = PanelTable((), index)
+    >>> fitted = Member(counted=("who",)).fit(data, target, rng=np.random.default_rng(1))
+    >>> fitted.sample(data, rng=np.random.default_rng(2)).data[:6].tolist()
+    [0, 1, 2, 0, 1, 2]
+    """
+
+    fitted_type = FittedMember
+    in_words = "a model of each member of a household given its head and the members before"
+
+    head: str = ""
+    counted: Strings = ()
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """See `ConditionalModel.needs`."""
+        return (self.head,) if self.head else ()
+
+    def own_predictors(self, predictors: Sequence[str]) -> tuple[str, ...]:  # noqa: ARG002
+        """Return what looks back on the member before."""
+        return PAST[:1]
+
+    def rule_problems(self, variable: str, rules: PathRules) -> list[str]:
+        """Refuse rules from period to period; see `HistoryModel.rule_problems`."""
+        return [
+            f"variable {variable!r}: 'member' knows no periods and cannot keep the rule "
+            f"{rule.text!r}; use 'lag_one'"
+            for rule in rules
+            if not isinstance(rule, AtMost)
+        ]
+
+    def fit_history(
+        self, predictors: PanelTable, target: Column, rules: PathRules, *, rng: np.random.Generator
+    ) -> FittedMember:
+        """Fit the members behind the head; see `HistoryModel.fit_history`."""
+        self.refuse_rules(target.name, rules)
+        index, numbers = predictors.index, self.safe_numbers(predictors, target)
+        counted = self._counted(predictors, target)
+        first = None
+        if not self.head:
+            starts = index.starts
+            first = fit_part(
+                self.base, predictors.take(starts), target.take(starts), rng, numbers=numbers
+            )
+        later = np.flatnonzero(~index.is_first)
+        value = None
+        if len(later):
+            theirs = predictors.with_columns(_counts(predictors, counted))
+            more = [_before(target, later)]
+            if target.name in counted:
+                more += _counts_of(index, target, later)
+            table = theirs.take(later).with_columns(more)
+            value = fit_part(
+                self.base, table, target.take(later), rng, left_out=self.left_out, numbers=numbers
+            )
+        kept = tuple(rule for rule in rules if isinstance(rule, AtMost))
+        return FittedMember(value, first, self.head, counted, kept, target.variable)
+
+    def _counted(self, predictors: PanelTable, target: Column) -> tuple[str, ...]:
+        known = {column.name: column for column in (*predictors.columns, target)}
+        counted = {name: known[name] for name in self.counted if name in known}
+        return tuple(
+            name
+            for name, column in counted.items()
+            if column.is_coded and column.variable.n_codes <= MOST_COUNTED
+        )

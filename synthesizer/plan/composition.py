@@ -1,0 +1,226 @@
+"""Plan the chain of a file of households: what belongs to whom, and which rules hold of whom.
+
+The machinery is that of panels (`HouseholdForm`): here is only what differs. A condition about
+persons holds of heads, too, whose values are drawn before as ``head.NAME``: it is asked for twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from synthesizer.config.keys import ChainConfig, Config, HouseholdConfig
+from synthesizer.data.errors import ConfigError, Problems, plural
+from synthesizer.data.expressions import Expression, quote_name
+from synthesizer.data.panel.arrangement import Arrangement
+from synthesizer.data.panel.households import (
+    HEAD,
+    MEMBER,
+    SIZE,
+    TAKEN,
+    HouseholdForm,
+    household_form,
+)
+from synthesizer.data.panel.paths import OWN, AtMost
+from synthesizer.data.table import Column, FloatArray, Kind, Table
+from synthesizer.models.histories.history import panel_of
+from synthesizer.plan.context import Context
+
+OF_HEADS = ", of heads"
+"""Ends the place of a condition that is asked for of heads as well."""
+
+
+def arrange_households(
+    config: HouseholdConfig, table: Table
+) -> tuple[Arrangement, tuple[str, ...]]:
+    """Return the form of a source with households, and what a steward should know of it.
+
+    Raises
+    ------
+    ConfigError
+        With everything that stands against such households.
+    """
+    problems = Problems()
+    taken = [name for name in table.names if name.startswith((*TAKEN, OWN))]
+    if taken:
+        problems.append(
+            f"household: names of variables must not start with {', '.join((*TAKEN, OWN))}: "
+            f"{', '.join(taken)}; rename these columns"
+        )
+    problems += _unknown_columns(config, table)
+    if config.head:
+        with problems.gathered("household.head"):
+            condition = Expression.parse(config.head)
+            problems += [
+                f"household.head: {fault}"
+                for fault in condition.problems(table.schema, condition=True)
+            ]
+    problems.settle(ConfigError)
+    with problems.gathered():
+        form, notes = household_form(
+            table,
+            household=config.id,
+            head=config.head,
+            size=config.size,
+            named=config.variables,
+            order=config.order,
+        )
+    problems.settle(ConfigError)
+    return form, notes
+
+
+def _unknown_columns(config: HouseholdConfig, table: Table) -> Iterator[str]:
+    named = [("id", config.id), ("size", config.size)]
+    named += [("variables", name) for name in config.variables]
+    named += [("order", name.removeprefix("-")) for name in config.order or ()]
+    for key, name in named:
+        if name is not None and name not in table:
+            yield f"household.{key}: unknown column {name!r}; name a column of the data"
+    size = None if config.size is None else table.get(config.size)
+    if size is not None and size.is_coded:
+        yield (
+            f"household.size: column {config.size!r} holds labels and no numbers; declare "
+            f"variables.{config.size}.kind: numeric, or take size out of household"
+        )
+
+
+def form_of(context: Context) -> HouseholdForm | None:
+    """Return the form of a file of households; None of other files."""
+    form = context.arrangement
+    return form if isinstance(form, HouseholdForm) else None
+
+
+def counted_columns(context: Context) -> dict[str, str]:
+    """Return the columns that are counted and not drawn: sizes, and places of members."""
+    table, found = context.completed, dict[str, str]()
+    for name in context.names:
+        column = table[name]
+        if name.startswith(TAKEN) or not column.is_observed.all():
+            continue
+        numbers = _numbers(column)
+        if numbers is None:
+            continue
+        for what in (SIZE, MEMBER):
+            if np.array_equal(numbers, table[what].data):
+                found.setdefault(name, what)
+    return found
+
+
+def _numbers(column: Column) -> FloatArray | None:
+    """Return the values of a column as numbers; None where there are none."""
+    if column.variable.kind is Kind.NUMERIC:
+        return np.asarray(column.data, dtype=np.float64)
+    if not column.is_coded:
+        return None
+    try:
+        return np.array([float(label) for label in column.variable.labels])[column.data]
+    except ValueError:
+        return None
+
+
+def of_heads(context: Context, expression: Expression) -> Expression:
+    """Return what an expression about persons says of the heads of their households."""
+    names = {n: HEAD + n for n in expression.names if HEAD + n in context.table}
+    return expression.renamed({**{n: quote_name(to) for n, to in names.items()}, MEMBER: "1"})
+
+
+def conditions_of(context: Context, condition: Expression) -> Iterator[tuple[str, Expression]]:
+    """Yield what a condition that no row may satisfy asks of whom, with the end of its place.
+
+    One that compares with the head is about the other members.
+    """
+    persons = {name for name in condition.names if HEAD + name in context.table}
+    if form_of(context) is None or not persons:
+        yield "", condition
+    elif any(name.startswith(HEAD) for name in condition.names):
+        yield "", others(condition)
+    else:
+        yield "", condition
+        yield OF_HEADS, of_heads(context, condition)
+
+
+def others(condition: Expression) -> Expression:
+    """Return a condition of all members but the head."""
+    return Expression.parse(f"{quote_name(MEMBER)} > 1 and ({condition.text})")
+
+
+def head_conditions(context: Context) -> Iterator[tuple[str, Expression]]:
+    """Yield what keeps one head in each household, the first member."""
+    form = form_of(context)
+    if form is None or not form.head:
+        return
+    head = Expression.parse(form.head)
+    if all(name in context.names and name in context.table for name in head.names):
+        yield "household.head", others(head)
+        yield f"household.head{OF_HEADS}", of_heads(context, Expression.parse(f"not ({head.text})"))
+
+
+def plan_at_most(context: Context) -> None:
+    """Plan how many members may be what; report problems, and how often the data break it."""
+    config = context.config.household
+    if config is None:
+        return
+    rules: dict[AtMost, str] = {}
+    for text, most in config.at_most.items():
+        place = f"household.at_most ({text})"
+        with context.problems.gathered(place):
+            rules[_at_most(context, text, most)] = place
+    context.paths = tuple(rules)
+    panel = panel_of(context.table)
+    for rule, place in rules.items():
+        broken = int(rule.exceeded(panel.index, panel[rule.variable]).sum())
+        policy = context.config.on_violation
+        if broken and policy != "ignore":
+            words = f"{place}: {plural(broken, 'household')} of the data have more than {rule.most}"
+            if policy == "error":
+                context.problems.append(
+                    f"{words}; mend the data, take the rule out, or set on_violation: warn"
+                )
+            else:
+                context.notes.append(f"{words}; no synthetic household will")
+
+
+def _at_most(context: Context, text: str, most: int) -> AtMost:
+    expression = Expression.parse(text)
+    name = min(expression.names, default="")
+    if len(expression.names) != 1 or name not in context.names or name.startswith(TAKEN):
+        raise ConfigError(
+            "must be a condition on one variable that members differ in, such as relation == 2"
+        )
+    column = context.table[name]
+    if not column.is_coded or HEAD + name not in context.table:
+        what = "a number" if not column.is_coded else "one value a household"
+        raise ConfigError(
+            f"{name!r} is {what}; name a coded variable that members differ in, such as the "
+            "relation to the head"
+        )
+    variable = column.variable
+    codes = Column(variable, np.arange(variable.n_codes, dtype=np.int32))
+    faults = expression.problems(context.table.schema, condition=True)
+    if faults:
+        raise ConfigError(faults)
+    return AtMost(
+        variable=name,
+        codes=expression.condition(Table([codes])),
+        most=most,
+        text=f"at most {most} with {text}",
+    )
+
+
+def household_problems(config: ChainConfig) -> Iterator[str]:
+    """Say which other parts of a configuration do not go with households."""
+    if config.household is None:
+        return
+    odd: Mapping[str, tuple[bool, str]] = {
+        "panel": (config.panel is not None, "is of persons in periods"),
+        "genetic": (config.genetic is not None, "evolves rows, each by itself"),
+        "survival": (bool(config.survival), "orders the variables of single persons"),
+        "extends": (
+            isinstance(config, Config) and config.extends is not None,
+            "adds periods to a panel",
+        ),
+    }
+    for key, (is_there, why) in odd.items():
+        if is_there:
+            yield f"household: does not go with {key}, which {why}; take one of the two out"

@@ -1,0 +1,59 @@
+"""Simulated households: relations, ages of spouses and of parents and children, a common income."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+NAMES = ["hhid", "hhsize", "region", "income", "relation", "age", "sex", "education"]
+
+
+def household_frame(n: int = 300, seed: int = 1) -> pd.DataFrame:
+    """Return persons of n households, in which children are at least 16 years younger."""
+    rng = np.random.default_rng(seed)
+    rows: list[list[object]] = []
+    for household in range(n):
+        age, sex = int(rng.integers(22, 80)), int(rng.integers(2))
+        education = int(rng.integers(4))
+        members: list[list[object]] = [[1, age, sex, education]]
+        if rng.random() < 0.6:
+            spouse = max(18, age + int(rng.normal(-2, 3)))
+            like = education if rng.random() < 0.6 else int(rng.integers(4))
+            members.append([2, spouse, 1 - sex, like])
+        for child in range(int(rng.poisson(0.9)) if age > 24 else 0):
+            gap = int(rng.integers(16, 40)) + child
+            if age >= gap:
+                members.append([3, age - gap, int(rng.integers(2)), int(rng.integers(4))])
+        shared = [1000 + 7 * household, len(members), "nesw"[rng.integers(4)]]
+        income = int(rng.lognormal(10, 0.5) // 100 * 100) + 4000 * education
+        rows += [[*shared, income, *member] for member in members]
+    return pd.DataFrame(rows, columns=NAMES)
+
+
+def problems_of(frame: pd.DataFrame) -> list[str]:
+    """Return what is wrong with the composition of households, found row by row."""
+    found = []
+    for household, members in frame.groupby("hhid"):
+        heads = members[members["relation"] == 1]
+        if len(heads) != 1:
+            found.append(f"{household}: {len(heads)} heads")
+            continue
+        head = heads.iloc[0]
+        if (members["relation"] == 2).sum() > 1:
+            found.append(f"{household}: spouses")
+        if (members["hhsize"] != len(members)).any():
+            found.append(f"{household}: size")
+        children = members[members["relation"] == 3]
+        if (children["age"] > head["age"] - 12).any():
+            found.append(f"{household}: ages")
+        if len(members[["region", "income"]].drop_duplicates()) > 1:
+            found.append(f"{household}: shared")
+    return found
+
+
+HOUSEHOLD = {"id": "hhid", "head": "relation == 1", "size": "hhsize"}
+RULES = {
+    "household": HOUSEHOLD | {"at_most": {"relation == 2": 1}},
+    "forbid": ["relation == 3 and age > `head.age` - 12"],
+    "variables": {name: {"kind": "categorical"} for name in ("relation", "sex", "education")},
+}
