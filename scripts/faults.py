@@ -95,6 +95,12 @@ COMMANDS: Final[Mapping[str, Command]] = {
         RUN,
         without=("swap",),
     ),
+    "run in parts": Command(
+        ("run", "parts.yaml", "--out", "place/deep/out", "--resume", "-q"),
+        ("place/deep/out",),
+        RUN,
+        kept=("place/deep/.out.parts",),
+    ),
     "fit": Command(
         ("fit", "run.yaml", "-o", "place/model", "-q"),
         ("place/model",),
@@ -424,7 +430,7 @@ class Bench:
                 ended.code == 2 and "is written and whole, but" in said
             )
         elif way == "term":
-            words = ("nothing was written", "finished settings are kept")
+            words = ("nothing was written", "finished settings are kept", "what is finished is kept")
             fits = ended.code == 130 and any(word in said for word in words)
         else:
             fits = ended.code in (1, 2) and ("cannot be written (" in said)
@@ -531,6 +537,9 @@ def prepare(folder: Path) -> None:
         "checks": {"keys": ["sex", "region"], "target": "marital"},
     }
     (folder / "run.yaml").write_text(json.dumps(config))
+    pd.concat([frame] * 40).to_parquet(folder / "persons.parquet", index=False)
+    larger = {"data": {"path": "persons.parquet", "fit_rows": 1000}, "m": 2}
+    (folder / "parts.yaml").write_text(json.dumps(config | larger))
     for words in (
         ("run", "run.yaml", "--out", "one", "-q"),
         ("run", "run.yaml", "--out", "other", "--seed", "2", "-q"),

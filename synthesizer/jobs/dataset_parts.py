@@ -35,6 +35,7 @@ from synthesizer.data.files import (
     own_directory,
     parse_json,
     read_text,
+    written_paths,
 )
 from synthesizer.data.pairs import NEW_CODES, read_like
 from synthesizer.data.panel.arrangement import PART_BLOCKS, Frame
@@ -263,8 +264,12 @@ def kept_work(plan: Plan, *, resume: bool) -> Iterator[Work]:
                 "delete that directory, which is confidential, and begin anew"
             )
         try:
-            yield Work(directory=directory, plan=plan)
+            with written_paths() as written:
+                yield Work(directory=directory, plan=plan)
         except KeyboardInterrupt:
+            if plan.output.directory in written:
+                discard()
+                raise
             raise KeyboardInterrupt(f"interrupted; {kept}") from None
         except OutputError as error:
             raise OutputError([*error.problems, kept]) from error

@@ -13,6 +13,7 @@ import pytest
 from joblib import parallel_config
 
 from synthesizer.config.reading import read_config
+from synthesizer.data import files
 from synthesizer.data.errors import ConfigError, ModelError, OutputError
 from synthesizer.data.pairs import read_like
 from synthesizer.data.panel import arrangement
@@ -386,6 +387,24 @@ def test_an_interrupted_run_says_what_is_kept(rows: Path, tmp_path: Path) -> Non
         with pytest.raises(KeyboardInterrupt, match="is kept in .*--resume"):
             run(_of_rows(rows, tmp_path / "out"))
     assert parts.kept_bytes(tmp_path / "out") == 0
+
+
+def test_an_interrupt_after_the_result_has_its_name_keeps_nothing(
+    rows: Path, tmp_path: Path
+) -> None:
+    result = tmp_path / "out"
+    sync = files._sync_name
+
+    def interrupted(path: Path) -> None:
+        sync(path)
+        if result.exists():
+            raise KeyboardInterrupt
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(files, "_sync_name", interrupted)
+        with pytest.raises(KeyboardInterrupt, match="^$"):
+            run(_of_rows(rows, result))
+    assert not parts.kept_directory(result).exists()
 
 
 def test_an_output_among_the_data_is_refused(rows: Path) -> None:
