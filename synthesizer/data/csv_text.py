@@ -20,6 +20,13 @@ import pyarrow.csv as pcsv
 from synthesizer.data.errors import DataError
 from synthesizer.data.layout import CsvLayout, Quoting
 from synthesizer.data.table import BoolArray
+from synthesizer.data.text_encoding import (
+    DELIMITERS,
+    as_utf8,
+    failing_byte,
+    half_empty,
+    not_readable,
+)
 
 # Where the cells of CSV text start and end, and which columns are quoted.
 
@@ -127,7 +134,6 @@ def _quotes(head: Bytes, delimiters: str) -> BoolArray:
 
 SAMPLE_BYTES: Final = 8 * 2**20
 BLOCK_BYTES: Final = 4 * 2**20
-DELIMITERS: Final = (",", ";", "\t", "|")
 MAX_NAMED: Final = 5
 
 
@@ -139,7 +145,7 @@ def parse_csv(
     Delimiter and encoding are found out when not given; the encoding is UTF-8 unless a byte order
     mark says otherwise.
     """
-    data, encoding, bom = _as_utf8(data, origin, encoding)
+    data, encoding, bom = as_utf8(data, origin, encoding)
     if not data.size or (data.size < SAMPLE_BYTES and not bytes(data).strip()):
         raise DataError(f"{origin}: the file is empty; it needs a header row and data rows")
     _refuse_nul(data, origin)
@@ -153,6 +159,11 @@ def parse_csv(
         names = fields.names(delimiter)
     except UnicodeDecodeError:
         raise DataError(_explained(data, origin, "")) from None
+    except csv.Error:
+        raise DataError(
+            f"{origin}: its first row cannot be read as names of columns; check `encoding`, "
+            "`delimiter` and the quotes"
+        ) from None
     _refuse_names(names, origin)
     table = _read(data, origin, delimiter, names)
     line_end = _line_end(head)
@@ -168,35 +179,6 @@ def parse_csv(
     return table, layout
 
 
-def _as_utf8(data: pa.Buffer, origin: str, encoding: str | None) -> tuple[pa.Buffer, str, bool]:
-    start = data.slice(0, min(4, data.size)).to_pybytes()
-    if encoding is None and start[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        encoding = "utf-16"
-    bom = start.startswith(b"\xef\xbb\xbf")
-    if bom:
-        data, encoding = data.slice(3), "utf-8"
-    name = (encoding or "utf-8").lower()
-    if name.replace("_", "-") not in ("utf-8", "utf8", "utf-8-sig", "ascii"):
-        try:
-            data = arrow_buffer(data.to_pybytes().decode(name).encode())
-        except LookupError:
-            raise DataError(f"{origin}: encoding {encoding!r} is unknown; try latin-1") from None
-        except UnicodeDecodeError as error:
-            raise DataError(
-                f"{origin}: byte {error.start} cannot be read as {encoding}; "
-                "set `encoding` to the file's own"
-            ) from None
-        return data, name, bom
-    return data, "utf-8", bom
-
-
-def arrow_buffer(data: bytes) -> pa.Buffer:
-    """Copy bytes into memory of Arrow's own, which its threads can free without Python."""
-    sink = pa.BufferOutputStream()
-    sink.write(data)
-    return sink.getvalue()
-
-
 def _without_blank_lines(data: pa.Buffer) -> pa.Buffer:
     """Leave out empty lines before the header, which Arrow would take for the header."""
     start = data.slice(0, min(2**16, data.size)).to_pybytes()
@@ -208,10 +190,13 @@ def _refuse_nul(data: pa.Buffer, origin: str) -> None:
     count = int((text == 0).sum())
     if count:
         line = int((text[: int(np.argmax(text == 0))] == LF).sum()) + 1
-        raise DataError(
-            f"{origin}: {count} NUL bytes, the first on line {line}; the file is damaged or has "
-            "another encoding (try `encoding: utf-16`)"
+        wide = half_empty(data)
+        remedy = (
+            f"set `encoding: {wide}`, which reads all of it"
+            if wide
+            else "the file is damaged or has another encoding (try `encoding: utf-16`)"
         )
+        raise DataError(f"{origin}: {count} NUL bytes, the first on line {line}; {remedy}")
 
 
 def _refuse_open_quote(data: pa.Buffer, text: Bytes, origin: str, delimiter: str) -> None:
@@ -317,14 +302,8 @@ def _ragged_rows(data: pa.Buffer, delimiter: str, width: int) -> list[int]:
 
 def _explained(data: pa.Buffer, origin: str, message: str) -> str:
     """Say what is wrong without Arrow's message, which may quote a row."""
-    try:
-        bytes(data).decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = bytes(data)[: error.start].count(b"\n") + 1
-        return (
-            f"{origin}: byte {error.start} (line {line}) is not UTF-8; set `encoding`, "
-            "for example `encoding: latin-1`"
-        )
+    if failing_byte(data, "utf-8") is not None:
+        return not_readable(data, origin, "utf-8")
     if "straddling" in message:
         return f"{origin}: a row is longer than {BLOCK_BYTES} bytes; look for an unclosed quote"
     return f"{origin}: the file cannot be read as CSV; check `delimiter` and the quotes"

@@ -134,11 +134,11 @@ def read_sample(path: Path, rows: int, person: str | None = None) -> tuple[RawTa
 
 
 def read_at_most(
-    path: Path, rows: int = FIT_ROWS, person: str | None = None
+    path: Path, rows: int = FIT_ROWS, person: str | None = None, encoding: str | None = None
 ) -> tuple[RawTable, Whole | None]:
     """Read a source of any kind to describe it; of a larger Parquet source a sample."""
     if parquet_rows(path) <= rows:
-        return read_path(path), None
+        return read_path(path, encoding=encoding), None
     return read_sample(path, rows, person)
 
 
