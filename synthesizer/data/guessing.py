@@ -12,11 +12,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from synthesizer.data.code_lists import is_named_like_order, scale_order, why_codes
 from synthesizer.data.errors import DataError
 from synthesizer.data.layout import Labelling
 from synthesizer.data.sources import RawTable, Texts
 from synthesizer.data.table import BoolArray, FloatArray, Kind, Variable
 from synthesizer.data.values import (
+    COMPACT,
     MAX_EXACT,
     MICROSECONDS_A_DAY,
     days_of,
@@ -411,15 +413,32 @@ def _guess_number(column: _Column) -> tuple[Kind, str]:
         return Kind.ID, "numbers the rows, or is named like an identifier"
     if column.all_distinct and np.abs(numbers).max() > MAX_EXACT:
         return Kind.ID, "very large whole numbers, all distinct"
-    few = len(numbers) <= FEW_INTEGERS and texts.n_rows >= 2 * len(numbers)
-    if few and not _is_written_with_point(column):
-        return Kind.CATEGORICAL, f"whole numbers with only {len(numbers)} distinct values"
+    if texts.source is None and _are_days(column):
+        return Kind.DATE, f"all values are dates like {COMPACT}"
+    if not _is_written_with_point(column) and (why := _why_codes(column)):
+        ordered = len(numbers) > 2 and is_named_like_order(texts.name)
+        return Kind.ORDERED if ordered else Kind.CATEGORICAL, why
     if column.share_distinct > NEARLY_ALL and np.abs(numbers).max() >= LARGE:
         return (
             Kind.NUMERIC,
             "whole numbers, nearly all distinct: declare id if it is an identifier",
         )
     return Kind.NUMERIC, "whole numbers"
+
+
+def _why_codes(column: _Column) -> str:
+    """Say why whole numbers are codes; nothing where they are none."""
+    texts, numbers = column.texts, column.numbers
+    if len(numbers) <= FEW_INTEGERS and texts.n_rows >= 2 * len(numbers):
+        return f"whole numbers with only {len(numbers)} distinct values"
+    return why_codes(texts.name, numbers, texts.counts[column.is_value])
+
+
+def _are_days(column: _Column) -> bool:
+    """Tell whether whole numbers are days such as 20191231."""
+    if len(column.numbers) <= FEW_INTEGERS or not (column.numbers // 1_000_000 >= 19).all():
+        return False
+    return bool((column.numbers < 21_000_000).all()) and COMPACT in detect_format(column.values)
 
 
 def _is_written_with_point(column: _Column) -> bool:
@@ -460,6 +479,8 @@ def _guess_text(column: _Column) -> tuple[Kind, str]:
             "drop it, or declare `kind: id` or `kind: categorical`",
             every_row="declare `date_format`, or `kind: ordered` and all `levels` in order",
         )
+    if scale_order(column.values.to_pylist()) is not None:
+        return Kind.ORDERED, "ranges of numbers, or words of a scale"
     return Kind.CATEGORICAL, "text"
 
 
@@ -488,6 +509,8 @@ def _levels(column: _Column) -> tuple[str, ...]:
     levels = sorted(column.values.to_pylist())
     if column.number.all():
         return tuple(sorted(levels, key=lambda text: float(text.replace(texts.mark, "."))))
+    if column.declaration.declared_kind in (None, Kind.ORDERED) and (found := scale_order(levels)):
+        return found
     if column.declaration.kind is Kind.ORDERED:
         raise Problem("is declared ordered, but its levels are words; declare `levels` in order")
     return tuple(levels)

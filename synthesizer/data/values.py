@@ -159,24 +159,47 @@ def _by_distinct(numbers: FloatArray, write: Callable[[float], str]) -> pa.Array
 MICROSECONDS_A_DAY: Final = 86_400_000_000
 RESOLUTIONS: Final = (MICROSECONDS_A_DAY, 3_600_000_000, 60_000_000, 1_000_000, 1_000, 1)
 
-_SHAPES: Final = {
-    "%Y-%m-%d": r"^\d{4}-\d{2}-\d{2}$",
-    "%Y/%m/%d": r"^\d{4}/\d{2}/\d{2}$",
-    "%Y.%m.%d": r"^\d{4}\.\d{2}\.\d{2}$",
-    "%d.%m.%Y": r"^\d{1,2}\.\d{1,2}\.\d{4}$",
-    "%d/%m/%Y": r"^\d{1,2}/\d{1,2}/\d{4}$",
-    "%m/%d/%Y": r"^\d{1,2}/\d{1,2}/\d{4}$",
-    "%d-%m-%Y": r"^\d{1,2}-\d{1,2}-\d{4}$",
-    "%m-%d-%Y": r"^\d{1,2}-\d{1,2}-\d{4}$",
-    "%Y-%m-%d %H:%M": r"^\d{4}-\d{2}-\d{2} \d{2}:\d{2}$",
-    "%Y-%m-%dT%H:%M": r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}$",
-    "%Y-%m-%d %H:%M:%S": r"^\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}$",
-    "%Y-%m-%dT%H:%M:%S": r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}$",
-    "%Y-%m-%d %H:%M:%S.%3f": r"^\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}\.\d{3}$",
-    "%Y-%m-%dT%H:%M:%S.%3f": r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}$",
-    "%Y-%m-%d %H:%M:%S.%6f": r"^\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}\.\d{6}$",
-    "%Y-%m-%dT%H:%M:%S.%6f": r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{6}$",
+COMPACT: Final = "%Y%m%d"
+_DAYS: Final = {
+    "%Y-%m-%d": r"\d{4}-\d{2}-\d{2}",
+    "%Y/%m/%d": r"\d{4}/\d{2}/\d{2}",
+    "%Y.%m.%d": r"\d{4}\.\d{2}\.\d{2}",
+    "%d.%m.%Y": r"\d{1,2}\.\d{1,2}\.\d{4}",
+    "%d/%m/%Y": r"\d{1,2}/\d{1,2}/\d{4}",
+    "%m/%d/%Y": r"\d{1,2}/\d{1,2}/\d{4}",
+    "%d-%m-%Y": r"\d{1,2}-\d{1,2}-\d{4}",
+    "%m-%d-%Y": r"\d{1,2}-\d{1,2}-\d{4}",
+    "%d-%b-%Y": r"\d{2}-[A-Za-z]{3}-\d{4}",
+    "%d %b %Y": r"\d{2} [A-Za-z]{3} \d{4}",
+    COMPACT: r"\d{8}",
 }
+_HOURS: Final = {
+    " %H:%M": r" \d{2}:\d{2}",
+    "T%H:%M": r"T\d{2}:\d{2}",
+    " %-H:%M": r" \d{1,2}:\d{2}",
+    " %H:%M:%S": r" \d{2}:\d{2}:\d{2}",
+    "T%H:%M:%S": r"T\d{2}:\d{2}:\d{2}",
+    " %-H:%M:%S": r" \d{1,2}:\d{2}:\d{2}",
+    " %I:%M %p": r" \d{2}:\d{2} [AP]M",
+    " %-I:%M %p": r" \d{1,2}:\d{2} [AP]M",
+    " %I:%M:%S %p": r" \d{2}:\d{2}:\d{2} [AP]M",
+    " %-I:%M:%S %p": r" \d{1,2}:\d{2}:\d{2} [AP]M",
+}
+_PARTS: Final = {
+    f"%Y-%m-%d{t}%H:%M:%S.%{n}f": rf"\d{{4}}-\d{{2}}-\d{{2}}{t}\d{{2}}:\d{{2}}:\d{{2}}\.\d{{{n}}}"
+    for n in (3, 6)
+    for t in " T"
+}
+_SHAPES: Final = {
+    form: f"^{shape}$"
+    for form, shape in {
+        **_DAYS,
+        **{d + h: day + hour for d, day in _DAYS.items() for h, hour in _HOURS.items()},
+        **_PARTS,
+    }.items()
+}
+_SHORT_HOUR: Final = re.compile("%-([HI])")
+"""An hour without a leading zero, as in 1/5/2019 9:05."""
 _LEADING_ZEROS = r"^0?(\d{1,2})([/.-])0?(\d{1,2})([/.-])"
 _ZONE: Final = re.compile(r"^\d{4}-\d{2}-\d{2}[T ]\d{2}:[\d:.]*(Z|[+-]\d{2}:?\d{2})$")
 _FRACTION: Final = re.compile(r"\.%([36])f")
@@ -194,9 +217,11 @@ def detect_format(values: pa.Array) -> tuple[str, ...]:
     if zone := _zone(values):
         bare = pc.utf8_slice_codeunits(values, 0, -len(zone))
         return tuple(form + zone for form in detect_format(bare))
-    formats = []
+    formats: list[str] = []
     first = values.slice(0, 100)  # nearly always settles it
     for form, shape in _SHAPES.items():
+        if _SHORT_HOUR.sub(r"%\1", form) in (f.removeprefix(UNPADDED) for f in formats):
+            continue  # all hours have two digits anyway
         if not pc.all(pc.match_substring_regex(first, shape)).as_py():
             continue
         if not pc.all(pc.match_substring_regex(values, shape)).as_py():
@@ -227,7 +252,8 @@ def parse_dates(values: pa.Array, form: str) -> tuple[str, FloatArray, BoolArray
         bare = pc.utf8_slice_codeunits(values, 0, -zone) if zone else values
         stamps = pc.cast(bare, pa.timestamp("us"))
     else:
-        stamps = pc.strptime(values, format=plain, unit="s", error_is_null=True)
+        form_read = _SHORT_HOUR.sub(r"%\1", plain)
+        stamps = pc.strptime(values, format=form_read, unit="s", error_is_null=True)
     days = days_of(stamps)
     for candidate in (plain, UNPADDED + plain):
         right = _equal(_write(stamps, candidate), values)
@@ -267,9 +293,10 @@ def _write(stamps: pa.Array, form: str) -> pa.Array:
     fraction = _FRACTION.search(plain)
     unit = {"3": "ms", "6": "us"}[fraction[1]] if fraction else "s"
     # %S of Arrow writes the fraction that the unit of the timestamp has.
-    texts = pc.strftime(
-        pc.cast(stamps, pa.timestamp(unit), safe=False), format=_FRACTION.sub("", plain)
-    )
+    written = _SHORT_HOUR.sub(r"%\1", _FRACTION.sub("", plain))
+    texts = pc.strftime(pc.cast(stamps, pa.timestamp(unit), safe=False), format=written)
+    if _SHORT_HOUR.search(plain):
+        texts = pc.replace_substring_regex(texts, r" 0(\d:)", r" \1")
     if form.startswith(UNPADDED):
         return pc.replace_substring_regex(texts, _LEADING_ZEROS, r"\1\2\3\4")
     return texts

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -15,6 +16,7 @@ from synthesizer.data.sources import RawTable, from_pandas, read_path
 from synthesizer.data.table import Kind, Variable
 
 N = 60
+SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
 
 
 def _raw(folder: Path, **columns: Sequence[object]) -> RawTable:
@@ -58,6 +60,15 @@ GUESSES = [
     (["13/01/2019", "05/02/2020"], Kind.DATE, (), 0),
     (["1.1.2019", "31.12.2020"], Kind.DATE, (), 0),
     (["2019-02-30", "2019-02-31"], Kind.CATEGORICAL, (), None),
+    (["13/01/2019 09:05", "05/02/2020 23:59"], Kind.DATE, (), None),
+    (["1/13/2019 9:05", "12/2/2020 23:59"], Kind.DATE, (), None),
+    (["01/13/2019 9:05:01 PM", "12/02/2020 11:59:00 AM"], Kind.DATE, (), None),
+    (["31.12.2019 10:00", "01.01.2020 10:59"], Kind.DATE, (), None),
+    ([20190101 + i for i in range(28)], Kind.DATE, (), 0),
+    ([20199901 + i for i in range(28)], Kind.NUMERIC, (), 0),
+    (["16-24", "65+", "25-64"], Kind.ORDERED, (), None),
+    (["low", "High", "medium"], Kind.ORDERED, (), None),
+    (["low", "High", "other"], Kind.CATEGORICAL, (), None),
     ([f"P{i:04d}" for i in range(N)], Kind.ID, (), 0),
     (range(101, 101 + N), Kind.ID, (), 0),
     ([i * 7 % 61 for i in range(N)], Kind.NUMERIC, (), 0),
@@ -97,6 +108,65 @@ def test_most_values_of_an_identifier_are_distinct() -> None:
     assert kind is Kind.NUMERIC
     assert "declare id if it is an identifier" in reason
     assert kind_and_reason("wages", [v // 3 for v in households]) == (Kind.NUMERIC, "whole numbers")
+
+
+def _kinds(frame: pd.DataFrame) -> dict[str, Kind]:
+    return {i.variable.name: i.variable.kind for i in infer(from_pandas(frame))}
+
+
+def test_codes_are_no_quantities() -> None:
+    """Frequencies of codes go up and down; amounts are round, ages dense, counts begin near 0."""
+    rng = np.random.default_rng(4)
+    n = 6_000
+
+    def drawn(values: Sequence[int], shares: np.ndarray) -> np.ndarray:
+        return rng.choice(np.asarray(values), n, p=shares / shares.sum())
+
+    industries = np.sort(rng.choice(np.arange(17, 993), 120, replace=False)) * 10
+    lognormal = rng.lognormal(7.5, 0.7, n)
+    heaped = np.where(rng.random(n) < 0.7, np.round(lognormal, -2), np.round(lognormal, -1))
+    frame = pd.DataFrame(
+        {
+            "branch": drawn(industries, rng.gamma(0.7, size=120)),
+            "major": drawn(range(19), rng.gamma(1.0, size=19)),
+            "EDU": drawn(range(1, 13), rng.gamma(2.0, size=12)),
+            "decile": drawn(range(10), np.ones(10)),
+            "zip_code": drawn(range(10_000, 99_999, 997), np.ones(91)),
+            "age": np.clip(rng.normal(45, 20, n).round(), 0, 95),
+            "income": heaped,
+            "friends": rng.negative_binomial(1, 0.2, n),
+            "score": rng.binomial(21, 0.4, n),
+            "year": rng.integers(1940, 2010, n),
+            "weight": np.round(rng.gamma(2, 50, n)) + 1,
+        }
+    ).astype(int)
+    numbers = {"age", "income", "friends", "score", "year", "weight"}
+    ordered = {"EDU", "decile"}
+    assert _kinds(frame) == {
+        name: Kind.NUMERIC
+        if name in numbers
+        else Kind.ORDERED
+        if name in ordered
+        else Kind.CATEGORICAL
+        for name in frame
+    }
+    # a control: few rows prove nothing
+    assert _kinds(frame[:300])["branch"] is Kind.NUMERIC
+
+
+@pytest.mark.skipif(not SHARED.exists(), reason="needs the shared data")
+def test_kinds_of_a_census_sample() -> None:
+    kinds = {i.variable.name: i.variable.kind for i in infer(read_path(SHARED / "ma2019.csv"))}
+    numeric = {"AGEP", "DENSITY", "PINCP", "POVPIP", "PWGTP", "WGTP"}
+    assert {name for name, kind in kinds.items() if kind is Kind.NUMERIC} == numeric
+    assert {name for name, kind in kinds.items() if kind is Kind.ORDERED} == {"EDU", "PINCP_DECILE"}
+
+
+def test_levels_of_ranges_and_scales_are_in_order(tmp_path: Path) -> None:
+    ranges = ["under 5", "5-9", "10-19", "20 and over"]
+    assert _one(tmp_path, ranges[::-1]).levels == tuple(ranges)
+    assert _one(tmp_path, ["3+", "1", "2"]).levels == ("1", "2", "3+")
+    assert _one(tmp_path, ["2-4", "1-3", "5+"]).kind is Kind.CATEGORICAL  # they overlap
 
 
 def test_quoted_numbers_are_codes_unless_all_columns_are_quoted(tmp_path: Path) -> None:

@@ -39,7 +39,10 @@ REFUSED = [
     (b"a,a\n1,2\n3,4\n", "'a' is in the file twice"),
     (b"a,\n1,2\n3,4\n", "column 2 has no name"),
     (b"a,b\n1,2\n1,2,SECRET\nSECRET\n5,6\n", "2 rows do not have 2 cells"),
-    (b"a,b\n1,SECRET\xff\n3,4\n", r"byte 12 \(line 2, data row 1, column 'b'\) is not UTF-8.*`encoding: cp1252`"),
+    (
+        b"a,b\n1,SECRET\xff\n3,4\n",
+        r"byte 12 \(line 2, data row 1, column 'b'\) is not UTF-8.*`encoding: cp1252`",
+    ),
     (b'a,b\n1,"SECRET\n3,4\n', "not closed"),
     (b"a,b\n1,\x00\n3,4\n", "1 NUL bytes, the first on line 2"),
     (b"a,\xed\xa0\x80\n1,2\n3,4\n", r"byte 2 \(line 1\) is not UTF-8"),

@@ -1,0 +1,199 @@
+"""Whole numbers that are codes and no quantities, and labels that stand in an order.
+
+Nothing proves that a number is a code. Three things say so: its name; that the frequencies of
+neighbouring numbers go up and down, where those of a quantity rise and fall slowly; and gaps, as
+between the codes of industries. Amounts have both, too, but people name round ones, so numbers
+whose round ones are much more frequent are no codes.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Final
+
+import numpy as np
+
+from synthesizer.data.table import FloatArray, IntArray
+
+MOST_DENSE: Final = 24
+"""Codes without gaps are at most so many, unless their name says more."""
+MOST_CODES: Final = 1_000
+_ROWS_A_CODE: Final = 10
+_DENSE: Final = 0.3
+"""Share of the numbers between the first and the last tenth that occur; codes have fewer."""
+_TURNS: Final = (0.3, 0.15)
+"""Share of codes at which frequencies turn, of dense codes and of those with gaps, at least."""
+_MANY_ROUND: Final = 8
+_ROUND: Final = 3.0
+"""Round numbers that are more frequent than others by this factor are named amounts."""
+_PEAKS: Final = 0.75
+"""Share of the fives that stand out where people name round numbers."""
+_PEAK: Final = 1.5
+"""By this factor at least, compared with the mean of all."""
+_LEAST_CODE: Final = 100
+"""The smallest of codes with gaps: quantities begin near 0."""
+_SURE: Final = 2.5
+"""Standard errors by which two frequencies differ."""
+
+_CODE_NAMES: Final = re.compile(
+    r"codes?|cd|cod|kod|occp?|occupation|indp|industry|nace|naicsp?|sic|socp?|isco|zip|zipcode"
+    r"|postcode|plz|fips|puma|county|district|municipality|commune|canton|icd"
+)
+_ORDER_NAMES: Final = re.compile(
+    r"(?i)^(edu|educ\w*|edulevel|isced|schl|degree|(per|ter)?(dec|quart|quint|tert)iles?|grade"
+    r"|level|rank|stage|severity|likert|age_?(gr|grp|group|cat|band|class)|band)$"
+)
+
+
+def words_of(name: str) -> list[str]:
+    """Return the words of a name, in small letters and without numbers at their ends."""
+    return [word.rstrip("0123456789").lower() for word in re.split(r"[\W_]+", name)]
+
+
+def is_named_like_code(name: str) -> bool:
+    """Whether a name says that its numbers are codes."""
+    return any(_CODE_NAMES.fullmatch(word) for word in words_of(name))
+
+
+def is_named_like_order(name: str) -> bool:
+    """Whether a name says that its codes stand in an order.
+
+    Examples
+    --------
+    >>> [is_named_like_order(name) for name in ("EDU", "PINCP_DECILE", "educat00", "INDP_CAT")]
+    [True, True, True, False]
+    """
+    return any(_ORDER_NAMES.match(word) for word in words_of(name))
+
+
+def why_codes(name: str, numbers: FloatArray, counts: IntArray) -> str:
+    """Say why distinct whole numbers, with their rows, are codes; nothing where they are none."""
+    order = np.argsort(numbers)
+    numbers, counts = numbers[order], counts[order]
+    n_rows, k = int(counts.sum()), len(numbers)
+    if k < 3 or k > MOST_CODES or n_rows < _ROWS_A_CODE * k:
+        return ""
+    if is_named_like_code(name):
+        return f"{k} whole numbers that are codes by their name"
+    dense = _density(numbers, counts)
+    if dense >= _DENSE:
+        named = is_named_like_order(name)
+        turns = _turning(counts) >= _TURNS[0] and not _has_peaks(numbers, counts)
+        if k <= MOST_DENSE and (named or turns):
+            return f"{k} whole numbers whose frequencies go up and down, as those of codes do"
+        return ""
+    is_list = numbers[0] >= _LEAST_CODE and _turning(counts) >= _TURNS[1]
+    if is_list and _roundness(numbers, counts) < _ROUND:
+        return f"{k} whole numbers with gaps, like codes of a list"
+    return ""
+
+
+def _density(numbers: FloatArray, counts: IntArray) -> float:
+    """Return the share of the possible numbers in the middle that occur."""
+    share = np.cumsum(counts) / counts.sum()
+    middle = numbers[(share >= 0.1) & (share - counts / counts.sum() <= 0.9)]
+    step = np.gcd.reduce((numbers - numbers[0]).astype(np.int64))
+    return float(len(middle) / ((middle[-1] - middle[0]) / max(step, 1) + 1))
+
+
+def _turning(counts: IntArray) -> float:
+    """Return the share of the numbers at which frequencies turn, beyond chance."""
+    rise = np.diff(counts)
+    ways = np.sign(rise) * (np.abs(rise) > _SURE * np.sqrt(counts[1:] + counts[:-1]))
+    ways = ways[ways != 0]
+    return float(np.count_nonzero(np.diff(ways))) / max(len(counts) - 2, 1)
+
+
+def _roundness(numbers: FloatArray, counts: IntArray) -> float:
+    """Return how many times more frequent round numbers are than others, at most; medians."""
+    most = 1.0
+    for unit in (5, 10, 50, 100, 500, 1000):
+        is_round = numbers % unit == 0
+        if _MANY_ROUND <= is_round.sum() <= len(numbers) / 2:
+            one, other = np.median(counts[is_round]), np.median(counts[~is_round])
+            most = max(most, float(one + 1) / float(other + 1))
+    return most
+
+
+def _has_peaks(numbers: FloatArray, counts: IntArray) -> bool:
+    """Tell whether nearly all fives, or tens, are more frequent than the numbers beside them."""
+    for unit in (5, 10):
+        places = np.flatnonzero(numbers[1:-1] % unit == 0) + 1
+        peaks = counts[places] > np.maximum(counts[places - 1], counts[places + 1])
+        if len(places) >= 2 and peaks.mean() >= _PEAKS:
+            return bool(counts[places].mean() >= _PEAK * counts.mean())
+    return False
+
+
+_SCALES: Final = tuple(
+    {word: rank for rank, words in enumerate(scale.split("|")) for word in words.split("/")}
+    for scale in (
+        "never|rarely/seldom|sometimes/occasionally|often/frequently|usually|always",
+        "none/no/not at all|very low|low|medium/moderate/middle/average|high|very high",
+        "very bad/very poor|bad/poor|fair/so-so|satisfactory|good|very good|excellent",
+        "strongly disagree/disagree strongly|disagree|somewhat disagree"
+        "|neither/neutral/undecided/neither agree nor disagree|somewhat agree|agree"
+        "|strongly agree/agree strongly",
+        "very dissatisfied|dissatisfied|neither/neutral|satisfied|very satisfied",
+        "none|very mild|mild|moderate|severe|very severe",
+        "very small|small|medium|large|very large",
+        "xs|s|m|l|xl|xxl",
+        "not at all|a little/slightly|somewhat/moderately|quite a bit/very|very much/extremely",
+        "no|rather no/probably not|rather yes/probably|yes",
+    )
+)
+_NUMBER: Final = r"[$€£]?\s*(\d+(?:\.\d+)?)\s*%?"
+_RANGE: Final = re.compile(rf"{_NUMBER}\s*(?:-|–|—|to|bis|/|\.\.)\s*{_NUMBER}")
+_BELOW: Final = re.compile(rf"(?:<=?|under|below|less than|fewer than|up to|until)\s*{_NUMBER}")
+_ABOVE: Final = re.compile(
+    rf"(?:>=?|over|above|more than|from)\s*{_NUMBER}"
+    rf"|{_NUMBER}\s*(?:\+|plus|and (?:over|above|more|older)|or (?:over|more|older|above))"
+)
+
+
+def scale_order(labels: Sequence[str]) -> tuple[str, ...] | None:
+    """Return three or more labels in order, if they are ranges of numbers or words of one scale.
+
+    Examples
+    --------
+    >>> scale_order(["65+", "<25", "25-44", "45-64"])
+    ('<25', '25-44', '45-64', '65+')
+    >>> scale_order(["often", "Never", "sometimes"])
+    ('Never', 'sometimes', 'often')
+    >>> scale_order(["north", "south", "east"]) is None
+    True
+    """
+    if not 3 <= len(labels) <= MOST_CODES:
+        return None
+    ranges = [_ends(label) for label in labels]
+    if all(ends is not None for ends in ranges):
+        if all(ends is None or ends[0] == ends[1] for ends in ranges):
+            return None
+        pairs = sorted((ends, label) for ends, label in zip(ranges, labels, strict=True) if ends)
+        apart = all(one[0][1] <= two[0][0] for one, two in pairwise(pairs))
+        return tuple(label for _, label in pairs) if apart else None
+    words = [label.strip().casefold() for label in labels]
+    for scale in _SCALES:
+        ranks = [scale.get(word) for word in words]
+        if None not in ranks and len(set(ranks)) == len(ranks):
+            return tuple(label for _, label in sorted(zip(ranks, labels, strict=True)))
+    return None
+
+
+def _ends(label: str) -> tuple[float, float] | None:
+    """Return the numbers between which a label says that values are; None if it says none."""
+    text = re.sub(r"(?<=\d),(?=\d{3}(?!\d))", "", label.strip().casefold())
+    text = re.sub(r"\s*(years?|yrs?|months?|persons?|people)( old)?$", "", text)
+    if match := _RANGE.fullmatch(text):
+        low, high = float(match[1]), float(match[2])
+        return (low, high) if low < high else None
+    if match := _BELOW.fullmatch(text):
+        return -math.inf, float(match[1])
+    if match := _ABOVE.fullmatch(text):
+        return float(match[1] or match[2]), math.inf
+    if match := re.fullmatch(_NUMBER, text):
+        return float(match[1]), float(match[1])
+    return None
