@@ -222,7 +222,8 @@ def with_branches(n: int = 300) -> pd.DataFrame:
         data.person % 8,
     )
     job = np.where(data.person % 2 == 0, branch, branch + 8)
-    data = data.assign(branch=branch, job=job).astype({"branch": str, "job": str})
+    data = data.assign(branch=branch, job=[f"job {number}" for number in job])
+    data = data.astype({"branch": str})
     return data.drop(columns=["grade", "race"])
 
 
