@@ -207,7 +207,9 @@ class DataConfig(Part):
     """Where the confidential data are: exactly one of path, sql and sample."""
 
     path: Path | None = Field(
-        None, description="CSV, CSV.gz or Parquet file, or a directory of Parquet files"
+        None,
+        description="CSV (also .gz), Parquet (also a directory), SPSS (.sav, .zsav), Stata (.dta) "
+        "or SAS (.sas7bdat, .xpt) file; the last three need the extra 'labelled'",
     )
     sql: SqlConfig | None = Field(None, description="database query (extra 'sql')")
     sample: str | None = Field(
@@ -217,7 +219,10 @@ class DataConfig(Part):
         None, ge=1, le=50_000_000, description="persons of a simulated sample; 2,000 when absent"
     )
     delimiter: str | None = Field(None, description="CSV delimiter; found by itself when absent")
-    encoding: str | None = Field(None, description="CSV encoding; utf-8 when absent")
+    encoding: str | None = Field(
+        None,
+        description="of CSV, SPSS, Stata and SAS files; what they say when absent, utf-8 for CSV",
+    )
     max_unpacked_mb: Whole | None = Field(
         None,
         ge=1,
@@ -246,8 +251,10 @@ class OutputConfig(Part):
     """Where the result goes."""
 
     directory: Path = Field(Path("synthetic"), description="directory that the run creates")
-    format: Literal["csv", "csv.gz", "parquet"] | None = Field(
-        None, description="format of the datasets; that of the source when absent"
+    format: Literal["csv", "csv.gz", "parquet", "sav", "zsav", "dta"] | None = Field(
+        None,
+        description="format of the datasets; that of the source when absent, and CSV for SAS; sav, "
+        "zsav (SPSS) and dta (Stata) hold labels and need the extra 'labelled'",
     )
     overwrite: bool = Field(False, description="replace an existing result directory")
     report: bool = Field(True, description="write report.html, for the steward")

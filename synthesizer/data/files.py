@@ -188,6 +188,13 @@ def create(path: Path) -> Iterator[IO[bytes]]:
         raise OutputError(_told(path, error)) from error
 
 
+def write_at(path: Path, place: int, content: bytes) -> None:
+    """Write over some bytes of a file."""
+    with path.open("r+b") as file:
+        file.seek(place)
+        file.write(content)
+
+
 def write_text(path: Path, text: str) -> None:
     """Write a text into a file that is not there yet; see `create`."""
     with create(path) as file:

@@ -83,6 +83,8 @@ class Labelling:
     """SPSS: letters of the column on the screen."""
     size: int = 0
     """SPSS: bytes of a text."""
+    written: Mapping[str, str] = field(default_factory=dict)
+    """Missing codes that another program needs in other words: 98 of SPSS is .a in Stata."""
 
 
 as_text(

@@ -16,7 +16,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from synthesizer.data.errors import OutputError
 from synthesizer.data.files import create
+from synthesizer.data.labelled_writing import (
+    LABELLED_FORMS,
+    labelled_layout,
+    texts_needed,
+    write_labelled,
+)
 from synthesizer.data.layout import CsvLayout, FrameLayout, Layout, Quoting
 from synthesizer.data.sources import as_dictionary
 from synthesizer.data.table import Column, FloatArray, Kind, Table, Variable
@@ -171,7 +178,7 @@ def _one(text: str | None, kind: pa.DataType) -> Any:
         return None
 
 
-Format = Literal["csv", "csv.gz", "parquet"]
+Format = Literal["csv", "csv.gz", "parquet", "sav", "zsav", "dta"]
 ROWS_A_CHUNK: Final = 65_536
 GZIP_LEVEL: Final = 6
 
@@ -182,8 +189,8 @@ def suffix(layout: Layout, format: Format | None = None) -> str:  # noqa: A002
 
 
 def _source_format(layout: Layout) -> Format:
-    if layout.form == "parquet":
-        return "parquet"
+    if layout.form in ("parquet", *LABELLED_FORMS):
+        return cast(Format, layout.form)
     return "csv.gz" if layout.compressed else "csv"
 
 
@@ -197,6 +204,16 @@ def write(
     """Write a table to a new file as its source was written; the same table, the same bytes."""
     format = format or _source_format(layout)  # noqa: A001
     layout = layout.select(tuple(name for name in table.names if name in layout.names))
+    if format in LABELLED_FORMS:
+        if layout.form != format:  # nobody has planned it
+            layout, problems, _ = labelled_layout(layout, table, {}, format)
+            if problems:
+                raise OutputError(f"{path.name}: {problem}" for problem in problems)
+        texts = {
+            name: _as_text(table[name]).to_pylist() for name in texts_needed(table, layout, format)
+        }
+        write_labelled(table, texts, Path(path), layout, format)
+        return
     with create(Path(path)) as file:
         if format == "parquet":
             pq.write_table(decode(table, _typed(table, layout)), file)

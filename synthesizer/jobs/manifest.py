@@ -145,6 +145,8 @@ def manifest_of(plan: Plan, source: Source, seed: Seed, phases: Phases) -> Manif
     """Return the manifest of a run but its files: how its datasets were made, confidential."""
     data, genetic = plan.data, plan.genetic
     settings = json.dumps(plan.settings, sort_keys=True)
+    layout = data.layout
+    said = dict(zip(layout.names, layout.labelled, strict=True)) if layout.labelled else {}
     return Manifest(
         created=now(),
         config=plan.settings,
@@ -167,6 +169,8 @@ def manifest_of(plan: Plan, source: Source, seed: Seed, phases: Phases) -> Manif
                 kind=variable.kind.value,
                 missing=variable.missing,
                 date_format=variable.storage.get("date_format"),
+                label=said[variable.name].label if variable.name in said else "",
+                level_labels=said[variable.name].labels if variable.name in said else {},
             )
             for variable in data.table.schema
         ),

@@ -370,7 +370,7 @@ def refine_file(
 
 def _format(path: Path) -> Format:
     """Return the format that the name of a file asks for."""
-    formats: tuple[Format, ...] = ("csv", "csv.gz", "parquet")
+    formats: tuple[Format, ...] = ("csv", "csv.gz", "parquet", "sav", "zsav", "dta")
     for form in formats:
         if path.name.lower().endswith(f".{form}"):
             return form

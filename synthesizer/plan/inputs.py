@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Self
+from typing import Self, TypeVar
 
 from synthesizer.config.keys import ChainConfig, Config, DataConfig, HouseholdConfig, PanelConfig
 from synthesizer.data.encoding import data_notes, encode
@@ -28,6 +28,7 @@ from synthesizer.data.parquet_sample import Whole, numberings, parquet_rows, rea
 from synthesizer.data.sources import RawTable, read_path, read_sql
 from synthesizer.data.table import Column, Kind, Table
 
+Value = TypeVar("Value")
 MOST_VIEWS = 3
 """Periods of a variable that a hint names."""
 
@@ -198,6 +199,8 @@ class Input:
     """What is wrong with the data; nothing is made of them then."""
     whole: Whole | None = None
     """How much the source holds where ``table`` is a sample of it."""
+    unwritable: tuple[str, ...] = ()
+    """What the format of the output cannot hold."""
 
     @classmethod
     def of(cls, table: Table) -> Self:
@@ -232,7 +235,30 @@ def read_input(config: Config) -> Input:
             whole.check()
     except SynthesizerError as error:
         return replace(found, problems=(*found.problems, *error.problems))
-    return found
+    return found if found.problems else _laid_out(found, config)
+
+
+def _laid_out(found: Input, config: Config) -> Input:
+    """Return the input with a layout that files of SPSS and Stata can be written in."""
+    from synthesizer.data.labelled_writing import LABELLED_FORMS, labelled_layout
+
+    wanted = config.output.format or found.layout.form
+    form = next((form for form in LABELLED_FORMS if form in (wanted, found.layout.form)), None)
+    if form is None:
+        return found
+    form = form if wanted not in LABELLED_FORMS else wanted
+    words = {
+        name: (variable.label or "", variable.level_labels)
+        for name, variable in by_column(config, config.variables, found.columns.names or ()).items()
+    }
+    layout, problems, notes = labelled_layout(found.layout, found.table, words, form)
+    is_written = wanted in LABELLED_FORMS
+    return replace(
+        found,
+        layout=layout,
+        unwritable=tuple(problems) if is_written else (),
+        notes=(*found.notes, *(notes if is_written else ())),
+    )
 
 
 def _in_parts(path: Path, config: Config) -> bool:
@@ -261,21 +287,30 @@ def declarations(config: ChainConfig, columns: Sequence[str] = ()) -> dict[str, 
             declared[size] = replace(declared.get(size, Declaration()), kind=Kind.NUMERIC)
     if config.panel is None:
         return declared
-    from synthesizer.data.panel.forms import wide_columns
-
     person, time = config.panel.person, config.panel.time
     if person is not None and (person not in declared or declared[person].kind is None):
         declared[person] = Declaration(kind=Kind.ID)
     for name in (person, time):
         if name is not None:
             declared[name] = replace(declared.get(name, Declaration()), every_row=True)
+    return by_column(config, declared, columns)
+
+
+def by_column(
+    config: ChainConfig, words: Mapping[str, Value], columns: Sequence[str]
+) -> dict[str, Value]:
+    """Return what a configuration says of variables, of a wide panel for each of its columns."""
+    said = dict(words)
+    if config.panel is None:
+        return said
+    from synthesizer.data.panel.forms import wide_columns
+
     for name, patterns in config.panel.wide.items():
-        declaration = declared.get(name)
-        if declaration is not None and columns and name not in columns:
-            del declared[name]
+        if name in said and columns and name not in columns:
+            of_variable = said.pop(name)
             cells = wide_columns(patterns, columns)
-            declared |= {cell: declaration for cell in cells if cell not in declared}
-    return declared
+            said |= {cell: of_variable for cell in cells if cell not in said}
+    return said
 
 
 def arrangement_of(

@@ -381,6 +381,7 @@ def _planned(context: Context, seed: Seed | None) -> Plan:
     config = context.config
     if not context.registry.names:
         raise ConfigError(NO_MODELS)
+    context.problems += context.data.unwritable
     _check_names(context)
     plan_paths(context)
     methods = plan_methods(context)
@@ -445,7 +446,8 @@ def sample_problems(whole: Whole, config: ChainConfig, *, keeps: bool) -> Iterat
         "keep": keeps,
         "genetic": config.genetic is not None,
         "extends": isinstance(config, Config) and config.extends is not None,
-        "output.format": isinstance(config, Config) and config.output.format in ("csv", "csv.gz"),
+        "output.format": isinstance(config, Config)
+        and config.output.format not in (None, "parquet"),
     }
     for key in (key for key, is_there in odd.items() if is_there):
         yield (

@@ -16,6 +16,7 @@ from synthesizer.config.keys import ChainConfig, ExtendsConfig
 from synthesizer.data.encoding import recoded
 from synthesizer.data.errors import DataError, Problems, plural
 from synthesizer.data.files import sha256
+from synthesizer.data.labelled_writing import LABELLED_FORMS
 from synthesizer.data.pairs import read_like
 from synthesizer.data.panel.arrangement import Frame
 from synthesizer.data.panel.forms import LongForm, WideForm
@@ -159,6 +160,12 @@ def plan_published(
     problems += _panel_problems(form, manifest)
     problems += _variable_problems(context, form, manifest)
     problems += _file_problems(run, manifest, context.config)
+    problems += [
+        f"{run / name}: a file of SPSS or Stata cannot be gone on with byte for byte; publish CSV "
+        "or Parquet files (output: {format: csv})"
+        for name in manifest.datasets
+        if name.endswith(LABELLED_FORMS)
+    ]
     first, panel = manifest.panel.periods, as_panel(context.table)
     if len(form.frame.times) <= first:
         problems.append(

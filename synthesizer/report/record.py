@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path, PureWindowsPath
 from typing import Any, Literal
 
@@ -27,6 +28,7 @@ from synthesizer.data.evolved import Evolution
 from synthesizer.data.files import parse_json, read_text, sha256
 from synthesizer.measures.figure import Result, Units, typed
 from synthesizer.measures.results import FORMAT, CheckResults
+from synthesizer.measures.utility.cells import EMPTY
 
 MANIFEST = "manifest.json"
 CHECKS = "checks.json"
@@ -113,6 +115,10 @@ class VariableEntry(Result):
     missing: tuple[str, ...]
     """Codes of missing values."""
     date_format: str | None
+    label: str = ""
+    """What the source says that it is."""
+    level_labels: Mapping[str, str] = Field(default_factory=dict)
+    """What the source says that values mean."""
 
 
 class TreesEntry(Result):
@@ -339,6 +345,32 @@ class Manifest(Result):
         return tuple(file.name for file in self.files if file.name.startswith("synthetic_"))
 
 
+@dataclass(frozen=True, kw_only=True)
+class Labels:
+    """What variables and their values mean, by the configuration and by the source.
+
+    Examples
+    --------
+    >>> labels = Labels(variables={"sex": "Sex of the head"}, levels={"sex": {"1": "female"}})
+    >>> labels.variable("sex"), labels.level("sex", "1"), labels.level("sex@2003", "2")
+    ('sex (Sex of the head)', '1 female', '2')
+    """
+
+    variables: Mapping[str, str] = field(default_factory=dict)
+    levels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+    def variable(self, name: str) -> str:
+        """Return a variable with its label."""
+        label = self.variables.get(name) or self.variables.get(name.partition("@")[0])
+        return f"{name} ({label})" if label else name
+
+    def level(self, name: str, code: str) -> str:
+        """Return a value of a variable with its label."""
+        known = self.levels.get(name) or self.levels.get(name.partition("@")[0], {})
+        label = known.get("" if code == EMPTY else code)
+        return f"{code} {label}" if label else code
+
+
 @dataclass(frozen=True)
 class Record:
     """Everything that a run leaves to be told.
@@ -373,6 +405,16 @@ class Record:
     def drawn_units(self) -> str:
         """What datasets have as many of as ``manifest.rows`` says."""
         return self.units if self.manifest.household is None else "households"
+
+    @cached_property
+    def labels(self) -> Labels:
+        """What variables and values mean; those of the configuration go before the source's."""
+        variables = {entry.name: entry.label for entry in self.manifest.variables}
+        levels = {entry.name: dict(entry.level_labels) for entry in self.manifest.variables}
+        for name, said in self.manifest.public.config.variables.items():
+            variables[name] = said.label or variables.get(name, "")
+            levels[name] = levels.get(name, {}) | dict(said.level_labels)
+        return Labels(variables=variables, levels=levels)
 
 
 def read_record(directory: Path, *, compare_files: bool = True) -> Record:

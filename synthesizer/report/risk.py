@@ -48,6 +48,9 @@ def by_scenario(
     """Yield the blocks of each scenario under a heading with its keys and target."""
     for risks in record.results.risk.scenarios:
         yield heading(in_words(risks.scenario))
+        named = {name: record.labels.variable(name) for name in risks.scenario.names}
+        if labelled := [label for name, label in named.items() if label != name]:
+            yield Words([f"Labels: {'; '.join(labelled)}."])
         yield from show(record, risks)
 
 

@@ -12,7 +12,7 @@ from synthesizer.measures.figure import columns, in_units
 from synthesizer.measures.risk.attribute import AttributeResult, Dominance
 from synthesizer.measures.risk.copied import CopiedUniques
 from synthesizer.measures.risk.identity import IdentityResult
-from synthesizer.measures.risk.scenario import Scenario
+from synthesizer.measures.risk.scenario import Level, Scenario
 from synthesizer.measures.risk.scenario_risk import ScenarioRisk
 from synthesizer.measures.risk.suda import SudaResult
 from synthesizer.report.charts import MOST_CURVES, log_points, roc
@@ -40,7 +40,7 @@ from synthesizer.report.page import (
     value_table,
     written,
 )
-from synthesizer.report.record import Record
+from synthesizer.report.record import Labels, Record
 from synthesizer.report.risk import absent, by_scenario, in_words
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def _disclosure(record: Record, risks: ScenarioRisk) -> Iterator[Block]:
     if risks.attribute is not None:
         yield from _measures("Attribute disclosure", risks.attribute, record, scenario)
         yield Words([_excluded(risks.attribute, scenario)])
-        yield from _dominance(risks.attribute.warnings)
+        yield from _dominance(risks.attribute.warnings, record.labels)
     elif scenario.tolerance is not None:
         words = (
             f"Attribute measures need groups of {scenario.target} in place of the tolerance, and "
@@ -149,13 +149,22 @@ def _excluded(result: AttributeResult, scenario: Scenario) -> str:
     )
 
 
-_DOMINANCE = (
-    "target", "target_level", "target_rank", "key", "key_level", "key_rank", "records", "share",
-    "prior", "line",
-)  # fmt: skip
+def _dominance_columns(labels: Labels) -> Iterator[str | Added]:
+    """Yield the columns of a table of levels that dominate, with what these mean."""
+
+    def level(name: str | None, code: Level | None) -> Level | None:
+        return code if name is None or not isinstance(code, str) else labels.level(name, code)
+
+    yield from (
+        "target",
+        Added("Its level", "text", lambda row: level(row.target, row.target_level)),
+    )
+    yield from ("target_rank", "key")
+    yield Added("Its level (key)", "text", lambda row: level(row.key, row.key_level))
+    yield from ("key_rank", "records", "share", "prior", "line")
 
 
-def _dominance(warnings: Sequence[Dominance]) -> Iterator[Block]:
+def _dominance(warnings: Sequence[Dominance], labels: Labels) -> Iterator[Block]:
     """Yield the levels behind many disclosures, each once, with the line that excludes them."""
     if not warnings:
         return
@@ -172,7 +181,7 @@ def _dominance(warnings: Sequence[Dominance]) -> Iterator[Block]:
         "Levels that dominate DiSCO, as in the dataset where they count most. Of all: share of "
         "what DiSCO counts; known anyway: share of the original records with the level of the key "
         "that have this target",
-        names=_DOMINANCE,
+        names=[*_dominance_columns(labels)],
         more=[Added("Datasets", "count", lambda warning: datasets[warning.line])],
     )
 
@@ -360,7 +369,7 @@ def _question(result: InferenceResult, record: Record) -> Iterator[Block]:
         (curve for curve in result.roc if curve.curve), key=lambda curve: -curve.positives
     )
     if curves:
-        yield _roc_chart(result, curves, f"ROC curve: {question}")
+        yield _roc_chart(result, curves, f"ROC curve: {question}", record.labels)
     else:
         yield Gap(
             "The ROC curve",
@@ -426,7 +435,14 @@ def _beside(rate: InferenceRate) -> str:
     )
 
 
-def _roc_chart(result: InferenceResult, curves: Sequence[RocCurve], title: str) -> Chart:
+def _of_level(labels: Labels, result: InferenceResult, curve: RocCurve) -> str:
+    level = labels.level(result.sensitive, curve.level) if curve.level else "empty"
+    return f"{result.sensitive} = {level} (AUC {written(curve.auc, 'share')})"
+
+
+def _roc_chart(
+    result: InferenceResult, curves: Sequence[RocCurve], title: str, labels: Labels
+) -> Chart:
     area = figure_of(result.figures, "auc")
     value, original = (None, None) if area is None else (area.value, area.original)
     means = f"; means over {len(curves)} levels by number of persons" if len(curves) > 1 else ""
@@ -436,7 +452,7 @@ def _roc_chart(result: InferenceResult, curves: Sequence[RocCurve], title: str) 
     )
     drawn = [
         (
-            f"{result.sensitive} = {curve.level or 'empty'} (AUC {written(curve.auc, 'share')})",
+            _of_level(labels, result, curve),
             [(1 - negative, positive) for _, positive, negative in curve.curve],
         )
         for curve in curves

@@ -41,7 +41,7 @@ from synthesizer.report.page import (
     section,
     written,
 )
-from synthesizer.report.record import Record
+from synthesizer.report.record import Labels, Record
 
 MOST = 250
 """Variables with a picture: the page stays small enough to be opened and sent."""
@@ -73,13 +73,14 @@ class CellShares(NamedTuple):
     high: float
 
 
-def cell_shares(cells: Distribution) -> list[CellShares]:
+def cell_shares(cells: Distribution, labels: Labels | None = None) -> list[CellShares]:
     """Return every cell with mean and ends of its synthetic shares, missing codes last."""
+    labels = labels or Labels()
     columns = zip(*cells.synthetic, strict=True)
     rows = zip(cells.labels, cells.missing, cells.original, columns, strict=True)
     return [
         CellShares(
-            label,
+            labels.level(cells.variable, label),
             missing,
             original,
             sum(synthetic) / len(synthetic),
@@ -110,13 +111,14 @@ def variable_section(record: Record) -> Iterator[Block]:
             "checks.json under utility, distributions.",
         )
     shown = [cells for cells in utility.distributions if cells.variable in worst]
-    items = [_item(cells, off, record.units) for cells in shown]
+    items = [_item(cells, off, record) for cells in shown]
     yield Markup('<div class="picker">{}</div>').format(Markup("").join(items))
     yield from _statistics(shown)
 
 
-def _item(cells: Distribution, off: Mapping[str, float], units: Units) -> Markup:
-    shares = cell_shares(cells)
+def _item(cells: Distribution, off: Mapping[str, float], record: Record) -> Markup:
+    units, name = record.units, record.labels.variable(cells.variable)
+    shares = cell_shares(cells, record.labels)
     distance = f", S_pMSE {written(off[cells.variable])}" if cells.variable in off else ""
     worst = max(shares, key=lambda share: abs(share.original - share.mean))
     summary = (
@@ -126,15 +128,13 @@ def _item(cells: Distribution, off: Mapping[str, float], units: Units) -> Markup
     if cells.others:
         summary += f" {plural(cells.others, 'rarer level')} together are shown as one."
     chart = Chart(
-        title=f"{cells.variable} ({cells.kind}{distance})",
-        svg=picture(cells, summary, axis=f"share of {units}"),
+        title=f"{name} ({cells.kind}{distance})",
+        svg=picture(cells, summary, axis=f"share of {units}", labels=record.labels),
         reads="",
         summary=summary,
         table=_table(cells, shares, units),
     )
-    return Markup('<div class="item" data-label="{}">{}</div>').format(
-        cells.variable, fragment(chart)
-    )
+    return Markup('<div class="item" data-label="{}">{}</div>').format(name, fragment(chart))
 
 
 def _table(cells: Distribution, shares: Sequence[CellShares], units: Units) -> DataTable:
@@ -184,9 +184,15 @@ def _mean(datasets: Sequence[Statistics]) -> Statistics:
     return Statistics(**{name: fmean(some) if some else None for name, some in values.items()})
 
 
-def picture(cells: Distribution, description: str, *, axis: str = "share of records") -> Markup:
+def picture(
+    cells: Distribution,
+    description: str,
+    *,
+    axis: str = "share of records",
+    labels: Labels | None = None,
+) -> Markup:
     """Return a variable's picture: a histogram where the cells have edges, else bars."""
-    shares = cell_shares(cells)
+    shares = cell_shares(cells, labels)
     parts, bars, bottom = [legend(2, 12, SIDES)], shares, _TOP
     if cells.edges is not None:
         columns = [share for share in shares if not share.is_missing]

@@ -512,13 +512,18 @@ def _example(released: Released, time: str) -> tuple[str, str] | None:
         for name, seen in released.variables.items()
         if seen.kind is Kind.NUMERIC and seen.low is not None and name != time
     }
+    is_labelled = released.format.type in _LABELLED
     for name, seen in numbers.items():
+        if is_labelled:
+            return _opened(released.format), f"data[{name!r}].dropna()"
         if not seen.missing:
             return _opened(released.format), f"data[{name!r}]"
     for name, seen in released.variables.items():
         if seen.levels and name != time:
             level = max(seen.levels, key=lambda key: seen.levels[key])
-            words = f"(data[{name!r}].astype(str) == {level!r}).astype(float)"
+            is_number = is_labelled and seen.labelling is not None and not seen.labelling.is_text
+            equal = f"== {level}" if is_number else f".astype(str) == {level!r}"
+            words = f"(data[{name!r}]{' ' if is_number else ''}{equal}).astype(float)"
             return _opened(released.format, text=True), words
     for name, seen in numbers.items():
         codes = f"data[{name!r}].astype(str).isin({sorted(seen.missing)!r})"
@@ -527,9 +532,15 @@ def _example(released: Released, time: str) -> tuple[str, str] | None:
     return None
 
 
+_LABELLED = {"sav": "read_spss", "zsav": "read_spss", "dta": "read_stata"}
+"""How pandas reads files that say themselves which codes mean that a value is missing."""
+
+
 def _opened(form: FileFormat, *, text: bool = False) -> str:
     if form.type == "parquet":
         return "pd.read_parquet(file)"
+    if form.type in _LABELLED:
+        return f"pd.{_LABELLED[form.type]}(file, convert_categoricals=False)"
     options = "" if form.delimiter == "," else f", sep={form.delimiter!r}"
     options += "" if form.encoding in (None, "utf-8") else f", encoding={form.encoding!r}"
     options += "" if form.decimal_mark == "." else f", decimal={form.decimal_mark!r}"

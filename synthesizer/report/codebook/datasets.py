@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from synthesizer.data.errors import DataError
 from synthesizer.data.guessing import missing_codes
+from synthesizer.data.layout import Labelling
 from synthesizer.data.sources import RawTable, Texts, parquet_files, read_path
 from synthesizer.data.spreadsheets import safe_texts
 from synthesizer.data.table import BoolArray, FloatArray, Kind
@@ -50,6 +51,8 @@ class Seen:
     decimals: int | None = None
     """Of the numbers, 0 for whole ones; None where they have no fixed precision."""
     date_format: str | None = None
+    labelling: Labelling | None = None
+    """What a file of SPSS or Stata says of it."""
 
     def with_(self, second: Seen) -> Seen:
         """Return both datasets together."""
@@ -63,6 +66,7 @@ class Seen:
             high=max((seen.high for seen in some if seen.high is not None), default=None),
             decimals=max(fixed) if fixed and len(fixed) == len(some) else None,
             date_format=self.date_format or second.date_format,
+            labelling=self.labelling,
         )
 
 
@@ -129,7 +133,7 @@ def _persons(raw: RawTable, person: str) -> int:
 def _format(raw: RawTable) -> FileFormat:
     csv = raw.layout.csv
     if csv is None:
-        return FileFormat(type="parquet")
+        return FileFormat(type=raw.layout.form)
     marks = {texts.mark for texts in raw.texts}
     kind = "csv.gz" if raw.layout.compressed else "csv"
     mark = "," if "," in marks else "."
@@ -143,7 +147,8 @@ def _dataset(raw: RawTable, path: Path, facts: Facts) -> tuple[dict[str, Seen], 
     seen = {}
     for texts in raw.texts:
         try:
-            seen[texts.name] = look(texts, facts.variables.get(texts.name, IDENTIFIER))
+            found = look(texts, facts.variables.get(texts.name, IDENTIFIER))
+            seen[texts.name] = replace(found, labelling=texts.labelling)
         except ValueError as error:
             problems.append(f"{path}: column {texts.name!r} {error}; run again")
     return seen, problems
@@ -177,7 +182,9 @@ def _codes(texts: Texts, variable: VariableFacts) -> list[str]:
     codes = variable.codes
     if codes is None:
         codes = missing_codes(texts, variable.kind)
-    return [*codes, *safe_texts(codes), "", *([] if texts.null is None else [texts.null])]
+    in_file = () if texts.labelling is None else texts.labelling.missing
+    nulls = [] if texts.null is None else [texts.null]
+    return [*codes, *safe_texts(codes), *in_file, "", *nulls]
 
 
 def _numeric(texts: Texts, missing: BoolArray, codes: Sequence[str]) -> Seen:
@@ -222,7 +229,7 @@ def _days(texts: Texts, observed: BoolArray, form: str | None) -> tuple[FloatArr
     if native is not None and (pa.types.is_date(native.type) or pa.types.is_timestamp(native.type)):
         return days_of(native.filter(pa.array(observed))), None
     values = texts.values.filter(pa.array(observed))
-    if form is None:
+    if form is None or texts.labelling is not None:
         form = next(iter(detect_format(values)), "%Y-%m-%d")
     _, days, wrong = parse_dates(values, form)
     if wrong.any():

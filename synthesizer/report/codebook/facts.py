@@ -184,6 +184,10 @@ def _variables(manifest: PublicManifest, steps: Sequence[ColumnStep]) -> dict[st
         of_column = config.variables.get(name, PublicVariable())
         declared = of_owner.model_copy(update=of_column.model_dump(exclude_unset=True))
         entry = entries.get(name)
+        if entry is not None:
+            labels = {**entry.level_labels, **declared.level_labels}
+            label = declared.label or entry.label
+            declared = declared.model_copy(update={"label": label, "level_labels": labels})
         codes = [*declared.missing, *(entry.missing if entry else ())]
         is_known = entry is not None or "missing" in declared.model_fields_set
         variables[name] = VariableFacts(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -466,7 +467,7 @@ def described(released: Released, facts: Facts) -> Iterator[Described]:
     rows, apart, leaning = sum(released.rows), unmodelled(facts), tilted(facts, released)
     steps = {step.variable: step for step in facts.steps}
     for name, seen in released.variables.items():
-        variable = facts.variables.get(name, IDENTIFIER)
+        variable = _as_written(facts.variables.get(name, IDENTIFIER), seen)
         codes = tuple(_missing(seen, variable, rows))
         yield Described(
             name=name,
@@ -487,6 +488,21 @@ def described(released: Released, facts: Facts) -> Iterator[Described]:
             ),
             not_modelled_with=tuple(apart.get(name, ())),
         )
+
+
+def _as_written(variable: VariableFacts, seen: Seen) -> VariableFacts:
+    """Return the facts with codes and labels as a file of SPSS or Stata has them, where it is one.
+
+    It may hold the missing code 98 as .a. Stata has no labels for texts: these are told here.
+    """
+    about = seen.labelling
+    if about is None:
+        return variable
+    said = variable.declared
+    changed: dict[str, Any] = {"label": said.label or about.label}
+    if not about.is_text:
+        changed |= {"level_labels": about.labels, "missing": about.missing}
+    return replace(variable, declared=said.model_copy(update=changed))
 
 
 def _range(seen: Seen) -> Range | None:

@@ -203,9 +203,17 @@ def _datasets(codebook: ReleaseCodebook) -> Section:
     )
 
 
+_FILES = {
+    "parquet": "The files are Parquet files.",
+    "sav": "The files are SPSS files (.sav), with labels.",
+    "zsav": "The files are compressed SPSS files (.zsav), with labels.",
+    "dta": "The files are Stata files (.dta, Stata 14 and later), with labels.",
+}
+
+
 def _format(form: FileFormat) -> str:
-    if form.type == "parquet":
-        return "The files are Parquet files."
+    if form.type in _FILES:
+        return _FILES[form.type]
     names = {"\t": "tabulator", ",": "comma", ";": "semicolon"}
     separator = names.get(form.delimiter or "", form.delimiter)
     packed = ", packed with gzip" if form.type.endswith("gz") else ""
