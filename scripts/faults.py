@@ -430,8 +430,10 @@ class Bench:
                 ended.code == 2 and "is written and whole, but" in said
             )
         elif way == "term":
-            words = ("nothing was written", "finished settings are kept", "what is finished is kept")
-            fits = ended.code == 130 and any(word in said for word in words)
+            kept = ("finished settings are kept", "what is finished is kept")
+            fits = ended.code == 130 and any(
+                word in said for word in ("nothing was written", *kept)
+            )
         else:
             fits = ended.code in (1, 2) and ("cannot be written (" in said)
         if not fits:

@@ -6,6 +6,10 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
+# Tests and the processes that they start share few cores: threads of BLAS would wait for each
+# other, which takes four times the processor time. Numpy reads this when it is loaded.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 from synthesizer.data.randomness import fresh_secret
 from synthesizer.plan import seeds
 

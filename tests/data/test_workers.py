@@ -1,11 +1,21 @@
 """One BLAS thread at a time."""
 
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
-from threadpoolctl import threadpool_info
+import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from synthesizer.data.workers import one_blas_thread
+
+
+@pytest.fixture(autouse=True)
+def two_blas_threads() -> Iterator[None]:
+    """Let there be threads to limit: the tests run with one."""
+    with threadpool_limits(2, user_api="blas"):
+        assert _blas_threads() == {2}
+        yield
 
 
 def test_one_blas_thread_may_be_nested_and_left_in_any_order():
