@@ -3,12 +3,13 @@
 The work of a fit grows as n log n, times predictors, times outputs, as that of a tree does (Louppe
 2014, Understanding Random Forests, section 5.1). What a unit of work takes is measured: a few
 models, those of most work, are fitted on a sample of the rows and drawn from, by the clock. Of a
-panel the whole chain is timed on a few persons: careers iterate, whatever the number of persons, so
-the time grows by no less than nothing and no more than their number; the middle of the two is told.
+panel the whole chain is timed, on few persons and on more: careers iterate, whatever the number of
+persons, so part of the time does not grow with them.
 """
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -29,11 +30,13 @@ from synthesizer.models.step import Step
 from synthesizer.plan.plan import Plan
 
 SAMPLE_ROWS = 5_000
-SAMPLE_PERSONS = 100
+PERSONS = (100, 500)
+"""The chain of a panel is timed on so many persons, one of `ONE_OF` within these bounds."""
+ONE_OF = 20
 MOST_SECONDS = 2.0
 """Of the timed fits; none is begun after it."""
 RANGE = 2.0
-"""The truth may be so many times more or less, or more of a panel of many persons."""
+"""The truth may be so many times more or less."""
 LONG = 30.0
 """Seconds of a run that says at its start what it will take."""
 
@@ -47,6 +50,21 @@ _VARIABLE = 2e-3  # describing a variable
 _OTHER_CHECKS = 1.5
 BASE = 60_000_000
 """Bytes of libraries that only a run loads."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Rates:
+    """Seconds of CPU."""
+
+    fit: float = _FIT
+    """A unit of work."""
+    draw: float = _DRAW
+    """A row and predictor."""
+    first_fit: float = 0.0
+    """What a fit takes of whatever size."""
+    first_draw: float = 0.0
+    """What a block takes of whatever size."""
+    range: float = RANGE
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -167,15 +185,19 @@ def forecast(
     """
     if plan.genetic is not None or plan.published is not None:
         return None
-    fit, draw, error = _rates(plan, clock) if measured else (_FIT, _DRAW, RANGE)
+    rates = _rates(plan, clock) if measured else _Rates()
     workers = min(effective_n_jobs(plan.workers), effective_n_jobs(-1))
     n, p = plan.table.n_rows, len(plan.spec.steps)
     out = n if plan.size is None else plan.size * n / max(plan.table.n_units, 1)
-    fits = fit * sum(work(s, plan.table[s.variable]) for s in plan.spec.steps)
+    fits = rates.first_fit
+    fits += rates.fit * sum(work(s, plan.table[s.variable]) for s in plan.spec.steps)
     if any(step.n_predictors < len(step.predictors) for step in plan.spec.steps):
         fits += _SCREEN * p**2 * min(n, 5_000) / 1_000
     fits *= plan.m if plan.spec.proper else 1
-    draws = draw * out * plan.m * sum(1 + s.n_predictors for s in plan.spec.steps)
+    draws = rates.draw * out * plan.m * sum(1 + s.n_predictors for s in plan.spec.steps)
+    if rates.first_draw:
+        units = out / n * plan.table.n_units
+        draws += rates.first_draw * plan.m * math.ceil(units / plan.spec.frame.block)
     checks = 0.0
     if plan.checks.needs_halves:  # a second synthesis, of half the rows
         checks += plan.checks.differential_confidentiality.repeats * (fits + draws) / 2
@@ -195,7 +217,7 @@ def forecast(
         alone=spent + checks + (0.0 if in_parts else written),
         workers=workers,
         memory=_memory(plan, int(out), workers),
-        range=error,
+        range=rates.range,
         free=free_memory(),
         disk=_disk(plan),
         free_disk=free_space(plan.output.directory),
@@ -228,17 +250,15 @@ def refuse_too_large(plan: Plan, done: int = 0) -> None:
         raise ConfigError(problems)
 
 
-def _rates(plan: Plan, clock: Callable[[], float]) -> tuple[float, float, float]:
-    """Return the seconds of a unit of work, and of a row and predictor drawn, and their range."""
+def _rates(plan: Plan, clock: Callable[[], float]) -> _Rates:
+    """Return what a unit of work takes here."""
     try:
         if not isinstance(plan.table, PanelTable):
-            return *_of_table(plan, clock), RANGE
+            return _of_table(plan, clock)
         with warnings.catch_warnings(action="ignore"):  # few persons have few values
-            fit, draw = _of_panel(plan, clock)
+            return _of_panel(plan, clock)
     except SynthesizerError:  # too few rows for a model, or for a rule
-        return _FIT, _DRAW, 2 * RANGE
-    middle = max(plan.table.n_units / SAMPLE_PERSONS, 1.0) ** 0.5
-    return fit / middle, draw / middle, max(middle, RANGE)
+        return _Rates(range=2 * RANGE)
 
 
 def _sample(table: Table, size: int) -> Table:
@@ -248,21 +268,45 @@ def _sample(table: Table, size: int) -> Table:
     return table.take_units(rows)
 
 
-def _of_panel(plan: Plan, clock: Callable[[], float]) -> tuple[float, float]:
-    """Time the whole chain on a few persons."""
-    sample, seed, spec = _sample(plan.table, SAMPLE_PERSONS), Seed(0), plan.spec
-    spec = replace(spec, strata=())
-    start = clock()
-    chain = spec.fit(sample, seed, n_jobs=1)
-    middle = clock()
-    drawn = list(chain.generate(seed, m=1, n_jobs=1))
-    end = clock()
-    fitted = sum(work(s, plan.table[s.variable], sample.n_rows) for s in spec.steps)
-    cells = drawn[0].n_rows * sum(1 + s.n_predictors for s in spec.steps)
-    return (middle - start) / max(fitted, 1.0), (end - middle) / max(cells, 1)
+def _of_panel(plan: Plan, clock: Callable[[], float]) -> _Rates:
+    """Time the whole chain on some persons, and on fewer."""
+    spec, n = replace(plan.spec, strata=()), plan.table.n_units
+    most = min(n, min(max(n // ONE_OF, PERSONS[0]), PERSONS[1]))
+    predictors = sum(1 + s.n_predictors for s in spec.steps)
+    fits, draws = [], []
+    for size in (most // 3, most):
+        sample, start = _sample(plan.table, size), clock()
+        try:
+            chain = spec.fit(sample, Seed(0), n_jobs=1)
+        except SynthesizerError:  # too few for a model, or for a rule
+            if size == most:
+                raise
+            continue
+        works = sum(work(s, plan.table[s.variable], sample.n_rows) for s in spec.steps)
+        fits.append((works, clock() - start))
+    for size in (most // 3, most):
+        start = clock()
+        n_rows = chain.part(Seed(0), 0, 0, size).n_rows
+        draws.append((n_rows * predictors, clock() - start))
+    (first_fit, fit), (first_draw, draw) = _line(fits), _line(draws)
+    return _Rates(fit=fit, draw=draw, first_fit=first_fit, first_draw=first_draw)
 
 
-def _of_table(plan: Plan, clock: Callable[[], float]) -> tuple[float, float]:
+def _line(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """Return what is spent on nothing and on one more, by the last point and the first.
+
+    Examples
+    --------
+    >>> _line([(10.0, 3.0), (20.0, 4.0)]), _line([(4.0, 2.0)]), _line([(1.0, 3.0), (3.0, 6.0)])
+    ((2.0, 0.1), (0.0, 0.5), (1.5, 1.5))
+    """
+    (few, less), (many, more) = points[0], points[-1]
+    each = (more - less) / (many - few) if many > few else more / max(many, 1.0)
+    each = min(max(each, 0.0), more / max(many, 1.0))
+    return more - each * many, each
+
+
+def _of_table(plan: Plan, clock: Callable[[], float]) -> _Rates:
     """Time the models that have most of the work, each on the variable in the middle of them."""
     sample, rng = _sample(plan.table, SAMPLE_ROWS), Seed(0).generator("forecast")
     begin = clock()
@@ -288,8 +332,8 @@ def _of_table(plan: Plan, clock: Callable[[], float]) -> tuple[float, float]:
             seconds += group * fits / done
             of_fits, of_work = of_fits + fits, of_work + group
     if not of_work:
-        return _FIT, _DRAW
-    return seconds / of_work, of_draws / of_cells
+        return _Rates()
+    return _Rates(fit=seconds / of_work, draw=of_draws / of_cells)
 
 
 def _alike(steps: Sequence[Step], table: Table) -> list[list[Step]]:

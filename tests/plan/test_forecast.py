@@ -128,7 +128,11 @@ def test_of_a_panel_the_whole_chain_is_timed_and_of_an_evolution_nothing(tmp_pat
     plan = prepare(read_config(config), check_directory=False)
     found = forecast(plan, clock=ticking())
     assert found is not None
-    assert found.parallel == pytest.approx(2, rel=0.01)  # all persons, a second each
+    # twenty persons take as long as all 60 with this clock: a second, whatever their number
+    assert found.parallel == pytest.approx(2, rel=0.01)
+    large = forecast(replace(plan, rows=60 * 10_000 * 3), clock=ticking())
+    assert large is not None
+    assert large.parallel == pytest.approx(1 + 60 * 3, rel=0.2)
     evolved: Any = object()
     assert forecast(replace(plan, genetic=evolved)) is None
 
