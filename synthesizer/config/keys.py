@@ -324,6 +324,51 @@ class RuleConfig(Part):
         return self
 
 
+class BlankRareConfig(Part):
+    """Levels that are blanked where few records of a dataset have them."""
+
+    variables: Names = Field(min_length=1, description="variables with levels")
+    min_count: Whole = Field(
+        5, ge=2, description="fewest records, or persons of a long panel, that a level may have"
+    )
+
+
+Number = Annotated[float, BeforeValidator(_no_boolean), Field(allow_inf_nan=False)]
+Base = Annotated[Number, Field(gt=0)]
+
+
+class AfterConfig(Part):
+    """Disclosure control after synthesis, in this order, before the checks and the files."""
+
+    round: dict[Label, Base] = Field(
+        default_factory=dict, description="variable: numbers become the nearest multiple of this"
+    )
+    bottom_code: dict[Label, Number] = Field(
+        default_factory=dict, description="variable: numbers below this become it"
+    )
+    top_code: dict[Label, Number] = Field(
+        default_factory=dict, description="variable: numbers above this become it"
+    )
+    blank_rare: BlankRareConfig | None = Field(
+        None, description="blank levels that few records of a dataset have"
+    )
+    uniques: Literal["drop"] | None = Field(
+        None,
+        description="leave records out that are unique in a dataset and equal to a unique one of "
+        "the original, as synthpop's sdc does; no cure: what is absent tells what was there",
+    )
+    label: dict[Label, Label] = Field(
+        default_factory=dict,
+        description="column: text that says in every record that the data are synthetic",
+    )
+
+    @model_validator(mode="after")
+    def _one_label(self) -> AfterConfig:
+        if len(self.label) > 1:
+            raise ValueError("label: needs one column and its text, not several")
+        return self
+
+
 class SecretConfig(Part):
     """The earlier run whose draws are repeated."""
 
@@ -457,6 +502,9 @@ class ChainConfig(Part):
     )
     genetic: GeneticOptions | None = Field(
         None, description="evolve whole datasets (method: genetic), in place of a chain or after it"
+    )
+    after: AfterConfig | None = Field(
+        None, description="disclosure control after synthesis: label, top_code, round and others"
     )
     on_violation: Literal["error", "warn", "ignore"] = Field(
         "warn", description="confidential rows that break a rule or a forbidden condition"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any, Final, Literal, cast
@@ -25,8 +25,8 @@ from synthesizer.data.labelled_writing import (
     write_labelled,
 )
 from synthesizer.data.layout import CsvLayout, FrameLayout, Layout, Quoting
-from synthesizer.data.sources import as_dictionary
-from synthesizer.data.table import Column, FloatArray, Kind, Table, Variable
+from synthesizer.data.sources import RawTable, as_dictionary
+from synthesizer.data.table import BoolArray, Column, FloatArray, Kind, Table, Variable
 from synthesizer.data.values import format_dates, format_numbers, instants, rounded
 
 
@@ -223,6 +223,27 @@ def write(
             # Neither the time nor the name goes into the file: the same table, the same bytes.
             with gzip.GzipFile("", "wb", GZIP_LEVEL, file, mtime=0) as packed:
                 _write_csv(table, cast("IO[bytes]", packed), layout)
+
+
+def write_blanked(raw: RawTable, masks: Mapping[str, BoolArray], path: Path) -> None:
+    """Write a Parquet file that was read to a new one, with nulls under a mask of each column."""
+    arrow = raw.arrow
+    for name, mask in masks.items():
+        place = arrow.column_names.index(name)
+        field = arrow.schema.field(name)
+        nullable = pa.field(name, field.type, metadata=field.metadata)
+        arrow = arrow.set_column(place, nullable, _nulled(arrow.column(name), mask))
+    with create(path) as file:
+        pq.write_table(arrow, file)
+
+
+def _nulled(column: pa.ChunkedArray, mask: BoolArray) -> pa.ChunkedArray:
+    """Return a column with nulls under a mask; a dictionary lists what occurs, and no more."""
+    kind = column.type
+    is_dictionary = pa.types.is_dictionary(kind)
+    cells = pc.cast(column, kind.value_type) if is_dictionary else column
+    cells = pc.if_else(pa.array(mask), None, cells)
+    return pc.cast(cells.dictionary_encode(), kind) if is_dictionary else cells
 
 
 def _typed(table: Table, layout: Layout) -> Layout:
@@ -474,9 +495,10 @@ def to_pandas(table: Table, layout: Layout) -> pd.DataFrame:
     if not layout.frame:
         frame: pd.DataFrame = arrow.to_pandas()
         return frame
+    known = dict(zip(layout.names, layout.frame, strict=True))
     columns = {
-        name: _series(arrow.column(name), column)
-        for name, column in zip(arrow.column_names, layout.frame, strict=True)
+        name: _series(arrow.column(name), known.get(name, FrameLayout(dtype="category")))
+        for name in arrow.column_names
     }
     return pd.DataFrame(columns, index=pd.RangeIndex(table.n_rows))
 

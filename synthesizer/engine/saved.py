@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from synthesizer.data.after import After
 from synthesizer.data.archive import read_archive, write_archive
 from synthesizer.data.codec import NOT_SAVED, Codec, Family
 from synthesizer.data.errors import SavedModelError
@@ -44,6 +45,8 @@ class SavedModel:
     """Modules whose models were known to the fit; loading names them and imports none."""
     arrangement: Arrangement = PLAIN
     """How the source held its units; datasets are written in the same form."""
+    after: After = field(default_factory=After)
+    """What is done to every dataset before it is written."""
 
     def check(self) -> None:
         """Raise ValueError on plug-ins that nobody could name; for files."""

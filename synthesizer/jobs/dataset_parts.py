@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import socket
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
@@ -44,7 +45,7 @@ from synthesizer.data.randomness import NO_SECRET, Seed
 from synthesizer.data.sources import RawTable, read_path, typed
 from synthesizer.data.table import Kind, Table
 from synthesizer.data.workers import cluster
-from synthesizer.data.writing import write
+from synthesizer.data.writing import write, write_blanked
 from synthesizer.engine.chain import streamed
 from synthesizer.engine.registry import Registry
 from synthesizer.engine.saved import SavedModel, codec, load_model, write_model
@@ -167,6 +168,31 @@ class Work:
         with nullcontext() if where is None else cluster(where):
             for _ in streamed(self.plan.workers, tasks, progress, prefer="processes"):
                 pass
+
+    def blank(self, parts: Sequence[Part]) -> None:
+        """Blank the levels that few units of a whole dataset have, in every part of it.
+
+        No person is in two parts, so the counts of the parts add up. To do it again changes
+        nothing, as after a run that was stopped in the middle.
+        """
+        after = self.plan.after
+        counts: dict[str, Counter[str]] = {}
+        wanted = [*after.blank, *([] if after.person is None else [after.person])]
+        for part in parts if after.blank else ():
+            known = self.plan.data.table.select(wanted).schema
+            table = encode_like(self._read(part).select(wanted), known)
+            for name, levels in after.counts(table).items():
+                counts[name] = counts.get(name, Counter()) + levels
+        if rare := after.rare(counts):
+            for part in parts:
+                self._blank(part, rare)
+
+    def _blank(self, part: Part, rare: Mapping[str, frozenset[str]]) -> None:
+        raw = self._read(part)
+        masks = {t.name: t.among(rare[t.name])[t.codes] for t in raw.texts if t.name in rare}
+        if any(mask.any() for mask in masks.values()):
+            with finished_file(self.path(part)) as work:
+                write_blanked(raw, masks, work)
 
     def sample(self, parts: list[Part], units: int) -> Table:
         """Read so many of the first units of a dataset back, in the codes of the original."""
@@ -338,7 +364,8 @@ def draw_part(model: Path, registry: Registry, part: Part, path: Path, made_by: 
     loaded = seen_model(model, registry, made_by)
     with loaded.guarded(), finished_file(path) as work:
         table = loaded.chain.part(loaded.seed, part.dataset, part.first, part.end)
-        written = loaded.arrangement.restored(table, part.first)
+        restored = loaded.arrangement.restored(table, part.first)
+        written = loaded.after.labelled(loaded.after.applied(restored, {}))
         write(written, work, loaded.layout, format="parquet")
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from synthesizer.data.after import NOT_DROPPED
 from synthesizer.data.errors import ConfigError
 from synthesizer.data.files import check_output, new_directory
 from synthesizer.data.progress import Listener, Phases, silent
@@ -52,6 +53,8 @@ def generate(
         With everything that is wrong with the request.
     """
     problems = model.chain.request_problems(m, rows)
+    if model.after.drop_uniques:
+        problems.append(NOT_DROPPED)
     problems += worker_problems(workers)
     if seed is not None and not 0 <= seed <= MAX_SEED:
         problems.append(f"seed ({seed}) must be between 0 and {MAX_SEED}")
@@ -69,7 +72,8 @@ def generate(
                 draws, m=m, rows=rows, n_jobs=-1 if workers is None else workers, progress=advance
             )
             for number, table in enumerate(tables, 1):
-                written = model.arrangement.restored(table)
+                after = model.after
+                written = after.labelled(after.applied(model.arrangement.restored(table)))
                 name = write_dataset(written, work, number, m, model.layout, None, safe=safe)
                 names.append(name)
                 formulas.add(written, name)

@@ -172,7 +172,7 @@ def manifest_of(plan: Plan, source: Source, seed: Seed, phases: Phases) -> Manif
                 label=said[variable.name].label if variable.name in said else "",
                 level_labels=said[variable.name].labels if variable.name in said else {},
             )
-            for variable in data.table.schema
+            for variable in (*data.table.schema, *plan.after.label_variables)
         ),
         chain=tuple(_planned_step(plan, step) for step in plan.spec.steps),
         genetic=None
@@ -185,6 +185,7 @@ def manifest_of(plan: Plan, source: Source, seed: Seed, phases: Phases) -> Manif
             }
         ),
         extends=None if plan.published is None else _extends(plan.published),
+        after=tuple(plan.after.sentences),
         notes=(*plan.notes, *source.notes),
         seconds=phases.seconds,
         python=platform.python_version(),

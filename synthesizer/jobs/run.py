@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from synthesizer.config.keys import Config
-from synthesizer.data.errors import OutputError, SynthesizerError
+from synthesizer.data.after import NOT_DROPPED
+from synthesizer.data.errors import ModelError, OutputError, SynthesizerError
 from synthesizer.data.evolved import Evolution, EvolvedDataset, FrontierFile, Generation
 from synthesizer.data.files import check_file, new_directory, new_file, write_text
 from synthesizer.data.progress import Listener, Phases, silent
@@ -174,7 +175,14 @@ def fit(
     phases = Phases(listener)
     with phases.phase("read"):
         plan = prepare(config, registry, check_directory=False)
+    _refuse_dropping(plan)
     return fitted_model(plan, phases)
+
+
+def _refuse_dropping(plan: Plan) -> None:
+    """Refuse to save a model whose datasets need the confidential data."""
+    if plan.after.drop_uniques:
+        raise ModelError(NOT_DROPPED)
 
 
 def fit_file(
@@ -203,6 +211,7 @@ def fit_file(
     phases = Phases(listener)
     with phases.phase("read"):
         plan = prepare(config, registry, overrides=overrides, check_directory=False)
+    _refuse_dropping(plan)
     read = [config, *([] if plan.data.path is None else [plan.data.path])]
     with new_file(out, overwrite=overwrite, read=read) as work:
         model = fitted_model(plan, phases)
@@ -226,14 +235,16 @@ def saved_model(plan: Plan, chain: FittedChain, phases: Phases) -> SavedModel:
         origin=plain(manifest_of(plan, chain, plan.seed, phases)),
         plugins=plan.registry.plugins,
         arrangement=plan.arrangement,
+        after=plan.after,
     )
 
 
 def drawn(plan: Plan, source: Source, seed: Seed, phases: Phases) -> Iterator[Table]:
     """Yield one dataset after the other, so that memory does not grow with m."""
     with phases.phase(GENERATE, source.count_blocks(plan.m, plan.rows)) as advance:
-        yield from source.generate(
-            seed, m=plan.m, rows=plan.rows, n_jobs=plan.workers, progress=advance
+        yield from map(
+            plan.released,
+            source.generate(seed, m=plan.m, rows=plan.rows, n_jobs=plan.workers, progress=advance),
         )
 
 
@@ -253,6 +264,8 @@ class _Folder:
     def __init__(self, place: Path, plan: Plan, phases: Phases) -> None:
         self.place, self.plan, self.phases = place, plan, phases
         self.datasets: list[str] = []
+        self.sizes: list[int] = []
+        """Units of each dataset."""
         self.parts: list[Sequence[Part]] = []
         """The parts of each dataset, where it is drawn in parts."""
         self.formulas = FormulaCells(safe=plan.output.spreadsheet_safe)
@@ -277,6 +290,8 @@ class _Folder:
         parts = parts_of(plan.m, plan.size or source.n_units, source.frame.block)
         with self.phases.phase(GENERATE, len(parts)) as advance:
             work.draw(parts, advance)
+            for d in range(plan.m):
+                work.blank([part for part in parts if part.dataset == d])
         for d in range(plan.m):
             own = [part for part in parts if part.dataset == d]
             self.datasets.append(f"synthetic_{d + 1:0{len(str(plan.m))}d}")
@@ -289,6 +304,7 @@ class _Folder:
         """Write the next dataset, in the form of the source."""
         layout, output, published = self.plan.data.layout, self.plan.output, self.plan.published
         number, written = len(self.datasets) + 1, self.plan.restored(table)
+        self.sizes.append(table.n_units)
         if published is not None:
             name = write_extended(table, published, self.place, number, self.plan)
         else:
@@ -316,7 +332,7 @@ class _Folder:
         files: list[FrontierFile] = []
         for table, point in zip(evolved.frontier, evolved.points, strict=True):
             name = write_dataset(
-                self.plan.restored(table),
+                self.plan.restored(self.plan.released(table)),
                 self.place,
                 len(files) + 1,
                 len(evolved.points),
@@ -344,7 +360,12 @@ class _Folder:
         codebook, notes = self._write_codebook(manifest)
         manifest = manifest.model_copy(
             update={
-                "notes": (*manifest.notes, *self.formulas.notes, *notes),
+                "notes": (
+                    *manifest.notes,
+                    *self._dropped(manifest.rows),
+                    *self.formulas.notes,
+                    *notes,
+                ),
                 "seconds": self.phases.seconds,
                 "files": (*manifest.files, *self._entries([*self.stewards, *codebook])),
             }
@@ -361,6 +382,13 @@ class _Folder:
             codebook=tuple(output.directory / name for name in codebook),
             report=output.directory / REPORT if output.report else None,
         )
+
+    def _dropped(self, drawn: int) -> Iterator[str]:
+        """Say how many records were left out of each dataset."""
+        if self.plan.after.drop_uniques:
+            left = ", ".join(f"{drawn - size:,}" for size in self.sizes)
+            units = self.plan.units
+            yield f"after.uniques: {left} of {drawn:,} {units} were left out of the datasets"
 
     def _entries(self, names: Sequence[str]) -> tuple[FileEntry, ...]:
         return tuple(file_entry(self.place / name) for name in names)

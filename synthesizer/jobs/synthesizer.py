@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Self
@@ -13,6 +13,7 @@ from typing import Any, Self
 import pandas as pd
 
 from synthesizer.config.reading import read_chain_config
+from synthesizer.data.after import NOT_DROPPED, After
 from synthesizer.data.errors import ModelError
 from synthesizer.data.evolved import Evolution
 from synthesizer.data.layout import Layout
@@ -124,7 +125,8 @@ class Synthesizer:
         workers = -1 if config.local_workers is None else config.local_workers
         tables, frames = [], []
         with fitted.guarded():
-            for table in fitted.source.generate(draws, m=m, rows=rows, n_jobs=workers):
+            drawn = fitted.source.generate(draws, m=m, rows=rows, n_jobs=workers)
+            for table in map(fitted.released, drawn):
                 frames.append(fitted.frame_of(table))
                 if config.model_fields_set & {"checks", "limits"}:
                     tables.append(table)
@@ -200,7 +202,8 @@ class Synthesizer:
         """
         if self._generated is None or self._generated.evolution is None:
             return []
-        return [self._sure.frame_of(table) for table in self._generated.evolution.frontier]
+        sure = self._sure
+        return [sure.frame_of(sure.released(t)) for t in self._generated.evolution.frontier]
 
     @property
     def model(self) -> SavedModel:
@@ -243,6 +246,7 @@ class _Fitted:
     seed: Seed
     plan: Plan | None = None
     """None of a model that was loaded: the original is not there."""
+    after: After = field(default_factory=After)
     model: SavedModel | None = None
     """None of an evolution, which leaves no model."""
 
@@ -256,6 +260,7 @@ class _Fitted:
             arrangement=plan.arrangement,
             layout=plan.data.layout,
             seed=plan.seed,
+            after=plan.after,
             plan=plan,
         )
 
@@ -267,12 +272,22 @@ class _Fitted:
             arrangement=model.arrangement,
             layout=model.layout,
             seed=model.seed,
+            after=model.after,
             model=model,
         )
 
+    def released(self, table: Table) -> Table:
+        """Return a drawn table after the steps that change values or rows."""
+        if self.plan is not None:
+            return self.plan.released(table)
+        if self.after.drop_uniques:
+            raise ModelError(NOT_DROPPED)
+        changed = self.after.applied(self.arrangement.restored(table))
+        return self.arrangement.modelled(changed) if self.after.changes else table
+
     def frame_of(self, table: Table) -> pd.DataFrame:
         """Return a drawn table like the confidential frame."""
-        return to_pandas(self.arrangement.restored(table), self.layout)
+        return to_pandas(self.after.labelled(self.arrangement.restored(table)), self.layout)
 
     def guarded(self) -> AbstractContextManager[None]:
         """Turn what an altered model sets off into an error of the package."""

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Self, TypeVar
 
 from synthesizer.config.keys import ChainConfig, Config, DataConfig, HouseholdConfig, PanelConfig
+from synthesizer.data.after import with_blank
 from synthesizer.data.encoding import data_notes, encode
 from synthesizer.data.errors import SynthesizerError, did_you_mean
 from synthesizer.data.files import sha256
@@ -235,7 +236,7 @@ def read_input(config: Config) -> Input:
             whole.check()
     except SynthesizerError as error:
         return replace(found, problems=(*found.problems, *error.problems))
-    return found if found.problems else _laid_out(found, config)
+    return found if found.problems else _laid_out(_blankable(found, config), config)
 
 
 def _laid_out(found: Input, config: Config) -> Input:
@@ -269,7 +270,18 @@ def _in_parts(path: Path, config: Config) -> bool:
 
 def read_frame(raw: RawTable, config: ChainConfig) -> Input:
     """Encode a source that was read already."""
-    return encoded(raw, declarations(config, raw.names), config.drop)
+    return _blankable(encoded(raw, declarations(config, raw.names), config.drop), config)
+
+
+def _blankable(found: Input, config: ChainConfig) -> Input:
+    """Give variables whose rare levels will be blanked a missing code without a reason."""
+    if config.after is None or config.after.blank_rare is None or found.problems:
+        return found
+    wanted = dict.fromkeys(config.after.blank_rare.variables, True)
+    names = [n for n in by_column(config, wanted, found.columns.names or ()) if n in found.table]
+    columns = [found.table[name] for name in names if found.table[name].is_coded]
+    changed = [replace(column, variable=with_blank(column.variable)) for column in columns]
+    return replace(found, table=found.table.with_columns(changed))
 
 
 def declarations(config: ChainConfig, columns: Sequence[str] = ()) -> dict[str, Declaration]:

@@ -20,6 +20,7 @@ import numpy as np
 
 from synthesizer.config.keys import ChainConfig, Config, OutputConfig
 from synthesizer.config.reading import file_content, has_faulty_panel, sound_part
+from synthesizer.data.after import After
 from synthesizer.data.errors import ConfigError, DataError, ModelError, Problems, RuleError
 from synthesizer.data.files import check_output
 from synthesizer.data.panel.arrangement import ROWS, Arrangement, Frame
@@ -39,6 +40,7 @@ from synthesizer.engine.source import NOT_SAVED, Request, Source
 from synthesizer.measures.checks import Checks
 from synthesizer.measures.figure import Units
 from synthesizer.measures.risk.halves import FromHalf
+from synthesizer.measures.risk.replicated import replicated_rows
 from synthesizer.measures.risk.scenario import Scenario
 from synthesizer.measures.settings import CheckSettings, LimitConfig
 from synthesizer.measures.utility.suite import Synthesis
@@ -51,6 +53,7 @@ from synthesizer.plan.rules import Places, overridden, plan_paths, plan_rules, w
 from synthesizer.plan.scenarios import plan_fits, plan_scenarios
 from synthesizer.plan.seeds import plan_seed, secret_in_words
 from synthesizer.plan.steps import panel_problems, plan_methods, plan_order, plan_steps
+from synthesizer.plan.steps_after import plan_after
 from synthesizer.plan.survival import survival_problems
 
 if TYPE_CHECKING:
@@ -99,6 +102,8 @@ class Plan:
     """Keys and target of the disclosure checks, the main one first; empty when there are none."""
     published: Published | None = None
     """A published run that new periods are added to."""
+    after: After = field(default_factory=After)
+    """What is done to every dataset before it is checked and written."""
     output: OutputConfig = field(default_factory=OutputConfig)
     """Where the datasets go, and what is written beside them."""
     notes: tuple[str, ...] = ()
@@ -230,7 +235,7 @@ class Plan:
             rows = max(1, round(rows * half.n_units / self.table.n_units))
         with self._keeping_rules(half):
             tables = again.generate(seed, m=m, rows=rows, n_jobs=self.workers)
-            yield from map(self.viewed, tables)
+            yield from (self.viewed(self.released(table, half)) for table in tables)
 
     def checking(self, seed: Seed, listener: Listener = silent) -> Checks:
         """Return the checks of datasets that will be made by this plan."""
@@ -257,9 +262,24 @@ class Plan:
         follows = isinstance(self.original, MemberView) and column.name.startswith(TAKEN)
         return column.variable.kind is not Kind.ID and not follows
 
+    def released(self, table: Table, original: Table | None = None) -> Table:
+        """Return a drawn table as it goes out: after the steps that change values or rows.
+
+        ``original`` is what it was made from, one row a unit; all of the data by default.
+        """
+        if self.after.numeric or self.after.blank:
+            changed = self.after.applied(self.arrangement.restored(table))
+            table = self.arrangement.modelled(changed)
+        if self.after.drop_uniques:
+            seen = self.viewed(table)
+            whole = self.original if original is None else original
+            rows = replicated_rows(whole, seen, keys=[n for n in whole.names if n in seen])
+            table = table.take_units(np.flatnonzero(~rows[0].replicated))
+        return table
+
     def restored(self, table: Table) -> Table:
-        """Return a drawn table in the form of the source."""
-        return self.arrangement.restored(table)
+        """Return a drawn table in the form of the source, with the column that says what it is."""
+        return self.after.labelled(self.arrangement.restored(table))
 
     def viewed(self, table: Table) -> Table:
         """Return a drawn table with one row a unit, as the checks look at it."""
@@ -400,6 +420,7 @@ def _planned(context: Context, seed: Seed | None) -> Plan:
     published = None
     if isinstance(config, Config) and config.extends is not None:
         published = plan_published(context, config.extends, steps)
+    after = plan_after(context, config.after, keeps=keeps)
     genetic = None
     if config.genetic is not None:
         from synthesizer.plan.evolving import plan_genetic
@@ -433,6 +454,7 @@ def _planned(context: Context, seed: Seed | None) -> Plan:
         limits=config.limits,
         scenarios=scenarios,
         published=published,
+        after=after,
         output=config.output if isinstance(config, Config) else OutputConfig(),
         notes=tuple(context.notes),
         settings=plain_config(config),

@@ -79,6 +79,9 @@ def run_section(record: Record) -> Iterator[Block]:
     yield _pairs("The run", "What", "Value", _facts(record))
     yield from (Note(note) for note in manifest.notes)
     yield _chain(manifest.chain)
+    if manifest.after:
+        yield heading("After the synthesis")
+        yield Words(["Before the checks and the files, in this order:", *manifest.after])
     yield from _configuration(manifest.config)
     yield _pairs("Versions", "Package", "Version", versions)
     yield _pairs("Time", "Phase", "Seconds", list(manifest.seconds.items()), "figure")

@@ -239,6 +239,12 @@ class PublicOutput(_Public):
     spreadsheet_safe: bool = False
 
 
+class PublicAfter(_Public):
+    """The column that says that the data are synthetic."""
+
+    label: Mapping[str, str] = Field(default_factory=dict)
+
+
 class PublicConfig(_Public):
     """The parts of a configuration that say how datasets were made."""
 
@@ -254,6 +260,7 @@ class PublicConfig(_Public):
     proper: bool = False
     genetic: PublicMoves = PublicMoves()
     output: PublicOutput = PublicOutput()
+    after: PublicAfter = PublicAfter()
 
 
 class PublicManifest(Result):
@@ -269,6 +276,8 @@ class PublicManifest(Result):
     packages: Mapping[str, str]
     original_rows: int | None
     """Records, persons of a panel, or households; None unless the steward publishes them."""
+    after: tuple[str, ...] = ()
+    """What was done to every dataset after synthesis."""
     published_periods: int | None = None
     """Periods of the released datasets that new ones were added to."""
 
@@ -302,6 +311,8 @@ class Manifest(Result):
     chain: tuple[StepEntry, ...]
     genetic: GeneticEntry | None
     extends: ExtendsEntry | None = None
+    after: tuple[str, ...] = ()
+    """What was done to every dataset after synthesis, before it was checked and written."""
     notes: tuple[str, ...]
     seconds: Mapping[str, float]
     """What each phase took."""
@@ -328,6 +339,7 @@ class Manifest(Result):
             chain=self.chain,
             genetic=self.genetic,
             packages=self.packages,
+            after=self.after,
             original_rows=self.n_units if config.output.publish_rows else None,
             published_periods=None if self.extends is None else self.extends.periods,
         )

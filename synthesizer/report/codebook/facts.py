@@ -57,6 +57,8 @@ class Facts:
     original_rows: int | None
     """Of a panel it counts persons; None unless the steward publishes them."""
     strata: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    """What was done to every dataset after synthesis."""
     start: str | None = None
     """What whole datasets were evolved from: ``mutants``, ``chain`` or ``files``; None where the
     chain's draws are released as they are."""
@@ -147,6 +149,7 @@ def facts_of(manifest: PublicManifest) -> Facts:
         packages={name: manifest.packages[name] for name in PACKAGES if name in manifest.packages},
         original_rows=manifest.original_rows,
         strata=manifest.config.strata,
+        after=manifest.after,
         start=None if genetic is None else genetic.start,
         person=manifest.household or (panel.person if panel else None) or "",
         unit="household" if manifest.household else "person",

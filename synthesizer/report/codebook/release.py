@@ -57,6 +57,8 @@ class Synthesis(Imposed):
     even: bool | None
     """Whether draws of trees were spread evenly; None where no tree was used, inside another model
     neither."""
+    after: tuple[str, ...]
+    """What was done to every dataset in the end."""
     packages: Mapping[str, str]
     """Versions."""
 
@@ -95,6 +97,7 @@ def release_codebook(manifest: PublicManifest, paths: Sequence[Path]) -> Release
             proper=facts.config.proper,
             evolved=facts.start,
             even=any(tree.even for tree in trees) if trees else None,
+            after=facts.after,
             packages=facts.packages,
         ),
         variables=tuple(described(released, facts)),

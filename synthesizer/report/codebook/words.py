@@ -297,10 +297,8 @@ def making(
     name: str, step: ColumnStep | None, facts: Facts, *, has_missing: bool, is_tilted: bool
 ) -> Making:
     """Return how a variable was made; ``step`` is None for what takes no part in the chain."""
-    if step is None and name == facts.time and name:
-        return _time(facts)
     if step is None:
-        return Making(how="numbered", words=_numbered(name, facts))
+        return _unmodelled(name, facts)
     after = name in facts.drawn_after
     if not facts.is_modelled and not after:
         return Making(how="evolved", words=_evolved(facts, has_missing=has_missing))
@@ -326,6 +324,15 @@ def making(
         predictors=step.predictors,
         options=step.options,
     )
+
+
+def _unmodelled(name: str, facts: Facts) -> Making:
+    """Return how a variable that takes no part in the chain was made."""
+    if name == facts.time and name:
+        return _time(facts)
+    if name in facts.config.after.label:
+        return Making(how="constant", words="Says in every record that the data are synthetic.")
+    return Making(how="numbered", words=_numbered(name, facts))
 
 
 def _evolved(facts: Facts, *, has_missing: bool) -> str:

@@ -367,6 +367,7 @@ def _synthesis(codebook: ReleaseCodebook) -> Section:
         ("Combinations that do not occur", synthesis.forbidden),
         ("Combinations that were limited", synthesis.support),
         ("Rules from one period to the next", synthesis.paths),
+        ("What was done to every dataset in the end", synthesis.after),
     ):
         if sentences:
             items = [el("li", {}, sentence) for sentence in sentences]
