@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -11,6 +12,7 @@ from synthesizer.data.errors import ConfigError, ModelError, SynthesizerError
 from synthesizer.data.expressions import Expression, quote_name
 from synthesizer.data.panel.households import HEAD
 from synthesizer.data.panel.paths import OWN
+from synthesizer.data.panel.view import PREFIX
 from synthesizer.data.table import Kind, Variable
 from synthesizer.engine.registry import (
     DEFAULT_SET,
@@ -20,7 +22,7 @@ from synthesizer.engine.registry import (
     option_types,
 )
 from synthesizer.models.base import ConditionalModel
-from synthesizer.models.histories.history import HistoryModel
+from synthesizer.models.histories.history import HistoryModel, panel_of
 from synthesizer.models.step import Step, state_variable
 from synthesizer.plan.composition import counted_columns, of_heads
 from synthesizer.plan.context import Context
@@ -514,7 +516,7 @@ def _step(context: Context, name: str, method: Method, earlier: list[str]) -> St
         if isinstance(error, ModelError) or not is_reported:
             context.problems.at(f"variable {name!r}", error.problems)
         return None
-    variable = context.table[name].variable
+    variable, n_problems = context.table[name].variable, len(context.problems)
     context.problems += _kind_problems(variable, method.name, model)
     known = {column.name: column.variable for column in context.completed.columns}
     for part in model.with_bases():
@@ -532,12 +534,16 @@ def _step(context: Context, name: str, method: Method, earlier: list[str]) -> St
         predictors = _predictors(context, name, model, earlier)
     if isinstance(model, HistoryModel):
         model = _with_chosen_past(context, name, model, predictors)
+        context.problems += _stepping_problems(context, name, model)
     context.problems += _absent_problems(context, name, model, predictors)
     context.problems += _unknown_mentions(context, model)
     cautions = dict.fromkeys(
         part_model.caution for part_model in model.with_bases() if part_model.caution
     )
     context.notes += [f"variable {name!r}: {caution}" for caution in cautions]
+    if isinstance(model, HistoryModel) and len(context.problems) == n_problems:
+        doubts = model.doubts(panel_of(context.completed), context.table[name])
+        context.notes += [f"variable {name!r}: {doubt}" for doubt in doubts]
     missing_method, missing_model = _missing_model(context, variable, method.name, model)
     step = Step(
         variable=name,
@@ -576,6 +582,21 @@ def _absent_problems(
         f"variable {name!r}: its options name {', '.join(absent)}, which must be predictors; put "
         f"them before {name!r} in the order, or mend their names"
     ]
+
+
+def _stepping_problems(context: Context, name: str, model: HistoryModel) -> Iterator[str]:
+    """Yield why options cannot go by the changes of a variable that they name."""
+    for other, times in Counter(model.stepping).items():
+        place = f"variable {name!r}: its options name {other!r}"
+        if times > 1:
+            yield f"{place} {times} times; keep one"
+        if other.startswith((OWN, PREFIX)) or other == context.frame.time:
+            yield (
+                f"{place} for its changes, which follow from time, the career or the past; name a "
+                "variable that is drawn"
+            )
+        elif context.changing.get(other) == 0:
+            yield f"{place} for its changes, and nobody changes it; take it out"
 
 
 def _unknown_mentions(context: Context, model: ConditionalModel) -> list[str]:

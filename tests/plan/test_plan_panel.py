@@ -491,3 +491,70 @@ def test_fits_that_are_neither_of_rows_nor_of_persons(fit: dict[str, Any], words
     one = {"formula": "grade ~ race", "by": ["year", "sex"]}
     persons = {"formula": "`grade@last` ~ sex", "by": "career.first"}
     assert planned(checks={"fits": [one, persons]})
+
+
+def ages(scale: float, *, rises: bool = True) -> pd.DataFrame:
+    """Six years of 60 persons at ages in classes of five years, time in years times a scale."""
+    person, year = np.repeat(np.arange(60), 6), np.tile(np.arange(6), 60)
+    age = person % 20 + (year if rises else 0)
+    data = {"person": person, "year": (year * scale).round(), "age": [f"c{a // 5}" for a in age]}
+    return pd.DataFrame(data | {"exact": age, "sex": person % 2}).astype({"sex": str})
+
+
+@pytest.mark.parametrize(
+    ("scale", "rises", "options", "noted"),
+    [
+        (1, True, {"width": 5}, False),
+        (365.25, True, {"width": 1826}, False),
+        (365.25, True, {"width": 5}, True),
+        (1, True, {"width": 60}, True),
+        (1, False, {"width": [5, 5, 5, 5, 5]}, True),
+        (1, True, {"rate": 1}, False),
+        (365.25, True, {"rate": 1}, True),
+    ],
+)
+def test_what_does_not_advance_so_is_told(
+    scale: float, rises: bool, options: dict[str, Any], noted: bool
+) -> None:
+    name = "exact" if "rate" in options else "age"
+    kinds = {"age": {"kind": "ordered", "levels": [f"c{k}" for k in range(5)]}, "exact": {}}
+    variables = kinds | {name: kinds[name] | {"method": "advance", "options": options}}
+    plan = planned(
+        ages(scale, rises=rises),
+        panel={"person": "person", "time": "year"},
+        variables=variables,
+    )
+    told = [note for note in plan.notes if "leads to" in note]
+    assert len(told) == noted
+    assert all("days" in note or "a day" in note for note in told)
+
+
+def test_one_value_of_what_most_persons_change_is_told() -> None:
+    words = "60 of 60 persons with several rows change it"
+    plan = planned(variables={"grade": {"method": "time_invariant"}})
+    assert any(words in note for note in plan.notes)
+    plan = planned(variables={"race": {"method": "time_invariant"}})
+    assert not any("persons with several rows" in note for note in plan.notes)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"moves_with": ["own.before"]}, "'own.before' for its changes, which follow"),
+        ({"moves_with": ["career.first_state"]}, "'career.first_state' for its changes"),
+        ({"moves_with": ["race", "race"]}, "'race' 2 times; keep one"),
+        ({"moves_with": ["sex"]}, "nobody changes it"),
+        ({"since": "year"}, "'year' for its changes, which follow"),
+        ({"since": "sex"}, "nobody changes it"),
+        ({"since": "career.moves"}, "'career.moves' for its changes"),
+        ({"width": 1e300}, "must be at most 1e+09"),
+        ({"width": [0, 0, 0, 0]}, "width is 0 for every level"),
+    ],
+)
+def test_options_that_no_change_can_serve_are_refused(options: dict[str, Any], words: str) -> None:
+    method = "lag_one" if "moves_with" in options else "advance"
+    more = {"new_moves": False} if method == "lag_one" else {}
+    grade = {"kind": "ordered", "levels": list("0123"), "method": method, "options": options | more}
+    with pytest.raises(ConfigError) as refused:
+        planned(visit_sequence=["sex", "state", "race", "grade"], variables={"grade": grade})
+    assert any(words in problem for problem in refused.value.problems)

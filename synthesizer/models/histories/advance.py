@@ -30,6 +30,12 @@ from synthesizer.models.limits import Limits
 
 Widths = Annotated[tuple[NotNegative, ...], Strict(False)]
 
+MOST_TIME = 1e9
+"""Most units of time that a level takes, and largest growth in one."""
+
+FEWEST_STEPS = 10
+"""Steps from row to row by which it is judged whether a variable advances."""
+
 TRIES = 50
 """Paths drawn from a first value with which an allowed one was found."""
 
@@ -224,8 +230,9 @@ class Advance(WrappedHistory):
     rate : float
         Growth of a number a unit of time (a year where time is in years, a day for dates), > 0.
     width : float or tuple of float
-        Units of time that a level of an ordered variable takes, > 0; or those of each level, 0 for
-        levels that time does not leave and that are no part of the count (``none``).
+        Units of time (as of ``rate``) that a level of an ordered variable takes, > 0; or those of
+        each level, 0 for levels that time does not leave and that are no part of the count
+        (``none``).
     since : str
         Predictor whose changes may start the count again.
 
@@ -259,15 +266,72 @@ class Advance(WrappedHistory):
         known: Mapping[str, Variable],  # noqa: ARG002
     ) -> Iterator[str]:
         """Say that a list of widths does not fit the levels; see `ConditionalModel.unsuited`."""
+        listed = self.width if isinstance(self.width, tuple) else (self.width,)
+        for option, value in (("rate", self.rate), ("width", max(listed, default=0.0))):
+            if value > MOST_TIME:
+                yield f"{option} ({value:g}) must be at most {MOST_TIME:g}"
         if not isinstance(self.width, tuple):
             return
+        levels = ", ".join(target.levels)
         if not target.is_coded:
             yield f"width lists times of levels, and kind {target.kind.value} has none; use rate"
-        elif len(self.width) != len(target.levels) or not any(self.width):
+        elif len(self.width) != len(target.levels):
             yield (
                 f"width has {plural(len(self.width), 'entry', 'entries')} and the variable "
                 f"{plural(len(target.levels), 'level')}; give one for each level in order "
-                f"({', '.join(target.levels)}), 0 for those that time does not leave, not for all"
+                f"({levels}), 0 for those that time does not leave"
+            )
+        elif not any(self.width):
+            yield (
+                "width is 0 for every level, so that time leaves none; give the time that each "
+                f"takes ({levels}), or use another model"
+            )
+
+    @property
+    def stepping(self) -> tuple[str, ...]:
+        """See `HistoryModel.stepping`."""
+        return () if self.since is None else (self.since,)
+
+    def doubts(self, predictors: PanelTable, target: Column) -> Iterator[str]:
+        """Say that the data do not advance by the widths or the rate; see `HistoryModel.doubts`.
+
+        Events are left out: any value may follow with them.
+        """
+        index, seen = predictors.index, target.is_observed
+        event = np.zeros(index.n_rows, dtype=bool)
+        if self.since is not None:
+            event = with_event(predictors, self.since)[EVENT].data > 0
+        later = np.flatnonzero(~index.is_first & ~event & seen & np.roll(seen, 1))
+        before, now, gone = target.data[later - 1], target.data[later], index.elapsed[later]
+        if target.is_coded:
+            codes = before.astype(np.int64), now.astype(np.int64)
+            yield from self._doubts_of_levels(target.variable, *codes, gone)
+            return
+        least = 0.0 if target.variable.decimals is None else 10.0**-target.variable.decimals
+        near = np.abs(now - before - self.rate * gone) <= np.maximum(self.rate * gone / 2, least)
+        if len(later) >= FEWEST_STEPS and near.sum() < len(later) / 2:
+            yield (
+                f"{near.sum()} of {len(later)} changes from row to row are near what rate "
+                f"({self.rate:g}) leads to; give the growth in a unit of time (a day where time "
+                "is a date), or use another model"
+            )
+
+    def _doubts_of_levels(
+        self, variable: Variable, before: IntArray, now: IntArray, gone: FloatArray
+    ) -> Iterator[str]:
+        """Compare steps up with those that the widths lead to, wherever in a level persons are."""
+        widths = self._widths(variable)
+        low, high = level_bounds(widths)
+        up = now > before
+        fits = up & (low[now] - high[before] < gone) & (gone < high[now] - low[before])
+        lasting = np.where(np.isfinite(high), widths, np.inf)
+        expected = float(np.minimum(gone / lasting[before], 1.0).sum())
+        few, many = fits.sum() < expected / 2, up.sum() > 2 * expected
+        if max(expected, up.sum()) >= FEWEST_STEPS and (few or many):
+            yield (
+                f"persons move up {up.sum()} times, {fits.sum()} of these as width says, which "
+                f"leads to about {expected:.0f} such steps; give the time that levels take in "
+                "units of time (days where time is a date: 5 years are 1826), or use another model"
             )
 
     def rule_problems(self, variable: str, rules: PathRules) -> list[str]:
@@ -401,6 +465,14 @@ def counting_edges(widths: FloatArray) -> tuple[FloatArray, IntArray]:
     return np.concatenate([[0.0], np.cumsum(widths[levels])[:-1]]), levels
 
 
+def level_bounds(widths: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return where each level begins and ends, NaN for those that do not count, shape (k,)."""
+    edges, levels = counting_edges(widths)
+    low, high = np.full(len(widths), np.nan), np.full(len(widths), np.nan)
+    low[levels], high[levels] = edges, np.append(edges[1:], np.inf)
+    return low, high
+
+
 def counted(column: Column, levels: IntArray, known: BoolArray) -> IntArray:
     """Return the place among the counting levels of each row, -1 where it has none, shape (r,)."""
     counts = known & np.isin(column.data, levels)
@@ -470,9 +542,7 @@ def _windows(
     if not target.is_coded:
         begun = np.where(seen, target.data - rate * moment, np.nan)
         return begun - rate / 2, begun + rate / 2
-    edges, levels = counting_edges(widths)
-    low, high = np.full(len(widths), np.nan), np.full(len(widths), np.nan)
-    low[levels], high[levels] = edges, np.append(edges[1:], np.inf)
+    low, high = level_bounds(widths)
     codes = np.where(seen, target.data, 0)
     low, high = low[codes] - moment, high[codes] - moment
     # levels that do not count lie far from all that do, and from each other

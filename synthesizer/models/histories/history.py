@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import field
 from typing import ClassVar, Self
@@ -161,6 +161,22 @@ class HistoryModel(ConditionalModel):
             f"variable {target.name!r}: its model draws whole histories and cannot go on from "
             "published ones; name another, such as lag_one"
         )
+
+    @property
+    def stepping(self) -> tuple[str, ...]:
+        """Predictors that the options name for their changes from row to row."""
+        return ()
+
+    def doubts(
+        self,
+        predictors: PanelTable,  # noqa: ARG002 - for the models that override this
+        target: Column,  # noqa: ARG002
+    ) -> Iterator[str]:
+        """Say what in the confidential data speaks against the model, with counts.
+
+        The plan tells it as a note, before any fit.
+        """
+        yield from ()
 
     def rule_problems(
         self,

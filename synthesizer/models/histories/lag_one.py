@@ -560,6 +560,11 @@ class LagOne(WrappedHistory):
         """See `ConditionalModel.needs`."""
         return self.moves_with
 
+    @property
+    def stepping(self) -> tuple[str, ...]:
+        """See `HistoryModel.stepping`."""
+        return self.moves_with
+
     def unsuited(self, target: Variable, known: Mapping[str, Variable]) -> Iterator[str]:
         """Say that moves are those of codes; see `ConditionalModel.unsuited`."""
         if not (self.new_moves or target.is_coded):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from synthesizer.data.errors import RuleError
 from synthesizer.data.options import options
 from synthesizer.data.panel.panel_table import PanelTable
+from synthesizer.data.panel.view import changers
 from synthesizer.data.table import BoolArray, Column, IntArray
 from synthesizer.models.base import Abilities
 from synthesizer.models.domains import Chances, Mask
@@ -129,6 +130,17 @@ class TimeInvariant(WrappedHistory):
     abilities = Abilities(panel=True, person=True)
     fitted_type = FittedTimeInvariant
     in_words = "a model of one value for all rows of a person, or household"
+
+    def doubts(self, predictors: PanelTable, target: Column) -> Iterator[str]:
+        """Say how many persons lose their later values; see `HistoryModel.doubts`."""
+        index = predictors.index
+        change = changers(index, target)
+        several = int((index.counts > 1).sum())
+        if change.sum() > several / 2:
+            yield (
+                f"{int(change.sum())} of {several} persons with several rows change it, and with "
+                "'time_invariant' nobody does; leave the model out, or use 'lag_one'"
+            )
 
     def fit_history(
         self,
