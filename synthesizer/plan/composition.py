@@ -23,6 +23,7 @@ from synthesizer.data.panel.households import (
     household_form,
 )
 from synthesizer.data.panel.paths import OWN, AtMost
+from synthesizer.data.parquet_sample import Whole
 from synthesizer.data.table import Column, FloatArray, Kind, Table
 from synthesizer.models.histories.history import panel_of
 from synthesizer.plan.context import Context
@@ -208,10 +209,15 @@ def _at_most(context: Context, text: str, most: int) -> AtMost:
     )
 
 
-def household_problems(config: ChainConfig) -> Iterator[str]:
-    """Say which other parts of a configuration do not go with households."""
+def household_problems(config: ChainConfig, whole: Whole | None) -> Iterator[str]:
+    """Say which other parts of a configuration, and which sources, do not go with households."""
     if config.household is None:
         return
+    if whole is not None:
+        yield (
+            f"household: the source has {whole.n_rows:,} rows and is not read whole, and a sample "
+            "of its rows would tear households apart; allow more rows (data.fit_rows)"
+        )
     odd: Mapping[str, tuple[bool, str]] = {
         "panel": (config.panel is not None, "is of persons in periods"),
         "genetic": (config.genetic is not None, "evolves rows, each by itself"),

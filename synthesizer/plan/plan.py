@@ -376,7 +376,7 @@ def make_plan(
     """
     problems = Problems(data.problems)
     kind = DataError if problems else ConfigError
-    problems += household_problems(config)
+    problems += household_problems(config, data.whole)
     if problems and config.household is not None:
         raise kind(problems)
     if (config.panel or config.household) is not None and not data.columns.is_complete:
@@ -520,7 +520,12 @@ def _check_rows(context: Context, n_steps: int, *, keeps: bool) -> None:
     """Check what concerns numbers of rows (persons of a panel): kept variables, strata, workers."""
     config, table, problems = context.config, context.table, context.problems
     problems += whole_number_problems(rows=config.rows)
-    if keeps and context.is_panel:
+    if keeps and context.is_household:
+        context.notes.append(
+            "keep: real values of real households go out: each household of a dataset has the kept "
+            "values of a household of the original, in the original's order"
+        )
+    elif keeps and context.is_panel:
         context.notes.append(
             "keep: real values of real persons go out: each person of a dataset has the kept "
             "values of a person of the original, in the original's order"
@@ -539,7 +544,12 @@ def _check_rows(context: Context, n_steps: int, *, keeps: bool) -> None:
                 "Parquet file or directory (data.path), or a number of workers"
             )
     changing = [name for name in config.strata if context.changing.get(name, 0) > 0]
-    if changing:
+    if changing and context.is_household:
+        problems.append(
+            f"strata: members of a household differ in {', '.join(changing)} and would be torn "
+            "apart; name variables that all members share, or of heads, such as head.sex"
+        )
+    elif changing:
         problems.append(
             f"strata: persons change {', '.join(changing)} and would be torn apart; name variables "
             "that nobody changes"
@@ -549,6 +559,7 @@ def _check_rows(context: Context, n_steps: int, *, keeps: bool) -> None:
         needed = config.min_stratum_rows or MIN_STRATUM_ROWS * (1 + n_steps)
         small = int((sizes < needed).sum())
         units = "persons" if context.is_panel else "rows"
+        units = "households" if context.is_household else units
         if small:
             problems.append(
                 f"strata: {small} of {len(sizes)} strata have fewer than {needed} {units}; "

@@ -470,7 +470,12 @@ def panel_problems(context: Context, order: list[str], steps: Sequence[Step]) ->
 def _keeping_problems(context: Context, name: str, *, after: bool) -> Iterator[str]:
     """Say why a variable cannot be kept where the careers, and so the rows, are drawn."""
     career = context.career
-    if context.changing[name]:
+    if context.is_household and context.changing[name]:
+        yield (
+            f"variable {name!r}: members of a household differ in it, and households are drawn, so "
+            "that it cannot be kept; model it, or keep what all members share"
+        )
+    elif context.changing[name]:
         yield (
             f"variable {name!r}: persons change it, so that it can only be kept with the rows of "
             f"the original; keep {career!r} (the careers) too, or model it"

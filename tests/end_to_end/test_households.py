@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pytest
 
 from tests.end_to_end.commands import call, write_yaml
 from tests.household_file import HOUSEHOLD, RULES, household_frame, problems_of
@@ -68,3 +69,96 @@ def test_saved_model_draws_the_same(tmp_path):
     assert result.exit_code == 0, result.output
     again = pd.read_csv(next((tmp_path / "again").glob("synthetic_*.csv")))
     pd.testing.assert_frame_equal(made, again)
+
+
+def told(folder: Path, frame: pd.DataFrame, **config: Any) -> str:
+    """Return what is said of bad input before anything is fitted, on one line."""
+    write(folder, frame, **config)
+    result = call("run", folder / "run.yaml")
+    assert result.exit_code == 2, result.output
+    assert not (folder / "out").exists()
+    return " ".join(result.output.split())
+
+
+def spoilt(how: str) -> pd.DataFrame:
+    frame = household_frame(60)
+    first = frame["hhid"].drop_duplicates().index
+    if how == "no head":
+        frame.loc[first[:3], "relation"] = 3
+    elif how == "two heads":
+        frame.loc[frame.index[frame["relation"] == 2][:2], "relation"] = 1
+    elif how == "size":
+        frame.loc[frame["hhid"] == 1007, "hhsize"] = 99
+    elif how == "disagree":
+        frame.loc[frame.index[frame["relation"] == 2][:2], "income"] += 1
+    elif how == "no id":
+        frame["hhid"] = frame["hhid"].astype(object)
+        frame.loc[first[:2], "hhid"] = None
+    elif how == "alone":
+        frame = frame.loc[first].assign(hhsize=1)
+    elif how == "name":
+        frame["head.age"] = 1
+    return frame
+
+
+@pytest.mark.parametrize(
+    ("how", "change", "words"),
+    [
+        ("no head", {}, ["household.head: 3 of 60 households have no head", "mend"]),
+        ("two heads", {}, ["household.head: 2 of 60 households have several heads"]),
+        ("size", {}, ["household.size: column 'hhsize'", "1 household of 60"]),
+        ("disagree", {"variables": ["income"]}, ["household.variables", "disagree on 'income'"]),
+        ("no id", {}, ["household.id: column 'hhid' is missing in 2 rows", "needs a household"]),
+        ("alone", {}, ["household.id: each of the 60 households", "take household out"]),
+        ("name", {}, ["must not start with head., household., own.: head.age"]),
+        ("", {"id": "nobody"}, ["household.id: unknown column 'nobody'"]),
+        ("", {"head": "relaton == 1"}, ["household.head", "'relaton'", "'relation'"]),
+        ("", {"at_most": {"age > 3": 1}}, ["household.at_most (age > 3)", "is a number"]),
+        ("", {"at_most": {"region == 'n'": 1}}, ["'region' is one value a household"]),
+        ("", {"order": ["-years"]}, ["household.order: unknown column 'years'"]),
+    ],
+)
+def test_bad_households_are_told_before_anything_is_fitted(tmp_path, how, change, words):
+    output = told(tmp_path, spoilt(how), household=HOUSEHOLD | change, variables=RULES["variables"])
+    for word in words:
+        assert word in output
+    assert "1007" not in output  # numbers of households are confidential
+
+
+def test_all_problems_at_once_and_what_does_not_go_together(tmp_path):
+    frame = spoilt("no head")
+    frame.loc[frame["hhid"] == 1007, "hhsize"] = 99
+    output = told(tmp_path, frame, **RULES)
+    assert "have no head" in output
+    assert "is not the number of rows" in output
+    output = told(
+        tmp_path,
+        household_frame(60),
+        **RULES,
+        panel={"person": "hhid", "time": "age"},
+        genetic={},
+        extends={"run": "before"},
+        survival=[{"event": "sex", "time": "age"}],
+    )
+    for key in ("panel", "genetic", "survival", "extends"):
+        assert f"household: does not go with {key}" in output
+    output = told(tmp_path, household_frame(60), **RULES, keep=["age"], strata=["sex"])
+    assert "variable 'age': members of a household differ in it" in output
+    assert "strata: members of a household differ in sex" in output
+
+
+def test_a_household_of_sixty_strata_and_kept_variables_work(tmp_path):
+    frame = household_frame(300)
+    large = frame.iloc[[0] * 60].assign(hhid=5, hhsize=60, relation=[1, *[3] * 59], age=30)
+    frame = pd.concat([frame, large])
+    variables = {"variables": RULES["variables"], "household": HOUSEHOLD}
+    write(tmp_path, frame, **variables, strata=["region"], min_stratum_rows=10)
+    result = call("plan", tmp_path / "run.yaml")
+    assert "1 household" in result.output
+    made = synthetic(tmp_path)
+    assert {problem.partition(": ")[2] for problem in problems_of(made)} <= {"ages", "spouses"}
+    assert made.groupby("hhid").size().max() < 60
+    write(tmp_path, household_frame(200), **variables, keep=["region"])
+    made = synthetic(tmp_path)
+    of_heads = made[made["relation"] == 1]["region"].tolist()
+    assert of_heads == household_frame(200).drop_duplicates("hhid")["region"].tolist()

@@ -119,7 +119,8 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     "advance": {"base": Cart(), "rate": 1.0, "width": 5.0, "since": None},
     "each_period": {"base": Cart()},
     "household_size": {"base": Cart()},
-    "member": {"base": Cart(), "head": "", "counted": ()},
+    "member": {"base": Cart(), "head": "", "counted": (), "apart": 50},
+    "difference": {"base": Cart(), "of": ()},
     "lag_one": {
         "base": Cart(), "fit_by": "pooled", "stay_or_move": True, "changes": True, "min_rows": 100,
         "first_apart": True, "new_moves": True, "moves_with": (),

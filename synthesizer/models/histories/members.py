@@ -8,12 +8,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from synthesizer.data.errors import RuleError
-from synthesizer.data.options import Strings, options
+from synthesizer.data.options import NotNegativeCount, Strings, options
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
 from synthesizer.data.panel.paths import OWN, PAST, AtMost
 from synthesizer.data.table import BoolArray, Column, IntArray, Kind, Table, Variable
-from synthesizer.models.base import Abilities
+from synthesizer.models.base import Abilities, ConditionalModel
+from synthesizer.models.bounds import Bounded
+from synthesizer.models.difference import Difference
 from synthesizer.models.domains import Chances
+from synthesizer.models.grouped import Grouped
 from synthesizer.models.histories.history import (
     FittedCareerModel,
     FittedHistory,
@@ -98,7 +101,7 @@ class FittedMember(FittedHistory):
         drawn = self._heads(predictors, limits, rng).take(index.person)
         if self.value is None or not index.n_rows:
             return drawn
-        theirs = predictors.with_columns(_counts(predictors, self.counted))
+        theirs = predictors.with_columns(_company(predictors, self.counted))
         for rows in index.by_period:
             later = rows[~index.is_first[rows]]
             if len(later):
@@ -173,10 +176,10 @@ def _judge(rule: AtMost, index: PanelIndex, drawn: Column, rows: IntArray) -> Ju
     return judge
 
 
-def _before(drawn: Column, rows: IntArray) -> Column:
+def _before(drawn: Column, rows: IntArray, name: str = PAST[0]) -> Column:
     """Return what the member before each row has."""
     column = drawn.take(rows - 1)
-    return Column(replace(column.variable, name=PAST[0]), column.data, column.states)
+    return Column(replace(column.variable, name=name), column.data, column.states)
 
 
 def _counts_of(index: PanelIndex, column: Column, rows: IntArray) -> list[Column]:
@@ -190,11 +193,20 @@ def _counts_of(index: PanelIndex, column: Column, rows: IntArray) -> list[Column
     return columns
 
 
-def _counts(table: PanelTable, names: Sequence[str]) -> list[Column]:
-    """Return the counts by all variables that are drawn already."""
+def _company(table: PanelTable, names: Sequence[str]) -> list[Column]:
+    """Return what is known of earlier members: counts, and what the one before each member is.
+
+    By the variables that are drawn already.
+    """
     rows = np.arange(table.n_rows)
     there = [table[name] for name in names if name in table]
-    return [count for column in there for count in _counts_of(table.index, column, rows)]
+    counts = [count for column in there for count in _counts_of(table.index, column, rows)]
+    before = np.maximum(rows, 1)  # nobody asks for the first row
+    return [*counts, *(_before(column, before, _before_name(column.name)) for column in there)]
+
+
+def _before_name(name: str) -> str:
+    return f"{PAST[0]} {name}"
 
 
 @options
@@ -212,6 +224,11 @@ class Member(WrappedHistory):
         it the first member is drawn as well.
     counted : tuple of str
         Coded variables by which the members so far are counted, such as the relation to the head.
+    apart : int
+        Members of a kind (what they and the ones before are by ``counted``, as a child after a
+        spouse) with a fit of their own; fewer share one. Numbers are then drawn as differences
+        from the head or the member before, where these vary less. 0: one fit of the base model
+        for all.
 
     Examples
     --------
@@ -229,15 +246,16 @@ class Member(WrappedHistory):
 
     head: str = ""
     counted: Strings = ()
+    apart: NotNegativeCount = 50
 
     @property
     def needs(self) -> tuple[str, ...]:
         """See `ConditionalModel.needs`."""
         return (self.head,) if self.head else ()
 
-    def own_predictors(self, predictors: Sequence[str]) -> tuple[str, ...]:  # noqa: ARG002
+    def own_predictors(self, predictors: Sequence[str]) -> tuple[str, ...]:
         """Return what looks back on the member before."""
-        return PAST[:1]
+        return (PAST[0], *(_before_name(name) for name in self.counted if name in predictors))
 
     def rule_problems(self, variable: str, rules: PathRules) -> list[str]:
         """Refuse rules from period to period; see `HistoryModel.rule_problems`."""
@@ -264,16 +282,34 @@ class Member(WrappedHistory):
         later = np.flatnonzero(~index.is_first)
         value = None
         if len(later):
-            theirs = predictors.with_columns(_counts(predictors, counted))
+            theirs = predictors.with_columns(_company(predictors, counted))
             more = [_before(target, later)]
             if target.name in counted:
                 more += _counts_of(index, target, later)
             table = theirs.take(later).with_columns(more)
             value = fit_part(
-                self.base, table, target.take(later), rng, left_out=self.left_out, numbers=numbers
+                self._by_kind(table, counted),
+                *(table, target.take(later), rng),
+                left_out=self.left_out,
+                numbers=numbers,
             )
         kept = tuple(rule for rule in rules if isinstance(rule, AtMost))
         return FittedMember(value, first, self.head, counted, kept, target.variable)
+
+    def _by_kind(self, table: Table, counted: Sequence[str]) -> ConditionalModel:
+        """Return the base model for each kind of member, and of differences from others' numbers.
+
+        The kind is what a member and the one before are, of which the regressions of a tree tell
+        products only where they are asked for them.
+        """
+        if isinstance(self.base, Bounded) or not self.apart:
+            return self.base
+        base = Difference(of=(PAST[0], self.head), base=self.base)
+        by = [name for name in counted if name in table]
+        if not by:
+            return base
+        by += [_before_name(name) for name in by if _before_name(name) not in self.left_out]
+        return Grouped(by=tuple(by), base=base, min_rows=self.apart)
 
     def _counted(self, predictors: PanelTable, target: Column) -> tuple[str, ...]:
         known = {column.name: column for column in (*predictors.columns, target)}
