@@ -150,7 +150,7 @@ def test_defaults_are_as_documented(name: str) -> None:
 
 
 AT_LEAST: dict[str | int | None, str] = {
-    0: "complexity penalty prior ridge safe shrinkage theta",
+    0: "apart complexity penalty prior ridge safe shrinkage theta",
     1: """by candidates cap components copies given max_categories max_depth max_fit_rows min_cell
         min_frequency min_leaf min_rows n_trees neighbours oversample person_min_leaf""",
     "above 0": "concentration max_features rate tolerance width",
