@@ -18,6 +18,7 @@ import numpy as np
 
 from synthesizer.data.table import FloatArray, IntArray
 
+QUANTITIES: Final = "; but declare numeric if these are quantities"
 MOST_DENSE: Final = 24
 """Codes without gaps are at most so many, unless their name says more."""
 MOST_CODES: Final = 1_000
@@ -83,11 +84,12 @@ def why_codes(name: str, numbers: FloatArray, counts: IntArray) -> str:
         named = is_named_like_order(name)
         turns = _turning(counts) >= _TURNS[0] and not _has_peaks(numbers, counts)
         if k <= MOST_DENSE and (named or turns):
-            return f"{k} whole numbers whose frequencies go up and down, as those of codes do"
+            why = "named like steps" if named else "whose frequencies go up and down like codes'"
+            return f"{k} whole numbers {why}{'' if named else QUANTITIES}"
         return ""
     is_list = numbers[0] >= _LEAST_CODE and _turning(counts) >= _TURNS[1]
     if is_list and _roundness(numbers, counts) < _ROUND:
-        return f"{k} whole numbers with gaps, like codes of a list"
+        return f"{k} whole numbers with gaps, like codes of a list{QUANTITIES}"
     return ""
 
 

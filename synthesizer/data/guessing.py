@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final
@@ -21,10 +21,12 @@ from synthesizer.data.values import (
     COMPACT,
     MAX_EXACT,
     MICROSECONDS_A_DAY,
+    UNPADDED,
     days_of,
     detect_format,
     has_leading_zero,
     is_number,
+    majority_format,
     parse,
     parse_dates,
     resolution_of,
@@ -79,6 +81,8 @@ NEARLY_ALL: Final = 0.8
 LARGE: Final = 1000
 MANY_LEVELS: Final = 100
 """Texts with more distinct values, and more than half the rows, are no categories."""
+MOST_ODD: Final = 10
+"""So many texts among numbers or dates may be missing codes."""
 MOSTLY: Final = 0.9
 """Share of numbers from which other texts look like missing codes."""
 
@@ -121,16 +125,33 @@ class Inferred:
 
     variable: Variable
     reason: str
+    repeats: bool = False
+    """Whether an identifier is there in several rows."""
+
+    @property
+    def doubt(self) -> str:
+        """What to do if the guess is wrong; empty where little speaks against it."""
+        return self.reason.partition("; but ")[2]
 
 
 class Problem(Exception):  # noqa: N818
     """What is wrong with one column, as the end of a sentence that starts with its name.
 
-    ``every_row`` helps where every row needs a value, if ``remedy`` does not.
+    ``every_row`` helps where every row needs a value, if ``remedy`` does not. ``cure`` is a
+    declaration with which the column can be read, and ``cured`` says what it does.
     """
 
-    def __init__(self, fault: str, remedy: str = "", *, every_row: str | None = None) -> None:
+    def __init__(
+        self,
+        fault: str,
+        remedy: str = "",
+        *,
+        every_row: str | None = None,
+        cure: Declaration | None = None,
+        cured: str = "",
+    ) -> None:
         super().__init__(f"{fault}; {remedy}" if remedy else fault)
+        self.fault, self.cure, self.cured = fault, cure, cured
         self.in_every_row = str(self) if every_row is None else f"{fault}; {every_row}"
 
 
@@ -143,16 +164,27 @@ def infer(raw: RawTable, declared: Mapping[str, Declaration] | None = None) -> t
         if name not in raw.names
     ]
     inferred = []
-    for texts in raw.texts:
-        declaration = declared.get(texts.name, Declaration())
-        try:
-            inferred.append(_infer_one(texts, declaration))
-        except Problem as problem:
-            sentence = problem.in_every_row if declaration.every_row else str(problem)
-            problems.append(f"{raw.origin}: column {texts.name!r} {sentence}")
+    for name, item in infer_each(raw, declared):
+        if isinstance(item, Inferred):
+            inferred.append(item)
+        else:
+            every_row = declared.get(name, Declaration()).every_row
+            sentence = item.in_every_row if every_row else str(item)
+            problems.append(f"{raw.origin}: column {name!r} {sentence}")
     if problems:
         raise DataError(problems)
     return tuple(inferred)
+
+
+def infer_each(
+    raw: RawTable, declared: Mapping[str, Declaration]
+) -> Iterator[tuple[str, Inferred | Problem]]:
+    """Decide about the columns one by one, or say what stands against it."""
+    for texts in raw.texts:
+        try:
+            yield texts.name, _infer_one(texts, declared.get(texts.name, Declaration()))
+        except Problem as problem:
+            yield texts.name, problem
 
 
 def _infer_one(texts: Texts, declaration: Declaration) -> Inferred:
@@ -179,7 +211,8 @@ def _infer_one(texts: Texts, declaration: Declaration) -> Inferred:
     details = _BUILDERS[kind](column)
     storage |= details.pop("storage", {})
     variable = Variable(name=texts.name, kind=kind, missing=codes, storage=storage, **details)
-    return Inferred(variable, reason)
+    repeats = kind is Kind.ID and bool((texts.counts[column.is_value] > 1).any())
+    return Inferred(variable, reason, repeats)
 
 
 @dataclass(frozen=True)
@@ -191,6 +224,13 @@ class _Column:
     missing: tuple[str, ...]
     is_value: BoolArray
     """Which distinct texts are values, shape (k,)."""
+
+    def beside(self, values: BoolArray) -> Declaration | None:
+        """Declare the masked values as missing codes, too; None where they are many."""
+        if values.sum() > MOST_ODD:
+            return None
+        odd = self.texts.picked(self.among_texts(values))
+        return replace(self.declaration, missing=(*self.missing, *odd))
 
     @cached_property
     def values(self) -> pa.Array:
@@ -252,6 +292,8 @@ class _Column:
             f"has infinite numbers in {self.where(values)}",
             "empty these cells, or declare what they hold as `missing` under `variables` of a YAML",
             every_row=CORRECT,
+            cure=self.beside(values),
+            cured="infinite numbers are taken for missing codes",
         )
 
     def not_a_number(self) -> BoolArray:
@@ -261,11 +303,6 @@ class _Column:
         if infinities.any() and (self.declaration.declared_kind or (infinities == odd).all()):
             raise self.infinite(infinities)
         return odd
-
-
-def is_empty(texts: Texts) -> bool:
-    """Tell whether a column has no value in any row, only missing codes."""
-    return not (texts.occurs & ~texts.among([*TEXT_CODES, *_nulls(texts)])).any()
 
 
 def missing_codes(
@@ -362,8 +399,15 @@ def _guess(column: _Column) -> tuple[Kind, str]:
     if len(forms) == 1:
         return Kind.DATE, f"all values are dates like {forms[0].removeprefix('unpadded:')}"
     if forms:
-        raise Problem("may be dates, but day and month cannot be told apart; set `date_format`")
+        raise Problem(
+            "may be dates, but day and month cannot be told apart",
+            "set `date_format`",
+            cure=replace(column.declaration, date_format=forms[0].removeprefix(UNPADDED)),
+            cured=f"dates are read as {forms[0].removeprefix(UNPADDED)}, day and month may be "
+            "the other way round",
+        )
     _refuse_mixed(column)
+    _refuse_mixed_dates(column)
     return _guess_text(column)
 
 
@@ -421,7 +465,7 @@ def _guess_number(column: _Column) -> tuple[Kind, str]:
     if column.share_distinct > NEARLY_ALL and np.abs(numbers).max() >= LARGE:
         return (
             Kind.NUMERIC,
-            "whole numbers, nearly all distinct: declare id if it is an identifier",
+            "whole numbers, nearly all distinct; but declare id if it is an identifier",
         )
     return Kind.NUMERIC, "whole numbers"
 
@@ -464,6 +508,23 @@ def _refuse_mixed(column: _Column) -> None:
             f"mixes numbers with text in {column.where(odd)}",
             "declare the texts as `missing`, or `kind: categorical`",
             every_row=CORRECT,
+            cure=column.beside(odd),
+            cured="texts among numbers are taken for missing codes",
+        )
+
+
+def _refuse_mixed_dates(column: _Column) -> None:
+    """Refuse a column of dates with some text, as one of numbers."""
+    form, odd = majority_format(column.values)
+    counts = column.texts.counts[column.is_value]
+    if form is not None and counts[~odd].sum() >= MOSTLY * counts.sum():
+        beside = column.beside(odd)
+        raise Problem(
+            f"mixes dates with text in {column.where(odd)}",
+            "declare the texts as `missing` beside `date_format`",
+            every_row=CORRECT,
+            cure=None if beside is None else replace(beside, date_format=form),
+            cured="texts among dates are taken for missing codes",
         )
 
 

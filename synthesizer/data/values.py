@@ -232,6 +232,19 @@ def detect_format(values: pa.Array) -> tuple[str, ...]:
     return tuple(formats)
 
 
+def majority_format(values: pa.Array) -> tuple[str | None, BoolArray]:
+    """Return the format in which most texts are dates, and which are none; None where few are."""
+    for shape in dict.fromkeys(_SHAPES.values()):
+        first = values.slice(0, 100)
+        if 2 * _mask(first, shape).sum() <= len(first):
+            continue
+        odd = ~_mask(values, shape)
+        if 2 * odd.sum() < len(values):
+            forms = detect_format(values.filter(pa.array(~odd)))
+            return (forms[0].removeprefix(UNPADDED) if forms else None), odd
+    return None, np.ones(len(values), dtype=np.bool_)
+
+
 def _zone(values: pa.Array) -> str:
     """Return the time zone that every text ends with, such as Z or +00:00."""
     zone = _ZONE.match(values[0].as_py() or "") if len(values) else None

@@ -4,27 +4,31 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Self
 
-from synthesizer.config.keys import PanelConfig
+from synthesizer.config.keys import HouseholdConfig, PanelConfig, SqlConfig
 from synthesizer.config.reading import read_chain_config
 from synthesizer.data.derivations import suggest_derivations
 from synthesizer.data.encoding import encode_inferred
-from synthesizer.data.errors import ConfigError
+from synthesizer.data.errors import ConfigError, did_you_mean
 from synthesizer.data.files import check_file, write_texts
-from synthesizer.data.guessing import Declaration, Inferred, infer, is_empty
+from synthesizer.data.guessing import Declaration, Inferred, infer
 from synthesizer.data.panel.forms import WideForm, wide_columns
 from synthesizer.data.panel.moments import are_numbers, natural_order
-from synthesizer.data.parquet_sample import read_at_most
+from synthesizer.data.parquet_sample import Whole, read_at_most
+from synthesizer.data.progress import Listener, Phases, silent
 from synthesizer.data.randomness import fresh_seed
-from synthesizer.data.sources import RawTable
+from synthesizer.data.roles import Roles, roles_of
+from synthesizer.data.sources import RawTable, csv_bytes, read_sql
 from synthesizer.data.spreadsheets import formula_cells
 from synthesizer.data.table import Kind, Table, Variable
+from synthesizer.data.text_encoding import FoundEncoding, find_encoding
 from synthesizer.engine.structural_zeros import QUICK_WORK, ZeroCells, structural_zeros
-from synthesizer.plan.inputs import arrangement_of
+from synthesizer.jobs.starter_hints import hints_of, household_size
+from synthesizer.plan.inputs import arrangement_of, without_password
 from synthesizer.plan.overview import Codebook, CodebookVariable, describe
 from synthesizer.plan.survival import suggest_pair
 
@@ -33,8 +37,8 @@ from synthesizer.plan.survival import suggest_pair
 class Reading:
     """A source as the starter describes it."""
 
-    inferred: tuple[Inferred, ...]
-    """By column."""
+    roles: Roles
+    """What is made of the columns."""
     table: Table
     """The columns, encoded."""
     units: Table
@@ -43,10 +47,69 @@ class Reading:
     """Longitudinal variables of the wide form and their columns."""
     variables: Mapping[str, Variable]
     """These variables, with the levels and missing codes of all their columns."""
+    household: HouseholdConfig | None = None
+    """The households."""
     zeros: tuple[ZeroCells, ...] = ()
-    """Pairs and triples of variables with impossible combinations."""
+    """Pairs of variables with impossible combinations."""
     guessed_order: str | None = None
     """Column of the periods, where their order is a guess from how they are written."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StarterOptions:
+    """What somebody says of a file before anything is guessed."""
+
+    panel: PanelConfig | None = None
+    encoding: str | None = None
+    drop: tuple[str, ...] = ()
+    """Columns to leave out."""
+    ids: tuple[str, ...] = ()
+    """Identifiers."""
+    weight: str | None = None
+    """The survey weight."""
+    household: str | None = None
+    """The column that members of a household share."""
+
+    @property
+    def named(self) -> list[tuple[str, str]]:
+        """Options and the columns that they name."""
+        panel = self.panel or PanelConfig.model_construct()
+        one = [("--weight", self.weight), ("--household", self.household)]
+        one += [("--person", panel.person), ("--time", panel.time)]
+        if not panel.wide:
+            one.append(("--career", panel.career))
+        many = [("--drop", name) for name in self.drop] + [("--id", name) for name in self.ids]
+        return [(key, name) for key, name in (*many, *one) if name is not None]
+
+    def problems(self, columns: Sequence[str]) -> Iterator[str]:
+        """Yield what is wrong with the options in view of the columns."""
+        if self.household is not None and self.panel is not None:
+            yield "--household: a file has households or a panel; leave one of them out"
+        roles: dict[str, list[str]] = {}
+        for key, name in self.named:
+            if name not in columns:
+                hint = did_you_mean(name, columns, "it is no column of the data")
+                yield f"{key} {name}: no such column; {hint}"
+            elif key not in roles.setdefault(name, []):
+                roles[name].append(key)
+        for name, keys in roles.items():
+            if len(keys) > 1 and keys not in (["--id", "--person"], ["--id", "--household"]):
+                yield f"{' and '.join(keys)} both name {name!r}; keep one"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Starter:
+    """A starter configuration, and what to say about it."""
+
+    path: Path
+    text: str
+    about: str
+    """What was read."""
+    looks: Mapping[str, str]
+    """Columns that need a look, and why."""
+    n_columns: int
+    notes: tuple[str, ...] = ()
+    """What else a person should know."""
 
 
 def panel_config(
@@ -89,13 +152,14 @@ class _Form:
     """What the form of a file adds to its starter; as it stands, each row is a unit."""
 
     panel: PanelConfig | None = None
+    household: str | None = None
     person: str | None = None
     time: str | None = None
     career: str | None = None
     wide: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Longitudinal variables and their columns, as the panel writes them."""
-    derived: Callable[[Table], Mapping[str, str]] = suggest_derivations
-    """Returns variables that follow from others, and how."""
+    derives: bool = True
+    """Whether variables that follow from others are sought."""
     lines: str = """\
 # Are rows persons in several periods, or columns periods? Then write this with
 #   synthesizer init ... --person COLUMN --time COLUMN --career COLUMN
@@ -105,8 +169,11 @@ class _Form:
     keep: str = "# keep: [...]               # copied as they are (partial synthesis)\n"
 
     @classmethod
-    def of(cls, panel: PanelConfig | None) -> Self:
-        """Return the form of a file that holds such a panel, or rows without persons."""
+    def of(cls, options: StarterOptions) -> Self:
+        """Return the form of a file with a panel, with households, or of rows without either."""
+        panel = options.panel
+        if options.household is not None:
+            return cls(household=options.household, derives=False, lines="", keep="")
         if panel is None:
             return cls()
         return cls(
@@ -115,26 +182,40 @@ class _Form:
             time=panel.time,
             career=panel.career,
             wide=panel.wide,
-            derived=lambda _: {},
+            derives=False,
             lines=_panel_lines(panel),
             keep="",
         )
 
+    @property
+    def repeats(self) -> bool:
+        """Whether identifiers may repeat."""
+        return self.panel is not None or self.household is not None
 
-def _read(raw: RawTable, form: _Form) -> Reading:
-    """Infer the kinds of all columns, alike for those of one variable, and arrange the rows."""
+
+def _read(raw: RawTable, form: _Form, options: StarterOptions) -> Reading:
+    """Give all columns roles, alike for those of one variable, and arrange the rows."""
     wide = {name: wide_columns(cells, raw.names) for name, cells in form.wide.items()}
     declared = _declared(raw, form, wide)
-    inferred = infer(raw, declared)
-    ordered = _ordered_periods(inferred, form.time)
+    declared |= {name: Declaration(kind=Kind.ID) for name in options.ids if name not in declared}
+    if options.weight is not None:
+        declared[options.weight] = Declaration(kind=Kind.NUMERIC)
+    fixed = {name for key, name in options.named if key != "--drop"}
+    fixed |= {column for columns in wide.values() for column in columns}
+    roles = roles_of(raw, declared, drop=options.drop, fixed=fixed, repeats=form.repeats)
+    ordered = _ordered_periods(roles.inferred, form.time)
     if ordered:
-        inferred = infer(raw, declared | ordered)
-    table = encode_inferred(raw, inferred)
-    arrangement, _ = arrangement_of(form.panel, table)
+        roles = replace(roles, inferred=infer(roles.raw, {**roles.declared, **ordered}))
+    table = encode_inferred(roles.raw, roles.inferred)
+    household = None
+    if form.household is not None:
+        household = HouseholdConfig(id=form.household, size=household_size(table, form.household))
+    arrangement, _ = arrangement_of(form.panel, table, household)
     modelled = arrangement.modelled(table)
     longitudinal = arrangement.variables if isinstance(arrangement, WideForm) else ()
     return Reading(
-        inferred=inferred,
+        roles=roles,
+        household=household,
         table=table,
         units=arrangement.viewed(modelled),
         zeros=structural_zeros(modelled, triples=False, work=QUICK_WORK).found,
@@ -168,6 +249,8 @@ def _declared(
         declared[str(form.person)] = Declaration(kind=Kind.ID, every_row=True)
     if form.time in raw.names:
         declared[str(form.time)] = Declaration(every_row=True)
+    if form.household in raw.names:
+        declared[str(form.household)] = Declaration(kind=Kind.ID, every_row=True)
     if not wide and form.career in raw.names:
         declared[str(form.career)] = Declaration(kind=Kind.CATEGORICAL)
     return declared
@@ -190,7 +273,7 @@ _HEAD = """\
 version: 1
 
 data:
-  path: {path}{sample}
+{data}
 
 output:
   directory: {output}
@@ -200,7 +283,7 @@ seed: {seed}   # tells runs apart
 #   (none: the seed alone decides, for public or simulated data)
 m: 5      # number of synthetic datasets
 
-{panel}
+{panel}{household}{weights}
 default_method: cart    # or parametric, or a map from kind to model
 # models:
 #   cart: {{min_leaf: 20}}    # 50 by default; smaller leaves: higher utility, higher risk
@@ -231,44 +314,141 @@ _LIMITS = """\
 
 
 def write_starter(
-    data: Path, output: Path | None, *, panel: PanelConfig | None = None, overwrite: bool
-) -> Path:
-    """Write a starter configuration for a data file and return its path.
+    data: Path | SqlConfig,
+    output: Path | None,
+    *,
+    panel: PanelConfig | None = None,
+    options: StarterOptions | None = None,
+    overwrite: bool,
+    listener: Listener = silent,
+) -> Starter:
+    """Write a starter configuration for a data file, or a query, and return what it says.
 
     It holds the seed and counts of the data, so it is for the steward alone.
     """
-    stem = data.name.split(".")[0] or "data"
-    path = output if output is not None else Path(f"{stem}.yaml")
-    check_file(path, overwrite=overwrite, read=[data])
-    write_texts({path: starter_text(data, path, panel)}, overwrite=overwrite)
-    return path
+    path = output if output is not None else Path(f"{_stem(data)}.yaml")
+    check_file(path, overwrite=overwrite, read=[data] if isinstance(data, Path) else [])
+    options = options or StarterOptions(panel=panel)
+    starter = make_starter(data, path, options, listener)
+    write_texts({path: starter.text}, overwrite=overwrite)
+    return starter
 
 
 def starter_text(data: Path, path: Path, panel: PanelConfig | None = None) -> str:
     """Return the text of a starter configuration that lies at ``path``."""
-    form = _Form.of(panel)
-    roles = (form.person, form.time, form.career)
-    whole_or_sample, whole = read_at_most(data, person=form.person)
-    raw, empty = _without_empty(whole_or_sample, roles)
-    reading = _read(raw, form)
-    relative = os.path.relpath(data.absolute(), path.absolute().parent)
-    stem = data.name.split(".")[0] or "data"
+    return make_starter(data, path, StarterOptions(panel=panel)).text
+
+
+def make_starter(
+    data: Path | SqlConfig, path: Path, options: StarterOptions, listener: Listener = silent
+) -> Starter:
+    """Return a starter configuration that lies at ``path``, and what to say about it.
+
+    Raises
+    ------
+    DataError, ConfigError
+        With every problem of the source, or of the options.
+    """
+    form, phases = _Form.of(options), Phases(listener)
+    with phases.phase("read"):
+        raw, whole, encoding = _source(data, form.person, options.encoding)
+        if problems := list(options.problems(raw.names)):
+            raise ConfigError(problems)
+    with phases.phase("kinds of columns"):
+        reading = _read(raw, form, options)
+    raw = reading.roles.raw
+    derived: Mapping[str, str] = {}
+    if form.derives:
+        with phases.phase("columns that follow from others", len(raw.names)) as advance:
+            derived = suggest_derivations(reading.table, advance=advance)
+    intruder, known = _scenario_lines(reading.units)
     head = _HEAD.format(
         name=path.name,
-        path=_quoted(relative),
-        sample="" if whole is None else f"   # {whole.told(raw)}",
-        output=_quoted(f"{stem}_synthetic"),
+        data=_data_lines(data, path, encoding, "" if whole is None else whole.told(raw)),
+        output=_quoted(f"{_stem(data)}_synthetic"),
         seed=fresh_seed(),
         panel=form.lines,
+        household=_household_lines(reading.household),
+        weights="" if options.weight is None else _weight_line(options.weight),
         formulas=_formula_lines(raw, reading.table),
     )
-    codebook = describe(raw, reading.inferred, reading.table)
-    lines = _all_lines(reading, codebook, form.derived(reading.table))
+    codebook = describe(raw, reading.roles.inferred, reading.table)
+    lines = _all_lines(reading, codebook, derived)
     tail = _TAIL.format(
-        support=_support_line(reading.zeros), drop=_drop_line(empty), keep=form.keep
+        support=_support_line(reading.zeros),
+        drop=_drop_lines(reading.roles.dropped),
+        keep=form.keep,
     )
     tail = _survival_line(reading.table, form) + tail
-    return head + "\n".join(lines) + "\n" + tail + _scenario_lines(reading.units) + _LIMITS
+    text = head + "\n".join(lines) + "\n" + tail + intruder + _LIMITS
+    where = str(data) if isinstance(data, Path) else f"--sql {without_password(data.url)} ..."
+    told = f", {encoding.name}" if encoding is not None else ""
+    return Starter(
+        path=path,
+        text=text,
+        about=f"{len(raw.names) + len(reading.roles.dropped):,} columns, {raw.n_rows:,} rows{told}",
+        looks=reading.roles.looks,
+        n_columns=len(raw.names) + len(reading.roles.dropped),
+        notes=(*_encoding_notes(encoding), *hints_of(reading.table, options, where), *known),
+    )
+
+
+def _stem(data: Path | SqlConfig) -> str:
+    return (data.name.split(".")[0] if isinstance(data, Path) else "") or "data"
+
+
+def _source(
+    data: Path | SqlConfig, person: str | None, encoding: str | None
+) -> tuple[RawTable, Whole | None, FoundEncoding | None]:
+    """Read a source, of a large one a sample, and say how its text is encoded."""
+    if isinstance(data, SqlConfig):
+        return read_sql(data.url, data.query), None, None
+    content = csv_bytes(data)
+    found = None
+    if encoding is not None:
+        found = FoundEncoding(encoding, "named by --encoding", is_marked=False)
+    elif content is not None:
+        found = find_encoding(content, data.name)
+    unmarked = None if found is None or found.is_marked else found.name
+    raw, whole = read_at_most(data, person=person, encoding=unmarked)
+    return raw, whole, found
+
+
+def _data_lines(
+    data: Path | SqlConfig, path: Path, encoding: FoundEncoding | None, sample: str
+) -> str:
+    if isinstance(data, SqlConfig):
+        url, query = json.dumps(data.url), json.dumps(data.query, ensure_ascii=False)
+        return f"  sql:\n    url: {url}\n    query: {query}"
+    relative = _quoted(os.path.relpath(data.absolute(), path.absolute().parent))
+    lines = [f"  path: {relative}" + (f"   # {sample}" if sample else "")]
+    if encoding is not None:
+        key = f"encoding: {encoding.name}"
+        lines.append(f"  {'# ' if encoding.is_marked else ''}{key}   # {encoding.why}")
+    return "\n".join(lines)
+
+
+def _encoding_notes(encoding: FoundEncoding | None) -> Iterator[str]:
+    if encoding is not None and not encoding.is_sure:
+        yield (
+            f"the file is not UTF-8 and is read as {encoding.name}, a guess: if letters with "
+            "accents come out wrong, name its encoding (--encoding cp1250, cp1251, gb18030, ...)"
+        )
+
+
+def _household_lines(household: HouseholdConfig | None) -> str:
+    if household is None:
+        return ""
+    size = "" if household.size is None else f"\n  size: {_quoted(household.size)}   # is counted"
+    return (
+        f"household:   # persons are drawn as households, head first\n"
+        f"  id: {_quoted(household.id)}{size}\n"
+        '  # head: relation == 1   # who the head is; the first of each household when absent\n'
+    )
+
+
+def _weight_line(weight: str) -> str:
+    return f"weights: {{variable: {_quoted(weight)}}}   # a survey weight, drawn last\n"
 
 
 def _formula_lines(raw: RawTable, table: Table) -> str:
@@ -308,7 +488,13 @@ def _all_lines(reading: Reading, codebook: Codebook, derived: Mapping[str, str])
             name = firsts[row.name]
             lines += _wide_lines(reading.variables[name], len(reading.wide[name]))
         elif row.name not in cells:
-            lines += _variable_lines(row, reading.table[row.name].variable, derived.get(row.name))
+            said = reading.roles.declared.get(row.name)
+            lines += _variable_lines(
+                row,
+                reading.table[row.name].variable,
+                derived.get(row.name),
+                None if said is None else said.date_format,
+            )
             if row.name == reading.guessed_order:
                 lines[-1] += "; check that they are in order of time, which is a guess"
     return lines
@@ -319,22 +505,13 @@ def _wide_lines(variable: Variable, count: int) -> list[str]:
     return [f"  {_key(variable.name)} {{{parts}}}   # of all its {count} columns"]
 
 
-def _without_empty(raw: RawTable, roles: Collection[str | None]) -> tuple[RawTable, list[str]]:
-    """Part the columns with values from those without any, which cannot be synthesized.
-
-    Columns with a role in the panel stay: what is wrong with them is said elsewhere.
-    """
-    empty = [texts.name for texts in raw.texts if is_empty(texts) and texts.name not in roles]
-    if not empty or len(empty) == len(raw.names):
-        return raw, []
-    return raw.select([name for name in raw.names if name not in empty]), empty
-
-
-def _drop_line(empty: list[str]) -> str:
-    if not empty:
+def _drop_lines(dropped: Mapping[str, str]) -> str:
+    if not dropped:
         return "# drop: [...]               # left out of the synthesis and of the output"
-    names = ", ".join(_quoted(name) for name in empty)
-    return f"drop: [{names}]   # no value in any row: left out of the synthesis and of the output"
+    lines = [
+        f"  - {_quoted(name)}" + (f"   # {why}" if why else "") for name, why in dropped.items()
+    ]
+    return "\n".join(["drop:   # left out of the synthesis and of the output", *lines])
 
 
 def _support_line(zeros: Sequence[ZeroCells]) -> str:
@@ -364,9 +541,13 @@ def _survival_line(table: Table, form: _Form) -> str:
     )
 
 
-def _variable_lines(row: CodebookVariable, variable: Variable, derived: str | None) -> list[str]:
+def _variable_lines(
+    row: CodebookVariable, variable: Variable, derived: str | None, date_format: str | None
+) -> list[str]:
     """Return the entry of one variable; the comment says why, with counts only."""
     parts = _parts(variable)
+    if date_format is not None:
+        parts.append(f"date_format: {json.dumps(date_format)}")
     if derived is not None:
         parts.append(f"derived: {_quoted(derived)}")
     count = f"{row.levels} values" + (f", {row.missing} missing" if row.missing else "")
@@ -385,18 +566,26 @@ def _parts(variable: Variable) -> list[str]:
     return parts
 
 
-def _scenario_lines(units: Table) -> str:
+def _scenario_lines(units: Table) -> tuple[str, list[str]]:
+    """Return what the checks assume of an intruder, and how to say that on the screen."""
     from synthesizer.measures.risk.suggest import suggest
 
     drawn = units.select(c.name for c in units.columns if c.variable.kind is not Kind.ID)
     scenario = suggest(drawn)
     if not scenario.keys or scenario.target is None:
-        return "  # keys: [...]   # what an intruder may know\n  # target: ...\n  two_way: true\n\n"
+        none = "  # keys: [...]   # what an intruder may know\n  # target: ...\n  two_way: true\n\n"
+        return none, []
     keys = ", ".join(_quoted(key) for key in scenario.keys)
-    return (
+    target = _quoted(scenario.target)
+    lines = (
         f"  keys: [{keys}]   # what an intruder may know: name your own\n"
-        f"  target: {_quoted(scenario.target)}   # what an intruder may want to learn\n\n"
+        f"  target: {target}   # what an intruder may want to learn\n\n"
     )
+    said = (
+        f"checks assume that an intruder knows {', '.join(scenario.keys)} and wants to learn "
+        f"{scenario.target}: change checks.keys and checks.target if others do"
+    )
+    return lines, [said]
 
 
 def _listed(texts: Iterable[str]) -> str:

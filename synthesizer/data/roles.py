@@ -1,0 +1,116 @@
+"""A role for every column, also for those that no guess is safe for, and what a person should see.
+
+A run refuses a column that it cannot read for certain. A starter configuration has to run, so here
+such a column is read in the way that loses least, with the reason, or left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from synthesizer.data.errors import DataError
+from synthesizer.data.guessing import Declaration, Inferred, Problem, infer, infer_each
+from synthesizer.data.sources import RawTable
+
+REPEATS: Final = (
+    "an identifier whose values repeat: persons in several periods (--person, --time) or members "
+    "of a household (--household)"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Roles:
+    """What is made of the columns of a source."""
+
+    raw: RawTable
+    """The columns that stay."""
+    declared: Mapping[str, Declaration]
+    """What has to be said of them, so that they can be read."""
+    inferred: tuple[Inferred, ...]
+    """These columns, in order."""
+    dropped: Mapping[str, str] = field(default_factory=dict)
+    """Columns that are left out, and why."""
+    looks: Mapping[str, str] = field(default_factory=dict)
+    """Columns of which a person should decide something, and what."""
+
+
+def roles_of(
+    raw: RawTable,
+    declared: Mapping[str, Declaration],
+    *,
+    drop: Collection[str] = (),
+    fixed: Collection[str] = (),
+    repeats: bool = False,
+) -> Roles:
+    """Give every column a role.
+
+    Parameters
+    ----------
+    raw : RawTable
+        The source.
+    declared : mapping
+        What is known of columns.
+    drop : collection of str
+        Columns that somebody has asked to leave out; they are not looked at.
+    fixed : collection of str
+        Columns that cannot be left out: their problems are errors.
+    repeats : bool
+        Whether identifiers may repeat: there are persons with periods, or households.
+
+    Raises
+    ------
+    DataError
+        With every problem of the fixed columns, and where no column is left.
+    """
+    kept = raw.select([name for name in raw.names if name not in drop])
+    declared, dropped, looks = dict(declared), {name: "" for name in drop}, {}
+    problems = []
+    for name, found in infer_each(kept, declared):
+        if isinstance(found, Inferred):
+            if found.repeats and not repeats and name not in fixed:
+                dropped[name] = REPEATS
+            elif found.doubt:
+                looks[name] = found.reason
+        elif name in fixed:
+            sentence = found.in_every_row if declared[name].every_row else str(found)
+            problems.append(f"{raw.origin}: column {name!r} {sentence}")
+        elif _is_cured(kept, name, found):
+            declared[name], looks[name] = found.cure, f"{found.fault}: {found.cured}"
+        else:
+            dropped[name] = found.fault
+    if problems:
+        raise DataError(problems)
+    left = kept.select([name for name in kept.names if name not in dropped])
+    if not left.names:
+        raise DataError(_nothing_left(raw, dropped, drop))
+    declared = {name: said for name, said in declared.items() if name in left.names}
+    return Roles(
+        raw=left,
+        declared=declared,
+        inferred=infer(left, declared),
+        dropped=dropped,
+        looks=looks | {n: f"left out: {why}" for n, why in dropped.items() if n not in drop},
+    )
+
+
+def _is_cured(raw: RawTable, name: str, problem: Problem) -> bool:
+    """Whether a column can be read with the cure of its problem."""
+    if problem.cure is None:
+        return False
+    ((_, again),) = infer_each(raw.select([name]), {name: problem.cure})
+    return isinstance(again, Inferred)
+
+
+def _nothing_left(raw: RawTable, dropped: Mapping[str, str], drop: Collection[str]) -> list[str]:
+    """Say why no column is left."""
+    if set(drop) >= set(raw.names):
+        return [f"{raw.origin}: every column is dropped; keep one that can be synthesised"]
+    return [f"{raw.origin}: no column is left that can be synthesised"] + [
+        f"{raw.origin}: column {name!r} {why}; say what it is, for example with --id"
+        for name, why in dropped.items()
+        if name not in drop
+    ]
+
+
