@@ -260,9 +260,27 @@ def plan(config: ConfigPath, plugin: Plugins = None) -> None:
 
 @command
 def init(
-    data: DataPath,
+    data: Annotated[
+        Path | None,
+        typer.Argument(help="Data file, or a directory of Parquet files; none with --sql."),
+    ] = None,
     output: Annotated[
         Path | None, option("YAML file to write; DATA.yaml if absent.", "--out", "-o")
+    ] = None,
+    sql: Annotated[
+        tuple[str, str] | None,
+        typer.Option(help="URL of a database and a SELECT statement.", metavar="URL QUERY"),
+    ] = None,
+    encoding: Annotated[
+        str | None, option("Encoding of a CSV file; found out by itself if absent.")
+    ] = None,
+    drop: Annotated[list[str] | None, option("Column to leave out (repeat for more).")] = None,
+    identifier: Annotated[
+        list[str] | None, option("Column that is an identifier (repeat for more).", "--id")
+    ] = None,
+    weight: Annotated[str | None, option("Column of the survey weight.")] = None,
+    household: Annotated[
+        str | None, option("Column that all members of a household share.")
     ] = None,
     person: Annotated[
         str | None, option("Panel, a row a period: column that identifies persons.")
@@ -279,15 +297,33 @@ def init(
         list[str] | None, option("With --wide: label of those who are not there.")
     ] = None,
     overwrite: Overwrite = False,
+    quiet: Quiet = False,
 ) -> None:
-    """Write a commented starter YAML with inferred kinds, missing codes and derived variables."""
-    from synthesizer.jobs.starter import panel_config, write_starter
+    """Write a commented starter YAML that runs, and say which columns need a look."""
+    from synthesizer.cli.printing import progress
+    from synthesizer.cli.screen import show_starter
+    from synthesizer.config.keys import SqlConfig
+    from synthesizer.jobs.starter import StarterOptions, panel_config, write_starter
 
-    panel = panel_config(
-        person=person, time=time, career=career, wide=wide or (), absent=absent or ()
+    source = data if sql is None else SqlConfig(url=sql[0], query=sql[1])
+    if source is None or (data is not None and sql is not None):
+        raise ConfigError("init needs a data file, or --sql URL QUERY, and not both")
+    options = StarterOptions(
+        panel=panel_config(
+            person=person, time=time, career=career, wide=wide or (), absent=absent or ()
+        ),
+        encoding=encoding,
+        drop=tuple(drop or ()),
+        ids=tuple(identifier or ()),
+        weight=weight,
+        household=household,
     )
-    path = write_starter(data, output, panel=panel, overwrite=overwrite)
-    print(f"wrote {path}; look it over, then: synthesizer run {path}")
+    with progress(quiet=quiet) as listener:
+        starter = write_starter(
+            source, output, options=options, overwrite=overwrite, listener=listener
+        )
+    if not quiet:
+        show_starter(starter)
 
 
 @command

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from synthesizer.jobs.frontier import Frontier
     from synthesizer.jobs.refine import Refined, RefinedFile
     from synthesizer.jobs.run import RunResult
+    from synthesizer.jobs.starter import Starter
     from synthesizer.models.step import Rule
     from synthesizer.plan.forecast import Forecast
     from synthesizer.plan.overview import Codebook, PlanRow, ZeroRow
@@ -541,3 +542,15 @@ def show_choices(choices: Choices) -> None:
     show_rows(choices.rows, f"On the synthetic data, at epsilon {choices.epsilon:g}")
     for line in choices.lines:
         print(fill(line, 100))
+
+
+def show_starter(starter: Starter) -> None:
+    """Show what a starter configuration guesses, and what a person should decide."""
+    say(f"wrote {starter.path} ({starter.about})")
+    if starter.looks:
+        many = "need" if len(starter.looks) > 1 else "needs"
+        say(f"{len(starter.looks)} of {starter.n_columns} columns {many} a look:")
+        for name, look in starter.looks.items():
+            say(f"  {name}: {look}")
+    notes_told(starter.notes)
+    say(f"look it over, then: synthesizer run {starter.path}")

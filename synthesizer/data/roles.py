@@ -11,13 +11,10 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from synthesizer.data.errors import DataError
-from synthesizer.data.guessing import Declaration, Inferred, Problem, infer, infer_each
+from synthesizer.data.guessing import Declaration, Inferred, infer, infer_each
 from synthesizer.data.sources import RawTable
 
-REPEATS: Final = (
-    "an identifier whose values repeat: persons in several periods (--person, --time) or members "
-    "of a household (--household)"
-)
+REPEATS: Final = "an identifier whose values repeat"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +62,7 @@ def roles_of(
         With every problem of the fixed columns, and where no column is left.
     """
     kept = raw.select([name for name in raw.names if name not in drop])
-    declared, dropped, looks = dict(declared), {name: "" for name in drop}, {}
+    declared, dropped, looks = dict(declared), dict.fromkeys(drop, ""), {}
     problems = []
     for name, found in infer_each(kept, declared):
         if isinstance(found, Inferred):
@@ -76,7 +73,7 @@ def roles_of(
         elif name in fixed:
             sentence = found.in_every_row if declared[name].every_row else str(found)
             problems.append(f"{raw.origin}: column {name!r} {sentence}")
-        elif _is_cured(kept, name, found):
+        elif found.cure is not None and _is_cured(kept, name, found.cure):
             declared[name], looks[name] = found.cure, f"{found.fault}: {found.cured}"
         else:
             dropped[name] = found.fault
@@ -95,11 +92,9 @@ def roles_of(
     )
 
 
-def _is_cured(raw: RawTable, name: str, problem: Problem) -> bool:
-    """Whether a column can be read with the cure of its problem."""
-    if problem.cure is None:
-        return False
-    ((_, again),) = infer_each(raw.select([name]), {name: problem.cure})
+def _is_cured(raw: RawTable, name: str, cure: Declaration) -> bool:
+    """Whether a column can be read as a declaration says."""
+    ((_, again),) = infer_each(raw.select([name]), {name: cure})
     return isinstance(again, Inferred)
 
 
@@ -107,10 +102,8 @@ def _nothing_left(raw: RawTable, dropped: Mapping[str, str], drop: Collection[st
     """Say why no column is left."""
     if set(drop) >= set(raw.names):
         return [f"{raw.origin}: every column is dropped; keep one that can be synthesised"]
-    return [f"{raw.origin}: no column is left that can be synthesised"] + [
-        f"{raw.origin}: column {name!r} {why}; say what it is, for example with --id"
-        for name, why in dropped.items()
-        if name not in drop
+    return [
+        f"{raw.origin}: no column is left that can be synthesised; say what they are (--id)"
+    ] + [
+        f"{raw.origin}: column {name!r} {why}" for name, why in dropped.items() if name not in drop
     ]
-
-

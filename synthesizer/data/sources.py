@@ -352,6 +352,18 @@ def read_path(
     return _checked(RawTable(arrow, layout, origin), min_rows)
 
 
+def csv_bytes(path: Path) -> pa.Buffer | None:
+    """Return the text of a CSV file; None of other files, and of one that cannot be read."""
+    compressed = path.suffix.lower() == ".gz"
+    ending = (Path(path.stem) if compressed else path).suffix.lower()
+    try:
+        if ending not in CSV_SUFFIXES or not path.is_file() or not path.stat().st_size:
+            return None
+        return _unpacked(path, None) if compressed else _bytes(path)
+    except (OSError, EOFError, zlib.error):
+        return None  # `read_path` says why
+
+
 def _bytes(path: Path) -> pa.Buffer:
     if path.stat().st_size == 0:
         raise DataError(f"{path.name}: the file is empty; it needs a header row and data rows")

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Self
 
+import numpy as np
+
 from synthesizer.config.keys import HouseholdConfig, PanelConfig, SqlConfig
 from synthesizer.config.reading import read_chain_config
 from synthesizer.data.derivations import suggest_derivations
@@ -21,13 +23,13 @@ from synthesizer.data.panel.moments import are_numbers, natural_order
 from synthesizer.data.parquet_sample import Whole, read_at_most
 from synthesizer.data.progress import Listener, Phases, silent
 from synthesizer.data.randomness import fresh_seed
-from synthesizer.data.roles import Roles, roles_of
+from synthesizer.data.roles import REPEATS, Roles, roles_of
 from synthesizer.data.sources import RawTable, csv_bytes, read_sql
 from synthesizer.data.spreadsheets import formula_cells
 from synthesizer.data.table import Kind, Table, Variable
 from synthesizer.data.text_encoding import FoundEncoding, find_encoding
 from synthesizer.engine.structural_zeros import QUICK_WORK, ZeroCells, structural_zeros
-from synthesizer.jobs.starter_hints import hints_of, household_size
+from synthesizer.jobs.starter_hints import hints_of, household_size, repeated_hint
 from synthesizer.plan.inputs import arrangement_of, without_password
 from synthesizer.plan.overview import Codebook, CodebookVariable, describe
 from synthesizer.plan.survival import suggest_pair
@@ -203,13 +205,16 @@ def _read(raw: RawTable, form: _Form, options: StarterOptions) -> Reading:
     fixed = {name for key, name in options.named if key != "--drop"}
     fixed |= {column for columns in wide.values() for column in columns}
     roles = roles_of(raw, declared, drop=options.drop, fixed=fixed, repeats=form.repeats)
-    ordered = _ordered_periods(roles.inferred, form.time)
-    if ordered:
-        roles = replace(roles, inferred=infer(roles.raw, {**roles.declared, **ordered}))
     table = encode_inferred(roles.raw, roles.inferred)
+    again = _ordered_periods(roles.inferred, form.time)
     household = None
     if form.household is not None:
-        household = HouseholdConfig(id=form.household, size=household_size(table, form.household))
+        size = household_size(table, form.household)
+        household = HouseholdConfig(id=form.household, size=size)
+        again |= {} if size is None else {size: Declaration(kind=Kind.NUMERIC)}
+    if again:
+        roles = replace(roles, inferred=infer(roles.raw, {**roles.declared, **again}))
+        table = encode_inferred(roles.raw, roles.inferred)
     arrangement, _ = arrangement_of(form.panel, table, household)
     modelled = arrangement.modelled(table)
     longitudinal = arrangement.variables if isinstance(arrangement, WideForm) else ()
@@ -221,7 +226,7 @@ def _read(raw: RawTable, form: _Form, options: StarterOptions) -> Reading:
         zeros=structural_zeros(modelled, triples=False, work=QUICK_WORK).found,
         wide=wide,
         variables={variable.name: variable for variable in longitudinal},
-        guessed_order=next(iter(ordered), None),
+        guessed_order=form.time if form.time in again else None,
     )
 
 
@@ -356,6 +361,13 @@ def make_starter(
             raise ConfigError(problems)
     with phases.phase("kinds of columns"):
         reading = _read(raw, form, options)
+    where = str(data) if isinstance(data, Path) else f"--sql {without_password(data.url)} QUERY"
+    looks = {
+        name: f"{look}; it looks like {_repeating(raw, reading.table, name, where)}"
+        if REPEATS in look
+        else look
+        for name, look in reading.roles.looks.items()
+    }
     raw = reading.roles.raw
     derived: Mapping[str, str] = {}
     if form.derives:
@@ -381,16 +393,21 @@ def make_starter(
     )
     tail = _survival_line(reading.table, form) + tail
     text = head + "\n".join(lines) + "\n" + tail + intruder + _LIMITS
-    where = str(data) if isinstance(data, Path) else f"--sql {without_password(data.url)} ..."
     told = f", {encoding.name}" if encoding is not None else ""
     return Starter(
         path=path,
         text=text,
         about=f"{len(raw.names) + len(reading.roles.dropped):,} columns, {raw.n_rows:,} rows{told}",
-        looks=reading.roles.looks,
+        looks=looks,
         n_columns=len(raw.names) + len(reading.roles.dropped),
         notes=(*_encoding_notes(encoding), *hints_of(reading.table, options, where), *known),
     )
+
+
+def _repeating(raw: RawTable, table: Table, name: str, where: str) -> str:
+    """Say what an identifier that repeats may be of."""
+    codes = next(texts.codes for texts in raw.texts if texts.name == name)
+    return repeated_hint(table, name, np.unique(codes, return_inverse=True)[1], where)
 
 
 def _stem(data: Path | SqlConfig) -> str:
@@ -443,7 +460,7 @@ def _household_lines(household: HouseholdConfig | None) -> str:
     return (
         f"household:   # persons are drawn as households, head first\n"
         f"  id: {_quoted(household.id)}{size}\n"
-        '  # head: relation == 1   # who the head is; the first of each household when absent\n'
+        "  # head: relation == 1   # who the head is; the first of each household when absent\n"
     )
 
 

@@ -1,0 +1,222 @@
+"""What a file looks like: survey weights, a panel, households; and the command that says so.
+
+All of it is guessed from names and counts, and nothing follows from it but a line on the screen.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import groupby, pairwise
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from synthesizer.data.code_lists import words_of
+from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Table
+
+if TYPE_CHECKING:
+    from synthesizer.jobs.starter import StarterOptions
+
+_WEIGHT_NAMES: Final = re.compile(
+    r"(pw|w|hh|fin|final|sample|survey|person|p|h|d|cs|l)?_?(weights?|wgts?|wghts?|wts?|wgtp)"
+    r"|pwgtp|pond\w*|gewicht|hochrechn\w*|poids|peso|waga|expansion|raking"
+)
+_BODY: Final = {"height", "bmi", "size", "stature"}
+"""Names beside which a weight is one in kilograms."""
+_TIME_NAMES: Final = {
+    "year", "wave", "period", "month", "quarter", "date", "time", "t", "round", "visit", "week",
+    "yr", "jahr", "welle", "annee",
+}  # fmt: skip
+_HOUSE_NAMES: Final = re.compile(
+    r"(id)?(hh|hid|hous\w*|famil\w*|serial\w*|dwelling|hogar|menage)\w*"
+)
+_MEMBER_NAMES: Final = re.compile(r"rel(at|p|ship)?\w*|head|hhsize|npers|npf|members?|pernum|size")
+_MONTHS: Final = (
+    "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
+)  # fmt: skip
+_LARGEST: Final = 30
+"""Members of a household at most."""
+_MANY: Final = 50
+"""Households at least."""
+_WIDE: Final = 4
+"""Columns of one variable over time, at least."""
+_NEARER: Final = 0.05
+"""By how much neighbouring periods agree more than distant ones, at least."""
+
+
+def hints_of(table: Table, options: StarterOptions, where: str) -> Iterator[str]:
+    """Yield what a file looks like, and the command to run instead."""
+    command = f"synthesizer init {where}"
+    if options.weight is None:
+        for name in survey_weights(table):
+            yield f"{name} looks like a survey weight: {command} --weight {name}"
+    if options.panel is not None or options.household is not None:
+        return
+    for column in table.columns:
+        if _numbers_households(column):
+            owners = np.unique(column.data, return_inverse=True)[1]
+            what = repeated_hint(table, column.name, owners, where)
+            yield f"{column.name} repeats like numbers of households: {what}"
+    for columns in series(table):
+        first, last, name = columns[0], columns[-1], _stem(columns)
+        career = f" --career {name}" if table[first].is_coded else ""
+        yield (
+            f"{first} to {last} look like one variable in {len(columns)} periods: "
+            f"{command} --wide '{name}={first}..{last}'{career}"
+        )
+
+
+def _numbers_households(column: Column) -> bool:
+    """Whether a number is named like a household, and few rows share each of its values."""
+    if column.is_coded or not any(_HOUSE_NAMES.fullmatch(word) for word in words_of(column.name)):
+        return False
+    times = np.unique(column.data[column.is_observed], return_counts=True)[1]
+    return len(times) > _MANY and 1 < times.max() <= _LARGEST and times.mean() > 1
+
+
+def repeated_hint(table: Table, name: str, owners: IntArray, where: str) -> str:
+    """Say what an identifier that repeats is likely to be of, and the command to run instead."""
+    command = f"synthesizer init {where}"
+    times = [c for c in table.columns if not _TIME_NAMES.isdisjoint(words_of(c.name))]
+    once = next((c for c in times if _is_key(owners, c)), None)
+    if once is not None:
+        return f"persons in several periods: {command} --person {name} --time {once.name}"
+    sizes = np.bincount(owners)
+    named = any(_HOUSE_NAMES.fullmatch(word) for word in words_of(name))
+    members = any(_MEMBER_NAMES.fullmatch(w) for c in table.columns for w in words_of(c.name))
+    counted = _size_column(table, owners) is not None
+    if sizes.max() <= _LARGEST and (named or members or counted):
+        return f"a household file: {command} --household {name}"
+    return (
+        f"persons in several periods ({command} --person {name} --time COLUMN) or members of "
+        f"households ({command} --household {name})"
+    )
+
+
+def household_size(table: Table, household: str) -> str | None:
+    """Return the column that holds the number of members of each household, if there is one."""
+    owners = np.unique(table[household].data, return_inverse=True)[1]
+    return _size_column(table, owners)
+
+
+def _size_column(table: Table, owners: IntArray) -> str | None:
+    sizes = np.bincount(owners)[owners]
+    if len(np.unique(sizes)) < 2:
+        return None
+    for column in table.columns:
+        numbers = _numbers(column)
+        if numbers is not None and bool((numbers == sizes).all()):
+            return column.name
+    return None
+
+
+def _numbers(column: Column) -> FloatArray | None:
+    """Return the numbers of a column, or those that the labels of its codes spell."""
+    if column.variable.kind in (Kind.ID, Kind.DATE):
+        return None
+    if not column.is_coded:
+        return np.asarray(column.data, dtype=np.float64)
+    try:
+        labels = [float(label) for label in column.variable.levels]
+    except ValueError:
+        return None
+    return np.append(labels, [np.nan] * len(column.variable.missing))[column.data]
+
+
+def _is_key(owners: IntArray, column: Column) -> bool:
+    """Whether no owner has a value of a column twice."""
+    values = np.unique(column.data, return_inverse=True)[1]
+    pairs = owners.astype(np.int64) * (int(values.max()) + 1) + values
+    return len(np.unique(pairs)) == len(pairs)
+
+
+def survey_weights(table: Table) -> list[str]:
+    """Return numbers that by name and values are weights of a survey."""
+    if any(word in _BODY for name in table.names for word in words_of(name)):
+        return []
+    return [column.name for column in table.columns if _is_weight(column)]
+
+
+def _is_weight(column: Column) -> bool:
+    words = [*words_of(column.name), re.sub(r"\d+$", "", column.name.lower())]
+    if column.variable.kind is not Kind.NUMERIC or not any(map(_WEIGHT_NAMES.fullmatch, words)):
+        return False
+    values = column.data[column.is_observed]
+    return len(np.unique(values)) > _WIDE and bool((values >= 0).all()) and bool(values.any())
+
+
+def series(table: Table) -> Iterator[tuple[str, ...]]:
+    """Yield columns in a row that hold one variable in period after period.
+
+    Their names count on, in numbers or months, they hold the same, and neighbours agree more
+    closely than columns far apart, which items of a questionnaire do not.
+    """
+    places = [(name, *_period(name)) for name in table.names]
+    start = 0
+    for end in range(1, len(places) + 1):
+        if end < len(places) and _counts_on(places[end - 1], places[end], table):
+            continue
+        names = tuple(name for name, *_ in places[start:end])
+        if len(names) >= _WIDE and _fades(table, names):
+            yield names
+        start = end
+
+
+def _period(name: str) -> tuple[str, int | None]:
+    """Return what a name has in common with others, and which period it names, if any.
+
+    Examples
+    --------
+    >>> _period("a15"), _period("Jul.93"), _period("jan00"), _period("sex")
+    (('a#', 15), ('month', 1122), ('month', 0), ('sex', None))
+    """
+    month = re.fullmatch(r"([a-z]{3,9})[._ ]?(\d{2,4})", name.lower())
+    if month and month[1][:3] in _MONTHS:
+        return "month", int(month[2]) * 12 + _MONTHS.index(month[1][:3])
+    parts = re.findall(r"\d+|\D+", name)
+    numbers = [i for i, part in enumerate(parts) if part.isdigit()]
+    if not numbers:
+        return name, None
+    last = numbers[-1]
+    return "".join([*parts[:last], "#", *parts[last + 1 :]]), int(parts[last])
+
+
+def _counts_on(
+    one: tuple[str, str, int | None], two: tuple[str, str, int | None], table: Table
+) -> bool:
+    """Whether a column is the period after another, of the same variable."""
+    if one[1] != two[1] or one[2] is None or two[2] != one[2] + 1:
+        return False
+    left, right = table[one[0]].variable, table[two[0]].variable
+    if left.kind is not right.kind or left.kind is Kind.ID:
+        return False
+    return not left.is_coded or 2 * len({*left.levels} & {*right.levels}) > len(left.levels)
+
+
+def _fades(table: Table, names: Sequence[str]) -> bool:
+    """Whether neighbouring columns agree more than those that are half the series apart."""
+    half = len(names) // 2
+    near = [_agreement(table[a], table[b]) for a, b in pairwise(names)]
+    far = [_agreement(table[a], table[b]) for a, b in zip(names, names[half:], strict=False)]
+    return float(np.mean(near)) >= float(np.mean(far)) + _NEARER
+
+
+def _agreement(one: Column, two: Column) -> float:
+    """Return the share of rows with the same label, or the correlation of numbers."""
+    if one.is_coded:
+        labels = {label: code for code, label in enumerate(one.variable.labels)}
+        same = np.array([labels.get(label, -1) for label in two.variable.labels])
+        return float((one.data == same[two.data]).mean())
+    both = one.is_observed & two.is_observed
+    left, right = one.data[both], two.data[both]
+    if len(left) < _WIDE or not np.ptp(left) or not np.ptp(right):
+        return 0.0
+    return float(np.corrcoef(left, right)[0, 1])
+
+
+def _stem(columns: Sequence[str]) -> str:
+    """Return a name for the variable that some columns hold over time."""
+    letters = ["".join(chars) for is_letter, chars in groupby(columns[0], str.isalpha) if is_letter]
+    common = [text for text in letters if all(text in name for name in columns)]
+    return common[0] if common else "state"

@@ -1,0 +1,178 @@
+"""Whatever a file holds, `init` writes a configuration that runs, and says what to look at."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+
+from synthesizer import run
+from synthesizer.data.errors import ConfigError, DataError
+from synthesizer.data.guessing import infer
+from synthesizer.data.sources import read_path
+from synthesizer.jobs.starter import (
+    Starter,
+    StarterOptions,
+    make_starter,
+    panel_config,
+    write_starter,
+)
+from tests.end_to_end.commands import call, persons_frame
+from tests.household_file import household_frame
+
+N = 400
+
+
+def nasty_frame() -> pd.DataFrame:
+    """Columns that a run refuses to guess, beside ordinary ones."""
+    rng = np.random.default_rng(1)
+    minutes = pd.to_timedelta(rng.integers(0, 900_000, N), "min")
+    stamps = (pd.Timestamp("2019-01-01") + pd.Series(minutes)).dt.strftime("%d/%m/%Y %H:%M")
+    numbers = rng.integers(0, 300, N).astype(str)
+    return persons_frame(N)[["sex", "age"]].assign(
+        comment=[f"free text {max(i, 40)}" for i in range(N)],
+        stamp=stamps,
+        late=np.where(rng.random(N) < 0.03, "not yet", stamps),
+        day=["01/02/2020", "03/04/2021"] * (N // 2),
+        refused=np.where(rng.random(N) < 0.03, "refused", numbers),
+        odd=np.where(rng.random(N) < 0.08, np.char.add("r", numbers), numbers),
+        endless=np.where(rng.random(N) < 0.03, "inf", numbers),
+        large=[2**60 + i // 2 for i in range(N)],
+        hid=[1000 + i // 3 for i in range(N)],
+        constant=1,
+        empty="",
+    )
+
+
+def started(folder: Path, frame: pd.DataFrame, **options: object) -> Starter:
+    frame.to_csv(folder / "data.csv", index=False)
+    said = StarterOptions(**options)  # type: ignore[arg-type]
+    return make_starter(folder / "data.csv", folder / "data.yaml", said)
+
+
+def test_every_column_has_a_role_and_a_run_goes_through(tmp_path: Path) -> None:
+    nasty_frame().to_csv(tmp_path / "data.csv", index=False)
+    told = call("init", tmp_path / "data.csv", "-o", tmp_path / "run.yaml")
+    assert told.exit_code == 0, told.output
+    assert "9 of 13 columns need a look" in told.output
+    content = yaml.safe_load((tmp_path / "run.yaml").read_text())
+    left = ["comment", "odd", "large", "hid", "empty"]
+    assert sorted(content["drop"]) == sorted(left)
+    assert content["variables"]["refused"]["missing"] == ["refused"]
+    assert content["variables"]["endless"]["missing"] == ["inf"]
+    assert content["variables"]["late"]["missing"] == ["not yet"]
+    assert content["variables"]["day"]["date_format"] == "%d/%m/%Y"
+    assert content["variables"]["stamp"]["kind"] == "date"
+    for name in [*left, "late", "day", "refused", "endless"]:
+        assert f"\n  {name}: " in told.output
+    overrides = {"m": 1, "workers": 1, "output": {"directory": "out"}, "checks": False}
+    made = pd.read_csv(run(tmp_path / "run.yaml", overrides=overrides).datasets[0], dtype=str)
+    assert list(made) == [name for name in nasty_frame() if name not in left]
+    assert made["stamp"].str.fullmatch(r"\d{2}/\d{2}/\d{4} \d{2}:\d{2}").all()
+    # a control: a run does not guess any of it
+    with pytest.raises(DataError) as caught:
+        infer(read_path(tmp_path / "data.csv"))
+    assert len(caught.value.problems) == 8
+
+
+@pytest.mark.parametrize(
+    ("encoding", "named", "key"),
+    [
+        ("utf-8", "utf-8)", None),
+        ("utf-8-sig", "utf-8-sig)", None),
+        ("utf-16", "utf-16)", None),
+        ("utf-16-le", "utf-16-le)", "utf-16-le"),
+        ("latin-1", "cp1252)\nnote: the file is not UTF-8", "cp1252"),
+    ],
+)
+def test_the_encoding_is_found_named_and_kept(
+    encoding: str, named: str, key: str | None, tmp_path: Path
+) -> None:
+    town = np.random.default_rng(0).choice(["Köln", "Zürich", "Bonn"], 90)
+    frame = persons_frame(90)[["sex", "age"]].assign(town=town)
+    frame.to_csv(tmp_path / "d.csv", index=False, encoding=encoding, sep=";")
+    told = call("init", tmp_path / "d.csv", "-o", tmp_path / "d.yaml")
+    assert named in told.output
+    assert yaml.safe_load((tmp_path / "d.yaml").read_text())["data"].get("encoding") == key
+    result = run(tmp_path / "d.yaml", overrides={"m": 1, "workers": 1, "checks": False})
+    made = pd.read_csv(result.datasets[0], sep=";", encoding=encoding)
+    assert set(made["town"]) <= set(town)
+
+
+def test_a_query_is_described_like_a_file(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "people.db") as database:
+        persons_frame(90).to_sql("people", database, index=False)
+    url, query = f"sqlite:///{tmp_path}/people.db", "SELECT sex, age FROM people"
+    told = call("init", "--sql", url, query, "-o", tmp_path / "q.yaml")
+    assert told.exit_code == 0, told.output
+    content = yaml.safe_load((tmp_path / "q.yaml").read_text())
+    assert content["data"] == {"sql": {"url": url, "query": query}}
+    result = run(tmp_path / "q.yaml", overrides={"m": 1, "workers": 1, "checks": False})
+    assert list(pd.read_csv(result.datasets[0])) == ["sex", "age"]
+    assert "not both" in call("init").output
+
+
+WRONG = [
+    (
+        {"drop": ("sex", "agge"), "ids": ("sex",), "weight": "sex", "household": "home"},
+        [
+            "--drop agge: no such column; did you mean 'age'",
+            "--household home: no such column",
+            "--drop and --id and --weight both name 'sex'",
+        ],
+    ),
+    ({"drop": ("sex", "age")}, ["every column is dropped"]),
+    ({"weight": "sex"}, ["'sex' is numeric, but"]),
+    (
+        {"household": "age", "panel": panel_config(person="age", time="sex")},
+        ["households or a panel", "--household and --person both name 'age'"],
+    ),
+]
+
+
+@pytest.mark.parametrize(("options", "words"), WRONG)
+def test_options_that_contradict_are_told_at_once_and_nothing_is_written(
+    options: dict[str, object], words: list[str], tmp_path: Path
+) -> None:
+    persons_frame(60)[["sex", "age"]].to_csv(tmp_path / "d.csv", index=False)
+    said = StarterOptions(**options)  # type: ignore[arg-type]
+    with pytest.raises((ConfigError, DataError)) as caught:
+        write_starter(tmp_path / "d.csv", tmp_path / "d.yaml", options=said, overwrite=False)
+    assert len(caught.value.problems) == len(words)
+    for word in words:
+        assert word in str(caught.value)
+    assert not (tmp_path / "d.yaml").exists()
+
+
+def test_what_a_file_looks_like_is_said_with_the_command(tmp_path: Path) -> None:
+    rng = np.random.default_rng(2)
+    states = np.cumsum(rng.random((N, 16)) < 0.1, axis=1) % 3
+    items = rng.integers(1, 4, (N, 16))  # of a questionnaire: all alike, near or far
+    wide = persons_frame(N)[["sex", "age"]].assign(
+        **{f"a{15 + j}": np.array(list("xyz"))[states[:, j]] for j in range(16)},
+        **{f"q{j}": items[:, j] for j in range(16)},
+        weight=np.round(rng.gamma(2, 200, N), 1),
+    )
+    notes = "\n".join(started(tmp_path, wide).notes)
+    assert "--wide 'a=a15..a30' --career a" in notes
+    assert "=q" not in notes
+    assert "--weight weight" in notes
+    assert "weight" not in "\n".join(started(tmp_path, wide.assign(height=170)).notes)
+    long = pd.DataFrame({"pid": np.arange(N) // 4, "wave": np.arange(N) % 4, "x": states[:, 0]})
+    assert "--person pid --time wave" in started(tmp_path, long).looks["pid"]
+    starter = started(tmp_path, household_frame(120))
+    assert "--household hhid" in starter.looks["hhid"]
+    assert starter.n_columns == len(household_frame(120).columns)
+
+
+def test_households_and_weights_are_written_as_asked(tmp_path: Path) -> None:
+    frame = household_frame(120)
+    starter = started(tmp_path, frame, household="hhid", weight="age")
+    content = yaml.safe_load(starter.text)
+    assert content["household"]["id"] == "hhid"
+    assert content["weights"] == {"variable": "age"}
+    assert content["variables"]["hhid"] == {"kind": "id"}
