@@ -209,7 +209,8 @@ class DataConfig(Part):
     path: Path | None = Field(
         None,
         description="CSV (also .gz), Parquet (also a directory), SPSS (.sav, .zsav), Stata (.dta) "
-        "or SAS (.sas7bdat, .xpt) file; the last three need the extra 'labelled'",
+        "SAS (.sas7bdat, .xpt) or Excel (.xlsx, .xls, .ods) file; the last four need the extra "
+        "'labelled'",
     )
     sql: SqlConfig | None = Field(None, description="database query (extra 'sql')")
     sample: str | None = Field(
@@ -219,6 +220,9 @@ class DataConfig(Part):
         None, ge=1, le=50_000_000, description="persons of a simulated sample; 2,000 when absent"
     )
     delimiter: str | None = Field(None, description="CSV delimiter; found by itself when absent")
+    sheet: Label | None = Field(
+        None, description="sheet of an Excel file; the only one that holds something when absent"
+    )
     encoding: str | None = Field(
         None,
         description="of CSV, SPSS, Stata and SAS files; what they say when absent, utf-8 for CSV",
@@ -253,8 +257,8 @@ class OutputConfig(Part):
     directory: Path = Field(Path("synthetic"), description="directory that the run creates")
     format: Literal["csv", "csv.gz", "parquet", "sav", "zsav", "dta"] | None = Field(
         None,
-        description="format of the datasets; that of the source when absent, and CSV for SAS; sav, "
-        "zsav (SPSS) and dta (Stata) hold labels and need the extra 'labelled'",
+        description="format of the datasets; that of the source when absent, CSV for SAS and "
+        "Excel; sav, zsav (SPSS) and dta (Stata) hold labels and need the extra 'labelled'",
     )
     overwrite: bool = Field(False, description="replace an existing result directory")
     report: bool = Field(True, description="write report.html, for the steward")

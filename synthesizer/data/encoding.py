@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -141,6 +142,18 @@ def _numbered(texts: Texts, observed: BoolArray) -> FloatArray:
     return rank
 
 
+def _shared_labels(named: str, texts: Texts) -> Iterator[str]:
+    """Say which labels of a file stand for several values, which stay levels of their own."""
+    labels = {} if texts.labelling is None else texts.labelling.labels
+    counts = Counter(labels[text] for text in texts.picked(texts.occurs & texts.among(labels)))
+    if shared := [label for label, count in counts.items() if count > 1]:
+        yield (
+            f"{named}: {len(shared)} label{'s' if len(shared) > 1 else ''} of the file, such as "
+            f"{shared[0]!r}, stand{'' if len(shared) > 1 else 's'} for several values; each stays "
+            "a level of its own"
+        )
+
+
 def data_notes(raw: RawTable, table: Table) -> list[str]:
     """Say what is odd but no error: constant columns, rare levels, missing codes never used."""
     notes = []
@@ -150,6 +163,7 @@ def data_notes(raw: RawTable, table: Table) -> list[str]:
         observed = texts.occurs & ~texts.among(variable.missing)
         if int(observed.sum()) == 1:
             notes.append(f"{named} is constant; it says nothing and may be dropped")
+        notes += _shared_labels(named, texts)
         unused = [c for c in variable.missing if not texts.counts[texts.among([c])].sum()]
         if unused:
             many = "missing codes never occur" if len(unused) > 1 else "missing code never occurs"

@@ -27,6 +27,7 @@ from synthesizer.data.labelled import LABELLED, read_labelled
 from synthesizer.data.layout import FrameLayout, Labelling, Layout
 from synthesizer.data.memory import in_bytes, unpacked_limit
 from synthesizer.data.table import BoolArray
+from synthesizer.data.workbooks import WORKBOOKS, read_workbook
 
 if TYPE_CHECKING:
     from sqlalchemy import URL, Engine
@@ -317,6 +318,7 @@ def read_path(
     *,
     delimiter: str | None = None,
     encoding: str | None = None,
+    sheet: str | None = None,
     min_rows: int = MIN_ROWS,
     max_unpacked: int | None = None,
 ) -> RawTable:
@@ -335,10 +337,13 @@ def read_path(
         if path.suffix.lower() in LABELLED:
             table, laid_out = read_labelled(path, encoding=encoding, max_unpacked=max_unpacked)
             return _checked(RawTable(table, laid_out, origin), min_rows)
+        if path.suffix.lower() in WORKBOOKS:
+            table, laid_out = read_workbook(path, sheet=sheet, max_unpacked=max_unpacked)
+            return _checked(RawTable(table, laid_out, origin), min_rows)
         compressed = path.suffix.lower() == ".gz"
         ending = (Path(path.stem) if compressed else path).suffix.lower()
         if ending not in CSV_SUFFIXES:
-            others = ", ".join(LABELLED)
+            others = ", ".join((*LABELLED, *WORKBOOKS))
             allowed = f".csv, .tsv, .txt (also .gz), .parquet (also a directory of them), {others}"
             raise DataError(f"{path}: type {ending!r} is unknown; the file must be {allowed}")
         data = _unpacked(path, max_unpacked) if compressed else _bytes(path)

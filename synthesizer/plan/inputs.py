@@ -359,6 +359,7 @@ def read_raw(data: DataConfig) -> RawTable:
             data.path,
             delimiter=data.delimiter,
             encoding=data.encoding,
+            sheet=data.sheet,
             max_unpacked=None if most is None else most * 1_000_000,
         )
     if data.sql is not None:

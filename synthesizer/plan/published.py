@@ -166,6 +166,13 @@ def plan_published(
         for name in manifest.datasets
         if name.endswith(LABELLED_FORMS)
     ]
+    before = manifest.config.get("after") or {}
+    problems += [
+        f"{run}: was published with after.{key}, which cannot be done to new periods alone; "
+        "publish all periods anew"
+        for key in ("blank_rare", "uniques", "label")
+        if before.get(key)
+    ]
     first, panel = manifest.panel.periods, as_panel(context.table)
     if len(form.frame.times) <= first:
         problems.append(

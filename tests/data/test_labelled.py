@@ -12,7 +12,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from synthesizer.data.encoding import encode
+from synthesizer.data import labelled, workbooks
+from synthesizer.data.encoding import data_notes, encode
 from synthesizer.data.errors import DataError
 from synthesizer.data.guessing import Declaration, infer
 from synthesizer.data.sources import RawTable, Texts, read_path
@@ -201,3 +202,22 @@ def test_encodings(tmp_path):
 def test_a_packed_file_that_would_fill_the_memory_is_refused():
     with pytest.raises(DataError, match="max_unpacked_mb"):
         read_path(HAVEN / "made.zsav", max_unpacked=1000)
+
+
+def test_labels_that_stand_for_two_codes_are_noted_and_stay_apart(tmp_path):
+    frame = pd.DataFrame({"x": [1.0, 2.0, 3.0] * 20})
+    labels = {"x": {1.0: "Yes", 2.0: "Yes", 3.0: "No", 4.0: "Yes"}}
+    pyreadstat.write_sav(frame, tmp_path / "x.sav", variable_value_labels=labels)
+    raw = read_path(tmp_path / "x.sav")
+    table = encode(raw)
+    assert table["x"].variable.levels == ("1", "2", "3")
+    (note,) = data_notes(raw, table)
+    assert "1 label of the file, such as 'Yes', stands for several values" in note
+
+
+@pytest.mark.parametrize("path", [HAVEN / "made.sav", HAVEN.parent / "workbooks" / "one.xlsx"])
+def test_without_the_extra_a_sentence_names_it(path, monkeypatch):
+    for module in (labelled, workbooks):
+        monkeypatch.setattr(module, "find_spec", lambda name: None)
+    with pytest.raises(DataError, match=r"pip install 'synthesizer\[labelled\]'"):
+        read_path(path)

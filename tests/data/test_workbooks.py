@@ -1,0 +1,72 @@
+"""Excel files: cells as a CSV file would have them; the files are openpyxl's (``make.py``)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from synthesizer.data.encoding import encode
+from synthesizer.data.errors import DataError
+from synthesizer.data.guessing import Declaration, infer
+from synthesizer.data.sources import read_path
+from synthesizer.data.table import Kind
+from synthesizer.data.writing import suffix, write
+
+pytest.importorskip("python_calamine")
+BOOKS = Path(__file__).parent / "workbooks"
+
+
+def test_the_only_sheet_with_data_is_read():
+    raw = read_path(BOOKS / "one.xlsx")
+    assert raw.names == ("name", "code", "pay", "born", "asked", "member", "mixed", "2003")
+    mixed = {"mixed": Declaration(kind=Kind.NUMERIC, missing=("refused",))}
+    kinds = {item.variable.name: item.variable for item in infer(raw, mixed)}
+    assert kinds["name"].levels == ("Züri",)
+    assert kinds["name"].missing == ("",)
+    assert kinds["code"].levels == ("000", "001", "002")
+    assert kinds["pay"].decimals == 1
+    assert kinds["born"].kind is kinds["asked"].kind is Kind.DATE
+    assert kinds["member"].kind is Kind.BOOLEAN
+    assert kinds["mixed"].missing == ("refused",)
+    assert kinds["2003"].levels == ("0", "1", "2", "3")
+    table = encode(raw, mixed)
+    assert table["born"].data[0] == 3682
+    assert table["pay"].data[29] == 1029.5
+
+
+def test_numbers_with_a_few_texts_are_told_as_in_a_csv_file():
+    with pytest.raises(DataError, match="'mixed' mixes numbers with text in 3 values"):
+        infer(read_path(BOOKS / "one.xlsx"))
+
+
+def test_datasets_are_csv(tmp_path):
+    raw = read_path(BOOKS / "one.xlsx").select(["code", "pay", "born", "2003"])
+    table = encode(raw)
+    assert suffix(raw.layout) == ".csv"
+    write(table, tmp_path / "x.csv", raw.layout)
+    lines = (tmp_path / "x.csv").read_text().splitlines()
+    assert lines[:3] == ["code,pay,born,2003", "000,1000.5,1980-01-31,0", "001,1001.5,1980-01-31,1"]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({}, "has 2 sheets with data; name one of 'Sheet', 'Second' \\(data: {sheet"),
+        ({"sheet": "Third"}, "has no sheet 'Third'; name one of 'Sheet', 'Second'"),
+        ({"sheet": "Second"}, "columns without a name in the first row: 1 \\(from the left\\)"),
+        ({"sheet": "Sheet", "max_unpacked": 1000}, "max_unpacked_mb"),
+    ],
+)
+def test_what_is_wrong_is_a_sentence(options, words):
+    with pytest.raises(DataError, match=words):
+        read_path(BOOKS / "two.xlsx", **options)
+
+
+@pytest.mark.parametrize("name", ["x.xlsx", "x.xls", "x.ods"])
+@pytest.mark.parametrize("keep", [0, 60, 3000])
+def test_a_damaged_file_is_a_sentence(tmp_path, name, keep):
+    path = tmp_path / name
+    path.write_bytes((BOOKS / "one.xlsx").read_bytes()[:keep])
+    with pytest.raises(DataError, match=f"{name}: the file is damaged"):
+        read_path(path)
