@@ -131,6 +131,11 @@ def _uniques_problems(context: Context, after: AfterConfig, *, keeps: bool) -> I
             "after.uniques: variables are kept row by row, so no record can be left out; take "
             "uniques out, or keep nothing"
         )
+    if context.is_household:
+        yield (
+            "after.uniques: a household would lose a member; take uniques out, or group what makes "
+            "persons unique before the fit"
+        )
     if context.data.whole is not None:
         yield (
             "after.uniques: the source is not read whole, so nobody knows which of its records "
