@@ -70,12 +70,12 @@ def test_ragged_rows_are_named_by_number(tmp_path: Path) -> None:
     ("name", "message"),
     [
         ("none.csv", "no such file; check its name"),
-        ("people.xlsx", "type '.xlsx' is unknown"),
+        ("people.docx", "type '.docx' is unknown"),
         ("x" * 300, "too long"),
     ],
 )
 def test_unknown_files(tmp_path: Path, name: str, message: str) -> None:
-    _file(tmp_path, b"a\n1\n2\n", "people.xlsx")
+    _file(tmp_path, b"a\n1\n2\n", "people.docx")
     with pytest.raises(DataError, match=message):
         read_path(tmp_path / name)
 
