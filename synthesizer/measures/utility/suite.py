@@ -183,6 +183,7 @@ def tables(case: Case) -> TableCollecting | None:
             names=case.names,
             ways=settings.ways,
             groups=settings.table_groups,
+            quantiles_of="original",  # as in the tables of pairs, which show the figure's counts
         )
         measured.append(dataset.without(case.synthesis.kept))
 

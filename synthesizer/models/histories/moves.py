@@ -86,7 +86,7 @@ class SeenMoves:
         From each there are seen steps to the person's end, among codes that the masks allow; where
         there are none all may be had. None where everybody can stay.
         """
-        if not self.names:
+        if not self.names and masks is None:
             return None
         index = panel.index
         may = np.ones((index.n_rows, self.n_codes), dtype=bool)
