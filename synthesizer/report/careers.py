@@ -173,7 +173,16 @@ def _transitions(sequences: SequenceResult) -> Iterator[Block]:
         )
 
 
-_HISTORY = ("name", "changing", "mean_changing", "difference", "association", "lag", "mean_lag")
+_HISTORY = (
+    "name",
+    "changing",
+    "mean_changing",
+    "difference",
+    "association",
+    "lag",
+    "mean_lag",
+    "mean_new",
+)
 
 
 def _histories(panel: PanelResult) -> Iterator[Block]:
@@ -181,8 +190,9 @@ def _histories(panel: PanelResult) -> Iterator[Block]:
         yield Words([_HISTORIES])
         yield row_table(
             panel.worst,
-            caption="Values within persons: share ever changing, and association with the value "
-            "before; the synthetic ones are means over the datasets",
+            caption="Values within persons: share ever changing, association with the value "
+            "before, and share of the synthetic steps from value to value that nobody of the "
+            "original makes; the synthetic ones are means over the datasets",
             names=_HISTORY,
             highlight=[i for i, history in enumerate(panel.worst) if _is_off(history)],
         )

@@ -47,6 +47,8 @@ class VariableHistory(Row):
     """Of each dataset: share of persons who ever change."""
     lag_synthetic: tuple[float | None, ...]
     """Of each dataset: the association."""
+    new_synthetic: tuple[float | None, ...] = ()
+    """Of each dataset: share of its steps from code to code that nobody of the original makes."""
 
     @property
     @shown("Synthetic", "share")
@@ -59,6 +61,13 @@ class VariableHistory(Row):
     def mean_lag(self) -> float | None:
         """Mean association over the datasets that have one."""
         values = [value for value in self.lag_synthetic if value is not None]
+        return float(np.mean(values)) if values else None
+
+    @property
+    @shown("New steps", "share", "steps from value to value that nobody of the original makes")
+    def mean_new(self) -> float | None:
+        """Mean share over the datasets that have steps; None for numbers."""
+        values = [value for value in self.new_synthetic if value is not None]
         return float(np.mean(values)) if values else None
 
     @property
@@ -172,6 +181,15 @@ def lag_association(index: PanelIndex, column: Column) -> float | None:
     return spearman(numbers[before[both]], numbers[now[both]])
 
 
+def steps_of(index: PanelIndex, column: Column) -> list[tuple[str, str]]:
+    """Return every step of a person from one code to another in her next row, by label."""
+    now = np.flatnonzero(~index.is_first)
+    moved = now[column.data[now] != column.data[now - 1]]
+    labels = column.variable.labels
+    codes = (column.data[rows].astype(np.int64).tolist() for rows in (moved - 1, moved))
+    return [(labels[before], labels[after]) for before, after in zip(*codes, strict=True)]
+
+
 def cramers_v(one: Codes, other: Codes, n_codes: int) -> float | None:
     """Return Cramer's V of two codes, without a correction for chance; None where one is constant.
 
@@ -222,6 +240,9 @@ class PanelCollector:
         self._sequences = attempts.of(CAREERS, lambda: SequenceComparison(original, frame, rng))
         names = [name for name in original.names if name != frame.time]
         self._histories = {name: [_history(original, name)] for name in names}
+        coded = [name for name in names if original[name].is_coded]
+        self._steps = {name: frozenset(steps_of(original.index, original[name])) for name in coded}
+        self._new: dict[str, list[float | None]] = {name: [] for name in coded}
 
     def add(self, synthetic: PanelTable) -> None:
         """Look at the next dataset."""
@@ -233,6 +254,12 @@ class PanelCollector:
             if _place(name) not in self.attempts.failed:
                 history = self.attempts.of(_place(name), partial(_history, synthetic, name))
                 histories += [] if history is None else [history]
+        for name, known in self._steps.items():
+            if _place(name) in self.attempts.failed:
+                continue
+            steps = steps_of(synthetic.index, synthetic[name])
+            new = sum(step not in known for step in steps)
+            self._new[name].append(new / len(steps) if steps else None)
 
     def result(self) -> PanelResult | None:
         """Return what was found; None without a dataset."""
@@ -261,6 +288,7 @@ class PanelCollector:
             lag=lag,
             changing_synthetic=tuple(changing for changing, _ in synthetic),
             lag_synthetic=tuple(lag for _, lag in synthetic),
+            new_synthetic=tuple(self._new.get(name, ())),
         )
 
 

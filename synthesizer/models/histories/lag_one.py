@@ -512,7 +512,8 @@ class LagOne(WrappedHistory):
         rows alone do not show in full. For ``fit_by: pooled`` without ``stay_or_move``.
     new_moves : bool
         Whether a value may follow another that it never follows in the data. Without it such a step
-        is drawn again, unless rules and structural zeros leave nothing else. For codes only.
+        is drawn again, unless rules and structural zeros leave nothing else; the report counts
+        what is new. For codes only.
     moves_with : tuple of str
         Predictors whose steps have to be seen together with those of the variable, such as the pay
         plan with the grade: from one pair to another only where somebody goes from there to there.

@@ -84,7 +84,7 @@ class SeenMoves:
         """Return which codes each row may have so that its person can go on, shape (r, n_codes).
 
         From each there are seen steps to the person's end, among codes that the masks allow; where
-        there are none all may be had. None where everybody can stay.
+        there are none all may be had. None where nothing keeps anybody from staying.
         """
         if not self.names and masks is None:
             return None

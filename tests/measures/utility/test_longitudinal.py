@@ -326,3 +326,15 @@ def test_the_matrix_of_careers() -> None:
     assert matrix.tolist() == expected
     seen = career_matrix(table, None)
     assert seen.tolist() == [[int(s is None) for s in own] for own in histories(table, "state")]
+
+
+def test_steps_that_nobody_of_the_original_makes_are_counted() -> None:
+    index = PanelIndex.of_presence(np.array([[1, 1, 1, 0, 0], [1, 0, 1, 1, 0]], dtype=bool), YEARS)
+    one = PanelTable([coded("state", [0, 1, 1, 2, 2, 0], STATES)], index)  # w-x, y-w
+    two = PanelTable([coded("state", [1, 0, 0, 2, 0, 3], STATES)], index)  # x-w, y-w, w-z
+    result = collected(one, one, two)
+    (row,) = result.variables
+    assert row.new_synthetic == (0.0, pytest.approx(2 / 3))
+    assert row.mean_new == pytest.approx(1 / 3)
+    wage = next(row for row in collected(panel(), panel(seed=1)).variables if row.name == "wage")
+    assert wage.mean_new is None

@@ -81,7 +81,7 @@ def test_a_result_is_read_as_it_was_written(name: str) -> None:
 
 
 def test_every_field_of_a_row_has_a_column() -> None:
-    hidden = {"changing_synthetic", "kind", "lag_synthetic"}
+    hidden = {"changing_synthetic", "kind", "lag_synthetic", "new_synthetic"}
     assert fields_in_no_table(utility) == {f"VariableHistory.{name}" for name in hidden}
 
 

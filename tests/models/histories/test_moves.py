@@ -113,3 +113,23 @@ def test_moves_of_several_variables_are_about_codes_and_go_with_new_moves():
     assert model.needs == ("plan",)
     pay = numeric("plan", [1.0]).variable
     assert "kind numeric has none" in next(model.unsuited(ladders(5)[2].variable, {"plan": pay}))
+
+
+def test_steps_of_one_variable_lead_on_inside_its_limits():
+    """Plan a ends in the last period, and only b, not c, goes on from there: nobody is stuck."""
+    index = full_index(200, 3)
+    rng = np.random.default_rng(5)
+    paths = np.array([[0, 1, 1], [0, 0, 1], [1, 1, 1], [2, 2, 2]])[rng.integers(0, 4, 200)]
+    plan = coded("plan", paths.ravel(), ("a", "b", "c"))
+    moves = SeenMoves.of(panel(index), plan, ())
+    assert moves is not None
+
+    def open_codes(rows):
+        may = np.ones((len(rows), 3), dtype=bool)
+        may[index.period[rows] == 2] = [False, False, True]
+        return may
+
+    ahead = moves.ahead(panel(index), Masks(plan.variable, (open_codes,)))
+    assert ahead is not None
+    assert ahead[index.period == 1].tolist() == [[False, False, True]] * 200
+    assert ahead[index.is_first].tolist() == [[False, False, True]] * 200
