@@ -51,6 +51,7 @@ from synthesizer.measures.risk.identity import identity
 from synthesizer.measures.risk.memorisation import Memory, memory
 from synthesizer.measures.risk.nearest import nearer_share
 from synthesizer.measures.risk.rare_values import RareValues, RareValuesSeen
+from synthesizer.measures.risk.repeated_households import HouseholdsSeen, RepeatedHouseholds
 from synthesizer.measures.risk.replicated import CareerReplicates, Replicates
 from synthesizer.measures.risk.scenario import Question
 from synthesizer.measures.risk.scenario_risk import unfamiliar
@@ -191,6 +192,15 @@ def _rare(case: Case) -> Collecting:
     names = [name for name in panel.names if panel[name].variable.kind is not Kind.ID]
     seen = RareValuesSeen(panel, names)
     return Collecting(lambda view: seen.add(panel_of(view)), lambda: seen.result)
+
+
+def _households(case: Case) -> Collecting:
+    from synthesizer.data.panel.households import MemberView
+
+    if not isinstance(case.original, MemberView):
+        raise TypeError("needs persons of households")
+    seen = HouseholdsSeen(case.original, case.names)
+    return Collecting(seen.add, lambda: seen.result)
 
 
 def _frame(case: Case) -> Frame:
@@ -569,6 +579,23 @@ _RISK: tuple[Measure, ...] = (
                 ),
             ),
             FigureKind("careers_in_the_data", "careers in the data"),
+        ),
+    ),
+    Measure(
+        "repeated_households",
+        "datasets",
+        words="households: those of the data that are there again, with all members",
+        needs=frozenset({"households", "names"}),
+        compute=_households,
+        result=RepeatedHouseholds,
+        figures=(
+            FigureKind(
+                "repeated_households",
+                "repeated households",
+                limit=Limit(
+                    "households: share of synthetic ones that equal one which the data have once"
+                ),
+            ),
         ),
     ),
     Measure(

@@ -12,9 +12,11 @@ from functools import partial
 from itertools import product
 from typing import Any
 
+import numpy as np
+
 from synthesizer.data.pairs import missing_otherwise
 from synthesizer.data.panel.arrangement import Frame, RowFrame
-from synthesizer.data.panel.households import MemberView
+from synthesizer.data.panel.households import MemberView, heads_of
 from synthesizer.data.panel.view import PersonView
 from synthesizer.data.progress import Listener, silent
 from synthesizer.data.randomness import Seed
@@ -164,7 +166,7 @@ class Checks:
         self._sizes.append(synthetic.n_rows)
         self._look_for_codes(synthetic, f"synthetic dataset {len(self._sizes)}")
         self._synthetic.append(
-            synthetic.select(name for name in self.names if name in synthetic)
+            _some(synthetic, [name for name in self.names if name in synthetic])
             if self.control is None
             else synthetic
         )
@@ -222,6 +224,7 @@ class Checks:
         for measure in MEASURES.values():
             available = {
                 "panel": self.case.frame is not None,
+                "households": isinstance(self.original, MemberView),
                 "scenario": bool(self.scenarios),
                 "names": bool(self.case.names),
                 "halves": True,
@@ -250,6 +253,7 @@ class Checks:
     ) -> ScenarioRisk:
         """Compute a scenario for all units, and from the halves of the sample that were split."""
         label, attempts = case.asked.label, self._attempts["risk"]
+        case, sample = _of_units(case), _of_units(sample)
         done: dict[str, Any] = {}
         fields: dict[str, Any] = {"scenario": case.asked}
         for measure in self._on("scenario"):
@@ -275,7 +279,8 @@ class Checks:
         def look(runs: Iterable[HalfRun], most: int | None) -> None:
             for run in runs:
                 for measure, scenario in product(self._on("splits"), self.scenarios):
-                    compute = partial(measure.compute, replace(case, scenario=scenario, run=run))
+                    asked = _of_units(replace(case, scenario=scenario, run=run))
+                    compute = partial(measure.compute, asked)
                     of_split = attempts.of(f"{measure.key} ({scenario.label})", compute)
                     if of_split is not None:
                         splits.setdefault((measure.key, scenario.label), []).append(of_split)
@@ -308,7 +313,7 @@ class Checks:
             made = FromHalf.of(refit(half, m, repeat))
             # whole records are looked at in the first dataset only: memory stays flat in m
             tables = (
-                table if number == 0 else table.select(names)
+                table if number == 0 else _some(table, names)
                 for number, table in enumerate(made.tables)
             )
             return replace(made, tables=tables)
@@ -335,9 +340,7 @@ class Checks:
             whole = table.select(name for name in self.case.names if name in table)
             if isinstance(table, PersonView):  # careers are compared whole, too
                 return PersonView(whole.columns, table.panel)
-            if isinstance(table, MemberView):
-                return table.with_variables(whole.names)
-            return whole
+            return _some(table, whole.names)
 
         return replace(
             run,
@@ -390,6 +393,30 @@ class Checks:
                 units=self.units,
             )
         return CheckResults(**everything)
+
+
+def _some(table: Table, names: Sequence[str]) -> Table:
+    """Return some variables; persons still know their households."""
+    return table.with_variables(names) if isinstance(table, MemberView) else table.select(names)
+
+
+def _of_units(case: Case) -> Case:
+    """Return the case of households where keys and target are what all members share."""
+    original = case.original
+    if not isinstance(original, MemberView) or not original.shared.issuperset(case.asked.names):
+        return case
+    run = case.run
+    if run is not None:
+        run = replace(
+            run,
+            fitted=heads_of(run.fitted),
+            unseen=heads_of(run.unseen),
+            synthetic=tuple(map(heads_of, run.synthetic)),
+            fitted_units=np.unique(run.fitted_units),
+            unseen_units=np.unique(run.unseen_units),
+        )
+    synthetic = tuple(map(heads_of, case.synthetic))
+    return replace(case, original=original.heads, synthetic=synthetic, run=run)
 
 
 def _unlike_words(unlike: Mapping[str, tuple[str, str, str]]) -> Iterator[str]:

@@ -188,7 +188,9 @@ class _Limits(Part):
         """Those that are set."""
         return {key: value for key in LIMITS if (value := getattr(self, key)) is not None}
 
-    def problems(self, checks: CheckSettings, *, panel: bool) -> Iterator[str]:
+    def problems(
+        self, checks: CheckSettings, *, panel: bool, households: bool = False
+    ) -> Iterator[str]:
         """Yield why limits have nothing to be held against: a check is off, or has no data."""
         for key in self.asked:
             measure, kind, limit = LIMITS[key]
@@ -202,6 +204,8 @@ class _Limits(Part):
                 yield (
                     f"limits.{key}: only a panel has it; describe it under panel or drop the limit"
                 )
+            if "households" in measure.needs and not households:
+                yield f"limits.{key}: only households have it; describe them or drop the limit"
             if limit.exact and all(scenario.tolerance for scenario in (checks, *checks.scenarios)):
                 yield f"limits.{key}: every target has a tolerance; give one groups in its place"
             check, _, option = limit.option.partition(".")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from synthesizer.config.keys import ChainConfig
 from synthesizer.data.codes import Groups
 from synthesizer.data.errors import DataError, ExpressionError, Problems, plural
 from synthesizer.data.panel.arrangement import person_name
+from synthesizer.data.panel.households import TAKEN, MemberView
 from synthesizer.data.panel.view import PersonView
 from synthesizer.data.table import Kind, Table
 from synthesizer.measures.figure import in_units
@@ -30,7 +31,11 @@ def plan_scenarios(context: Context) -> tuple[Scenario, ...]:
     checks, problems = config.checks, Problems()
     names = _Names(config, table, context.seen)
     problems += names.scenario("checks", checks)
-    problems += config.limits.problems(checks, panel=context.is_panel)
+    problems += config.limits.problems(
+        checks,
+        panel=context.is_panel and not context.is_household,
+        households=context.is_household,
+    )
     for number, settings in enumerate(checks.scenarios, 1):
         problems += names.scenario(f"checks.scenarios.{number}", settings)
     for number, inference in enumerate(checks.inference, 1):
@@ -48,7 +53,19 @@ def plan_scenarios(context: Context) -> tuple[Scenario, ...]:
     else:
         first = _suggested(context, table)
     context.notes += _panel_notes(config, table)
+    context.notes += _household_notes(table, (*first, *further))
     return (*first, *further)
+
+
+def _household_notes(table: Table, scenarios: Sequence[Scenario]) -> Iterator[str]:
+    """Say which keys and target are of households, one row each."""
+    shared = table.shared if isinstance(table, MemberView) else frozenset()
+    for scenario in scenarios:
+        if shared.issuperset(scenario.names):
+            yield (
+                f"checks: all members of a household share {scenario.label}, so that households "
+                "count there and not persons"
+            )
 
 
 def _panel_notes(config: ChainConfig, table: Table) -> list[str]:
@@ -72,13 +89,17 @@ def _suggested(context: Context, table: Table) -> tuple[Scenario, ...]:
         n
         for n in table.names
         if table[n].variable.kind is not Kind.ID
+        and (n in named or not n.startswith(TAKEN))
         and (n in named or table[n].is_coded or not evolves)
     )
     suggestion = suggest(drawn, keys=checks.keys, target=checks.target)
     if not suggestion.keys or suggestion.target is None:
         context.notes.append(NO_SCENARIO)
         return ()
-    reason = in_units(suggestion.reason, "persons" if isinstance(table, PersonView) else "records")
+    reason = in_units(
+        suggestion.reason,
+        "persons" if isinstance(table, PersonView | MemberView) else "records",
+    )
     context.notes.append(reason)
     return (checks.scenario(keys=suggestion.keys, target=suggestion.target, reason=reason),)
 

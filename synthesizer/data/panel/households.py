@@ -67,26 +67,46 @@ class MemberView(Table):
     """One row a person, which knows the households behind: checks of persons split by these."""
 
     def __init__(
-        self, columns: Iterable[Column], source: PanelTable, households: IntArray | None = None
+        self,
+        columns: Iterable[Column],
+        source: PanelTable,
+        shared: frozenset[str],
+        households: IntArray | None = None,
     ) -> None:
-        super().__init__(columns)
+        households = source.index.person if households is None else households
+        super().__init__(columns, len(households))
         self._source = source
-        self.households = source.index.person if households is None else households
-        """Number of each person's household, shape (n,)."""
+        self.shared = shared
+        """Variables in which all members of a household agree."""
+        self.households = households
+        """Number of each person's household, never falling, shape (n,)."""
 
     def take(self, rows: Rows) -> MemberView:
-        """Return some persons; their panel is that of their households, whole."""
-        return MemberView(super().take(rows).columns, self._source, self.households[rows])
+        """Return some persons, in their order; their panel is that of their households, whole."""
+        columns = super().take(rows).columns
+        return MemberView(columns, self._source, self.shared, self.households[rows])
 
     def with_variables(self, names: Iterable[str]) -> MemberView:
         """Return the same persons with some of their variables."""
         columns = [self[name] for name in names]
-        return MemberView(columns, self._source, self.households)
+        return MemberView(columns, self._source, self.shared, self.households)
+
+    @property
+    def heads(self) -> Table:
+        """The first member of every household."""
+        return self.take(np.diff(self.households, prepend=-1) != 0)
 
     @cached_property
     def panel(self) -> PanelTable:
         """The households, with all variables."""
         return self._source.take_units(np.unique(self.households))
+
+
+def heads_of(table: Table) -> Table:
+    """Return the first member of every household."""
+    if not isinstance(table, MemberView):
+        raise TypeError("needs persons of households")
+    return table.heads
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -181,7 +201,8 @@ class HouseholdForm(Arrangement):
         """Return one row a person."""
         panel = self.frame.completed(table)
         columns = [c for c in panel.columns if c.name != MEMBER]
-        return MemberView(columns, panel)
+        shared = {c.name for c in columns if c.name.startswith(TAKEN)} | self.constant
+        return MemberView(columns, panel, frozenset(shared))
 
     def columns_of(self, variable: str) -> tuple[str, ...]:
         """Return the column of a variable; none of what follows from the households."""

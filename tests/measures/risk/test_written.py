@@ -24,6 +24,7 @@ from synthesizer.measures.risk.memorisation import memory
 from synthesizer.measures.risk.nearest import nearer_share
 from synthesizer.measures.risk.public_inference import inference
 from synthesizer.measures.risk.rare_values import rare_values
+from synthesizer.measures.risk.repeated_households import HouseholdCounts, RepeatedHouseholds
 from synthesizer.measures.risk.replicated import replicated_careers, replicated_uniques
 from synthesizer.measures.risk.scenario import Exclusion
 from synthesizer.measures.risk.suda import suda
@@ -118,6 +119,9 @@ RESULTS = {
         rng=rng(),
     ),
     "nobody told": lambda: trajectories(np.zeros((3, 2), int), np.ones((2, 2), int), rng=rng()),
+    "households": lambda: RepeatedHouseholds(
+        n=3, uniques=2, datasets=(HouseholdCounts(n=4, present=2, repeated=1),)
+    ),
     "tcap": lambda: tcap(ORIGINAL, [MADE, OTHER], **KEYS),
     "nothing attributed": lambda: tcap(ORIGINAL, MADE, keys=["town"], target="ill"),
 }  # fmt: skip

@@ -1,0 +1,127 @@
+"""Households as units of the checks: what is repeated, who is counted, and how halves are split."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from synthesizer.data.encoding import encode
+from synthesizer.data.guessing import Declaration
+from synthesizer.data.panel.households import HouseholdForm, MemberView, household_form
+from synthesizer.data.randomness import Seed
+from synthesizer.data.sources import from_pandas
+from synthesizer.data.table import Kind, Table
+from synthesizer.measures.checks import Checks
+from synthesizer.measures.risk.repeated_households import HouseholdsSeen
+from synthesizer.measures.risk.scenario import Scenario
+from synthesizer.measures.settings import CheckSettings
+from tests.household_file import household_frame
+
+NAMES = ("region", "income", "relation", "age", "sex", "education")
+
+
+KINDS = {
+    "hhid": Declaration(kind=Kind.ID),
+    "region": Declaration(kind=Kind.CATEGORICAL, levels=("n", "e", "s", "w")),
+    **{
+        name: Declaration(kind=Kind.NUMERIC)
+        for name in ("hhsize", "income", "relation", "age", "sex", "education")
+    },
+}
+
+
+def table_of(frame: pd.DataFrame) -> Table:
+    return encode(from_pandas(frame.reset_index(drop=True)), KINDS)
+
+
+def form_of(frame: pd.DataFrame) -> HouseholdForm:
+    form, _ = household_form(table_of(frame), household="hhid", head="relation == 1")
+    return replace(form, places=20)  # other files may have larger households
+
+
+def view_of(frame: pd.DataFrame, form: HouseholdForm) -> MemberView:
+    return form.viewed(form.modelled(table_of(frame)))
+
+
+def test_the_form_puts_heads_first_and_comes_back():
+    frame = household_frame(40)
+    mixed = frame.sample(frac=1.0, random_state=3).reset_index(drop=True)
+    form = form_of(mixed)
+    panel = form.modelled(table_of(mixed))
+    assert form.constant == {"hhsize", "region", "income"}
+    for household, members in enumerate(mixed["hhid"].unique()):
+        rows = np.flatnonzero(panel.index.person == household)
+        theirs = mixed[mixed["hhid"] == members]
+        assert sorted(panel["age"].data[rows].tolist()) == sorted(theirs["age"].tolist())
+        head = theirs.loc[theirs["relation"] == 1, "age"].item()
+        assert panel["age"].data[rows[0]] == head
+        assert set(panel["head.age"].data[rows].tolist()) == {head}
+    again = form.restored(panel, first=7)
+    assert again.names == tuple(frame.columns)
+    assert sorted(set(again["hhid"].data.tolist())) == list(range(8, 48))
+
+
+def seen(original: pd.DataFrame, made: pd.DataFrame) -> list[int]:
+    form = form_of(original)
+    counter = HouseholdsSeen(view_of(original, form), NAMES)
+    counter.add(view_of(made, form))
+    (counts,) = counter.result.datasets
+    return [counts.n, counts.present, counts.repeated]
+
+
+def by_hand(original: pd.DataFrame, made: pd.DataFrame) -> list[int]:
+    def members(frame: pd.DataFrame) -> list[list[tuple[object, ...]]]:
+        parts = [part for _, part in frame.groupby("hhid") if len(part) > 1]
+        return [sorted(part[list(NAMES)].itertuples(index=False, name=None)) for part in parts]
+
+    ours, theirs = members(original), members(made)
+    counts = [ours.count(household) for household in theirs]
+    return [len(theirs), sum(c > 0 for c in counts), sum(c == 1 for c in counts)]
+
+
+def test_repeated_households_by_slow_obvious_code():
+    original = household_frame(60)
+    twice = original[original["hhid"] == 1000].assign(hhid=1)
+    original = pd.concat([original, twice, original[original["hhid"] == 1007].assign(hhid=2)])
+    fresh = household_frame(60, seed=5)
+    half = pd.concat([fresh, original[original["hhid"] > 1200].assign(hhid=lambda f: -f["hhid"])])
+    half.loc[half.index[-1], "age"] += 1  # one person makes another household
+    for made in (original, fresh, half):
+        assert seen(original, made) == by_hand(original, made)
+    assert seen(original, original)[2] > 20  # the control: all are copied
+    assert seen(original, fresh)[1:] == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("keys", "target", "of"),
+    [(("region", "head.age"), "income", "households"), (("region", "age"), "sex", "persons")],
+)
+def test_who_is_counted_and_how_halves_are_split(keys, target, of):
+    frame = household_frame(80)
+    form = form_of(frame)
+    view = view_of(frame, form)
+    scenario = Scenario(keys=keys, target=target)
+    checks = Checks(view, CheckSettings(), scenarios=[scenario], seed=Seed(1), names=NAMES)
+    checks.add(view_of(household_frame(80, seed=2), form))
+    halves: list[MemberView] = []
+
+    def refit(half: Table, m: int, repeat: int) -> list[Table]:
+        assert isinstance(half, MemberView)
+        halves.append(half)
+        return [view_of(household_frame(40, seed=3 + repeat), form)] * m
+
+    results = checks.finish(refit)
+    n = {"households": 80, "persons": len(frame)}[of]
+    (found,) = results.risk.scenarios
+    assert found.cap is not None
+    assert next(f.n for f in found.cap.figures if f.key == "cap") == n
+    assert results.risk.further["repeated_households"].n == int(
+        (frame.groupby("hhid").size() > 1).sum()
+    )
+    half = halves[0]
+    assert half.panel.n_units == 40
+    assert half.n_rows == half.panel.n_rows  # whole households, or some would be torn apart
+    assert len(np.unique(half.households)) == 40
