@@ -196,8 +196,9 @@ MARKS = {
     "low high baseline": "attack_success",
     "low high": "largest_career_risk",
     "chance": "ratio_of_distances",
-    "original": """dis disco disdio dorig dsyn in_synthetic replicated_uniques repu uio uiois uis
-        unique_careers_replicated unique_present unique_synthetic""",
+    "original": """dis disco disdio dorig dsyn in_synthetic repeated_households
+        replicated_uniques repu uio uiois uis unique_careers_replicated unique_present
+        unique_synthetic""",
     "": """copied_uniques data_intrusion_simulation guessed_right_from_margins largest_dis_suda
         largest_memory mean_dis_suda memory probability_above_0.5_from_margins
         probability_above_0.8_from_margins probability_above_0.9_from_margins
