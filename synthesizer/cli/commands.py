@@ -35,7 +35,7 @@ def option(words: str, *names: str) -> Any:
 
 ConfigPath = Annotated[Path, typer.Argument(help="YAML file of the run.", show_default=False)]
 DataPath = Annotated[
-    Path, typer.Argument(help="CSV, CSV.gz or Parquet file, or a directory of Parquet files.")
+    Path, typer.Argument(help="CSV, Parquet (also a directory), SPSS, Stata, SAS or Excel file.")
 ]
 Overwrite = Annotated[bool, option("Replace an existing result.", "--overwrite")]
 Quiet = Annotated[bool, option("Print errors only.", "--quiet", "-q")]

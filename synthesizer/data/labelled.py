@@ -7,6 +7,8 @@ missing stays a code of its own, which a column of floats could not hold.
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -117,19 +119,41 @@ def read_labelled(
     return pa.Table.from_arrays(columns, names=list(names)), layout
 
 
+_PROBE: Final = """
+import sys, pyreadstat
+_, reader, path, encoding = sys.argv
+getattr(pyreadstat, reader)(path, encoding=encoding or None, output_format="dict")
+"""
+
+
+def refuse_crashing(path: Path, encoding: str | None = None) -> None:
+    """Raise DataError where reading a file would end this process, as some damaged ones do.
+
+    Another process tries it first; other files pass, and what else is wrong with a file is said
+    where it is read.
+    """
+    if path.suffix.lower() not in LABELLED or find_spec("pyreadstat") is None:
+        return
+    words = [_reader(path, LABELLED[path.suffix.lower()]), str(path), encoding or ""]
+    tried = subprocess.run([sys.executable, "-c", _PROBE, *words], check=False, capture_output=True)
+    if tried.returncode not in (0, 1):
+        raise DataError(f"{path}: the file is damaged, and reading it ends a program; save it anew")
+
+
+def _reader(path: Path, form: Form) -> str:
+    if form == "sas":
+        return "read_xport" if path.suffix.lower() == ".xpt" else "read_sas7bdat"
+    return _READERS[form]
+
+
 def _read(path: Path, form: Form, encoding: str | None, **options: Any) -> tuple[Any, Any]:
     import pyreadstat
 
-    if form == "sas":
-        is_transport = path.suffix.lower() == ".xpt"
-        reader = pyreadstat.read_xport if is_transport else pyreadstat.read_sas7bdat
-        options |= {} if is_transport else {"user_missing": True}
-    else:
-        reader = getattr(pyreadstat, _READERS[form])
-        options["user_missing"] = True
+    reader = _reader(path, form)
+    options |= {} if reader == "read_xport" else {"user_missing": True}
     try:
         # a frame of pandas would hold 0 in place of a missing value among letters
-        cells, about = reader(
+        cells, about = getattr(pyreadstat, reader)(
             str(path),
             encoding=encoding,
             disable_datetime_conversion=True,

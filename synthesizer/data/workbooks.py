@@ -54,10 +54,11 @@ def read_workbook(
 def _refuse_large(path: Path, most: int | None) -> None:
     size = path.stat().st_size
     limit = unpacked_limit(size) if most is None else most
-    if not zipfile.is_zipfile(path):
+    try:
+        with zipfile.ZipFile(path) as packed:
+            unpacked = sum(member.file_size for member in packed.infolist())
+    except (zipfile.BadZipFile, ValueError, NotImplementedError):  # calamine says what it is
         return
-    with zipfile.ZipFile(path) as packed:
-        unpacked = sum(member.file_size for member in packed.infolist())
     if unpacked > limit:
         raise DataError(
             f"{path}: {in_bytes(size)} that unpack to more than {in_bytes(limit)}, too much for "

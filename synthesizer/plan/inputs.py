@@ -22,6 +22,7 @@ from synthesizer.data.encoding import data_notes, encode
 from synthesizer.data.errors import SynthesizerError, did_you_mean
 from synthesizer.data.files import sha256
 from synthesizer.data.guessing import Declaration
+from synthesizer.data.labelled import refuse_crashing
 from synthesizer.data.layout import Layout
 from synthesizer.data.panel.arrangement import PLAIN, Arrangement
 from synthesizer.data.panel.view import PREFIX
@@ -355,6 +356,7 @@ def read_raw(data: DataConfig) -> RawTable:
     """Read the source without deciding about kinds."""
     if data.path is not None:
         most = data.max_unpacked_mb
+        refuse_crashing(data.path, data.encoding)
         return read_path(
             data.path,
             delimiter=data.delimiter,

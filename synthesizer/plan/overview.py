@@ -47,7 +47,7 @@ class Codebook(Result):
 
 
 def make_codebook(path: Path) -> Codebook:
-    """Describe a CSV or Parquet file.
+    """Describe a file.
 
     Raises
     ------

@@ -16,6 +16,7 @@ from synthesizer.data import labelled, workbooks
 from synthesizer.data.encoding import data_notes, encode
 from synthesizer.data.errors import DataError
 from synthesizer.data.guessing import Declaration, infer
+from synthesizer.data.labelled import refuse_crashing
 from synthesizer.data.sources import RawTable, Texts, read_path
 from synthesizer.data.table import Kind
 
@@ -221,3 +222,11 @@ def test_without_the_extra_a_sentence_names_it(path, monkeypatch):
         monkeypatch.setattr(module, "find_spec", lambda name: None)
     with pytest.raises(DataError, match=r"pip install 'synthesizer\[labelled\]'"):
         read_path(path)
+
+
+def test_a_file_that_ends_the_program_is_tried_elsewhere_first(monkeypatch):
+    refuse_crashing(HAVEN / "made.sav")  # the control: a sound file passes
+    refuse_crashing(HAVEN / "make.R")
+    monkeypatch.setattr(labelled, "_PROBE", "import os; os.abort()")
+    with pytest.raises(DataError, match="made.sav: the file is damaged, and reading it ends"):
+        refuse_crashing(HAVEN / "made.sav")
