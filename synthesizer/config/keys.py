@@ -328,6 +328,17 @@ class RuleConfig(Part):
         return self
 
 
+class RareConfig(Part):
+    """Levels of few persons, grouped or blanked in the confidential data before any fit."""
+
+    min_count: Whole = Field(5, ge=2, description="fewest persons, or rows, that a level may have")
+    to: Label = Field(
+        "other",
+        description="level that they become, or missing; levels of an ordered variable join the "
+        "next one",
+    )
+
+
 class BlankRareConfig(Part):
     """Levels that are blanked where few records of a dataset have them."""
 
@@ -500,6 +511,9 @@ class ChainConfig(Part):
     )
     panel: PanelConfig | None = Field(
         None, description="persons and periods of a longitudinal file"
+    )
+    rare: RareConfig | None = Field(
+        None, description="levels that few persons have are grouped or blanked before any fit"
     )
     household: HouseholdConfig | None = Field(
         None, description="persons who belong together: drawn as households, head first"

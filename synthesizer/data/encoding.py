@@ -10,14 +10,16 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from synthesizer.data.errors import DataError
+from synthesizer.data.errors import DataError, plural
 from synthesizer.data.guessing import Declaration, Inferred, infer
 from synthesizer.data.sources import RawTable, Texts
 from synthesizer.data.table import BoolArray, Column, FloatArray, Kind, Schema, Table, Variable
 from synthesizer.data.values import days_of, is_number, parse, parse_dates
 
-RARE: Final = 3
-"""A level with fewer rows is rare."""
+RARE: Final = 5
+"""A level with fewer rows is rare: the smallest cell that statistical offices commonly publish."""
+RARE_REMEDY: Final = f"rare: {{min_count: {RARE}, to: other}}"
+"""The key of a configuration that groups rare levels."""
 
 
 def encode(raw: RawTable, declared: Mapping[str, Declaration] | None = None) -> Table:
@@ -156,7 +158,8 @@ def _shared_labels(named: str, texts: Texts) -> Iterator[str]:
 
 def data_notes(raw: RawTable, table: Table) -> list[str]:
     """Say what is odd but no error: constant columns, rare levels, missing codes never used."""
-    notes = []
+    notes: list[str] = []
+    rare: dict[str, int] = {}
     for texts in raw.texts:
         variable = table[texts.name].variable
         named = f"column {texts.name!r}"
@@ -169,8 +172,13 @@ def data_notes(raw: RawTable, table: Table) -> list[str]:
             many = "missing codes never occur" if len(unused) > 1 else "missing code never occurs"
             notes.append(f"{named}: {len(unused)} declared {many}")
         if variable.kind in (Kind.CATEGORICAL, Kind.ORDERED):
-            rare = int((texts.counts[observed] < RARE).sum())
-            if rare and texts.n_rows >= 10 * RARE:
-                many = "levels have" if rare > 1 else "level has"
-                notes.append(f"{named}: {rare} {many} fewer than {RARE} rows")
+            rare[texts.name] = int((texts.counts[observed] < RARE).sum())
+    rare = {name: count for name, count in rare.items() if count}
+    if rare and raw.n_rows >= 10 * RARE:
+        columns = ", ".join(f"{name} {count}" for name, count in rare.items())
+        notes.append(
+            f"{plural(sum(rare.values()), 'level')} of {plural(len(rare), 'column')} with fewer "
+            f"than {RARE} rows may point to persons ({columns}): {RARE_REMEDY} groups them before "
+            "any fit, to: missing blanks them"
+        )
     return notes

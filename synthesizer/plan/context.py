@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+import numpy as np
+
 from synthesizer.config.keys import ChainConfig, VariableConfig
 from synthesizer.data.errors import Problems
 from synthesizer.data.panel.arrangement import PLAIN, Arrangement, Frame, RowFrame
@@ -185,6 +187,28 @@ def unknown_variables(context: Context) -> Iterator[str]:
         for name in names:
             if not (context.is_panel and name.startswith(OWN)):  # judged with the model
                 yield from following.unknown(place, name)
+
+
+def repeated_ids(context: Context) -> Iterator[str]:
+    """Yield identifiers that several rows share where nothing says what these rows are.
+
+    They would be numbered anew row by row, and what belongs together would fall apart.
+    """
+    if context.config.panel is not None or context.config.household is not None:
+        return
+    for column in context.data.table.columns:
+        if column.variable.kind is not Kind.ID or column.name in context.config.drop:
+            continue
+        values = column.data[column.is_observed]
+        n_different = len(np.unique(values))
+        if n_different < len(values):
+            yield (
+                f"variable {column.name!r}: an identifier with {n_different:,} different values in "
+                f"{len(values):,} rows, which rows drawn one by one would tear apart; if these are "
+                "persons in several periods, declare panel: {person: ..., time: ...}; if they "
+                "are households, declare household: {id: ...}; if neither, drop it, or declare "
+                f"variables.{column.name}.kind: categorical"
+            )
 
 
 _OF_COLUMNS = frozenset(

@@ -18,7 +18,7 @@ from typing import Self, TypeVar
 
 from synthesizer.config.keys import ChainConfig, Config, DataConfig, HouseholdConfig, PanelConfig
 from synthesizer.data.after import with_blank
-from synthesizer.data.encoding import data_notes, encode
+from synthesizer.data.encoding import RARE_REMEDY, data_notes, encode
 from synthesizer.data.errors import SynthesizerError, did_you_mean
 from synthesizer.data.files import sha256
 from synthesizer.data.guessing import Declaration
@@ -27,6 +27,7 @@ from synthesizer.data.layout import Layout
 from synthesizer.data.panel.arrangement import PLAIN, Arrangement
 from synthesizer.data.panel.view import PREFIX
 from synthesizer.data.parquet_sample import Whole, numberings, parquet_rows, read_sample
+from synthesizer.data.rare_levels import group_rare
 from synthesizer.data.sources import RawTable, read_path, read_sql
 from synthesizer.data.table import Column, Kind, Table
 
@@ -237,7 +238,11 @@ def read_input(config: Config) -> Input:
             whole.check()
     except SynthesizerError as error:
         return replace(found, problems=(*found.problems, *error.problems))
-    return found if found.problems else _laid_out(_blankable(found, config), config)
+    return (
+        found
+        if found.problems
+        else _laid_out(_blankable(_without_rare(found, config), config), config)
+    )
 
 
 def _laid_out(found: Input, config: Config) -> Input:
@@ -271,7 +276,25 @@ def _in_parts(path: Path, config: Config) -> bool:
 
 def read_frame(raw: RawTable, config: ChainConfig) -> Input:
     """Encode a source that was read already."""
-    return _blankable(encoded(raw, declarations(config, raw.names), config.drop), config)
+    found = encoded(raw, declarations(config, raw.names), config.drop)
+    return _blankable(_without_rare(found, config), config)
+
+
+def _without_rare(found: Input, config: ChainConfig) -> Input:
+    """Group or blank levels that few persons have."""
+    if config.rare is None or found.problems:
+        return found
+    from synthesizer.data.panel.forms import wide_columns
+
+    panel, names = config.panel, found.columns.names or ()
+    wide = {} if panel is None else panel.wide
+    columns = {name: wide_columns(cells, names) for name, cells in wide.items()}
+    person = None if panel is None or panel.person not in found.table else panel.person
+    table, done = group_rare(
+        found.table, config.rare.min_count, config.rare.to, columns=columns, persons=person
+    )
+    notes = [note for note in found.notes if RARE_REMEDY not in note]
+    return replace(found, table=table, notes=(*notes, *done))
 
 
 def _blankable(found: Input, config: ChainConfig) -> Input:

@@ -46,7 +46,12 @@ from synthesizer.measures.settings import CheckSettings, LimitConfig
 from synthesizer.measures.utility.suite import Synthesis
 from synthesizer.models.step import Step
 from synthesizer.plan.composition import household_problems
-from synthesizer.plan.context import Context, models_without_use, unknown_variables
+from synthesizer.plan.context import (
+    Context,
+    models_without_use,
+    repeated_ids,
+    unknown_variables,
+)
 from synthesizer.plan.inputs import Input, arrangement_of, read_input, without_password
 from synthesizer.plan.published import Published, plan_published
 from synthesizer.plan.rules import Places, overridden, plan_paths, plan_rules, with_bounds
@@ -466,6 +471,7 @@ def sample_problems(whole: Whole, config: ChainConfig, *, keeps: bool) -> Iterat
     odd = {
         "strata": bool(config.strata),
         "keep": keeps,
+        "rare": config.rare is not None,
         "genetic": config.genetic is not None,
         "extends": isinstance(config, Config) and config.extends is not None,
         "output.format": isinstance(config, Config)
@@ -509,6 +515,7 @@ def _check_names(context: Context) -> None:
         for name in names
         if context.columns.is_known(name) and context.takes_no_part(name)
     ]
+    context.problems += repeated_ids(context)
     if not context.names and context.columns.is_complete:
         context.problems.append(
             "no variable is left to synthesise: all are identifiers or under `drop`; drop fewer, "
@@ -520,15 +527,12 @@ def _check_rows(context: Context, n_steps: int, *, keeps: bool) -> None:
     """Check what concerns numbers of rows (persons of a panel): kept variables, strata, workers."""
     config, table, problems = context.config, context.table, context.problems
     problems += whole_number_problems(rows=config.rows)
-    if keeps and context.is_household:
+    if keeps:
+        of_row = ("household", "households") if context.is_household else ("person", "persons")
+        who, whose = of_row if context.is_panel else ("row", "persons")
         context.notes.append(
-            "keep: real values of real households go out: each household of a dataset has the kept "
-            "values of a household of the original, in the original's order"
-        )
-    elif keeps and context.is_panel:
-        context.notes.append(
-            "keep: real values of real persons go out: each person of a dataset has the kept "
-            "values of a person of the original, in the original's order"
+            f"keep: real values of real {whose} go out: each {who} of a dataset has the kept "
+            f"values of a {who} of the original, in the original's order"
         )
     if keeps and config.rows not in (None, table.n_units):
         problems.append(

@@ -52,7 +52,6 @@ def plan_scenarios(context: Context) -> tuple[Scenario, ...]:
         first: tuple[Scenario, ...] = (checks.scenario(),)
     else:
         first = _suggested(context, table)
-    context.notes += _panel_notes(config, table)
     context.notes += _household_notes(table, (*first, *further))
     return (*first, *further)
 
@@ -66,20 +65,6 @@ def _household_notes(table: Table, scenarios: Sequence[Scenario]) -> Iterator[st
                 f"checks: all members of a household share {scenario.label}, so that households "
                 "count there and not persons"
             )
-
-
-def _panel_notes(config: ChainConfig, table: Table) -> list[str]:
-    """Say that records belong to persons and are split by record."""
-    settings = config.checks.differential_confidentiality
-    if settings.units is not None or not config.checks.needs_halves:
-        return []
-    return [
-        f"several records have the same {column.name!r}: if these are persons, name it under "
-        "checks.differential_confidentiality.units, or a person stands in both halves"
-        for column in table.columns
-        if column.variable.kind is Kind.ID
-        and len(np.unique(column.data[column.is_observed])) < column.is_observed.sum()
-    ]
 
 
 def _suggested(context: Context, table: Table) -> tuple[Scenario, ...]:

@@ -245,6 +245,13 @@ class PublicAfter(_Public):
     label: Mapping[str, str] = Field(default_factory=dict)
 
 
+class PublicRare(_Public):
+    """How levels of few persons were grouped."""
+
+    min_count: int = 5
+    to: str = "other"
+
+
 class PublicConfig(_Public):
     """The parts of a configuration that say how datasets were made."""
 
@@ -257,6 +264,7 @@ class PublicConfig(_Public):
     forbid: tuple[str, ...] = ()
     support: str | tuple[str | tuple[str, ...], ...] = ()
     panel: PublicPanel = PublicPanel()
+    rare: PublicRare | None = None
     proper: bool = False
     genetic: PublicMoves = PublicMoves()
     output: PublicOutput = PublicOutput()

@@ -301,7 +301,7 @@ def test_notes(tmp_path: Path) -> None:
     assert table["c"].variable.missing == ("-9",)
     notes = "\n".join(data_notes(raw, table))
     assert "'a' is constant" in notes
-    assert "'b': 1 level has fewer than 3 rows" in notes
+    assert "1 level of 1 column with fewer than 5 rows may point to persons (b 1)" in notes
     assert "'c': 1 declared missing code never occurs" in notes
 
 

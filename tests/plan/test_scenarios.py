@@ -88,15 +88,6 @@ def test_all_problems_are_told_at_once() -> None:
     assert len(planned(checks)[2]) == 6
 
 
-def test_a_panel_without_units_is_told() -> None:
-    _, notes, problems = planned(KNOWN)
-    assert problems == []
-    assert any("several records have the same 'person'" in note for note in notes)
-    _, notes, _ = planned(KNOWN | {"differential_confidentiality": {"units": "person"}})
-    assert notes == []
-    assert planned(KNOWN, persons(50))[1] == []
-
-
 def test_scenarios_are_as_configured() -> None:
     checks = KNOWN | {
         "groups": {"age": [20, 40]},

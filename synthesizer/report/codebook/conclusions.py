@@ -50,9 +50,10 @@ _PROVISIONAL = (
     "publish a result or decide by it, ask the data holder to verify it on the confidential data.",
 )
 _EXTREMES = (
-    "Extreme values tell nothing",
-    "The smallest and the largest value here need not be those of the real data, and ranges in "
-    "this codebook are those of the synthetic data. Do not interpret single values.",
+    "Single values may be real, and need not be",
+    "Models that draw values of the confidential data invent none: a number, a level, also the "
+    "smallest and the largest of a range in this codebook, may be one that a real person has, or "
+    "not. Nothing tells which, so do not interpret single values.",
 )
 
 _APOSTROPHE = (

@@ -212,6 +212,16 @@ _ENDS: Mapping[str, str] = {
 
 def synthesis_words(facts: Facts) -> Iterator[str]:
     """Yield paragraphs on how the datasets as a whole were made."""
+    if (rare := facts.config.rare) is not None:
+        became = (
+            "a missing code"
+            if rare.to == "missing"
+            else f"'{rare.to}', or, where levels have an order, one with the level beside them"
+        )
+        yield (
+            f"Levels that fewer than {rare.min_count} confidential records, or persons, have were "
+            f"taken out first: they became {became}."
+        )
     if facts.is_modelled:
         yield from _chain_words(facts)
     if facts.start is not None:

@@ -1,0 +1,109 @@
+"""Levels of few are gone before any fit: in the table, the datasets, the manifest, the codebook."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from synthesizer import run
+from synthesizer.data.errors import ConfigError
+from synthesizer.data.rare_levels import group_rare
+from synthesizer.data.table import Kind, Table
+from tests.end_to_end.commands import persons_frame, write_yaml
+from tests.tables import coded, numeric
+
+LEVELS = ("a", "b", "c", "d", "")
+
+
+def words(table: Table, name: str) -> list[str]:
+    labels = table[name].variable.labels
+    return [labels[code] for code in table[name].data]
+
+
+@pytest.mark.parametrize(
+    ("counts", "to", "kind", "after"),
+    [
+        ([9, 4, 1, 0], "other", Kind.CATEGORICAL, ["a"] * 9 + ["other"] * 5),
+        ([9, 6, 2, 1], "b", Kind.CATEGORICAL, ["a"] * 9 + ["b"] * 9),
+        ([9, 6, 2, 0], "other", Kind.CATEGORICAL, ["a"] * 9 + ["other"] * 8),  # b joins: 2 are few
+        ([9, 4, 1, 0], "missing", Kind.CATEGORICAL, ["a"] * 9 + [""] * 5),
+        ([9, 1, 7, 6], "other", Kind.ORDERED, ["a"] * 9 + ["c"] * 8 + ["d"] * 6),
+        ([2, 2, 2, 2], "other", Kind.ORDERED, ["a"] * 8),
+        ([9, 5, 5, 5], "other", Kind.CATEGORICAL, ["a"] * 9 + ["b"] * 5 + ["c"] * 5 + ["d"] * 5),
+    ],
+)
+def test_what_levels_become(counts: list[int], to: str, kind: Kind, after: list[str]) -> None:
+    codes = np.repeat(np.arange(4), counts)
+    table = Table([coded("x", codes, LEVELS[:4], kind=kind), numeric("n", codes)])
+    made, notes = group_rare(table, 5, to)
+    assert words(made, "x") == after
+    assert made["n"].data.tolist() == table["n"].data.tolist()
+    assert bool(notes) == any(0 < count < 5 for count in counts)
+    assert "'x'" in "".join(notes) or not notes
+
+
+def test_persons_count_and_not_rows() -> None:
+    """Seven rows of two persons are few; a level that many have in some column is not."""
+    owners = np.array([1.0] * 4 + [2.0] * 3 + [*range(3, 10)])
+    x = [1] * 7 + [0] * 7
+    table = Table([numeric("who", owners), coded("x", x, "ab")])
+    assert "b" in words(group_rare(table, 5, "other")[0], "x")
+    assert "b" not in words(group_rare(table, 5, "other", persons="who")[0], "x")
+    wide = Table([coded("j1", x[:1] + [0] * 13, "ab"), coded("j2", [1] * 8 + [0] * 6, "ab")])
+    apart, _ = group_rare(wide, 5, "other")
+    assert "b" not in words(apart, "j1")
+    alike, notes = group_rare(wide, 5, "other", columns={"j": ("j1", "j2")})
+    assert words(alike, "j1") == words(wide, "j1")
+    assert not notes
+
+
+def test_a_run_tells_what_it_grouped_and_shows_none_of_it(tmp_path: Path) -> None:
+    frame = persons_frame(120)
+    frame.loc[:3, "region"] = ["pole", "pole", "moon", "moon"]
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    content = {
+        "data": {"path": "data.csv"},
+        "output": {"directory": "out"},
+        "rare": {"min_count": 5, "to": "elsewhere"},
+        "seed": 1,
+        "secret": "none",
+        "keep": ["region"],
+        "checks": False,
+    }
+    result = run(write_yaml(tmp_path / "run.yaml", content))
+    made = pd.read_csv(result.datasets[0])
+    assert set(made["region"]) >= {"elsewhere"}
+    assert not {"pole", "moon"} & set(made["region"])
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert any("rare: 2 levels of 'region'" in note for note in manifest["notes"])
+    assert any("real values of real persons" in note for note in manifest["notes"])
+    codebook = json.loads((tmp_path / "out" / "codebook.json").read_text())
+    assert "fewer than 5 confidential records" in " ".join(codebook["synthesis"]["words"])
+    text = json.dumps(codebook)
+    assert "pole" not in text
+    assert "need not be those of the real data" not in text
+    # a control: without the key both are there, and the note names it
+    del content["rare"]
+    again = run(
+        write_yaml(tmp_path / "run.yaml", content), overrides={"output": {"directory": "b"}}
+    )
+    assert {"pole", "moon"} <= set(pd.read_csv(again.datasets[0])["region"])
+    assert any("(region 2): rare: {min_count: 5" in note for note in again.manifest.notes)
+
+
+def test_an_identifier_that_repeats_names_both_cures(tmp_path: Path) -> None:
+    frame = persons_frame(120).assign(hhid=[1000 + i // 2 for i in range(120)])
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    content = {"data": {"path": "data.csv"}, "output": {"directory": "out"}, "checks": False}
+    path = write_yaml(tmp_path / "run.yaml", content)
+    with pytest.raises(ConfigError) as caught:
+        run(path)
+    for word in ("'hhid'", "60 different values in 120 rows", "panel: {person", "household: {id"):
+        assert word in str(caught.value)
+    assert not (tmp_path / "out").exists()
+    for cure in ({"drop": ["hhid"]}, {"household": {"id": "hhid"}}):
+        run(path, overrides={**cure, "output": {"directory": next(iter(cure))}})
