@@ -2,8 +2,9 @@
 
 Keys are variables that somebody may know of a person: coded, or whole numbers with few values.
 They are added one by one until a fair share of the records is unique. The target is a coded
-variable with 3 to 20 levels that no single key gives away by itself. No two of them are the same
-in other words (one a function of the other in these data), or moments of one variable of a panel.
+variable with 3 to 20 levels, or with two if its name is sensitive, that no single key gives away
+by itself. No two of them are the same in other words (one a function of the other in these data),
+or moments of one variable of a panel.
 Of a panel what never changes comes first, then first values, and attributes of careers last.
 """
 
@@ -21,17 +22,23 @@ from synthesizer.measures.risk.identity import statistical_uniques
 
 # Names raise the priority of a variable and are never needed.
 _DEMOGRAPHIC = (
-    "age", "sex", "gender", "region", "area", "state", "puma", "race", "rac", "ethnic", "marital",
-    "msp", "civil", "nation", "birth", "household", "tenure", "own", "occupation", "edu",
+    "age", "sex", "gender", "region", "area", "state", "puma", "province", "county", "district",
+    "canton", "municip", "place", "city", "race", "rac", "ethnic", "marital", "msp", "civ",
+    "nation", "birth", "household", "tenure", "own", "occupation",
 )  # fmt: skip
+_SCHOOLING = ("edu", "school", "schl", "degree")
+"""Often known, and hardly a secret: keys behind those, and no target if there is another."""
 _SENSITIVE = (
-    "income", "earn", "wage", "pay", "salary", "health", "disab", "relig", "edu", "benefit",
-    "debt", "illness", "smok", "alcohol", "politic",
+    "income", "pinc", "hinc", "hhinc", "earn", "wage", "pay", "salary", "wealth", "health",
+    "disab", "disease", "diagn", "depress", "relig", "benefit", "debt", "illness", "smok", "alc",
+    "drug", "abuse", "politic", "vote", "party", "crime",
 )  # fmt: skip
 _ENOUGH_UNIQUES = 0.2
 _TOO_MANY_UNIQUES = 0.6
 _MOST_LEVELS = 150
 _EXCEPTIONS = 0.01
+_LOPSIDED = 0.9
+"""Most records that have the same of two answers, for these to be a target."""
 NO_SCENARIO = (
     "no keys and target could be found for the risk measures that need them, which are left out; "
     "name them under checks: keys, target"
@@ -184,6 +191,7 @@ def _pick_keys(
         key=lambda name: (
             name.startswith("career."),
             _rank(name, _DEMOGRAPHIC),
+            _rank(name, _SCHOOLING),
             1 - _rank(name, _SENSITIVE),
             _moment(name, ("", "first", "last")),
             not table[name].is_coded,
@@ -209,7 +217,7 @@ def _best_target(table: Table, distinct: dict[str, int], keys: Sequence[str]) ->
     names = [
         name
         for name, size in distinct.items()
-        if 3 <= size <= 20 and table[name].is_coded and name not in keys
+        if table[name].is_coded and name not in keys and _may_be_sought(table[name], size)
     ]
     apart = [name for name in names if not any(_is_same(table, name, key) for key in keys)]
     free = [name for name in apart if not _given_away(table, keys, name)] or apart or names
@@ -217,11 +225,19 @@ def _best_target(table: Table, distinct: dict[str, int], keys: Sequence[str]) ->
         free,
         key=lambda name: (
             _rank(name, _SENSITIVE),
+            1 - _rank(name, (*_DEMOGRAPHIC, *_SCHOOLING)),
             _moment(name, ("", "last", "first")),
             _modal_share(table[name]),
         ),
     )
     return ranked[0] if ranked else None
+
+
+def _may_be_sought(column: Column, size: int) -> bool:
+    """Whether a variable has 3 to 20 levels, or two answers that its name says are sensitive."""
+    if size == 2:
+        return _rank(column.name, _SENSITIVE) == 0 and _modal_share(column) < _LOPSIDED
+    return 3 <= size <= 20
 
 
 def _modal_share(column: Column) -> float:

@@ -219,7 +219,8 @@ age sex gender region area state puma race rac ethnic marital msp civil nation b
 tenure own occupation edu
 """
 SENSITIVE = """
-income earn wage pay salary health disab relig edu benefit debt illness smok alcohol politic
+income earn wage pay salary health disab relig benefit debt illness smok alcohol politic
+pinc depress drug vote crime
 """
 
 
@@ -233,3 +234,12 @@ def test_demographic_names_are_keys_first(word):
 def test_sensitive_names_are_targets_first(word):
     table = Table([spread("x", 9), spread(word, 3), spread("k", 2)])
     assert suggest(table, keys=["k"]).target == word
+
+
+def test_schooling_is_a_target_last_and_two_sensitive_answers_may_be_one():
+    table = Table([spread("edu", 3), spread("x", 9), spread("k", 2)])
+    assert suggest(table, keys=["k"]).target == "x"
+    two = [spread("yes", 2), spread("smokes", 2), spread("k", 2)]
+    assert suggest(Table([*two, spread("x", 9)]), keys=["k"]).target == "smokes"
+    rare = coded("smokes", np.arange(600) % 30 // 29, 2)  # nearly all say no
+    assert suggest(Table([rare, *two[2:], spread("x", 9)]), keys=["k"]).target == "x"
