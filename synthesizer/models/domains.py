@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from synthesizer.data.codes import Combinations, column_values
 from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Table, Variable
-from synthesizer.models.kit.numerics import even_uniform
+from synthesizer.models.kit.numerics import drawn_classes, even_uniform
+from synthesizer.models.kit.predictors import Float32Array
 
 Mask = Callable[[IntArray], BoolArray]
 """Says which codes the rows at some positions may have, shape (k, n_codes)."""
@@ -24,8 +25,8 @@ LEAST_CHANCE = 0.01
 """Chance of what is allowed, below which a wider neighbourhood is asked."""
 STEPS = (0, 2, 8)
 """Neighbourhoods that are asked; the last one decides whatever its chance."""
-ROUNDS = 20
-"""Of the proportional fitting of what is refused."""
+ROUNDS, CLOSE = 20, 1e-3
+"""Of the proportional fitting of what is refused: rounds, and change that ends it."""
 MOST_ODDS = 50.0
 """How much more, or less, often it makes a code at most."""
 
@@ -34,7 +35,7 @@ MOST_ODDS = 50.0
 class Chances:
     """How likely a model draws each code in each row."""
 
-    shares: FloatArray
+    shares: Float32Array
     """Shape (n, n_codes); the rows sum to 1."""
     groups: IntArray | None = None
     """The draws of rows with the same number are spread evenly; None if all are independent."""
@@ -54,23 +55,19 @@ class Chances:
         groups = None if self.groups is None else self.groups[rows]
         return Chances(self.shares[rows], groups)
 
-    def with_shares(self, shares: FloatArray) -> Chances:
+    def with_shares(self, shares: Float32Array) -> Chances:
         """Return other chances of the same rows."""
         return replace(self, shares=shares)
 
-    def drawn(self, factors: FloatArray, rng: np.random.Generator) -> npt.NDArray[np.int32]:
+    def drawn(self, factors: Float32Array, rng: np.random.Generator) -> npt.NDArray[np.int32]:
         """Draw a code for each row in proportion to its chances times factors, (n_codes,) or (1,).
 
         Some of them must be above 0.
         """
         n_rows = len(self.shares)
         uniform = rng.random(n_rows) if self.groups is None else even_uniform(self.groups, rng)
-        cumulated = np.cumsum(self.shares * factors, axis=1)
-        points = uniform * cumulated[:, -1]
-        codes = (points[:, None] >= cumulated).sum(axis=1)
-        # a point that rounding puts beyond the last code belongs to the last one with a chance
-        last = (cumulated < cumulated[:, -1:]).sum(axis=1)
-        return np.asarray(np.minimum(codes, last), dtype=np.int32)
+        weights = self.shares * factors
+        return np.asarray(drawn_classes(weights, uniform)[0], dtype=np.int32)
 
 
 ChancesOf = Callable[[IntArray, int], Chances | None]
@@ -78,7 +75,7 @@ ChancesOf = Callable[[IntArray, int], Chances | None]
 neighbourhood; None where a model cannot."""
 
 
-def evened(shares: FloatArray, free: FloatArray) -> FloatArray:
+def evened(shares: Float32Array, free: Float32Array) -> Float32Array:
     """Return factors with which limited rows draw each code as often as free ones, (n_codes,).
 
     Rows draw in proportion to their ``shares``, (n, n_codes), times the factors; without limits
@@ -93,13 +90,16 @@ def evened(shares: FloatArray, free: FloatArray) -> FloatArray:
     >>> (odds / odds.sum()).round(2).tolist()
     [0.5, 0.5]
     """
-    free = np.where(shares.any(axis=0), free, 0.0)
-    wanted = free.sum(axis=0) + (1.0 - free.sum(axis=1)) @ shares
-    factors = np.ones(len(wanted))
+    counted = shares.any(axis=0).astype(shares.dtype)
+    wanted = free.sum(axis=0, dtype=np.float64) * counted + (1.0 - free @ counted) @ shares
+    factors = np.ones(len(wanted), dtype=shares.dtype)
     for _ in range(ROUNDS):
-        sums = factors * ((1.0 / np.maximum(shares @ factors, 1e-300)) @ shares)
-        ratio = np.divide(wanted, sums, out=np.ones_like(sums), where=sums > 0)
-        factors = np.clip(factors * ratio, 1.0 / MOST_ODDS, MOST_ODDS)
+        sums = factors * ((1.0 / np.maximum(shares @ factors, 1e-30)) @ shares)
+        ratio = np.divide(wanted, sums, out=np.ones_like(wanted), where=sums > 0)
+        before, factors = factors, np.clip(factors * ratio, 1.0 / MOST_ODDS, MOST_ODDS)
+        factors = factors.astype(shares.dtype)
+        if np.allclose(factors, before, rtol=CLOSE, atol=0.0):
+            break
     return factors
 
 
@@ -181,7 +181,7 @@ class Masks:
         own: Chances,
         chances: ChancesOf,
         weights: FloatArray,
-    ) -> FloatArray | None:
+    ) -> Float32Array | None:
         """Return the shares of what is allowed in each row, shape (n, n_codes)."""
         within = np.zeros_like(own.shares)
         places: IntArray = np.arange(len(rows))

@@ -50,6 +50,16 @@ RESERVE = 2_000
 
 MOST_VALUES = 5_000
 
+REPEATS = (2, 16, 64)
+"""Whole steps, stay or move, that a refused row draws at once in every round.
+
+The first that is allowed is taken, so that the step has the law of the model given that it is
+allowed. Only where all of them are refused the step has to be a move, then to stay.
+"""
+
+MOST_REPEATS = 200_000
+"""Whole steps that are drawn at once; fewer for each row where many rows are refused."""
+
 
 @dataclass(frozen=True, eq=False)
 class Limits:
@@ -199,6 +209,30 @@ def first_allowed(
     mended = np.flatnonzero(good.any(axis=1))
     chosen = mended * copies + good[mended].argmax(axis=1)
     return column.replaced(rows[mended], trial.take(chosen)), np.delete(rows, mended)
+
+
+def repeated_steps(
+    drawn: Column,
+    free: IntArray,
+    before: Column,
+    step: Draw,
+    judge: Judge,
+) -> Column:
+    """Draw the refused rows' steps again and again, whether they move and where to.
+
+    Where staying is refused itself, all allowed steps are moves, and only moves are drawn.
+    """
+    bad = free[judge(free, drawn.take(free))]
+    if not len(bad):
+        return drawn
+    must = judge(bad, before.take(bad))
+    for rows, wide in ((bad[~must], 0), (bad[must], 1)):
+        for repeats in REPEATS:
+            if not len(rows):
+                break
+            copies = max(1, min(repeats, MOST_REPEATS // len(rows)))
+            drawn, rows = first_allowed(drawn, rows, copies, step, wide, judge)
+    return drawn
 
 
 def _redrawn_at_once(

@@ -20,7 +20,7 @@ from synthesizer.data.table import (
     Variable,
 )
 
-BLOCK_ROWS, BLOCK_PERSONS = 50_000, 10_000
+BLOCK_ROWS, BLOCK_PERSONS = 50_000, 20_000
 """Rows, or persons, drawn with one generator; constants, since the draws depend on them."""
 PART_BLOCKS = 5
 """Blocks in a part of a dataset that is never whole in memory."""

@@ -32,23 +32,13 @@ from synthesizer.models.histories.parts import (
     with_no_past,
 )
 from synthesizer.models.kit.numbers import SafeNumbers
-from synthesizer.models.limits import Judge, Limits, first_allowed, redrawn
+from synthesizer.models.limits import Limits, redrawn, repeated_steps
 
 TRIES = 8
 """Draws of a new value before a move that leads back to the old one counts as staying."""
 
 POOLED = -1
 """Stands for all periods together."""
-
-REPEATS = (2, 16, 64)
-"""Whole steps, stay or move, that a refused row draws at once in every round.
-
-The first that is allowed is taken, so that the step has the law of the model given that it is
-allowed. Only where all of them are refused the step has to be a move, then to stay.
-"""
-
-MOST_REPEATS = 200_000
-"""Whole steps that are drawn at once; fewer for each row where many rows are refused."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -249,7 +239,7 @@ class _Walk:
             moving = only_moves(chances, before.take(movers))
             chance = moving.shares.sum(axis=1)
             possible = self.rng.random(len(chance)) < 1.0 - (1.0 - chance) ** TRIES
-            codes = moving.take(possible).drawn(np.ones(1), self.rng)
+            codes = moving.take(possible).drawn(np.ones(1, dtype=np.float32), self.rng)
             return before.replaced(movers[possible], Column(before.variable, codes))
         for attempt in range(TRIES):
             if not len(movers):
@@ -292,7 +282,9 @@ class _Walk:
         chances = moves.chances(table)
         if chances is None or must is None:
             return chances
-        return chances.with_shares(np.where(must[:, None], [0.0, 1.0], chances.shares))
+        return chances.with_shares(
+            np.where(must[:, None], np.eye(2, dtype=np.float32)[1], chances.shares)
+        )
 
     def at_once(
         self,
@@ -394,7 +386,7 @@ class _Later:
         if kept.judge is not None and (len(firm) < len(rules) or held.any()):
             settled = self._within(drawn, every, kept.strict)
             if settled is None:
-                drawn = _repeated(drawn, every, self.before, self._step, kept.judge)
+                drawn = repeated_steps(drawn, every, self.before, self._step, kept.judge)
                 settled = redrawn(drawn, again, kept.strict, self.walk.rng, every)
             drawn, every = settled
         kept = self._keeping(firm)
@@ -402,7 +394,7 @@ class _Later:
         if settled is not None:
             drawn, every = settled
         elif kept.judge is not None:
-            drawn = _repeated(drawn, every, self.before, self._step, kept.judge)
+            drawn = repeated_steps(drawn, every, self.before, self._step, kept.judge)
         return self.walk.mended(drawn, again, kept, every)
 
     def _step(self, chosen: IntArray, wide: int) -> Column:
@@ -461,30 +453,6 @@ def _held(drawn: Column, rules: PathRules) -> BoolArray:
 
 def _may_hold(column: Column, rules: PathRules) -> bool:
     return bool(column.variable.missing) and any(rule.non_decreasing for rule in rules)
-
-
-def _repeated(
-    drawn: Column,
-    free: IntArray,
-    before: Column,
-    step: Callable[[IntArray, int], Column],
-    judge: Judge,
-) -> Column:
-    """Draw the refused rows' steps again and again, whether they move and where to.
-
-    Where staying is refused itself, all allowed steps are moves, and only moves are drawn.
-    """
-    bad = free[judge(free, drawn.take(free))]
-    if not len(bad):
-        return drawn
-    must = judge(bad, before.take(bad))
-    for rows, wide in ((bad[~must], 0), (bad[must], 1)):
-        for repeats in REPEATS:
-            if not len(rows):
-                break
-            copies = max(1, min(repeats, MOST_REPEATS // len(rows)))
-            drawn, rows = first_allowed(drawn, rows, copies, step, wide, judge)
-    return drawn
 
 
 @options

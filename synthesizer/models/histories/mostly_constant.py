@@ -29,6 +29,8 @@ from synthesizer.models.limits import Limits
 
 TRIES = 3
 """Histories drawn for a person who shall change before a change in a random row is imposed."""
+FEW_PERSONS = 2_000
+"""Fewer persons draw several histories at once: a walk takes as long for few as for many."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,19 +109,29 @@ def _draw_changing(
 ) -> Column:
     """Draw histories again until each has a change, shape (r,).
 
-    After `TRIES` further draws a random later row of the person has to move.
+    After `TRIES` further draws a random later row of the person has to move. Few persons draw
+    several histories at once, of which the first with a change counts.
     """
-    drawn = model.draw(predictors, limits, rng=rng)
     index = predictors.index
-    for attempt in range(TRIES + 1):
-        still = np.flatnonzero(~changers(index, drawn) & (index.counts > 1))
-        if not len(still):
-            break
-        rows, panel = index.rows_of(still), predictors.take_units(still)
-        must = _one_row(panel.index, rng) if attempt == TRIES else None
-        again = model.draw_within(panel, limits.of_rows(rows), model.rules, rng=rng, must=must)
-        drawn = drawn.replaced(rows, again)
-    return drawn
+    drawn: Column | None = None
+    still, left = np.arange(index.n_persons), 1 + TRIES
+    while drawn is None or (left and len(still)):
+        copies = max(1, min(left, FEW_PERSONS // max(1, len(still))))
+        left -= copies
+        units = np.repeat(still, copies)
+        panel, its = predictors.take_units(units), limits.of_rows(index.rows_of(units))
+        values = model.draw(panel, its, rng=rng)
+        changes = changers(panel.index, values).reshape(-1, copies)
+        chosen = np.arange(len(still)) * copies + changes.argmax(axis=1)
+        values = values.take(panel.index.rows_of(chosen))
+        drawn = values if drawn is None else drawn.replaced(index.rows_of(still), values)
+        still = still[~changes.any(axis=1) & (index.counts[still] > 1)]
+    if not len(still):
+        return drawn
+    rows, panel = index.rows_of(still), predictors.take_units(still)
+    must = _one_row(panel.index, rng)
+    again = model.draw_within(panel, limits.of_rows(rows), model.rules, rng=rng, must=must)
+    return drawn.replaced(rows, again)
 
 
 def _one_row(index: PanelIndex, rng: np.random.Generator) -> BoolArray:

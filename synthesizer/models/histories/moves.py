@@ -13,9 +13,10 @@ from synthesizer.data.codes import Combinations
 from synthesizer.data.panel.panel_table import PanelTable
 from synthesizer.data.panel.paths import FORMER
 from synthesizer.data.panel.view import differing
-from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Table
+from synthesizer.data.table import BoolArray, Column, IntArray, Table
 from synthesizer.models.domains import Chances, Masks
 from synthesizer.models.kit.numerics import check_codes, check_rising
+from synthesizer.models.kit.predictors import Float32Array
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -139,12 +140,13 @@ def only_moves(values: Chances, before: Column) -> Chances:
     return values.with_shares(shares)
 
 
-def in_parts(values: Chances, before: Column, stay: FloatArray) -> FloatArray:
+def in_parts(values: Chances, before: Column, stay: Float32Array) -> Float32Array:
     """Return the chance to stay, then those to move to each code, shape (n, 1 + n_codes)."""
     moving = only_moves(values, before).shares
     total = moving.sum(axis=1, keepdims=True)
     np.divide(moving, total, out=moving, where=total > 0)
-    return np.column_stack([stay, (1.0 - stay)[:, None] * moving])
+    moving *= (1.0 - stay)[:, None]
+    return np.column_stack([stay, moving])
 
 
 def allowed_parts(allowed: BoolArray, before: Column) -> BoolArray:

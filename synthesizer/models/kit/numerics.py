@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.linalg
 
-from synthesizer.data.table import FloatArray
+from synthesizer.data.table import FloatArray, IntArray
 
 MAX_HALVINGS = 30
 GOLDEN = (5**0.5 - 1) / 2
@@ -102,3 +102,29 @@ def even_uniform(nodes: npt.NDArray[np.integer], rng: np.random.Generator) -> Fl
     uniform = np.empty(len(nodes))
     uniform[order] = (rng.random() + GOLDEN * np.arange(len(nodes))) % 1.0
     return uniform
+
+
+def drawn_classes(
+    weights: npt.NDArray[np.floating], uniform: FloatArray
+) -> tuple[IntArray, FloatArray]:
+    """Return the class at a place in [0, 1) of each row of weights, (n, K), and the rest of it.
+
+    The rest is the place within the class, even in [0, 1). All rows are cumulated on end, so that
+    the classes are found by one search.
+
+    Examples
+    --------
+    >>> weights = np.array([[1, 0, 1], [0, 3, 1]], dtype=np.float32)
+    >>> classes, rest = drawn_classes(weights, np.array([0.75, 0.25]))
+    >>> classes.tolist(), rest.round(2).tolist()
+    ([2, 1], [0.5, 0.33])
+    """
+    n, k = weights.shape
+    cumulated = np.concatenate([[0.0], np.cumsum(weights.ravel(), dtype=np.float64)])
+    first = np.arange(n) * k
+    low, high = cumulated[first], cumulated[first + k]
+    # rounding must not put a point beyond the last class that has a weight
+    points = np.minimum(low + uniform * (high - low), np.nextafter(high, low))
+    place = np.searchsorted(cumulated, points, side="right") - 1
+    start, width = cumulated[place], cumulated[place + 1] - cumulated[place]
+    return place - first, np.clip((points - start) / width, 0.0, 1.0 - 1e-12)

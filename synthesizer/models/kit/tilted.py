@@ -23,7 +23,13 @@ from synthesizer.models.kit.node_tables import (
     node_probabilities,
 )
 from synthesizer.models.kit.numbers import SafeNumbers
-from synthesizer.models.kit.numerics import check_codes, check_floats, check_rising, even_uniform
+from synthesizer.models.kit.numerics import (
+    check_codes,
+    check_floats,
+    check_rising,
+    drawn_classes,
+    even_uniform,
+)
 from synthesizer.models.kit.predictors import Float32Array
 from synthesizer.models.kit.tilt import Problem, is_identity
 from synthesizer.models.kit.trees import Nodes, Tree
@@ -193,11 +199,13 @@ class TiltedLeaves:
     ) -> Chances:
         """Return the chance of each code of a coded target in each row, shape (n, n_codes)."""
         nodes = self.tree.climb(self.tree.apply(matrix), steps)
-        shares = np.zeros((len(nodes), n_codes))
         codes = self.classes.spikes.astype(np.int32)
+        has_all = len(codes) == n_codes
+        shares = (np.empty if has_all else np.zeros)((len(nodes), n_codes), dtype=np.float32)
         for rows, table in self._blocks(predictors):
             weights = _exponentials(self._scores(table, nodes[rows])[0])
-            shares[rows, codes] = weights / weights.sum(axis=1, dtype=np.float64, keepdims=True)
+            weights /= weights.sum(axis=1, keepdims=True)
+            shares[rows, slice(None) if has_all else codes] = weights
         return Chances(shares, nodes)
 
     def log_likelihood(self, matrix: Float32Array, predictors: Table, target: Column) -> FloatArray:
@@ -317,27 +325,3 @@ def _exponentials(scores: Float32Array) -> Float32Array:
     """Return numbers in proportion to the probabilities, at most 1, shape (n, K)."""
     scores -= scores.max(axis=1, keepdims=True)
     return np.asarray(np.exp(scores, out=scores))
-
-
-def drawn_classes(weights: Float32Array, uniform: FloatArray) -> tuple[IntArray, FloatArray]:
-    """Return the class at a place in [0, 1) of each row of weights, (n, K), and the rest of it.
-
-    The rest is the place within the class, even in [0, 1). All rows are cumulated on end, so that
-    the classes are found by one search.
-
-    Examples
-    --------
-    >>> weights = np.array([[1, 0, 1], [0, 3, 1]], dtype=np.float32)
-    >>> classes, rest = drawn_classes(weights, np.array([0.75, 0.25]))
-    >>> classes.tolist(), rest.round(2).tolist()
-    ([2, 1], [0.5, 0.33])
-    """
-    n, k = weights.shape
-    cumulated = np.concatenate([[0.0], np.cumsum(weights.ravel(), dtype=np.float64)])
-    first = np.arange(n) * k
-    low, high = cumulated[first], cumulated[first + k]
-    # rounding must not put a point beyond the last class that has a weight
-    points = np.minimum(low + uniform * (high - low), np.nextafter(high, low))
-    place = np.searchsorted(cumulated, points, side="right") - 1
-    start, width = cumulated[place], cumulated[place + 1] - cumulated[place]
-    return place - first, np.clip((points - start) / width, 0.0, 1.0 - 1e-12)
