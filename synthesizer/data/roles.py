@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from synthesizer.data.errors import DataError
-from synthesizer.data.guessing import Declaration, Inferred, infer, infer_each
+from synthesizer.data.guessing import Declaration, Inferred, infer_each
 from synthesizer.data.sources import RawTable
 
 REPEATS: Final = "an identifier whose values repeat"
@@ -63,9 +63,11 @@ def roles_of(
     """
     kept = raw.select([name for name in raw.names if name not in drop])
     declared, dropped, looks = dict(declared), dict.fromkeys(drop, ""), {}
+    inferred: dict[str, Inferred] = {}
     problems = []
     for name, found in infer_each(kept, declared):
         if isinstance(found, Inferred):
+            inferred[name] = found
             if found.repeats and not repeats and name not in fixed:
                 dropped[name] = REPEATS
             elif found.doubt:
@@ -73,7 +75,8 @@ def roles_of(
         elif name in fixed:
             sentence = found.in_every_row if declared[name].every_row else str(found)
             problems.append(f"{raw.origin}: column {name!r} {sentence}")
-        elif found.cure is not None and _is_cured(kept, name, found.cure):
+        elif found.cure is not None and (cured := _cured(kept, name, found.cure)):
+            inferred[name] = cured
             declared[name], looks[name] = found.cure, f"{found.fault}: {found.cured}"
         else:
             dropped[name] = found.fault
@@ -86,16 +89,16 @@ def roles_of(
     return Roles(
         raw=left,
         declared=declared,
-        inferred=infer(left, declared),
+        inferred=tuple(inferred[name] for name in left.names),
         dropped=dropped,
         looks=looks | {n: f"left out: {why}" for n, why in dropped.items() if n not in drop},
     )
 
 
-def _is_cured(raw: RawTable, name: str, cure: Declaration) -> bool:
-    """Whether a column can be read as a declaration says."""
+def _cured(raw: RawTable, name: str, cure: Declaration) -> Inferred | None:
+    """Read a column as the cure of its problem says; None where it cannot be read so."""
     ((_, again),) = infer_each(raw.select([name]), {name: cure})
-    return isinstance(again, Inferred)
+    return again if isinstance(again, Inferred) else None
 
 
 def _nothing_left(raw: RawTable, dropped: Mapping[str, str], drop: Collection[str]) -> list[str]:

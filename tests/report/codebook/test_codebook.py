@@ -278,7 +278,7 @@ def poisoned(manifest: Manifest) -> Manifest:
         "seed_of_fit": 987654,
         "m": 987655,
         "rows": 987656,
-        "notes": [f"column {MARK!r}: 987657 levels have fewer than 3 rows"],
+        "notes": [f"column {MARK!r}: 987657 levels of 1 column with fewer than 5 rows"],
         "seconds": {MARK: 987658.0},
         "python": MARK,
         "plugins": [MARK],
