@@ -19,6 +19,7 @@ from synthesizer.data.errors import ConfigError, did_you_mean
 from synthesizer.data.files import check_file, write_texts
 from synthesizer.data.guessing import Declaration, Inferred, infer
 from synthesizer.data.panel.forms import WideForm, wide_columns
+from synthesizer.data.panel.households import TAKEN
 from synthesizer.data.panel.moments import are_numbers, natural_order
 from synthesizer.data.parquet_sample import Whole, read_at_most
 from synthesizer.data.progress import Listener, Phases, silent
@@ -29,7 +30,13 @@ from synthesizer.data.spreadsheets import formula_cells
 from synthesizer.data.table import Kind, Table, Variable
 from synthesizer.data.text_encoding import FoundEncoding, find_encoding
 from synthesizer.engine.structural_zeros import QUICK_WORK, ZeroCells, structural_zeros
-from synthesizer.jobs.starter_hints import hints_of, household_size, repeated_hint
+from synthesizer.jobs.starter_hints import (
+    hints_of,
+    household_head,
+    household_rules,
+    household_size,
+    repeated_hint,
+)
 from synthesizer.plan.inputs import arrangement_of, without_password
 from synthesizer.plan.overview import Codebook, CodebookVariable, describe
 from synthesizer.plan.survival import suggest_pair
@@ -210,7 +217,8 @@ def _read(raw: RawTable, form: _Form, options: StarterOptions) -> Reading:
     household = None
     if form.household is not None:
         size = household_size(table, form.household)
-        household = HouseholdConfig(id=form.household, size=size)
+        head = household_head(table, form.household)
+        household = HouseholdConfig(id=form.household, size=size, head=head)
         again |= {} if size is None else {size: Declaration(kind=Kind.NUMERIC)}
     if again:
         roles = replace(roles, inferred=infer(roles.raw, {**roles.declared, **again}))
@@ -223,11 +231,16 @@ def _read(raw: RawTable, form: _Form, options: StarterOptions) -> Reading:
         household=household,
         table=table,
         units=arrangement.viewed(modelled),
-        zeros=structural_zeros(modelled, triples=False, work=QUICK_WORK).found,
+        zeros=structural_zeros(_of_file(modelled), triples=False, work=QUICK_WORK).found,
         wide=wide,
         variables={variable.name: variable for variable in longitudinal},
         guessed_order=form.time if form.time in again else None,
     )
+
+
+def _of_file(table: Table) -> Table:
+    """Return the columns that are in the file, without what follows from households."""
+    return table.select(name for name in table.names if not name.startswith(TAKEN))
 
 
 def _ordered_periods(inferred: Iterable[Inferred], time: str | None) -> dict[str, Declaration]:
@@ -380,7 +393,7 @@ def make_starter(
         output=_quoted(f"{_stem(data)}_synthetic"),
         seed=fresh_seed(),
         panel=form.lines,
-        household=_household_lines(reading.household),
+        household=_household_lines(reading.household, reading.table),
         weights="" if options.weight is None else _weight_line(options.weight),
         formulas=_formula_lines(raw, reading.table),
     )
@@ -453,14 +466,22 @@ def _encoding_notes(encoding: FoundEncoding | None) -> Iterator[str]:
         )
 
 
-def _household_lines(household: HouseholdConfig | None) -> str:
+def _household_lines(household: HouseholdConfig | None, table: Table) -> str:
     if household is None:
         return ""
+    head = "  # head: relation == 1   # who the head is; the first of each household when absent\n"
+    if household.head:
+        head = f"  head: {_quoted(household.head)}   # one in each household: is it the head?\n"
+    why = {"at_most": "holds in the data; is it a rule?", "order": "of the members but the head"}
+    rules = "".join(
+        f"  # {rule}   # {why.get(rule.partition(':')[0], 'nearly always; belongs below')}\n"
+        for rule in household_rules(table, household.id, household.head)
+    )
     size = "" if household.size is None else f"\n  size: {_quoted(household.size)}   # is counted"
     return (
         f"household:   # persons are drawn as households, head first\n"
         f"  id: {_quoted(household.id)}{size}\n"
-        "  # head: relation == 1   # who the head is; the first of each household when absent\n"
+        f"{head}{rules}"
     )
 
 
@@ -587,6 +608,7 @@ def _scenario_lines(units: Table) -> tuple[str, list[str]]:
     """Return what the checks assume of an intruder, and how to say that on the screen."""
     from synthesizer.measures.risk.suggest import suggest
 
+    units = _of_file(units)
     drawn = units.select(c.name for c in units.columns if c.variable.kind is not Kind.ID)
     scenario = suggest(drawn)
     if not scenario.keys or scenario.target is None:

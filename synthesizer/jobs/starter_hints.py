@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from synthesizer.data.code_lists import words_of
-from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Table
+from synthesizer.data.expressions import Expression, quote_name
+from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Kind, Table
 
 if TYPE_CHECKING:
     from synthesizer.jobs.starter import StarterOptions
@@ -220,3 +221,71 @@ def _stem(columns: Sequence[str]) -> str:
     letters = ["".join(chars) for is_letter, chars in groupby(columns[0], str.isalpha) if is_letter]
     common = [text for text in letters if all(text in name for name in columns)]
     return common[0] if common else "state"
+
+
+_RELATION_NAMES: Final = re.compile(r"rel(at|p|ship)?\w*|\w*head\w*")
+_MOST_LEVELS: Final = 30
+_FEWEST: Final = 20
+"""Households with such a member, from which on a rule about them is proposed."""
+_YEARS: Final = 12
+"""Years between a parent and a child, at least, where a rule is proposed."""
+_NEARLY_ALL: Final = 0.99
+"""Share of the members who keep to a rule that is proposed; the others may be errors."""
+
+
+def household_head(table: Table, household: str) -> str:
+    """Return the condition that one member of each household satisfies; empty where none is found.
+
+    Columns that are named like a relation come first.
+    """
+    owners = np.unique(table[household].data, return_inverse=True)[1]
+    n = int(owners.max(initial=-1)) + 1
+    found: list[tuple[bool, str]] = []
+    for column in table.columns:
+        for text, is_so in _conditions(column):
+            if len(np.unique(owners[is_so])) == n == int(is_so.sum()) < len(owners):
+                odd = not _RELATION_NAMES.fullmatch(column.name.lower())
+                found.append((odd, text))
+                break
+    return min(found, key=lambda item: item[0], default=(True, ""))[1]
+
+
+def household_rules(table: Table, household: str, head: str) -> Iterator[str]:
+    """Propose rules of composition that hold in the data, as lines of a configuration."""
+    name = min(Expression.parse(head).names, default="") if head else ""
+    if not name or not table[name].is_coded:
+        return
+    owners = np.unique(table[household].data, return_inverse=True)[1]
+    is_head = Expression.parse(head).condition(table)
+    ages = [c for c in table.columns if c.name.lower() == "age" and c.variable.kind is Kind.NUMERIC]
+    of_head = np.zeros(int(owners.max()) + 1)
+    single, younger = [], []
+    for text, is_so in _conditions(table[name]):
+        theirs = np.bincount(owners[is_so])
+        if is_so[is_head].any() or (theirs > 0).sum() < _FEWEST:
+            continue
+        if theirs.max() == 1:
+            single.append(f"{text}: 1")
+        for age in ages:
+            of_head[owners[is_head]] = age.data[is_head]
+            gap = of_head[owners[is_so]] - age.data[is_so]
+            if np.nanmean(gap >= _YEARS) >= _NEARLY_ALL:
+                younger.append(f"{text} and {quote_name(age.name)} > `head.{age.name}` - {_YEARS}")
+    if single:
+        yield f"at_most: {{{', '.join(single)}}}"
+    yield from (f"order: [{name}, -{age.name}]" for age in ages)
+    yield from (f"forbid: {text}" for text in younger)
+
+
+def _conditions(column: Column) -> Iterator[tuple[str, BoolArray]]:
+    """Yield conditions on one value of a column that has few, and where they hold."""
+    name, kind = quote_name(column.name), column.variable.kind
+    if column.is_coded:
+        for code, level in enumerate(column.variable.levels[:_MOST_LEVELS]):
+            text = level if level.isdecimal() else repr(level)
+            if "'" not in level:
+                yield f"{name} == {text}", np.asarray(column.data == code)
+    elif kind is Kind.NUMERIC:
+        values = np.unique(column.data[column.is_observed])
+        for value in values[:1] if len(values) <= _MOST_LEVELS else ():
+            yield f"{name} == {value:g}", np.asarray(column.data == value)

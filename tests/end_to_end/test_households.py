@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+import yaml
 
 from tests.end_to_end.commands import call, write_yaml
 from tests.household_file import HOUSEHOLD, RULES, household_frame, problems_of
@@ -69,6 +70,21 @@ def test_saved_model_draws_the_same(tmp_path):
     assert result.exit_code == 0, result.output
     again = pd.read_csv(next((tmp_path / "again").glob("synthetic_*.csv")))
     pd.testing.assert_frame_equal(made, again)
+
+
+def test_init_finds_head_and_size_and_proposes_rules(tmp_path):
+    household_frame(150).to_csv(tmp_path / "data.csv", index=False)
+    path = tmp_path / "run.yaml"
+    result = call("init", tmp_path / "data.csv", "--household", "hhid", "--out", path)
+    assert result.exit_code == 0, result.output
+    text = path.read_text(encoding="utf-8")
+    content = yaml.safe_load(text)
+    assert content["household"] == {"id": "hhid", "size": "hhsize", "head": "relation == 1"}
+    assert "# at_most: {relation == 2: 1}" in text
+    assert "# order: [relation, -age]" in text
+    assert "# forbid: relation == 3 and age > `head.age` - 12" in text
+    assert not any(name.startswith("head.") for name in content["checks"]["keys"])
+    assert call("validate", path).exit_code == 0
 
 
 def told(folder: Path, frame: pd.DataFrame, **config: Any) -> str:
