@@ -139,6 +139,56 @@ class HouseholdConfig(Part):
     )
 
 
+def _shape(value: object) -> str | None:
+    """Name the branch of a union; problems are told for this branch only."""
+    if isinstance(value, list | tuple):
+        return "tuple[]"
+    if isinstance(value, Mapping):
+        return "dict[]"
+    return "str[]" if isinstance(value, str) else None
+
+
+FROM_DATA = "from_data"
+"""Totals that the confidential weights have."""
+
+Totals = Annotated[
+    Annotated[str, Tag("str[]")]
+    | Annotated[dict[Label, Annotated[float, Field(gt=0, allow_inf_nan=False)]], Tag("dict[]")],
+    Discriminator(
+        _shape,
+        custom_error_type="shape",
+        custom_error_message="must be from_data, a CSV file, or a map from level to total",
+    ),
+]
+
+
+class WeightsConfig(Part):
+    """The survey weight, and the totals that everybody may know."""
+
+    variable: Label = Field(description="column of the weight; a number, drawn last")
+    totals: dict[Label, Totals] = Field(
+        default_factory=dict,
+        description="variable: sums of the weights of its levels, which are public: from_data (the "
+        "confidential sums), a CSV file with columns VARIABLE and total, or a map from level to "
+        "total; the weights of every dataset are raked to them",
+    )
+
+
+def _text_or_map(value: object) -> str | None:
+    return "dict[]" if isinstance(value, WeightsConfig) else _shape(value)
+
+
+Weights = Annotated[
+    Annotated[str, Tag("str[]")] | Annotated[WeightsConfig, Tag("dict[]")],
+    Discriminator(
+        _text_or_map,
+        custom_error_type="shape",
+        custom_error_message="must be the column of the survey weight, or {variable: COLUMN, "
+        "totals: {VARIABLE: from_data}}",
+    ),
+]
+
+
 class SurvivalConfig(Part):
     """An event, and the time until it or until the end of observation."""
 
@@ -155,15 +205,6 @@ def _methods(value: object) -> object:
 
 Method = Annotated[str, BeforeValidator(_methods)]
 ModelOptions = Annotated[dict[str, Any], BeforeValidator(without_infinities)]
-
-
-def _shape(value: object) -> str | None:
-    """Name the branch of a union; problems are told for this branch only."""
-    if isinstance(value, list | tuple):
-        return "tuple[]"
-    if isinstance(value, Mapping):
-        return "dict[]"
-    return "str[]" if isinstance(value, str) else None
 
 
 def _four(value: tuple[str, ...]) -> tuple[str, ...]:
@@ -518,6 +559,11 @@ class ChainConfig(Part):
     household: HouseholdConfig | None = Field(
         None, description="persons who belong together: drawn as households, head first"
     )
+    weights: Weights | None = Field(
+        None,
+        description="column of the survey weight, or {variable, totals}: drawn last given "
+        "everything else, and raked to public totals",
+    )
     genetic: GeneticOptions | None = Field(
         None, description="evolve whole datasets (method: genetic), in place of a chain or after it"
     )
@@ -539,6 +585,12 @@ class ChainConfig(Part):
     def cluster(self) -> str | None:
         """Address of the scheduler of a cluster; None where this machine draws."""
         return self.workers.dask if isinstance(self.workers, ClusterConfig) else None
+
+    @property
+    def weighting(self) -> WeightsConfig | None:
+        """The survey weight and its totals."""
+        named = self.weights
+        return WeightsConfig(variable=named) if isinstance(named, str) else named
 
     @property
     def finds_support(self) -> bool:

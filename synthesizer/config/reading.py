@@ -16,7 +16,13 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from synthesizer.config.keys import ChainConfig, Config, SecretConfig
+from synthesizer.config.keys import (
+    FROM_DATA,
+    ChainConfig,
+    Config,
+    SecretConfig,
+    WeightsConfig,
+)
 from synthesizer.config.synthpop import (
     FOREIGN_KEYS,
     FOREIGN_SCHEMA,
@@ -229,6 +235,14 @@ def _resolved(config: Config, base: Path) -> Config:
     if isinstance(secret, SecretConfig):
         secret = SecretConfig(manifest=_joined(base, secret.manifest))
     changes: dict[str, Any] = {"data": data, "output": output, "genetic": genetic}
+    if isinstance(config.weights, WeightsConfig):
+        totals = {
+            name: str(_joined(base, Path(said)))
+            if isinstance(said, str) and said != FROM_DATA
+            else said
+            for name, said in config.weights.totals.items()
+        }
+        changes["weights"] = config.weights.model_copy(update={"totals": totals})
     if (extends := config.extends) is not None:
         changes["extends"] = extends.model_copy(update={"run": _joined(base, extends.run)})
     # only what was written is set, so that a manifest repeats no default

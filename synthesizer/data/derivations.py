@@ -8,7 +8,7 @@ synthetic inputs instead.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -111,7 +111,11 @@ class _Candidate:
 
 
 def suggest_derivations(
-    table: Table, *, max_rows: int = 2000, advance: Advance = lambda _: None
+    table: Table,
+    *,
+    max_rows: int = 2000,
+    advance: Advance = lambda _: None,
+    drawn: Collection[str] = (),
 ) -> dict[str, str]:
     """Find variables that are functions of one or two others.
 
@@ -131,7 +135,7 @@ def suggest_derivations(
       if they are groups, at least 30 of them are outside the largest.
 
     In wide files pairs are sought among the 200 inputs nearest to the target. ``advance`` is called
-    for each column.
+    for each column. What is ``drawn`` is never a target.
 
     Of several directions (total = a + b, b = total - a) the one whose target has more decimals
     wins (a rounded target loses what the inputs know), then the one whose inputs come before the
@@ -154,7 +158,7 @@ def suggest_derivations(
             candidates += _verified(column, inputs, table)
         advance(1)
     candidates += _grouped(sample, (*inputs, *_number_codes(sample)), table)
-    chosen = _without_cycles(candidates, table)
+    chosen = _without_cycles([c for c in candidates if c.target not in drawn], table)
     return {name: chosen[name] for name in table.names if name in chosen}
 
 
@@ -260,7 +264,8 @@ def _linear(
     residuals = np.abs(rest - _medians(rest)[:, None])
     close = (residuals <= 4 * slack + 1e-6 * np.abs(target)).mean(axis=1) >= _PROBE_AGREEMENT
     for i in np.flatnonzero(close & (usable.sum(axis=1) >= _PROBE_AGREEMENT * half)):
-        text = _linear_text(inputs[i].text, values[i], target, slack, float(slopes[i]))
+        text = _factor_text(inputs[i], column)
+        text = text or _linear_text(inputs[i].text, values[i], target, slack, float(slopes[i]))
         if text is not None:
             yield _Candidate(column.name, (inputs[i].name,), text)
 
@@ -434,6 +439,25 @@ def _medians(rows: FloatArray) -> FloatArray:
         ordered[every, count // 2 % rows.shape[1]],
     )
     return np.asarray(np.where(count > 0, (low + high) / 2, np.nan))
+
+
+def _factor_text(item: _Input, column: Column) -> str | None:
+    """Write a constant factor, such as that of a weight and its normalised version.
+
+    Each value tells between which bounds the factor lies; the one with the fewest digits that is
+    within all of them is it. None if there is none.
+    """
+    rows = np.flatnonzero(column.is_observed & ~np.isnan(item.values) & (item.values != 0))
+    target, values = np.asarray(column.data[rows], dtype=np.float64), item.values[rows]
+    slack = _slack(target, column.variable)
+    ends = np.stack([(target - slack) / values, (target + slack) / values])
+    low, high = float(ends.min(axis=0).max()), float(ends.max(axis=0).min())
+    middle = low + (high - low) / 2
+    for digits in range(1, 17):
+        k = float(f"{middle:.{digits}g}")
+        if low <= k <= high and k != 0:
+            return _line(item.text, k, 0.0)
+    return None
 
 
 def _linear_text(

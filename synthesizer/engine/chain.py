@@ -29,6 +29,7 @@ from synthesizer.engine.drawing import (
     row_blocks,
     split_strata,
 )
+from synthesizer.engine.raking import Raking
 from synthesizer.engine.screening import screened
 from synthesizer.engine.source import Progress, Request, Source
 from synthesizer.models.histories.history import FittedCareerModel
@@ -70,6 +71,7 @@ class ChainSpec:
     strata: tuple[str, ...] = ()
     proper: bool = False
     frame: Frame | RowFrame = ROWS
+    raking: Raking | None = None
 
     @property
     def order(self) -> tuple[str, ...]:
@@ -77,7 +79,10 @@ class ChainSpec:
         return tuple(step.variable for step in self.steps)
 
     def relearnt(self, table: Table, seed: Seed) -> ChainSpec:
-        """Return the same for other data, such as a half: supports tell of their records only."""
+        """Return the same for other data, such as a half: supports tell of their records only.
+
+        Weights are not raked: a half may lack a level that has a total.
+        """
         table = self.frame.completed(table)
         forbids: list[Forbid | Support] = []
         opened: dict[tuple[str, ...], float] = {}
@@ -89,7 +94,7 @@ class ChainSpec:
             else:
                 opened[zero.combinations.names] = zero.opened
         forbids += found_supports(table, opened, seed.generator("support"))
-        return replace(self, forbids=tuple(forbids))
+        return replace(self, forbids=tuple(forbids), raking=None)
 
     def fit(
         self,
@@ -152,6 +157,7 @@ class ChainSpec:
             forbids=self.forbids,
             proper=self.proper,
             frame=self.frame,
+            raking=self.raking,
         )
 
 
@@ -182,6 +188,8 @@ class FittedChain(Source):
     """Whether every dataset has fits of its own."""
     frame: Frame | HouseholdFrame | RowFrame = ROWS
     """The periods of a panel, whose units are persons; or the rows of a plain table."""
+    raking: Raking | None = None
+    """Brings the survey weights of every dataset to public totals."""
 
     def __post_init__(self) -> None:
         fits = {len(stratum.replicates) for stratum in self.strata}
@@ -196,6 +204,8 @@ class FittedChain(Source):
         for stratum in self.strata:
             for steps in stratum.replicates:
                 _check_steps(steps, drawn, self.schema, self.frame)
+        if self.raking is not None:
+            self.raking.check_against(self.schema)
 
     @property
     def n_units(self) -> int:
@@ -279,7 +289,8 @@ class FittedChain(Source):
 
         strata = [replace(s, replicates=tuple(map(some, s.replicates))) for s in self.strata]
         schema = Schema(tuple(v for v in self.schema if v.name in names))
-        return replace(self, schema=schema, strata=tuple(strata))
+        raking = self.raking if self.raking and self.raking.variable in names else None
+        return replace(self, schema=schema, strata=tuple(strata), raking=raking)
 
     def completed(self, table: Table, seed: Seed, *, n_jobs: int | None = None) -> Table:
         """Draw for every row the variables that ``table`` lacks, given those that it has.
@@ -295,7 +306,12 @@ class FittedChain(Source):
             )
             for block in blocks
         )  # fmt: skip
-        return Table.concatenate(parallel(n_jobs, tasks, None))
+        return self._raked(Table.concatenate(parallel(n_jobs, tasks, None)))
+
+    def _raked(self, table: Table) -> Table:
+        if self.raking is None:
+            return table
+        return self.raking.applied(table, self.strata[0].replicates[0])
 
     @property
     def _stratum_sizes(self) -> list[int]:
@@ -345,7 +361,7 @@ class FittedChain(Source):
             table = table.take_units(np.argsort(source))
         elif len(self.strata) > 1:
             table = table.take_units(rng.permutation(rows))
-        return self.frame.finished(table, self.schema)
+        return self._raked(self.frame.finished(table, self.schema))
 
 
 def _check_steps(

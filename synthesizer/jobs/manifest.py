@@ -44,6 +44,7 @@ from synthesizer.report.record import (
     StepEntry,
     TreesEntry,
     VariableEntry,
+    WeightsEntry,
     read_record,
 )
 from synthesizer.report.waves import risk_figures
@@ -159,6 +160,7 @@ def manifest_of(plan: Plan, source: Source, seed: Seed, phases: Phases) -> Manif
         ),
         panel=_panel(plan),
         household=_household(plan),
+        weights=_weights(plan),
         seed=seed.entropy,
         secret=seed.secret_told,
         m=plan.m,
@@ -290,6 +292,18 @@ def _household(plan: Plan) -> HouseholdEntry | None:
         return None
     table = plan.table
     return HouseholdEntry(id=form.household, households=table.n_units, persons=table.n_rows)
+
+
+def _weights(plan: Plan) -> WeightsEntry | None:
+    """Return the survey weight with the totals that every dataset has."""
+    if plan.weight is None:
+        return None
+    raking, totals = plan.spec.raking, dict[str, dict[str, float]]()
+    for margin in () if raking is None else raking.margins:
+        labels = plan.table[margin.variable].variable.labels
+        pairs = zip(labels, margin.totals.tolist(), strict=True)
+        totals[margin.variable] = {label: total for label, total in pairs if total > 0}
+    return WeightsEntry(variable=plan.weight, totals=totals)
 
 
 def _extends(published: Published) -> ExtendsEntry:

@@ -29,7 +29,9 @@ def dependents(context: Context, drawn: Mapping[str, str]) -> dict[str, Expressi
     )
     computed = {}
     busy, named = dict(_busy(context)), dict(_named(context))
-    for name, text in suggest_derivations(table).items():
+    weighting = context.config.weighting
+    weight = () if weighting is None else (weighting.variable,)
+    for name, text in suggest_derivations(table, drawn=weight).items():
         expression = Expression.parse(text)
         groups = "cut(" in text
         inputs = " and ".join(repr(other) for other in sorted(expression.names))

@@ -315,6 +315,10 @@ def declarations(config: ChainConfig, columns: Sequence[str] = ()) -> dict[str, 
     of the source are known.
     """
     declared = {name: variable.declaration() for name, variable in config.variables.items()}
+    if config.weighting is not None:
+        weight = config.weighting.variable
+        if weight not in declared or declared[weight].kind is None:
+            declared[weight] = replace(declared.get(weight, Declaration()), kind=Kind.NUMERIC)
     if config.household is not None:
         given, size = config.household.id, config.household.size
         own = replace(declared.get(given, Declaration()), every_row=True)

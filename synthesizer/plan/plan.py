@@ -60,6 +60,7 @@ from synthesizer.plan.seeds import plan_seed, secret_in_words
 from synthesizer.plan.steps import panel_problems, plan_methods, plan_order, plan_steps
 from synthesizer.plan.steps_after import plan_after
 from synthesizer.plan.survival import survival_problems
+from synthesizer.plan.weighting import plan_weights
 
 if TYPE_CHECKING:
     from synthesizer.engine.genetic.genetic_source import GeneticPlan
@@ -105,6 +106,8 @@ class Plan:
     """What they may find at most."""
     scenarios: tuple[Scenario, ...] = ()
     """Keys and target of the disclosure checks, the main one first; empty when there are none."""
+    weight: str | None = None
+    """The survey weight."""
     published: Published | None = None
     """A published run that new periods are added to."""
     after: After = field(default_factory=After)
@@ -419,6 +422,7 @@ def _planned(context: Context, seed: Seed | None) -> Plan:
     with context.problems.gathered():
         draws = plan_seed(context, seed)
     rules, zeros = plan_rules(context, Places.of(context, order, steps), draws)
+    raking = plan_weights(context, steps, rules, zeros)
     context.problems += overridden(context.paths, rules)
     scenarios = plan_scenarios(context)
     plan_fits(context, keeps=keeps)
@@ -448,6 +452,7 @@ def _planned(context: Context, seed: Seed | None) -> Plan:
             strata=config.strata,
             proper=config.proper,
             frame=context.frame,
+            raking=raking,
         ),
         genetic=genetic,
         seed=draws,
@@ -458,6 +463,7 @@ def _planned(context: Context, seed: Seed | None) -> Plan:
         checks=config.checks,
         limits=config.limits,
         scenarios=scenarios,
+        weight=None if config.weighting is None else config.weighting.variable,
         published=published,
         after=after,
         output=config.output if isinstance(config, Config) else OutputConfig(),

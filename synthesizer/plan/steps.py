@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -247,6 +247,7 @@ def plan_order(context: Context, methods: Mapping[str, Method]) -> list[str]:
             f"{_FIRST if context.is_panel and context.career not in listed else ''}, "
             f"the others last, in file order: {', '.join(unlisted)}"
         )
+    order = _weight_last(context, order, {*kept, *listed})
     if context.config.genetic is not None:  # categories evolve, the others are drawn given them
         order.sort(key=lambda name: not context.table[name].is_coded)
     inputs = {
@@ -255,6 +256,17 @@ def plan_order(context: Context, methods: Mapping[str, Method]) -> list[str]:
         if n in methods and methods[n].inputs
     }
     return _after_inputs(context, order, inputs, set(listed))
+
+
+def _weight_last(context: Context, order: list[str], placed: Collection[str]) -> list[str]:
+    """Put the survey weight behind everything else, unless it is kept or has a place."""
+    weighting = context.config.weighting
+    if weighting is None or weighting.variable in placed:
+        return order
+    name = weighting.variable
+    if name not in order or (context.is_household and context.changing[name] == 0):
+        return order  # what members share is drawn before them
+    return [*(other for other in order if other != name), name]
 
 
 _FIRST = ", what nobody changes then, and the careers"

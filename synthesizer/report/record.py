@@ -89,6 +89,14 @@ class HouseholdEntry(Result):
     persons: int
 
 
+class WeightsEntry(Result):
+    """The survey weight, and the public totals that every dataset has."""
+
+    variable: str
+    totals: Mapping[str, Mapping[str, float]] = Field(default_factory=dict)
+    """By variable and level."""
+
+
 class ExtendsEntry(Result):
     """The published run that new periods were added to."""
 
@@ -278,6 +286,7 @@ class PublicManifest(Result):
     panel: PanelEntry | None
     household: str | None = None
     """Column that members of a household share."""
+    weights: WeightsEntry | None = None
     variables: tuple[VariableEntry, ...]
     chain: tuple[StepEntry, ...]
     genetic: GeneticEntry | None
@@ -306,6 +315,7 @@ class Manifest(Result):
     data: DataEntry
     panel: PanelEntry | None
     household: HouseholdEntry | None = None
+    weights: WeightsEntry | None = None
     seed: int
     secret: str | None = Field(default=None, repr=False)
     """The key of every draw, 64 hexadecimal digits; ``none`` where the seed alone decided."""
@@ -343,6 +353,7 @@ class Manifest(Result):
             config=config,
             panel=self.panel,
             household=None if self.household is None else self.household.id,
+            weights=self.weights,
             variables=self.variables,
             chain=self.chain,
             genetic=self.genetic,

@@ -70,8 +70,26 @@ def cautions(facts: Facts, released: Released) -> tuple[Caution, ...]:
         if facts.is_modelled
         else (*_about_evolved_persons(facts, released), *_about_evolved_results(released))
     )
+    pairs = (*pairs, *_about_weights(facts))
     safe = (_APOSTROPHE,) if facts.config.output.spreadsheet_safe else ()
     return tuple(Caution(title=title, text=text) for title, text in (*pairs, *safe))
+
+
+def _about_weights(facts: Facts) -> Iterator[tuple[str, str]]:
+    weights = facts.weights
+    if weights is None:
+        return
+    raked = (
+        f" The weights of every dataset were then raked, so that they add up to public totals of "
+        f"the levels of {listed(list(weights.totals))}: that these agree says nothing of the data."
+        if weights.totals
+        else " Sums of weights differ from those of the real data."
+    )
+    yield (
+        f"{weights.variable} is a survey weight",
+        f"Weigh records by {weights.variable} where a result is about the population. It was drawn "
+        f"like any other variable, and does not show how anybody was sampled.{raked}",
+    )
 
 
 def _about_persons(facts: Facts, released: Released) -> Iterator[tuple[str, str]]:

@@ -17,6 +17,7 @@ from synthesizer.report.record import (
     PublicVariable,
     StepEntry,
     TreesEntry,
+    WeightsEntry,
 )
 
 CAREER = "career."
@@ -71,6 +72,8 @@ class Facts:
     """The variable of its careers."""
     wide: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Columns of each variable over time in the wide form."""
+    weights: WeightsEntry | None = None
+    """The survey weight, and its public totals."""
     published_periods: int | None = None
     """Periods that were released before, where new ones were added to them."""
 
@@ -156,6 +159,7 @@ def facts_of(manifest: PublicManifest) -> Facts:
         time=(panel.time if panel else None) or (PERIOD if wide else ""),
         career=(panel.career if panel else None) or "",
         wide=wide,
+        weights=manifest.weights,
         published_periods=manifest.published_periods,
     )
 

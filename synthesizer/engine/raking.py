@@ -1,0 +1,205 @@
+"""Raking: survey weights of a dataset are brought to totals that are public.
+
+Iterative proportional fitting (Deming and Stephan 1940) multiplies the weights of a level by one
+factor, margin after margin, until all totals hold. Records with the same levels share a factor, so
+that the work is done on the cells that occur. Weights with decimals are then rounded, so that the
+totals hold as they are written: which cells are rounded up is an integer program (controlled
+rounding, Cox 1987), and within a cell the largest remainders are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from synthesizer.data.errors import RuleError
+from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Schema, Table
+from synthesizer.models.derived import FittedDerived
+from synthesizer.models.step import FittedStep
+
+MOST_ROUNDS = 10_000
+"""Rounds over all margins; files that can be raked take tens."""
+CLOSE = 1e-10
+"""Relative distance from the totals that ends the rounds."""
+MOST_NODES = 100
+"""Nodes of the search for a rounding; two margins need one."""
+_ROUND = 1e-6
+
+
+@dataclass(frozen=True, kw_only=True)
+class Margin:
+    """The totals of a coded variable."""
+
+    variable: str
+    totals: FloatArray
+    """Sum of the weights of each code, shape (n_codes,); 0 where nobody may have it."""
+
+    def __post_init__(self) -> None:
+        if self.totals.ndim != 1 or not (self.totals >= 0).all() or not self.totals.any():
+            raise ValueError("totals must be a list of numbers, 0 or above")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Raking:
+    """The weight of a chain, and the totals that it has in every dataset."""
+
+    variable: str
+    margins: tuple[Margin, ...]
+
+    def check_against(self, schema: Schema) -> None:
+        """Raise ValueError unless weight and totals are those of a schema; for files."""
+        if not self.margins or schema[self.variable].is_coded:
+            raise ValueError("a number must be raked to totals")
+        for margin in self.margins:
+            variable = schema[margin.variable]
+            if not variable.is_coded or len(margin.totals) != variable.n_codes:
+                raise ValueError("every code must have a total")
+
+    def applied(self, table: Table, steps: Sequence[FittedStep]) -> Table:
+        """Return a dataset whose weights have the totals, and what follows from them anew.
+
+        Raises
+        ------
+        RuleError
+            If a level that has a total has no record with a weight, or the totals contradict each
+            other in the cells that occur.
+        """
+        column = table[self.variable]
+        codes = [np.asarray(table[margin.variable].data, dtype=np.intp) for margin in self.margins]
+        problems = list(self._problems(table, codes))
+        if problems:
+            raise RuleError(problems)
+        cells, place = np.unique(np.stack(codes), axis=1, return_inverse=True)
+        place = np.asarray(place).reshape(-1)
+        totals = [margin.totals for margin in self.margins]
+        values = np.asarray(column.data, dtype=np.float64)
+        sums = np.asarray(np.bincount(place, weights=values), dtype=np.float64)
+        raked = raked_cells(sums, cells, totals)
+        if raked is None:
+            names = ", ".join(repr(margin.variable) for margin in self.margins)
+            raise RuleError(
+                f"weights.totals: no weights of this dataset have the totals of {names}, which "
+                "contradict each other where few levels occur together; name fewer totals, or "
+                "group rare levels"
+            )
+        factors = np.divide(raked, sums, out=np.zeros_like(raked), where=sums > 0)
+        weights = values * factors[place]
+        if column.variable.decimals is not None:
+            unit = 10.0**-column.variable.decimals
+            whole = rounded_cells(weights / unit, place, cells, [t / unit for t in totals])
+            weights = whole / 10.0**column.variable.decimals
+        table = table.with_column(Column(column.variable, weights, column.states))
+        return recomputed(table, {self.variable}, steps)
+
+    def _problems(self, table: Table, codes: Sequence[IntArray]) -> Iterator[str]:
+        weights = np.asarray(table[self.variable].data, dtype=np.float64)
+        for margin, code in zip(self.margins, codes, strict=True):
+            sums = np.bincount(code, weights=weights, minlength=len(margin.totals))
+            labels = table[margin.variable].variable.labels
+            absent = np.flatnonzero((margin.totals > 0) & (sums <= 0))
+            if len(absent):
+                names = ", ".join(repr(labels[code]) for code in absent[:5])
+                yield (
+                    f"weights.totals.{margin.variable}: level {names} has a total, and no synthetic"
+                    " record has it; group rare levels, or take the total out"
+                )
+            extra = np.flatnonzero((margin.totals == 0) & (sums > 0))
+            if len(extra):
+                names = ", ".join(repr(labels[code]) for code in extra[:5])
+                yield (
+                    f"weights.totals.{margin.variable}: synthetic records have level {names}, "
+                    "which has no total; give it one, or forbid it"
+                )
+
+
+def recomputed(table: Table, changed: set[str], steps: Sequence[FittedStep]) -> Table:
+    """Return a dataset in which all that is computed from changed variables follows them again."""
+    names = set(changed)
+    for step in steps:
+        model = step.value_model
+        if isinstance(model, FittedDerived) and names.intersection(step.predictors):
+            predictors = table.select(step.predictors)
+            table = table.with_column(model.expression.derive(predictors, model.variable))
+            names.add(step.variable.name)
+    return table
+
+
+def raked_cells(
+    sums: FloatArray, cells: IntArray, totals: Sequence[FloatArray]
+) -> FloatArray | None:
+    """Return the sums of cells, shape (c,), brought to totals; None where that is impossible.
+
+    ``cells`` are the codes of each cell in each margin, shape (margins, c).
+
+    Examples
+    --------
+    >>> cells = np.array([[0, 0, 1, 1], [0, 1, 0, 1]])
+    >>> totals = [np.array([4.0, 6.0]), np.array([5.0, 5.0])]
+    >>> raked_cells(np.ones(4), cells, totals).tolist()
+    [2.0, 2.0, 3.0, 3.0]
+    """
+    raked = sums.astype(np.float64)
+    for _ in range(MOST_ROUNDS):
+        furthest = 0.0
+        for codes, wanted in zip(cells, totals, strict=True):
+            there = np.bincount(codes, weights=raked, minlength=len(wanted))
+            off = np.abs(there - wanted) / np.where(wanted > 0, wanted, 1)
+            furthest = max(furthest, float(off.max()))
+            with np.errstate(divide="ignore", invalid="ignore"):
+                factors = np.where(there > 0, wanted / there, 0.0)
+            raked *= factors[codes]
+        if furthest <= CLOSE:
+            return raked
+    return None
+
+
+def rounded_cells(
+    weights: FloatArray, place: IntArray, cells: IntArray, totals: Sequence[FloatArray]
+) -> FloatArray:
+    """Round weights, shape (n,), to whole numbers that keep totals, next to what they were.
+
+    ``place`` is the cell of each weight. A total that is no whole number is rounded, too. Where no
+    rounding keeps all totals of three and more margins, the sum of the distances is the least
+    that the search finds.
+    """
+    sums = np.bincount(place, weights=weights)
+    below = np.floor(sums + _ROUND)
+    up = below + _rounded_up(sums - below, below, cells, totals)
+    floors = np.floor(weights + _ROUND)
+    rest = weights - floors
+    # within a cell the largest remainders are rounded up
+    order = np.lexsort((-rest, place))
+    first = np.searchsorted(place[order], np.arange(len(sums)))
+    more = np.rint(up - np.bincount(place, weights=floors))
+    rank = np.arange(len(order)) - first[place[order]]
+    floors[order] += rank < more[place[order]]
+    return floors
+
+
+def _rounded_up(
+    rest: FloatArray, below: FloatArray, cells: IntArray, totals: Sequence[FloatArray]
+) -> BoolArray:
+    """Return which cells are rounded up, shape (c,)."""
+    from scipy.optimize import Bounds, LinearConstraint, milp
+    from scipy.sparse import csr_array, eye_array, hstack, vstack
+
+    n = len(rest)
+    rows, wanted = [], []
+    for codes, total in zip(cells, totals, strict=True):
+        rows.append(csr_array((np.ones(n), (codes, np.arange(n))), shape=(len(total), n)))
+        wanted.append(np.rint(total) - np.bincount(codes, weights=below, minlength=len(total)))
+    margins, goals = vstack(rows), np.concatenate(wanted)
+    k = len(goals)
+    apart = hstack([margins, eye_array(k), -eye_array(k)]).tocsr()
+    found = milp(
+        np.concatenate([np.zeros(n), np.ones(2 * k)]),
+        integrality=np.concatenate([np.ones(n), np.zeros(2 * k)]),
+        bounds=Bounds(0, np.concatenate([rest > _ROUND, np.full(2 * k, np.inf)])),
+        constraints=LinearConstraint(apart, goals, goals),
+        options={"node_limit": MOST_NODES},
+    )
+    if found.x is None:
+        return np.asarray(rest >= 0.5)
+    return np.asarray(found.x[:n] > 0.5)

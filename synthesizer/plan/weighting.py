@@ -1,0 +1,264 @@
+"""Plan the survey weight: what is wrong with it, and the totals that it is raked to."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from synthesizer.config.keys import FROM_DATA, AfterConfig, WeightsConfig
+from synthesizer.data.errors import ConfigError
+from synthesizer.data.faults import nearest
+from synthesizer.data.files import read_text
+from synthesizer.data.table import Column, FloatArray, Kind
+from synthesizer.engine.raking import Margin, Raking
+from synthesizer.models.step import Rule, Step, Zero
+from synthesizer.plan.context import Context
+
+_NAMES = re.compile(
+    r"wgt|wght|^(asec|er|hh|mec|per|psp)_?wt|"
+    r"(survey|sampl|design|person|household|hh|calib|raked|final|base|cross|long)\w*?[ _.]*"
+    r"(weight|wt)",
+    re.IGNORECASE,
+)
+"""Names that hardly anything but a survey weight has; a body weight has others."""
+APART = 1e-6
+"""Relative difference of grand totals that is no rounding."""
+FEW = 5
+"""A level of fewer confidential records may be absent in a dataset by chance."""
+
+
+def plan_weights(
+    context: Context, steps: Sequence[Step], rules: Sequence[Rule], zeros: Sequence[Zero]
+) -> Raking | None:
+    """Return how the survey weight is raked; None without totals.
+
+    A column that looks like a weight is told in a note where the configuration names none.
+    """
+    weighting = context.config.weighting
+    if weighting is None:
+        if "weights" not in context.config.model_fields_set:
+            _note_suggestion(context)
+        return None
+    problems = list(_weight_problems(context, weighting.variable))
+    context.problems += problems
+    if problems or weighting.variable not in context.table or not weighting.totals:
+        return None
+    context.problems += _raking_problems(context, weighting, steps, rules, zeros)
+    margins: list[Margin] = []
+    for name, said in weighting.totals.items():
+        with context.problems.gathered(f"weights.totals.{name}"):
+            margins.append(_margin(context, weighting.variable, name, said))
+    grand = {margin.variable: float(margin.totals.sum()) for margin in margins}
+    if grand and max(grand.values()) - min(grand.values()) > APART * max(grand.values()):
+        sums = ", ".join(f"{name} {total:,.10g}" for name, total in grand.items())
+        context.problems.append(
+            f"weights.totals: contradict each other: they add up to {sums}; all totals are of the "
+            "same population and must have one sum"
+        )
+    return Raking(variable=weighting.variable, margins=tuple(margins))
+
+
+def _note_suggestion(context: Context) -> None:
+    for name in context.names:
+        column = context.table[name]
+        if not _NAMES.search(name) or column.variable.kind is not Kind.NUMERIC:
+            continue
+        values = column.data[column.is_observed]
+        if len(values) and values.min() > 0 and values.max() > values.min():
+            context.notes.append(
+                f"{name!r} looks like a survey weight: declare weights: {name}, so that it is "
+                "drawn last, or weights: {variable: "
+                f"{name}, totals: ...}} to keep public totals; weights: null if it is none"
+            )
+            return
+
+
+def _weight_problems(context: Context, name: str) -> Iterator[str]:
+    """Yield what is wrong with the values of the weight."""
+    unknown = context.columns.unknown("weights", name)
+    yield from unknown
+    if unknown or context.columns.is_faulty(name):
+        return
+    if context.takes_no_part(name):
+        yield (
+            f"weights: {name!r} is an id or dropped and takes no part; name another column, or "
+            "take it out there"
+        )
+        return
+    column = context.table[name]
+    if column.variable.kind is not Kind.NUMERIC:
+        yield (
+            f"weights: {name!r} is {column.variable.kind.value}; a weight is a number (declare "
+            f"variables.{name}.kind: numeric)"
+        )
+        return
+    values = column.data[column.is_observed]
+    missing, negative = len(column) - len(values), int((values < 0).sum())
+    if missing:
+        yield (
+            f"weights: {name!r} is missing in {missing:,} records; give every record a weight, 0 "
+            "where it counts for nobody"
+        )
+    if negative:
+        yield f"weights: {name!r} is negative in {negative:,} records; a weight is 0 or above"
+    if not (values > 0).any():
+        yield f"weights: {name!r} is 0 in all records; name the column of the weight"
+    elif values.min() == values.max() and not missing:
+        context.notes.append(
+            f"weights: {name!r} is constant: every record counts alike, and it changes nothing"
+        )
+
+
+def _raking_problems(
+    context: Context,
+    weighting: WeightsConfig,
+    steps: Sequence[Step],
+    rules: Sequence[Rule],
+    zeros: Sequence[Zero],
+) -> Iterator[str]:
+    """Yield what does not go with weights that are raked."""
+    name = weighting.variable
+    if context.is_panel:
+        yield (
+            "weights.totals: rows of a panel or household file are weighted by person, period or "
+            "household, and are not raked here; take totals out, and rake the datasets by the unit "
+            "that the totals are about"
+        )
+    if context.data.whole is not None:
+        yield (
+            "weights.totals: the source is not read whole and datasets are drawn in parts, which "
+            "have no totals; take them out, or allow more rows (data.fit_rows)"
+        )
+    for step in steps:
+        abilities = step.model.abilities
+        if step.variable == name and (abilities.copies_rows or abilities.deterministic):
+            how = "kept" if abilities.copies_rows else "derived"
+            yield (
+                f"weights.totals: {name!r} is {how} and cannot be raked; take the totals out, or "
+                f"model {name!r}"
+            )
+    after = context.config.after or AfterConfig()
+    if after.uniques is not None:
+        yield "weights.totals: after.uniques drops records and their weights; take one of them out"
+    blanked = () if after.blank_rare is None else after.blank_rare.variables
+    for other in (name, *weighting.totals):
+        if other in (*after.round, *after.bottom_code, *after.top_code, *blanked):
+            yield (
+                f"weights.totals: after changes {other!r} once the weights are raked; take it out "
+                "there, or the totals"
+            )
+    ruled = [repr(rule.condition.text) for rule in rules if _is_about(name, rule)]
+    ruled += [zero.text for zero in zeros if name in (*zero.names, zero.variable)]
+    if ruled:
+        yield (
+            f"weights.totals: raking changes {name!r}, which {', '.join(ruled[:3])} names; take it "
+            "out there, or the totals"
+        )
+
+
+def _is_about(name: str, rule: Rule) -> bool:
+    return name == rule.variable or name in rule.condition.names
+
+
+def _margin(context: Context, weight: str, name: str, said: str | Mapping[str, float]) -> Margin:
+    """Return the totals of one variable; raise with all problems of them."""
+    unknown = context.columns.unknown("totals", name)
+    if unknown:
+        raise ConfigError(unknown)
+    if name not in context.table or context.takes_no_part(name):
+        raise ConfigError(f"{name!r} is an id or dropped; name a variable with levels")
+    column = context.table[name]
+    if not column.is_coded:
+        raise ConfigError(
+            f"{name!r} is {column.variable.kind.value}; totals need levels: declare "
+            f"variables.{name}.kind: categorical, or name its groups"
+        )
+    if said == FROM_DATA:
+        return Margin(variable=name, totals=_confidential(context, column, context.table[weight]))
+    stated = _file_totals(Path(said), name) if isinstance(said, str) else said
+    return Margin(variable=name, totals=_stated(column, stated))
+
+
+def _confidential(context: Context, column: Column, weight: Column) -> FloatArray:
+    n_codes, labels = column.variable.n_codes, column.variable.labels
+    totals = np.bincount(column.data, weights=weight.data, minlength=n_codes)
+    counts = np.bincount(column.data, minlength=n_codes)
+    empty = [labels[code] for code in np.flatnonzero((totals == 0) & (counts > 0))]
+    if empty:
+        raise ConfigError(
+            f"the weights of level {', '.join(map(repr, empty[:5]))} add up to 0; drop these "
+            "records, or group the level"
+        )
+    few = [labels[code] for code in np.flatnonzero((counts > 0) & (counts < FEW))]
+    if few:
+        context.notes.append(
+            f"weights.totals.{column.name}: fewer than {FEW} records have level "
+            f"{', '.join(map(repr, few[:5]))}: a dataset without it cannot have its total and "
+            "stops the run, and the total is nearly that of single persons; group rare levels"
+        )
+    return np.asarray(totals, dtype=np.float64)
+
+
+def _stated(column: Column, stated: Mapping[str, float]) -> FloatArray:
+    """Return totals by code; raise on levels that the variable lacks, or that lack a total."""
+    labels = column.variable.labels
+    problems = [
+        f"unknown level {label!r}{nearest(label, labels)}"
+        for label in stated
+        if label not in labels
+    ]
+    occurs = np.bincount(column.data, minlength=len(labels)) > 0
+    absent = [label for label, is_there in zip(labels, occurs, strict=True) if is_there]
+    absent = [label for label in absent if label not in stated]
+    if absent:
+        problems.append(
+            f"level {', '.join(map(repr, absent[:5]))} has no total; give one for every level that "
+            "occurs, missing codes too"
+        )
+    never = [label for label, is_there in zip(labels, occurs, strict=True) if not is_there]
+    never = [label for label in never if label in stated]
+    if never:
+        problems.append(
+            f"level {', '.join(map(repr, never[:5]))} has a total, and no record has it; take it "
+            "out, or join it with another level"
+        )
+    if problems:
+        raise ConfigError(problems)
+    return np.array([stated.get(label, 0.0) for label in labels])
+
+
+def _file_totals(path: Path, name: str) -> dict[str, float]:
+    """Read a CSV file with the columns of a variable and ``total``."""
+    try:
+        rows = [row for row in csv.reader(io.StringIO(read_text(path))) if row]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise ConfigError(f"{path}: cannot be read ({error}); name a CSV file in UTF-8") from error
+    if not rows or rows[0] != [name, "total"]:
+        raise ConfigError(f"{path}: its first line must be {name},total")
+    totals: dict[str, float] = {}
+    problems = []
+    for line, row in enumerate(rows[1:], 2):
+        number = _positive(row[1]) if len(row) == 2 else None
+        if number is None:
+            problems.append(f"{path}, row {line}: must be a level and a total above 0")
+        elif row[0] in totals:
+            problems.append(f"{path}, row {line}: level {row[0]!r} is there twice; keep one")
+        else:
+            totals[row[0]] = number
+    if problems:
+        raise ConfigError(problems)
+    return totals
+
+
+def _positive(text: str) -> float | None:
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if number > 0 and math.isfinite(number) else None

@@ -1,0 +1,194 @@
+"""Survey weights from configuration to dataset: order, totals, proportions, problems at once."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from synthesizer.config.reading import read_config
+from synthesizer.data.errors import ConfigError, SynthesizerError
+from synthesizer.engine.registry import Registry
+from synthesizer.engine.saved import load_model
+from synthesizer.jobs.generate import generate
+from synthesizer.jobs.run import fit_file, run
+from synthesizer.plan.plan import prepare
+
+N = 400
+
+
+@pytest.fixture(scope="module")
+def survey(tmp_path_factory):
+    """A file of persons with a weight, its normalised version, and twelfths of it."""
+    rng = np.random.default_rng(5)
+    weight = np.rint(rng.gamma(5, 20, N)) + 1
+    frame = pd.DataFrame(
+        {
+            "wgt": weight.astype(int),
+            "region": rng.choice(["east", "north", "south"], N),
+            "sex": rng.choice(["f", "m"], N),
+            "income": np.rint(rng.lognormal(7, 1, N)).astype(int),
+            "norm": np.round(weight / weight.mean(), 4),
+        }
+    )
+    folder = tmp_path_factory.mktemp("survey")
+    frame.to_csv(folder / "survey.csv", index=False)
+    total = int(weight.sum())
+    (folder / "sex.csv").write_text(f"sex,total\nf,{total // 2}\nm,{total - total // 2}\n")
+    return folder, frame
+
+
+def config(folder, **options):
+    return read_config(
+        {
+            "data": {"path": "survey.csv"},
+            "checks": False,
+            "seed": 1,
+            "output": {"directory": "out", "overwrite": True, "report": False, "codebook": True},
+            **options,
+        },
+        base=folder,
+    )
+
+
+TOTALS = {"variable": "wgt", "totals": {"region": "from_data", "sex": "sex.csv"}}
+
+
+def assert_totals(table, frame):
+    by_region = table.groupby("region").wgt.sum()
+    assert by_region.to_dict() == frame.groupby("region").wgt.sum().to_dict()
+    total = int(frame.wgt.sum())
+    assert table.groupby("sex").wgt.sum().tolist() == [total // 2, total - total // 2]
+    factor = 1 / frame.wgt.mean()
+    assert table.norm.to_numpy() == pytest.approx(table.wgt * factor, abs=0.5001e-4)
+
+
+def test_every_dataset_has_the_totals_and_proportional_weights(survey):
+    folder, frame = survey
+    result = run(config(folder, m=2, weights=TOTALS, rows=500))
+    for path in result.datasets:
+        assert_totals(pd.read_csv(path), frame)
+    chain = [step.variable for step in result.manifest.chain]
+    assert chain[-2:] == ["wgt", "norm"]
+    entry = result.manifest.weights
+    assert entry.variable == "wgt"
+    assert entry.totals["region"] == frame.groupby("region").wgt.sum().to_dict()
+    codebook = json.loads(next(p for p in result.codebook if p.suffix == ".json").read_text())
+    assert "survey weight" in json.dumps(codebook)
+    plain = run(config(folder, weights="wgt"))
+    table = pd.read_csv(plain.datasets[0])
+    assert table.groupby("region").wgt.sum().to_dict() != entry.totals["region"]
+
+
+def test_saved_models_keep_the_totals(survey, tmp_path):
+    folder, frame = survey
+    settings = folder / "saved.yaml"
+    settings.write_text(
+        "version: 1\ndata: {path: survey.csv}\nweights: {variable: wgt, totals: {region: "
+        "from_data, sex: sex.csv}}\n"
+    )
+    fit_file(settings, tmp_path / "model.synth")
+    model = load_model(tmp_path / "model.synth", Registry.load())
+    for path in generate(model, tmp_path / "out", seed=7):
+        assert_totals(pd.read_csv(path), frame)
+
+
+def test_a_place_of_the_configuration_is_kept_and_a_column_that_looks_like_a_weight_is_told(survey):
+    folder, _ = survey
+    order = prepare(
+        config(folder, weights="wgt", visit_sequence=["wgt", "region"]), Registry.load()
+    ).spec.order
+    assert order[0] == "wgt"
+    notes = prepare(config(folder), Registry.load()).notes
+    assert any("'wgt' looks like a survey weight" in note for note in notes)
+
+
+@pytest.mark.parametrize(
+    ("weights", "problems"),
+    [
+        ("wgtt", ["weights: unknown variable 'wgtt'; did you mean 'wgt'?"]),
+        (
+            {"variable": "wgt", "totals": {"sex": {"f": 1, "m": 0}}},
+            ["weights.totals.sex.m: must be above 0"],
+        ),
+        (
+            {"variable": "wgt", "totals": {"income": "from_data", "regoin": "from_data"}},
+            ["totals need levels", "unknown variable 'regoin'"],
+        ),
+        (
+            {
+                "variable": "wgt",
+                "totals": {
+                    "sex": {"f": 5, "m": 6},
+                    "region": {"north": 1, "south": 2, "east": 10},
+                },
+            },
+            ["weights.totals: contradict each other: they add up to sex 11, region 13"],
+        ),
+        (
+            {
+                "variable": "wgt",
+                "totals": {"sex": {"f": 5, "x": 6}, "region": "none.csv"},
+            },
+            ["unknown level 'x'", "level 'm' has no total", "none.csv: cannot be read"],
+        ),
+    ],
+)
+def test_all_problems_of_totals_are_told_at_once(survey, weights, problems):
+    folder, _ = survey
+    with pytest.raises(ConfigError) as told:
+        prepare(config(folder, weights=weights), Registry.load())
+    for problem in problems:
+        assert problem in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("values", "problem"),
+    [
+        (["-1", "2"], "'w' is negative in 20 records"),
+        (["", "2"], "'w' is missing in 20 records"),
+        (["0", "0"], "'w' is 0 in all records"),
+        (["heavy", "2"], "w"),
+    ],
+)
+def test_bad_weights_are_refused(tmp_path, values, problem):
+    frame = pd.DataFrame({"w": values * 20, "sex": ["f", "m"] * 20, "age": range(40)})
+    frame.to_csv(tmp_path / "survey.csv", index=False)
+    with pytest.raises(SynthesizerError) as told:
+        prepare(config(tmp_path, weights="w"), Registry.load())
+    assert problem in str(told.value)
+
+
+def test_what_does_not_go_with_weights_is_told(survey):
+    folder, _ = survey
+    for options, problem in (
+        ({"keep": ["wgt"]}, "'wgt' is kept and cannot be raked"),
+        ({"drop": ["wgt"]}, "'wgt' is an id or dropped"),
+        ({"variables": {"wgt": {"derived": "income * 2"}}}, "'wgt' is derived"),
+        ({"forbid": ["wgt > 500"]}, "forbid 'wgt > 500' names"),
+        ({"after": {"uniques": "drop"}}, "after.uniques drops records"),
+        ({"after": {"round": {"wgt": 10}}}, "after changes 'wgt'"),
+        ({"variables": {"wgt": {"kind": "id"}}}, "'wgt' is an id or dropped"),
+    ):
+        with pytest.raises(SynthesizerError) as told:
+            prepare(config(folder, weights=TOTALS, **options), Registry.load())
+        assert problem in str(told.value), told.value
+
+
+def test_constant_weights_are_noted_and_panels_have_no_totals(tmp_path):
+    frame = pd.DataFrame(
+        {
+            "id": np.repeat(range(60), 2),
+            "year": [2001, 2002] * 60,
+            "w": 3,
+            "sex": np.repeat(["f", "m"] * 30, 2),
+            "pay": np.random.default_rng(0).integers(9, 99, 120),
+        }
+    )
+    frame.to_csv(tmp_path / "survey.csv", index=False)
+    panel = {"panel": {"person": "id", "time": "year"}}
+    notes = prepare(config(tmp_path, weights="w", **panel), Registry.load()).notes
+    assert any("'w' is constant" in note for note in notes)
+    weights = {"variable": "w", "totals": {"sex": "from_data"}}
+    with pytest.raises(ConfigError, match="panel or household file"):
+        prepare(config(tmp_path, weights=weights, **panel), Registry.load())
