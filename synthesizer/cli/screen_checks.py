@@ -22,6 +22,8 @@ WORST_VARIABLES = 5
 MOST_WARNINGS = 3
 FAR_OFF = 3.0
 """A one-way S_pMSE above it says that a distribution is visibly wrong."""
+PERIODS = "person-periods"
+"""What is counted of a panel where the place of figures says so."""
 SHOWN = 10
 """Tables of an order that are shown without ``--all``, the worst ones."""
 _TITLES = {1: "variables", 2: "pairs", 3: "triples"}
@@ -145,7 +147,7 @@ def show_risk(risk: RiskResult, choose: Choice, *, explained: bool = False) -> N
     for place, figures in _by_place(risk.figures).items():
         if chosen := choose(figures):
             shown += chosen
-            table = figure_table(chosen, risk.units)
+            table = figure_table(chosen, PERIODS if PERIODS in place else risk.units)
             tabulate(f"risk: {place}", [*table], [*zip(*table.values(), strict=True)])
             for words in conclusions(chosen):
                 say(f"  {words}")

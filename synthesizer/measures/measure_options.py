@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from math import isfinite
 from typing import Annotated, Any, Self
@@ -22,6 +23,14 @@ def as_label(value: object) -> object:
 
 def _labels(value: object) -> object:
     return list(value) if isinstance(value, list | tuple) else [value]
+
+
+def each_once(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Refuse a list that names something twice."""
+    again = [value for value, times in Counter(values).items() if times > 1]
+    if again:
+        raise ValueError(f"must name each once, and names {', '.join(map(str, again))} again")
+    return values
 
 
 Label = Annotated[str, BeforeValidator(as_label)]

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from synthesizer.data.errors import ExpressionError, ModelError
 from synthesizer.data.expressions import Expression
 from synthesizer.data.options import options
-from synthesizer.data.table import Column, Table, Variable
+from synthesizer.data.table import BoolArray, Column, Table, Variable
 from synthesizer.models.base import Abilities, ConditionalModel, FittedModel
 
 _TOLERANCE = 1e-9
@@ -74,11 +73,11 @@ class Derived(ConditionalModel):
     def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedDerived:  # noqa: ARG002
         """Count the rows that disagree; ``target`` may hold missing states here."""
         expression = self.parsed
-        mismatches = int((~_agreement(expression, predictors, target)).sum())
+        mismatches = int((~agreement(expression, predictors, target)).sum())
         return FittedDerived(expression, target.variable, mismatches)
 
 
-def _agreement(expression: Expression, predictors: Table, target: Column) -> np.ndarray[Any, Any]:
+def agreement(expression: Expression, predictors: Table, target: Column) -> BoolArray:
     """Where the expression gives the value of the target, up to a relative error of 1e-9."""
     variable = target.variable
     if not variable.missing:  # an undefined result has to count, not to stop the fit

@@ -16,7 +16,7 @@ from synthesizer.data.pairs import Data, read_like
 from synthesizer.data.panel.arrangement import Arrangement, Frame, RowFrame, label_problems
 from synthesizer.data.panel.forms import long_form, wide_columns, wide_form
 from synthesizer.data.panel.paths import OWN
-from synthesizer.data.panel.view import PREFIX, PersonView, constant_names
+from synthesizer.data.panel.view import PREFIX, PersonView, constant_names, period_labels
 from synthesizer.data.sources import RawTable
 from synthesizer.data.table import Column, Kind, Table
 from synthesizer.measures.settings import CheckSettings, LimitConfig
@@ -42,7 +42,17 @@ def arrange(config: PanelConfig, table: Table) -> tuple[Arrangement, tuple[str, 
             f"panel: names of variables must not start with {PREFIX!r} or {OWN!r}: "
             f"{', '.join(taken)}"
         )
-    return _wide(config, table) if config.wide else _long(config, table)
+    form, notes = _wide(config, table) if config.wide else _long(config, table)
+    if not isinstance(form.frame, RowFrame):
+        cells = {cell for name in config.wide for cell in form.columns_of(name)}
+        shown = ("first", "last", *period_labels(form.frame.periods))
+        views = {f"{name}@{label}" for name in names for label in shown}
+        if taken := sorted(views.intersection(names) - cells):
+            raise ConfigError(
+                f"panel: {', '.join(taken)}: the checks give such names to values in a period; "
+                "rename the columns"
+            )
+    return form, notes
 
 
 def _long(config: PanelConfig, table: Table) -> tuple[Arrangement, tuple[str, ...]]:

@@ -139,6 +139,11 @@ class Columns:
         variable, _, period = name.rpartition("@")
         if variable in self.views and period in self.periods:
             return f"{name!r} is not in view; add {period} to panel.view"
+        if variable in self.views and self.periods:
+            return (
+                f"{period!r} is no period of the data, which has {self.periods[0]} to "
+                f"{self.periods[-1]}; of {variable!r} there are {', '.join(self.views[variable])}"
+            )
         if variable and variable in (self.names or ()) and variable not in self.views:
             return f"unknown variable {name!r}: {variable!r} never changes; write {variable!r}"
         return None

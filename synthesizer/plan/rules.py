@@ -21,7 +21,7 @@ from synthesizer.data.values import single_value
 from synthesizer.engine.registry import ROLES
 from synthesizer.engine.structural_zeros import structural_zeros
 from synthesizer.models.bounds import Bounds
-from synthesizer.models.derived import Derived
+from synthesizer.models.derived import Derived, agreement
 from synthesizer.models.histories.history import panel_of
 from synthesizer.models.limits import Support, found_supports, with_implied
 from synthesizer.models.step import Forbid, Rule, Step, forbidden_rows
@@ -170,15 +170,30 @@ def plan_rules(context: Context, places: Places, seed: Seed) -> tuple[tuple[Rule
     problems += _contradictions(rules, forbids, table)
     supports = _supports(context, places)
     context.notes += _several_values(context.config, places)
-    if context.config.on_violation != "ignore":
-        broken = list(_broken(rules, forbids, table))
-        if context.config.on_violation == "error":
-            problems += [f"{text}; {REMEDY}" for text in broken]
-        else:
-            context.notes += broken
+    tell_broken(context, _broken(rules, forbids, table))
     if context.config.finds_support:
         supports += _found_supports(context, places, seed, supports)
     return tuple(rules), (*forbids, *supports)
+
+
+def tell_broken(context: Context, broken: Iterable[str]) -> None:
+    """Tell where confidential rows break what synthetic rows keep, as ``on_violation`` says."""
+    policy = context.config.on_violation
+    if policy == "error":
+        context.problems += [f"{text}; {REMEDY}" for text in broken]
+    elif policy == "warn":
+        context.notes += broken
+
+
+def differing_rows(context: Context, name: str, expression: Expression) -> Iterator[str]:
+    """Say how many confidential rows differ from what a variable is computed by."""
+    table = context.completed
+    differs = ~agreement(expression, table, table[name])
+    if differs.any():
+        yield (
+            f"variables.{name}.derived: {_rows(differs, table)} differ from it; synthetic rows "
+            "will hold what it gives"
+        )
 
 
 def _condition(context: Context, place: str, text: str) -> tuple[Expression | None, list[str]]:
@@ -653,15 +668,13 @@ def _text(rule: PathRuleConfig) -> str:
 
 def _count(context: Context, places: Mapping[PathRule, str]) -> None:
     """Count the confidential rows that break each rule, before anything is fitted."""
-    policy = context.config.on_violation
-    if policy == "ignore":
-        return
     panel = panel_of(context.table)
-    report, remedy = (context.notes, "") if policy == "warn" else (context.problems, f"; {REMEDY}")
-    for rule, place in places.items():
-        broken = broken_steps(panel.index, panel[rule.variable], [rule])
-        if broken.any():
-            report.append(
-                f"{place} '{rule.text}': {_rows(broken, panel)} break it; no synthetic row will"
-                f"{remedy}"
-            )
+
+    def texts() -> Iterator[str]:
+        for rule, place in places.items():
+            broken = broken_steps(panel.index, panel[rule.variable], [rule])
+            if broken.any():
+                rows = _rows(broken, panel)
+                yield f"{place} '{rule.text}': {rows} break it; no synthetic row will"
+
+    tell_broken(context, texts())

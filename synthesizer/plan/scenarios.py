@@ -11,7 +11,7 @@ from synthesizer.data.codes import Groups
 from synthesizer.data.errors import DataError, ExpressionError, Problems, plural
 from synthesizer.data.panel.arrangement import person_name
 from synthesizer.data.panel.households import TAKEN, MemberView
-from synthesizer.data.panel.view import PersonView
+from synthesizer.data.panel.view import PREFIX, PersonView
 from synthesizer.data.table import Kind, Table
 from synthesizer.measures.figure import in_units
 from synthesizer.measures.risk.attribute import check_exclusions
@@ -111,10 +111,26 @@ class _Names:
                     "name a value in a period, such as one@first, or, of an inference, say units: "
                     "periods"
                 ]
+            if hint := self._of_persons(name):
+                return [f"{place}: {hint}"]
             return self.columns.unknown(place, name)
         if not ids and self.table[name].variable.kind is Kind.ID:
             return [f"{place}: {name!r} is an id and is never synthesised; take it out"]
         return []
+
+    def _of_persons(self, name: str) -> str | None:
+        """Explain why person-periods have no values of persons."""
+        variable = name.partition("@")[0]
+        if self.config.panel is None or isinstance(self.table, PersonView):
+            return None
+        if name.startswith(PREFIX):
+            return f"{name!r} belongs to persons, and this is of person-periods; say units: persons"
+        if "@" in name and variable in self.table:
+            return (
+                f"{name!r} is a value of persons in one period, and this is of person-periods; "
+                f"write {variable!r}, or say units: persons"
+            )
+        return None
 
     def scenario(self, place: str, settings: ScenarioConfig) -> Iterator[str]:
         """Yield every problem of a scenario."""

@@ -27,6 +27,7 @@ from synthesizer.models.step import Step, state_variable
 from synthesizer.plan.composition import counted_columns, of_heads
 from synthesizer.plan.context import Context
 from synthesizer.plan.dependents import dependents
+from synthesizer.plan.rules import differing_rows, tell_broken
 from synthesizer.plan.survival import pairs_last
 
 
@@ -219,6 +220,7 @@ def _derived(context: Context, name: str, place: str, text: str) -> Method | Non
         if problems:
             raise ConfigError(problems)
         if not context.columns.any_faulty(expression.names):
+            tell_broken(context, differing_rows(context, name, expression))
             options = {"expression": text}
             return Method(ROLES["derived"], options, is_configured=True, inputs=expression.names)
     return None
@@ -226,6 +228,11 @@ def _derived(context: Context, name: str, place: str, text: str) -> Method | Non
 
 def _outside(context: Context, name: str) -> list[str]:
     """Say why an expression cannot use a variable that takes no part in the synthesis."""
+    if name.startswith(OWN):
+        return [
+            f"{name!r} looks back on a drawn variable, and what is computed does not; use "
+            f"variables of the same period, time, or {PREFIX}*"
+        ]
     if context.takes_no_part(name):
         return [f"{name!r} is an id or dropped and cannot be used; declare another kind"]
     return context.columns.joined(context.frame.derived).unknown("expression", name)

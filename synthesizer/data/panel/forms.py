@@ -418,7 +418,20 @@ def wide_form(
     presence = form.presence(table)
     problems += _never_there(presence)
     problems.settle(DataError)
-    return form, tuple(thin_notes(presence.sum(axis=0), len(presence), wide=True))
+    notes = thin_notes(presence.sum(axis=0), len(presence), wide=True)
+    return form, (*_empty_states(form.variables, absent), *notes)
+
+
+def _empty_states(variables: Sequence[Variable], absent: Sequence[str]) -> Iterator[str]:
+    """Say where empty cells are a value of persons who are there."""
+    for variable in variables:
+        labels = variable.labels if variable.is_coded else variable.missing
+        if "" in labels and "" not in absent:
+            words = ", ".join((*absent, '""'))
+            yield (
+                f"panel.wide.{variable.name}: empty cells are a value of persons who are there; "
+                f"if they mean that nobody is, say panel.absent: [{words}]"
+            )
 
 
 def _never_there(presence: BoolArray) -> list[str]:

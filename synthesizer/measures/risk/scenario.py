@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from synthesizer.data.codes import Groups
 from synthesizer.data.errors import DataError
@@ -15,7 +15,7 @@ from synthesizer.data.options import NotNegative, options
 from synthesizer.data.panel.view import PersonView
 from synthesizer.data.table import FloatArray, Table
 from synthesizer.measures.figure import Result
-from synthesizer.measures.measure_options import GroupsMap, Label, Names, Part
+from synthesizer.measures.measure_options import GroupsMap, Label, Names, Part, each_once
 
 _SLACK = 1e-12
 
@@ -152,7 +152,9 @@ class Question(Part):
     groups: GroupsMap = Field(
         default_factory=dict, description="number of quantile groups, or cut points, of numbers"
     )
-    thresholds: Annotated[tuple[float, ...], BeforeValidator(_several)] = Field(
+    thresholds: Annotated[
+        tuple[float, ...], BeforeValidator(_several), AfterValidator(each_once)
+    ] = Field(
         THRESHOLDS, min_length=1, description="probabilities that a true value must exceed to count"
     )
     units: Counted = Field(

@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Self, get_args
+from typing import Annotated, Any, Self, get_args
 
 import numpy as np
-from pydantic import Field, ValidationError, model_validator
+from pydantic import AfterValidator, Field, ValidationError, model_validator
 
 from synthesizer.data.errors import DataError, ExpressionError, Problems, in_brief, plural
 from synthesizer.data.expressions import quote_name
@@ -23,7 +23,7 @@ from synthesizer.data.faults import sentences
 from synthesizer.data.guessing import Declaration
 from synthesizer.data.pairs import Data, as_table, as_tables, check_comparable, column_names
 from synthesizer.data.table import FloatArray, Table
-from synthesizer.measures.measure_options import Label, Labels, Part
+from synthesizer.measures.measure_options import Label, Labels, Part, each_once
 from synthesizer.measures.utility.coefficients import (
     FitComparison,
     FittedData,
@@ -64,7 +64,9 @@ class FitRequest(Part):
     clusters: Label | None = Field(None, description="variable of cluster-robust errors")
     weights: Label | None = Field(None, description="variable that weighs the records")
     offset: str | None = Field(None, description="of poisson: a variable or I(log(hours))")
-    by: Labels = Field((), description="variables whose values make groups, each fitted alone")
+    by: Annotated[Labels, AfterValidator(each_once)] = Field(
+        (), description="variables whose values make groups, each fitted alone"
+    )
 
     @model_validator(mode="before")
     @classmethod

@@ -34,6 +34,8 @@ DEPENDENT = 1e-10
 _CONSTANT = 1e-13
 # Residual variance over that of the response: below it there is nothing but rounding.
 _EXACT = 1e-18
+# Variance over the squared coefficient: below it there is nothing but rounding.
+_NO_ERROR = 1e-24
 # Fits that settle do so within some 10 steps; where a level has always the same outcome the
 # coefficient of its standardised column moves by about 0.4 to 1 at each step and never settles.
 _MOST_STEPS = 35
@@ -230,7 +232,13 @@ def fit_model(
         back = np.diag(np.append(1.0, 1 / scale))
         back[0, 1:] = -centre / scale
     back = np.asarray(np.kron(np.eye(len(covariance) // len(back)), back), dtype=np.float64)
-    return Fit(back @ estimate.coefficients, back @ covariance @ back.T, df)
+    fit = Fit(back @ estimate.coefficients, back @ covariance @ back.T, df)
+    if not (np.diag(fit.covariance) > _NO_ERROR * fit.coefficients**2).all():
+        raise DataError(
+            "a standard error is zero: too few records, or clusters, for so many columns; use a "
+            "smaller model, or larger groups"
+        )
+    return fit
 
 
 def _check_sizes(n: int, p: int, levels: FixedEffects | None, clusters: Codes | None) -> None:

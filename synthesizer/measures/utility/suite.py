@@ -11,6 +11,7 @@ from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from pydantic import Field
 
 from synthesizer.data.errors import DataError, ExpressionError
@@ -35,6 +36,7 @@ from synthesizer.measures.utility.distributions import (
     PairCounter,
     PairTable,
 )
+from synthesizer.measures.utility.formulas import listed
 from synthesizer.measures.utility.propensity import PmseResult, combine_pmse, pmse
 from synthesizer.measures.utility.tables import (
     DistanceResult,
@@ -315,6 +317,18 @@ def person_of_rows(names: Iterable[str], original: Data, person: str | None) -> 
     return who if {*names} <= {*original.panel.names, who} else None
 
 
+def _without_group(request: FitRequest, table: Table) -> Iterator[str]:
+    """Say how many records of the original are in no group."""
+    is_lost = np.zeros(table.n_rows, dtype=bool)
+    for name in request.by:
+        is_lost |= ~table[name].is_observed if name in table else False
+    if lost := int(is_lost.sum()):
+        yield (
+            f"{request.formula}: {lost} of {table.n_rows} records of the original have no value of "
+            f"{listed(request.by)} (by) and are in no group"
+        )
+
+
 def _names(request: FitRequest) -> tuple[str, ...]:
     try:
         return request.names
@@ -342,5 +356,8 @@ def fit(case: Case) -> Collecting:
     return Collecting(
         lambda view: tables.append(needed(view)),
         lambda: compare_group(original, tables, request.formula, group, **request.settings),
-        notes=() if person is None else (note,),
+        notes=(
+            *_without_group(request, _rows(case.original, person)),
+            *(() if person is None else (note,)),
+        ),
     )

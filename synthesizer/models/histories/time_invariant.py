@@ -52,8 +52,9 @@ class FittedTimeInvariant(FittedHistory):
         if n_persons:
             raise RuleError(
                 f"variable {self.value.step.variable.name!r}: no value is allowed in all periods "
-                f"of {n_persons} synthetic persons; relax the rules or the support, or draw it "
-                "period by period (lag_one)"
+                f"of {n_persons} synthetic persons; relax the rules or the support, draw it "
+                "period by period (lag_one), or, where few persons hold each number, allow these "
+                "(safe: 0 of its base model)"
             )
 
 
