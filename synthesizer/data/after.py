@@ -94,7 +94,7 @@ class After:
     def _number(self, column: Column) -> Column:
         data = np.asarray(column.data, dtype=np.float64)
         if (base := self.round.get(column.name)) is not None:
-            data = np.rint(data / base) * base
+            data = np.rint(data / base) * base + 0.0  # no negative zero
             decimals = column.variable.decimals
             data = data if decimals is None else rounded(data, decimals)
         data = np.clip(data, self.bottom.get(column.name), self.top.get(column.name))

@@ -383,7 +383,7 @@ def spss_missing(about: Labelling, values: Sequence[float] = ()) -> list[Any] | 
     --------
     >>> spss_missing(Labelling(missing=("-9", "-8", "-7", "99")), [0, 90])
     [{'lo': -9.0, 'hi': -7.0}, 99.0]
-    >>> spss_missing(Labelling(missing=("-9", "-8", "-7", "99")), [-8.5]) is None
+    >>> spss_missing(Labelling(missing=("-9", "-8", "-7", "99")), [-8.5, 0]) is None
     True
     """
     if about.is_text:

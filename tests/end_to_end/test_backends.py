@@ -32,6 +32,7 @@ from synthesizer.measures.catalogue import CHECKS, MEASURES
 from synthesizer.measures.utility import stacked
 from tests.backends import FORKS
 from tests.end_to_end.commands import call, persons_frame, write_yaml
+from tests.household_file import RULES, household_frame
 
 Backend = tuple[str, int, dict[str, Any]]
 
@@ -150,8 +151,14 @@ def genetic(folder: Path) -> dict[str, Any]:
     return {"m": 1, "genetic": small, "checks": {"keys": ["sex", "region"], "target": "marital"}}
 
 
+def households(folder: Path) -> dict[str, Any]:
+    """Households, and the measure of those that come back."""
+    household_frame(60).to_csv(folder / "households.csv", index=False)
+    return {**RULES, "checks": {"keys": ["sex"], "target": "education"}}
+
+
 CASES: tuple[Callable[[Path], dict[str, Any]], ...] = (
-    models, histories, extension, measures, genetic,
+    models, histories, extension, measures, genetic, households,
 )  # fmt: skip
 
 

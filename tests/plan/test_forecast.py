@@ -13,6 +13,7 @@ import pytest
 
 from synthesizer.config.reading import read_config
 from synthesizer.data.errors import ConfigError
+from synthesizer.data.panel.arrangement import BLOCK_PERSONS
 from synthesizer.data.progress import Silent
 from synthesizer.plan import forecast as ahead
 from synthesizer.plan.forecast import Forecast, forecast, refuse_too_large, say_ahead, work
@@ -130,7 +131,7 @@ def test_of_a_panel_the_whole_chain_is_timed_and_of_an_evolution_nothing(tmp_pat
     assert found is not None
     # twenty persons take as long as all 60 with this clock: a second, whatever their number
     assert found.parallel == pytest.approx(2, rel=0.01)
-    large = forecast(replace(plan, rows=60 * 10_000 * 3), clock=ticking())
+    large = forecast(replace(plan, rows=3 * 60 * BLOCK_PERSONS), clock=ticking())
     assert large is not None
     assert large.parallel == pytest.approx(1 + 60 * 3, rel=0.2)
     evolved: Any = object()

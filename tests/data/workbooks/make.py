@@ -3,8 +3,6 @@
 import datetime as dt
 from pathlib import Path
 
-from openpyxl import Workbook
-
 HERE = Path(__file__).parent
 
 
@@ -18,13 +16,16 @@ def filled(sheet):
         ])  # fmt: skip
 
 
-one = Workbook()
-filled(one.active)
-one.create_sheet("empty")
-one.save(HERE / "one.xlsx")
-two = Workbook()
-filled(two.active)
-two.create_sheet("Second").append(["", "x"])
-two["Second"].append([1, 2])
-two["Second"].append([2, 3])
-two.save(HERE / "two.xlsx")
+if __name__ == "__main__":
+    from openpyxl import Workbook
+
+    one = Workbook()
+    filled(one.active)
+    one.create_sheet("empty")
+    one.save(HERE / "one.xlsx")
+    two = Workbook()
+    filled(two.active)
+    two.create_sheet("Second").append(["", "x"])
+    two["Second"].append([1, 2])
+    two["Second"].append([2, 3])
+    two.save(HERE / "two.xlsx")
