@@ -26,7 +26,7 @@ from synthesizer.data.guessing import LETTER, TEXT_CODES
 from synthesizer.data.labelled import INSTALL, Clock, clock_of
 from synthesizer.data.layout import Form, Labelling, Layout
 from synthesizer.data.table import Column, FloatArray, Kind, Table, Variable
-from synthesizer.data.values import MICROSECONDS_A_DAY, instants, rounded
+from synthesizer.data.values import MICROSECONDS_A_DAY, finite_number, instants, rounded
 
 LabelledForm = Literal["sav", "zsav", "dta"]
 LABELLED_FORMS: Final[tuple[LabelledForm, ...]] = ("sav", "zsav", "dta")
@@ -159,17 +159,9 @@ def _is_plain_number(text: str) -> bool:
 def _system(variable: Variable) -> set[str]:
     """Return the codes that are no code: nothing, a null, or the only word such as NA."""
     system = {"", str(variable.storage.get("null", ""))}
-    is_word = [c for c in variable.missing if c not in system and _number(c) is None]
+    is_word = [c for c in variable.missing if c not in system and finite_number(c) is None]
     words = [code for code in is_word if not LETTER.fullmatch(code)]
     return system | ({words[0]} if len(words) == 1 and words[0] in TEXT_CODES else set())
-
-
-def _number(text: str) -> float | None:
-    try:
-        number = float(text)
-    except ValueError:
-        return None
-    return number if np.isfinite(number) else None
 
 
 @dataclass(frozen=True)
@@ -327,7 +319,7 @@ class _Planned:
 
 
 def _by_size(code: str) -> tuple[bool, float, str]:
-    number = _number(code)
+    number = finite_number(code)
     return number is None, number or 0.0, code
 
 
@@ -352,8 +344,8 @@ def default_format(variable: Variable, about: Labelling, form: Form) -> str:
 
 def value_of(text: str, clock: Clock | None) -> float | None:
     """Return the number that a text stands for, by a clock where it is a date; None if for none."""
-    if clock is None or (number := _number(text)) is not None:
-        return _number(text) if clock is None else number
+    if clock is None or (number := finite_number(text)) is not None:
+        return finite_number(text) if clock is None else number
     try:
         micro = int(np.datetime64(text, "us").astype(np.int64))
     except ValueError:

@@ -63,6 +63,21 @@ def parse(values: pa.Array, mark: str = ".") -> FloatArray:
     return np.asarray(numbers.to_numpy(zero_copy_only=False), dtype=np.float64)
 
 
+def finite_number(text: str) -> float | None:
+    """Return the finite number that a text is, None if it is none.
+
+    Examples
+    --------
+    >>> finite_number("-8"), finite_number("inf"), finite_number("x")
+    (-8.0, None, None)
+    """
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if np.isfinite(number) else None
+
+
 def style_of(values: pa.Array, mark: str = ".") -> tuple[int | None, str]:
     """Return the decimals of distinct numbers, None without fixed ones, and the style they have."""
     values = _with_point(values, mark)

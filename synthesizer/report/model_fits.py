@@ -9,6 +9,7 @@ from itertools import groupby
 from markupsafe import Markup
 
 from synthesizer.data.errors import plural
+from synthesizer.data.values import finite_number
 from synthesizer.measures.utility.coefficients import (
     CoefficientComparison,
     FitComparison,
@@ -116,7 +117,7 @@ def _by_groups(fits: Sequence[FitComparison], by: Sequence[str]) -> Iterator[Blo
     )
     yield from (Note(sentence, "alert") for fit in fits for sentence in lost_fits(fit))
     *outer, last = by
-    is_time = all(_number(fit.group[last]) is not None for fit in fits)
+    is_time = all(finite_number(fit.group[last]) is not None for fit in fits)
     for of, alike in groupby(fits, lambda fit: tuple(fit.group[name] for name in outer)):
         members = list(alike)
         if is_time and len(members) >= _WORTH_A_LINE:
@@ -130,13 +131,6 @@ def _by_groups(fits: Sequence[FitComparison], by: Sequence[str]) -> Iterator[Blo
     )
     said = dict.fromkeys(note for fit in fits for note in fit_notes(fit))
     yield from (Note(sentence) for sentence in said)
-
-
-def _number(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None
 
 
 def _lines(fits: Sequence[FitComparison], of: str, time: str) -> Chart:

@@ -12,6 +12,7 @@ from pydantic import Field
 from synthesizer.data.errors import SynthesizerError
 from synthesizer.data.expressions import Expression
 from synthesizer.data.table import Kind
+from synthesizer.data.values import finite_number
 from synthesizer.measures.figure import Result, Row
 from synthesizer.report.codebook.datasets import IDENTIFIER, Released, Seen
 from synthesizer.report.codebook.facts import ColumnStep, Facts, VariableFacts, listed
@@ -552,11 +553,11 @@ def _levels(seen: Seen, variable: VariableFacts, rows: int, missing: set[str]) -
 
 def _missing(seen: Seen, variable: VariableFacts, rows: int) -> Iterator[Code]:
     """Yield the codes that occur, and those the configuration lists in another spelling too."""
-    numeric = {_number(code) for code in seen.missing} - {None}
+    numeric = {finite_number(code) for code in seen.missing} - {None}
     declared = [
         code
         for code in variable.declared.missing
-        if code in seen.missing or seen.kind.is_coded or _number(code) not in numeric
+        if code in seen.missing or seen.kind.is_coded or finite_number(code) not in numeric
     ]
     for code in dict.fromkeys([*declared, *_sorted(seen.missing)]):
         label = variable.declared.level_labels.get(code, "")
@@ -565,12 +566,6 @@ def _missing(seen: Seen, variable: VariableFacts, rows: int) -> Iterator[Code]:
 
 def _sorted(texts: Iterable[str]) -> list[str]:
     """Return numbers by size, before words by alphabet."""
-    return sorted(texts, key=lambda text: (_number(text) is None, _number(text) or 0.0, text))
-
-
-def _number(text: str) -> float | None:
-    try:
-        number = float(text)
-    except ValueError:
-        return None
-    return number if np.isfinite(number) else None
+    return sorted(
+        texts, key=lambda text: (finite_number(text) is None, finite_number(text) or 0.0, text)
+    )
