@@ -93,7 +93,7 @@ def _new_levels(
     if to == MISSING:
         return new | dict.fromkeys(rare, MISSING), len(rare)
     if _is_ordered(parts):
-        return _joined(new, parts, owners, min_count), len(rare)
+        return _joined(holders, parts, owners, min_count), len(rare)
     grouped = [*rare, *(level for level in levels if level == to and level not in rare)]
     others = sorted((n, level) for level, n in holders.items() if n and level not in grouped)
     while others and _holders(parts, owners, grouped) < min_count:
@@ -102,22 +102,23 @@ def _new_levels(
 
 
 def _joined(
-    new: dict[str, str], parts: Sequence[Column], owners: IntArray, min_count: int
+    holders: Mapping[str, int], parts: Sequence[Column], owners: IntArray, min_count: int
 ) -> dict[str, str]:
     """Let the rarest level join the smaller of those beside it, until none is rare."""
-    runs = [[level] for level in new if _holders(parts, owners, [level])]
+    runs = [[level] for level, n in holders.items() if n]
+    sizes = [holders[level] for (level,) in runs]
     while len(runs) > 1:
-        sizes = [_holders(parts, owners, run) for run in runs]
         least = int(np.argmin(sizes))
         if sizes[least] >= min_count:
             break
         beside = [i for i in (least - 1, least + 1) if 0 <= i < len(runs)]
         other = min(beside, key=lambda i: sizes[i])
         low = min(least, other)
-        runs[low : low + 2] = [runs[low] + runs[low + 1]]
+        joined = runs[low] + runs[low + 1]
+        runs[low : low + 2], sizes[low : low + 2] = [joined], [_holders(parts, owners, joined)]
+    new = {level: level for level in holders}
     for run in runs:
-        name = max(run, key=lambda level: _holders(parts, owners, [level]))
-        new |= dict.fromkeys(run, name)
+        new |= dict.fromkeys(run, max(run, key=lambda level: holders[level]))
     return new
 
 
