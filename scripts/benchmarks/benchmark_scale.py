@@ -46,7 +46,7 @@ ROOT = Path(__file__).parents[2]
 CONFIG = ROOT / "scripts" / "configs" / "federal_workforce.yaml"
 PIECE = 1_000_000
 """Rows of a file of the large table."""
-LOOK = 0.25
+LOOK = 2.0
 """Seconds between two looks at the memory."""
 
 app = typer.Typer(add_completion=False)
