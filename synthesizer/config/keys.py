@@ -593,6 +593,14 @@ class ChainConfig(Part):
         return WeightsConfig(variable=named) if isinstance(named, str) else named
 
     @property
+    def measuring(self) -> CheckSettings:
+        """The checks, with the survey weight of the configuration unless they name another."""
+        weighting, checks = self.weighting, self.checks
+        if weighting is None or "weight" in checks.model_fields_set:
+            return checks
+        return checks.with_options(weight=weighting.variable)
+
+    @property
     def finds_support(self) -> bool:
         """Whether impossible combinations are searched."""
         return "auto" in self.support

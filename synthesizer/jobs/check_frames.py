@@ -24,7 +24,7 @@ from synthesizer.data.pairs import (
 )
 from synthesizer.data.progress import Listener, counted, silent
 from synthesizer.data.randomness import MAX_SEED, Seed
-from synthesizer.data.table import Table
+from synthesizer.data.table import Kind, Table
 from synthesizer.data.workers import worker_problems
 from synthesizer.measures.checks import Checks
 from synthesizer.measures.results import CheckResults, RiskResult
@@ -273,6 +273,7 @@ def risk_of(
     told with those of the data.
     """
     first, *further = scenarios
+    data, settings, weight_notes = _weighted(data, settings)
     faults = Problems([*problems, *_seed_problems(seed)])
     if not first.keys or not first.target:
         suggested = faults.attempt(_suggested, data, first)
@@ -301,6 +302,7 @@ def risk_of(
     notes = [
         *([] if suggested else [NO_SCENARIO]),
         *columns.notes_of_records,
+        *weight_notes,
         *_control_notes(whole, control),
         *_unit_notes(table, control, units),
         *_unlike_notes(whole, datasets),
@@ -336,6 +338,7 @@ def utility_of(
 
     ``problems`` are told with those of the data.
     """
+    data, settings, weight_notes = _weighted(data, settings)
     faults = Problems([*problems, *_seed_problems(seed), *_fit_problems(data, settings)])
     faults += worker_problems(n_jobs)
     faults += _name_problems(data, names or ())
@@ -345,7 +348,7 @@ def utility_of(
         nothing = "there is no variable to compare: name data with columns of the original"
         raise DataError([*columns.failed.values(), nothing])
     further = [n for fit in settings.fits for n in fit.names if n in column_names(data.original)]
-    wanted = [*columns.names, *further]
+    wanted = [*columns.names, *further, *filter(None, [settings.weight])]
     table, datasets = as_tables(data.original, data.synthetic, wanted, data.declared)
     check_comparable(table, datasets, columns.names)
     checks = Checks(
@@ -363,7 +366,22 @@ def utility_of(
         checks.add(dataset)
         show(number, len(datasets))
     failed = {f"column {name!r}": why for name, why in columns.failed.items()}
-    return checks.finish(notes=columns.notes, failed=failed)
+    return checks.finish(notes=[*columns.notes, *weight_notes], failed=failed)
+
+
+def _weighted(
+    data: ComparedData, settings: CheckSettings
+) -> tuple[ComparedData, CheckSettings, list[str]]:
+    """Read the survey weight as a number; do without it, and say so, where a file lacks it."""
+    name = settings.weight
+    if name is None:
+        return data, settings, []
+    if not all(name in column_names(table) for table in (data.original, *data.synthetic)):
+        note = f"checks.weight: {name!r} is not in every file, so that nothing is weighted"
+        return data, settings.model_copy(update={"weight": None}), [note]
+    declared = dict(data.declared or {})
+    declared[name] = replace(declared.get(name, Declaration()), kind=Kind.NUMERIC)
+    return replace(data, declared=declared), settings, []
 
 
 def _names(scenarios: Sequence[Scenario], questions: Sequence[Question]) -> Iterable[str]:

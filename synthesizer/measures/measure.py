@@ -153,6 +153,12 @@ class Case:
     """Is told about work that may take long."""
 
     @property
+    def weight(self) -> str | None:
+        """The survey weight, where the original has it and it is a number."""
+        column = self.original.get(self.settings.weight or "")
+        return None if column is None or column.is_coded else column.name
+
+    @property
     def pair(self) -> tuple[Table, tuple[Table, ...]]:
         """Original and synthetic records."""
         return self.original, self.synthetic

@@ -93,6 +93,11 @@ class _Settings(ScenarioConfig):
     tau: float = Field(
         1.0, gt=0, le=1, description="TCAP: share of one target value that a class must have"
     )
+    weight: Label | None = Field(
+        None,
+        description="survey weight of weighted fits and figures; that of the configuration when "
+        "absent, none when null",
+    )
     three_way: bool = Field(False, description="S_pMSE of every three variables")
     table_groups: int = Field(
         5, ge=2, le=MAX_GROUPS, description="quantile groups of numeric variables in tables"

@@ -217,7 +217,7 @@ def plan_files(path: Path | None, **checks: Any) -> FilesPlan:
         return FilesPlan(checks=CheckSettings(**checks), limits=LimitConfig())
     config = load_config(path)
     return FilesPlan(
-        checks=config.checks,
+        checks=config.measuring,
         limits=config.limits,
         synthesis=Synthesis(proper=config.proper, kept=config.keep, may_keep=bool(config.keep)),
         config=config,

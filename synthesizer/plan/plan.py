@@ -460,7 +460,7 @@ def _planned(context: Context, seed: Seed | None) -> Plan:
         rows=config.rows,
         workers=-1 if config.local_workers is None else config.local_workers,
         cluster=config.cluster,
-        checks=config.checks,
+        checks=config.measuring,
         limits=config.limits,
         scenarios=scenarios,
         weight=None if config.weighting is None else config.weighting.variable,

@@ -85,8 +85,8 @@ def _blocks(record: Record) -> Iterator[Block]:
         return
     if utility.fits:
         yield Words(cautions(record))
-    together = groupby(utility.fits, lambda fit: (fit.formula, fit.family, tuple(fit.group)))
-    for (_, _, by), fits in together:
+    together = groupby(utility.fits, lambda f: (f.formula, f.family, f.weights, tuple(f.group)))
+    for (*_, by), fits in together:
         if by:
             yield from _by_groups(list(fits), by)
         else:

@@ -12,6 +12,7 @@ from synthesizer.engine.registry import Registry
 from synthesizer.engine.saved import load_model
 from synthesizer.jobs.generate import generate
 from synthesizer.jobs.run import fit_file, run
+from synthesizer.measures.settings import ALL_OFF
 from synthesizer.plan.plan import prepare
 
 N = 400
@@ -192,3 +193,14 @@ def test_constant_weights_are_noted_and_panels_have_no_totals(tmp_path):
     weights = {"variable": "w", "totals": {"sex": "from_data"}}
     with pytest.raises(ConfigError, match="panel or household file"):
         prepare(config(tmp_path, weights=weights, **panel), Registry.load())
+
+
+def test_the_weight_of_the_configuration_is_that_of_the_checks(survey):
+    folder, _ = survey
+    for checks, weight in (({}, "wgt"), ({"weight": None}, None), ({"weight": "norm"}, "norm")):
+        plan = prepare(config(folder, weights="wgt", checks=checks), Registry.load())
+        assert plan.checks.weight == weight
+    fits = ["income ~ sex", {"formula": "income ~ region", "weights": False}]
+    fitted = config(folder, weights="wgt", checks={**ALL_OFF, "fits": fits})
+    titles = [fit.title for fit in run(fitted).checks.utility.fits]
+    assert titles == ["income ~ sex", "income ~ sex (weights wgt)", "income ~ region"]

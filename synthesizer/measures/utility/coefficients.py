@@ -70,7 +70,9 @@ class FittedData(Row):
 
     dataset: int = column("Dataset", "count", "0 for the original")
     n: int = column("Records used", "count")
-    n_missing: int = column("Missing", "count", "left out because a value is missing")
+    n_missing: int = column(
+        "Missing", "count", "left out because a value is missing, or the weight is 0"
+    )
     n_unknown: int = column(
         "Unknown", "count", "left out because the original lacks one of their levels"
     )
@@ -87,16 +89,19 @@ class FittedData(Row):
         return left_out / (self.n + left_out) if left_out else 0.0
 
 
-def titled(formula: str, group: Mapping[str, str]) -> str:
-    """Return a formula with the group that it is fitted to.
+def titled(formula: str, group: Mapping[str, str], weights: str | None = None) -> str:
+    """Return a formula with the group that it is fitted to, and its weights.
 
     Examples
     --------
     >>> titled("pay ~ age", {"sex": "f", "year": "2001"})
     'pay ~ age (sex f, year 2001)'
+    >>> titled("pay ~ age", {}, "PWGTP")
+    'pay ~ age (weights PWGTP)'
     """
-    values = ", ".join(f"{name} {value}" for name, value in group.items())
-    return f"{formula} ({values})" if group else formula
+    values = [f"{name} {value}" for name, value in group.items()]
+    values += [] if weights is None else [f"weights {weights}"]
+    return f"{formula} ({', '.join(values)})" if values else formula
 
 
 class FitComparison(Result):
@@ -130,8 +135,8 @@ class FitComparison(Result):
 
     @property
     def title(self) -> str:
-        """The formula, and the group behind it."""
-        return titled(self.formula, self.group)
+        """The formula, and group and weights behind it."""
+        return titled(self.formula, self.group, self.weights)
 
     @property
     def errors(self) -> str:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Any, Self, get_args
+from typing import Annotated, Any, Literal, Self, get_args
 
 import numpy as np
 from pydantic import AfterValidator, Field, ValidationError, model_validator
@@ -62,7 +62,11 @@ class FitRequest(Part):
         None, description="how the m fits are combined; by the kind of synthesis when absent"
     )
     clusters: Label | None = Field(None, description="variable of cluster-robust errors")
-    weights: Label | None = Field(None, description="variable that weighs the records")
+    weights: Literal[False] | Label | None = Field(
+        None,
+        description="variable that weighs the records; when absent the model is fitted without "
+        "and with the survey weight, with false only without",
+    )
     offset: str | None = Field(None, description="of poisson: a variable or I(log(hours))")
     by: Annotated[Labels, AfterValidator(each_once)] = Field(
         (), description="variables whose values make groups, each fitted alone"
@@ -98,14 +102,26 @@ class FitRequest(Part):
         ExpressionError
             If the formula or the offset cannot be read.
         """
-        further = [name for name in (self.clusters, self.weights) if name is not None]
+        further = [name for name in (self.clusters, self.weights) if name]
         offset = () if self.offset is None else parse_atom(self.offset, "offset").names
         return (*parse_formula(self.formula).names, *further, *offset, *self.by)
 
     @property
     def settings(self) -> dict[str, Any]:
         """Everything but formula and groups, as `compare_fit` takes it."""
-        return self.model_dump(exclude={"formula", "by"})
+        return self.model_dump(exclude={"formula", "by"}) | {"weights": self.weights or None}
+
+    def with_and_without(self, weight: str | None) -> tuple[FitRequest, ...]:
+        """Return the fit, and behind it the one by the survey weight, if it names no other.
+
+        Examples
+        --------
+        >>> [fit.weights for fit in FitRequest(formula="pay ~ age").with_and_without("w")]
+        [None, 'w']
+        """
+        if weight is None or self.weights is not None or weight in self.names:
+            return (self,)
+        return self, self.model_copy(update={"weights": weight})
 
     def ruled(self, natural: Rule) -> FitRequest:
         """Return the fit with the rule of the kind of synthesis, unless it names its own."""
@@ -171,14 +187,13 @@ def _weights(table: Table, name: str) -> FloatArray:
     values = _numbers("weights", Atom("name", name), table)
     counts = {
         "missing": int((~np.isfinite(values)).sum()),
-        "zero": int((values == 0).sum()),
         "negative": int((values < 0).sum()),
     }
     wrong = [f"{count:,} {what}" for what, count in counts.items() if count]
     if wrong:
         raise DataError(
             f"weights {name!r}: of {len(values):,} there are {', '.join(wrong)}: leave out those "
-            "records, or give every record a positive weight"
+            "records, or give every record a weight, 0 where it counts for nobody"
         )
     return values
 
@@ -238,8 +253,8 @@ def compare_fit(
         Variable whose values mark records that belong together, such as a person's; for
         cluster-robust covariances. Its values need not be the same in both.
     weights : str, optional
-        Variable of positive sampling weights: estimates maximise the weighted log-likelihood, and
-        errors are robust ones; see `fits.fit_model`. Not for ``multinomial``.
+        Variable of sampling weights: estimates maximise the weighted log-likelihood, and errors are
+        robust ones; see `fits.fit_model`. Records with weight 0 take no part.
     offset : str, optional
         What is added to the linear predictor of a ``poisson`` model, written as in the formula:
         ``log_hours`` or ``I(log(hours))``.
@@ -343,8 +358,6 @@ def _family_problems(request: _Request, effects: tuple[str, ...]) -> Iterator[st
             f"fixed effects (behind '|') are for families 'ols' and 'poisson', not '{family}': "
             "write variables with few levels as terms, such as C(year)"
         )
-    if request.weights is not None and family == "multinomial":
-        yield "weights are not for family 'multinomial': fit a 'logit' model for each outcome"
     if request.offset is not None and family != "poisson":
         yield f"an offset is for family 'poisson', not '{family}': leave it out"
 

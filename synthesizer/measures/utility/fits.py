@@ -130,7 +130,7 @@ class Extras:
     effects: tuple[Codes, ...] = ()
     """Levels of each fixed effect, shapes (n,), -1 where missing."""
     weights: FloatArray | None = None
-    """Positive weights, shape (n,)."""
+    """Weights, shape (n,); records with weight 0 take no part."""
     offset: FloatArray | None = None
     """What is added to the linear predictor, shape (n,), NaN where it is missing."""
 
@@ -139,6 +139,8 @@ class Extras:
         """Which records have everything, shape (n,); None if there is nothing to have."""
         groups = (*self.effects, *(() if self.clusters is None else (self.clusters,)))
         usable = [np.asarray(codes >= 0) for codes in groups]
+        if self.weights is not None:
+            usable.append(self.weights > 0)
         if self.offset is not None:
             usable.append(np.isfinite(self.offset))
         return np.logical_and.reduce(usable) if usable else None
@@ -287,7 +289,7 @@ def _estimate(
     """Return the estimate, None if it does not settle; refuse columns that levels determine."""
     try:
         if family == "multinomial":
-            return _multinomial(y, X)
+            return _multinomial(y, X, extras.weights)
         return _reweighted(family, y, X, names, levels, extras)
     except (ValueError, np.linalg.LinAlgError):
         return None
@@ -353,18 +355,19 @@ def _least_squares(columns: FloatArray, weights: FloatArray) -> _Estimate:
     return _Estimate(coefficients, inverse @ inverse.T, scores, residuals)
 
 
-def _multinomial(y: FloatArray, X: FloatArray) -> _Estimate | None:
+def _multinomial(y: FloatArray, X: FloatArray, prior: FloatArray | None) -> _Estimate | None:
     """Fit by Newton's method, from equal chances; the first outcome is the reference."""
     p, n_equations = X.shape[1], int(y.max())
     outcomes = np.arange(1, n_equations + 1)
     coefficients = np.zeros((n_equations, p))
+    weights = np.ones(len(y)) if prior is None else prior
     for _ in range(_MOST_STEPS):
         linear = np.column_stack([np.zeros(len(y)), X @ coefficients.T])
         chances = softmax(linear, axis=1)[:, 1:]
-        rest = (y[:, None] == outcomes) - chances
+        rest = weights[:, None] * ((y[:, None] == outcomes) - chances)
         information = np.empty((n_equations, p, n_equations, p))
         for i, j in np.ndindex(n_equations, n_equations):
-            spread = chances[:, i] * ((i == j) - chances[:, j])
+            spread = weights * chances[:, i] * ((i == j) - chances[:, j])
             information[i, :, j] = X.T @ (spread[:, None] * X)
         square = information.reshape(n_equations * p, -1)
         bread = np.asarray(np.linalg.inv(square), dtype=np.float64)

@@ -278,11 +278,16 @@ FitItem = tuple[FitRequest, str | None, Group]
 def requested_fits(case: Case) -> list[tuple[str, FitItem]]:
     """Return the title and the item of every fit that was asked for, one for each group.
 
-    A fit is of the rows where they have all of its variables; these come last. The rows of a
-    person are not independent: errors are clustered by person unless it names other clusters.
+    What names no weights is fitted without and with the survey weight. A fit is of the rows where
+    they have all of its variables; these come last. The rows of a person are not independent:
+    errors are clustered by person unless it names other clusters.
     """
     natural = rule_for(proper=case.synthesis.proper, keeps=bool(case.synthesis.kept))
-    requests = [request.ruled(natural) for request in case.settings.fits]
+    requests = [
+        fit
+        for request in case.settings.fits
+        for fit in request.ruled(natural).with_and_without(_weight_of(request, case))
+    ]
     asked = [(r, person_of_rows(_names(r), case.original, case.person)) for r in requests]
     of_units = [(request, None) for request, who in asked if who is None]
     of_rows = [
@@ -291,10 +296,16 @@ def requested_fits(case: Case) -> list[tuple[str, FitItem]]:
         if who is not None
     ]
     return [
-        (titled(request.formula, group), (request, who, group))
+        (titled(request.formula, group, request.weights or None), (request, who, group))
         for request, who in (*of_units, *of_rows)
         for group in _groups(case.original, request, who)
     ]
+
+
+def _weight_of(request: FitRequest, case: Case) -> str | None:
+    """Return the survey weight that a fit has unless it says otherwise."""
+    is_of_rows = person_of_rows(_names(request), case.original, case.person) is not None
+    return None if is_of_rows else case.weight
 
 
 def _groups(original: Table, request: FitRequest, who: str | None) -> list[dict[str, str]]:

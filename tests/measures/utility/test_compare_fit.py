@@ -10,7 +10,12 @@ from synthesizer.data.errors import DataError
 from synthesizer.data.guessing import Declaration
 from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.measures.utility.coefficients import FittedData
-from synthesizer.measures.utility.compare_fit import compare_fit, compare_fit_by, groups_of
+from synthesizer.measures.utility.compare_fit import (
+    FitRequest,
+    compare_fit,
+    compare_fit_by,
+    groups_of,
+)
 from tests.reference_data import load_reference, needs_reference
 from tests.tables import coded, numeric
 
@@ -307,13 +312,40 @@ def test_weights_by_hand_and_their_faults():
     odd = numeric("weight", [0, 0, -1, *range(1, 298)], [0, 0, 0, 1, *[0] * 296], missing=("",))
     told = compare_fit(original, [made, made.with_column(odd)], "visits ~ age", weights="weight")
     assert told.datasets[2].problem == (
-        "weights 'weight': of 300 there are 1 missing, 2 zero, 1 negative: leave out those "
-        "records, or give every record a positive weight"
+        "weights 'weight': of 300 there are 1 missing, 1 negative: leave out those "
+        "records, or give every record a weight, 0 where it counts for nobody"
     )
-    with pytest.raises(DataError, match="the original has no fit: weights .* 1 missing, 2 zero"):
+    with pytest.raises(DataError, match="the original has no fit: weights .* 1 missing, 1 neg"):
         compare_fit(original.with_column(odd), made, "visits ~ age", weights="weight")
     with pytest.raises(DataError, match="weights area: "):
         compare_fit(original, made, "visits ~ age", weights="area")
+
+
+def test_records_with_weight_0_take_no_part():
+    original, made = people(300, 1), people(300, 2)
+    weights = np.arange(300) % 5
+    whole, some = (
+        compare_fit(
+            *(t.with_column(numeric("weight", weights)).take(rows) for t in (original, made)),
+            "area ~ age",
+            family="multinomial",
+            weights="weight",
+        )
+        for rows in (np.arange(300), np.flatnonzero(weights))
+    )
+    assert whole.coefficients == some.coefficients
+    assert (whole.datasets[0].n, whole.datasets[0].n_missing) == (240, 60)
+
+
+@pytest.mark.parametrize(
+    ("said", "fitted"), [(None, [None, "w"]), (False, [None]), ("v", ["v"]), ("w", ["w"])]
+)
+def test_a_fit_is_made_without_and_with_the_survey_weight(said, fitted):
+    request = FitRequest(formula="visits ~ age", weights=said)
+    both = request.with_and_without("w")
+    assert [fit.settings["weights"] for fit in both] == fitted
+    assert request.with_and_without(None)[0].settings["weights"] == (said or None)
+    assert FitRequest(formula="w ~ age").with_and_without("w")[0].weights is None
 
 
 def test_weights_of_a_frame_with_few_distinct_numbers():
@@ -351,7 +383,6 @@ def test_what_does_not_go_together_is_told_with_the_nearest_names():
     text = str(caught.value)
     for part in (
         "fixed effects (behind '|') are for families 'ols' and 'poisson', not 'multinomial'",
-        "weights are not for family 'multinomial': fit a 'logit' model",
         "an offset is for family 'poisson', not 'multinomial'",
         "offset ('a +') must be a variable or I(...)",
         "unknown variable 'agee'; did you mean 'age'?",

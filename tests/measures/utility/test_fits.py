@@ -111,11 +111,21 @@ def test_weighted_errors_are_the_sandwich_by_hand(family, clustered):
 def test_weights_count_records_several_times_in_coefficients():
     X, responses, _ = sample()
     twice = np.repeat(np.arange(300), np.arange(300) % 3 + 1)
-    for family in ("ols", "logit", "poisson"):
+    for family in ("ols", "logit", "poisson", "multinomial"):
         y = responses[family]
         fit = fit_model(family, y, X.copy(), "abc", weights=np.arange(300.0) % 3 + 1)
         repeated = fit_model(family, y[twice], X[twice], "abc")
         np.testing.assert_allclose(fit.coefficients, repeated.coefficients, rtol=1e-8)
+
+
+def test_weighted_multinomial_errors_are_those_of_a_logit_of_two_outcomes():
+    X, responses, _ = sample()
+    w = np.random.default_rng(3).uniform(0.2, 5, 300)
+    logit, multinomial = (
+        fit_model(family, responses["logit"], X.copy(), "abc", weights=w)
+        for family in ("logit", "multinomial")
+    )
+    np.testing.assert_allclose(multinomial.covariance, logit.covariance, rtol=1e-6)
 
 
 def test_an_offset_is_added_to_the_linear_predictor():
