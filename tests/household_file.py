@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
+
+from synthesizer.data.encoding import encode
+from synthesizer.data.guessing import Declaration
+from synthesizer.data.panel.households import HouseholdForm, MemberView, household_form
+from synthesizer.data.sources import from_pandas
+from synthesizer.data.table import Kind, Table
 
 NAMES = ["hhid", "hhsize", "region", "income", "relation", "age", "sex", "education"]
 
@@ -57,3 +65,27 @@ RULES = {
     "forbid": ["relation == 3 and age > `head.age` - 12"],
     "variables": {name: {"kind": "categorical"} for name in ("relation", "sex", "education")},
 }
+
+
+KINDS = {
+    "hhid": Declaration(kind=Kind.ID),
+    "region": Declaration(kind=Kind.CATEGORICAL, levels=("n", "e", "s", "w")),
+    "relation": Declaration(kind=Kind.CATEGORICAL, levels=("1", "2", "3")),
+    **{
+        name: Declaration(kind=Kind.NUMERIC)
+        for name in ("hhsize", "income", "age", "sex", "education")
+    },
+}
+
+
+def table_of(frame: pd.DataFrame) -> Table:
+    return encode(from_pandas(frame.reset_index(drop=True)), KINDS)
+
+
+def form_of(frame: pd.DataFrame) -> HouseholdForm:
+    form, _ = household_form(table_of(frame), household="hhid", head="relation == 1")
+    return replace(form, places=20)  # other files may have larger households
+
+
+def view_of(frame: pd.DataFrame, form: HouseholdForm) -> MemberView:
+    return form.viewed(form.modelled(table_of(frame)))

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from synthesizer.data.panel.arrangement import Frame
+from synthesizer.data.panel.households import MemberView
 from synthesizer.data.panel.view import panel_of
 from synthesizer.data.progress import counted
 from synthesizer.data.randomness import Seed
@@ -67,6 +68,7 @@ from synthesizer.measures.risk.trajectories import (
 from synthesizer.measures.utility.compare_fit import FitRequest
 from synthesizer.measures.utility.conditional_tables import ConditionalTables
 from synthesizer.measures.utility.equivalent_sample import EquivalentSample, SampleScale
+from synthesizer.measures.utility.household_pairs import HouseholdPairCounter, HouseholdPairs
 from synthesizer.measures.utility.new_periods import NewPeriods
 from synthesizer.measures.utility.propensity import PropensityOptions
 from synthesizer.measures.utility.regressions import RegressionCounter, Regressions
@@ -194,13 +196,25 @@ def _rare(case: Case) -> Collecting:
     return Collecting(lambda view: seen.add(panel_of(view)), lambda: seen.result)
 
 
-def _households(case: Case) -> Collecting:
-    from synthesizer.data.panel.households import MemberView
-
+def _members(case: Case) -> MemberView:
     if not isinstance(case.original, MemberView):
         raise TypeError("needs persons of households")
-    seen = HouseholdsSeen(case.original, case.names)
+    return case.original
+
+
+def _households(case: Case) -> Collecting:
+    seen = HouseholdsSeen(_members(case), case.names)
     return Collecting(seen.add, lambda: seen.result)
+
+
+def _household_pairs(case: Case) -> Collecting:
+    counter = HouseholdPairCounter(
+        _members(case),
+        case.names,
+        groups=case.settings.table_groups,
+        rng=case.seed.generator("household pairs"),
+    )
+    return Collecting(counter.add, counter.result)
 
 
 def _frame(case: Case) -> Frame:
@@ -816,6 +830,33 @@ _UTILITY: tuple[Measure, ...] = (
         figures=(
             FigureKind("conditional_mean", "mean conditional S_pMSE"),
             FigureKind("conditional_worst", "largest conditional S_pMSE", screen="files"),
+        ),
+    ),
+    Measure(
+        "household_pairs",
+        "datasets",
+        words="households: tables of what two members have, and who lives together",
+        needs=frozenset({"households", "names"}),
+        compute=_household_pairs,
+        result=HouseholdPairs,
+        figures=(
+            FigureKind(
+                "household_pairs",
+                "pairs in households",
+                limit=Limit(
+                    "households: mean S_pMSE of tables of two members over a bootstrap's",
+                    high=None,
+                ),
+            ),
+            FigureKind(
+                "household_pairs_worst",
+                "worst pair in households",
+                limit=Limit(
+                    "households: largest S_pMSE of a table of two members over a bootstrap's",
+                    high=None,
+                ),
+            ),
+            FigureKind("household_composition", "composition of households"),
         ),
     ),
     Measure(

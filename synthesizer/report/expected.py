@@ -278,6 +278,13 @@ UNITS = (
     "also where they are called records: one row a person, with attributes of the career and the "
     "values of the first, the last and chosen periods (of the wide form, of all periods)."
 )
+UNITS_OF_HOUSEHOLDS = (
+    "These are data of persons in households. Unless something else is said, figures count "
+    "persons, also where they are called records. Households are counted where keys and target are "
+    "what all members share, by repeated households, and by pairs and composition of households; "
+    "halves are split by household. Distributions and tables of what all members share count a "
+    "household once for each member, so that chance alone gives them more than what is called good."
+)
 FAR = 3.0
 """Ratio to the noise floor above which a distance is far off."""
 

@@ -11,11 +11,13 @@ from synthesizer.data.errors import plural
 from synthesizer.measures.figure import Figure, conclusion, is_above_chance, lies_above
 from synthesizer.measures.utility.coefficients import FitComparison
 from synthesizer.measures.utility.equivalent_sample import EquivalentSample
+from synthesizer.measures.utility.household_pairs import HouseholdPairs
 from synthesizer.measures.utility.regressions import Regressions
 from synthesizer.measures.utility.suite import UtilityResult
 from synthesizer.report.expected import (
     FAR,
     UNITS,
+    UNITS_OF_HOUSEHOLDS,
     copied_in_words,
     distance_in_words,
     expected_of,
@@ -81,7 +83,8 @@ def glance_section(record: Record) -> Iterator[Block]:
     yield from _limits(record)
     yield from _missing(record)
     if record.units == "persons":
-        yield Note(UNITS)
+        households = record.manifest.household is not None
+        yield Note(UNITS_OF_HOUSEHOLDS if households else UNITS)
     yield from unmeasured(record)
     yield from bad_utility(record)
     yield from _table("How useful the data are", list(_useful(record)), "no figure of utility")
@@ -166,6 +169,7 @@ def _useful(record: Record) -> Iterator[_Headline]:
             alert = value is not None and value > mark
             yield _Headline(name, value, words, expected.right, alert=alert)
     yield from _equivalent(utility)
+    yield from _households(utility)
     yield from _regressions(utility)
     yield from _propensities(record)
     yield from _careers(record)
@@ -184,6 +188,28 @@ def _equivalent(utility: UtilityResult | None) -> Iterator[_Headline]:
         )
         name = "Pairs, as good as this share of the original"
         yield _Headline(name, result.sample, words, right, alert=result.sample < fresh / 2)
+
+
+def _households(utility: UtilityResult | None) -> Iterator[_Headline]:
+    """Yield how far what members of a household have together is off, and who they are."""
+    result = None if utility is None else utility.further.get("household_pairs")
+    if not isinstance(result, HouseholdPairs):
+        return
+    figures = {figure.key: figure for figure in result.figures}
+    for key, name, words, fresh in (
+        ("household_pairs", "Members of a household, mean S_pMSE over a bootstrap's",
+         "Tables of what two members have are {} as far off as those of bootstrapped households; "
+         "a fresh sample of the population is about 2 times.", 2.0),
+        ("household_composition", "Sizes and members of households, total-variation distance",
+         "{} of the households would need another size, or other members, to be like the "
+         "original's.", 2.0 * result.composition[1]),
+    ):  # fmt: skip
+        figure = figures.get(key)
+        if figure is not None and figure.value is not None:
+            value = figure.value
+            amount = f"{value:.2f} times" if key == "household_pairs" else f"{value:.1%}"
+            alert = value > 2 * fresh
+            yield _Headline(name, value, words.format(amount), figure.chance, alert=alert)
 
 
 def _regressions(utility: UtilityResult | None) -> Iterator[_Headline]:

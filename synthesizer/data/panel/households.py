@@ -72,6 +72,7 @@ class MemberView(Table):
         source: PanelTable,
         shared: frozenset[str],
         households: IntArray | None = None,
+        relation: str = "",
     ) -> None:
         households = source.index.person if households is None else households
         super().__init__(columns, len(households))
@@ -80,16 +81,21 @@ class MemberView(Table):
         """Variables in which all members of a household agree."""
         self.households = households
         """Number of each person's household, never falling, shape (n,)."""
+        self.relation = relation
+        """Coded variable that says what a member is to the head; empty where there is none."""
 
     def take(self, rows: Rows) -> MemberView:
         """Return some persons, in their order; their panel is that of their households, whole."""
         columns = super().take(rows).columns
-        return MemberView(columns, self._source, self.shared, self.households[rows])
+        return self._of(columns, self.households[rows])
 
     def with_variables(self, names: Iterable[str]) -> MemberView:
         """Return the same persons with some of their variables."""
         columns = [self[name] for name in names]
-        return MemberView(columns, self._source, self.shared, self.households)
+        return self._of(columns, self.households)
+
+    def _of(self, columns: Iterable[Column], households: IntArray) -> MemberView:
+        return MemberView(columns, self._source, self.shared, households, self.relation)
 
     @property
     def heads(self) -> Table:
@@ -197,12 +203,22 @@ class HouseholdForm(Arrangement):
             return Column(variable, np.arange(1.0, index.n_rows + 1) + before)
         return panel[variable.name]
 
+    @property
+    def relation(self) -> str:
+        """The coded variable that says who the head is; empty where there is none."""
+        names = sorted(Expression.parse(self.head).names) if self.head else []
+        return next((name for name in names if self.schema[name].is_coded), "")
+
     def viewed(self, table: Table) -> MemberView:
-        """Return one row a person."""
-        panel = self.frame.completed(table)
+        """Return one row a person, in the order of the source's members."""
+        panel = as_panel(table)
+        index, place = panel.index, np.arange(panel.n_rows)
+        keys = [_sort_key(panel, name) for name in reversed(self.order)]
+        rows = np.lexsort([place, *keys, ~index.is_first, index.person])
+        panel = self.frame.completed(PanelTable((c.take(rows) for c in panel.columns), index))
         columns = [c for c in panel.columns if c.name != MEMBER]
         shared = {c.name for c in columns if c.name.startswith(TAKEN)} | self.constant
-        return MemberView(columns, panel, frozenset(shared))
+        return MemberView(columns, panel, frozenset(shared), relation=self.relation)
 
     def columns_of(self, variable: str) -> tuple[str, ...]:
         """Return the column of a variable; none of what follows from the households."""

@@ -2,48 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 import pytest
 
-from synthesizer.data.encoding import encode
-from synthesizer.data.guessing import Declaration
-from synthesizer.data.panel.households import HouseholdForm, MemberView, household_form
+from synthesizer.data.panel.households import MemberView
 from synthesizer.data.randomness import Seed
-from synthesizer.data.sources import from_pandas
-from synthesizer.data.table import Kind, Table
+from synthesizer.data.table import Table
 from synthesizer.measures.checks import Checks
 from synthesizer.measures.risk.repeated_households import HouseholdsSeen
 from synthesizer.measures.risk.scenario import Scenario
 from synthesizer.measures.settings import CheckSettings
-from tests.household_file import household_frame
+from tests.household_file import form_of, household_frame, table_of, view_of
 
 NAMES = ("region", "income", "relation", "age", "sex", "education")
-
-
-KINDS = {
-    "hhid": Declaration(kind=Kind.ID),
-    "region": Declaration(kind=Kind.CATEGORICAL, levels=("n", "e", "s", "w")),
-    **{
-        name: Declaration(kind=Kind.NUMERIC)
-        for name in ("hhsize", "income", "relation", "age", "sex", "education")
-    },
-}
-
-
-def table_of(frame: pd.DataFrame) -> Table:
-    return encode(from_pandas(frame.reset_index(drop=True)), KINDS)
-
-
-def form_of(frame: pd.DataFrame) -> HouseholdForm:
-    form, _ = household_form(table_of(frame), household="hhid", head="relation == 1")
-    return replace(form, places=20)  # other files may have larger households
-
-
-def view_of(frame: pd.DataFrame, form: HouseholdForm) -> MemberView:
-    return form.viewed(form.modelled(table_of(frame)))
 
 
 def test_the_form_puts_heads_first_and_comes_back():

@@ -1,0 +1,365 @@
+"""Members of a household beside each other: is a child as old as its parents allow, and who lives
+with whom?
+
+Every pair of members is one row of a table: the head with each spouse, child or other member, and
+members of one kind one after the other, as siblings. The tables of a variable with itself, and of
+two variables, are compared as in `utility.tables`. A household of many children has many pairs, so
+that what chance gives is not 1: it is measured by bootstraps of the original's households (Efron
+1979; Davison and Hinkley 1997, section 3.8, resampling of clusters). A fresh sample of the
+population is about twice as far off as they are, since it has its own chance besides that of the
+original.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from synthesizer.data.panel.households import TAKEN, MemberView
+from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Table
+from synthesizer.measures.figure import Figure, Measured, Row, column, shown
+from synthesizer.measures.utility.cells import Codes
+from synthesizer.measures.utility.distributions import pair_groups
+from synthesizer.measures.utility.tables import MEASURES, cell_measures
+
+MIN_PAIRS = 30
+"""Pairs of a kind, from which on they are compared."""
+MOST_KINDS = 6
+"""Kinds of members, the most frequent ones; the others are told apart by nothing."""
+MOST_CROSSED = 10
+"""Tables of two variables that are kept, the worst ones."""
+MOST_VARIABLES = 20
+"""Variables that are crossed, the first ones."""
+MOST_LEVELS = 12
+MOST_PATTERNS = 12
+FEWEST = 5
+"""Households with a pattern of members, below which it is among the others."""
+LARGEST = 7
+BOOTSTRAPS = 20
+OTHERS = "others"
+
+
+class MemberRow(Row):
+    """What two members of a household have; means over the datasets."""
+
+    members: str = column("Members", "text")
+    variables: str = column("Variables", "text", "of the first member, and of the second")
+    pairs: int = column("Pairs", "count", "of such members in the original")
+    s_pmse: float | None = column("S_pMSE", "number", "of the table; None for a single cell")
+    bootstrap: float | None = column("Bootstrap", "number", "S_pMSE of bootstrapped households")
+    distance: float = column("TV", "share", "total-variation distance of the two tables")
+    distance_bootstrap: float = column("TV, bootstrap", "share")
+
+    @property
+    @shown("Ratio", "number", "S_pMSE over that of a bootstrap; a fresh sample has about 2")
+    def ratio(self) -> float | None:
+        """S_pMSE over that of a bootstrap."""
+        if self.s_pmse is None or not self.bootstrap:
+            return None
+        return self.s_pmse / self.bootstrap
+
+
+class CompositionRow(Row):
+    """A share of the households; mean over the datasets."""
+
+    households: str = column("Households", "text")
+    original: float = column("Original", "share")
+    synthetic: float = column("Synthetic", "share")
+
+
+class HouseholdPairs(Measured):
+    """How members of a household go together, and how households are made up."""
+
+    n: int
+    """Persons of all files."""
+    relation: str
+    """The variable that says what a member is to the head; empty where there is none."""
+    same: tuple[MemberRow, ...]
+    """Each variable with itself."""
+    crossed: tuple[MemberRow, ...]
+    """Two variables: the tables that are farthest off."""
+    sizes: tuple[CompositionRow, ...]
+    patterns: tuple[CompositionRow, ...]
+    """By who lives with the head."""
+    composition: tuple[float, float]
+    """Total-variation distance of sizes and patterns together, and that of a bootstrap."""
+
+    @property
+    def figures(self) -> tuple[Figure, ...]:
+        """Mean and largest ratio of the tables of one variable, and the composition."""
+        return tuple(self._figures())
+
+    def _figures(self) -> Iterator[Figure]:
+        what = (
+            "distance of synthetic from original tables of what two members of a household have, "
+            "over that of bootstraps of the original's households"
+        )
+        good = "a bootstrap has 1, a fresh sample of the population about 2"
+        rows = [(row.ratio, row) for row in self.same if row.ratio is not None]
+        if rows:
+            largest, worst = max(rows, key=lambda pair: pair[0])
+            mean = float(np.mean([ratio for ratio, _ in rows]))
+            for key, name, value, words in (
+                ("household_pairs", "pairs in households", mean, f"mean of {len(rows)} tables"),
+                (
+                    "household_pairs_worst",
+                    "worst pair in households",
+                    largest,
+                    f"largest, here {worst.variables} of {worst.members}",
+                ),
+            ):
+                yield Figure(
+                    key=key,
+                    name=f"{name}: ratio to a bootstrap",
+                    value=value,
+                    meaning=f"{what}, {words}; {good}",
+                    direction="lower is better",
+                    n=self.n,
+                    chance=1.0,
+                    original=0.0,
+                )
+        distance, usual = self.composition
+        yield Figure(
+            key="household_composition",
+            name="composition of households",
+            value=distance,
+            meaning="share of the households that would have to have another size, or other "
+            "members, for both files to be alike; the chance is what bootstraps of the original's "
+            "households give",
+            direction="lower is better",
+            n=self.n,
+            chance=usual,
+            original=0.0,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Pairs:
+    """Rows of two members each, by what they are to each other."""
+
+    first: IntArray
+    second: IntArray
+    household: IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class _Households:
+    """One file: the groups of every variable, the pairs, and what every household is made of."""
+
+    codes: dict[str, Codes]
+    pairs: dict[str, _Pairs]
+    sizes: IntArray
+    patterns: IntArray
+    """Bits of the kinds that live with the head, shape (n_households,)."""
+
+
+class HouseholdPairCounter:
+    """Compares households of one dataset after the other.
+
+    Parameters
+    ----------
+    original : MemberView
+        Persons of the confidential households.
+    names : sequence of str
+        Variables to compare; what all members share is left out.
+    groups : int
+        Quantile groups of numeric variables, at least 2.
+    rng : numpy.random.Generator
+        Draws the bootstraps.
+    """
+
+    def __init__(
+        self,
+        original: MemberView,
+        names: Sequence[str],
+        *,
+        groups: int = 5,
+        rng: np.random.Generator,
+    ) -> None:
+        self._rng, self._relation = rng, original.relation
+        self._names = [
+            name
+            for name in names
+            if name not in {*original.shared, self._relation} and not name.startswith(TAKEN)
+        ]
+        self._groups = {
+            name: pair_groups(original[name], groups, MOST_LEVELS) for name in self._names
+        }
+        self._kinds = _kinds(original)
+        self._ours = self._of(original)
+        self._pairs = [
+            who for who, pairs in self._ours.pairs.items() if len(pairs.first) >= MIN_PAIRS
+        ]
+        crossed = self._names[:MOST_VARIABLES]
+        self._tables = [(who, name, name) for who in self._pairs for name in self._names]
+        self._tables += [
+            (who, a, b) for who in self._pairs for a, b in product(crossed, crossed) if a != b
+        ]
+        self._counts = [self._table(self._ours, *table) for table in self._tables]
+        self._values: list[list[tuple[float, float]]] = []
+        self._made: list[_Households] = []
+        self._n = original.n_rows
+
+    def add(self, synthetic: Table) -> None:
+        """Compare the next dataset."""
+        if not isinstance(synthetic, MemberView):
+            raise TypeError("needs persons of households")
+        theirs = self._of(synthetic)
+        self._n += synthetic.n_rows
+        self._values.append(
+            [
+                _distances(ours, self._table(theirs, *table))
+                for table, ours in zip(self._tables, self._counts, strict=True)
+            ]
+        )
+        self._made.append(_Households({}, {}, theirs.sizes, theirs.patterns))
+
+    def result(self) -> HouseholdPairs:
+        """Return the comparison of the datasets so far."""
+        means = np.array(self._values).reshape(len(self._values), -1, 2).mean(axis=0)
+        n_same = len(self._pairs) * len(self._names)
+        order = np.argsort(-np.nan_to_num(means[n_same:, 0], nan=-1.0), kind="stable")
+        chosen = [*range(n_same), *(n_same + order[:MOST_CROSSED]).tolist()]
+        n_households = len(self._ours.sizes)
+        weights = self._rng.multinomial(
+            n_households, np.full(n_households, 1 / n_households), size=BOOTSTRAPS
+        )
+        rows = [self._row(number, means[number], weights) for number in chosen]
+        labels, cells = self._composition()
+        ours = np.bincount(cells[0], minlength=len(labels))
+        made = [np.bincount(one, minlength=len(labels)) for one in cells[1:]]
+        drawn = [np.bincount(cells[0], weights=w, minlength=len(labels)) for w in weights]
+        apart, usual = (
+            float(np.mean([_distances(ours, o)[1] for o in others])) for others in (made, drawn)
+        )
+        return HouseholdPairs(
+            n=self._n,
+            relation=self._relation,
+            same=tuple(rows[:n_same]),
+            crossed=tuple(rows[n_same:]),
+            sizes=_shares([size for size, _ in labels], ours, made),
+            patterns=_shares([pattern for _, pattern in labels], ours, made),
+            composition=(apart, usual),
+        )
+
+    def _of(self, view: MemberView) -> _Households:
+        codes = {name: groups.codes(view[name]) for name, groups in self._groups.items()}
+        starts = np.flatnonzero(np.diff(view.households, prepend=-1) != 0)
+        household = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, view.n_rows)))
+        is_head = np.zeros(view.n_rows, dtype=bool)
+        is_head[starts] = True
+        pairs, patterns = {}, np.zeros(len(starts), dtype=np.int64)
+        others = ~is_head
+        for number, (kind, label) in enumerate(self._kinds.items()):
+            rows = np.flatnonzero(~is_head & _has(view, self._relation, label))
+            others[rows] = False
+            patterns[household[rows]] |= 1 << number
+            pairs |= _pairs_of(kind, rows, starts, household)
+        rows = np.flatnonzero(others)
+        patterns[household[rows]] |= 1 << len(self._kinds)
+        if not self._kinds:
+            pairs = _pairs_of(OTHERS, rows, starts, household)
+        return _Households(codes, pairs, np.bincount(household), patterns)
+
+    def _table(
+        self, file: _Households, who: str, a: str, b: str, weights: IntArray | None = None
+    ) -> FloatArray:
+        """Return the counts of a table, flat; ``weights`` say how often a household is there."""
+        pairs, width = file.pairs[who], self._groups[b].size
+        joint = file.codes[a][pairs.first].astype(np.int64) * width + file.codes[b][pairs.second]
+        own = None if weights is None else weights[pairs.household]
+        cells = self._groups[a].size * width
+        return np.bincount(joint, weights=own, minlength=cells).astype(np.float64)
+
+    def _row(self, number: int, means: FloatArray, weights: IntArray) -> MemberRow:
+        who, a, b = self._tables[number]
+        ours = self._counts[number]
+        drawn = [_distances(ours, self._table(self._ours, who, a, b, w)) for w in weights]
+        usual, apart = np.mean(drawn, axis=0).tolist()
+        return MemberRow(
+            members=who,
+            variables=a if a == b else f"{a} and {b}",
+            pairs=int(ours.sum()),
+            s_pmse=float(means[0]) if np.isfinite(means[0]) else None,
+            bootstrap=usual if np.isfinite(usual) else None,
+            distance=float(means[1]),
+            distance_bootstrap=apart,
+        )
+
+    def _composition(self) -> tuple[list[tuple[str, str]], list[IntArray]]:
+        """Return sizes and patterns, and which of them every household of each file has."""
+        ours = self._ours.patterns
+        values, counts = np.unique(ours, return_counts=True)
+        kept = values[np.argsort(-counts, kind="stable")][:MOST_PATTERNS]
+        kept = kept[np.isin(kept, values[counts >= FEWEST])]
+        words = [*(self._words(int(pattern)) for pattern in kept), "all other"]
+        sizes = [*map(str, range(1, LARGEST)), f"{LARGEST} and more"]
+        place = {int(pattern): number for number, pattern in enumerate(kept)}
+        cells = [
+            (np.minimum(one.sizes, LARGEST) - 1) * len(words)
+            + np.array([place.get(p, len(kept)) for p in one.patterns.tolist()])
+            for one in (self._ours, *self._made)
+        ]
+        return list(product(sizes, words)), cells
+
+    def _words(self, pattern: int) -> str:
+        names = [*self._kinds, OTHERS]
+        there = [name for number, name in enumerate(names) if pattern >> number & 1]
+        return f"head with {', '.join(there)}" if there else "head alone"
+
+
+def _kinds(original: MemberView) -> dict[str, str]:
+    """Return the levels of the relation that enough members have, by what they are called."""
+    if not original.relation:
+        return {}
+    relation = original[original.relation]
+    is_head = np.diff(original.households, prepend=-1) != 0
+    counts = np.bincount(relation.data[~is_head], minlength=relation.variable.n_codes)
+    order = np.argsort(-counts, kind="stable")[:MOST_KINDS]
+    labels = relation.variable.labels
+    chosen = [labels[code] for code in sorted(order.tolist()) if counts[code] >= MIN_PAIRS]
+    return {f"{original.relation} {label}": label for label in chosen}
+
+
+def _has(view: MemberView, relation: str, label: str) -> BoolArray:
+    """Return who has a level, in a file that may have other levels."""
+    members: Column = view[relation]
+    labels = members.variable.labels
+    return np.asarray(members.data == (labels.index(label) if label in labels else -1))
+
+
+def _pairs_of(
+    kind: str, rows: IntArray, starts: IntArray, household: IntArray
+) -> dict[str, _Pairs]:
+    """Return the head with each member of a kind, and these one after the other."""
+    own = household[rows]
+    same = own[1:] == own[:-1]
+    return {
+        f"head and {kind}": _Pairs(starts[own], rows, own),
+        f"{kind}, one after the other": _Pairs(rows[:-1][same], rows[1:][same], own[1:][same]),
+    }
+
+
+def _distances(ours: FloatArray, theirs: FloatArray) -> tuple[float, float]:
+    """Return S_pMSE and the total-variation distance of two tables of counts."""
+    if not theirs.any():
+        return float("nan"), 1.0
+    measures = dict(zip(MEASURES, cell_measures(ours, theirs), strict=True))
+    return measures["S_pMSE"], measures["SPECKS"]
+
+
+def _shares(
+    labels: Sequence[str], ours: IntArray, made: Sequence[IntArray]
+) -> tuple[CompositionRow, ...]:
+    """Return the shares of the households that have a label, of both files together; all labels."""
+    rows = []
+    for label in dict.fromkeys(labels):
+        chosen = np.array([one == label for one in labels])
+        original = float(ours[chosen].sum() / ours.sum())
+        synthetic = float(np.mean([one[chosen].sum() / one.sum() for one in made]))
+        if original or synthetic:
+            rows.append(CompositionRow(households=label, original=original, synthetic=synthetic))
+    return tuple(rows)
