@@ -87,14 +87,14 @@ class MemberView(Table):
     def take(self, rows: Rows) -> MemberView:
         """Return some persons, in their order; their panel is that of their households, whole."""
         columns = super().take(rows).columns
-        return self._of(columns, self.households[rows])
+        return self._persons(columns, self.households[rows])
 
     def with_variables(self, names: Iterable[str]) -> MemberView:
         """Return the same persons with some of their variables."""
         columns = [self[name] for name in names]
-        return self._of(columns, self.households)
+        return self._persons(columns, self.households)
 
-    def _of(self, columns: Iterable[Column], households: IntArray) -> MemberView:
+    def _persons(self, columns: Iterable[Column], households: IntArray) -> MemberView:
         return MemberView(columns, self._source, self.shared, households, self.relation)
 
     @property

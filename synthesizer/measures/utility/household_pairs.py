@@ -229,9 +229,9 @@ class HouseholdPairCounter:
         )
         rows = [self._row(number, means[number], weights) for number in chosen]
         labels, cells = self._composition()
-        ours = np.bincount(cells[0], minlength=len(labels))
-        made = [np.bincount(one, minlength=len(labels)) for one in cells[1:]]
-        drawn = [np.bincount(cells[0], weights=w, minlength=len(labels)) for w in weights]
+        ours = _counted(cells[0], len(labels))
+        made = [_counted(one, len(labels)) for one in cells[1:]]
+        drawn = [_counted(cells[0], len(labels), w) for w in weights]
         apart, usual = (
             float(np.mean([_distances(ours, o)[1] for o in others])) for others in (made, drawn)
         )
@@ -251,7 +251,8 @@ class HouseholdPairCounter:
         household = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, view.n_rows)))
         is_head = np.zeros(view.n_rows, dtype=bool)
         is_head[starts] = True
-        pairs, patterns = {}, np.zeros(len(starts), dtype=np.int64)
+        pairs: dict[str, _Pairs] = {}
+        patterns = np.zeros(len(starts), dtype=np.int64)
         others = ~is_head
         for number, (kind, label) in enumerate(self._kinds.items()):
             rows = np.flatnonzero(~is_head & _has(view, self._relation, label))
@@ -272,7 +273,7 @@ class HouseholdPairCounter:
         joint = file.codes[a][pairs.first].astype(np.int64) * width + file.codes[b][pairs.second]
         own = None if weights is None else weights[pairs.household]
         cells = self._groups[a].size * width
-        return np.bincount(joint, weights=own, minlength=cells).astype(np.float64)
+        return _counted(joint, cells, own)
 
     def _row(self, number: int, means: FloatArray, weights: IntArray) -> MemberRow:
         who, a, b = self._tables[number]
@@ -343,6 +344,10 @@ def _pairs_of(
     }
 
 
+def _counted(cells: IntArray, n_cells: int, weights: IntArray | None = None) -> FloatArray:
+    return np.bincount(cells, weights=weights, minlength=n_cells).astype(np.float64)
+
+
 def _distances(ours: FloatArray, theirs: FloatArray) -> tuple[float, float]:
     """Return S_pMSE and the total-variation distance of two tables of counts."""
     if not theirs.any():
@@ -352,7 +357,7 @@ def _distances(ours: FloatArray, theirs: FloatArray) -> tuple[float, float]:
 
 
 def _shares(
-    labels: Sequence[str], ours: IntArray, made: Sequence[IntArray]
+    labels: Sequence[str], ours: FloatArray, made: Sequence[FloatArray]
 ) -> tuple[CompositionRow, ...]:
     """Return the shares of the households that have a label, of both files together; all labels."""
     rows = []
