@@ -261,7 +261,8 @@ class Choice:
         scale = np.full(len(self.means), math.sqrt(PULL / max(n, SMALLEST)))
         scale[len(self.counts.cells) :] *= NEAR_WEIGHT
         values.data *= scale[values.indices]
-        squares = (values * values).sum(axis=1).reshape(n, k)
+        squares = sparse.csr_array((values.data**2, values.indices, values.indptr), values.shape)
+        squares = squares.sum(axis=1).reshape(n, k)
         beyond = values[np.arange(n) * k + best].sum(axis=0) - n * self.means * scale
         cells, numbers, ends = values.indices, values.data, values.indptr
         owner = np.repeat(np.arange(n * k) % k, np.diff(ends))

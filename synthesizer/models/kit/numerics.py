@@ -120,7 +120,9 @@ def drawn_classes(
     ([2, 1], [0.5, 0.33])
     """
     n, k = weights.shape
-    cumulated = np.concatenate([[0.0], np.cumsum(weights.ravel(), dtype=np.float64)])
+    cumulated = np.empty(n * k + 1)
+    cumulated[0] = 0.0
+    np.cumsum(weights.ravel(), dtype=np.float64, out=cumulated[1:])
     first = np.arange(n) * k
     low, high = cumulated[first], cumulated[first + k]
     # rounding must not put a point beyond the last class that has a weight

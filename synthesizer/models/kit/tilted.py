@@ -315,10 +315,10 @@ def _edges(column: Column) -> FloatArray:
 def _codes(column: Column, edges: FloatArray) -> IntArray:
     """Return the level, or the range, of each row; after the ranges come the missing codes."""
     if column.is_coded:
-        return np.asarray(column.data, dtype=np.int64)
-    ranges = np.searchsorted(edges, np.nan_to_num(column.data), side="right")
-    states = column.missing_state().astype(np.int64)
-    return np.asarray(np.where(states > 0, len(edges) + states, ranges), dtype=np.int64)
+        return np.asarray(column.data, dtype=np.int32)
+    ranges = np.searchsorted(edges, column.data, side="right")
+    states = column.states
+    return ranges if states is None else np.where(states > 0, len(edges) + states, ranges)
 
 
 def _exponentials(scores: Float32Array) -> Float32Array:
