@@ -7,6 +7,7 @@ missing stays a code of its own, which a column of floats could not hold.
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -104,8 +105,10 @@ def read_labelled(
     form = LABELLED[path.suffix.lower()]
     if path.stat().st_size == 0:
         raise DataError(f"{path}: the file is empty; write it anew")
+    limit = unpacked_limit(path.stat().st_size) if max_unpacked is None else max_unpacked
+    _refuse_crashing(path, form, encoding, limit)
     _, about = _read(path, form, encoding, metadataonly=True)
-    _refuse_large(path, about, max_unpacked)
+    _refuse_large(path, about, limit)
     if _is_cut(path, form):
         raise DataError(f"{path}: the file is cut short; copy or write it anew")
     cells, about = _read(path, form, encoding)
@@ -120,21 +123,23 @@ def read_labelled(
 
 
 _PROBE: Final = """
-import sys, pyreadstat
-_, reader, path, encoding = sys.argv
-getattr(pyreadstat, reader)(path, encoding=encoding or None, output_format="dict")
+import json, sys, pyreadstat
+reader, path, limit, options = sys.argv[1:]
+read, options = getattr(pyreadstat, reader), json.loads(options)
+_, about = read(path, metadataonly=True, **options)
+if (about.number_rows or 0) * sum(about.variable_storage_width.values()) <= int(limit):
+    read(path, **options)
 """
 
 
-def refuse_crashing(path: Path, encoding: str | None = None) -> None:
+def _refuse_crashing(path: Path, form: Form, encoding: str | None, limit: int) -> None:
     """Raise DataError where reading a file would end this process, as some damaged ones do.
 
-    Another process tries it first; other files pass, and what else is wrong with a file is said
-    where it is read.
+    Another process tries it first, as far as its size is no fault of its own. What else is wrong
+    is said where the file is read.
     """
-    if path.suffix.lower() not in LABELLED or find_spec("pyreadstat") is None:
-        return
-    words = [_reader(path, LABELLED[path.suffix.lower()]), str(path), encoding or ""]
+    options = json.dumps(_options(path, form, encoding))
+    words = [_reader(path, form), str(path), str(limit), options]
     tried = subprocess.run([sys.executable, "-c", _PROBE, *words], check=False, capture_output=True)
     if tried.returncode not in (0, 1):
         raise DataError(f"{path}: the file is damaged, and reading it ends a program; save it anew")
@@ -146,30 +151,54 @@ def _reader(path: Path, form: Form) -> str:
     return _READERS[form]
 
 
+def _options(path: Path, form: Form, encoding: str | None) -> dict[str, Any]:
+    # a frame of pandas would hold 0 in place of a missing value among letters
+    options = {"encoding": encoding, "disable_datetime_conversion": True, "output_format": "dict"}
+    return options | ({} if _reader(path, form) == "read_xport" else {"user_missing": True})
+
+
 def _read(path: Path, form: Form, encoding: str | None, **options: Any) -> tuple[Any, Any]:
     import pyreadstat
 
-    reader = _reader(path, form)
-    options |= {} if reader == "read_xport" else {"user_missing": True}
+    options |= _options(path, form, encoding)
     try:
-        # a frame of pandas would hold 0 in place of a missing value among letters
-        cells, about = getattr(pyreadstat, reader)(
-            str(path),
-            encoding=encoding,
-            disable_datetime_conversion=True,
-            output_format="dict",
-            **options,
-        )
+        cells, about = getattr(pyreadstat, _reader(path, form))(str(path), **options)
     except MemoryError:
         raise
     except Exception as error:  # pyreadstat has errors of its own, and others of Python
-        raise DataError(f"{path}: {_reason(str(error), form)}") from None
+        reason = _other_format(path, form) or _reason(str(error), form)
+        raise DataError(f"{path}: {reason}") from None
     return cells, about
+
+
+_BEGINNINGS: Final[Mapping[str, tuple[bytes, ...]]] = {
+    ".sav": (b"$FL2",),
+    ".zsav": (b"$FL3",),
+    ".dta": (b"<stata_dta>",),
+    ".sas7bdat": (bytes(12) + b"\xc2\xea\x81\x60",),
+    ".xpt": (b"HEADER RECORD*******LIB",),
+    ".xlsx or .ods": (b"PK\x03\x04",),
+    ".parquet": (b"PAR1",),
+    ".csv.gz": (b"\x1f\x8b",),
+}
+"""How files of each ending begin."""
+
+
+def _other_format(path: Path, form: Form) -> str:
+    """Say of which other format a file seems to be; nothing where it may be of its own."""
+    with path.open("rb") as file:
+        start = file.read(512)
+    ending = next((e for e, starts in _BEGINNINGS.items() if start.startswith(starts)), None)
+    if ending is None and start.isascii() and b"\0" not in start and b"\n" in start:
+        ending = ".csv"
+    if ending is None or LABELLED.get(ending) == form:
+        return ""
+    return f"the file is no {path.suffix}, but looks like a {ending} file; name it so"
 
 
 _REASONS: Final = {
     "expected number of rows": "the file is cut short; copy or write it anew",
-    "Unable to read": "the file is cut short, or no such file; copy or write it anew",
+    "Unable to read": "the file is cut short, or of another format; copy or write it anew",
     "unsupported character set": "its encoding is unknown; name it (data: {encoding: ...})",
     "convert string": "its texts are not in the encoding that it states; name theirs (data: "
     "{encoding: windows-1252}, for example)",
@@ -192,9 +221,8 @@ def _reason(message: str, form: Form) -> str:
     return f"the file is damaged, or not {whose}"
 
 
-def _refuse_large(path: Path, about: Any, most: int | None) -> None:
+def _refuse_large(path: Path, about: Any, limit: int) -> None:
     size = path.stat().st_size
-    limit = unpacked_limit(size) if most is None else most
     width = sum(about.variable_storage_width.values())
     if (about.number_rows or 0) * width > limit:
         raise DataError(

@@ -110,6 +110,16 @@ class Layout:
     labelled: tuple[Labelling, ...] = ()
     """For files of SPSS, Stata and SAS, one per column; also where such files are written."""
 
+    def holds_numbers(self, name: str) -> bool:
+        """Whether the source holds numbers in a column, so that no word can be among them."""
+        if self.labelled:
+            return not self.labelled[self.names.index(name)].is_text
+        if self.types is None:
+            return False
+        kind = self.types.field(name).type
+        kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+        return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
+
     def select(self, names: tuple[str, ...]) -> Layout:
         """Return the layout of the named columns in the given order."""
         where = [self.names.index(name) for name in names]

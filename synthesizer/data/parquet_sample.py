@@ -18,7 +18,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from synthesizer.data.errors import DataError
-from synthesizer.data.labelled import refuse_crashing
 from synthesizer.data.sources import (
     RawTable,
     as_dictionary,
@@ -138,7 +137,6 @@ def read_at_most(
     path: Path, rows: int = FIT_ROWS, person: str | None = None, encoding: str | None = None
 ) -> tuple[RawTable, Whole | None]:
     """Read a source of any kind to describe it; of a larger Parquet source a sample."""
-    refuse_crashing(path)
     if parquet_rows(path) <= rows:
         return read_path(path, encoding=encoding), None
     return read_sample(path, rows, person)

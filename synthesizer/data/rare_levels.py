@@ -70,8 +70,12 @@ def group_rare(
             changed += [_recoded(part, new, to) for part in parts]
             joins = to != MISSING and _is_ordered(parts)
             what = "joined the next level" if joins else f"became {to!r}"
+            merged = sum(label == to != level for level, label in new.items())
+            n_more = 0 if joins else merged - n_rare
+            more = f", and so did {n_more} more: together they were still few" if n_more > 0 else ""
             notes.append(
                 f"rare: {plural(n_rare, 'level')} of {name!r} of fewer than {min_count} {what}"
+                + more
             )
     return table.with_columns(changed), notes
 
@@ -82,16 +86,16 @@ def _is_ordered(parts: Sequence[Column]) -> bool:
 
 def _new_levels(
     parts: Sequence[Column], owners: IntArray, min_count: int, to: str
-) -> tuple[dict[str, str], int]:
-    """Return what every level becomes, and how many levels are rare."""
+) -> tuple[dict[str, str | None], int]:
+    """Return what every level becomes, None where it is blanked, and how many levels are rare."""
     levels = list(dict.fromkeys(level for part in parts for level in part.variable.levels))
     holders = {level: _holders(parts, owners, [level]) for level in levels}
     rare = [level for level in levels if 0 < holders[level] < min_count]
-    new = {level: level for level in levels}
+    new: dict[str, str | None] = {level: level for level in levels}
     if not rare:
         return new, 0
     if to == MISSING:
-        return new | dict.fromkeys(rare, MISSING), len(rare)
+        return new | dict.fromkeys(rare), len(rare)
     if _is_ordered(parts):
         return _joined(holders, parts, owners, min_count), len(rare)
     grouped = [*rare, *(level for level in levels if level == to and level not in rare)]
@@ -103,7 +107,7 @@ def _new_levels(
 
 def _joined(
     holders: Mapping[str, int], parts: Sequence[Column], owners: IntArray, min_count: int
-) -> dict[str, str]:
+) -> dict[str, str | None]:
     """Let the rarest level join the smaller of those beside it, until none is rare."""
     runs = [[level] for level, n in holders.items() if n]
     sizes = [holders[level] for (level,) in runs]
@@ -116,7 +120,7 @@ def _joined(
         low = min(least, other)
         joined = runs[low] + runs[low + 1]
         runs[low : low + 2], sizes[low : low + 2] = [joined], [_holders(parts, owners, joined)]
-    new = {level: level for level in holders}
+    new: dict[str, str | None] = {level: level for level in holders}
     for run in runs:
         new |= dict.fromkeys(run, max(run, key=lambda level: holders[level]))
     return new
@@ -131,15 +135,14 @@ def _holders(parts: Sequence[Column], owners: IntArray, levels: Sequence[str]) -
     return len(np.unique(owners[has]))
 
 
-def _recoded(column: Column, new: Mapping[str, str], to: str) -> Column:
+def _recoded(column: Column, new: Mapping[str, str | None], to: str) -> Column:
     """Return a column in which every level is what it became."""
     old = column.variable
-    blanked = to == MISSING
-    variable = with_blank(old) if blanked else old
+    variable = with_blank(old) if None in new.values() else old
     blank = blank_code(variable) or ""
-    wanted = [blank if blanked and new[level] == MISSING else new[level] for level in old.levels]
+    wanted = [blank if (label := new[level]) is None else label for level in old.levels]
     levels = [level for level in old.levels if level in wanted]
-    if not blanked and to in wanted and to not in levels:
+    if to in wanted and to not in (*levels, *variable.missing):
         levels.append(to)
     variable = replace(variable, levels=tuple(levels))
     where = {label: code for code, label in enumerate(variable.labels)}

@@ -8,7 +8,7 @@ import hashlib
 import os
 import re
 import zlib
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -22,7 +22,6 @@ from synthesizer.data.encoding import RARE_REMEDY, data_notes, encode
 from synthesizer.data.errors import SynthesizerError, did_you_mean
 from synthesizer.data.files import sha256
 from synthesizer.data.guessing import Declaration
-from synthesizer.data.labelled import refuse_crashing
 from synthesizer.data.layout import Layout
 from synthesizer.data.panel.arrangement import PLAIN, Arrangement
 from synthesizer.data.panel.view import PREFIX
@@ -30,6 +29,7 @@ from synthesizer.data.parquet_sample import Whole, numberings, parquet_rows, rea
 from synthesizer.data.rare_levels import group_rare
 from synthesizer.data.sources import RawTable, read_path, read_sql
 from synthesizer.data.table import Column, Kind, Table
+from synthesizer.data.values import finite_number
 
 Value = TypeVar("Value")
 MOST_VIEWS = 3
@@ -268,7 +268,7 @@ def _laid_out(found: Input, config: Config) -> Input:
     return replace(
         found,
         layout=layout,
-        unwritable=tuple(problems) if is_written else (),
+        unwritable=(*found.unwritable, *(problems if is_written else ())),
         notes=(*found.notes, *(notes if is_written else ())),
     )
 
@@ -299,7 +299,24 @@ def _without_rare(found: Input, config: ChainConfig) -> Input:
         found.table, config.rare.min_count, config.rare.to, columns=columns, persons=person
     )
     notes = [note for note in found.notes if RARE_REMEDY not in note]
-    return replace(found, table=table, notes=(*notes, *done))
+    wrong = tuple(_rare_as_numbers(found, table, config))
+    return replace(found, table=table, notes=(*notes, *done), unwritable=wrong)
+
+
+def _rare_as_numbers(found: Input, grouped: Table, config: ChainConfig) -> Iterator[str]:
+    """Yield columns of numbers that the word for rare levels cannot be written into."""
+    to, layout = "" if config.rare is None else config.rare.to, found.layout
+    form = isinstance(config, Config) and config.output.format
+    if finite_number(to) is not None or (form or "").startswith("csv"):
+        return
+    for column in grouped.columns:
+        is_new = to in column.variable.levels and to not in found.table[column.name].variable.levels
+        if is_new and layout.holds_numbers(column.name):
+            yield (
+                f"rare.to: column {column.name!r} holds numbers in {found.origin or 'the source'}, "
+                f"where {to!r} cannot be written; name a number, or missing, or write another "
+                "format (output: {format: csv})"
+            )
 
 
 def _blankable(found: Input, config: ChainConfig) -> Input:
@@ -388,7 +405,6 @@ def read_raw(data: DataConfig) -> RawTable:
     """Read the source without deciding about kinds."""
     if data.path is not None:
         most = data.max_unpacked_mb
-        refuse_crashing(data.path, data.encoding)
         return read_path(
             data.path,
             delimiter=data.delimiter,

@@ -46,6 +46,43 @@ def test_what_levels_become(counts: list[int], to: str, kind: Kind, after: list[
     assert "'x'" in "".join(notes) or not notes
 
 
+def test_levels_that_are_called_like_our_words() -> None:
+    """A level "missing" of many stays where others are blanked; "other" takes in the rare ones."""
+    table = Table(
+        [coded("x", np.repeat(np.arange(4), [9, 9, 7, 2]), ("missing", "other", "", "r"))]
+    )
+    blanked, notes = group_rare(table, 5, "missing")
+    assert words(blanked, "x") == ["missing"] * 9 + ["other"] * 9 + [""] * 7 + ["NA"] * 2
+    assert blanked["x"].variable.missing == ("NA",)  # "" is a level here
+    assert notes == ["rare: 1 level of 'x' of fewer than 5 became 'missing'"]
+    joined, notes = group_rare(table, 5, "other")
+    assert words(joined, "x") == ["missing"] * 9 + ["other"] * 9 + [""] * 7 + ["other"] * 2
+    assert "more" not in notes[0]
+    joined, notes = group_rare(table, 8, "few")
+    assert words(joined, "x") == ["missing"] * 9 + ["other"] * 9 + ["few"] * 9
+    assert "more" not in notes[0]  # both were rare; here one joins that was not:
+    assert "and so did 1 more" in group_rare(table, 5, "few")[1][0]
+
+
+def test_a_word_among_numbers_is_refused(tmp_path: Path) -> None:
+    frame = persons_frame(60).assign(job=[1, 2] * 29 + [3, 4])
+    frame.to_parquet(tmp_path / "data.parquet")
+    content = {
+        "data": {"path": "data.parquet"},
+        "output": {"directory": "out"},
+        "rare": {"to": "other"},
+        "variables": {"job": {"kind": "categorical"}},
+        "checks": False,
+    }
+    path = write_yaml(tmp_path / "run.yaml", content)
+    with pytest.raises(ConfigError, match="rare.to: column 'job' holds numbers in data.parquet"):
+        run(path)
+    for word, job in (("9", 9.0), ("missing", None)):
+        made = run(path, overrides={"rare": {"to": word}, "output": {"directory": word}})
+        assert set(pd.read_parquet(made.datasets[0])["job"].dropna()) <= {1.0, 2.0, job}
+    run(path, overrides={"output": {"directory": "text", "format": "csv"}})
+
+
 def test_persons_count_and_not_rows() -> None:
     """Seven rows of two persons are few; a level that many have in some column is not."""
     owners = np.array([1.0] * 4 + [2.0] * 3 + [*range(3, 10)])

@@ -29,6 +29,7 @@ from synthesizer.measures.risk.halves import HalfRun, Synthesise, half_runs
 from synthesizer.measures.risk.identity import ReproducedUniques, reproduced_uniques
 from synthesizer.measures.risk.intervals import unit_means, welch
 from synthesizer.measures.risk.scenario import Scenario, Tolerance
+from synthesizer.measures.utility.cells import EMPTY
 
 ALIKE = 1.05
 """Largest ratio of the sizes of halves whose uniques can be compared."""
@@ -442,17 +443,17 @@ def _compare_groups(
     ``a`` and ``b`` hold the CAP of fitted and of unseen records, NaN where nothing matches.
     """
     left, right = by.codes(run.fitted), by.codes(run.unseen)
-    pairs = {}
+    pairs = []
     for code, label in enumerate(by.labels):
         in_a, in_b = left == code, right == code
         scores_a = unit_means(a[in_a], run.fitted_units[in_a], "zero")
         scores_b = unit_means(b[in_b], run.unseen_units[in_b], "zero")
         if min(len(scores_a), len(scores_b)) >= MIN_UNITS:
-            pairs[label or "empty"] = (scores_a, scores_b)
+            pairs.append((label or EMPTY, (scores_a, scores_b)))
     level = 1 - 0.05 / max(len(pairs), 1)
     return tuple(
         GroupComparison(by=by.name, group=label, repeat=run.repeat, **_group_fields(*sides, level))
-        for label, sides in pairs.items()
+        for label, sides in pairs
     )
 
 

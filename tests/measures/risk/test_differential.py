@@ -376,7 +376,7 @@ def test_a_group_with_one_score_throughout_has_an_interval_without_width():
     split = control_run(half, half, (half,))
     scenario = Scenario(keys=("key",), target="secret")
     (row,) = compare_halves(split, scenario, Grouping.of(half, "region")).groups
-    assert (row.group, row.mean_a, row.difference, row.low, row.high) == ("empty", 1, 0, 0, 0)
+    assert (row.group, row.mean_a, row.difference, row.low, row.high) == ("(empty)", 1, 0, 0, 0)
 
 
 def test_a_mean_of_splits_has_an_end_where_all_have_one():
