@@ -163,9 +163,19 @@ Totals = Annotated[
 
 
 class WeightsConfig(Part):
-    """The survey weight, and the totals that everybody may know."""
+    """The survey weight, the design of the sample, and the totals that everybody may know."""
 
     variable: Label = Field(description="column of the weight; a number, drawn last")
+    draw: Literal["last", "design"] = Field(
+        "last",
+        description="last: given everything else; design: every dataset is made from a sample that "
+        "is drawn anew by the design, as if everybody had the same chance, and all weigh alike",
+    )
+    strata: Label | None = Field(None, description="column of the strata of the sample")
+    psu: Label | None = Field(
+        None, description="column of the units drawn first, such as districts; codes count within "
+        "strata"
+    )
     totals: dict[Label, Totals] = Field(
         default_factory=dict,
         description="variable: sums of the weights of its levels, which are public: from_data (the "
@@ -575,6 +585,19 @@ class ChainConfig(Part):
     )
     checks: CheckSettings = Field(default_factory=CheckSettings)
     limits: LimitConfig = Field(default_factory=LimitConfig)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _redrawn_anew(cls, content: Any) -> Any:
+        """A dataset that is redrawn from the design has models of its own."""
+        weights = content.get("weights") if isinstance(content, dict) else None
+        if isinstance(weights, WeightsConfig):
+            weights = weights.model_dump()
+        if isinstance(weights, dict) and weights.get("draw") == "design":
+            if content.get("proper", True) is not True:
+                raise ValueError("weights: draw: design fits every dataset anew; take proper out")
+            return {**content, "proper": True}
+        return content
 
     @property
     def local_workers(self) -> int | None:

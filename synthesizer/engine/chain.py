@@ -30,6 +30,7 @@ from synthesizer.engine.drawing import (
     split_strata,
 )
 from synthesizer.engine.raking import Raking
+from synthesizer.engine.redrawing import Redrawing
 from synthesizer.engine.screening import screened
 from synthesizer.engine.source import Progress, Request, Source
 from synthesizer.models.histories.history import FittedCareerModel
@@ -72,6 +73,8 @@ class ChainSpec:
     proper: bool = False
     frame: Frame | RowFrame = ROWS
     raking: Raking | None = None
+    redrawing: Redrawing | None = None
+    """How the sample of a dataset is drawn anew; only with ``proper``."""
 
     @property
     def order(self) -> tuple[str, ...]:
@@ -423,5 +426,8 @@ def _fit_step(
         if spec.proper and not step.model.abilities.copies_rows:
             # one bootstrap sample for all variables of a dataset: a joint draw of persons
             sample = seed.generator("bootstrap", stratum, replicate)
-            table = table.resampled(sample.integers(table.n_units, size=table.n_units))
+            if spec.redrawing is not None:
+                table = spec.redrawing.applied(table, sample)
+            else:
+                table = table.resampled(sample.integers(table.n_units, size=table.n_units))
         return step.fit(table, spec.rules, rng)

@@ -47,10 +47,12 @@ class Raking:
 
     variable: str
     margins: tuple[Margin, ...]
+    total: float | None = None
+    """Sum of all weights where there are no margins."""
 
     def check_against(self, schema: Schema) -> None:
         """Raise ValueError unless weight and totals are those of a schema; for files."""
-        if not self.margins or schema[self.variable].is_coded:
+        if bool(self.margins) == (self.total is not None) or schema[self.variable].is_coded:
             raise ValueError("a number must be raked to totals")
         for margin in self.margins:
             variable = schema[margin.variable]
@@ -71,9 +73,11 @@ class Raking:
         problems = list(self._problems(table, codes))
         if problems:
             raise RuleError(problems)
+        totals = [margin.totals for margin in self.margins]
+        if self.total is not None:
+            codes, totals = [np.zeros(table.n_rows, dtype=np.intp)], [np.array([self.total])]
         cells, place = np.unique(np.stack(codes), axis=1, return_inverse=True)
         place = np.asarray(place).reshape(-1)
-        totals = [margin.totals for margin in self.margins]
         values = np.asarray(column.data, dtype=np.float64)
         sums = np.asarray(np.bincount(place, weights=values), dtype=np.float64)
         raked = raked_cells(sums, cells, totals)

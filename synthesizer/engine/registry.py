@@ -65,11 +65,12 @@ ROLES: Mapping[str, str] = {
     "rare": "mostly_constant",
     "changing": "lag_one",
     "size": "household_size",
+    "even": "constant",
     "member": "member",
 }
 """Models behind words of a configuration: the first variable of a chain, ``keep``, ``derived``; in
 a panel the careers, and variables that nobody, few and many persons change; of households their
-sizes, and variables that differ within them."""
+sizes, and variables that differ within them; weights that are all alike."""
 
 
 def default_method(set_name: str, variable: Variable) -> str:

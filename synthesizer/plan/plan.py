@@ -60,7 +60,7 @@ from synthesizer.plan.seeds import plan_seed, secret_in_words
 from synthesizer.plan.steps import panel_problems, plan_methods, plan_order, plan_steps
 from synthesizer.plan.steps_after import plan_after
 from synthesizer.plan.survival import survival_problems
-from synthesizer.plan.weighting import plan_weights
+from synthesizer.plan.weighting import plan_redrawing, plan_weights
 
 if TYPE_CHECKING:
     from synthesizer.engine.genetic.genetic_source import GeneticPlan
@@ -423,6 +423,7 @@ def _planned(context: Context, seed: Seed | None) -> Plan:
         draws = plan_seed(context, seed)
     rules, zeros = plan_rules(context, Places.of(context, order, steps), draws)
     raking = plan_weights(context, steps, rules, zeros)
+    redrawing = plan_redrawing(context, steps)
     context.problems += overridden(context.paths, rules)
     scenarios = plan_scenarios(context)
     plan_fits(context, keeps=keeps)
@@ -453,6 +454,7 @@ def _planned(context: Context, seed: Seed | None) -> Plan:
             proper=config.proper,
             frame=context.frame,
             raking=raking,
+            redrawing=redrawing,
         ),
         genetic=genetic,
         seed=draws,

@@ -165,6 +165,14 @@ def _method(
     if len(set(named.values())) > 1:
         context.problems.append(f"variable {name!r}: {' and '.join(named)} disagree; keep one")
         return None
+    weighting = context.config.weighting
+    if weighting is not None and weighting.draw == "design" and name == weighting.variable:
+        if named:
+            context.problems.append(
+                f"variable {name!r}: all records weigh alike (weights.draw: design); take its "
+                f"{next(iter(named))} out"
+            )
+        return Method(ROLES["even"], {}, is_configured=True)
     if not named:
         return Method(
             default_for(context, context.table[name].variable),

@@ -11,12 +11,13 @@ from pathlib import Path
 
 import numpy as np
 
-from synthesizer.config.keys import FROM_DATA, AfterConfig, WeightsConfig
+from synthesizer.config.keys import FROM_DATA, AfterConfig, Config, WeightsConfig
 from synthesizer.data.errors import ConfigError
 from synthesizer.data.faults import nearest
 from synthesizer.data.files import read_text
 from synthesizer.data.table import Column, FloatArray, Kind
 from synthesizer.engine.raking import Margin, Raking
+from synthesizer.engine.redrawing import Redrawing, units_of
 from synthesizer.models.step import Rule, Step, Zero
 from synthesizer.plan.context import Context
 
@@ -29,6 +30,8 @@ _NAMES = re.compile(
 """Names that hardly anything but a survey weight has; a body weight has others."""
 APART = 1e-6
 """Relative difference of grand totals that is no rounding."""
+ENOUGH = 20
+"""Datasets whose variance shows the variance of a design."""
 FEW = 5
 """A level of fewer confidential records may be absent in a dataset by chance."""
 
@@ -47,7 +50,10 @@ def plan_weights(
         return None
     problems = list(_weight_problems(context, weighting.variable))
     context.problems += problems
-    if problems or weighting.variable not in context.table or not weighting.totals:
+    context.problems += design_problems(context, weighting)
+    if problems or weighting.variable not in context.table:
+        return None
+    if not weighting.totals and weighting.draw == "last":
         return None
     context.problems += _raking_problems(context, weighting, steps, rules, zeros)
     margins: list[Margin] = []
@@ -61,7 +67,90 @@ def plan_weights(
             f"weights.totals: contradict each other: they add up to {sums}; all totals are of the "
             "same population and must have one sum"
         )
-    return Raking(variable=weighting.variable, margins=tuple(margins))
+    total = None if margins else float(context.table[weighting.variable].data.sum())
+    return Raking(variable=weighting.variable, margins=tuple(margins), total=total)
+
+
+def plan_redrawing(context: Context, steps: Sequence[Step]) -> Redrawing | None:
+    """Return how the sample of every dataset is drawn anew; None where the weight is drawn last."""
+    weighting = context.config.weighting
+    if weighting is None or weighting.draw == "last":
+        return None
+    context.problems += _redrawing_problems(context, weighting, steps)
+    context.notes.append(
+        f"weights.draw: datasets follow the population, not the sample: all records weigh alike in "
+        f"{weighting.variable!r}, and figures that compare them with the unweighted original are "
+        "large where weights have to do with values"
+    )
+    if context.config.m < ENOUGH:
+        context.notes.append(
+            f"weights.draw: the variance of the design is that between datasets, which {ENOUGH} or "
+            f"more show well; m is {context.config.m}"
+        )
+    return Redrawing(
+        weight=weighting.variable, strata=weighting.strata, psu=weighting.psu
+    )
+
+
+def _redrawing_problems(
+    context: Context, weighting: WeightsConfig, steps: Sequence[Step]
+) -> Iterator[str]:
+    """Yield what does not go with samples that are drawn anew."""
+    config, name = context.config, weighting.variable
+    odd = {
+        "strata": bool(config.strata),
+        "keep": any(step.model.abilities.copies_rows for step in steps),
+        "genetic": config.genetic is not None,
+        "extends": isinstance(config, Config) and config.extends is not None,
+    }
+    for key in (key for key, is_there in odd.items() if is_there):
+        yield (
+            f"weights.draw: design draws new records for the whole file; take {key} out, or let "
+            "the weight be drawn last"
+        )
+    for step in steps:
+        if step.variable != name and name in step.predictors and not _is_derived(step):
+            yield (
+                f"weights.draw: all records weigh alike, so that {name!r} predicts nothing of "
+                f"{step.variable!r}; take it out of visit_sequence and predictors"
+            )
+            return
+    if config.m < 2:
+        yield "weights.draw: m is 1, and the variance is that between datasets; set m to 20 or more"
+
+
+def _is_derived(step: Step) -> bool:
+    return step.model.abilities.deterministic
+
+
+def design_problems(context: Context, weighting: WeightsConfig) -> Iterator[str]:
+    """Yield what is wrong with strata and primary sampling units."""
+    named = {"strata": weighting.strata, "psu": weighting.psu}
+    sound = True
+    for key, name in named.items():
+        if name is None:
+            continue
+        unknown = context.columns.unknown(f"weights.{key}", name)
+        yield from unknown
+        sound = sound and not unknown and name in context.table
+        if not unknown and context.takes_no_part(name):
+            sound = False
+            yield (
+                f"weights.{key}: {name!r} is an id or dropped, and datasets without it show "
+                f"nothing of the design; declare variables.{name}.kind: categorical"
+            )
+    if not sound or context.is_panel or weighting.strata is None:
+        return
+    stratum, _ = units_of(context.table, weighting.strata, weighting.psu)
+    counts = np.bincount(stratum)
+    alone = int((counts == 1).sum())
+    if alone:
+        what = "record" if weighting.psu is None else "primary sampling unit"
+        yield (
+            f"weights.strata: {alone} of {int((counts > 0).sum())} strata of {weighting.strata!r} "
+            f"have a single {what}, which has no variance; join strata that are alike (a column "
+            "of joined strata)"
+        )
 
 
 def _note_suggestion(context: Context) -> None:
@@ -137,7 +226,8 @@ def _raking_problems(
         )
     for step in steps:
         abilities = step.model.abilities
-        if step.variable == name and (abilities.copies_rows or abilities.deterministic):
+        is_fixed = abilities.deterministic and weighting.draw == "last"
+        if step.variable == name and (abilities.copies_rows or is_fixed):
             how = "kept" if abilities.copies_rows else "derived"
             yield (
                 f"weights.totals: {name!r} is {how} and cannot be raked; take the totals out, or "

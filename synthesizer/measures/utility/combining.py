@@ -16,13 +16,18 @@ simple     U (k/n + 1/m)       all values drawn with fixed (fitted) parameters, 
                                from n original ones; m >= 1
 proper     U (k/n + (1+k/n)/m) all values drawn, parameters drawn anew for each dataset (from
                                their posterior, or by a refit to a bootstrap sample); m >= 1
+redrawn    (1 + 1/m) B         all values drawn for samples that are drawn anew by the design of a
+           - U (1 + k/n)       survey (`synthesizer.engine.redrawing`); U is the variance of a
+                               simple random sample; m >= 2, and rather 20 or more
 =========  ==================  ==========================================================
 
 Sources: Raghunathan, Reiter and Rubin (2003), Multiple imputation for statistical disclosure
 limitation, JOS 19(1); Reiter (2002), Satisfying disclosure restrictions with synthetic data sets,
 JOS 18(4); Reiter (2003), Inference for partially synthetic, public use microdata sets, Survey
 Methodology 29(2); Raab, Nowok and Dibben (2016), Practical data synthesis for large samples,
-JPC 7(3). Which rule is for which data: `rule_for`.
+JPC 7(3). ``redrawn`` follows from how such data are made, as the rules of Mathur, Si and Reiter
+(arXiv 2309.09115) do: the variance between datasets is that of the design, that of a simple random
+sample of n from the pseudo-population, and that of k draws from the models. Which rule is for which data: `rule_for`.
 """
 
 from __future__ import annotations
@@ -40,10 +45,10 @@ from synthesizer.data.errors import DataError
 from synthesizer.data.table import BoolArray, FloatArray
 from synthesizer.measures.figure import Result, Row, column
 
-Rule = Literal["fully", "partially", "simple", "proper"]
+Rule = Literal["fully", "partially", "simple", "proper", "redrawn"]
 
 
-def rule_for(*, proper: bool, keeps: bool) -> Rule:
+def rule_for(*, proper: bool, keeps: bool, redrawn: bool = False) -> Rule:
     """Return the rule for data of a kind; it applies to one dataset unless something was kept.
 
     Parameters
@@ -53,6 +58,8 @@ def rule_for(*, proper: bool, keeps: bool) -> Rule:
         by a refit to a bootstrap sample).
     keeps : bool
         Whether some values are the original's own (partial synthesis).
+    redrawn : bool
+        Whether each dataset has a sample of its own that was drawn anew by the design of a survey.
 
     Examples
     --------
@@ -61,12 +68,20 @@ def rule_for(*, proper: bool, keeps: bool) -> Rule:
     """
     if keeps:
         return "partially"
+    if redrawn:
+        return "redrawn"
     return "proper" if proper else "simple"
 
 
-def kind_problems(rule: Rule, *, proper: bool, keeps: bool) -> list[str]:
+def kind_problems(rule: Rule, *, proper: bool, keeps: bool, redrawn: bool = False) -> list[str]:
     """Return why a rule does not fit data of a kind, in plain words; empty where it does."""
-    best = rule_for(proper=proper, keeps=keeps)
+    best = rule_for(proper=proper, keeps=keeps, redrawn=redrawn)
+    if (rule == "redrawn") != redrawn and not keeps:
+        return [
+            f"rule '{rule}' is not for these data, whose samples "
+            f"{'were' if redrawn else 'were not'} drawn anew by the design of a survey "
+            f"(weights.draw): its intervals would be of the wrong width; use rule '{best}'"
+        ]
     if keeps and rule != "partially":
         return [
             f"rule '{rule}' is for data in which every value is synthetic, and these keep original "
@@ -92,7 +107,7 @@ def rule_problems(
     """Yield why a rule does not apply to m datasets of k records from n original ones."""
     if rule not in get_args(Rule):
         yield f"rule ({rule!r}) must be one of {', '.join(get_args(Rule))}"
-    if rule in ("fully", "partially") and m == 1:
+    if rule in ("fully", "partially", "redrawn") and m == 1:
         yield (
             f"rule '{rule}' needs at least two synthetic datasets, there is one: generate more, "
             "or use rule 'simple' if all values were drawn with fixed parameters, 'proper' if "
@@ -103,7 +118,7 @@ def rule_problems(
     for name, value in (("n", n), ("k", k)):
         if value is not None and not 0 < value < math.inf:
             yield f"{name} ({value}) must be a positive number of records"
-    if rule in ("simple", "proper") and (n is None or k is None):
+    if rule in ("simple", "proper", "redrawn") and (n is None or k is None):
         yield (
             f"rule '{rule}' needs n, the number of original records, and k, the number of records "
             "of each synthetic dataset: give both"
@@ -163,7 +178,8 @@ class CombinedEstimates(Result):
     high: tuple[Upper, ...]
     """Upper ends."""
     adjusted: tuple[bool, ...]
-    """Where the fully synthetic T was not positive and (k/n) U stands in its place."""
+    """Where (k/n) U, the variance of a simple random sample, stands in the place of a fully
+    synthetic T that was not positive, or a redrawn T that was below it."""
 
     @property
     def std_error(self) -> tuple[float, ...]:
@@ -187,14 +203,16 @@ def combine(
     rule: Rule = "simple",
     n: float | None = None,
     k: float | None = None,
+    df: npt.ArrayLike | None = None,
     level: float = 0.95,
     names: Sequence[str] | None = None,
 ) -> CombinedEstimates:
     """Combine estimates from m synthetic datasets for inference about the population.
 
     The degrees of freedom are (m - 1)(1 - U / ((1 + 1/m) B))^2 for ``fully`` and
-    (m - 1)(1 + U / (B/m))^2 for ``partially``; ``simple`` and ``proper`` refer to the normal
-    distribution.
+    (m - 1)(1 + U / (B/m))^2 for ``partially``, (m - 1)(1 - (1 + k/n) U / ((1 + 1/m) B))^2 for
+    ``redrawn``; ``simple`` and ``proper`` refer to the normal distribution, unless ``df`` says with
+    how many degrees of freedom the variances were estimated.
     The fully synthetic T may come out negative. Then T* = (k/n) U stands in its place (Reiter
     2002), with the normal distribution: it estimates the variance in the original alone and no
     longer rests on B. For such estimates ``n`` and ``k`` are needed.
@@ -207,6 +225,9 @@ def combine(
         ``fully``, ``partially``, ``simple`` or ``proper``: how the data were made (see above).
     n, k : float, optional
         Records of the original and of each synthetic dataset.
+    df : array_like of float, optional
+        Degrees of freedom of the variances, shape (p,) or a number: of a survey, primary sampling
+        units less strata. Intervals of ``simple``, ``proper`` and ``partially`` have no more.
     level : float
         Confidence level in (0, 1).
     names : sequence of str, optional
@@ -232,7 +253,10 @@ def combine(
     if problems:
         raise DataError(problems)
     titles = tuple(map(str, range(1, q.shape[1] + 1))) if names is None else tuple(names)
-    return _combined(q, u, rule, None if n is None or k is None else k / n, level, titles)
+    most = np.broadcast_to(np.inf if df is None else np.asarray(df, dtype=np.float64), q.shape[1:])
+    if not (most > 0).all():
+        raise DataError("df must be above 0: a variance needs more sampling units than strata")
+    return _combined(q, u, rule, None if n is None or k is None else k / n, level, titles, most)
 
 
 def _matrix(values: npt.ArrayLike) -> FloatArray:
@@ -270,24 +294,32 @@ def _value_problems(q: FloatArray, u: FloatArray, names: Sequence[str] | None) -
 
 
 def _combined(
-    q: FloatArray, u: FloatArray, rule: Rule, ratio: float | None, level: float, names: Any
+    q: FloatArray,
+    u: FloatArray,
+    rule: Rule,
+    ratio: float | None,
+    level: float,
+    names: Any,
+    most: FloatArray,
 ) -> CombinedEstimates:
     m = len(q)
     estimate, within = q.mean(axis=0), u.mean(axis=0)
     between = q.var(axis=0, ddof=1) if m > 1 else np.zeros_like(estimate)
     adjusted = np.zeros(len(estimate), dtype=bool)
-    df = np.full(len(estimate), np.inf)
+    df = most
     if rule == "simple":
         total = within * ((ratio or 0.0) + 1 / m)
     elif rule == "proper":
         total = within * ((ratio or 0.0) + (1 + (ratio or 0.0)) / m)
     elif rule == "partially":
         total = within + between / m
-        df = (m - 1) * _squared(1 + _quotient(within, between / m))
+        df = np.minimum((m - 1) * _squared(1 + _quotient(within, between / m)), most)
     else:
-        total = (1 + 1 / m) * between - within
-        adjusted = (total <= 0) & (within > 0)
-        df = (m - 1) * _squared(1 - _quotient(within, (1 + 1 / m) * between))
+        taken = within * (1 + (ratio or 0.0)) if rule == "redrawn" else within
+        least = within * (ratio or 0.0) if rule == "redrawn" else np.zeros_like(within)
+        total = (1 + 1 / m) * between - taken
+        adjusted = (total <= least) & (within > 0)
+        df = (m - 1) * _squared(1 - _quotient(taken, (1 + 1 / m) * between))
         total = np.where(adjusted, within * _needed(ratio, adjusted, names), total)
         df = np.where(adjusted, np.inf, df)
     half = student.ppf((1 + level) / 2, df) * np.sqrt(total)

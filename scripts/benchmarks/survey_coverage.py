@@ -1,0 +1,255 @@
+"""How often 95 % intervals from a synthetic survey hold the truth: the table of docs/survey-files.md.
+
+Usage::
+
+    python scripts/benchmarks/survey_coverage.py [SURVEYS [WAY ...]]
+
+A population of 24,000 persons lives in 600 districts of four regions; districts differ (their
+effect on y has a third of the variance). A survey draws 12 districts of each region with
+probability proportional to size and in each six persons of both groups, so that weights differ
+threefold and have to do with y: 576 records. Each survey is synthesised in the ways below, the
+estimates of each file are weighted, and they are combined by the rule of the way. Truth is the
+population's. Prints a Markdown table: the share of intervals that hold it, in percent, and in brackets
+the median length of the intervals over that of the survey's own with its design-based variance, and
+the mean difference of the estimates from the survey's in its standard errors.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from joblib import Parallel, delayed
+from scipy.stats import t as student
+
+from synthesizer import Synthesizer
+from synthesizer.data.randomness import NO_SECRET
+from synthesizer.measures.utility import combine
+from synthesizer.measures.utility.combining import Rule
+
+Floats = npt.NDArray[np.float64]
+REGIONS, DISTRICTS, DRAWN, EACH = 4, 150, 12, 6
+NAMES = ("mean of y", "share at work", "y in group b", "y in region 2", "slope of y on x")
+
+
+def population(seed: int = 1) -> pd.DataFrame:
+    """Return everybody, ordered by district."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(24, 57, REGIONS * DISTRICTS)
+    district = np.repeat(np.arange(REGIONS * DISTRICTS), sizes)
+    region = district // DISTRICTS
+    share = np.clip(rng.beta(4, 8, len(sizes)), 0.2, 0.8)[district]
+    group = rng.random(len(district)) < share
+    effect = rng.normal(0, 0.7, len(sizes))[district]
+    x = rng.normal(0, 1, len(district)) + 0.4 * group + 0.2 * region + 0.3 * effect
+    y = 10 + 0.6 * x + 0.8 * group + 0.3 * region + effect + rng.normal(0, 1, len(district))
+    chance = 1 / (1 + np.exp(-(0.4 * (y - 11))))
+    work = rng.random(len(district)) < chance
+    return pd.DataFrame(
+        {
+            "region": np.array(["1", "2", "3", "4"])[region],
+            "district": [f"d{number:03}" for number in district],
+            "group": np.where(group, "b", "a"),
+            "x": x.round(3),
+            "y": y.round(3),
+            "work": np.where(work, "yes", "no"),
+        }
+    )
+
+
+def survey(everybody: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
+    """Draw districts by systematic sampling with probability proportional to size, then persons."""
+    codes = everybody["district"].str[1:].astype(int).to_numpy()
+    is_b = (everybody["group"] == "b").to_numpy()
+    sizes = np.bincount(codes)
+    rows, weights = [], []
+    for region in range(REGIONS):
+        own = rng.permutation(np.arange(region * DISTRICTS, (region + 1) * DISTRICTS))
+        ends = sizes[own].cumsum() / sizes[own].sum() * DRAWN
+        for district in own[np.searchsorted(ends, np.arange(DRAWN) + rng.random())]:
+            chance = DRAWN * sizes[district] / sizes[own].sum()
+            for group in (False, True):
+                there = np.flatnonzero((codes == district) & (is_b == group))
+                taken = rng.permutation(there)[:EACH]
+                rows.append(taken)
+                weights.append(np.full(len(taken), len(there) / len(taken) / chance))
+    frame = everybody.iloc[np.concatenate(rows)].reset_index(drop=True)
+    return frame.assign(weight=np.concatenate(weights).round(2))
+
+
+def influences(frame: pd.DataFrame) -> tuple[Floats, Floats]:
+    """Return weighted estimates, shape (p,), and their weighted linearised values, shape (n, p)."""
+    w, y, x = (frame[name].to_numpy(dtype=float) for name in ("weight", "y", "x"))
+    everybody = np.ones(len(frame))
+    work = (frame["work"] == "yes").to_numpy(dtype=float)
+    in_b = (frame["group"] == "b").to_numpy(dtype=float)
+    in_2 = (frame["region"] == "2").to_numpy(dtype=float)
+    q, z = [], []
+    for value, domain in ((y, everybody), (work, everybody), (y, in_b), (y, in_2)):
+        size = (w * domain).sum()
+        q.append((w * domain * value).sum() / size)
+        z.append(w * domain * (value - q[-1]) / size)
+    apart = x - (w * x).sum() / w.sum()
+    spread = (w * apart**2).sum()
+    q.append((w * apart * y).sum() / spread)
+    rest = y - (w * y).sum() / w.sum() - q[-1] * apart
+    z.append(w * apart * rest / spread)
+    return np.array(q), np.column_stack(z)
+
+
+FREE = REGIONS * (DRAWN - 1)
+DF = np.array([FREE, FREE, FREE, DRAWN - 1, FREE])
+"""Degrees of freedom: districts less regions, where the domain has records."""
+
+
+def variances(z: Floats, strata: pd.Series | None, clusters: pd.Series | None) -> Floats:
+    """Return the linearised variances with clusters drawn with replacement in strata.
+
+    A stratum with one cluster is centred on the mean of all (the same as ``svy`` with ``center``).
+    """
+    n = len(z)
+    stratum = np.zeros(n, int) if strata is None else pd.factorize(strata)[0]
+    unit = np.arange(n) if clusters is None else pd.factorize(clusters)[0]
+    both = pd.factorize(stratum * (unit.max() + 1) + unit)[0]
+    sums = np.zeros((both.max() + 1, z.shape[1]))
+    np.add.at(sums, both, z)
+    of = np.zeros(len(sums), int)
+    of[both] = stratum
+    found = np.zeros(z.shape[1])
+    for h in range(stratum.max() + 1):
+        own = sums[of == h]
+        k = len(own)
+        centre = own.mean(axis=0) if k > 1 else sums.mean(axis=0)
+        found += k / max(k - 1, 1) * ((own - centre) ** 2).sum(axis=0)
+    return found
+
+
+@dataclass(frozen=True)
+class Way:
+    """How a survey is synthesised, and the variances and rules that are tried."""
+
+    options: dict[str, Any]
+    drops: tuple[str, ...] = ()
+    tried: tuple[tuple[str, Rule], ...] = (("records", "simple"), ("design", "simple"))
+    m: int = 5
+
+
+TOTALS = {"region": "from_data", "group": "from_data"}
+LAST = {"weights": {"variable": "weight", "totals": TOTALS}}
+DESIGN = {
+    "weights": {
+        "variable": "weight",
+        "draw": "design",
+        "strata": "region",
+        "psu": "district",
+        "totals": TOTALS,
+    },
+    "models": {"cart": {"even": False}},
+}
+PARAMETRIC = {"default_method": "parametric"}
+BOTH: tuple[tuple[str, Rule], ...] = (
+    ("records", "simple"),
+    ("design", "simple"),
+    ("design", "partially"),
+)
+ONE: tuple[tuple[str, Rule], ...] = (("records", "redrawn"),)
+WAYS = {
+    "weight last, no district": Way(LAST, drops=("district",)),
+    "weight last": Way(LAST, tried=BOTH),
+    "weight last, parametric": Way(LAST | PARAMETRIC, tried=BOTH),
+    "redrawn": Way(DESIGN, tried=ONE, m=20),
+    "redrawn, parametric": Way(DESIGN | PARAMETRIC, tried=ONE, m=20),
+}
+
+
+def variance(frame: pd.DataFrame, z: Floats, kind: str) -> Floats:
+    """Return the variances of one file: of independent records, or by its regions and districts."""
+    if kind == "records":
+        return variances(z, None, None)
+    return variances(z, frame["region"], frame.get("district"))
+
+
+Key = tuple[str, str, str]
+"""Way, variance and rule."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """What one survey gives, for each estimand; errors and lengths in those of the survey."""
+
+    holds: dict[Key, npt.NDArray[np.bool_]]
+    lengths: dict[Key, Floats]
+    errors: dict[Key, Floats]
+    exact: dict[str, bool]
+
+
+def one(everybody: pd.DataFrame, truth: Floats, ways: tuple[str, ...], seed: int) -> Found:
+    """Draw one survey and synthesise it in all ways."""
+    frame = survey(everybody, np.random.default_rng([7, seed]))
+    n, found = len(frame), Found({}, {}, {}, {})
+    q, z = influences(frame)
+    u = variance(frame, z, "design")
+    half = student.ppf(0.975, DF) * np.sqrt(u)
+    own = ("the survey itself", "design", "")
+    found.holds[own], found.lengths[own] = np.abs(q - truth) <= half, np.ones(len(q))
+    found.errors[own] = (q - truth) / np.sqrt(u)
+    for name in ways:
+        way = WAYS[name]
+        options = {"m": way.m, "seed": seed, "secret": NO_SECRET, "workers": 1} | way.options
+        made = Synthesizer(**options).fit(frame.drop(columns=list(way.drops))).generate()
+        fits = [influences(file) for file in made]
+        for kind, rule in way.tried:
+            u_all = [variance(file, z, kind) for file, (_, z) in zip(made, fits, strict=True)]
+            df = DF if kind == "design" else None
+            combined = combine([q for q, _ in fits], u_all, rule=rule, n=n, k=n, df=df)
+            low, high = np.array(combined.low), np.array(combined.high)
+            key = (name, kind, rule)
+            found.holds[key] = (low <= truth) & (truth <= high)
+            found.lengths[key] = (high - low) / 2 / half
+            found.errors[key] = (np.array(combined.estimate) - q) / np.sqrt(u)
+        found.exact[name] = all(has_totals(file, frame) for file in made)
+    return found
+
+
+def has_totals(file: pd.DataFrame, frame: pd.DataFrame) -> bool:
+    """Whether the weights have the public totals, to the last decimal that is written."""
+    sums = [
+        (data.groupby(name)["weight"].sum().to_numpy() for data in (file, frame)) for name in TOTALS
+    ]
+    return all(np.array_equal(a.round(2), b.round(2)) for a, b in sums)
+
+
+def table(found: list[Found], ways: tuple[str, ...]) -> Iterator[str]:
+    """Yield the lines of the table."""
+    yield f"| synthesis | variance | rule | {' | '.join(NAMES)} |"
+    yield f"| --- | --- | --- |{' ---: |' * len(NAMES)}"
+    for key in found[0].holds:
+        held = 100 * np.mean([f.holds[key] for f in found], axis=0)
+        length = np.median([f.lengths[key] for f in found], axis=0)
+        bias = np.mean([f.errors[key] for f in found], axis=0)
+        cells = [
+            f"{h:.1f} ({le:.2f}; {b:+.2f})" for h, le, b in zip(held, length, bias, strict=True)
+        ]
+        yield f"| {' | '.join([*key, *cells])} |"
+    for name in ways:
+        yield f"{name}: totals exact in {sum(f.exact[name] for f in found)} of {len(found)} surveys"
+
+
+def main() -> None:
+    """Print the table."""
+    surveys = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
+    ways = tuple(sys.argv[2:]) or tuple(WAYS)
+    everybody = population()
+    truth = influences(everybody.assign(weight=1.0))[0]
+    work = (delayed(one)(everybody, truth, ways, seed) for seed in range(surveys))
+    for line in table(list(Parallel(n_jobs=2, batch_size=4)(work)), ways):
+        print(line, flush=True)
+
+
+if __name__ == "__main__":
+    main()
