@@ -1,4 +1,4 @@
-"""How often 95 % intervals from a synthetic survey hold the truth: the table of docs/survey-files.md.
+"""How often 95 % intervals from a synthetic survey hold the truth.
 
 Usage::
 
@@ -9,9 +9,10 @@ effect on y has a third of the variance). A survey draws 12 districts of each re
 probability proportional to size and in each six persons of both groups, so that weights differ
 threefold and have to do with y: 576 records. Each survey is synthesised in the ways below, the
 estimates of each file are weighted, and they are combined by the rule of the way. Truth is the
-population's. Prints a Markdown table: the share of intervals that hold it, in percent, and in brackets
-the median length of the intervals over that of the survey's own with its design-based variance, and
-the mean difference of the estimates from the survey's in its standard errors.
+population's. Prints the Markdown table of docs/survey-files.md: the share of intervals that hold
+it, in percent, and in brackets the median length of the intervals over that of the survey's own
+with its design-based variance, and the mean difference of the estimates from the survey's, in its
+standard errors.
 """
 
 from __future__ import annotations

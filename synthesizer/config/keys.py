@@ -173,8 +173,8 @@ class WeightsConfig(Part):
     )
     strata: Label | None = Field(None, description="column of the strata of the sample")
     psu: Label | None = Field(
-        None, description="column of the units drawn first, such as districts; codes count within "
-        "strata"
+        None,
+        description="column of the units drawn first, such as districts; codes count within strata",
     )
     totals: dict[Label, Totals] = Field(
         default_factory=dict,
@@ -622,6 +622,11 @@ class ChainConfig(Part):
         if weighting is None or "weight" in checks.model_fields_set:
             return checks
         return checks.with_options(weight=weighting.variable)
+
+    @property
+    def redraws(self) -> bool:
+        """Whether the sample of every dataset is drawn anew by the design of the survey."""
+        return self.weighting is not None and self.weighting.draw == "design"
 
     @property
     def finds_support(self) -> bool:

@@ -26,7 +26,6 @@ from synthesizer.measures.figure import in_units
 from synthesizer.measures.measure import Axis
 from synthesizer.measures.results import CheckResults, checks_content
 from synthesizer.measures.settings import LimitConfig
-from synthesizer.measures.utility.combining import kind_problems
 from synthesizer.measures.utility.formulas import parse_formula
 from synthesizer.measures.utility.suite import Synthesis
 from synthesizer.plan.arrange import ComparedData, plan_files
@@ -249,7 +248,7 @@ def evaluate_files(
         f"--rule: {problem}"
         for rule in rules
         if synthesis is not None
-        for problem in kind_problems(rule, proper=synthesis.proper, keeps=bool(synthesis.kept))
+        for problem in synthesis.rule_problems(rule)
     ]
     read = [original, *synthetic, *([] if config is None else [config])]
     _check_place(out, read, faults, overwrite=overwrite)
@@ -341,6 +340,7 @@ def _synthesis_of(synthetic: Sequence[Path]) -> Synthesis | None:
             return Synthesis(
                 proper=manifest.config.get("proper") is True,
                 kept=tuple(step.variable for step in manifest.chain if step.kept),
+                redrawn=manifest.weights is not None and manifest.weights.draw == "design",
             )
     return None
 

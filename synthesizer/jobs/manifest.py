@@ -303,7 +303,13 @@ def _weights(plan: Plan) -> WeightsEntry | None:
         labels = plan.table[margin.variable].variable.labels
         pairs = zip(labels, margin.totals.tolist(), strict=True)
         totals[margin.variable] = {label: total for label, total in pairs if total > 0}
-    return WeightsEntry(variable=plan.weight, totals=totals)
+    return WeightsEntry(
+        variable=plan.weight,
+        totals=totals,
+        draw="last" if plan.spec.redrawing is None else "design",
+        strata=plan.strata,
+        psu=plan.psu,
+    )
 
 
 def _extends(published: Published) -> ExtendsEntry:

@@ -219,7 +219,12 @@ def plan_files(path: Path | None, **checks: Any) -> FilesPlan:
     return FilesPlan(
         checks=config.measuring,
         limits=config.limits,
-        synthesis=Synthesis(proper=config.proper, kept=config.keep, may_keep=bool(config.keep)),
+        synthesis=Synthesis(
+            proper=config.proper,
+            kept=config.keep,
+            may_keep=bool(config.keep),
+            redrawn=config.redraws,
+        ),
         config=config,
     )
 

@@ -330,6 +330,15 @@ def _blankable(found: Input, config: ChainConfig) -> Input:
     return replace(found, table=found.table.with_columns(changed))
 
 
+def _kinds_of_design(config: ChainConfig) -> dict[str, Kind]:
+    """Return the kinds of the survey weight, and of what says how the sample was drawn."""
+    weighting = config.weighting
+    if weighting is None:
+        return {}
+    names = filter(None, (weighting.strata, weighting.psu))
+    return {weighting.variable: Kind.NUMERIC} | dict.fromkeys(names, Kind.CATEGORICAL)
+
+
 def declarations(config: ChainConfig, columns: Sequence[str] = ()) -> dict[str, Declaration]:
     """Return the declarations of variables in a configuration, for reading the source.
 
@@ -337,10 +346,9 @@ def declarations(config: ChainConfig, columns: Sequence[str] = ()) -> dict[str, 
     of the source are known.
     """
     declared = {name: variable.declaration() for name, variable in config.variables.items()}
-    if config.weighting is not None:
-        weight = config.weighting.variable
-        if weight not in declared or declared[weight].kind is None:
-            declared[weight] = replace(declared.get(weight, Declaration()), kind=Kind.NUMERIC)
+    for name, kind in _kinds_of_design(config).items():
+        if name not in declared or declared[name].kind is None:
+            declared[name] = replace(declared.get(name, Declaration()), kind=kind)
     if config.household is not None:
         given, size = config.household.id, config.household.size
         own = replace(declared.get(given, Declaration()), every_row=True)

@@ -108,6 +108,9 @@ class Plan:
     """Keys and target of the disclosure checks, the main one first; empty when there are none."""
     weight: str | None = None
     """The survey weight."""
+    strata: str | None = None
+    psu: str | None = None
+    """Variables of the design of the survey: strata, and units that were drawn first."""
     published: Published | None = None
     """A published run that new periods are added to."""
     after: After = field(default_factory=After)
@@ -257,6 +260,7 @@ class Plan:
                 proper=self.spec.proper,
                 kept=self._kept_as_seen,
                 may_keep=bool(self._kept_as_seen),
+                redrawn=self.spec.redrawing is not None,
             ),
             frame=self.spec.frame,
             person=self.arrangement.person_column,
@@ -466,6 +470,8 @@ def _planned(context: Context, seed: Seed | None) -> Plan:
         limits=config.limits,
         scenarios=scenarios,
         weight=None if config.weighting is None else config.weighting.variable,
+        strata=None if config.weighting is None else config.weighting.strata,
+        psu=None if config.weighting is None else config.weighting.psu,
         published=published,
         after=after,
         output=config.output if isinstance(config, Config) else OutputConfig(),

@@ -238,7 +238,7 @@ def plan_fits(context: Context, *, keeps: bool) -> None:
     person = context.arrangement.person_column
     if context.is_panel:
         columns = columns.joined([*table.names, person_name(person, table.names)])
-    natural = rule_for(proper=config.proper, keeps=keeps)
+    natural = rule_for(proper=config.proper, keeps=keeps, redrawn=config.redraws)
     requests = [fit.ruled(natural) for fit in config.checks.fits]
     for number, request in enumerate(requests, 1):
         place = f"checks.fits.{number}"
@@ -278,7 +278,7 @@ def _group_problems(place: str, request: FitRequest, context: Context) -> Iterat
 
 
 def _rule_problems(rule: Rule, config: ChainConfig, *, keeps: bool) -> Iterator[str]:
-    yield from kind_problems(rule, proper=config.proper, keeps=keeps)
+    yield from kind_problems(rule, proper=config.proper, keeps=keeps, redrawn=config.redraws)
     yield from rule_problems(rule, config.m, n=1, k=1)
 
 

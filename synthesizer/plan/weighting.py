@@ -87,9 +87,7 @@ def plan_redrawing(context: Context, steps: Sequence[Step]) -> Redrawing | None:
             f"weights.draw: the variance of the design is that between datasets, which {ENOUGH} or "
             f"more show well; m is {context.config.m}"
         )
-    return Redrawing(
-        weight=weighting.variable, strata=weighting.strata, psu=weighting.psu
-    )
+    return Redrawing(weight=weighting.variable, strata=weighting.strata, psu=weighting.psu)
 
 
 def _redrawing_problems(

@@ -95,6 +95,11 @@ class WeightsEntry(Result):
     variable: str
     totals: Mapping[str, Mapping[str, float]] = Field(default_factory=dict)
     """By variable and level."""
+    draw: Literal["last", "design"] = "last"
+    """Given everything else, or alike for all in samples that are drawn anew by the design."""
+    strata: str | None = None
+    psu: str | None = None
+    """Variables of the design of the sample."""
 
 
 class ExtendsEntry(Result):

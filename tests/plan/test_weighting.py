@@ -204,3 +204,65 @@ def test_the_weight_of_the_configuration_is_that_of_the_checks(survey):
     fitted = config(folder, weights="wgt", checks={**ALL_OFF, "fits": fits})
     titles = [fit.title for fit in run(fitted).checks.utility.fits]
     assert titles == ["income ~ sex", "income ~ sex (weights wgt)", "income ~ region"]
+
+
+def clustered(folder):
+    """Write a survey of 30 districts in three strata, and return it."""
+    rng = np.random.default_rng(8)
+    unit = np.repeat(np.arange(30), 10)
+    frame = pd.DataFrame(
+        {
+            "stratum": unit // 10 + 1,
+            "district": unit + 100,
+            "pay": np.round(rng.normal(20, 4, 300) + rng.normal(0, 3, 30)[unit], 2),
+            "sex": rng.choice(["f", "m"], 300),
+            "w": rng.integers(20, 90, 300),
+        }
+    )
+    frame.to_csv(folder / "survey.csv", index=False)
+    return frame
+
+
+DESIGN = {"variable": "w", "draw": "design", "strata": "stratum", "psu": "district"}
+
+
+def test_datasets_are_redrawn_from_the_design(tmp_path):
+    frame = clustered(tmp_path)
+    result = run(config(tmp_path, weights=DESIGN, m=3, rows=200))
+    for path in result.datasets:
+        table = pd.read_csv(path)
+        assert table.w.sum() == frame.w.sum()
+        assert table.w.max() - table.w.min() <= 1
+        assert set(table.district) <= set(frame.district)  # codes, no numbers
+    entry = result.manifest.weights
+    assert (entry.draw, entry.strata, entry.psu) == ("design", "stratum", "district")
+    book = json.loads(next(p for p in result.codebook if p.suffix == ".json").read_text())
+    assert "T = (1 + 1/m) B - U (1 + k/n)" in json.dumps(book)
+    totals = {"sex": "from_data"}
+    raked = run(config(tmp_path, weights=DESIGN | {"totals": totals}, m=2))
+    for path in raked.datasets:
+        by_sex = pd.read_csv(path).groupby("sex").w.sum()
+        assert by_sex.to_dict() == frame.groupby("sex").w.sum().to_dict()
+
+
+def test_what_does_not_go_with_a_design_is_told(tmp_path):
+    frame = clustered(tmp_path)
+    fits = {"fits": [{"formula": "pay ~ sex", "rule": "proper"}]}
+    for weights, options, problem in (
+        (DESIGN, {"m": 1}, "weights.draw: m is 1"),
+        (DESIGN, {"m": 2, "keep": ["sex"]}, "take keep out"),
+        (DESIGN, {"m": 2, "proper": False}, "take proper out"),
+        (DESIGN, {"m": 2, "visit_sequence": ["w", "sex"]}, "'w' predicts nothing"),
+        (DESIGN, {"m": 2, "variables": {"w": {"method": "cart"}}}, "all records weigh alike"),
+        (DESIGN, {"m": 2, "checks": fits}, "rule 'proper' is not for these data"),
+        (DESIGN | {"psu": "distrikt"}, {"m": 2}, "did you mean 'district'"),
+        (DESIGN | {"draw": "last", "strata": "district", "psu": "stratum"}, {}, "30 of 30 strata"),
+        (DESIGN | {"draw": "last"}, {"drop": ["district"]}, "weights.psu: 'district' is an id"),
+    ):
+        with pytest.raises(SynthesizerError) as told:
+            prepare(config(tmp_path, weights=weights, **options), Registry.load())
+        assert problem in str(told.value), told.value
+    frame["stratum"] = np.where(frame.district == 100, 9, frame.stratum)
+    frame.to_csv(tmp_path / "survey.csv", index=False)
+    with pytest.raises(ConfigError, match="1 of 4 strata of 'stratum' have a single primary"):
+        prepare(config(tmp_path, weights=DESIGN, m=2), Registry.load())

@@ -293,6 +293,10 @@ def lack_of_fit(
     ``q`` (m, p) are the coefficients of the m datasets, ``ratios`` (m,) their n/k.
     """
     m, p = q.shape
+    if rule == "redrawn":
+        return None, (
+            "no lack-of-fit test: rule 'redrawn' knows no variance of differences from the original"
+        )
     difference = q.mean(axis=0) - ours.coefficients
     if rule == "partially":
         if m <= p:

@@ -27,7 +27,8 @@ JOS 18(4); Reiter (2003), Inference for partially synthetic, public use microdat
 Methodology 29(2); Raab, Nowok and Dibben (2016), Practical data synthesis for large samples,
 JPC 7(3). ``redrawn`` follows from how such data are made, as the rules of Mathur, Si and Reiter
 (arXiv 2309.09115) do: the variance between datasets is that of the design, that of a simple random
-sample of n from the pseudo-population, and that of k draws from the models. Which rule is for which data: `rule_for`.
+sample of n from the pseudo-population, and that of k draws from the models.
+Which rule is for which data: `rule_for`.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from synthesizer.data.panel.view import PersonView, panel_of
 from synthesizer.data.table import Table
 from synthesizer.measures.figure import Figure, Further, Result, Units
 from synthesizer.measures.utility.coefficients import FitComparison, titled
-from synthesizer.measures.utility.combining import rule_for
+from synthesizer.measures.utility.combining import Rule, kind_problems, rule_for
 from synthesizer.measures.utility.compare_fit import (
     FitRequest,
     Group,
@@ -139,11 +139,23 @@ class Synthesis:
         Variables whose values are the original's own.
     may_keep : bool
         Whether others may be, too: not where a configuration says what is kept.
+    redrawn : bool
+        Whether each dataset has a sample of its own, drawn anew by the design of a survey.
     """
 
     proper: bool = False
     kept: tuple[str, ...] = ()
     may_keep: bool = True
+    redrawn: bool = False
+
+    @property
+    def rule(self) -> Rule:
+        """The combining rule for such data."""
+        return rule_for(proper=self.proper, keeps=bool(self.kept), redrawn=self.redrawn)
+
+    def rule_problems(self, rule: Rule) -> list[str]:
+        """Return why a combining rule does not fit such data, in plain words."""
+        return kind_problems(rule, proper=self.proper, keeps=bool(self.kept), redrawn=self.redrawn)
 
 
 @dataclass(frozen=True, eq=False)
@@ -282,7 +294,7 @@ def requested_fits(case: Case) -> list[tuple[str, FitItem]]:
     they have all of its variables; these come last. The rows of a person are not independent:
     errors are clustered by person unless it names other clusters.
     """
-    natural = rule_for(proper=case.synthesis.proper, keeps=bool(case.synthesis.kept))
+    natural = case.synthesis.rule
     requests = [
         fit
         for request in case.settings.fits

@@ -85,10 +85,26 @@ def _about_weights(facts: Facts) -> Iterator[tuple[str, str]]:
         if weights.totals
         else " Sums of weights differ from those of the real data."
     )
+    if weights.draw == "design":
+        yield (
+            f"{weights.variable} says how many persons a record stands for",
+            "The datasets are like simple random samples of the population: means, shares and "
+            f"models need no weights, and no strata or clusters; {weights.variable} is for totals. "
+            "The uncertainty that came from the design of the survey shows in the differences "
+            "between the datasets, so that a result from one of them has no standard error.",
+        )
+        return
+    design = [name for name in (weights.strata, weights.psu) if name is not None]
+    errors = (
+        f" Standard errors need the design of the sample ({listed(design)}), as those of the real "
+        "data would: without it they are too small."
+        if design
+        else ""
+    )
     yield (
         f"{weights.variable} is a survey weight",
         f"Weigh records by {weights.variable} where a result is about the population. It was drawn "
-        f"like any other variable, and does not show how anybody was sampled.{raked}",
+        f"like any other variable, and does not show how anybody was sampled.{errors}{raked}",
     )
 
 
@@ -356,6 +372,11 @@ _RULES: Mapping[str, tuple[str, str, str]] = {
         "Reiter (2003), Inference for partially synthetic, public use microdata sets, Survey "
         "Methodology 29(2)",
     ),
+    "redrawn": (
+        "synthesis of samples that were drawn anew by the design of the survey",
+        "T = (1 + 1/m) B - U (1 + k/n), or U k/n where that is more",
+        "after Mathur, Si and Reiter, Fully synthetic data for complex surveys, arXiv 2309.09115",
+    ),
 }
 """Name of the synthesis, total variance, and source of each combining rule."""
 
@@ -386,9 +407,9 @@ def analysis(facts: Facts, released: Released) -> Analysis:
             words=tuple(_without_errors(m)),
             code=None,
         )
-    rule = rule_for(proper=facts.config.proper, keeps=bool(facts.kept))
+    rule = rule_for(proper=facts.config.proper, keeps=bool(facts.kept), redrawn=facts.is_redrawn)
     name, formula, source = _RULES[rule]
-    applies = rule != "partially" or m > 1
+    applies = rule not in ("partially", "redrawn") or m > 1
     return Analysis(
         rule=rule,
         name=name,

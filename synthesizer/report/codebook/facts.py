@@ -74,8 +74,14 @@ class Facts:
     """Columns of each variable over time in the wide form."""
     weights: WeightsEntry | None = None
     """The survey weight, and its public totals."""
+
     published_periods: int | None = None
     """Periods that were released before, where new ones were added to them."""
+
+    @property
+    def is_redrawn(self) -> bool:
+        """Whether the sample of every dataset was drawn anew by the design of the survey."""
+        return self.weights is not None and self.weights.draw == "design"
 
     @property
     def trees(self) -> dict[str, TreesEntry]:

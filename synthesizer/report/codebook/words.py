@@ -249,6 +249,12 @@ def _chain_words(facts: Facts) -> Iterator[str]:
             "independently. This removes chance, so that the datasets vary less than independent "
             "draws would."
         )
+    if facts.is_redrawn:
+        yield (
+            "For every dataset a sample was drawn anew by the design of the survey, as if all "
+            "persons had had the same chance, and the models were fitted to it."
+        )
+        return
     yield (
         "For every dataset the models were fitted anew, on a bootstrap sample of the confidential "
         "records (proper synthesis)."

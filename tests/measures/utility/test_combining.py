@@ -77,6 +77,28 @@ def test_proper_synthesis_by_hand_for_one_and_for_several():
     assert two.high[0] == pytest.approx(2 + norm.ppf(0.975) * math.sqrt(0.5))
 
 
+def test_redrawn_synthesis_by_hand():
+    """B = 1, U = 0.2, k/n = 0.5, m = 4: T = 1.25 - 0.3, df = 3 (0.95 / 1.25)^2; not below U/2."""
+    q = 3 + np.array([-1, -1, 1, 1]) * math.sqrt(0.75)
+    result = combine(q, [0.2] * 4, rule="redrawn", n=200, k=100)
+    assert result.total[0] == pytest.approx(0.95)
+    assert result.df[0] == pytest.approx(3 * 0.76**2)
+    floor = combine(q, [0.7] * 4, rule="redrawn", n=200, k=100)
+    assert (floor.total[0], floor.adjusted, floor.df) == (pytest.approx(0.35), (True,), (math.inf,))
+
+
+def test_degrees_of_freedom_of_a_survey():
+    """Intervals of a survey with eleven degrees of freedom are those of Student's t."""
+    rule = {"rule": "simple", "n": 100, "k": 100}
+    result = combine([[1.0, 2.0]], [[0.5, 0.5]], df=[11, math.inf], **rule)
+    assert result.df == (11, math.inf)
+    assert result.high == pytest.approx((1 + student.ppf(0.975, 11), 2 + norm.ppf(0.975)))
+    many = combine([1.0, 1.1], [0.5, 0.5], rule="partially", df=11)
+    assert many.df == (11,)
+    with pytest.raises(DataError, match="df must be above 0"):
+        combine([1.0], [0.5], df=0, **rule)
+
+
 def test_degrees_of_freedom_beyond_the_largest_number_are_the_normal_ones():
     result = combine([0.0, 1e-93], [1.0, 1.0], rule="fully", n=10, k=10)
     assert result.df == (math.inf,)
