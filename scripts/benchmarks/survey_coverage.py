@@ -201,7 +201,12 @@ def one(everybody: pd.DataFrame, truth: Floats, ways: tuple[str, ...], seed: int
     found.errors[own] = (q - truth) / np.sqrt(u)
     for name in ways:
         way = WAYS[name]
-        options = {"m": way.m, "seed": seed, "secret": NO_SECRET, "workers": 1} | way.options
+        options: dict[str, Any] = {
+            "m": way.m,
+            "seed": seed,
+            "secret": NO_SECRET,
+            "workers": 1,
+        } | way.options
         made = Synthesizer(**options).fit(frame.drop(columns=list(way.drops))).generate()
         fits = [influences(file) for file in made]
         for kind, rule in way.tried:

@@ -594,9 +594,7 @@ class ChainConfig(Part):
         if isinstance(weights, WeightsConfig):
             weights = weights.model_dump()
         if isinstance(weights, dict) and weights.get("draw") == "design":
-            if content.get("proper", True) is not True:
-                raise ValueError("weights: draw: design fits every dataset anew; take proper out")
-            return {**content, "proper": True}
+            return {"proper": True, **content}
         return content
 
     @property

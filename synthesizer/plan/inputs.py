@@ -346,9 +346,9 @@ def declarations(config: ChainConfig, columns: Sequence[str] = ()) -> dict[str, 
     of the source are known.
     """
     declared = {name: variable.declaration() for name, variable in config.variables.items()}
-    for name, kind in _kinds_of_design(config).items():
-        if name not in declared or declared[name].kind is None:
-            declared[name] = replace(declared.get(name, Declaration()), kind=kind)
+    for column, kind in _kinds_of_design(config).items():
+        if column not in declared or declared[column].kind is None:
+            declared[column] = replace(declared.get(column, Declaration()), kind=kind)
     if config.household is not None:
         given, size = config.household.id, config.household.size
         own = replace(declared.get(given, Declaration()), every_row=True)

@@ -113,6 +113,8 @@ def _redrawing_problems(
                 f"{step.variable!r}; take it out of visit_sequence and predictors"
             )
             return
+    if not config.proper:
+        yield "weights.draw: design fits the models to every dataset's sample; take proper out"
     if config.m < 2:
         yield "weights.draw: m is 1, and the variance is that between datasets; set m to 20 or more"
 
