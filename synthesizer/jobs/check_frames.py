@@ -22,6 +22,7 @@ from synthesizer.data.pairs import (
     check_lists,
     column_names,
 )
+from synthesizer.data.panel.households import follows
 from synthesizer.data.progress import Listener, counted, silent
 from synthesizer.data.randomness import MAX_SEED, Seed
 from synthesizer.data.table import Kind, Table
@@ -501,7 +502,7 @@ def _alike(data: ComparedData) -> _Columns:
 
     One that cannot be read does not lose the others.
     """
-    every = column_names(data.original)
+    every = [n for n in column_names(data.original) if not follows(data.original, n)]
     failed = {
         name: "; ".join(problems) for name in every if (problems := [*_name_problems(data, [name])])
     }
@@ -523,7 +524,7 @@ def _alike(data: ComparedData) -> _Columns:
         f"column {name!r} of synthetic dataset {number} is not in the original, and not compared"
         for number, table in enumerate(data.synthetic, start=1)
         for name in column_names(table)
-        if name not in every
+        if name not in column_names(data.original)
     ]
     if ids := [name for name in shared if name not in names and name not in failed]:
         notes.append(f"identifiers are not compared: {', '.join(ids)}")

@@ -297,7 +297,8 @@ class Checks:
         if self.units == "persons":  # each row is one, or they are split by household
             units = None
         if self.control is not None:
-            look([control_run(self.original, self.control, case.synthetic, units)], None)
+            run = control_run(self.original, self.control, case.synthetic, units)
+            look([_by_household(run)], None)
         elif refit is not None:
             attempts.of("half split", lambda: look(self._half_runs(refit, units), 1))
         return splits
@@ -398,6 +399,14 @@ class Checks:
 def _some(table: Table, names: Sequence[str]) -> Table:
     """Return some variables; persons still know their households."""
     return table.with_variables(names) if isinstance(table, MemberView) else table.select(names)
+
+
+def _by_household(run: HalfRun) -> HalfRun:
+    """Return the run with households as units where persons belong to such."""
+    ours, theirs = run.fitted, run.unseen
+    if not (isinstance(ours, MemberView) and isinstance(theirs, MemberView)):
+        return run
+    return replace(run, fitted_units=ours.households, unseen_units=theirs.households)
 
 
 def _of_units(case: Case) -> Case:

@@ -7,21 +7,26 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from synthesizer.config.keys import Config, PanelConfig
+import numpy as np
+
+from synthesizer.config.keys import Config, HouseholdConfig, PanelConfig
 from synthesizer.config.reading import load_config
 from synthesizer.data.encoding import recoded
 from synthesizer.data.errors import ConfigError, DataError, Problems, SynthesizerError
+from synthesizer.data.expressions import Expression
 from synthesizer.data.guessing import Declaration
 from synthesizer.data.pairs import Data, read_like
 from synthesizer.data.panel.arrangement import Arrangement, Frame, RowFrame, label_problems
 from synthesizer.data.panel.forms import long_form, wide_columns, wide_form
+from synthesizer.data.panel.households import HouseholdForm, MemberView
+from synthesizer.data.panel.moments import missing_in
 from synthesizer.data.panel.paths import OWN
 from synthesizer.data.panel.view import PREFIX, PersonView, constant_names, period_labels
 from synthesizer.data.sources import RawTable
 from synthesizer.data.table import Column, Kind, Table
 from synthesizer.measures.settings import CheckSettings, LimitConfig
 from synthesizer.measures.utility.suite import Synthesis
-from synthesizer.plan.inputs import declarations, declared_for, encoded
+from synthesizer.plan.inputs import arrangement_of, declarations, declared_for, encoded
 
 MOST_NAMED = 5
 """Columns that a note names."""
@@ -137,7 +142,7 @@ class ComparedData:
     @property
     def counts_persons(self) -> bool:
         """Whether each row is a person, so that nobody has several."""
-        return isinstance(self.original, PersonView)
+        return isinstance(self.original, PersonView | MemberView)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,7 +162,7 @@ class FilesPlan:
         control: RawTable | None,
         names: Sequence[str],
     ) -> ComparedData:
-        """Arrange files by the panel of the configuration, if any, others like the original.
+        """Arrange files by the panel or the households of the configuration, like the original.
 
         Persons of other files are other persons, whatever they are called: nothing is compared by
         their identifiers. ``names`` are those of the files in this order, for messages.
@@ -168,6 +173,9 @@ class FilesPlan:
             With every problem of every file, each with the file's name.
         """
         config = self.config
+        if config is not None and config.household is not None:
+            raws = [original, *synthetic, *([] if control is None else [control])]
+            return _of_households(config, config.household, raws, names, len(synthetic))
         if config is None or config.panel is None:
             declared = None if config is None else declarations(config)
             return ComparedData(
@@ -175,13 +183,10 @@ class FilesPlan:
             )
         panel = config.panel
         raws = [*synthetic, *([] if control is None else [control])]
-        first, problems = _original(original, config, panel, names[0])
-        tables = [first]
-        for raw, name in zip(raws, names[1:], strict=True):
-            with problems.gathered(name):
-                tables.append(_like_original(raw, first, _needed(panel, original.names), panel))
-        problems.settle(DataError)
-        tables = _joint(tables, panel.time)
+        needed = _needed(panel, original.names)
+        tables = _read(config, [original, *raws], names, needed, panel.person)
+        first, *_ = tables = _joint(tables, panel.time)
+        problems = Problems()
         form, _ = arrange(panel, first)
         if isinstance(form.frame, RowFrame):
             raise ValueError("needs a panel")
@@ -229,17 +234,68 @@ def plan_files(path: Path | None, **checks: Any) -> FilesPlan:
     )
 
 
-def _original(
-    raw: RawTable, config: Config, panel: PanelConfig, name: str
-) -> tuple[Table, Problems]:
+def _of_households(
+    config: Config,
+    household: HouseholdConfig,
+    raws: Sequence[RawTable],
+    names: Sequence[str],
+    n_synthetic: int,
+) -> ComparedData:
+    """Arrange files of households: persons are compared, who know their households."""
+    of_head = Expression.parse(household.head).names if household.head else frozenset[str]()
+    needed = (household.id, *sorted(of_head))
+    tables = _joint(_read(config, raws, names, needed, household.id), None)
+    form, _ = arrangement_of(None, tables[0], household)
+    if not isinstance(form, HouseholdForm):
+        raise TypeError("needs households")
+    problems, notes = Problems(), list[str]()
+    for table, name in zip(tables[1:], names[1:], strict=True):
+        problems.at(name, missing_in(table[household.id], "id", "household", "household"))
+        notes += [f"{name}: {note}; its first member counts" for note in form.head_notes(table)]
+    problems.settle(DataError)
+    places = max(int(np.bincount(form.numbers(table)).max()) for table in tables)
+    form = replace(form, places=places)
+    views = [form.viewed(form.modelled(table)) for table in tables]
+    shared = [name for name in views[0].names if all(name in view for view in views)]
+    views = [view.with_variables(shared) for view in views]
+    return ComparedData(
+        original=views[0],
+        synthetic=tuple(views[1 : 1 + n_synthetic]),
+        control=views[-1] if len(views) > 1 + n_synthetic else None,
+        notes=(*_new_columns(dict(zip(names[1:], raws[1:], strict=True)), raws[0].names), *notes),
+    )
+
+
+def _read(
+    config: Config,
+    raws: Sequence[RawTable],
+    names: Sequence[str],
+    needed: Sequence[str],
+    unit: str | None,
+) -> list[Table]:
+    """Return the original as a run reads it, and other files in its codes.
+
+    ``needed`` are columns that these must have, ``unit`` the one that rows of a unit share.
+    """
+    first, problems = _original(raws[0], config, names[0])
+    tables = [first]
+    for raw, name in zip(raws[1:], names[1:], strict=True):
+        with problems.gathered(name):
+            tables.append(_like_original(raw, first, needed, unit))
+    problems.settle(DataError)
+    return tables
+
+
+def _original(raw: RawTable, config: Config, name: str) -> tuple[Table, Problems]:
     """Return the original as a run reads it, or its sound part and what is wrong with it."""
     declared = declared_for(config.data, raw, declarations(config, raw.names))
     data = encoded(raw, declared, config.drop)
     faults = Problems(problem.removeprefix(f"{raw.origin}: ") for problem in data.problems)
+    panel = config.panel
     if not faults:
         with faults.gathered():
-            arrange(panel, data.table)
-    elif panel.person is not None and panel.person not in raw.names:
+            arrangement_of(panel, data.table, config.household)
+    elif panel is not None and panel.person is not None and panel.person not in raw.names:
         faults.append(f"panel.person: unknown column {panel.person!r}; name a column of the data")
     problems = Problems()
     problems.at(name, faults)
@@ -254,16 +310,16 @@ def _needed(panel: PanelConfig, names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _like_original(
-    raw: RawTable, original: Table, needed: Sequence[str], panel: PanelConfig
+    raw: RawTable, original: Table, needed: Sequence[str], unit: str | None
 ) -> Table:
     """Return another file in the codes of the original."""
     problems = Problems(
-        f"column {name!r} is missing: the panel of the configuration needs it"
+        f"column {name!r} is missing: the configuration says by it what rows belong together"
         for name in needed
         if name not in raw.names
     )
     ids = [column.name for column in original.columns if column.variable.kind is Kind.ID]
-    persons = [*ids, *([] if panel.person is None else [panel.person])]
+    persons = [*ids, *([] if unit is None else [unit])]
     table = None
     try:
         table = read_like(raw, original, original.names, persons)

@@ -22,10 +22,10 @@ from synthesizer.data.panel.households import (
     HouseholdForm,
     household_form,
 )
+from synthesizer.data.panel.moments import row_numbers
 from synthesizer.data.panel.paths import OWN, AtMost
 from synthesizer.data.parquet_sample import Whole
-from synthesizer.data.table import Column, FloatArray, Kind, Table
-from synthesizer.models.histories.history import panel_of
+from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Table
 from synthesizer.plan.context import Context
 
 OF_HEADS = ", of heads"
@@ -168,18 +168,32 @@ def plan_at_most(context: Context) -> None:
         with context.problems.gathered(place):
             rules[_at_most(context, text, most)] = place
     context.paths = tuple(rules)
-    panel = panel_of(context.table)
     for rule, place in rules.items():
-        broken = int(rule.exceeded(panel.index, panel[rule.variable]).sum())
+        rows, broken = _exceeding(context, rule)
         policy = context.config.on_violation
         if broken and policy != "ignore":
-            words = f"{place}: {plural(broken, 'household')} of the data have more than {rule.most}"
+            have = "has" if broken == 1 else "have"
+            words = (
+                f"{place}: {plural(broken, 'household')} of the data {have} more than {rule.most}, "
+                f"in {row_numbers(rows)}"
+            )
             if policy == "error":
                 context.problems.append(
                     f"{words}; mend the data, take the rule out, or set on_violation: warn"
                 )
             else:
                 context.notes.append(f"{words}; no synthetic household will")
+
+
+def _exceeding(context: Context, rule: AtMost) -> tuple[IntArray, int]:
+    """Return the rows of the source with such a code in households that have too many; how many."""
+    source, form = context.data.table, form_of(context)
+    if form is None:
+        raise TypeError("needs households")
+    number = form.numbers(source)
+    has_code = rule.codes[source[rule.variable].data.astype(np.intp)]
+    exceeds = np.bincount(number[has_code], minlength=int(number.max()) + 1) > rule.most
+    return np.flatnonzero(has_code & exceeds[number]), int(exceeds.sum())
 
 
 def _at_most(context: Context, text: str, most: int) -> AtMost:

@@ -120,10 +120,32 @@ def spoilt(how: str) -> pd.DataFrame:
 @pytest.mark.parametrize(
     ("how", "change", "words"),
     [
-        ("no head", {}, ["household.head: 3 of 60 households have no head", "mend"]),
-        ("two heads", {}, ["household.head: 2 of 60 households have several heads"]),
-        ("size", {}, ["household.size: column 'hhsize'", "1 household of 60"]),
-        ("disagree", {"variables": ["income"]}, ["household.variables", "disagree on 'income'"]),
+        (
+            "no head",
+            {},
+            [
+                "household.head: 3 of 60 households have no head",
+                "begin in 3 rows (numbers 1, 4, 7)",
+            ],
+        ),
+        (
+            "two heads",
+            {},
+            [
+                "household.head: 2 of 60 households have several heads",
+                "in 4 rows (numbers 1, 2, 4, ...)",
+            ],
+        ),
+        (
+            "size",
+            {},
+            ["household.size: column 'hhsize'", "1 household of 60, in 3 rows (numbers 4, 5, 6)"],
+        ),
+        (
+            "disagree",
+            {"variables": ["income"]},
+            ["household.variables", "disagree on 'income', in 2 rows (numbers 2, 5)"],
+        ),
         ("no id", {}, ["household.id: column 'hhid' is missing in 2 rows", "needs a household"]),
         ("alone", {}, ["household.id: each of the 60 households", "take household out"]),
         ("name", {}, ["must not start with head., household., own.: head.age"]),
@@ -178,3 +200,60 @@ def test_a_household_of_sixty_strata_and_kept_variables_work(tmp_path):
     made = synthetic(tmp_path)
     of_heads = made[made["relation"] == 1]["region"].tolist()
     assert of_heads == household_frame(200).drop_duplicates("hhid")["region"].tolist()
+
+
+def test_unsorted_members_and_numbers_that_are_texts(tmp_path):
+    frame = household_frame(150).assign(hhid=lambda f: "H" + f["hhid"].astype(str))
+    write(tmp_path, frame.sample(frac=1.0, random_state=1), **RULES)
+    made = synthetic(tmp_path)
+    assert problems_of(made) == []
+    assert made["hhid"].nunique() == 150
+
+
+def test_two_spouses_are_told_with_their_rows(tmp_path):
+    frame = household_frame(60)
+    frame.loc[frame.index[frame["relation"] == 3][:1], "relation"] = 2
+    write(tmp_path, frame, **RULES, on_violation="error")
+    result = call("plan", tmp_path / "run.yaml")
+    words = "1 household of the data has more than 1, in 2 rows (numbers 2, 3)"
+    assert result.exit_code == 2
+    assert words in " ".join(result.output.split())
+
+
+CHECKED = {
+    "checks": {
+        "keys": ["age", "sex"],
+        "target": "education",
+        "scenarios": [{"keys": ["region", "household.size", "head.age"], "target": "income"}],
+    }
+}
+
+
+def test_risk_and_utility_of_files_know_households(tmp_path):
+    path, made = write(tmp_path, household_frame(120), **RULES, **CHECKED), tmp_path / "made.csv"
+    household_frame(100, seed=4).sample(frac=1.0, random_state=1).to_csv(made, index=False)
+    household_frame(90, seed=5).to_csv(tmp_path / "control.csv", index=False)
+    files = [tmp_path / "data.csv", made, "--config", path, "--out"]
+    risk = call("risk", *files, tmp_path / "risk.json", "--control", tmp_path / "control.csv")
+    assert risk.exit_code == 0, risk.output
+    found = json.loads((tmp_path / "risk.json").read_text(encoding="utf-8"))["results"]["risk"]
+    assert found["units"] == "persons"
+    _, of_households = found["scenarios"]
+    assert of_households["cap"]["n"] == 120
+    assert found["further"]["repeated_households"]["datasets"][0]["repeated"] == 0
+    utility = call("utility", *files, tmp_path / "utility.json")
+    assert utility.exit_code == 0, utility.output
+    found = json.loads((tmp_path / "utility.json").read_text(encoding="utf-8"))["results"][
+        "utility"
+    ]
+    pairs = found["further"]["household_pairs"]
+    assert {row["members"] for row in pairs["same"]} >= {"head and relation 2"}
+    assert "head.age" not in json.dumps(found["tables"])  # what follows is no variable of its own
+    torn = household_frame(100, seed=4).assign(relation=3)
+    torn.to_csv(made, index=False)
+    result = call("utility", *files, tmp_path / "utility.json", "--overwrite")
+    assert "100 households without a head" in " ".join(result.output.split())
+    torn.drop(columns="hhid").to_csv(made, index=False)
+    result = call("utility", *files, tmp_path / "utility.json", "--overwrite")
+    assert result.exit_code == 2
+    assert "column 'hhid' is missing" in " ".join(result.output.split())

@@ -17,10 +17,11 @@ import numpy as np
 from synthesizer.data.errors import DataError, Problems, plural
 from synthesizer.data.expressions import Expression
 from synthesizer.data.panel.arrangement import Arrangement, Frame
-from synthesizer.data.panel.moments import missing_in
+from synthesizer.data.panel.moments import missing_in, row_numbers
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable, as_panel
-from synthesizer.data.panel.view import changers, constant_names
+from synthesizer.data.panel.view import changed_rows, changers, constant_names
 from synthesizer.data.table import (
+    BoolArray,
     Column,
     FloatArray,
     IntArray,
@@ -108,6 +109,11 @@ class MemberView(Table):
         return self._source.take_units(np.unique(self.households))
 
 
+def follows(data: object, name: str) -> bool:
+    """Whether a variable of persons follows from their household: its size, and of its head."""
+    return isinstance(data, MemberView) and name.startswith(TAKEN)
+
+
 def heads_of(table: Table) -> Table:
     """Return the first member of every household."""
     if not isinstance(table, MemberView):
@@ -151,13 +157,26 @@ class HouseholdForm(Arrangement):
         """The column that rows of one unit share."""
         return self.household
 
+    def numbers(self, source: Table) -> IntArray:
+        """Return the number of each row's household, from 0."""
+        return np.unique(source[self.household].data, return_inverse=True)[1]
+
     @property
     def facts(self) -> None:
         """Return nothing: there are no periods, see the manifest's entry of households."""
 
+    def head_notes(self, source: Table) -> Iterator[str]:
+        """Say how many households of another file have no head, or several."""
+        if self.head:
+            is_head = Expression.parse(self.head).condition(source)
+            heads = np.bincount(self.numbers(source)[is_head], minlength=1)
+            odd = int(np.unique(source[self.household].data).size - (heads == 1).sum())
+            if odd:
+                yield f"{plural(odd, 'household')} without a head, or with several"
+
     def modelled(self, source: Table) -> PanelTable:
         """Sort persons by household, the head first; households are numbered."""
-        household = np.unique(source[self.household].data, return_inverse=True)[1]
+        household = self.numbers(source)
         order = self._sorted(source, household)
         household = household[order]
         starts = np.flatnonzero(np.diff(household, prepend=-1) != 0)
@@ -259,8 +278,8 @@ def household_form(
     names: frozenset[str] = frozenset()
     if head:
         condition = Expression.parse(head)
-        names, heads = condition.names, number[condition.condition(table)]
-        problems += _head_problems(np.bincount(heads, minlength=len(counts)))
+        names = condition.names
+        problems += _head_problems(number, condition.condition(table))
     if size is not None:
         problems += _size_problems(table[size], counts[number], number)
     if counts.max() == 1:
@@ -286,7 +305,8 @@ def household_form(
     }
     problems += [
         f"household.variables: members of {torn[name]} of {plural(several, 'household')} of "
-        f"several persons disagree on {name!r}; mend the data, or take the name out"
+        f"several persons disagree on {name!r}, in "
+        f"{row_numbers(_differing(table[name], number))}; mend the data, or take the name out"
         for name in named
         if name in torn
     ]
@@ -295,26 +315,42 @@ def household_form(
     return replace(form, constant=constant), tuple(notes)
 
 
-def _head_problems(heads: IntArray) -> Iterator[str]:
-    for count, words in ((int((heads == 0).sum()), "no head"), (int((heads > 1).sum()), "several")):
-        if count:
-            yield (
-                f"household.head: {count} of {plural(len(heads), 'household')} "
-                f"{'has' if count == 1 else 'have'} {words}"
-                f"{'' if words == 'no head' else ' heads'} by this condition; mend the data or the "
-                "condition, or leave these households out of the file"
-            )
+def _head_problems(number: IntArray, is_head: BoolArray) -> Iterator[str]:
+    """Say which households have no head, and which have several; ``number`` are households."""
+    first = np.unique(number, return_index=True)[1]
+    heads = np.bincount(number[is_head], minlength=len(first))
+    remedy = "mend the data or the condition, or leave these households out of the file"
+    none, several = np.flatnonzero(heads == 0), np.flatnonzero(heads > 1)
+    if len(none):
+        yield (
+            f"household.head: {len(none)} of {plural(len(first), 'household')} "
+            f"{'has' if len(none) == 1 else 'have'} no head by this condition; they begin in "
+            f"{row_numbers(np.sort(first[none]))}; {remedy}"
+        )
+    if len(several):
+        rows = np.flatnonzero(is_head & (heads > 1)[number])
+        yield (
+            f"household.head: {len(several)} of {plural(len(first), 'household')} "
+            f"{'has' if len(several) == 1 else 'have'} several heads by this condition, in "
+            f"{row_numbers(rows)}; {remedy}"
+        )
 
 
 def _size_problems(column: Column, rows: IntArray, number: IntArray) -> Iterator[str]:
-    wrong = column.data != rows
-    if wrong.any():
+    wrong = np.flatnonzero(column.data != rows)
+    if len(wrong):
         households = len(np.unique(number[wrong]))
         yield (
             f"household.size: column {column.name!r} is not the number of rows in "
-            f"{plural(households, 'household')} of {number.max() + 1}; mend the data, or take size "
-            "out of household if the file does not hold all members"
+            f"{plural(households, 'household')} of {number.max() + 1}, in {row_numbers(wrong)}; "
+            "mend the data, or take size out of household if the file does not hold all members"
         )
+
+
+def _differing(column: Column, number: IntArray) -> IntArray:
+    """Return the rows that differ from the first row of their household, in order."""
+    first = np.unique(number, return_index=True)[1]
+    return np.flatnonzero(changed_rows(column, first[number]))
 
 
 def _nearly_notes(torn: dict[str, int], several: int) -> Iterator[str]:

@@ -56,11 +56,6 @@ class AtMost(PathRule):
         if self.most < 1 or self.codes.ndim != 1:
             raise ValueError("at least one member of a household may have a code")
 
-    def exceeded(self, index: PanelIndex, column: Column) -> BoolArray:
-        """Return the households with more such members, shape (n_households,)."""
-        members = index.person[self.codes[column.data.astype(np.intp)]]
-        return np.asarray(np.bincount(members, minlength=index.n_persons) > self.most)
-
 
 def last_observed(index: PanelIndex, column: Column) -> Column:
     """Return the person's nearest earlier observed value for every row, shape (r,).
