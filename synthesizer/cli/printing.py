@@ -21,6 +21,8 @@ from synthesizer.report.page import MINUS, Added, DataTable, Form, row_table, wr
 PIPE_WIDTH = 140
 """Columns of a table that goes into a pipe or a file, where there is no terminal to ask."""
 
+WIDEST = 100
+"""Columns of a paragraph."""
 LONGEST_NAME = 40
 """Letters up to which a name in the first column of a table is never broken."""
 NARROW = 80
@@ -36,6 +38,14 @@ def _console(*, stderr: bool = False) -> Console:
 def say(text: str) -> None:
     """Print a text as it is."""
     print(text)
+
+
+def say_line(start: str, word: str, colour: str, text: str) -> None:
+    """Print a paragraph with a word in colour, where a terminal has colours; no word is broken."""
+    console = _console()
+    console.width = min(console.width, WIDEST)
+    words = Text.assemble((start, "bold"), " ", (word, f"bold {colour}"), f". {text}")
+    console.print(words, overflow="fold")
 
 
 def say_json(content: Any) -> None:

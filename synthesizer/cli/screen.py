@@ -165,10 +165,10 @@ def frontier_lines(files: Sequence[FrontierFile], directory: object) -> Iterator
 
 def show_result(result: RunResult) -> None:
     """Print where the outputs are and what the checks found."""
-    from synthesizer.cli.screen_checks import show_alarms, show_checks
+    from synthesizer.cli.screen_checks import show_checks, show_verdict
 
     manifest, evolved = result.manifest, result.evolved
-    show_alarms(result.checks)
+    show_verdict(result.verdict)
     notes_told(manifest.notes)
     counts = Counter(step.model for step in manifest.chain)
     say("models: " + ", ".join(f"{name} {count}" for name, count in counts.items()))

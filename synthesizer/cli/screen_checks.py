@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from synthesizer.cli.printing import notes_told, say, show_rows, tabulate
+from synthesizer.cli.printing import notes_told, say, say_line, show_rows, tabulate
 from synthesizer.measures.catalogue import FIGURES
 from synthesizer.measures.figure import Figure, conclusions, in_units, is_above_chance, lies_above
+from synthesizer.measures.verdict import TITLES
 from synthesizer.report.page import Added
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from synthesizer.measures.utility.longitudinal import PanelResult
     from synthesizer.measures.utility.suite import UtilityResult
     from synthesizer.measures.utility.tables import TableUtility
+    from synthesizer.measures.verdict import Verdict
 
 WORST_PAIRS = 3
 WORST_VARIABLES = 5
@@ -42,10 +44,11 @@ def show_checks(results: CheckResults, start: str | None) -> None:
     show_risk(results.risk, headlines)
 
 
-def show_alarms(results: CheckResults) -> None:
-    """Print what comes before everything else."""
-    for alarm in results.alarms:
-        say(alarm)
+def show_verdict(decided: Verdict, subjects: Collection[str] = TITLES) -> None:
+    """Print what comes before everything else: may the data be released?"""
+    for line in decided.lines:
+        if line.subject in subjects:
+            say_line(f"{line.title}:", line.said.upper(), line.colour, line.sentence)
 
 
 def show_file_checks(checks: FileChecks, *, as_json: bool, every: bool) -> None:
@@ -54,7 +57,7 @@ def show_file_checks(checks: FileChecks, *, as_json: bool, every: bool) -> None:
         print(checks.text, end="")
         return
     results = checks.results
-    show_alarms(results)
+    show_verdict(checks.verdict, TITLES if results.utility is None else ("use",))
     notes_told(checks.notes)
     if results.utility is None:
         show_risk(results.risk, tuple if every else headlines, explained=True)

@@ -28,6 +28,7 @@ from synthesizer.measures.results import CheckResults, checks_content
 from synthesizer.measures.settings import LimitConfig
 from synthesizer.measures.utility.formulas import parse_formula
 from synthesizer.measures.utility.suite import Synthesis
+from synthesizer.measures.verdict import Verdict, verdict
 from synthesizer.plan.arrange import ComparedData, plan_files
 from synthesizer.report.record import maker_of, manifest_in, order_notes
 
@@ -109,6 +110,8 @@ class FileChecks:
     results: CheckResults
     notes: tuple[str, ...]
     exceeded: tuple[str, ...]
+    verdict: Verdict
+    """May the data be released, as far as the checks tell?"""
     text: str
     """Of a JSON file with all of it."""
 
@@ -118,6 +121,7 @@ def _finished(
     files: ReadFiles,
     notes: Iterable[str],
     exceeded: Iterable[str],
+    limits: LimitConfig,
     *,
     seed: int,
     works: Iterable[Path],
@@ -126,10 +130,11 @@ def _finished(
     notes, exceeded = (*files.notes, *notes), tuple(exceeded)
     of_data = results.risk.notes if results.utility is None else results.utility.notes
     every = {"notes": list(dict.fromkeys([*notes, *of_data]))}
-    text = files.text(seed, every | checks_content(results, exceeded))
+    decided = verdict(results, limits)
+    text = files.text(seed, every | checks_content(results, exceeded, verdict=decided))
     for work in works:
         write_text(work, text)
-    return FileChecks(results, notes, exceeded, text)
+    return FileChecks(results, notes, exceeded, decided, text)
 
 
 def assess_files(
@@ -195,6 +200,7 @@ def assess_files(
             files,
             [*dropped, *notes, *data.notes],
             results.exceeded(limits),
+            limits,
             seed=seed,
             works=works,
         )
@@ -281,6 +287,7 @@ def evaluate_files(
             files,
             [*dropped, *notes, *data.notes],
             (*results.exceeded(limits), *_not_compared(results, limits)),
+            limits,
             seed=seed,
             works=works,
         )

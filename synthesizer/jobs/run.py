@@ -34,6 +34,7 @@ from synthesizer.jobs.manifest import (
 from synthesizer.measures.figure import plain
 from synthesizer.measures.results import CheckResults, checks_content
 from synthesizer.measures.settings import LimitConfig
+from synthesizer.measures.verdict import Verdict
 from synthesizer.plan.forecast import refuse_too_large, say_ahead
 from synthesizer.plan.plan import GENERATE, Plan, prepare
 from synthesizer.report.build import REPORT, build_report
@@ -77,6 +78,11 @@ class RunResult:
     def exceeded(self) -> tuple[str, ...]:
         """Checks above a limit of the configuration, in words; empty when all is well."""
         return self.record.exceeded
+
+    @property
+    def verdict(self) -> Verdict:
+        """May the datasets be released? Three lines, each with what it rests on."""
+        return self.record.verdict
 
     @property
     def evolved(self) -> Evolution | None:
@@ -349,11 +355,13 @@ class _Folder:
         """Write checks, codebook, manifest and report of the datasets."""
         place, output, evolution = self.place, self.plan.output, record.evolution
         genetic = None if evolution is None else evolution.model_dump(mode="json")
-        write_json(place / CHECKS, checks_content(record.results, record.exceeded, genetic))
+        content = checks_content(record.results, record.exceeded, genetic, record.verdict)
+        write_json(place / CHECKS, content)
         manifest = record.manifest.model_copy(
             update={
                 "m": len(self.datasets),
                 "exceeded_limits": record.exceeded,
+                "verdict": {line.subject: line.word for line in record.verdict.lines},
                 "files": self._entries(self.datasets),
             }
         )

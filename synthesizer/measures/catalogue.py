@@ -50,6 +50,7 @@ from synthesizer.measures.risk.differential import (
 )
 from synthesizer.measures.risk.identity import identity
 from synthesizer.measures.risk.memorisation import Memory, memory
+from synthesizer.measures.risk.near_copies import FEWEST, NearCopies, NearCopiesSeen
 from synthesizer.measures.risk.nearest import nearer_share
 from synthesizer.measures.risk.rare_values import RareValues, RareValuesSeen
 from synthesizer.measures.risk.repeated_households import HouseholdsSeen, RepeatedHouseholds
@@ -151,6 +152,15 @@ def _attacks(case: Case) -> Any:
 def _replicated(case: Case) -> Collecting:
     counter = Replicates(case.original, case.names)
     return Collecting(counter.add, lambda: counter.result)
+
+
+def _near_copies(case: Case) -> Collecting | None:
+    kept = case.synthesis.kept
+    names = [name for name in case.names if name not in kept]
+    if not names or case.original.n_rows < FEWEST:
+        return None
+    looked = NearCopiesSeen(case.original, names, rng=case.seed.generator("near copies"))
+    return Collecting(looked.add, lambda: looked.result)
 
 
 def _copied(case: Case, kind: type[K]) -> Copied[K] | None:
@@ -384,6 +394,16 @@ _RISK: tuple[Measure, ...] = (
                 limit=Limit("mean CAP of special uniques, non-matches zero", some=True),
                 checks=("suda",),
             ),
+            FigureKind(
+                "cap_beyond",
+                "CAP beyond a fresh sample",
+                limit=Limit("mean CAP minus that of a fresh sample of the population", low=-1),
+            ),
+            FigureKind(
+                "disco_beyond",
+                "DiSCO beyond a fresh sample",
+                limit=Limit("DiSCO minus that of a fresh sample of the population", low=-1),
+            ),
         ),
     ),
     Measure(
@@ -540,6 +560,24 @@ _RISK: tuple[Measure, ...] = (
                     "the same of keys and target",
                     high=None,
                     some=True,
+                ),
+            ),
+        ),
+    ),
+    Measure(
+        "near_copies",
+        "datasets",
+        words="records that are nearer to one of the original than a fresh sample's are",
+        needs=NAMES,
+        compute=_near_copies,
+        result=NearCopies,
+        figures=(
+            FigureKind(
+                "near_copies",
+                "near copies",
+                limit=Limit(
+                    "chance that a synthetic record is nearer to one original record than to "
+                    "others, beside original records: 0.5 is a fresh sample"
                 ),
             ),
         ),

@@ -241,11 +241,15 @@ FORMAT = 4
 
 
 def checks_content(
-    results: CheckResults, exceeded: Iterable[str] = (), genetic: Any = None
+    results: CheckResults,
+    exceeded: Iterable[str] = (),
+    genetic: Any = None,
+    verdict: Result | None = None,
 ) -> dict[str, Any]:
     """Return what ``checks.json`` holds: ``results`` are read back, all else is for people."""
     return {
         "format": FORMAT,
+        "verdict": None if verdict is None else plain(verdict),
         "summary": dict(results.summary),
         "figures": [{"place": place, **plain(figure)} for place, figure in results.figures],
         "exceeded": list(exceeded),

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from synthesizer.data.errors import plural
 from synthesizer.measures.figure import Figure, conclusion, is_above_chance, lies_above
@@ -14,6 +15,7 @@ from synthesizer.measures.utility.equivalent_sample import EquivalentSample
 from synthesizer.measures.utility.household_pairs import HouseholdPairs
 from synthesizer.measures.utility.regressions import Regressions
 from synthesizer.measures.utility.suite import UtilityResult
+from synthesizer.measures.verdict import Word
 from synthesizer.report.expected import (
     FAR,
     UNITS,
@@ -26,7 +28,6 @@ from synthesizer.report.expected import (
     noise_in_words,
     overlap_in_words,
     regressions_in_words,
-    short,
     table_mark,
     tables_of,
 )
@@ -78,8 +79,9 @@ class _Headline:
     "glance", "At a glance", "What decides about a release. Every figure is explained further down."
 )
 def glance_section(record: Record) -> Iterator[Block]:
-    """Yield the verdicts and headline figures; what looks like a copy comes first."""
-    yield from (Note(f"{alarm}.", "alert") for alarm in record.results.alarms)
+    """Yield the verdict with the tests behind it, limits, and headline figures."""
+    for line in record.verdict.lines:
+        yield Note(line.sentence, _TONES[line.word], f"{line.title}: {line.said}.")
     yield from _limits(record)
     yield from _missing(record)
     if record.units == "persons":
@@ -89,6 +91,30 @@ def glance_section(record: Record) -> Iterator[Block]:
     yield from bad_utility(record)
     yield from _table("How useful the data are", list(_useful(record)), "no figure of utility")
     yield from _table("What the data give away", list(_risky(record)), "no figure of risk")
+    yield from _evidence(record)
+
+
+_TONES: Mapping[Word, Literal["good", "look", "alert"]] = {
+    "safe": "good", "look": "look", "stop": "alert",
+}  # fmt: skip
+
+
+def _evidence(record: Record) -> Iterator[Block]:
+    """Yield the tests behind the verdict."""
+    rows = [(line, e) for line in record.verdict.lines for e in line.evidence if e.measured]
+    if rows:
+        yield DataTable(
+            caption="What the verdict rests on (docs/decision.md explains the marks)",
+            columns=("About", "Test", "Says", "Value", "95 % interval", "Mark", "Because"),
+            forms=("text", "text", "text", "share", "text", "share", "text"),
+            rows=[
+                (line.title, e.test, e.word, e.value, interval(e.low, e.high, "share"), e.mark,
+                 e.sentence)
+                for line, e in rows
+            ],
+            highlight=[i for i, (_, e) in enumerate(rows) if e.word == "stop"],
+            stacks=True,
+        )  # fmt: skip
 
 
 def _limits(record: Record) -> Iterator[Block]:
@@ -108,13 +134,6 @@ def _limits(record: Record) -> Iterator[Block]:
             else f"All {count} limits that the configuration sets are"
         )
         yield Note(f"{kept} kept.", "good")
-    else:
-        yield Note(
-            "No limits were set, so no figure could exceed one and this page takes no decision. "
-            "To have the run say no by itself, write limits in the configuration, for example "
-            "limits: {differential_confidentiality: 0.03, mean_two_way: "
-            f"{short(expected_of(record).limit)}}}."
-        )
 
 
 def _missing(record: Record) -> Iterator[Block]:

@@ -164,7 +164,9 @@ class Note:
     """A sentence that the reader must not miss: ``alert`` where a decision hangs on it."""
 
     text: str
-    tone: Literal["plain", "good", "alert"] = "plain"
+    tone: Literal["plain", "good", "look", "alert"] = "plain"
+    start: str = ""
+    """Words before it that stand out."""
 
 
 @dataclass(frozen=True)

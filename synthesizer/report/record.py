@@ -28,7 +28,9 @@ from synthesizer.data.evolved import Evolution
 from synthesizer.data.files import parse_json, read_text, sha256
 from synthesizer.measures.figure import Result, Units, typed
 from synthesizer.measures.results import FORMAT, CheckResults
+from synthesizer.measures.settings import LimitConfig
 from synthesizer.measures.utility.cells import EMPTY
+from synthesizer.measures.verdict import Verdict, verdict
 
 MANIFEST = "manifest.json"
 CHECKS = "checks.json"
@@ -345,6 +347,8 @@ class Manifest(Result):
     packages: Mapping[str, str]
     """Versions."""
     exceeded_limits: tuple[str, ...] = ()
+    verdict: Mapping[str, str] = Field(default_factory=dict)
+    """The word of each line of the verdict: safe, look or stop, by these tests."""
     files: tuple[FileEntry, ...] = Field(default=())
 
     @property
@@ -430,6 +434,11 @@ class Record:
     exceeded: tuple[str, ...] = ()
     evolution: Evolution | None = None
     changes: tuple[str, ...] = ()
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """May the datasets be released? From the results and the limits of the configuration."""
+        return verdict(self.results, LimitConfig(**(self.manifest.config.get("limits") or {})))
 
     @property
     def units(self) -> Units:

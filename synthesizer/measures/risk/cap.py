@@ -41,6 +41,7 @@ from synthesizer.measures.risk.comparable import (
     checked_tables,
     risk_figure,
 )
+from synthesizer.measures.risk.fresh_sample import FreshRow, beyond_fresh
 from synthesizer.measures.risk.scenario import Tolerance
 from synthesizer.measures.risk.suda import affordable_size, suda
 
@@ -103,6 +104,8 @@ class CapResult(OfTarget):
     """By number of pooled datasets and subset."""
     singles: tuple[CapSingle, ...]
     """By dataset and subset: what each of them gives away alone."""
+    fresh: tuple[FreshRow, ...] = ()
+    """CAP and DiSCO beside those of a fresh sample of the same population."""
 
     def row(self, m: int, subset: str = "all") -> CapRow:
         """Return the row for ``m`` pooled datasets; raises KeyError if there is none."""
@@ -141,7 +144,7 @@ class CapResult(OfTarget):
             chance=whole.chance_undefined,
             original=self.original["all"],
         )
-        return (zero[0], matches, *zero[1:])
+        return (zero[0], matches, *zero[1:], *(row.figure for row in self.fresh))
 
 
 _WORDS = {
@@ -181,6 +184,10 @@ class CapScores:
     """From each synthetic dataset alone, shape (M, n); NaN without a match."""
     uniques: BoolArray
     """Where the key occurs once in the original, shape (n,)."""
+    keys: Codes
+    """Combination of keys of each original record, shape (n,)."""
+    sizes: tuple[int, ...]
+    """Records of each synthetic dataset."""
 
 
 def cap_scores(
@@ -237,6 +244,8 @@ def cap_scores(
         synthetic=scores,
         singles=singles,
         uniques=size_of_key == 1,
+        keys=ours,
+        sizes=tuple(table.n_rows for table in tables),
     )
 
 
@@ -388,6 +397,7 @@ def cap(
             for number, values in enumerate(scores.singles, 1)
             for row in means(values)
         ),
+        fresh=beyond_fresh(scores.singles, scores.original, scores.keys, scores.sizes),
     )
 
 

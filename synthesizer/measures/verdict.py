@@ -1,0 +1,584 @@
+"""May these data be released? Three lines that can be defended, from what the checks found.
+
+1. What the release adds to what an intruder knows about a person who is in the data.
+2. What it shows about anybody, beside what a fresh sample of the same population shows.
+3. How useful it is.
+
+Each line says safe, look or stop, and why. The interval of a test decides: all of it above the mark
+is "stop", all of it at or below is "safe", and an interval that holds the mark is "look", since too
+few records tell. What was not measured is "look", too: no line is safe by default. These are tests
+of one release; none of them proves that nobody can learn anything. ``docs/decision.md`` says where
+the marks come from and what they do on files of which the truth is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from synthesizer.measures.catalogue import LIMITS
+from synthesizer.measures.figure import Figure, Result, Row, Units, column, in_units
+from synthesizer.measures.measure import Measure
+from synthesizer.measures.results import CheckResults
+from synthesizer.measures.risk.copied import CopiedUniques
+from synthesizer.measures.risk.intervals import wilson
+from synthesizer.measures.risk.near_copies import NearCopies
+from synthesizer.measures.risk.scenario_risk import ScenarioRisk
+from synthesizer.measures.settings import LimitConfig
+from synthesizer.measures.utility.equivalent_sample import EquivalentSample
+from synthesizer.measures.utility.regressions import Regressions
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Word = Literal["safe", "look", "stop"]
+Subject = Literal["person", "anybody", "use"]
+
+TOLERATED = 0.2
+"""Of what the data themselves would give away, released as they are: so much may be added."""
+SMALLEST = 0.02
+"""A difference of shares that is always tolerated: two persons of a hundred."""
+NEAR_COPIES = 0.1
+"""Of what the data themselves have: from here synthetic records stand beside single persons."""
+FEW_ATTACKS = 100
+"""Conditions that single somebody out; fewer tell nothing."""
+GOOD_MEAN, BAD_MEAN, BAD_TABLE = 3.0, 10.0, 10.0
+"""S_pMSE of pairs: their mean should be below the first, and each below the last."""
+GOOD_SAMPLE, BAD_SAMPLE = 1 / 2, 1 / 10
+"""Of the share of the original that a fresh sample is as good as."""
+GOOD_COEFFICIENTS, BAD_COEFFICIENTS = 2.0, 4.0
+"""Times the share of coefficients that a fresh sample has beyond 1.96 standard errors."""
+
+COLOURS: Mapping[Word, str] = {"safe": "green", "look": "yellow", "stop": "red"}
+TITLES: Mapping[Subject, str] = {
+    "person": "A person in the data",
+    "anybody": "Anybody",
+    "use": "Use",
+}
+"""What each line is about."""
+_ORDER: tuple[Word, ...] = ("safe", "look", "stop")
+_HALVES = ("differential_confidentiality", "nearer_share", "attack_risk")
+"""Tests that need records which the synthesis never saw: a half, or a control file."""
+_NAMED = 2
+"""Findings that the sentence of a line tells; the others are in its evidence."""
+
+
+class Evidence(Row):
+    """What one test says."""
+
+    key: str
+    """Of its figure, or of the check that was not made."""
+    test: str = column("Test", "text")
+    word: Word = column("Says", "text")
+    sentence: str = column("Because", "text")
+    value: float | None = column("Value", "share", default=None)
+    low: float | None = column("From", "share", "lower end of its 95 % interval", default=None)
+    high: float | None = column("To", "share", "upper end", default=None)
+    mark: float | None = column("Mark", "share", "what the interval is held against", default=None)
+    measured: bool = True
+    """Whether the test was made."""
+
+
+class VerdictLine(Row):
+    """One of the three lines."""
+
+    subject: Subject
+    title: str = column("About", "text")
+    word: Word
+    said: str = column("Verdict", "text", "the word with what it rests on")
+    sentence: str = column("Because", "text")
+    evidence: tuple[Evidence, ...]
+    """Every test behind it, the gravest first."""
+
+    @property
+    def colour(self) -> str:
+        """Green, yellow or red."""
+        return COLOURS[self.word]
+
+
+class Verdict(Result):
+    """May these data be released? Three lines, and the tests behind them.
+
+    Examples
+    --------
+    >>> from synthesizer.measures.results import RiskResult
+    >>> nothing = verdict(CheckResults(risk=RiskResult()))
+    >>> [(line.title, line.said) for line in nothing.lines]
+    [('A person in the data', 'look'), ('Anybody', 'look'), ('Use', 'look')]
+    """
+
+    lines: tuple[VerdictLine, ...]
+
+    @property
+    def word(self) -> Word:
+        """The gravest of the three."""
+        return _gravest(line.word for line in self.lines)
+
+    def __getitem__(self, subject: Subject) -> VerdictLine:
+        """Return the line about a subject."""
+        return next(line for line in self.lines if line.subject == subject)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the three lines as a table."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            {
+                "about": [line.title for line in self.lines],
+                "word": [line.word for line in self.lines],
+                "verdict": [line.said for line in self.lines],
+                "because": [line.sentence for line in self.lines],
+            }
+        )
+
+
+def verdict(results: CheckResults, limits: LimitConfig | None = None) -> Verdict:
+    """Return the verdict on what the checks found.
+
+    Parameters
+    ----------
+    results : CheckResults
+        Of a run, or of any files.
+    limits : LimitConfig, optional
+        Limits of the steward, which take the place of the marks for their figures.
+    """
+    found: dict[Subject, list[Evidence]] = {
+        "person": [*_of_person(results)],
+        "anybody": [*_of_anybody(results)],
+        "use": [*_of_use(results)],
+    }
+    for key in () if limits is None else limits.asked:
+        own = _limited(key, results, limits)
+        subject = _subject(LIMITS[key][0])
+        found[subject] = [e for e in found[subject] if e.key != key] + own
+    units = results.risk.units
+    return Verdict(lines=tuple(_line(subject, found[subject], units) for subject in TITLES))
+
+
+def _line(subject: Subject, evidence: Iterable[Evidence], units: Units) -> VerdictLine:
+    every = sorted(
+        (
+            e.model_copy(
+                update={"test": in_units(e.test, units), "sentence": in_units(e.sentence, units)}
+            )
+            for e in evidence
+        ),
+        key=lambda e: -_ORDER.index(e.word),
+    )
+    word = _gravest(e.word for e in every)
+    if word == "safe":
+        told = [e.sentence for e in every]
+        said = "useful by these tests" if subject == "use" else "safe by these tests"
+    else:
+        told = [e.sentence for e in every if e.word == word and e.measured][:_NAMED]
+        said = word
+        told += _not_measured([e for e in every if not e.measured])
+    return VerdictLine(
+        subject=subject,
+        title=TITLES[subject],
+        word=word,
+        said=said,
+        sentence=" ".join(told),
+        evidence=tuple(every),
+    )
+
+
+def _not_measured(missing: Sequence[Evidence]) -> Iterator[str]:
+    """Say which tests were not made, and what makes them."""
+    if missing:
+        remedies = dict.fromkeys(e.sentence for e in missing)
+        yield f"Not measured: {', '.join(e.test for e in missing)}. Turn on {', '.join(remedies)}."
+    if any(e.key in _HALVES for e in missing):
+        yield "Of files, name records that the synthesis never saw (--control)."
+
+
+def _gravest(words: Iterable[Word]) -> Word:
+    """Return the gravest word; without any nothing was measured."""
+    return max(words, key=_ORDER.index, default="look")
+
+
+def _judged(
+    key: str,
+    test: str,
+    sentence: str,
+    interval: tuple[float | None, float | None, float | None],
+    mark: float,
+) -> Evidence:
+    """Hold an interval (value, low, high) against a mark."""
+    value, low, high = interval
+    word: Word = "look"
+    if low is not None and low > mark:
+        word = "stop"
+    elif high is not None and high <= mark:
+        word = "safe"
+    return Evidence(
+        key=key, test=test, word=word, sentence=sentence, value=value, low=low, high=high, mark=mark
+    )
+
+
+def _missing(key: str, test: str, remedy: str) -> Evidence:
+    return Evidence(key=key, test=test, word="look", sentence=f"{test} ({remedy})", measured=False)
+
+
+def _ends(low: float | None, high: float | None) -> str:
+    """Write an interval, in hundredths."""
+    if low is None or high is None:
+        return "no interval"
+    return f"{low:.2f} to {high:.2f}".replace("-0.00", "0.00")
+
+
+# A person who is in the data.
+
+
+def _of_person(results: CheckResults) -> Iterator[Evidence]:
+    risk = results.risk
+    for words in risk.unlike:
+        yield Evidence(key="unlike", test="codes", word="look", sentence=f"{words}.")
+    if risk.copied is None:
+        yield _missing("copied_uniques", "verbatim {records}", "checks.copied_uniques")
+    for copied in (risk.copied, *(part.copied for part in risk.scenarios)):
+        if copied is not None:
+            yield from _of_copies(copied)
+    near = risk.further.get("near_copies")
+    if isinstance(near, NearCopies):
+        yield from _of_near_copies(near)
+    for part in risk.scenarios:
+        yield from _of_halves(part)
+    if not any(part.differential for part in risk.scenarios):
+        remedy = "checks.differential_confidentiality (with keys and a target)"
+        yield _missing("differential_confidentiality", "half split", remedy)
+    yield from _of_nearest(results)
+    yield from _of_singling_out(results)
+    yield from _of_careers(results)
+
+
+def _of_copies(copied: CopiedUniques) -> Iterator[Evidence]:
+    """Yield whether more records are there verbatim than a fresh sample has."""
+    key = "copied_uniques" if copied.title == "copied uniques" else "copied_keys"
+    alarm, row, control = copied.alarm, copied.worst, copied.control
+    if control is not None and control.is_above:
+        yield Evidence(
+            key="control",
+            test="control",
+            word="look",
+            sentence=f"The control is no fresh sample: {control.present:,} of its {{records}} are "
+            f"{{records}} of the original that nobody else shares (at most {control.most:,} by "
+            "chance), so that what is held against it seems less than it is.",
+        )
+    fields = {
+        "key": key,
+        "test": "verbatim {records}",
+        "value": float(row.present),
+        "mark": float(row.most),
+    }
+    if alarm is not None:
+        # variables may be kept on purpose where nobody says how the data were made
+        word: Word = "stop" if alarm.startswith("ALARM") else "look"
+        sentence = alarm.removeprefix("ALARM: ").strip()
+        yield Evidence(word=word, sentence=f"{sentence[:1].upper()}{sentence[1:]}.", **fields)
+    elif copied.uniques:
+        by = "" if key == "copied_uniques" else f" by {', '.join(copied.names)}"
+        yield Evidence(
+            word="safe",
+            sentence=f"{row.present:,} of {copied.uniques:,} {{records}} unique{by} are there "
+            f"again; a fresh sample could have {row.most:,}.",
+            **fields,
+        )
+
+
+def _of_near_copies(near: NearCopies) -> Iterator[Evidence]:
+    """Yield a stop where records are nearer to one person than a fresh sample's.
+
+    That they are no nearer is no proof that nobody is remembered: then nothing is said.
+    """
+    excess = near.excess
+    if excess is not None and excess[1] > NEAR_COPIES:
+        yield Evidence(
+            key="near_copies",
+            test="near copies",
+            word="stop",
+            sentence="Synthetic {records} stand beside single {records} of the original, "
+            f"{excess[0]:.2f} of the way from a fresh sample (0) to a copy (1), interval "
+            f"{_ends(*excess[1:])}.",
+            value=excess[0],
+            low=excess[1],
+            high=excess[2],
+            mark=NEAR_COPIES,
+        )
+
+
+def _mark(released: float | None) -> float:
+    """Return the mark of a difference that is ``released`` if the data are."""
+    return max(TOLERATED * (released or 0.0), SMALLEST)
+
+
+def _of_halves(part: ScenarioRisk) -> Iterator[Evidence]:
+    """Yield what the half split says about keys and target."""
+    if part.differential is None:
+        return
+    figures = {figure.key: figure for figure in part.differential.figures}
+    figure = figures["differential_confidentiality"]
+    mark = _mark(figure.original)
+    interval = (figure.value, figure.low, figure.high)
+    if None in interval and figure.value == 0:  # every score is the same in both halves
+        interval = (0.0, 0.0, 0.0)
+    as_are = "" if figure.original is None else f"; the half itself would add {figure.original:.2f}"
+    yield _judged(
+        figure.key,
+        f"half split, {part.scenario.target}",
+        f"Being in the data adds {_ends(*interval[1:])} to how often {part.scenario.target} is "
+        f"read off ({mark:.2f} is tolerated{as_are}).",
+        interval,
+        mark,
+    )
+    worst = part.differential.worst_group
+    if worst is not None and worst.low is not None and worst.low > mark:
+        yield _judged(
+            "worst_group",
+            f"half split, worst group of {worst.by}",
+            f"In group {worst.group} of {worst.by} it adds {_ends(worst.low, worst.high)}.",
+            (worst.difference, worst.low, worst.high),
+            mark,
+        )
+
+
+def _of_nearest(results: CheckResults) -> Iterator[Evidence]:
+    nearest = results.risk.nearest
+    if nearest is None:
+        yield _missing("nearer_share", "nearest {records}", "checks.nearest")
+        return
+    yield _judged(
+        "nearer_share",
+        "nearest {records}",
+        f"Of what would be if the data themselves were released, synthetic {{records}} are nearer "
+        f"to the fitted by {_ends(nearest.excess_low, nearest.excess_high)} ({TOLERATED:g} is "
+        "tolerated).",
+        (nearest.excess, nearest.excess_low, nearest.excess_high),
+        TOLERATED,
+    )
+
+
+def _of_singling_out(results: CheckResults) -> Iterator[Evidence]:
+    attacks = results.risk.attacks
+    if attacks is None:
+        yield _missing("attack_risk", "singling out", "checks.attacks")
+        return
+    told = [a for a in attacks.attacks if a.name.startswith("singling") and a.n >= FEW_ATTACKS]
+    if not told:
+        yield Evidence(
+            key="attack_risk",
+            test="singling out",
+            word="look",
+            sentence=f"Fewer than {FEW_ATTACKS} conditions single a synthetic {{record}} out, too "
+            "few for the attack to tell.",
+        )
+        return
+    worst = max(told, key=lambda attack: -1.0 if attack.low is None else attack.low)
+    yield _judged(
+        "attack_risk",
+        worst.name,
+        f"An attack that singles {{records}} out gains {_ends(worst.low, worst.high)} on those in "
+        f"the data ({TOLERATED:g} is tolerated).",
+        (worst.risk, worst.low, worst.high),
+        TOLERATED,
+    )
+
+
+def _of_careers(results: CheckResults) -> Iterator[Evidence]:
+    """Yield what panels and households give away: careers, households of several persons."""
+    careers = results.risk.careers
+    if careers is not None:
+        figure = careers.figures[0]
+        chance, n = figure.chance or 0.0, max(figure.n, 1)
+        mark = chance + _mark((figure.original or 0.0) - chance)
+        value = figure.value or 0.0
+        interval = (value, *wilson(value, n))
+        yield _judged(
+            figure.key,
+            "verbatim careers",
+            f"{value:.2f} of the synthetic careers are those of one person; fresh persons would "
+            f"have {chance:.2f} ({mark:.2f} is tolerated).",
+            interval,
+            mark,
+        )
+    figures = {figure.key: figure for _, figure in results.risk.other_figures}
+    unicity = figures.get("unicity")
+    for key in ("careers_beyond", "moves_beyond"):
+        figure_of_halves = figures.get(key)
+        if figure_of_halves is not None:
+            mark = _mark(None if unicity is None else unicity.value)
+            yield _of_figure(
+                figure_of_halves,
+                figure_of_halves.name,
+                "Being in the data adds {ends} to what parts of a career tell of the rest "
+                f"({mark:.2f} is tolerated).",
+                mark,
+            )
+    households = figures.get("repeated_households")
+    if households is not None and households.value is not None:
+        mark = _mark(households.original)
+        low, high = wilson(households.value, max(households.n, 1))
+        yield _judged(
+            households.key,
+            "verbatim households",
+            f"{households.value:.2f} of the synthetic households are one of the original, with all "
+            f"members ({mark:.2f} is tolerated).",
+            (households.value, low, high),
+            mark,
+        )
+
+
+def _of_figure(figure: Figure, test: str, sentence: str, mark: float) -> Evidence:
+    words = sentence.replace("{ends}", _ends(figure.low, figure.high))
+    return _judged(figure.key, test, words, (figure.value, figure.low, figure.high), mark)
+
+
+# Anybody.
+
+
+def _of_anybody(results: CheckResults) -> Iterator[Evidence]:
+    rows = [
+        (part.scenario.target, row)
+        for part in results.risk.scenarios
+        if part.cap is not None
+        for row in part.cap.fresh
+    ]
+    for target, row in rows:
+        figure = row.figure
+        mark = _mark(figure.original)
+        yield _of_figure(
+            figure,
+            f"{row.name}, {target}",
+            f"{row.name} of {target} is {row.synthetic:.2f}, of a fresh sample {row.fresh:.2f}, of "
+            f"the original {row.released:.2f}: beyond the fresh sample {{ends}} ({mark:.2f} is "
+            "tolerated).",
+            mark,
+        )
+    if not rows:
+        yield _missing("cap_beyond", "CAP and DiSCO", "checks.cap (with keys and a target)")
+
+
+# Use.
+
+
+def _of_use(results: CheckResults) -> Iterator[Evidence]:
+    utility = results.utility
+    for words in () if utility is None else utility.unlike:
+        yield Evidence(key="unlike", test="codes", word="look", sentence=f"{words}.")
+    further: Mapping[str, Any] = {} if utility is None else utility.further
+    sample = further.get("equivalent_sample")
+    if isinstance(sample, EquivalentSample):
+        fresh = sample.expected[1]
+        yield _between(
+            "equivalent_sample",
+            "as good as a sample",
+            f"As good as a random sample of {sample.sample:.0%} of the original for pairs of "
+            f"variables (a fresh sample of the population: {fresh:.0%}).",
+            -sample.sample,
+            (-GOOD_SAMPLE * fresh, -BAD_SAMPLE * fresh),
+            shown=sample.sample,
+        )
+    else:
+        remedy = "checks.equivalent_sample (of files, the commands utility and report have it)"
+        yield _missing("equivalent_sample", "as good as a sample of the original", remedy)
+    if utility is None:
+        return
+    figures = {figure.key: figure.value for _, figure in utility.figures}
+    scale = max(1.0, (utility.fresh or 2.0) / 2)
+    mean, worst = figures.get("mean_two_way"), figures.get("worst_two_way")
+    if mean is not None:
+        yield _between(
+            "mean_two_way",
+            "tables of pairs",
+            f"Tables of pairs have a mean S_pMSE of {mean:.1f} (below {GOOD_MEAN * scale:g} is "
+            f"good, above {BAD_MEAN * scale:g} bad).",
+            mean,
+            (GOOD_MEAN * scale, BAD_MEAN * scale),
+        )
+    if mean is not None and worst is not None and worst > BAD_TABLE * scale:
+        yield Evidence(
+            key="worst_two_way",
+            test="worst pair",
+            word="look",
+            sentence=f"The worst pair has an S_pMSE of {worst:.1f} ({_worst_pair(results)}).",
+            value=worst,
+            mark=BAD_TABLE * scale,
+        )
+    regressions = further.get("regressions")
+    if isinstance(regressions, Regressions) and regressions.rows:
+        fresh = regressions.expected_shares[1]
+        beyond = regressions.beyond or 0.0
+        yield _between(
+            "regressions_beyond",
+            "regressions",
+            f"{beyond:.0%} of the coefficients of regressions are clearly off (a fresh sample: "
+            f"{fresh:.0%}).",
+            beyond,
+            (GOOD_COEFFICIENTS * fresh, BAD_COEFFICIENTS * fresh),
+        )
+
+
+def _worst_pair(results: CheckResults) -> str:
+    tables = None if results.utility is None else results.utility.tables
+    rows = () if tables is None else tables.worst(2, 1)
+    return " with ".join(rows[0].variables) if rows else "see the tables"
+
+
+def _between(
+    key: str,
+    test: str,
+    sentence: str,
+    value: float,
+    marks: tuple[float, float],
+    shown: float | None = None,
+) -> Evidence:
+    """Judge a loss by two marks: up to the first it is good, above the second bad."""
+    good, bad = marks
+    word: Word = "safe" if value <= good else "stop" if value > bad else "look"
+    return Evidence(
+        key=key,
+        test=test,
+        word=word,
+        sentence=sentence,
+        value=value if shown is None else shown,
+        mark=abs(good),
+    )
+
+
+# Limits of the steward.
+
+
+def _subject(measure: Measure) -> Subject:
+    """Return the line that a limit belongs to."""
+    if measure.axis == "utility":
+        return "use"
+    of_person = measure.family in ("splits", "halves") or measure.place in _OF_PERSON
+    return "person" if of_person else "anybody"
+
+
+_OF_PERSON = (
+    "copied", "near_copies", "replicated", "careers", "repeated_households", "trajectories",
+)  # fmt: skip
+"""Places of measures that look for persons who are there again."""
+
+
+def _limited(key: str, results: CheckResults, limits: LimitConfig | None) -> list[Evidence]:
+    """Return what a limit says in place of the mark of its figure."""
+    limit = getattr(limits, key)
+    name = LIMITS[key][1].name
+    evidence = []
+    for place, value in results.limited(key):
+        where = f"{name} ({place})" if place else name
+        above = value is None or value > limit
+        found = "could not be computed" if value is None else f"is {value:.3f}"
+        evidence.append(
+            Evidence(
+                key=key,
+                test=f"limits.{key}",
+                word="stop" if above else "safe",
+                sentence=f"{where[:1].upper()}{where[1:]} {found}, the limit is {limit:g}.",
+                value=value,
+                mark=limit,
+            )
+        )
+    return evidence
