@@ -1,13 +1,15 @@
-"""A number as its difference from another: the age of a child from that of a parent."""
+"""A value by what it has to do with another: how much younger a child is, whether of one race."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from synthesizer.data.options import Strings, options
-from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Rows, Table
+from synthesizer.data.panel.paths import OWN
+from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Rows, Table, Variable
 from synthesizer.models.base import Abilities, ConditionalModel, FittedModel
 from synthesizer.models.cart import Cart
 from synthesizer.models.domains import Chances
@@ -15,18 +17,26 @@ from synthesizer.models.kit.numbers import EPS
 
 NEAR = 0.5
 """A difference is drawn where its variance is less than so much of that of the number itself."""
+LIKE = 0.5
+"""Which other code it equals is drawn where Cohen's kappa with one is above it."""
 TRIES = 20
 """Draws of a row before it is put on the end of the range that it leaves."""
+_AGREE = Variable(name=f"{OWN}agree", kind=Kind.CATEGORICAL, levels=("no", "yes"))
 
 
 @dataclass(frozen=True, eq=False)
 class FittedDifference(FittedModel):
-    """A base model of the number, and one of the difference where that varies less."""
+    """A base model of the value, and one of its difference from another where that tells more.
+
+    Of a code the difference is which other one it equals, if any, and the value that of rows where
+    it equals none.
+    """
 
     value: FittedModel
     difference: FittedModel | None
-    name: str
-    """What the difference is from."""
+    names: tuple[str, ...]
+    """What the difference is from, one of a number."""
+    variable: Variable
     low: float
     high: float
     """The range of the confidential numbers."""
@@ -37,10 +47,19 @@ class FittedDifference(FittedModel):
 
     def sample_wider(self, predictors: Table, *, steps: int, rng: np.random.Generator) -> Column:
         """Draw a difference from a wider neighbourhood; the number where the other is missing."""
+        chances = self._chances(predictors, steps)
+        if chances is not None:
+            every = np.ones(self.variable.n_codes, dtype=np.float32)
+            return Column(self.variable, chances.drawn(every, rng))
         drawn = self.value.sample_wider(predictors, steps=steps, rng=rng)
         if self.difference is None:
             return drawn
-        other = predictors[self.name]
+        if self.variable.is_coded:
+            table = _with_agreement(predictors, self.names)
+            which = self.difference.sample_wider(table, steps=steps, rng=rng).data
+            known = np.stack([drawn.data, *(predictors[name].data for name in self.names)])
+            return Column(self.variable, known[which, np.arange(len(which))].astype(np.int32))
+        other = predictors[self.names[0]]
         data, rows = _floats(drawn).copy(), np.flatnonzero(other.is_observed)
         left: IntArray = rows
         for _ in range(TRIES):
@@ -55,32 +74,72 @@ class FittedDifference(FittedModel):
         return Column(drawn.variable, data if decimals is None else np.round(data, decimals))
 
     def chances(self, predictors: Table, *, steps: int) -> Chances | None:
-        """Return the chances of codes, which have no difference; see `FittedModel.chances`."""
-        return None if self.difference is not None else self.value.chances(predictors, steps=steps)
+        """Return the chances of codes; numbers have none; see `FittedModel.chances`."""
+        if self.difference is None:
+            return self.value.chances(predictors, steps=steps)
+        return self._chances(predictors, steps)
+
+    def _chances(self, predictors: Table, steps: int) -> Chances | None:
+        """Return the chances of codes that may be those of another variable."""
+        if self.difference is None or not self.variable.is_coded:
+            return None
+        table = _with_agreement(predictors, self.names)
+        which = self.difference.chances(table, steps=steps)
+        other = self.value.chances(predictors, steps=steps)
+        if which is None or other is None:
+            return None
+        rows, shares = np.arange(predictors.n_rows), other.shares.copy()
+        known = [predictors[name].data for name in self.names]
+        for codes in known:
+            shares[rows, codes] = 0.0
+        total = shares.sum(axis=1)
+        shares *= (which.shares[:, 0] / np.where(total > 0, total, 1.0))[:, None]
+        for number, codes in enumerate(known, start=1):
+            shares[rows, codes] += which.shares[:, number]
+        rest = 1.0 - shares.sum(axis=1)  # where the value has no other code
+        shares[rows, known[0]] += np.maximum(rest, 0.0)
+        return which.with_shares(shares)
+
+
+def _with_agreement(predictors: Table, names: Sequence[str]) -> Table:
+    """Add whether some codes are all the same, which no split tells."""
+    if len(names) < 2:
+        return predictors
+    first, *others = (predictors[name].data for name in names)
+    agree = np.logical_and.reduce([first == other for other in others])
+    return predictors.with_column(Column(_AGREE, agree.astype(np.int32)))
 
 
 def _floats(column: Column, rows: Rows = slice(None)) -> FloatArray:
     return np.asarray(column.data[rows], dtype=np.float64)
 
 
+def _shares_of(column: Column) -> FloatArray:
+    counts = np.bincount(column.data, minlength=column.variable.n_codes)
+    return counts / max(len(column), 1)
+
+
 @options
 class Difference(ConditionalModel):
     """A number as its difference from a predictor, where that varies less than the number does.
 
-    Of several predictors the one is taken with the least variance of the difference. Codes, and
-    numbers that no difference makes narrower, are drawn by the base model. What lies beyond the
-    range of the numbers is drawn again.
+    Of several predictors the one is taken with the least variance of the difference. What lies
+    beyond the range of the numbers is drawn again. Of a code it is drawn which predictors it
+    equals, where one agrees with it more than half as often beyond chance as it could (Cohen 1960,
+    A coefficient of agreement for nominal scales), and another code where it equals none: so
+    small groups that agree stay together, which a tree is too coarse for. Values that have nothing
+    to do with a predictor are drawn by the base model.
 
     Parameters
     ----------
     of : tuple of str
-        Predictors that it may be the difference from; those of another kind are passed over.
+        Predictors that it may be the difference from; those of another kind, or with other
+        levels, are passed over.
     base : model
-        Draws the number, or the difference.
+        Draws the value, or the difference.
 
     Examples
     --------
-    >>> from synthesizer.data.table import Variable
     >>> rng = np.random.default_rng(1)
     >>> mother, age = (Variable(name=n, kind=Kind.NUMERIC, decimals=0) for n in ("mother", "age"))
     >>> table = Table([Column(mother, np.floor(20.0 + 60 * rng.random(500)))])
@@ -93,7 +152,7 @@ class Difference(ConditionalModel):
 
     abilities = Abilities(new_values=True)
     fitted_type = FittedDifference
-    in_words = "a difference from another number"
+    in_words = "a difference from another value"
 
     of: Strings = ()
     base: ConditionalModel = field(default_factory=Cart)
@@ -102,10 +161,12 @@ class Difference(ConditionalModel):
         self, predictors: Table, target: Column, *, rng: np.random.Generator
     ) -> FittedDifference:
         """Fit the base model to the number, and to the difference; see `ConditionalModel.fit`."""
+        if target.is_coded:
+            return self._of_codes(predictors, target, rng)
         value = self.base.fit(predictors, target, rng=rng)
-        name = "" if target.is_coded else self._nearest(predictors, target)
+        name = self.nearest(predictors, target)
         if not name:
-            return FittedDifference(value, None, "", 0.0, 0.0)
+            return FittedDifference(value, None, (), target.variable, 0.0, 0.0)
         rows = np.flatnonzero(predictors[name].is_observed)
         column = Column(
             replace(target.variable, kind=Kind.NUMERIC),
@@ -113,11 +174,45 @@ class Difference(ConditionalModel):
         )
         difference = self.base.fit(predictors.take(rows), column, rng=rng)
         low, high = float(target.data.min()), float(target.data.max())
-        return FittedDifference(value, difference, name, low, high)
+        return FittedDifference(value, difference, (name,), target.variable, low, high)
 
-    def _nearest(self, predictors: Table, target: Column) -> str:
+    def _of_codes(
+        self, predictors: Table, target: Column, rng: np.random.Generator
+    ) -> FittedDifference:
+        names = self._like(predictors, target)
+        if not names:
+            value = self.base.fit(predictors, target, rng=rng)
+            return FittedDifference(value, None, (), target.variable, 0.0, 0.0)
+        which = np.zeros(len(target), dtype=np.int32)
+        for number, name in reversed([*enumerate(names, start=1)]):
+            which[target.data == predictors[name].data] = number
+        levels = ("none", *names)
+        column = Column(Variable(name="which", kind=Kind.CATEGORICAL, levels=levels), which)
+        difference = self.base.fit(_with_agreement(predictors, names), column, rng=rng)
+        others = np.flatnonzero(which == 0)
+        rows = others if len(others) > 1 else np.arange(len(target))
+        value = self.base.fit(predictors.take(rows), target.take(rows), rng=rng)
+        return FittedDifference(value, difference, names, target.variable, 0.0, 0.0)
+
+    def _like(self, predictors: Table, target: Column) -> tuple[str, ...]:
+        """Return what the code is mostly that of, beyond chance, the likest first."""
+        found, shares = [], _shares_of(target)
+        for name in self.of:
+            column = predictors.get(name)
+            if column is None or column.variable.labels != target.variable.labels:
+                continue
+            chance = float(shares @ _shares_of(column))
+            agree = float((column.data == target.data).mean())
+            kappa = (agree - chance) / max(1.0 - chance, EPS)
+            if kappa > LIKE:
+                found.append((-kappa, name))
+        return tuple(name for _, name in sorted(found))
+
+    def nearest(self, predictors: Table, target: Column) -> str:
         """Return what the number is nearest to; nothing where nothing is near enough."""
         best, nearest = NEAR, ""
+        if target.is_coded:
+            return nearest
         for name in self.of:
             column = predictors.get(name)
             if column is None or column.variable.kind is not target.variable.kind:

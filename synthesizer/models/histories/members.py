@@ -24,6 +24,7 @@ from synthesizer.models.histories.history import (
     WrappedHistory,
 )
 from synthesizer.models.histories.parts import Part, fit_part
+from synthesizer.models.kit.numbers import DonorModel
 from synthesizer.models.limits import Judge, Limits, redrawn
 
 MOST_COUNTED = 20
@@ -225,10 +226,11 @@ class Member(WrappedHistory):
     counted : tuple of str
         Coded variables by which the members so far are counted, such as the relation to the head.
     apart : int
-        Members of a kind (what they and the ones before are by ``counted``, as a child after a
-        spouse) with a fit of their own; fewer share one. Numbers are then drawn as differences
-        from the head or the member before, where these vary less. 0: one fit of the base model
-        for all.
+        Members of a kind (what they are by ``counted``; of numbers that are drawn as differences
+        also what the ones before are, as a child after a spouse) with a fit of their own; fewer
+        share one. Numbers are then drawn as differences from the head or the member before, where
+        these vary less, and codes as equal to one of theirs, where they mostly are (`Difference`).
+        0: one fit of the base model for all.
 
     Examples
     --------
@@ -287,28 +289,33 @@ class Member(WrappedHistory):
             if target.name in counted:
                 more += _counts_of(index, target, later)
             table = theirs.take(later).with_columns(more)
+            members = target.take(later)
             value = fit_part(
-                self._by_kind(table, counted),
-                *(table, target.take(later), rng),
+                self._by_kind(table, members, counted),
+                *(table, members, rng),
                 left_out=self.left_out,
                 numbers=numbers,
             )
         kept = tuple(rule for rule in rules if isinstance(rule, AtMost))
         return FittedMember(value, first, self.head, counted, kept, target.variable)
 
-    def _by_kind(self, table: Table, counted: Sequence[str]) -> ConditionalModel:
-        """Return the base model for each kind of member, and of differences from others' numbers.
+    def _by_kind(self, table: Table, target: Column, counted: Sequence[str]) -> ConditionalModel:
+        """Return the base model for each kind of member, and of differences from others' values.
 
-        The kind is what a member and the one before are, of which the regressions of a tree tell
-        products only where they are asked for them.
+        The kind is what a member is, and of numbers that are drawn as differences also what the
+        one before is. Rare numbers are replaced by what all persons have (`safe_numbers`): a few
+        dozen members of a kind, or differences, hardly share any.
         """
         if isinstance(self.base, Bounded) or not self.apart:
             return self.base
-        base = Difference(of=(PAST[0], self.head), base=self.base)
+        own = replace(self.base, safe=0) if isinstance(self.base, DonorModel) else self.base
+        others = tuple(name for name in (PAST[0], self.head) if name not in self.left_out)
+        base = Difference(of=others, base=own)
         by = [name for name in counted if name in table]
         if not by:
             return base
-        by += [_before_name(name) for name in by if _before_name(name) not in self.left_out]
+        if base.nearest(table, target):
+            by += [_before_name(name) for name in by if _before_name(name) not in self.left_out]
         return Grouped(by=tuple(by), base=base, min_rows=self.apart)
 
     def _counted(self, predictors: PanelTable, target: Column) -> tuple[str, ...]:

@@ -1,0 +1,74 @@
+"""Values by what they have to do with others': equal codes, and numbers of few members."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
+from synthesizer.data.table import Column, IntArray, Kind, Table, Variable
+from synthesizer.models.base import ConditionalModel
+from synthesizer.models.cart import Cart
+from synthesizer.models.difference import Difference
+from synthesizer.models.histories.members import Member
+
+LEVELS = tuple("abcdefgh")
+
+
+def coded(name: str, codes: IntArray) -> Column:
+    variable = Variable(name=name, kind=Kind.CATEGORICAL, levels=LEVELS)
+    return Column(variable, codes.astype(np.int32))
+
+
+def families(n: int = 600) -> tuple[Table, Column]:
+    """Return fathers and mothers, and children who are of one group with one of the two."""
+    rng = np.random.default_rng(1)
+    father = np.minimum(rng.geometric(0.45, n) - 1, 7)
+    mother = np.where(rng.random(n) < 0.8, father, np.minimum(rng.geometric(0.45, n) - 1, 7))
+    child = np.where(rng.random(n) < 0.5, father, mother)
+    return Table([coded("father", father), coded("mother", mother)]), coded("child", child)
+
+
+def strangers(model: ConditionalModel) -> float:
+    """Return the share of drawn children who are of neither group."""
+    parents, child = families()
+    fitted = model.fit(parents, child, rng=np.random.default_rng(2))
+    drawn = fitted.sample(parents, rng=np.random.default_rng(3)).data
+    shares = fitted.chances(parents, steps=0)
+    if shares is not None:
+        assert shares.shares.sum(axis=1) == pytest.approx(1.0, abs=1e-5)
+        assert (shares.shares >= 0).all()
+    both = (drawn != parents["father"].data) & (drawn != parents["mother"].data)
+    return float(both.mean())
+
+
+def test_children_are_of_a_parents_group():
+    base = Cart()
+    assert strangers(Difference(of=("father", "mother"), base=base)) < 0.005
+    assert strangers(Difference(of=("father", "mother"), base=Cart(tilt=False))) < 0.005
+    assert strangers(base) > 0.02  # the control: a tree alone mixes small groups
+
+
+def ages(model: Member) -> tuple[Column, Column]:
+    """Return heads and their only child, of whom few are very old, and what is drawn."""
+    rng = np.random.default_rng(4)
+    n = 300
+    index = PanelIndex.of_presence(np.ones((n, 2), dtype=bool), np.arange(2.0))
+    head = np.floor(rng.uniform(20, 90, n))
+    head[:3] = [101.0, 102.0, 103.0]  # of one household each
+    child = np.where(rng.random(n) < 0.06, np.floor(rng.uniform(60, 85, n)), 10.0)
+    age = Variable(name="age", kind=Kind.NUMERIC, decimals=0)
+    target = Column(age, np.stack([head, child], axis=1).ravel())
+    fitted = model.fit(PanelTable((), index), target, rng=rng)
+    return target, fitted.sample(PanelTable((), index), rng=np.random.default_rng(5))
+
+
+def test_numbers_of_few_members_that_others_have_are_kept():
+    target, drawn = ages(Member())
+    old = drawn.data[1::2] > 75
+    assert 0 < old.sum() <= 3 * (target.data[1::2] > 75).sum()
+    assert drawn.data.max() < 101  # what three households have leaves nowhere
+    _, open_ended = ages(Member(base=Cart(safe=0)))
+    assert open_ended.data.max() > 100  # the control
+    _, narrow = ages(Member(apart=0))
+    assert narrow.data[1::2].max() < drawn.data[1::2].max()  # safe within 18 members alone
