@@ -58,6 +58,7 @@ PURPOSES = {
     "selenium": "tests of the server's pages in Chromium",
     "setuptools": "builds the package; tests of plug-ins",
     "statsmodels": "holds the files of the samples; reference of fits in tests",
+    "svy": "design-based errors of surveys",
     "threadpoolctl": "one BLAS thread for each worker",
     "typer": "the command line",
     "uvicorn": "serves the API and the pages",

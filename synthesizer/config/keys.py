@@ -619,7 +619,11 @@ class ChainConfig(Part):
         weighting, checks = self.weighting, self.checks
         if weighting is None or "weight" in checks.model_fields_set:
             return checks
-        return checks.with_options(weight=weighting.variable)
+        if self.redraws:  # datasets are like simple random samples
+            return checks.with_options(weight=weighting.variable)
+        return checks.with_options(
+            weight=weighting.variable, strata=weighting.strata, psu=weighting.psu
+        )
 
     @property
     def redraws(self) -> bool:

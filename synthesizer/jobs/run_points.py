@@ -195,7 +195,7 @@ def parts_of(key: str) -> KeyPath:
 
 # What the figures of a run depend on besides the synthesis itself: when two runs share an axis.
 
-_OF_FIT = ("formula", "family", "clusters", "weights", "offset", "level", "group")
+_OF_FIT = ("formula", "family", "clusters", "weights", "strata", "psu", "offset", "level", "group")
 """What makes two fits the same model, besides the data."""
 
 

@@ -98,6 +98,12 @@ class _Settings(ScenarioConfig):
         description="survey weight of weighted fits and figures; that of the configuration when "
         "absent, none when null",
     )
+    strata: Label | None = Field(
+        None, description="strata of the survey, for weighted fits; see weights"
+    )
+    psu: Label | None = Field(
+        None, description="units of the survey that were drawn first, for weighted fits"
+    )
     three_way: bool = Field(False, description="S_pMSE of every three variables")
     table_groups: int = Field(
         5, ge=2, le=MAX_GROUPS, description="quantile groups of numeric variables in tables"

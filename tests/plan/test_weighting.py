@@ -13,6 +13,7 @@ from synthesizer.engine.saved import load_model
 from synthesizer.jobs.generate import generate
 from synthesizer.jobs.run import fit_file, run
 from synthesizer.measures.settings import ALL_OFF
+from synthesizer.measures.utility import compare_fit
 from synthesizer.plan.plan import prepare
 
 N = 400
@@ -266,3 +267,16 @@ def test_what_does_not_go_with_a_design_is_told(tmp_path):
     frame.to_csv(tmp_path / "survey.csv", index=False)
     with pytest.raises(ConfigError, match="1 of 4 strata of 'stratum' have a single primary"):
         prepare(config(tmp_path, weights=DESIGN, m=2), Registry.load())
+
+
+def test_weighted_fits_have_the_errors_of_the_design(tmp_path):
+    frame = clustered(tmp_path)
+    checks = {"fits": ["pay ~ sex"]}
+    result = run(config(tmp_path, weights=DESIGN | {"draw": "last"}, checks=checks))
+    plain, weighted = result.checks.utility.fits
+    assert (plain.strata, weighted.strata, weighted.psu) == (None, "stratum", "district")
+    assert weighted.combined.df[0] == 30 - 3 - 1
+    table = [pd.read_csv(path) for path in result.datasets]
+    design = {"weights": "w", "strata": "stratum", "psu": "district"}
+    again = compare_fit(frame, table, "pay ~ sex", **design)
+    assert again.combined.std_error == pytest.approx(weighted.combined.std_error)

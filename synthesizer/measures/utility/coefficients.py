@@ -126,6 +126,9 @@ class FitComparison(Result):
     """What a reader must know: datasets without a fit, what could not be computed."""
     weights: str | None = None
     """Variable of weights."""
+    strata: str | None = None
+    psu: str | None = None
+    """Variables of the design of the survey."""
     offset: str | None = None
     """What was added to the linear predictor."""
     effects: tuple[str, ...] = ()
@@ -141,6 +144,9 @@ class FitComparison(Result):
     @property
     def errors(self) -> str:
         """How standard errors were computed, in plain words; the same way for every dataset."""
+        design = [n for n in (self.strata, self.psu) if n is not None]
+        if design:
+            return f"design-based (linearised) by {' and '.join(design)}"
         if self.clusters is not None:
             kind = f"cluster-robust by {self.clusters}, times G / (G - 1) (n - 1) / (n - K)"
         elif self.weights is not None:

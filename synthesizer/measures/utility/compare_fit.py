@@ -45,6 +45,7 @@ from synthesizer.measures.utility.formulas import (
     parse_formula,
     unknown_names,
 )
+from synthesizer.measures.utility.survey_fits import Design
 
 
 class FitRequest(Part):
@@ -66,6 +67,14 @@ class FitRequest(Part):
         None,
         description="variable that weighs the records; when absent the model is fitted without "
         "and with the survey weight, with false only without",
+    )
+    strata: Label | None = Field(
+        None,
+        description="variable of the strata of the survey; with the survey weight, those of "
+        "the configuration",
+    )
+    psu: Label | None = Field(
+        None, description="variable of the units of the survey that were drawn first, within strata"
     )
     offset: str | None = Field(None, description="of poisson: a variable or I(log(hours))")
     by: Annotated[Labels, AfterValidator(each_once)] = Field(
@@ -102,7 +111,7 @@ class FitRequest(Part):
         ExpressionError
             If the formula or the offset cannot be read.
         """
-        further = [name for name in (self.clusters, self.weights) if name]
+        further = [n for n in (self.clusters, self.weights, self.strata, self.psu) if n]
         offset = () if self.offset is None else parse_atom(self.offset, "offset").names
         return (*parse_formula(self.formula).names, *further, *offset, *self.by)
 
@@ -111,8 +120,12 @@ class FitRequest(Part):
         """Everything but formula and groups, as `compare_fit` takes it."""
         return self.model_dump(exclude={"formula", "by"}) | {"weights": self.weights or None}
 
-    def with_and_without(self, weight: str | None) -> tuple[FitRequest, ...]:
+    def with_and_without(
+        self, weight: str | None, *, strata: str | None = None, psu: str | None = None
+    ) -> tuple[FitRequest, ...]:
         """Return the fit, and behind it the one by the survey weight, if it names no other.
+
+        What is weighted has the design-based errors of the survey, where its model can.
 
         Examples
         --------
@@ -121,7 +134,16 @@ class FitRequest(Part):
         """
         if weight is None or self.weights is not None or weight in self.names:
             return (self,)
-        return self, self.model_copy(update={"weights": weight})
+        changes: dict[str, Any] = {"weights": weight}
+        if self.has_design_errors and self.strata is None and self.psu is None:
+            changes |= {"strata": strata, "psu": psu}
+        return self, self.model_copy(update=changes)
+
+    @property
+    def has_design_errors(self) -> bool:
+        """Whether the model can have errors by strata and units of a survey."""
+        effects = parse_formula(self.formula).effects
+        return self.family != "multinomial" and not effects and self.clusters is None
 
     def ruled(self, natural: Rule) -> FitRequest:
         """Return the fit with the rule of the kind of synthesis, unless it names its own."""
@@ -139,11 +161,14 @@ class _Extras:
     effects: tuple[str, ...]
     weights: str | None
     offset: Atom | None
+    strata: str | None = None
+    psu: str | None = None
 
     @property
     def groups(self) -> tuple[str, ...]:
         """Variables whose values need not be the same in original and synthetic data."""
-        return (*self.effects, *(() if self.clusters is None else (self.clusters,)))
+        further = (self.clusters, self.strata, self.psu)
+        return (*self.effects, *(name for name in further if name is not None))
 
     @property
     def numbers(self) -> tuple[str, ...]:
@@ -162,7 +187,17 @@ class _Extras:
             tuple(_group_codes(data, name, declared) for name in self.effects),
             None if self.weights is None else _weights(table, self.weights),
             None if self.offset is None else _numbers("offset", self.offset, table),
+            self._design(data, declared),
         )
+
+    def _design(self, data: Data, declared: Declared) -> Design | None:
+        if self.strata is None and self.psu is None:
+            return None
+        codes = [
+            None if name is None else _group_codes(data, name, declared)
+            for name in (self.strata, self.psu)
+        ]
+        return Design(*codes)
 
 
 def _group_codes(data: Data, name: str, declared: Declared) -> Codes:
@@ -207,6 +242,8 @@ class _Request:
     rule: Rule = "simple"
     clusters: str | None = None
     weights: str | None = None
+    strata: str | None = None
+    psu: str | None = None
     offset: str | None = None
     level: float = 0.95
 
@@ -224,6 +261,8 @@ def compare_fit(
     rule: Rule = "simple",
     clusters: str | None = None,
     weights: str | None = None,
+    strata: str | None = None,
+    psu: str | None = None,
     offset: str | None = None,
     level: float = 0.95,
     declared: Mapping[str, Declaration] | None = None,
@@ -255,6 +294,11 @@ def compare_fit(
     weights : str, optional
         Variable of sampling weights: estimates maximise the weighted log-likelihood, and errors are
         robust ones; see `fits.fit_model`. Records with weight 0 take no part.
+    strata, psu : str, optional
+        Variables of the design of a survey, strata and the units that were drawn first within
+        them: errors and degrees of freedom are design-based ones by svy (extra ``survey``), see
+        `survey_fits`. Not for ``multinomial``, fixed effects and clusters. Their values need not
+        be the same in both.
     offset : str, optional
         What is added to the linear predictor of a ``poisson`` model, written as in the formula:
         ``log_hours`` or ``I(log(hours))``.
@@ -293,6 +337,8 @@ def compare_fit(
         rule=rule,
         clusters=clusters,
         weights=weights,
+        strata=strata,
+        psu=psu,
         offset=offset,
         level=level,
     )
@@ -339,7 +385,9 @@ def _checked(
         offset = None if request.offset is None else parse_atom(request.offset, "offset")
     effects = () if parsed is None else parsed.effects
     problems += _family_problems(request, effects)
-    wanted = _Extras(request.clusters, effects, request.weights, offset)
+    wanted = _Extras(
+        request.clusters, effects, request.weights, offset, request.strata, request.psu
+    )
     names = [*(() if parsed is None else parsed.names), *wanted.numbers, *wanted.groups]
     problems += unknown_names(names, column_names(original))
     problems += _group_problems(wanted, original, synthetic)
@@ -357,6 +405,13 @@ def _family_problems(request: _Request, effects: tuple[str, ...]) -> Iterator[st
         yield (
             f"fixed effects (behind '|') are for families 'ols' and 'poisson', not '{family}': "
             "write variables with few levels as terms, such as C(year)"
+        )
+    if (request.strata or request.psu) and (
+        family == "multinomial" or effects or request.clusters is not None or request.offset
+    ):
+        yield (
+            "strata and psu are for families 'ols', 'logit' and 'poisson' without fixed effects, "
+            "clusters and offset: leave them out, or take the units as clusters"
         )
     if request.offset is not None and family != "poisson":
         yield f"an offset is for family 'poisson', not '{family}': leave it out"
@@ -449,7 +504,8 @@ def compare_fit_by(
     by : str or sequence of str
         Variables; each combination of values that the original has is a group.
     **settings
-        ``family``, ``rule``, ``clusters``, ``weights``, ``offset`` and ``level`` of `compare_fit`.
+        ``family``, ``rule``, ``clusters``, ``weights``, ``strata``, ``psu``, ``offset`` and
+        ``level`` of `compare_fit`.
 
     Returns
     -------
@@ -525,7 +581,13 @@ def _n_rows(data: Data) -> int:
 
 def _extras_of_original(wanted: _Extras, data: Data, table: Table, declared: Declared) -> Extras:
     try:
-        return wanted.read(data, table, declared)
+        extras = wanted.read(data, table, declared)
+        if extras.design is not None and extras.design.n_single:
+            raise DataError(
+                f"{plural(extras.design.n_single, 'stratum', 'strata')} of {wanted.strata!r} with "
+                "a single unit, which has no variance: join strata that are alike"
+            )
+        return extras
     except DataError as error:
         raise DataError(
             f"the original has no fit: {problem}" for problem in error.problems
@@ -584,6 +646,8 @@ def _compared(
     u = np.array([np.diag(fit.covariance) for _, fit in fitted])
     # What "partially" says does not rest on the numbers of records.
     counts = {} if request.rule == "partially" else {"n": n, "k": float(sizes.mean())}
+    if request.strata or request.psu:
+        counts["df"] = min(fit.df for _, fit in fitted)
     combined = combine(q, u, rule=request.rule, level=request.level, names=names, **counts)
     expected = np.sqrt((u * (sizes / n)[:, None]).mean(axis=0))
     lack, why = lack_of_fit(ours[1], q, request.rule, n / sizes)

@@ -27,6 +27,7 @@ from synthesizer.data.errors import DataError
 from synthesizer.data.table import BoolArray, FloatArray
 from synthesizer.measures.utility.fixed_effects import Codes, FixedEffects
 from synthesizer.measures.utility.formulas import Family, listed
+from synthesizer.measures.utility.survey_fits import Design, design_fit
 
 DEPENDENT = 1e-10
 """Columns whose part outside the span of the others is below 1e-5 of their length are redundant."""
@@ -133,11 +134,14 @@ class Extras:
     """Weights, shape (n,); records with weight 0 take no part."""
     offset: FloatArray | None = None
     """What is added to the linear predictor, shape (n,), NaN where it is missing."""
+    design: Design | None = None
+    """How the records of a survey were sampled."""
 
     @property
     def usable(self) -> BoolArray | None:
         """Which records have everything, shape (n,); None if there is nothing to have."""
         groups = (*self.effects, *(() if self.clusters is None else (self.clusters,)))
+        groups = (*groups, *(() if self.design is None else self.design.codes))
         usable = [np.asarray(codes >= 0) for codes in groups]
         if self.weights is not None:
             usable.append(self.weights > 0)
@@ -152,6 +156,7 @@ class Extras:
             tuple(codes[rows] for codes in self.effects),
             None if self.weights is None else self.weights[rows],
             None if self.offset is None else self.offset[rows],
+            None if self.design is None else self.design.take(rows),
         )
 
 
@@ -182,6 +187,7 @@ def fit_model(
     effects: Sequence[Codes] = (),
     weights: FloatArray | None = None,
     offset: FloatArray | None = None,
+    design: Design | None = None,
 ) -> Fit:
     """Fit one model.
 
@@ -189,7 +195,8 @@ def fit_model(
     least squares for ``ols``), and the covariance is the sandwich estimate with n / (n - p) in
     front (HC1). With clusters it is the cluster-robust one with G / (G - 1) (n - 1) / (n - p) in
     front, G the number of clusters. n counts records, however they are weighted; p counts
-    coefficients and levels of fixed effects, but those that are nested in clusters.
+    coefficients and levels of fixed effects, but those that are nested in clusters. With the design
+    of a survey coefficients, covariance and degrees of freedom are those of `survey_fits`.
 
     Parameters
     ----------
@@ -202,7 +209,7 @@ def fit_model(
         overwritten.
     names : sequence of str
         Names of the columns, for messages.
-    clusters, effects, weights, offset
+    clusters, effects, weights, offset, design
         See `Extras`; nothing is missing in them.
 
     Raises
@@ -216,31 +223,59 @@ def fit_model(
     >>> fit_model("ols", y, np.column_stack([np.ones(4), x]), ["1", "x"]).coefficients.round(3)
     array([0.8, 2.3])
     """
-    extras = Extras(clusters, tuple(effects), weights, offset)
+    extras = Extras(clusters, tuple(effects), weights, offset, design)
     levels = FixedEffects(effects) if effects else None
     _check_sizes(len(y), X.shape[1], levels, clusters)
     centre, scale = standardised(X if effects else X[:, 1:])
     check_rank(X, names)
     with np.errstate(all="ignore"):  # what is odd about a fit shows in its numbers
-        estimate = _estimate(family, y, X, names, levels, extras)
-        spread = None if estimate is None else _covariance(estimate, family, levels, extras)
-    if estimate is None or spread is None or not np.isfinite(spread[0]).all():
+        solution = _solution(family, y, X, names, levels, extras)
+    if solution is None or not np.isfinite(solution.covariance).all():
         raise DataError(unsettled(family, y, X, names))
     if family == "ols":
-        check_residuals(y, estimate.residuals)
-    covariance, df = spread
+        check_residuals(y, solution.residuals)
+    covariance = solution.covariance
     back = np.diag(1 / scale)
     if levels is None:
         back = np.diag(np.append(1.0, 1 / scale))
         back[0, 1:] = -centre / scale
     back = np.asarray(np.kron(np.eye(len(covariance) // len(back)), back), dtype=np.float64)
-    fit = Fit(back @ estimate.coefficients, back @ covariance @ back.T, df)
+    fit = Fit(back @ solution.coefficients, back @ covariance @ back.T, solution.df)
     if not (np.diag(fit.covariance) > _NO_ERROR * fit.coefficients**2).all():
         raise DataError(
             "a standard error is zero: too few records, or clusters, for so many columns; use a "
             "smaller model, or larger groups"
         )
     return fit
+
+
+@dataclass(frozen=True, eq=False)
+class _Solution:
+    """Coefficients of standardised columns, and their covariance."""
+
+    coefficients: FloatArray
+    covariance: FloatArray
+    df: float
+    residuals: FloatArray
+
+
+def _solution(
+    family: Family,
+    y: FloatArray,
+    X: FloatArray,
+    names: Sequence[str],
+    levels: FixedEffects | None,
+    extras: Extras,
+) -> _Solution | None:
+    """Return the solution by the design of a survey, or else our own; None if none settles."""
+    if extras.design is not None:
+        found = design_fit(family, y, X, extras.weights, extras.design)
+        return _Solution(*found, y - X @ found[0])
+    estimate = _estimate(family, y, X, names, levels, extras)
+    if estimate is None:
+        return None
+    covariance, df = _covariance(estimate, family, levels, extras)
+    return _Solution(estimate.coefficients, covariance, df, estimate.residuals)
 
 
 def _check_sizes(n: int, p: int, levels: FixedEffects | None, clusters: Codes | None) -> None:

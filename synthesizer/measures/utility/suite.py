@@ -298,7 +298,9 @@ def requested_fits(case: Case) -> list[tuple[str, FitItem]]:
     requests = [
         fit
         for request in case.settings.fits
-        for fit in request.ruled(natural).with_and_without(_weight_of(request, case))
+        for fit in request.ruled(natural).with_and_without(
+            _weight_of(request, case), strata=case.settings.strata, psu=case.settings.psu
+        )
     ]
     asked = [(r, person_of_rows(_names(r), case.original, case.person)) for r in requests]
     of_units = [(request, None) for request, who in asked if who is None]
