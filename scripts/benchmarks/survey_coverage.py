@@ -141,17 +141,11 @@ class Way:
 
 
 TOTALS = {"region": "from_data", "group": "from_data"}
-LAST = {"weights": {"variable": "weight", "totals": TOTALS}}
-DESIGN = {
-    "weights": {
-        "variable": "weight",
-        "draw": "design",
-        "strata": "region",
-        "psu": "district",
-        "totals": TOTALS,
-    },
-    "models": {"cart": {"even": False}},
-}
+PLAIN = {"variable": "weight", "totals": TOTALS}
+DESIGN = PLAIN | {"strata": "region", "psu": "district"}
+LAST = {"weights": DESIGN}
+EARLY = {"visit_sequence": ["region", "district", "group", "x", "y", "work"]}
+REDRAWN = {"weights": DESIGN | {"draw": "design"}, "models": {"cart": {"even": False}}}
 PARAMETRIC = {"default_method": "parametric"}
 BOTH: tuple[tuple[str, Rule], ...] = (
     ("records", "simple"),
@@ -160,11 +154,12 @@ BOTH: tuple[tuple[str, Rule], ...] = (
 )
 ONE: tuple[tuple[str, Rule], ...] = (("records", "redrawn"),)
 WAYS = {
-    "weight last, no district": Way(LAST, drops=("district",)),
+    "weight last, no district": Way({"weights": PLAIN}, drops=("district",)),
     "weight last": Way(LAST, tried=BOTH),
+    "weight last, district early": Way(LAST | EARLY, tried=BOTH),
     "weight last, parametric": Way(LAST | PARAMETRIC, tried=BOTH),
-    "redrawn": Way(DESIGN, tried=ONE, m=20),
-    "redrawn, parametric": Way(DESIGN | PARAMETRIC, tried=ONE, m=20),
+    "redrawn": Way(REDRAWN, tried=ONE, m=20),
+    "redrawn, parametric": Way(REDRAWN | PARAMETRIC, tried=ONE, m=20),
 }
 
 

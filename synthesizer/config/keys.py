@@ -6,7 +6,8 @@ the configuration fits the data is the plan's question (`synthesizer.plan.plan`)
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -176,12 +177,32 @@ class WeightsConfig(Part):
         None,
         description="column of the units drawn first, such as districts; codes count within strata",
     )
+    replicates: str | None = Field(
+        None,
+        description="columns of replicate weights, such as PWGTP[1-9]*: they are dropped, since "
+        "they say of real persons how they were sampled",
+    )
+
     totals: dict[Label, Totals] = Field(
         default_factory=dict,
         description="variable: sums of the weights of its levels, which are public: from_data (the "
         "confidential sums), a CSV file with columns VARIABLE and total, or a map from level to "
         "total; the weights of every dataset are raked to them",
     )
+
+    def replicate_columns(self, names: Sequence[str]) -> list[str]:
+        """Return the columns of replicate weights among those of a file.
+
+        Examples
+        --------
+        >>> weights = WeightsConfig(variable="w", replicates="w[1-9]*")
+        >>> weights.replicate_columns(["w", "w1", "w2", "x"])
+        ['w1', 'w2']
+        """
+        if self.replicates is None:
+            return []
+        design = (self.variable, self.strata, self.psu)
+        return [n for n in names if fnmatchcase(n, self.replicates) and n not in design]
 
 
 def _text_or_map(value: object) -> str | None:
@@ -624,6 +645,12 @@ class ChainConfig(Part):
         return checks.with_options(
             weight=weighting.variable, strata=weighting.strata, psu=weighting.psu
         )
+
+    def dropped(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Return what is dropped of a file's columns, replicate weights too."""
+        weighting = self.weighting
+        replicates = [] if weighting is None else weighting.replicate_columns(names)
+        return tuple(dict.fromkeys((*self.drop, *replicates)))
 
     @property
     def redraws(self) -> bool:

@@ -289,7 +289,7 @@ def _read(
 def _original(raw: RawTable, config: Config, name: str) -> tuple[Table, Problems]:
     """Return the original as a run reads it, or its sound part and what is wrong with it."""
     declared = declared_for(config.data, raw, declarations(config, raw.names))
-    data = encoded(raw, declared, config.drop)
+    data = encoded(raw, declared, config.dropped(raw.names))
     faults = Problems(problem.removeprefix(f"{raw.origin}: ") for problem in data.problems)
     panel = config.panel
     if not faults:

@@ -232,7 +232,7 @@ def read_input(config: Config) -> Input:
     for name in () if whole is None else numberings(raw, whole):
         declared.setdefault(name, Declaration(kind=Kind.ID))
     found = replace(
-        encoded(raw, declared, config.drop),
+        encoded(raw, declared, config.dropped(raw.names)),
         origin=without_password(raw.origin),
         path=data.path,
         fingerprint=_fingerprint(data),
@@ -281,7 +281,7 @@ def _in_parts(path: Path, config: Config) -> bool:
 
 def read_frame(raw: RawTable, config: ChainConfig) -> Input:
     """Encode a source that was read already."""
-    found = encoded(raw, declarations(config, raw.names), config.drop)
+    found = encoded(raw, declarations(config, raw.names), config.dropped(raw.names))
     return _blankable(_without_rare(found, config), config)
 
 

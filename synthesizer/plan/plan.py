@@ -388,6 +388,7 @@ def make_plan(
     """
     problems = Problems(data.problems)
     kind = DataError if problems else ConfigError
+    config = config.model_copy(update={"drop": config.dropped(data.columns.names or ())})
     problems += household_problems(config, data.whole)
     if problems and config.household is not None:
         raise kind(problems)

@@ -274,14 +274,19 @@ def plan_order(context: Context, methods: Mapping[str, Method]) -> list[str]:
 
 
 def _weight_last(context: Context, order: list[str], placed: Collection[str]) -> list[str]:
-    """Put the survey weight behind everything else, unless it is kept or has a place."""
+    """Put the units of a survey and its weight behind everything else, unless they have a place.
+
+    Units that come late show in what they have to do with the other variables, not in the chance
+    of what few persons of each had.
+    """
     weighting = context.config.weighting
-    if weighting is None or weighting.variable in placed:
+    if weighting is None:
         return order
-    name = weighting.variable
-    if name not in order or (context.is_household and context.changing[name] == 0):
-        return order  # what members share is drawn before them
-    return [*(other for other in order if other != name), name]
+    late = [name for name in (weighting.psu, weighting.variable) if name in order]
+    late = [name for name in late if name not in placed]
+    if context.is_household:  # what members share is drawn before them
+        late = [name for name in late if context.changing[name]]
+    return [*(name for name in order if name not in late), *late]
 
 
 _FIRST = ", what nobody changes then, and the careers"

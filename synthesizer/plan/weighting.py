@@ -125,6 +125,7 @@ def _is_derived(step: Step) -> bool:
 
 def design_problems(context: Context, weighting: WeightsConfig) -> Iterator[str]:
     """Yield what is wrong with strata and primary sampling units."""
+    yield from _replicate_problems(context, weighting)
     named = {"strata": weighting.strata, "psu": weighting.psu}
     sound = True
     for key, name in named.items():
@@ -151,6 +152,24 @@ def design_problems(context: Context, weighting: WeightsConfig) -> Iterator[str]
             f"have a single {what}, which has no variance; join strata that are alike (a column "
             "of joined strata)"
         )
+
+
+def _replicate_problems(context: Context, weighting: WeightsConfig) -> Iterator[str]:
+    """Say that replicate weights are dropped; yield that there are none."""
+    if weighting.replicates is None or not context.columns.names:
+        return
+    found = weighting.replicate_columns(context.columns.names)
+    if not found:
+        yield (
+            f"weights.replicates: no column is like {weighting.replicates!r}; name those of the "
+            "replicate weights, such as PWGTP[1-9]*, or take the key out"
+        )
+        return
+    context.notes.append(
+        f"weights.replicates: {len(found)} columns from {found[0]!r} to {found[-1]!r} are dropped: "
+        "drawn one by one they would have no variance of any use; name strata and psu, or let "
+        "datasets be redrawn (draw: design)"
+    )
 
 
 def _note_suggestion(context: Context) -> None:

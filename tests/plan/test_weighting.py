@@ -269,6 +269,19 @@ def test_what_does_not_go_with_a_design_is_told(tmp_path):
         prepare(config(tmp_path, weights=DESIGN, m=2), Registry.load())
 
 
+def test_replicate_weights_are_dropped_and_told(tmp_path):
+    frame = clustered(tmp_path)
+    for number in (1, 2, 3):
+        frame[f"w{number}"] = frame.w * np.random.default_rng(number).integers(0, 3, len(frame))
+    frame.to_csv(tmp_path / "survey.csv", index=False)
+    weights = {"variable": "w", "replicates": "w[1-9]*"}
+    result = run(config(tmp_path, weights=weights))
+    assert list(pd.read_csv(result.datasets[0])) == ["stratum", "district", "pay", "sex", "w"]
+    assert any("3 columns from 'w1' to 'w3' are dropped" in n for n in result.manifest.notes)
+    with pytest.raises(ConfigError, match="no column is like 'rep"):
+        prepare(config(tmp_path, weights=weights | {"replicates": "rep*"}), Registry.load())
+
+
 def test_weighted_fits_have_the_errors_of_the_design(tmp_path):
     frame = clustered(tmp_path)
     checks = {"fits": ["pay ~ sex"]}

@@ -74,10 +74,10 @@ def design_fit(
     import svy
 
     terms = [f"x{i}" for i in range(1, X.shape[1])]
-    columns = {"y": y, "w": np.ones(len(y)) if weights is None else weights}
+    columns: dict[str, np.ndarray] = {"y": y, "w": np.ones(len(y)) if weights is None else weights}
     columns |= {name: X[:, i] for i, name in enumerate(terms, 1)}
     named = {"stratum": design.strata, "psu": design.psu}
-    columns |= {name: codes for name, codes in named.items() if codes is not None}
+    columns |= {name: np.asarray(codes) for name, codes in named.items() if codes is not None}
     drawn = {name: name for name, codes in named.items() if codes is not None}
     single = {"singleton": "center"} if design.n_single else {}
     try:
