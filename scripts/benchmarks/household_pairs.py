@@ -10,7 +10,8 @@ The package ships households of the U.S. Census Bureau's public use microdata: S
 (``prototype_mtc/data``, of 2000) and Detroit (``production_semcog/data``, of 2010 and later).
 Persons in group quarters are left out, and a household that is there several times is taken once.
 Prints Markdown: S_pMSE of the table of what two members of a household have, mean of the seeds,
-beside that of bootstraps of the original's households; breaches of the rules; sizes.
+beside that of bootstraps of the original's households, and of random halves of them, one against
+the other; breaches of the rules; sizes.
 """
 
 from __future__ import annotations
@@ -118,6 +119,13 @@ def bootstrap(frame: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
     return drawn
 
 
+def halves(frame: pd.DataFrame, rng: np.random.Generator) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return two random halves of the households: a file, and a fresh sample of its size."""
+    households = rng.permutation(frame["hhid"].unique())
+    is_first = frame["hhid"].isin(households[: len(households) // 2])
+    return frame[is_first].reset_index(drop=True), frame[~is_first].reset_index(drop=True)
+
+
 def breaches(frame: pd.DataFrame) -> dict[str, int]:
     """Return how many households break each rule of composition."""
     who = frame["relation"]
@@ -169,14 +177,16 @@ def _print(folder: Path, seeds: str) -> None:
     frame = read(folder)
     rng = np.random.default_rng(1)
     usual = [s_pmse(frame, bootstrap(frame, rng)) for _ in range(BOOTSTRAPS)]
+    fresh = [s_pmse(*halves(frame, rng)) for _ in range(BOOTSTRAPS)]
     made = [synthesise(frame, seed) for seed in range(int(first), int(last or first) + 1)]
     found = [s_pmse(frame, table) for table in made]
     print(f"{len(frame):,} persons, {frame['hhid'].nunique():,} households, seeds {seeds}\n")
-    print("| who | variable | bootstrap | synthesis | ratio |")
-    print("| --- | --- | ---: | ---: | ---: |")
-    for who, name in usual[0]:
-        base, ours = (np.mean([run[who, name] for run in runs]) for runs in (usual, found))
-        print(f"| {who} | {name} | {base:.2f} | {ours:.2f} | {ours / base:.2f} |")
+    print("| who | variable | bootstrap | halves | synthesis | ratio to a bootstrap |")
+    print("| --- | --- | ---: | ---: | ---: | ---: |")
+    for pair in usual[0]:
+        means = [np.mean([run[pair] for run in runs]) for runs in (usual, fresh, found)]
+        numbers = " | ".join(f"{value:.2f}" for value in (*means, means[2] / means[0]))
+        print(f"| {' | '.join(pair)} | {numbers} |")
     print(f"\nbreaches in the original: {breaches(frame)}")
     print(f"breaches in {len(made)} syntheses: {pd.DataFrame(map(breaches, made)).sum().to_dict()}")
     for label, table in (("original", frame), ("synthesis", made[0])):
