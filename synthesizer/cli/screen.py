@@ -550,7 +550,20 @@ def show_starter(starter: Starter) -> None:
     if starter.looks:
         many = "need" if len(starter.looks) > 1 else "needs"
         say(f"{len(starter.looks)} of {starter.n_columns} columns {many} a look:")
-        for name, look in starter.looks.items():
-            say(f"  {name}: {look}")
+        for look, names in _alike(starter.looks).items():
+            more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
+            say(f"  {', '.join(names[:_MOST_NAMED])}{more}: {look}")
     notes_told(starter.notes)
     say(f"look it over, then: synthesizer run {starter.path}")
+
+
+_MOST_NAMED = 5
+"""Columns with one and the same thing to look at that are named."""
+
+
+def _alike(looks: Mapping[str, str]) -> dict[str, list[str]]:
+    """Return what there is to look at, and the columns that it is said of."""
+    columns: dict[str, list[str]] = {}
+    for name, look in looks.items():
+        columns.setdefault(look, []).append(name)
+    return columns

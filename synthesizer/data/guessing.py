@@ -263,6 +263,12 @@ class _Column:
         counts = self.texts.counts[self.is_value]
         return self.texts.n_rows >= MIN_ROWS and bool(counts.max() == 1 and len(counts) > 10)
 
+    @property
+    def is_prose(self) -> bool:
+        """Whether most values have several words."""
+        spaces = pc.count_substring(self.values, " ")
+        return 2 * int(pc.sum(pc.greater_equal(spaces, 2)).as_py() or 0) > len(self.values)
+
     @cached_property
     def share_distinct(self) -> float:
         """Distinct values per row that is not missing; 0 where they are too few to tell."""
@@ -529,10 +535,11 @@ def _refuse_mixed_dates(column: _Column) -> None:
 
 
 def _guess_text(column: _Column) -> tuple[Kind, str]:
-    if column.all_distinct:
-        return Kind.ID, "text, all distinct"
     if column.is_named_like_id:
         return Kind.ID, "named like an identifier"
+    if column.all_distinct:
+        free = "; but drop it if it is free text, of which only numbers are left"
+        return Kind.ID, f"text, all distinct{free if column.is_prose else ''}"
     distinct, n_rows = int(column.is_value.sum()), column.texts.n_rows
     if distinct > max(MANY_LEVELS, n_rows / 2):
         raise Problem(

@@ -35,6 +35,7 @@ from synthesizer.jobs.starter_hints import (
     household_head,
     household_rules,
     household_size,
+    of_periods,
     repeated_hint,
 )
 from synthesizer.plan.inputs import arrangement_of, without_password
@@ -386,7 +387,7 @@ def make_starter(
     if form.derives:
         with phases.phase("columns that follow from others", len(raw.names)) as advance:
             derived = suggest_derivations(reading.table, advance=advance)
-    intruder, known = _scenario_lines(reading.units)
+    intruder, known = _scenario_lines(reading, form)
     head = _HEAD.format(
         name=path.name,
         data=_data_lines(data, path, encoding, "" if whole is None else whole.told(raw)),
@@ -604,12 +605,20 @@ def _parts(variable: Variable) -> list[str]:
     return parts
 
 
-def _scenario_lines(units: Table) -> tuple[str, list[str]]:
-    """Return what the checks assume of an intruder, and how to say that on the screen."""
+def _scenario_lines(reading: Reading, form: _Form) -> tuple[str, list[str]]:
+    """Return what the checks assume of an intruder, and how to say that on the screen.
+
+    In a file that looks like a panel, but is read without one, no period but the last is named.
+    """
     from synthesizer.measures.risk.suggest import suggest
 
-    units = _of_file(units)
+    units = _of_file(reading.units)
     drawn = units.select(c.name for c in units.columns if c.variable.kind is not Kind.ID)
+    if not form.repeats:
+        repeats = any(REPEATS in look for look in reading.roles.looks.values())
+        periods = of_periods(drawn, has_periods=repeats)
+        others = [name for name in drawn.names if name not in periods]
+        drawn = drawn.select(others) if len(others) > 1 else drawn
     scenario = suggest(drawn)
     if not scenario.keys or scenario.target is None:
         none = "  # keys: [...]   # what an intruder may know\n  # target: ...\n  two_way: true\n\n"

@@ -147,6 +147,17 @@ def _is_weight(column: Column) -> bool:
     return len(np.unique(values)) > _WIDE and bool((values >= 0).all()) and bool(values.any())
 
 
+def of_periods(table: Table, *, has_periods: bool) -> set[str]:
+    """Return columns that tell of periods, so that they say little of a single record.
+
+    Those of a variable over time but the last; where persons seem to be in several periods, also
+    the time.
+    """
+    names = {name for columns in series(table) for name in columns[:-1]}
+    times = {name for name in table.names if not _TIME_NAMES.isdisjoint(words_of(name))}
+    return names | (times if has_periods else set())
+
+
 def series(table: Table) -> Iterator[tuple[str, ...]]:
     """Yield columns in a row that hold one variable in period after period.
 
