@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from synthesizer.data.errors import OutputError, plural
 from synthesizer.data.files import check_file, write_texts
-from synthesizer.report.page import Section, render
-from synthesizer.report.record import Record, read_record
+from synthesizer.report.page import Block, Chart, DataTable, Section, render
+from synthesizer.report.record import Labels, Record, read_record
 
 REPORT = "report.html"
 BANNER = (
@@ -81,7 +82,33 @@ def sections(record: Record) -> list[Section]:
         for file, function, is_needed in _SECTIONS
         if is_needed is None or is_needed(record)
     )
-    return [section for section in built if section is not None and section.blocks]
+    return [
+        replace(section, blocks=[_labelled(block, record.labels) for block in section.blocks])
+        for section in built
+        if section is not None and section.blocks
+    ]
+
+
+def _labelled(block: Block, labels: Labels) -> Block:
+    """Return a table, or a picture's, in which variables and values have their labels."""
+    if isinstance(block, Chart) and block.table is not None:
+        return replace(block, table=_with_labels(block.table, labels))
+    return _with_labels(block, labels) if isinstance(block, DataTable) else block
+
+
+def _with_labels(table: DataTable, labels: Labels) -> DataTable:
+    said = [
+        form == "text" and heading != "Model"
+        for heading, form in zip(table.columns, table.forms, strict=True)
+    ]
+    rows = [
+        [
+            labels.cell(cell) if named and isinstance(cell, str) else cell
+            for named, cell in zip(said, row, strict=True)
+        ]
+        for row in table.rows
+    ]
+    return replace(table, rows=rows)
 
 
 def _of(file: str, function: str) -> Callable[[Record], Any]:

@@ -7,11 +7,12 @@ The report, the comparison and the codebook take a `Record`. A record is confide
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path, PureWindowsPath
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from pydantic import (
     BaseModel,
@@ -409,6 +410,32 @@ class Labels:
         known = self.levels.get(name) or self.levels.get(name.partition("@")[0], {})
         label = known.get("" if code == EMPTY else code)
         return f"{code} {label}" if label else code
+
+    def cell(self, text: str) -> str:
+        """Return a cell of a table, with labels where it names variables or one of their values.
+
+        Lists of more than three variables stay as they are.
+
+        Examples
+        --------
+        >>> labels = Labels(variables={"sex": "Sex of the head"}, levels={"sex": {"1": "female"}})
+        >>> labels.cell("sex, age"), labels.cell("sex[1]"), labels.cell("age")
+        ('sex (Sex of the head), age', 'sex[1] (Sex of the head: female)', 'age')
+        """
+        parts = text.split(", ")
+        if len(parts) <= _MOST_LABELLED and any(self.variable(part) != part for part in parts):
+            return ", ".join(map(self.variable, parts))
+        term = _TERM.fullmatch(text)
+        if term is None or not (label := self.variables.get(term["name"])):
+            return text
+        code = term["bracket"] or term["equal"] or ""
+        meaning = self.levels.get(term["name"], {}).get(code)
+        return f"{text} ({label}: {meaning})" if meaning else f"{text} ({label})"
+
+
+_MOST_LABELLED: Final = 3
+_TERM: Final = re.compile(r"(?P<name>.+?)(\[(?P<bracket>.*)\]|=(?P<equal>.*))", re.DOTALL)
+"""A coefficient or an answer: ``sex[1]``, ``sex=1``."""
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ from synthesizer.report.page import (
     section,
     written,
 )
-from synthesizer.report.record import Record
+from synthesizer.report.record import Labels, Record
 
 _FEATURED = 4
 """Pairs whose tables are shown at once."""
@@ -125,7 +125,8 @@ def utility_data(record: Record) -> dict[str, Any]:
     utility = record.results.utility
     pairs = () if utility is None else utility.pairs
     names = map_names(_order(record), tables_of(record, 2))
-    return {"names": names, "pairs": pairs_data(pairs), "units": record.units}
+    shown = [with_labels(pair, record.labels) for pair in pairs]
+    return {"names": names, "pairs": pairs_data(shown), "units": record.units}
 
 
 def _order(record: Record) -> list[str]:
@@ -143,7 +144,7 @@ def _pairs(record: Record, utility: UtilityResult, rows: Sequence[TableRow]) -> 
     )
     yield Markup('<div class="tall" id="pair-list">{}</div>').format(fragment(table))
     yield _tests(utility, rows, "pair")
-    yield from _featured(utility, rows)
+    yield from _featured(record, utility, rows)
 
 
 def _table(rows: Sequence[TableRow], caption: str, highlight: Sequence[int]) -> DataTable:
@@ -161,7 +162,7 @@ def _is_far(row: TableRow, expected: Expected) -> bool:
     return (row.s_pmse or 0) > _ODD * expected.limit
 
 
-def _featured(utility: UtilityResult, rows: Sequence[TableRow]) -> Iterator[Block]:
+def _featured(record: Record, utility: UtilityResult, rows: Sequence[TableRow]) -> Iterator[Block]:
     """Yield the tables behind the worst pairs."""
     tables = {frozenset(pair.variables): pair for pair in utility.pairs}
     if not tables:
@@ -178,7 +179,9 @@ def _featured(utility: UtilityResult, rows: Sequence[TableRow]) -> Iterator[Bloc
     )
     worst = [row for row in rows if frozenset(row.variables) in tables]
     for row in worst[:_FEATURED]:
-        yield pair_block(tables[frozenset(row.variables)], row.s_pmse, utility.units)
+        pair = with_labels(tables[frozenset(row.variables)], record.labels)
+        named = tuple(map(record.labels.variable, pair.variables))
+        yield pair_block(pair.model_copy(update={"variables": named}), row.s_pmse, utility.units)
 
 
 def _variables(
@@ -257,6 +260,17 @@ def differences_in_words(pair: PairTable) -> str:
     if not cells:
         return "The two tables have the same shares, or no cell stands out."
     return f"They differ most at {'; '.join(cells)}."
+
+
+def with_labels(pair: PairTable, labels: Labels) -> PairTable:
+    """Return a pair's tables with the labels of their values."""
+    row, column = pair.variables
+    return pair.model_copy(
+        update={
+            "rows": tuple(labels.level(row, code) for code in pair.rows),
+            "columns": tuple(labels.level(column, code) for code in pair.columns),
+        }
+    )
 
 
 def pair_block(pair: PairTable, s_pmse: float | None, units: Units) -> Markup:

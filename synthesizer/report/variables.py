@@ -132,15 +132,15 @@ def _item(cells: Distribution, off: Mapping[str, float], record: Record) -> Mark
         svg=picture(cells, summary, axis=f"share of {units}", labels=record.labels),
         reads="",
         summary=summary,
-        table=_table(cells, shares, units),
+        table=_table(name, shares, units),
     )
     return Markup('<div class="item" data-label="{}">{}</div>').format(name, fragment(chart))
 
 
-def _table(cells: Distribution, shares: Sequence[CellShares], units: Units) -> DataTable:
+def _table(name: str, shares: Sequence[CellShares], units: Units) -> DataTable:
     several = any(share.low < share.high for share in shares)
     return DataTable(
-        caption=f"{cells.variable}: shares of the {units}"
+        caption=f"{name}: shares of the {units}"
         + (", with the lowest and highest of the datasets" if several else ""),
         columns=("Value", "Original", "Synthetic", *(("Lowest", "Highest") if several else ())),
         forms=("text", "share", "share", *(("share", "share") if several else ())),
@@ -201,7 +201,8 @@ def picture(
     if bars:
         drawn, bottom = paired_bars([_bar(share) for share in bars], label=axis, top=bottom)
         parts += drawn
-    title = f"Distribution of {cells.variable}"
+    name = cells.variable if labels is None else labels.variable(cells.variable)
+    title = f"Distribution of {name}"
     return svg(WIDTH, bottom, *parts, title=title, description=description)
 
 

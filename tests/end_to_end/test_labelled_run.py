@@ -56,6 +56,9 @@ def test_labels_reach_codebook_and_report(tmp_path, form):
         assert "answer (Question 1)" in page
         assert "98 Do not know" in page
         assert "1 Yes" in page
+        assert "Distribution of answer (Question 1)" in page  # a picture
+        assert ">answer (Question 1)</" in page  # a cell of a table
+        assert "answer (Question 1) \\ " in page or "\\ answer (Question 1)" in page  # of a pair
 
 
 def test_a_saved_model_writes_the_form_of_the_source(tmp_path):
