@@ -562,8 +562,9 @@ def with_bounds(steps: Sequence[Step], zeros: Zeros, table: Table) -> list[Step]
 
 def _rows(mask: BoolArray, table: Table) -> str:
     if isinstance(table, PanelTable):
-        persons = len(np.unique(table.index.person[mask]))
-        return f"{_count_of(mask)} of {plural(persons, 'person')}"
+        units = len(np.unique(table.index.person[mask]))
+        unit = "household" if any(name.startswith(HEAD) for name in table.names) else "person"
+        return f"{_count_of(mask)} of {plural(units, unit)}"
     first = np.flatnonzero(mask)[:3] + 1
     more = ", ..." if mask.sum() > len(first) else ""
     return f"{_count_of(mask)} (numbers {', '.join(map(str, first))}{more})"

@@ -210,14 +210,16 @@ def test_unsorted_members_and_numbers_that_are_texts(tmp_path):
     assert made["hhid"].nunique() == 150
 
 
-def test_two_spouses_are_told_with_their_rows(tmp_path):
+def test_broken_rules_are_told_with_their_rows_and_households(tmp_path):
     frame = household_frame(60)
+    frame.loc[frame.index[frame["relation"] == 3][1:3], "age"] = 90
     frame.loc[frame.index[frame["relation"] == 3][:1], "relation"] = 2
     write(tmp_path, frame, **RULES, on_violation="error")
     result = call("plan", tmp_path / "run.yaml")
     words = "1 household of the data has more than 1, in 2 rows (numbers 2, 3)"
     assert result.exit_code == 2
     assert words in " ".join(result.output.split())
+    assert "2 confidential rows of 2 households" in " ".join(result.output.split())
 
 
 CHECKED = {
