@@ -5,7 +5,7 @@ Usage::
     python scripts/benchmarks/benchmark_scale.py workforce DIRECTORY 20000 100000 [--checks]
     python scripts/benchmarks/benchmark_scale.py table DIRECTORY DATA.csv 1000000 [--plain]
     python scripts/benchmarks/benchmark_scale.py kills DIRECTORY DATA.csv --kills 30
-    python scripts/benchmarks/benchmark_scale.py machines DATASET --network 0.05
+    python scripts/benchmarks/benchmark_scale.py machines DATASET --network 0.05 --drawn-by 2
 
 DIRECTORY is a place for files of many gigabytes; what is there already is used again. Each size is
 a run of the command ``synthesizer run`` from Parquet to Parquet in a process of its own; memory is
@@ -247,15 +247,18 @@ def _stage(kept: Path) -> str:
 
 @app.command()
 def machines(
-    dataset: Path, network: Annotated[float, typer.Option(help="Seconds that a task costs.")] = 0.05
+    dataset: Path,
+    network: Annotated[float, typer.Option(help="Seconds that a task costs.")] = 0.05,
+    drawn_by: Annotated[int, typer.Option(help="Workers of the run.")] = 1,
 ) -> None:
     """Compute what more workers would do, by list scheduling of measured times of parts.
 
-    DATASET holds the parts of a run with one worker, which wrote one after the other: the time
-    between two is that of the second. Whoever is free gets the next part; each costs the network.
+    DATASET holds the parts of a run with W workers, each of which wrote one after the other: the
+    time between a part and the W-th before it is about its own. Whoever is free gets the next
+    part; each costs the network.
     """
-    ends = sorted(path.stat().st_mtime for path in dataset.glob("part-*.parquet"))
-    times = np.diff(ends).tolist()
+    ends = np.sort([path.stat().st_mtime for path in dataset.glob("part-*.parquet")])
+    times = (ends[drawn_by:] - ends[:-drawn_by]).tolist()
     rows = []
     for workers in (1, 2, 4, 10, 20, 40):
         taken = _scheduled([time + network for time in times], workers)
