@@ -58,16 +58,19 @@ def units_of(table: Table, strata: str | None, psu: str | None) -> tuple[IntArra
 def times_drawn(stratum: IntArray, rng: np.random.Generator) -> FloatArray:
     """Return what the weights of each primary sampling unit are multiplied by, shape (a,).
 
+    A unit that is alone in its stratum, as in a half of the data, stays as it is.
+
     Examples
     --------
     >>> times_drawn(np.array([0, 0, 1, 1]), np.random.default_rng(1)).tolist()
     [2.0, 0.0, 0.0, 2.0]
     """
-    factors = np.zeros(len(stratum))
+    factors = np.ones(len(stratum))
     for h in np.unique(stratum):
         own = np.flatnonzero(stratum == h)
-        drawn = rng.multinomial(len(own) - 1, np.full(len(own), 1 / len(own)))
-        factors[own] = drawn * len(own) / (len(own) - 1)
+        if len(own) > 1:
+            drawn = rng.multinomial(len(own) - 1, np.full(len(own), 1 / len(own)))
+            factors[own] = drawn * len(own) / (len(own) - 1)
     return factors
 
 

@@ -59,6 +59,12 @@ def test_the_variance_of_totals_over_draws_is_that_of_the_design():
         assert np.mean(totals) == pytest.approx(weights @ y, rel=0.01)
 
 
+def test_a_unit_that_is_alone_stays_and_the_number_of_units_does():
+    factors = times_drawn(np.array([0, 1, 1, 1]), np.random.default_rng(1))
+    assert factors[0] == 1
+    assert factors[1:].sum() == pytest.approx(3)
+
+
 def test_records_stand_in_a_sample_as_their_weights_say_and_weigh_alike():
     table, y, weights = survey()
     redrawing = Redrawing(weight="w", strata="stratum", psu="unit")
