@@ -4,10 +4,10 @@ Usage::
 
     python scripts/benchmarks/survey_coverage.py [SURVEYS [WAY ...]]
 
-A population of 24,000 persons lives in 600 districts of four regions; districts differ (their
-effect on y has a third of the variance). A survey draws 12 districts of each region with
-probability proportional to size and in each six persons of both groups, so that weights differ
-threefold and have to do with y: 576 records. Each survey is synthesised in the ways below, the
+A population of 24,000 persons lives in 600 districts of four regions, which have 38 % of the
+variance of y. A survey draws 12 districts of each region with probability proportional to size and
+in each six persons of both groups, so that weights differ fourfold and have to do with y (r is
+-0.24): 576 records at most. Each survey is synthesised in the ways below, the
 estimates of each file are weighted, and they are combined by the rule of the way. Truth is the
 population's. Prints the Markdown table of docs/survey-files.md: the share of intervals that hold
 it, in percent, and in brackets the median length of the intervals over that of the survey's own

@@ -63,7 +63,7 @@ def times_drawn(stratum: IntArray, rng: np.random.Generator) -> FloatArray:
     Examples
     --------
     >>> times_drawn(np.array([0, 0, 1, 1]), np.random.default_rng(1)).tolist()
-    [2.0, 0.0, 0.0, 2.0]
+    [2.0, 0.0, 2.0, 0.0]
     """
     factors = np.ones(len(stratum))
     for h in np.unique(stratum):
