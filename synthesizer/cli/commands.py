@@ -425,18 +425,79 @@ def generate(
 
 @command
 def report(
-    directory: Annotated[Path, typer.Argument(help="Result directory of a run.")],
+    directory: Annotated[
+        Path | None, typer.Argument(help="Result directory of a run; none with --original.")
+    ] = None,
+    original: Annotated[
+        Path | None, option("The confidential file that --synthetic is held against.")
+    ] = None,
+    synthetic: Annotated[
+        list[Path] | None, option("A synthetic file, whoever made it; may be named several times.")
+    ] = None,
+    control: Annotated[
+        Path | None, option("Records of the same population that were kept out of the fit.")
+    ] = None,
+    keys: Annotated[
+        str | None, option("What an intruder knows: A,B,C; suggested if absent.")
+    ] = None,
+    target: Annotated[str | None, option("What an intruder seeks.")] = None,
+    config: RunConfig = None,
+    seed: Annotated[int, option("Decides what is random.")] = 0,
+    workers: Workers = None,
     out: Annotated[
         Path | None,
-        option("HTML file; the run's own report.html, which is replaced.", "--out", "-o"),
+        option("HTML file; report.html in the run's directory, or here.", "--out", "-o"),
     ] = None,
     overwrite: Overwrite = False,
 ) -> None:
-    """Write the steward's report of a run: one page that needs no network. Confidential."""
-    from synthesizer.report.build import write_report
+    """Write the steward's report of a run, or of any files. Confidential.
 
-    path = write_report(directory, out, overwrite=overwrite)
+    One page that needs no network: 'report DIRECTORY', or 'report --original A --synthetic B' for
+    files that somebody else made. Exit code 3 means: a limit of --config is exceeded.
+    """
+    if directory is not None:
+        named = options_of(
+            original=original, synthetic=synthetic, control=control, keys=keys, target=target,
+            config=config,
+        )  # fmt: skip
+        if named:
+            raise ConfigError(
+                f"--{', --'.join(named)}: only of files; leave out the directory of a run, or these"
+            )
+        from synthesizer.report.build import write_report
+
+        path = write_report(directory, out, overwrite=overwrite)
+        print(f"wrote {path} (confidential: for the steward; mode 0600)")
+        return
+    if original is None or not synthetic:
+        raise ConfigError(
+            "name the result directory of a run, or files by --original and --synthetic"
+        )
+    from synthesizer.cli.printing import progress
+    from synthesizer.cli.screen_checks import show_verdict
+    from synthesizer.jobs.check_files import parse_names, report_files
+
+    problems, path = Problems(), Path("report.html") if out is None else out
+    with progress(quiet=False) as listener:
+        record = report_files(
+            original,
+            synthetic,
+            path,
+            options=options_of(
+                keys=problems.attempt(parse_names, keys, place="--keys"), target=target
+            ),
+            control=control,
+            config=config,
+            seed=seed,
+            workers=all_cores(workers),
+            overwrite=overwrite,
+            listener=listener,
+            problems=problems,
+        )
+    show_verdict(record.verdict)
     print(f"wrote {path} (confidential: for the steward; mode 0600)")
+    if record.exceeded:
+        raise LimitExceededError(record.exceeded)
 
 
 @command

@@ -21,7 +21,7 @@ from synthesizer.report.page import MINUS, Added, DataTable, Form, row_table, wr
 PIPE_WIDTH = 140
 """Columns of a table that goes into a pipe or a file, where there is no terminal to ask."""
 
-WIDEST = 100
+WIDEST = 80
 """Columns of a paragraph."""
 LONGEST_NAME = 40
 """Letters up to which a name in the first column of a table is never broken."""

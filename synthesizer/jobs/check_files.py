@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -17,6 +19,7 @@ from synthesizer.data.codes import Groups
 from synthesizer.data.errors import ConfigError, DataError, Problems
 from synthesizer.data.files import check_file, new_files, sha256, write_text
 from synthesizer.data.options import MAX_GROUPS
+from synthesizer.data.panel.households import MemberView
 from synthesizer.data.panel.view import seen_names
 from synthesizer.data.progress import Listener, silent
 from synthesizer.data.sources import RawTable, read_path
@@ -29,8 +32,19 @@ from synthesizer.measures.settings import LimitConfig
 from synthesizer.measures.utility.formulas import parse_formula
 from synthesizer.measures.utility.suite import Synthesis
 from synthesizer.measures.verdict import Verdict, verdict
-from synthesizer.plan.arrange import ComparedData, plan_files
-from synthesizer.report.record import maker_of, manifest_in, order_notes
+from synthesizer.plan.arrange import ComparedData, FilesPlan, plan_files
+from synthesizer.report.build import build_report
+from synthesizer.report.record import (
+    PACKAGES,
+    DataEntry,
+    HouseholdEntry,
+    Manifest,
+    PanelEntry,
+    Record,
+    maker_of,
+    manifest_in,
+    order_notes,
+)
 
 PROPENSITY = {"enabled": True, "models": ("logit", "cart")}
 """The models of propensity where no configuration chooses them."""
@@ -293,6 +307,111 @@ def evaluate_files(
         )
 
 
+def report_files(
+    original: Path,
+    synthetic: Sequence[Path],
+    out: Path,
+    *,
+    options: Mapping[str, Any] | None = None,
+    control: Path | None = None,
+    config: Path | None = None,
+    seed: int = 0,
+    workers: int = 1,
+    overwrite: bool = False,
+    listener: Listener = silent,
+    problems: Iterable[str] = (),
+) -> Record:
+    """Write the steward's page about files, whoever made them; return what it is about.
+
+    The parameters are those of `assess_files`; ``workers`` are threads of the propensity trees.
+    """
+    faults = Problems(problems)
+    plan_of = partial(plan_files, propensity=PROPENSITY)
+    plan = faults.attempt(plan_of, config) or plan_of(None)
+    asked = {name: value for name, value in (options or {}).items() if value is not None}
+    settings, wrong = sound_settings(plan.checks, **asked)
+    faults += wrong
+    if out.suffix.lower() not in (".html", ".htm"):
+        faults.append(f"{out} must be named .html: the report is a page")
+    read = [original, *synthetic, *(path for path in (control, config) if path is not None)]
+    _check_place(out, read, faults, overwrite=overwrite)
+    files = read_files(original, synthetic, control, faults)
+    with _place(out, read, faults, overwrite=overwrite) as works:
+        data = plan.compared(files.original, files.synthetic, files.control, files.names)
+        made = _synthesis_of(synthetic) or plan.synthesis
+        scenarios = [settings.scenario(reason="as asked for")]
+        scenarios += [further.scenario() for further in settings.scenarios]
+        common: dict[str, Any] = {"seed": seed, "listener": listener}
+        risk = risk_of(
+            data,
+            settings,
+            scenarios,
+            synthesis=Synthesis(may_keep=plan.synthesis is None or plan.synthesis.may_keep),
+            problems=faults,
+            **common,
+        )
+        use = utility_of(data, settings, synthesis=made, n_jobs=workers, **common)
+        results = use.model_copy(
+            update={"risk": risk.risk, "failed": {**risk.failed, **use.failed}}
+        )
+        limits, dropped = _looked_at(plan.limits, "risk", "utility", has_control=bool(control))
+        record = Record(
+            _manifest(files, data, plan, (*files.notes, *dropped, *data.notes), seed),
+            results,
+            (*results.exceeded(limits), *_not_compared(results, limits)),
+        )
+        page = build_report(record)
+        for work in works:
+            write_text(work, page)
+        return record
+
+
+def _manifest(
+    files: ReadFiles, data: ComparedData, plan: FilesPlan, notes: Iterable[str], seed: int
+) -> Manifest:
+    """Return what is known of files that somebody else made: no model, no predictor, no draw."""
+    config, frame, original = plan.config, data.frame, data.original
+    n_units = original.n_rows
+    panel = household = None
+    if config is not None and config.panel is not None and frame is not None:
+        panel = PanelEntry(
+            form="wide" if config.panel.wide else "long",
+            person=config.panel.person,
+            time=config.panel.time,
+            career=config.panel.career,
+            persons=n_units,
+            periods=len(frame.times),
+        )
+    if isinstance(original, MemberView) and config is not None and config.household is not None:
+        household = HouseholdEntry(
+            id=config.household.id, households=original.heads.n_rows, persons=n_units
+        )
+    keys = {"checks", "limits"}
+    return Manifest(
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        config={} if config is None else config.model_dump(mode="json", include=keys),
+        config_sha256="",
+        data=DataEntry(
+            origin=files.names[0],
+            sha256=files.entries[0]["sha256"],
+            rows=files.original.n_rows,
+            columns=len(files.original.names),
+        ),
+        panel=panel,
+        household=household,
+        seed=seed,
+        m=len(files.synthetic),
+        rows=data.synthetic[0].n_rows,
+        variables=(),
+        chain=(),
+        genetic=None,
+        notes=tuple(dict.fromkeys(notes)),
+        seconds={},
+        python=platform.python_version(),
+        packages={name: version(name) for name in PACKAGES},
+    )
+
+
 def _check_place(
     out: Path | None, read: Sequence[Path], faults: Problems, *, overwrite: bool
 ) -> None:
@@ -353,13 +472,13 @@ def _synthesis_of(synthetic: Sequence[Path]) -> Synthesis | None:
 
 
 def _looked_at(
-    limits: LimitConfig, axis: Axis, *, has_control: bool
+    limits: LimitConfig, *axes: Axis, has_control: bool
 ) -> tuple[LimitConfig, list[str]]:
     """Return the limits that can be looked at, and which others are not."""
     reasons: dict[str, str] = {}
     for key in limits.asked:
         measure = LIMITS[key][0]
-        if measure.axis != axis:
+        if measure.axis not in axes:
             reasons[key] = measure.axis
         elif "halves" in measure.needs and not has_control:
             reasons[key] = "needs --control"

@@ -217,7 +217,7 @@ def _judged(
 
 
 def _missing(key: str, test: str, remedy: str) -> Evidence:
-    return Evidence(key=key, test=test, word="look", sentence=f"{test} ({remedy})", measured=False)
+    return Evidence(key=key, test=test, word="look", sentence=remedy, measured=False)
 
 
 def _ends(low: float | None, high: float | None) -> str:

@@ -24,7 +24,7 @@ from synthesizer.report.page import (
     interval,
     section,
 )
-from synthesizer.report.record import Record, StepEntry
+from synthesizer.report.record import Manifest, Record, StepEntry
 from synthesizer.report.risk import in_words
 
 
@@ -78,13 +78,16 @@ def run_section(record: Record) -> Iterator[Block]:
     versions = [("Python", manifest.python), *manifest.packages.items()]
     yield _pairs("The run", "What", "Value", _facts(record))
     yield from (Note(note) for note in manifest.notes)
-    yield _chain(manifest.chain)
+    if manifest.chain:
+        yield _chain(manifest.chain)
     if manifest.after:
         yield heading("After the synthesis")
         yield Words(["Before the checks and the files, in this order:", *manifest.after])
-    yield from _configuration(manifest.config)
+    if manifest.config:
+        yield from _configuration(manifest.config)
     yield _pairs("Versions", "Package", "Version", versions)
-    yield _pairs("Time", "Phase", "Seconds", list(manifest.seconds.items()), "figure")
+    if manifest.seconds:
+        yield _pairs("Time", "Phase", "Seconds", list(manifest.seconds.items()), "figure")
 
 
 def _pairs(
@@ -110,11 +113,14 @@ def _facts(record: Record) -> list[tuple[str, Cell]]:
         ("Variables", f"{manifest.data.columns:,}"),
         ("Synthetic datasets (m)", f"{manifest.m:,}"),
         (f"{record.drawn_units.capitalize()} in each", f"{manifest.rows:,}"),
-        ("Made", manifest.created),
-        ("Seed", _KEPT),
-        ("Secret of the draws", _secret(manifest.secret)),
+        ("Checked" if record.of_files else "Made", manifest.created),
+        *([] if record.of_files else _draws(manifest)),
         ("SHA-256 of the data", manifest.data.sha256),
     ]
+
+
+def _draws(manifest: Manifest) -> list[tuple[str, Cell]]:
+    return [("Seed", _KEPT), ("Secret of the draws", _secret(manifest.secret))]
 
 
 def _secret(secret: str | None) -> str:

@@ -70,7 +70,8 @@ def build_report(record: Record) -> str:
         sections(record),
         banner=BANNER,
         subtitle=f"Report on utility and risk, {plural(manifest.m, 'synthetic dataset')}, "
-        f"{manifest.rows:,} {record.drawn_units} each, made {manifest.created[:10]}",
+        f"{manifest.rows:,} {record.drawn_units} each, "
+        f"{'checked' if record.of_files else 'made'} {manifest.created[:10]}",
         data=_of("utility", "utility_data")(record),
     )
 

@@ -462,6 +462,11 @@ class Record:
     evolution: Evolution | None = None
     changes: tuple[str, ...] = ()
 
+    @property
+    def of_files(self) -> bool:
+        """Whether somebody else made the datasets, so that no model is known."""
+        return not self.manifest.chain and self.manifest.genetic is None
+
     @cached_property
     def verdict(self) -> Verdict:
         """May the datasets be released? From the results and the limits of the configuration."""
