@@ -169,6 +169,8 @@ def show_result(result: RunResult) -> None:
 
     manifest, evolved = result.manifest, result.evolved
     show_verdict(result.verdict)
+    for words in result.checks.unlike:
+        say(words)
     notes_told(manifest.notes)
     counts = Counter(step.model for step in manifest.chain)
     say("models: " + ", ".join(f"{name} {count}" for name, count in counts.items()))

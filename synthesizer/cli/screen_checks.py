@@ -58,6 +58,8 @@ def show_file_checks(checks: FileChecks, *, as_json: bool, every: bool) -> None:
         return
     results = checks.results
     show_verdict(checks.verdict, TITLES if results.utility is None else ("use",))
+    for words in results.unlike:
+        say(words)
     notes_told(checks.notes)
     if results.utility is None:
         show_risk(results.risk, tuple if every else headlines, explained=True)

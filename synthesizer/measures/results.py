@@ -167,10 +167,10 @@ class CheckResults(Result):
     """Checks that could not be computed, and why."""
 
     @property
-    def alarms(self) -> tuple[str, ...]:
-        """What comes before every figure, each said once."""
-        unlike = () if self.utility is None else self.utility.unlike
-        return tuple(dict.fromkeys((*unlike, *self.risk.alarms)))
+    def unlike(self) -> tuple[str, ...]:
+        """What makes figures wrong: missing values that two files write in different ways."""
+        of_utility = () if self.utility is None else self.utility.unlike
+        return tuple(dict.fromkeys((*of_utility, *self.risk.unlike)))
 
     @property
     def figures(self) -> tuple[tuple[str, Figure], ...]:

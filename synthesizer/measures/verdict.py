@@ -220,6 +220,11 @@ def _missing(key: str, test: str, remedy: str) -> Evidence:
     return Evidence(key=key, test=test, word="look", sentence=remedy, measured=False)
 
 
+def _unlike(what: str) -> Evidence:
+    sentence = f"Two files write missing values in different ways, so {what} than it is."
+    return Evidence(key="unlike", test="codes", word="look", sentence=sentence)
+
+
 def _ends(low: float | None, high: float | None) -> str:
     """Write an interval, in hundredths."""
     if low is None or high is None:
@@ -232,8 +237,8 @@ def _ends(low: float | None, high: float | None) -> str:
 
 def _of_person(results: CheckResults) -> Iterator[Evidence]:
     risk = results.risk
-    for words in risk.unlike:
-        yield Evidence(key="unlike", test="codes", word="look", sentence=f"{words}.")
+    if risk.unlike:
+        yield _unlike("that risk seems lower")
     if risk.copied is None:
         yield _missing("copied_uniques", "verbatim {records}", "checks.copied_uniques")
     for copied in (risk.copied, *(part.copied for part in risk.scenarios)):
@@ -463,8 +468,8 @@ def _of_anybody(results: CheckResults) -> Iterator[Evidence]:
 
 def _of_use(results: CheckResults) -> Iterator[Evidence]:
     utility = results.utility
-    for words in () if utility is None else utility.unlike:
-        yield Evidence(key="unlike", test="codes", word="look", sentence=f"{words}.")
+    if utility is not None and utility.unlike:
+        yield _unlike("that utility seems worse")
     further: Mapping[str, Any] = {} if utility is None else utility.further
     sample = further.get("equivalent_sample")
     if isinstance(sample, EquivalentSample):

@@ -82,6 +82,7 @@ def glance_section(record: Record) -> Iterator[Block]:
     """Yield the verdict with the tests behind it, limits, and headline figures."""
     for line in record.verdict.lines:
         yield Note(line.sentence, _TONES[line.word], f"{line.title}: {line.said}.")
+    yield from (Note(f"{words}.", "alert") for words in record.results.unlike)
     yield from _limits(record)
     yield from _missing(record)
     if record.units == "persons":

@@ -81,6 +81,8 @@ def absent(
     words = measure.words or key.upper()
     if why := next((failed[name] for name in names if name in failed), None):
         return Gap(words, f"It could not be computed: {why}")
+    if record.of_files and "halves" in measure.needs:
+        return Gap(words, "It needs records that the synthesis never saw: name them by --control.")
     return Words([off or f"Not computed: {words}. To have it, set checks.{measure.check} to true."])
 
 

@@ -177,6 +177,12 @@ _SPLIT = (
     "knowledge of the population, which anybody may have; only what is read off the fitted half "
     "beyond that is risk that the release adds."
 )
+_FILES = (
+    "The records that the synthesis is said to be fitted on, and a control file of others, were "
+    "attacked with the same synthetic data. What is read off the control is knowledge of the "
+    "population, which anybody may have; only what is read off the fitted beyond that is risk that "
+    "the release adds. Without a control file (--control) nothing is known of it."
+)
 _OFF = (
     "The half split was switched off (checks.differential_confidentiality: false), so nothing is "
     "known of the risk that the release adds: switch it on before a decision."
@@ -191,14 +197,15 @@ _OFF = (
 def differential_section(record: Record) -> Iterator[Block]:
     """Yield fitted against unseen records by scenario."""
     if record.results.risk.scenarios:
-        yield Words([_SPLIT])
+        yield Words([_FILES if record.of_files else _SPLIT])
     yield from by_scenario(record, _scenario)
 
 
 def _scenario(record: Record, risks: ScenarioRisk) -> Iterator[Block]:
     result = risks.differential
     if result is None:
-        yield absent(record, "differential_confidentiality", risks.scenario, off=_OFF)
+        off = "" if record.of_files else _OFF
+        yield absent(record, "differential_confidentiality", risks.scenario, off=off)
         return
     yield from verdict(risks)
     yield Words(list(_words(result)))

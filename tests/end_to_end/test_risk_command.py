@@ -47,12 +47,38 @@ def test_files_of_others(folder: Path) -> None:
     for words in ("CAP", "TCAP", "DiSCO", "repU", "special uniques", *reads):
         assert words in result.output
     assert "largest DIS-SUDA" not in result.output
-    assert "copy" not in result.output.partition("copied")[0]
+    assert "this looks like a copy" not in result.output
     copied = call("risk", folder / "original.csv", folder / "original.csv", *KNOWN)
-    assert (copied.exit_code, copied.output[:6]) == (0, "ALARM:")  # before every note and figure
+    assert copied.exit_code == 0
+    assert copied.output.startswith("A person in the data: STOP.")  # before every note and figure
     every = call("risk", folder / "original.csv", folder / "made.csv", *KNOWN, "--all")
     assert "largest DIS-SUDA" in every.output
-    assert "nearer" not in result.output  # no control file: nothing to hold it against
+    assert (
+        "nearer to the fitted" not in result.output
+    )  # no control file: nothing to hold it against
+
+
+def test_a_page_about_files_of_others(folder: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    files = ["--original", folder / "original.csv", "--control", folder / "control.csv"]
+    names = ["--keys", "sex,age,region", "--target", "marital", "-o", page]
+    result = call("report", *files, "--synthetic", folder / "made.csv", *names)
+    assert result.exit_code == 0, result.output
+    assert result.output.startswith("A person in the data: ")
+    text = page.read_text(encoding="utf-8")
+    assert "<h1>Synthetic data from" in text
+    for words in ("Use: ", "What the verdict rests on", "nearest records", "checked "):
+        assert words in text
+    # nothing is known of its models: no advice on them, no seed, no chain
+    for words in ("min_leaf", "the model of", "visit_sequence", "Secret of the draws", "The chain"):
+        assert words not in text
+    both = call("report", folder / "out", *files)
+    assert both.exit_code == 2
+    assert "--original, --control: only of files" in both.output
+    neither = call("report", "--original", folder / "original.csv")
+    assert "name the result directory of a run, or files" in neither.output
+    other = call("report", *files[:2], "--synthetic", folder / "made.csv", "-o", tmp_path / "p.txt")
+    assert "must be named .html" in other.output
 
 
 def test_attacks_are_made_by_a_run_and_on_files(folder: Path, tmp_path: Path) -> None:
@@ -77,7 +103,7 @@ def test_attacks_are_made_by_a_run_and_on_files(folder: Path, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("command", ["risk", "utility"])
-def test_missing_values_written_in_two_ways_are_the_first_line(
+def test_missing_values_written_in_two_ways_come_after_the_verdict(
     folder: Path, tmp_path: Path, command: str
 ) -> None:
     original = pd.read_csv(folder / "original.csv", dtype=str, keep_default_na=False)
@@ -89,7 +115,8 @@ def test_missing_values_written_in_two_ways_are_the_first_line(
     result = call(command, tmp_path / "original.csv", tmp_path / "made.csv", *known)
     assert result.exit_code == 0, result.output
     told = "missing values of 'region' are '' in the original and 'N' in synthetic dataset 1"
-    assert result.output.startswith(told)
+    assert f"\n{told}" in result.output
+    assert result.output.startswith("A person" if command == "risk" else "Use: ")
     same = call(command, tmp_path / "original.csv", tmp_path / "original.csv", *known)
     assert "missing values of" not in same.output
 

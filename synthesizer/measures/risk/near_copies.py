@@ -24,8 +24,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from synthesizer.data.codes import Codes
+from synthesizer.data.errors import DataError
+from synthesizer.data.pairs import Data
 from synthesizer.data.table import FloatArray, Table
 from synthesizer.measures.figure import Figure, Measured, column
+from synthesizer.measures.risk.comparable import Synthetic, checked_tables
+from synthesizer.measures.risk.halves import all_names
 from synthesizer.measures.risk.nearest import MixedRecords, mixed_records, two_nearest
 
 FEWEST = 3
@@ -116,6 +120,45 @@ class NearCopiesSeen:
         )
 
 
+def near_copies(
+    original: Data,
+    synthetic: Synthetic,
+    *,
+    keys: Sequence[str] | None = None,
+    rng: np.random.Generator,
+) -> NearCopies:
+    """Return how often synthetic records stand beside one original record and away from others.
+
+    Parameters
+    ----------
+    original, synthetic : Table or DataFrame, or a sequence of the latter
+        At least three original records.
+    keys : sequence of str, optional
+        Variables to compare; all that are no identifiers by default.
+    rng : numpy.random.Generator
+        Draws the records that are looked at, at most 1,000 of each.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> rng = np.random.default_rng(0)
+    >>> people = pd.DataFrame(rng.normal(size=(300, 3)), columns=list("abc"))
+    >>> fresh = pd.DataFrame(rng.normal(size=(300, 3)), columns=list("abc"))
+    >>> round(near_copies(people, fresh, rng=rng).share, 1)
+    0.5
+    >>> near_copies(people, people + 1e-9, rng=rng).share > 0.9
+    True
+    """
+    names = all_names(original) if keys is None else tuple(keys)
+    table, datasets = checked_tables(original, synthetic, keys=names)
+    if table.n_rows < FEWEST:
+        raise DataError(f"near copies need {FEWEST} original records: use more data")
+    seen = NearCopiesSeen(table, names, rng=rng)
+    for dataset in datasets:
+        seen.add(dataset)
+    return seen.result
+
+
 def _ratios(
     records: MixedRecords, others: MixedRecords, left_out: Codes | None = None
 ) -> FloatArray:
@@ -126,7 +169,10 @@ def _ratios(
 
 
 def _smaller(ours: FloatArray, theirs: FloatArray) -> tuple[float, float]:
-    """Return how often the one of ours is smaller, ties half, and its standard error (DeLong)."""
+    """Return how often the one of ours is smaller, ties half, and its standard error (DeLong).
+
+    One record alone has an error of 1: nothing is known.
+    """
 
     def below(values: FloatArray, others: FloatArray) -> FloatArray:
         ranked = np.sort(others)
@@ -134,5 +180,8 @@ def _smaller(ours: FloatArray, theirs: FloatArray) -> tuple[float, float]:
         return (before + up_to).astype(np.float64) / (2 * len(ranked))
 
     of_ours, of_theirs = 1 - below(ours, theirs), below(theirs, ours)
-    variance = sum(float(part.var(ddof=1)) / len(part) for part in (of_ours, of_theirs))
+    parts = (of_ours, of_theirs)
+    if min(map(len, parts)) < 2:
+        return float(of_ours.mean()), 1.0
+    variance = sum(float(part.var(ddof=1)) / len(part) for part in parts)
     return float(of_ours.mean()), variance**0.5

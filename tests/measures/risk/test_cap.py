@@ -83,7 +83,8 @@ def test_scores_and_means_equal_slow_counting(data):
         assert_means(row, singles[row.dataset - 1], baseline, masks[row.subset])
     last = result.row(len(synthetic))
     figures = {figure.key: figure for figure in result.figures}
-    assert list(figures) == ["cap", "cap_undefined", "cap_u", "cap_special_uniques"]
+    beyond = ["cap_beyond", "disco_beyond"]
+    assert list(figures) == ["cap", "cap_undefined", "cap_u", "cap_special_uniques", *beyond]
     matches = figures["cap_undefined"]
     assert (matches.value, matches.n, matches.original) == (
         last.undefined, last.matched, result.original["all"],

@@ -21,6 +21,7 @@ from synthesizer.measures.risk.determined import determined
 from synthesizer.measures.risk.differential import differential_confidentiality
 from synthesizer.measures.risk.identity import identity, reproduced_uniques
 from synthesizer.measures.risk.memorisation import memory
+from synthesizer.measures.risk.near_copies import near_copies
 from synthesizer.measures.risk.nearest import nearer_share
 from synthesizer.measures.risk.public_inference import inference
 from synthesizer.measures.risk.rare_values import rare_values
@@ -99,6 +100,7 @@ RESULTS = {
         positive="[-inf, 25)",
     ),
     "nearest": lambda: nearer_share(ORIGINAL, OTHER, MADE, rng=rng()),
+    "near copies": lambda: near_copies(ORIGINAL, [MADE, OTHER], rng=rng()),
     "nearest to none": lambda: nearer_share(ORIGINAL, ORIGINAL, ORIGINAL, rng=rng()),
     "copied": lambda: copied_uniques(ORIGINAL, [MADE, OTHER], keys=["town"], control=MADE),
     "rare values": lambda: rare_values(ORIGINAL, [MADE, OTHER], keys=["town", "age"]),
@@ -191,7 +193,8 @@ MARKS = {
         moves_told probability_above probability_above_0.8 probability_above_0.9
         probability_above_0.99 replicated_careers reproduced_uniques revealed_share tcap_of_matched
         unique_cells_shown_right""",
-    "low high chance original": "differential_confidentiality nearer_share",
+    "low high chance original": """cap_beyond differential_confidentiality disco_beyond nearer_share
+        near_copies""",
     "low high chance": "attack_risk careers_beyond moves_beyond",
     "low high baseline": "attack_success",
     "low high": "largest_career_risk",

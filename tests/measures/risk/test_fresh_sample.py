@@ -1,0 +1,97 @@
+"""What a fresh sample shows, told by the original alone, and near copies."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from synthesizer.data.table import Table
+from synthesizer.measures.risk.cap import cap, cap_scores
+from synthesizer.measures.risk.fresh_sample import beyond_fresh
+from synthesizer.measures.risk.near_copies import near_copies
+from synthesizer.measures.risk.nearest import mixed_records, two_nearest
+from tests.tables import coded, numeric
+
+
+def table(*columns):
+    return Table(list(columns))
+
+
+def people(n, seed):
+    rng = np.random.default_rng(seed)
+    town = rng.integers(0, 12, n)
+    ill = np.where(rng.random(n) < 0.7, town % 3, rng.integers(0, 3, n))
+    return table(coded("town", town, list("abcdefghijkl")), coded("ill", ill, list("xyz")))
+
+
+def by_hand(towns, ills, share):
+    """Each record is attacked with the others, of which each is in the sample with a chance."""
+    cap_of, disco = [], []
+    for i in range(len(towns)):
+        mates = [j for j in range(len(towns)) if j != i and towns[j] == towns[i]]
+        sure = right = 0.0
+        for there in product([0, 1], repeat=len(mates)):
+            chance = np.prod([share if one else 1 - share for one in there])
+            shown = [ills[j] == ills[i] for j, one in zip(mates, there, strict=True) if one]
+            right += chance * (np.mean(shown) if shown else 0.0)
+            sure += chance * (bool(shown) and all(shown))
+        cap_of.append(right)
+        disco.append(sure)
+    return np.mean(cap_of), np.mean(disco)
+
+
+@pytest.mark.parametrize(("size", "share"), [(29, 1.0), (400, 1.0), (29 * 0.4, 0.4)])
+def test_a_fresh_sample_equals_every_sample_weighed_by_its_chance(size, share):
+    original = people(30, 1)
+    scores = cap_scores(original, people(30, 2), keys=["town"], target="ill")
+    rows = beyond_fresh(scores.singles, scores.original, scores.keys, [size])
+    expected = by_hand(original["town"].data, original["ill"].data, share)
+    assert [row.fresh for row in rows] == pytest.approx(expected)
+    assert rows[0].synthetic == pytest.approx(np.nan_to_num(scores.singles[0]).mean())
+
+
+def test_fresh_samples_lie_within_their_interval_and_the_original_does_not():
+    covered = 0
+    for seed in range(40):
+        original = people(300, 100 + seed)
+        first = cap(original, people(300, 900 + seed), keys=["town"], target="ill").fresh[0]
+        covered += first.low <= 0 <= first.high
+    assert covered >= 34
+    rng = np.random.default_rng(3)
+    wide = table(coded("id", rng.permutation(90), [str(i) for i in range(90)]),
+                 coded("ill", rng.integers(0, 3, 90), list("xyz")))  # fmt: skip
+    copied = cap(wide, wide, keys=["id"], target="ill").fresh
+    assert [row.fresh for row in copied] == [0.0, 0.0]
+    assert all(row.low == row.difference == 1.0 for row in copied)
+
+
+def test_two_nearest_equal_slow_search():
+    rng = np.random.default_rng(5)
+    made = table(numeric("age", rng.integers(0, 50, 40).astype(float)),
+                 coded("sex", rng.integers(0, 2, 40), list("fm")))  # fmt: skip
+    (records,) = mixed_records([made], ["age", "sex"], real=1)
+    own = np.arange(40)
+    found = two_nearest(records, records, own)
+    for i in range(40):
+        apart = np.abs(records.numbers["age"][i].astype(int) - records.numbers["age"].astype(int))
+        apart = apart + records.unit * (records.labels["sex"][i] != records.labels["sex"])
+        assert found[i].tolist() == sorted(np.delete(apart, i))[:2]
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.02])
+def test_copies_stand_beside_one_person_and_a_fresh_sample_does_not(noise):
+    rng = np.random.default_rng(6)
+
+    def sample(values):
+        return table(
+            *(numeric(name, column) for name, column in zip("abcd", values.T, strict=True))
+        )
+
+    values = rng.normal(size=(400, 4))
+    original = sample(values)
+    copies = near_copies(original, sample(values + noise * rng.normal(size=(400, 4))), rng=rng)
+    fresh = near_copies(original, sample(rng.normal(size=(400, 4))), rng=rng)
+    assert copies.low > 0.85
+    assert fresh.low < 0.5 < fresh.high
+    one = near_copies(original, sample(values[:1]), rng=rng)
+    assert (one.low, one.high) == (0.0, 1.0)
