@@ -39,7 +39,7 @@ TOLERATED = 0.2
 SMALLEST = 0.02
 """A difference of shares that is always tolerated: two persons of a hundred."""
 NEAR_COPIES = 0.1
-"""Of what the data themselves have: from here synthetic records stand beside single persons."""
+"""Of what the data themselves have: from here synthetic records stand beside single ones."""
 FEW_ATTACKS = 100
 """Conditions that single somebody out; fewer tell nothing."""
 GOOD_MEAN, BAD_MEAN, BAD_TABLE = 3.0, 10.0, 10.0
@@ -178,7 +178,7 @@ def _line(subject: Subject, evidence: Iterable[Evidence], units: Units) -> Verdi
         title=TITLES[subject],
         word=word,
         said=said,
-        sentence=" ".join(told),
+        sentence=in_units(" ".join(told), units),
         evidence=tuple(every),
     )
 
@@ -189,7 +189,7 @@ def _not_measured(missing: Sequence[Evidence]) -> Iterator[str]:
         remedies = dict.fromkeys(e.sentence for e in missing)
         yield f"Not measured: {', '.join(e.test for e in missing)}. Turn on {', '.join(remedies)}."
     if any(e.key in _HALVES for e in missing):
-        yield "Of files, name records that the synthesis never saw (--control)."
+        yield "Of files, name {records} that the synthesis never saw (--control)."
 
 
 def _gravest(words: Iterable[Word]) -> Word:
@@ -246,7 +246,7 @@ def _of_person(results: CheckResults) -> Iterator[Evidence]:
             yield from _of_copies(copied)
     near = risk.further.get("near_copies")
     if isinstance(near, NearCopies):
-        yield from _of_near_copies(near)
+        yield from _of_near_copies(near, NEAR_COPIES if risk.units == "records" else TOLERATED)
     for part in risk.scenarios:
         yield from _of_halves(part)
     if not any(part.differential for part in risk.scenarios):
@@ -291,13 +291,14 @@ def _of_copies(copied: CopiedUniques) -> Iterator[Evidence]:
         )
 
 
-def _of_near_copies(near: NearCopies) -> Iterator[Evidence]:
+def _of_near_copies(near: NearCopies, mark: float) -> Iterator[Evidence]:
     """Yield a stop where records are nearer to one person than a fresh sample's.
 
-    That they are no nearer is no proof that nobody is remembered: then nothing is said.
+    The mark of persons of panels and households is that of the other tests: theirs was not tried on
+    files of which the truth is known. That they are no nearer is no proof that nobody is remembered: then nothing is said.
     """
     excess = near.excess
-    if excess is not None and excess[1] > NEAR_COPIES:
+    if excess is not None and excess[1] > mark:
         yield Evidence(
             key="near_copies",
             test="near copies",
@@ -308,7 +309,7 @@ def _of_near_copies(near: NearCopies) -> Iterator[Evidence]:
             value=excess[0],
             low=excess[1],
             high=excess[2],
-            mark=NEAR_COPIES,
+            mark=mark,
         )
 
 
