@@ -295,7 +295,8 @@ def _of_near_copies(near: NearCopies, mark: float) -> Iterator[Evidence]:
     """Yield a stop where records are nearer to one person than a fresh sample's.
 
     The mark of persons of panels and households is that of the other tests: theirs was not tried on
-    files of which the truth is known. That they are no nearer is no proof that nobody is remembered: then nothing is said.
+    files of which the truth is known. That they are no nearer is no proof that nobody is
+    remembered: then nothing is said.
     """
     excess = near.excess
     if excess is not None and excess[1] > mark:
