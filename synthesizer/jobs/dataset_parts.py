@@ -213,7 +213,8 @@ class Work:
         plan, path, whole = self.plan, self.plan.data.path, self.plan.whole
         if path is None or whole is None:
             raise TypeError("only files are drawn from in parts")
-        wanted = tuple(dict.fromkeys(n for scenario in plan.scenarios for n in scenario.names))
+        names = [n for scenario in plan.scenarios for n in scenario.names]
+        wanted = tuple(dict.fromkeys([*names, *filter(None, [plan.checks.weight])]))
         columns = _columns_of(plan, wanted)
         source = read_groups(path, whole, columns, GROUP_ROWS, plan.arrangement.person_column)
         originals = list(_units(plan, source, wanted))

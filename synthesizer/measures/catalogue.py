@@ -66,6 +66,12 @@ from synthesizer.measures.risk.trajectories import (
     TrajectoryOptions,
     trajectories_of_halves,
 )
+from synthesizer.measures.risk.weight_disclosure import (
+    WeightAsKey,
+    WeightsSeen,
+    WeightsShown,
+    weight_as_key,
+)
 from synthesizer.measures.utility.compare_fit import FitRequest
 from synthesizer.measures.utility.conditional_tables import ConditionalTables
 from synthesizer.measures.utility.equivalent_sample import EquivalentSample, SampleScale
@@ -84,11 +90,13 @@ from synthesizer.measures.utility.suite import (
     tables,
     variables,
 )
+from synthesizer.measures.utility.weighted import WeightedCounter, WeightedEstimates
 
 SCENARIO: frozenset[Need] = frozenset({"scenario"})
 HALVES: frozenset[Need] = frozenset({"halves"})
 PANEL: frozenset[Need] = frozenset({"panel"})
 NAMES: frozenset[Need] = frozenset({"names"})
+WEIGHT: frozenset[Need] = frozenset({"weight"})
 _NEEDS: Mapping[Family, frozenset[Need]] = {
     "scenario": SCENARIO,
     "splits": SCENARIO | HALVES,
@@ -227,6 +235,18 @@ def _household_pairs(case: Case) -> Collecting:
     return Collecting(counter.add, counter.result)
 
 
+def _weight(case: Case) -> str:
+    if case.weight is None:
+        raise ValueError("needs a survey weight")
+    return case.weight
+
+
+def _weights(case: Case) -> Collecting:
+    rng = case.seed.generator("weights")
+    seen = WeightsSeen(case.original, case.names, _weight(case), rng=rng)
+    return Collecting(seen.add, lambda: seen.result)
+
+
 def _frame(case: Case) -> Frame:
     if case.frame is None:
         raise ValueError("a panel has periods")
@@ -301,6 +321,17 @@ def _regressions(case: Case) -> Collecting:
         case.names,
         proper=case.synthesis.proper,
         rng=case.seed.generator("regressions"),
+    )
+    return Collecting(counter.add, counter.result)
+
+
+def _weighted(case: Case) -> Collecting:
+    counter = WeightedCounter(
+        case.original,
+        case.names,
+        _weight(case),
+        groups=case.settings.table_groups,
+        proper=case.synthesis.proper,
     )
     return Collecting(counter.add, counter.result)
 
@@ -651,6 +682,34 @@ _RISK: tuple[Measure, ...] = (
         ),
     ),
     Measure(
+        "weight_disclosure",
+        "datasets",
+        words="what the survey weight gives away: rare weights, totals of few, a further key",
+        needs=WEIGHT | NAMES,
+        compute=_weights,
+        result=WeightsShown,
+        figures=(
+            FigureKind(
+                "rare_weights",
+                "rare weights",
+                limit=Limit("share of synthetic records with a weight that few persons have"),
+            ),
+            FigureKind("totals_of_few", "totals of few"),
+        ),
+    ),
+    Measure(
+        "weight as a key",
+        "scenario",
+        switch="weight_disclosure",
+        needs=WEIGHT,
+        compute=lambda case: weight_as_key(*case.pair, case.asked, _weight(case)),
+        result=WeightAsKey,
+        figures=(
+            FigureKind("weight_gain", "gain by the weight"),
+            FigureKind("weight_matches", "matches by keys and weight", screen="files"),
+        ),
+    ),
+    Measure(
         "trajectories",
         "datasets",
         words="panels: persons found by parts of their careers, and what is told of the rest",
@@ -907,6 +966,19 @@ _UTILITY: tuple[Measure, ...] = (
         figures=(
             FigureKind("equivalent_sample", "as good as a sample of"),
             FigureKind("k_marginal", "k-marginal", screen="files"),
+        ),
+    ),
+    Measure(
+        "weighted_estimates",
+        "datasets",
+        words="shares, tables of pairs, means and totals by the survey weight and without it",
+        needs=NAMES | WEIGHT,
+        compute=_weighted,
+        result=WeightedEstimates,
+        figures=(
+            FigureKind("weighted_two_way", "weighted two-way distance"),
+            FigureKind("weighted_means", "weighted means off"),
+            FigureKind("weight_total", "sum of weights", screen="files"),
         ),
     ),
     Measure(

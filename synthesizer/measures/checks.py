@@ -159,6 +159,7 @@ class Checks:
     def names(self) -> tuple[str, ...]:
         """Variables that are kept of every dataset for what is computed at the end."""
         names = [name for scenario in self.scenarios for name in scenario.names]
+        names += filter(None, [self.case.weight])
         return tuple(name for name in dict.fromkeys(names) if name in self.original)
 
     def add(self, synthetic: Table) -> None:
@@ -227,6 +228,7 @@ class Checks:
                 "households": isinstance(self.original, MemberView),
                 "scenario": bool(self.scenarios),
                 "names": bool(self.case.names),
+                "weight": self.case.weight is not None,
                 "halves": True,
                 "models": self.control is None,
             }

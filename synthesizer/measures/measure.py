@@ -25,7 +25,7 @@ Scope = Literal["data", "datasets", "scenario", "pooled", "inference", "propensi
 Family = Literal["datasets", "scenario", "splits", "halves"]
 """When a measure is computed: while datasets come in; for each scenario; for each scenario and
 half split; of the first half split (or the control file) alone."""
-Need = Literal["scenario", "halves", "models", "panel", "households", "names"]
+Need = Literal["scenario", "halves", "models", "panel", "households", "names", "weight"]
 
 
 @dataclass(frozen=True)

@@ -217,6 +217,8 @@ class _Limits(Part):
                 )
             if "households" in measure.needs and not households:
                 yield f"limits.{key}: only households have it; describe them or drop the limit"
+            if "weight" in measure.needs and checks.weight is None:
+                yield f"limits.{key}: there is no survey weight; name it under weights or drop it"
             if limit.exact and all(scenario.tolerance for scenario in (checks, *checks.scenarios)):
                 yield f"limits.{key}: every target has a tolerance; give one groups in its place"
             check, _, option = limit.option.partition(".")

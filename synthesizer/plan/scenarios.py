@@ -32,7 +32,7 @@ def plan_scenarios(context: Context) -> tuple[Scenario, ...]:
     names = _Names(config, table, context.seen)
     problems += names.scenario("checks", checks)
     problems += config.limits.problems(
-        checks,
+        config.measuring,
         panel=context.is_panel and not context.is_household,
         households=context.is_household,
     )

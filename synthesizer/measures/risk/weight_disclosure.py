@@ -1,0 +1,385 @@
+"""What a survey weight gives away: values that few share, totals of few, and a further key.
+
+A weight is a function of the design: of strata, of response classes, of the margins that it was
+raked to. Who knows the population can tell which stratum has which weight, even where the release
+does not say so, and so learns variables that it was meant to hide (de Waal and Willenborg 1997,
+Statistical disclosure control and sampling weights, JOS 13(4)); a weight that one person has stands
+for that person. Fienberg (2009), The relevance or irrelevance of weights for confidentiality and
+statistical analyses, JPC 1(2), reviews both sides.
+
+Everything stands beside a fresh sample of the population, which no one could blame: some of its
+weights are those of original persons, too. A record of the sample left out is such a fresh record
+to the others (Good 1953, The population frequencies of species, Biometrika 40): a value that it
+shares with r others is one that r persons have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from synthesizer.data.codes import JointCoder
+from synthesizer.data.errors import plural
+from synthesizer.data.panel.households import MemberView
+from synthesizer.data.table import BoolArray, FloatArray, IntArray, Table
+from synthesizer.measures.figure import Figure, Measured, Row, column, side_of
+from synthesizer.measures.risk.cap import cap_scores
+from synthesizer.measures.risk.comparable import OfTarget, risk_figure
+from synthesizer.measures.risk.rare_values import RARE
+from synthesizer.measures.risk.scenario import Scenario
+
+FEWER_THAN = (2, 3, RARE)
+"""What few means: one person, the usual threshold of cells, and that of rare levels."""
+
+
+class RareWeightRow(Row):
+    """Records whose weight few original persons have, in three files of which one is released."""
+
+    fewer_than: int = column("Weights of fewer than", "count", "original persons")
+    original: float = column("Original released", "share", "of its records have such a weight")
+    synthetic: float = column(
+        "Synthetic", "share", "of its records have exactly such a weight; mean over the datasets"
+    )
+    fresh: float = column("Fresh sample", "share", "the same of a fresh sample of the population")
+
+
+class WeightsShown(Measured):
+    """Weights of few original persons, and totals of few, that synthetic datasets show."""
+
+    weight: str
+    """The survey weight."""
+    n: int
+    """Original persons; of members with one weight the household counts once."""
+    n_synthetic: int
+    """Synthetic ones, of all datasets."""
+    values: int
+    """Distinct weights in the original."""
+    rows: tuple[RareWeightRow, ...]
+    """By what few means."""
+    levels_of_few: int
+    """Levels of coded variables that one to four original records have."""
+    totals: int
+    """Those of them whose weights add up in a dataset exactly to what they do in the original."""
+    totals_by_chance: int
+    """The same where the weights of each dataset are put in random order."""
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """Where more is shown than a fresh sample or chance would show."""
+        row = self.rows[-1]
+        cautions = []
+        if side_of(row.synthetic, row.fresh, self.n_synthetic, errors=3) == "above":
+            cautions.append(
+                f"{row.synthetic:.1%} of the synthetic {{records}} have exactly a weight that "
+                f"fewer than {row.fewer_than} original ones have, of a fresh sample "
+                f"{row.fresh:.1%}: round {self.weight!r} (after: round), or model it with fewer "
+                "distinct values"
+            )
+        if self.totals > self.totals_by_chance:
+            cautions.append(
+                f"the weights of {plural(self.totals, 'level')} that fewer than {RARE} {{records}} "
+                "have add up to exactly the original's: group rare levels before weights are raked "
+                "to their totals"
+            )
+        return tuple(cautions)
+
+    @property
+    def figures(self) -> tuple[Figure, ...]:
+        """Share of synthetic records with a rare weight, and totals of few."""
+        row = self.rows[-1]
+        return (
+            risk_figure(
+                "rare weights",
+                row.synthetic,
+                f"share of the synthetic {{records}} whose weight ({self.weight}) is exactly one "
+                f"that fewer than {row.fewer_than} original {{records}} have, which names a small "
+                "stratum or a person; chance: in a fresh sample; original: if its weights went out",
+                self.n_synthetic,
+                chance=row.fresh,
+                original=row.original,
+            ),
+            Figure(
+                key="totals_of_few",
+                name="totals of few",
+                value=float(self.totals),
+                meaning=f"levels that fewer than {RARE} original {{records}} have, whose weights "
+                "add up in a dataset to exactly what they do in the original, of "
+                f"{self.levels_of_few}: the weights of single persons divided among few, as after "
+                "raking to such totals; chance: with the weights in random order",
+                direction="a count",
+                n=self.n,
+                chance=float(self.totals_by_chance),
+                original=float(self.levels_of_few),
+            ),
+        )
+
+
+class WeightsSeen:
+    """Looks at datasets one by one for weights and totals of few; only counts are kept.
+
+    Examples
+    --------
+    >>> from synthesizer.data.table import Column, Kind, Variable
+    >>> weight = Column(Variable(name="w", kind=Kind.NUMERIC), np.array([1.0, 1, 1, 1, 1, 7]))
+    >>> table = Table([weight])
+    >>> seen = WeightsSeen(table, ["w"], "w", rng=np.random.default_rng(0))
+    >>> seen.add(table)
+    >>> seen.add(table.take([0, 1, 2]))
+    >>> [(row.fewer_than, round(row.synthetic, 3)) for row in seen.result.rows]
+    [(2, 0.083), (3, 0.083), (5, 0.083)]
+    """
+
+    def __init__(
+        self, original: Table, names: Sequence[str], weight: str, *, rng: np.random.Generator
+    ) -> None:
+        self._weight, self._rng = weight, rng
+        held = _held(original, weight)
+        self._values, place, self._counts = np.unique(held, return_inverse=True, return_counts=True)
+        self._own = self._counts[place]
+        self._totals = dict(_totals_of_few(original, names, weight))
+        self._sizes: list[int] = []
+        self._shares: list[list[float]] = []
+        self._shown: set[tuple[str, str]] = set()
+        self._by_chance: set[tuple[str, str]] = set()
+
+    def add(self, synthetic: Table) -> None:
+        """Look at the next dataset."""
+        held = _held(synthetic, self._weight)
+        place = np.minimum(np.searchsorted(self._values, held), len(self._values) - 1)
+        holders = np.where(self._values[place] == held, self._counts[place], 0)
+        self._sizes.append(len(held))
+        self._shares.append([_mean((holders > 0) & (holders < few)) for few in FEWER_THAN])
+        weights = np.asarray(synthetic[self._weight].data, dtype=np.float64)
+        self._shown |= self._equal(synthetic, weights)
+        self._by_chance |= self._equal(synthetic, self._rng.permutation(weights))
+
+    def _equal(self, table: Table, weights: FloatArray) -> set[tuple[str, str]]:
+        """Return the levels of few whose weights add up to what they do in the original."""
+        sums: dict[tuple[str, str], float] = {}
+        for name in {name for name, _ in self._totals}:
+            column = table[name]
+            totals = np.bincount(column.data, weights=weights, minlength=column.variable.n_codes)
+            sums |= {
+                (name, label): total
+                for label, total in zip(column.variable.labels, totals.tolist(), strict=True)
+            }
+        return {
+            level
+            for level, total in self._totals.items()
+            if np.isclose(sums.get(level, 0.0), total, rtol=1e-9, atol=0.0)
+        }
+
+    @property
+    def result(self) -> WeightsShown:
+        """What the datasets so far show, at least one."""
+        shares = np.mean(self._shares, axis=0).tolist()
+        return WeightsShown(
+            weight=self._weight,
+            n=len(self._own),
+            n_synthetic=sum(self._sizes),
+            values=len(self._values),
+            rows=tuple(
+                RareWeightRow(
+                    fewer_than=few,
+                    original=_mean(self._own < few),
+                    synthetic=share,
+                    fresh=_mean((self._own > 1) & (self._own <= few)),
+                )
+                for few, share in zip(FEWER_THAN, shares, strict=True)
+            ),
+            levels_of_few=len(self._totals),
+            totals=len(self._shown),
+            totals_by_chance=len(self._by_chance),
+        )
+
+
+def _held(table: Table, weight: str) -> FloatArray:
+    """Return the weights of persons; members of a household with the same one count once."""
+    values = np.asarray(table[weight].data, dtype=np.float64)
+    if isinstance(table, MemberView):
+        return np.unique(np.column_stack([table.households, values]), axis=0)[:, 1]
+    return values
+
+
+def _totals_of_few(
+    table: Table, names: Sequence[str], weight: str
+) -> Iterator[tuple[tuple[str, str], float]]:
+    """Yield every level that few records have, and the sum of their weights."""
+    weights = np.asarray(table[weight].data, dtype=np.float64)
+    for name in names:
+        column = table[name]
+        if not column.is_coded:
+            continue
+        counts = np.bincount(column.data, minlength=column.variable.n_codes)
+        totals = np.bincount(column.data, weights=weights, minlength=len(counts))
+        for code in np.flatnonzero((counts > 0) & (counts < RARE) & (totals > 0)):
+            yield (name, column.variable.labels[code]), float(totals[code])
+
+
+class KnownRow(Row):
+    """An intruder who knows some variables, in three files of which one is released."""
+
+    known: str = column("Known", "text")
+    unique: float = column("Unique", "share", "of the original records, by what is known")
+    matches: float = column(
+        "Synthetic: one match", "share", "of the synthetic records that equal one original record"
+    )
+    fresh_matches: float = column("Fresh: one match", "share", "the same of a fresh sample")
+    cap: float = column("Synthetic: CAP", "share", "mean over the datasets; no match counts as 0")
+    fresh_cap: float = column("Fresh: CAP", "share", "the same of a fresh sample")
+    original_cap: float = column("Original: CAP", "share", "if the original were released")
+
+
+class WeightAsKey(OfTarget, Measured):
+    """What the survey weight adds to the keys of an intruder."""
+
+    weight: str
+    """The survey weight."""
+    n: int
+    """Original records."""
+    rows: tuple[KnownRow, ...]
+    """Without and with the weight; who finds no match by both goes by the keys alone."""
+    gain: float
+    """How much more often the target is read off with the weight."""
+    gain_error: float
+    """Its standard error."""
+
+    @property
+    def figures(self) -> tuple[Figure, ...]:
+        """What the weight adds to CAP, and records that match one person by keys and weight."""
+        without, knowing = self.rows
+        return (
+            risk_figure(
+                "gain by the weight",
+                self.gain,
+                f"how much more often an intruder who knows the weight ({self.weight}) beside the "
+                f"keys reads off the right {self.target} from a dataset; chance: from a fresh "
+                "sample of the population; original: from the original itself",
+                self.n,
+                key="weight_gain",
+                low=self.gain - 1.96 * self.gain_error,
+                high=self.gain + 1.96 * self.gain_error,
+                chance=knowing.fresh_cap - without.fresh_cap,
+                original=knowing.original_cap - without.original_cap,
+            ),
+            risk_figure(
+                "matches by keys and weight",
+                knowing.matches,
+                "share of the synthetic {records} that equal exactly one original {record} in all "
+                f"keys and the weight; by the keys alone {without.matches:.3f}; chance: in a fresh "
+                "sample; original: if it were released",
+                self.n,
+                key="weight_matches",
+                chance=knowing.fresh_matches,
+                original=knowing.unique,
+            ),
+        )
+
+
+def weight_as_key(
+    original: Table, synthetic: Sequence[Table], asked: Scenario, weight: str
+) -> WeightAsKey | None:
+    """Return what a survey weight adds to the keys; None where it is a key or the target itself.
+
+    The weight counts by its exact value. A fresh sample is as large as the original: CAP of each
+    record is computed from the others, and uniques of the others are matched.
+
+    Examples
+    --------
+    >>> from synthesizer.data.table import Column, Kind, Variable
+    >>> ill = Column(Variable(name="ill", kind=Kind.CATEGORICAL, levels=("no", "yes")),
+    ...              np.array([0, 1, 0, 1], dtype=np.int32))
+    >>> one = Column(Variable(name="a", kind=Kind.CATEGORICAL, levels=("x",)),
+    ...              np.zeros(4, np.int32))
+    >>> weight = Column(Variable(name="w", kind=Kind.NUMERIC), np.array([5.0, 9, 5, 9]))
+    >>> table = Table([one, weight, ill])
+    >>> weight_as_key(table, [table], Scenario(keys=("a",), target="ill"), "w").gain
+    0.5
+    """
+    if weight in asked.names:
+        return None
+    without = _Attack.of(original, synthetic, asked, asked.keys)
+    knowing = _Attack.of(original, synthetic, asked, (*asked.keys, weight), without)
+    gains = knowing.synthetic.mean(axis=0) - without.synthetic.mean(axis=0)
+    error = gains.std(ddof=1) / np.sqrt(len(gains)) if len(gains) > 1 else 0.0
+    return WeightAsKey(
+        keys=asked.keys,
+        target=asked.target,
+        weight=weight,
+        n=original.n_rows,
+        rows=(without.row("the keys"), knowing.row("keys and weight")),
+        gain=float(gains.mean()),
+        gain_error=float(error),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Attack:
+    """What an intruder with some keys reads off, for each original record."""
+
+    synthetic: FloatArray
+    """From each dataset, shape (M, n); without a match what fewer keys tell, else 0."""
+    fresh: FloatArray
+    """From all other original records, likewise, shape (n,)."""
+    original: FloatArray
+    """From all original records, shape (n,)."""
+    sizes: IntArray
+    """Original records with the same keys, shape (n,)."""
+    matches: float
+    """Share of synthetic records that equal one original record in the keys."""
+
+    @classmethod
+    def of(
+        cls,
+        original: Table,
+        synthetic: Sequence[Table],
+        asked: Scenario,
+        keys: Sequence[str],
+        fewer: _Attack | None = None,
+    ) -> _Attack:
+        """Attack by keys; ``fewer`` is the attack by fewer of them."""
+        groups = {name: cuts for name, cuts in asked.groups.items() if name in keys}
+        coder = JointCoder(original, keys, groups)
+        counts = np.bincount(coder.codes, minlength=coder.size)
+        sizes = counts[coder.codes]
+        scores = cap_scores(original, synthetic, **asked.settings | {"keys": keys})
+        fresh = np.full(original.n_rows, np.nan)
+        np.divide(scores.original * sizes - 1, sizes - 1, out=fresh, where=sizes > 1)
+        found = [_found(coder, counts, table) for table in synthetic]
+        return cls(
+            synthetic=_filled(scores.singles, None if fewer is None else fewer.synthetic),
+            fresh=_filled(fresh, None if fewer is None else fewer.fresh),
+            original=scores.original,
+            sizes=sizes,
+            matches=float(np.mean([_mean(matched == 1) for matched in found])),
+        )
+
+    def row(self, known: str) -> KnownRow:
+        """Return the means; a record left out finds one match where there are two in all."""
+        return KnownRow(
+            known=known,
+            unique=_mean(self.sizes == 1),
+            matches=self.matches,
+            fresh_matches=_mean(self.sizes == 2),
+            cap=float(self.synthetic.mean()),
+            fresh_cap=float(self.fresh.mean()),
+            original_cap=float(self.original.mean()),
+        )
+
+
+def _filled(scores: FloatArray, others: FloatArray | None) -> FloatArray:
+    """Return scores with others, or 0, where there is no match (NaN)."""
+    return np.where(np.isnan(scores), 0.0 if others is None else others, scores)
+
+
+def _found(coder: JointCoder, sizes: IntArray, table: Table) -> IntArray:
+    """Return how many original records each record of another table equals, shape (n,)."""
+    codes = coder.encode(table)
+    return np.where(codes >= 0, sizes[codes], 0)
+
+
+def _mean(values: BoolArray) -> float:
+    """Return a share; 0 of nothing."""
+    return float(values.mean()) if len(values) else 0.0
