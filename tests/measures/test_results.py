@@ -111,7 +111,10 @@ def test_every_figure_is_in_the_file_and_is_read_back() -> None:
     made = {"cap_single", "differential_single", "roe_loss", "overlap_loss"}
     made |= {"pmse_ratio_cart", "pmse_ratio_logit"}
     panel = {
-        k.key for m in MEASURES.values() if {"panel", "households"} & m.needs for k in m.figures
+        k.key
+        for m in MEASURES.values()
+        if {"panel", "households", "weight"} & m.needs
+        for k in m.figures
     }
     assert set(FIGURES) - made - panel <= {row["key"] for row in content["figures"]}
 

@@ -151,7 +151,7 @@ class WeightsSeen:
         holders = np.where(self._values[place] == held, self._counts[place], 0)
         self._sizes.append(len(held))
         self._shares.append([_mean((holders > 0) & (holders < few)) for few in FEWER_THAN])
-        weights = np.asarray(synthetic[self._weight].data, dtype=np.float64)
+        weights = _weights(synthetic, self._weight)
         self._shown |= self._equal(synthetic, weights)
         self._by_chance |= self._equal(synthetic, self._rng.permutation(weights))
 
@@ -197,17 +197,23 @@ class WeightsSeen:
 
 def _held(table: Table, weight: str) -> FloatArray:
     """Return the weights of persons; members of a household with the same one count once."""
-    values = np.asarray(table[weight].data, dtype=np.float64)
+    has_one, values = table[weight].is_observed, _weights(table, weight)
     if isinstance(table, MemberView):
-        return np.unique(np.column_stack([table.households, values]), axis=0)[:, 1]
-    return values
+        pairs = np.column_stack([table.households, values])
+        return np.unique(pairs[has_one], axis=0)[:, 1]
+    return values[has_one]
+
+
+def _weights(table: Table, weight: str) -> FloatArray:
+    """Return the weight of every record, 0 where it is missing."""
+    return np.where(table[weight].is_observed, table[weight].data, 0.0)
 
 
 def _totals_of_few(
     table: Table, names: Sequence[str], weight: str
 ) -> Iterator[tuple[tuple[str, str], float]]:
     """Yield every level that few records have, and the sum of their weights."""
-    weights = np.asarray(table[weight].data, dtype=np.float64)
+    weights = _weights(table, weight)
     for name in names:
         column = table[name]
         if not column.is_coded:
@@ -344,7 +350,8 @@ class _Attack:
         coder = JointCoder(original, keys, groups)
         counts = np.bincount(coder.codes, minlength=coder.size)
         sizes = counts[coder.codes]
-        scores = cap_scores(original, synthetic, **asked.settings | {"keys": keys})
+        settings = asked.settings | {"keys": keys, "constant_target": True}
+        scores = cap_scores(original, synthetic, **settings)
         fresh = np.full(original.n_rows, np.nan)
         np.divide(scores.original * sizes - 1, sizes - 1, out=fresh, where=sizes > 1)
         found = [_found(coder, counts, table) for table in synthetic]

@@ -259,7 +259,8 @@ class WeightedCounter:
         )
 
     def _look(self, table: Table) -> _Look:
-        weights = np.asarray(table[self._weight].data, dtype=np.float64)
+        weight = table[self._weight]
+        weights = np.where(weight.is_observed, weight.data, 0.0)
         both = (np.ones(table.n_rows), weights)
         codes = {name: each.codes(table[name]) for name, each in self._groups.items()}
         shares = []

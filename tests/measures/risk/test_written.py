@@ -27,11 +27,12 @@ from synthesizer.measures.risk.public_inference import inference
 from synthesizer.measures.risk.rare_values import rare_values
 from synthesizer.measures.risk.repeated_households import HouseholdCounts, RepeatedHouseholds
 from synthesizer.measures.risk.replicated import replicated_careers, replicated_uniques
-from synthesizer.measures.risk.scenario import Exclusion
+from synthesizer.measures.risk.scenario import Exclusion, Scenario
 from synthesizer.measures.risk.suda import suda
 from synthesizer.measures.risk.suggest import suggest
 from synthesizer.measures.risk.tcap import tcap
 from synthesizer.measures.risk.trajectories import trajectories, trajectories_of_halves
+from synthesizer.measures.risk.weight_disclosure import WeightsSeen, weight_as_key
 from tests.measures.cells import fields_in_no_table, odd_cells
 from tests.tables import coded, numeric
 
@@ -61,6 +62,12 @@ def halves():
         rng=np.random.default_rng(1),
         by="ill",
     )
+
+
+def weights_seen():
+    seen = WeightsSeen(ORIGINAL, ORIGINAL.names, "age", rng=rng())
+    seen.add(MADE)
+    return seen.result
 
 
 def rng():
@@ -121,6 +128,10 @@ RESULTS = {
         rng=rng(),
     ),
     "nobody told": lambda: trajectories(np.zeros((3, 2), int), np.ones((2, 2), int), rng=rng()),
+    "weights": weights_seen,
+    "weight as a key": lambda: weight_as_key(
+        ORIGINAL, [MADE], Scenario(keys=("town",), target="ill"), "age"
+    ),
     "households": lambda: RepeatedHouseholds(
         n=3, uniques=2, datasets=(HouseholdCounts(n=4, present=2, repeated=1),)
     ),
@@ -192,9 +203,9 @@ MARKS = {
     "chance original": """auc careers_in_the_data careers_told copies_of_fitted guessed_right
         moves_told probability_above probability_above_0.8 probability_above_0.9
         probability_above_0.99 replicated_careers reproduced_uniques revealed_share tcap_of_matched
-        unique_cells_shown_right""",
+        rare_weights totals_of_few unique_cells_shown_right weight_matches""",
     "low high chance original": """cap_beyond differential_confidentiality disco_beyond nearer_share
-        near_copies""",
+        near_copies weight_gain""",
     "low high chance": "attack_risk careers_beyond moves_beyond",
     "low high baseline": "attack_success",
     "low high": "largest_career_risk",

@@ -1,0 +1,152 @@
+"""What a survey weight gives away: both ends, and slow obvious code."""
+
+from collections import Counter
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from synthesizer.data.table import Table
+from synthesizer.jobs.check_frames import assess
+from synthesizer.measures.risk.scenario import Scenario
+from synthesizer.measures.risk.weight_disclosure import FEWER_THAN, WeightsSeen, weight_as_key
+from synthesizer.measures.settings import ALL_OFF
+from tests.tables import coded, numeric
+
+N = 120
+
+
+def survey(seed, weights=None, n=N):
+    rng = np.random.default_rng(seed)
+    drawn = np.where(rng.random(n) < 0.7, rng.integers(1, 9, n), rng.integers(20, 90, n))
+    town = np.where(np.arange(n) < 3, 4, rng.integers(0, 4, n))
+    return Table(
+        [
+            coded("town", town, "abcde"),
+            coded("sex", rng.integers(0, 2, n), "fm"),
+            coded("ill", rng.integers(0, 2, n), ["no", "yes"]),
+            numeric("w", drawn if weights is None else weights),
+        ]
+    )
+
+
+def seen(original, *made):
+    counter = WeightsSeen(original, original.names, "w", rng=np.random.default_rng(0))
+    for table in made:
+        counter.add(table)
+    return counter.result
+
+
+def independent(seed=2):
+    """Weights that nobody in the original has."""
+    return survey(seed, np.random.default_rng(seed).integers(100, 900, N) + 0.5)
+
+
+def test_rare_weights_are_those_of_slow_code():
+    original, made = survey(1), survey(2)
+    holders = Counter(original["w"].data.tolist())
+    for row in seen(original, made).rows:
+        few = range(1, row.fewer_than)
+        shown = [holders[value] in few for value in made["w"].data]
+        own = [holders[value] in few for value in original["w"].data]
+        left_out = [holders[value] - 1 in few for value in original["w"].data]
+        found = (row.synthetic, row.original, row.fresh)
+        assert found == pytest.approx([np.mean(part) for part in (shown, own, left_out)])
+        assert row.original > row.fresh > 0
+
+
+ENDS = {
+    "the original": (survey(1), survey(1), lambda row: row.original, True),
+    "independent": (survey(1), independent(), lambda row: 0.0, False),
+    "constant": (survey(1, np.ones(N)), survey(2, np.ones(N)), lambda row: 0.0, False),
+    "two levels": (
+        survey(1, np.arange(N) % 2), survey(2, np.arange(N) % 2), lambda row: 0.0, False
+    ),
+    "one row": (survey(1, n=1), survey(1, n=1), lambda row: 1.0, False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_rare_weights_at_both_ends(end):
+    original, made, expected, is_told = ENDS[end]
+    found = seen(original, made, made)
+    assert [row.fewer_than for row in found.rows] == list(FEWER_THAN)
+    for row in found.rows:
+        assert row.synthetic == pytest.approx(expected(row))
+    assert any("exactly a weight" in caution for caution in found.cautions) == is_told
+
+
+def test_totals_of_few_are_those_of_raking_to_them():
+    original = survey(1)
+    few = original["town"].data == 4
+    total = original["w"].data[few].sum()
+    raked = independent()["w"].data.copy()
+    raked[:3] = [total - 2 * 7.25, 7.25, 7.25]
+    found = seen(original, independent(), survey(3, raked))
+    assert (found.levels_of_few, found.totals, found.totals_by_chance) == (1, 1, 0)
+    assert "1 level that" in found.cautions[-1]
+    apart = seen(original, independent())
+    assert (apart.totals, apart.cautions) == (0, ())
+
+
+def asked(keys=("town", "sex"), target="ill"):
+    return Scenario(keys=keys, target=target)
+
+
+def slowly(original, made, record, keys):
+    """CAP of one record by all keys, else by all but the weight, else 0."""
+    for names in (keys, keys[:-1]):
+        alike = made[(made[names] == record[names]).all(axis=1)]
+        if len(alike):
+            return (alike["ill"] == record["ill"]).mean()
+    return 0.0
+
+
+def frame_of(table):
+    return pd.DataFrame({name: table[name].data for name in table.names})
+
+
+def test_what_the_weight_adds_is_that_of_slow_code():
+    original, made = survey(1), survey(2)
+    found = weight_as_key(original, [made], asked(), "w")
+    ours, theirs = frame_of(original), frame_of(made)
+    keys = ["town", "sex", "w"]
+    scores = [slowly(ours, theirs, ours.loc[i], keys) for i in ours.index]
+    fresh = [slowly(ours, ours.drop(index=i), ours.loc[i], keys) for i in ours.index]
+    row = found.rows[1]
+    assert (row.cap, row.fresh_cap) == pytest.approx((np.mean(scores), np.mean(fresh)))
+    sizes = ours.groupby(keys).size()
+    matched = [sizes.get(tuple(record), 0) for record in theirs[keys].to_numpy()]
+    others = [sizes[tuple(record)] - 1 for record in ours[keys].to_numpy()]
+    assert row.matches == pytest.approx(np.mean(np.array(matched) == 1))
+    assert row.fresh_matches == pytest.approx(np.mean(np.array(others) == 1))
+
+
+def test_what_the_weight_adds_at_both_ends():
+    original = survey(1)
+    gain, matches = weight_as_key(original, [original], asked(), "w").figures
+    assert gain.value == pytest.approx(gain.original)
+    assert gain.value > gain.chance + 0.1
+    assert matches.value == matches.original > matches.chance
+    constant = survey(1, np.ones(N)), survey(2, np.ones(N))
+    for one, other in ((original, independent()), constant):
+        found = weight_as_key(one, [other, other], asked(), "w")
+        assert found.gain == 0
+    one = survey(1, n=1)
+    assert weight_as_key(one, [one], asked(), "w").figures[0].low == 0
+    assert weight_as_key(original, [original], asked(keys=("town", "w")), "w") is None
+
+
+def test_files_are_measured_where_a_weight_is_named():
+    frames = [frame_of(survey(seed)) for seed in (1, 2)]
+    scenario = {"keys": ["town", "sex"], "target": "ill"}
+    on = ALL_OFF | {"weight_disclosure": True}
+    for options, is_measured in (
+        ({"weight": "w"}, True), ({}, False), ({"weight": "w", "weight_disclosure": False}, False)
+    ):  # fmt: skip
+        risk = assess(*frames, **scenario, settings=on | options)
+        assert ("weight_disclosure" in risk.further) == is_measured
+        assert ("weight as a key" in risk.scenarios[0].further) == is_measured
+        assert risk.failed == {}
+    without = assess(frames[0], frames[1].drop(columns="w"), **scenario, settings={"weight": "w"})
+    assert any("'w' is not in every file" in note for note in without.notes)
