@@ -245,6 +245,7 @@ def test_defaults_and_ranges_are_as_documented() -> None:
         "RegressionCounter": {"proper": False},
         "SampleScale": {"groups": 5, "proper": False},
         "Synthesis": {"may_keep": True, "proper": False, "redrawn": False},
+        "WeightedCounter": {"groups": 5, "proper": False},
         "combine": {"level": 0.95, "rule": "simple"},
         "compare_fit": {"family": "ols", "level": 0.95, "rule": "simple"},
         "dependent": {"unexplained": 1e-10},
