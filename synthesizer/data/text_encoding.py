@@ -160,7 +160,7 @@ def _remedy(data: pa.Buffer, content: bytes, encoding: str) -> str:
     if encoding == "utf-8" and 2 * wrong < len(runs):
         return (
             f"{len(runs) - wrong:,} other places are, so the file was damaged or put together: "
-            "correct these bytes, or set `encoding: latin-1`, which reads any byte"
+            "correct these bytes; in any other encoding the rest would come out wrong"
         )
     for name in ("cp1252", "latin-1"):
         if name != encoding and failing_byte(data, name) is None:

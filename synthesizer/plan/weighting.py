@@ -12,10 +12,11 @@ from pathlib import Path
 import numpy as np
 
 from synthesizer.config.keys import FROM_DATA, AfterConfig, Config, WeightsConfig
-from synthesizer.data.errors import ConfigError
+from synthesizer.data.errors import ConfigError, plural
 from synthesizer.data.faults import nearest
 from synthesizer.data.files import read_text
 from synthesizer.data.table import Column, FloatArray, Kind
+from synthesizer.data.values import finite_number
 from synthesizer.engine.raking import Margin, Raking
 from synthesizer.engine.redrawing import Redrawing, units_of
 from synthesizer.models.step import Rule, Step, Zero
@@ -48,7 +49,7 @@ def plan_weights(
         if "weights" not in context.config.model_fields_set:
             _note_suggestion(context)
         return None
-    problems = list(_weight_problems(context, weighting.variable))
+    problems = list(_weight_problems(context, weighting))
     context.problems += problems
     context.problems += design_problems(context, weighting)
     if problems or weighting.variable not in context.table:
@@ -187,8 +188,9 @@ def _note_suggestion(context: Context) -> None:
             return
 
 
-def _weight_problems(context: Context, name: str) -> Iterator[str]:
-    """Yield what is wrong with the values of the weight."""
+def _weight_problems(context: Context, weighting: WeightsConfig) -> Iterator[str]:
+    """Yield what is wrong with the weight: what else it is named for, and its values."""
+    name = weighting.variable
     unknown = context.columns.unknown("weights", name)
     yield from unknown
     if unknown or context.columns.is_faulty(name):
@@ -197,6 +199,19 @@ def _weight_problems(context: Context, name: str) -> Iterator[str]:
         yield (
             f"weights: {name!r} is an id or dropped and takes no part; name another column, or "
             "take it out there"
+        )
+        return
+    named = {
+        "strata": (*context.config.strata,),
+        "weights.strata": (weighting.strata,),
+        "weights.psu": (weighting.psu,),
+        "weights.totals": (*weighting.totals,),
+    }
+    other_roles = [key for key, names in named.items() if name in names]
+    if other_roles:
+        yield (
+            f"weights: {name!r} is the weight, and {', '.join(other_roles)} must name another "
+            "variable, with levels"
         )
         return
     column = context.table[name]
@@ -210,17 +225,30 @@ def _weight_problems(context: Context, name: str) -> Iterator[str]:
     missing, negative = len(column) - len(values), int((values < 0).sum())
     if missing:
         yield (
-            f"weights: {name!r} is missing in {missing:,} records; give every record a weight, 0 "
-            "where it counts for nobody"
+            f"weights: {name!r} is missing in {plural(missing, 'record')}; give every record a "
+            f"weight, 0 where it counts for nobody{_negative_codes(column)}"
         )
     if negative:
-        yield f"weights: {name!r} is negative in {negative:,} records; a weight is 0 or above"
+        records = plural(negative, "record")
+        yield f"weights: {name!r} is negative in {records}; a weight is 0 or above"
     if not (values > 0).any():
         yield f"weights: {name!r} is 0 in all records; name the column of the weight"
     elif values.min() == values.max() and not missing:
         context.notes.append(
             f"weights: {name!r} is constant: every record counts alike, and it changes nothing"
         )
+
+
+def _negative_codes(column: Column) -> str:
+    """Say how many negative numbers are taken for missing codes: in a weight they are faults."""
+    negative = [
+        state
+        for state, code in enumerate(column.variable.missing, 1)
+        if (finite_number(code) or 0) < 0
+    ]
+    count = int(np.isin(column.missing_state(), negative).sum())
+    told = f" (negative numbers, in {plural(count, 'record')}, are taken for missing codes)"
+    return told if count else ""
 
 
 def _raking_problems(

@@ -43,6 +43,10 @@ REFUSED = [
         b"a,b\n1,SECRET\xff\n3,4\n",
         r"byte 12 \(line 2, data row 1, column 'b'\) is not UTF-8.*`encoding: cp1252`",
     ),
+    (
+        "a,b\nä,ö\nü,é\n".encode() + b"SECRET\xff,1\n",
+        r"4 other places are, .* correct these bytes; in any other encoding the rest would",
+    ),
     (b'a,b\n1,"SECRET\n3,4\n', "not closed"),
     (b"a,b\n1,\x00\n3,4\n", "1 NUL bytes, the first on line 2"),
     (b"a,\xed\xa0\x80\n1,2\n3,4\n", r"byte 2 \(line 1\) is not UTF-8"),

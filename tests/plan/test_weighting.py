@@ -118,6 +118,10 @@ def test_a_place_of_the_configuration_is_kept_and_a_column_that_looks_like_a_wei
             ["totals need levels", "unknown variable 'regoin'"],
         ),
         (
+            {"variable": "wgt", "strata": "wgt", "totals": {"wgt": "from_data"}},
+            ["'wgt' is the weight, and weights.strata, weights.totals must name"],
+        ),
+        (
             {
                 "variable": "wgt",
                 "totals": {
@@ -149,12 +153,14 @@ def test_all_problems_of_totals_are_told_at_once(survey, weights, problems):
     [
         (["-1", "2"], "'w' is negative in 20 records"),
         (["", "2"], "'w' is missing in 20 records"),
+        (["-3"] + [str(w) for w in range(11, 50)], "(negative numbers, in 1 record, are taken"),
         (["0", "0"], "'w' is 0 in all records"),
         (["heavy", "2"], "w"),
     ],
 )
 def test_bad_weights_are_refused(tmp_path, values, problem):
-    frame = pd.DataFrame({"w": values * 20, "sex": ["f", "m"] * 20, "age": range(40)})
+    values = values * (40 // len(values))
+    frame = pd.DataFrame({"w": values, "sex": ["f", "m"] * 20, "age": range(40)})
     frame.to_csv(tmp_path / "survey.csv", index=False)
     with pytest.raises(SynthesizerError) as told:
         prepare(config(tmp_path, weights="w"), Registry.load())
