@@ -28,6 +28,7 @@ from synthesizer.engine.saved import SavedModel, load_model, save_model
 from synthesizer.engine.source import NOT_SAVED, Source
 from synthesizer.jobs.run import fitted_model, limits_exceeded
 from synthesizer.measures.results import CheckResults
+from synthesizer.measures.verdict import Verdict, verdict
 from synthesizer.plan.inputs import read_frame
 from synthesizer.plan.plan import Plan, make_plan
 
@@ -162,6 +163,14 @@ class Synthesizer:
                 "fit(frame) and generate()"
             )
         return self._generated.checks
+
+    @property
+    def verdict(self) -> Verdict:
+        """May the frames of the last `generate` be released? Three lines, from `checks`.
+
+        ``verdict.to_frame()`` is a table of them. Confidential, and raises what `checks` raises.
+        """
+        return verdict(self.checks, self.config.limits)
 
     @property
     def exceeded(self) -> tuple[str, ...]:
