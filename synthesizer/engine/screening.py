@@ -13,7 +13,7 @@ from typing import Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import rankdata
+import scipy
 
 from synthesizer.data.table import Column, FloatArray, Table
 from synthesizer.models.kit.predictors import Float32Array
@@ -128,7 +128,7 @@ def _scores(column: Column, rng: np.random.Generator) -> Float32Array:
     observed = column.is_observed
     ranks = np.zeros(len(column))
     if observed.any():
-        ranks[observed] = rankdata(column.data[observed])
+        ranks[observed] = scipy.stats.rankdata(column.data[observed])
         ranks[observed] -= ranks[observed].mean()
     return _orthonormal(np.column_stack([ranks, _indicators(column.missing_state())]))
 

@@ -27,7 +27,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from synthesizer.data.codes import Codes, ColumnCoder, Dictionary, Groups, JointCoder
 from synthesizer.data.errors import DataError
@@ -540,7 +540,7 @@ def regress_on_m(means: Sequence[float | None]) -> Line | None:
     defined = [mean for mean in means if mean is not None]
     if len(defined) < len(means) or len(defined) < _FEWEST or len(set(defined)) == 1:
         return None
-    fit = stats.linregress(np.arange(1, len(defined) + 1), defined)
+    fit = scipy.stats.linregress(np.arange(1, len(defined) + 1), defined)
     df = len(defined) - 2
     return Line(
         intercept=float(fit.intercept),
@@ -575,4 +575,4 @@ def cap_regression(result: CapResult) -> tuple[CapRegression, ...]:
 
 
 def _p_value(estimate: float, error: float, df: int) -> float | None:
-    return float(2 * stats.t.sf(abs(estimate / error), df)) if error > 0 else None
+    return float(2 * scipy.stats.t.sf(abs(estimate / error), df)) if error > 0 else None

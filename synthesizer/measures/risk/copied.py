@@ -33,7 +33,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Generic, TypeVar
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from synthesizer.data.codes import ColumnCoder, JointCoder
 from synthesizer.data.pairs import Data
@@ -67,7 +67,7 @@ def fresh_limit(pairs: int, times: float, confidence: float = CONFIDENCE) -> int
     >>> fresh_limit(0, 1.0), fresh_limit(100, 1.0), fresh_limit(100, 0.1)
     (17, 285, 37)
     """
-    limit = stats.nbinom.ppf(confidence, pairs + 1, 1 / (1 + 2 * times))
+    limit = scipy.stats.nbinom.ppf(confidence, pairs + 1, 1 / (1 + 2 * times))
     return max(int(limit), 1)
 
 

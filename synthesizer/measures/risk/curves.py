@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from synthesizer.data.codes import Codes
 from synthesizer.data.table import BoolArray, FloatArray
@@ -366,7 +366,7 @@ def exceeding_by_chance(cells: Cells, thresholds: Sequence[float]) -> list[float
     n, level = np.divmod(alike, size)
     p = (_sums(pairs.level, cells.theirs, size) / cells.n_synthetic)[level]
     return [
-        float(records @ stats.binom.sf(_fewest(n, threshold) - 1, n, p)) / cells.n
+        float(records @ scipy.stats.binom.sf(_fewest(n, threshold) - 1, n, p)) / cells.n
         for threshold in thresholds
     ]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from synthesizer.data.table import FloatArray, IntArray
 
@@ -26,7 +26,7 @@ def wilson(share: float, n: float, level: float = 0.95) -> tuple[float, float]:
     >>> [round(end, 4) for end in wilson(0.0, 500)]
     [0.0, 0.0076]
     """
-    z = float(stats.norm.ppf((1 + level) / 2))
+    z = float(scipy.stats.norm.ppf((1 + level) / 2))
     centre = share + z * z / (2 * n)
     reach = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
     low, high = ((centre + sign * reach) / (1 + z * z / n) for sign in (-1, 1))
@@ -112,9 +112,9 @@ def welch(a: FloatArray, b: FloatArray, level: float = 0.95) -> dict[str, float 
             return nothing
         return nothing | {"p": 0.0, "low": difference, "high": difference}
     df = float(error**4 / (square_a**2 / (len(a) - 1) + square_b**2 / (len(b) - 1)))
-    reach = float(stats.t.ppf((1 + level) / 2, df)) * error
+    reach = float(scipy.stats.t.ppf((1 + level) / 2, df)) * error
     t = difference / error
-    p = float(2 * stats.t.sf(abs(t), df))
+    p = float(2 * scipy.stats.t.sf(abs(t), df))
     return {"t": t, "df": df, "p": p, "low": difference - reach, "high": difference + reach}
 
 

@@ -15,8 +15,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from pydantic import Field
-from scipy import stats
 
 from synthesizer.data.codes import Codes, ColumnCoder, Dictionary, Groups, JointCoder
 from synthesizer.data.table import BoolArray, Column, FloatArray, Kind, Table
@@ -447,6 +447,6 @@ def _by_chance(cells: Cells, guess: Codes) -> float:
     few = shown < cells.m * ours
     shown, ours, p = shown[few], ours[few], p[few]
     whole = shown // cells.m
-    below = stats.binom.cdf(whole - 1, ours - 1, p)
-    expected[few] = expected[few] * below + shown * stats.binom.sf(whole, ours, p)
+    below = scipy.stats.binom.cdf(whole - 1, ours - 1, p)
+    expected[few] = expected[few] * below + shown * scipy.stats.binom.sf(whole, ours, p)
     return float(expected.sum()) / cells.n_synthetic

@@ -8,8 +8,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import scipy
 from pydantic import Field
-from scipy.stats import chi2, f, norm, t
 
 from synthesizer.data.table import FloatArray
 from synthesizer.measures.figure import Figure, Result, Row, column
@@ -178,7 +178,7 @@ class FitComparison(Result):
             return None
         ratio = self.datasets[0].n * len(sizes) / sum(sizes)
         variance = (ratio if self.rule == "simple" else 1 + ratio) / len(sizes)
-        half = float(norm.ppf((1 + self.level) / 2))
+        half = float(scipy.stats.norm.ppf((1 + self.level) / 2))
         return 1 - math.sqrt(2 * variance / math.pi) / (2 * half)
 
     @property
@@ -260,7 +260,7 @@ def compare_coefficients(
     ``synthetic`` (q,) are the means of the synthetic datasets, ``expected`` (q,) the standard
     errors that they lead to expect of the original's.
     """
-    half = t.ppf((1 + level) / 2, ours.df)
+    half = scipy.stats.t.ppf((1 + level) / 2, ours.df)
     error, difference = ours.std_errors, synthetic - ours.coefficients
     low, high = ours.coefficients - half * error, ours.coefficients + half * error
     synthetic_low, synthetic_high = synthetic - half * expected, synthetic + half * expected
@@ -322,9 +322,9 @@ def lack_of_fit(
         )
     if rule == "partially":
         statistic = distance * (m - p) / (p * (m - 1))
-        p_value, df_error = float(f.sf(statistic, p, m - p)), m - p
+        p_value, df_error = float(scipy.stats.f.sf(statistic, p, m - p)), m - p
     else:
-        statistic, p_value, df_error = distance, float(chi2.sf(distance, p)), None
+        statistic, p_value, df_error = distance, float(scipy.stats.chi2.sf(distance, p)), None
     return LackOfFit(statistic=statistic, df=p, df_error=df_error, p_value=p_value), None
 
 

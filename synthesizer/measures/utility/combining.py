@@ -39,8 +39,8 @@ from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
+import scipy
 from pydantic import BeforeValidator, Field, PlainSerializer
-from scipy.stats import t as student
 
 from synthesizer.data.errors import DataError
 from synthesizer.data.table import BoolArray, FloatArray
@@ -323,7 +323,7 @@ def _combined(
         df = (m - 1) * _squared(1 - _quotient(taken, (1 + 1 / m) * between))
         total = np.where(adjusted, within * _needed(ratio, adjusted, names), total)
         df = np.where(adjusted, np.inf, df)
-    half = student.ppf((1 + level) / 2, df) * np.sqrt(total)
+    half = scipy.stats.t.ppf((1 + level) / 2, df) * np.sqrt(total)
     return CombinedEstimates(
         rule=rule,
         m=m,

@@ -7,8 +7,8 @@ from functools import partial
 
 import numpy as np
 import numpy.typing as npt
+import scipy
 from pydantic import Field
-from scipy.stats import rankdata
 
 from synthesizer.data.panel.arrangement import Frame
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
@@ -218,7 +218,7 @@ def spearman(one: FloatArray, other: FloatArray) -> float | None:
     """Return the correlation of ranks (ties: their mean); None where one side is constant."""
     if len(one) < 2:
         return None
-    ranks = [rankdata(values) - (len(one) + 1) / 2 for values in (one, other)]
+    ranks = [scipy.stats.rankdata(values) - (len(one) + 1) / 2 for values in (one, other)]
     spread = float(np.sqrt((ranks[0] ** 2).sum() * (ranks[1] ** 2).sum()))
     if spread == 0:
         return None

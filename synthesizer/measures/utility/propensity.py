@@ -21,7 +21,6 @@ import numpy as np
 import numpy.typing as npt
 from joblib import Parallel, delayed
 from pydantic import Field, model_validator
-from sklearn.tree import DecisionTreeClassifier
 
 from synthesizer.data.errors import DataError
 from synthesizer.data.options import MAX_REPEATS
@@ -274,6 +273,8 @@ def _grown(
     features: _Features, labels: _Labels, *, min_leaf: int, seed: int
 ) -> tuple[FloatArray, int]:
     """Return the synthetic share of every record's leaf, shape (N,), and the number of leaves."""
+    from sklearn.tree import DecisionTreeClassifier
+
     tree = DecisionTreeClassifier(min_samples_leaf=min_leaf, random_state=seed)
     # Neither infinite nor missing, and of the type that the tree wants: no check is needed.
     leaf = tree.fit(features, labels, check_input=False).apply(features, check_input=False)

@@ -35,8 +35,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import scipy
 from scipy.special import expit
-from scipy.stats import norm
 
 from synthesizer.data.codes import Codes
 from synthesizer.data.errors import DataError
@@ -132,7 +132,7 @@ class Regressions(Measured):
     @property
     def expected_shares(self) -> tuple[float, float]:
         """Share beyond 1.96 standard errors in a right synthesis, and in a fresh sample."""
-        right, fresh = (2 * float(norm.sf(CRITICAL / scale)) for scale in self._scales)
+        right, fresh = (2 * float(scipy.stats.norm.sf(CRITICAL / scale)) for scale in self._scales)
         return right, fresh
 
     @property

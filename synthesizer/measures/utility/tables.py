@@ -40,8 +40,8 @@ from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
+import scipy
 from pydantic import BeforeValidator, PlainSerializer
-from scipy import stats
 
 from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import Data
@@ -317,7 +317,7 @@ def table_utility(
             rows.append((":".join(chosen), chosen, len(chosen), dataset, *cell_measures(o, s)))
     by_dataset = pd.DataFrame(rows, columns=["variables", "names", "ways", "dataset", *MEASURES])
     for name, statistic in _TESTS.items():  # not a number without degrees of freedom
-        by_dataset[name] = stats.chi2.sf(by_dataset[statistic], by_dataset["df"])
+        by_dataset[name] = scipy.stats.chi2.sf(by_dataset[statistic], by_dataset["df"])
     return _averaged(by_dataset)
 
 

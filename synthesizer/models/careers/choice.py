@@ -25,8 +25,8 @@ from typing import Any, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+import scipy
 from scipy import sparse
-from scipy.optimize import minimize
 from scipy.special import logsumexp
 
 from synthesizer.data.table import BoolArray, FloatArray, Table
@@ -395,5 +395,7 @@ def _fit(values: Counted, candidates: int, gap: FloatArray, ridge: FloatArray) -
         return -value, np.asarray(scaled - (wanted - odds @ values) * scale)
 
     start = np.zeros(len(gap))
-    found = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": STEPS})
+    found = scipy.optimize.minimize(
+        loss, start, jac=True, method="L-BFGS-B", options={"maxiter": STEPS}
+    )
     return np.asarray(found.x * scale)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-import scipy.optimize
+import scipy
 from scipy.special import expit
 
 from synthesizer.data.table import FloatArray, IntArray, Table

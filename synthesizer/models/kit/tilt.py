@@ -15,8 +15,8 @@ from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
+import scipy
 import scipy.linalg
-import scipy.optimize
 
 from synthesizer.data.table import FloatArray, IntArray
 from synthesizer.models.kit.predictors import Float32Array

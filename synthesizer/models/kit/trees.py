@@ -14,8 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import rankdata
-from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+import scipy
 
 from synthesizer.data.options import Count, NotNegative, Share, options
 from synthesizer.data.table import Column, FloatArray
@@ -235,7 +234,7 @@ def centred_response(target: Column, rng: np.random.Generator) -> FloatArray:
     distances, hence variances, nearly as they are (Johnson and Lindenstrauss 1984).
     """
     if not target.is_coded:
-        response = rankdata(target.data)[:, None]
+        response = scipy.stats.rankdata(target.data)[:, None]
     else:
         levels, codes = np.unique(target.data, return_inverse=True)
         if len(levels) == 2:
@@ -263,6 +262,8 @@ def grow(
     `centred_response`. The splits are learnt from ``rows``, None for all; the leaves hold all n
     donors. ``rng`` breaks ties between equally good splits.
     """
+    from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
     seed = int(rng.integers(2**31))
     sample = slice(None) if rows is None else rows
     sampled = response[sample]
