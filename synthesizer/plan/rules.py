@@ -106,6 +106,17 @@ class Places:
         if name in self.fixed:
             yield f"variable {name!r} is kept or derived and cannot be set; remove the rule"
             return
+        changing = sorted(set(used) - self.personal)
+        if name in self.single and changing:
+            unit, among = "person", "from period to period"
+            if any(other.startswith(HEAD) for other in self.order):
+                unit, among = "household", "from member to member"
+            yield (
+                f"{name!r} is one value a {unit}, and the condition uses {', '.join(changing)}, "
+                f"which changes {among}, so that a {unit} would get several values; "
+                f"use what is the same in all of a {unit}, or give {name!r} another model"
+            )
+            return
         late = sorted(set(used) - set(self.order[: self.order.index(name)]))
         if late:
             remedy = "change visit_sequence"
@@ -114,13 +125,6 @@ class Places:
             yield (
                 f"its condition uses {', '.join(late)}, which must come before {name!r} in "
                 f"the order; {remedy}"
-            )
-        changing = sorted(set(used) - self.personal)
-        if name in self.single and changing:
-            yield (
-                f"{name!r} is one value a person, and the condition uses {', '.join(changing)}, "
-                "which changes from period to period, so that a person would get several values; "
-                f"use what is the same in all periods, or give {name!r} another model"
             )
 
     def redrawing_problem(self, names: Collection[str]) -> str | None:

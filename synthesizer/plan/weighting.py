@@ -33,6 +33,8 @@ APART = 1e-6
 """Relative difference of grand totals that is no rounding."""
 ENOUGH = 20
 """Datasets whose variance shows the variance of a design."""
+COARSE = 5
+"""Mean weight, in units of its last decimal, below which rounding changes a weight by a tenth."""
 FEW = 5
 """A level of fewer confidential records may be absent in a dataset by chance."""
 
@@ -68,8 +70,22 @@ def plan_weights(
             f"weights.totals: contradict each other: they add up to {sums}; all totals are of the "
             "same population and must have one sum"
         )
+    if grand:
+        _note_coarse(context, weighting.variable, max(grand.values()))
     total = None if margins else float(context.table[weighting.variable].data.sum())
     return Raking(variable=weighting.variable, margins=tuple(margins), total=total)
+
+
+def _note_coarse(context: Context, name: str, total: float) -> None:
+    """Note that rounded weights are too coarse for their total: many would become 0."""
+    decimals = context.table[name].variable.decimals
+    mean = total / (context.config.rows or len(context.table[name]))
+    if decimals is not None and mean * 10**decimals < COARSE:
+        context.notes.append(
+            f"weights.totals: {name!r} has {plural(decimals, 'decimal')}, and the mean weight will "
+            f"be {mean:.3g}: rounded weights are coarse or 0; set variables.{name}.decimals: "
+            f"{math.ceil(math.log10(10 * COARSE / mean))}"
+        )
 
 
 def plan_redrawing(context: Context, steps: Sequence[Step]) -> Redrawing | None:

@@ -183,6 +183,12 @@ def test_all_problems_at_once_and_what_does_not_go_together(tmp_path):
     output = told(tmp_path, household_frame(60), **RULES, keep=["age"], strata=["sex"])
     assert "variable 'age': members of a household differ in it" in output
     assert "strata: members of a household differ in sex" in output
+    rule = {"if": "relation == 3", "then": {"region": "n"}}
+    output = told(tmp_path, household_frame(60), household=HOUSEHOLD, rules=[rule])
+    assert "'region' is one value a household" in output
+    assert "from member to member" in output
+    assert "period" not in output
+    assert "visit_sequence" not in output  # what all share cannot come after its members
 
 
 def test_a_household_of_sixty_strata_and_kept_variables_work(tmp_path):

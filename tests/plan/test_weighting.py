@@ -299,3 +299,16 @@ def test_weighted_fits_have_the_errors_of_the_design(tmp_path):
     design = {"weights": "w", "strata": "stratum", "psu": "district"}
     again = compare_fit(frame, table, "pay ~ sex", **design)
     assert again.combined.std_error == pytest.approx(weighted.combined.std_error)
+
+
+@pytest.mark.parametrize(("total", "decimals", "is_noted"), [(1, 0, True), (9, 0, False)])
+def test_weights_that_rounding_would_make_zero_are_noted(survey, total, decimals, is_noted):
+    folder, frame = survey
+    shares = {sex: float((frame["sex"] == sex).sum() * total) for sex in frame["sex"].unique()}
+    weights = {"variable": "wgt", "totals": {"sex": shares}}
+    for places, expected in ((decimals, is_noted), (decimals + 2, False)):
+        options = {"variables": {"wgt": {"decimals": places}}}
+        notes = prepare(config(folder, weights=weights, **options), Registry.load()).notes
+        told = [note for note in notes if "rounded weights are coarse" in note]
+        assert bool(told) == expected
+        assert all("variables.wgt.decimals: 2" in note for note in told)
