@@ -142,8 +142,9 @@ class FitRequest(Part):
     @property
     def has_design_errors(self) -> bool:
         """Whether the model can have errors by strata and units of a survey."""
-        effects = parse_formula(self.formula).effects
-        return self.family != "multinomial" and not effects and self.clusters is None
+        if self.family == "multinomial" or self.clusters is not None or self.offset is not None:
+            return False
+        return not parse_formula(self.formula).effects
 
     def ruled(self, natural: Rule) -> FitRequest:
         """Return the fit with the rule of the kind of synthesis, unless it names its own."""

@@ -348,6 +348,21 @@ def test_a_fit_is_made_without_and_with_the_survey_weight(said, fitted):
     assert FitRequest(formula="w ~ age").with_and_without("w")[0].weights is None
 
 
+@pytest.mark.parametrize(
+    ("fit", "strata"),
+    [
+        ({"family": "poisson"}, "region"),
+        ({"family": "poisson", "offset": "hours"}, None),
+        ({"family": "multinomial"}, None),
+        ({"clusters": "area"}, None),
+        ({"formula": "visits ~ age | area"}, None),
+    ],
+)
+def test_a_design_is_inherited_where_the_model_can_have_its_errors(fit, strata):
+    request = FitRequest(**{"formula": "visits ~ age", **fit})
+    assert request.with_and_without("w", strata="region")[-1].strata == strata
+
+
 def test_weights_of_a_frame_with_few_distinct_numbers():
     frame = frame_of(people(200, 1)).assign(weight=np.arange(200) % 2 + 1)
     result = compare_fit(frame, frame, "age ~ sex", weights="weight")
