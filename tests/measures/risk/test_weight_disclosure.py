@@ -11,6 +11,7 @@ from synthesizer.jobs.check_frames import assess
 from synthesizer.measures.risk.scenario import Scenario
 from synthesizer.measures.risk.weight_disclosure import FEWER_THAN, WeightsSeen, weight_as_key
 from synthesizer.measures.settings import ALL_OFF
+from tests.household_file import form_of, household_frame, view_of
 from tests.tables import coded, numeric
 
 N = 120
@@ -150,3 +151,14 @@ def test_files_are_measured_where_a_weight_is_named():
         assert risk.failed == {}
     without = assess(frames[0], frames[1].drop(columns="w"), **scenario, settings={"weight": "w"})
     assert any("'w' is not in every file" in note for note in without.notes)
+
+
+def test_a_household_with_one_weight_counts_once():
+    frame = household_frame(30)
+    frame["age"] = frame["hhid"].rank(method="dense").astype(int)  # as if it were the weight
+    view = view_of(frame, form_of(frame))
+    counter = WeightsSeen(view, ["age"], "age", rng=np.random.default_rng(0))
+    counter.add(view)
+    assert counter.result.n == 30
+    assert {(row.original, row.synthetic) for row in counter.result.rows} == {(1.0, 1.0)}
+    assert len(frame) > 60  # of persons fewer would have a rare weight
