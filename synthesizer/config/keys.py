@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, model_validator
 
@@ -454,6 +454,10 @@ class AfterConfig(Part):
         if len(self.label) > 1:
             raise ValueError("label: needs one column and its text, not several")
         return self
+
+
+NUMBER_STEPS: Final = ("round", "bottom_code", "top_code")
+"""Steps that change numbers."""
 
 
 class SecretConfig(Part):

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from synthesizer.config.keys import ChainConfig, ExtendsConfig
+from synthesizer.config.keys import NUMBER_STEPS, AfterConfig, ChainConfig, ExtendsConfig
 from synthesizer.data.encoding import recoded
 from synthesizer.data.errors import DataError, Problems, plural
 from synthesizer.data.files import sha256
@@ -166,13 +166,7 @@ def plan_published(
         for name in manifest.datasets
         if name.endswith(LABELLED_FORMS)
     ]
-    before = manifest.config.get("after") or {}
-    problems += [
-        f"{run}: was published with after.{key}, which cannot be done to new periods alone; "
-        "publish all periods anew"
-        for key in ("blank_rare", "uniques", "label")
-        if before.get(key)
-    ]
+    problems += _step_problems(context.config.after, manifest, run)
     first, panel = manifest.panel.periods, as_panel(context.table)
     if len(form.frame.times) <= first:
         problems.append(
@@ -294,6 +288,25 @@ def _file_problems(run: Path, manifest: Manifest, config: Any) -> Iterator[str]:
     form = config.output.format
     if form is not None and not all(name.endswith(f".{form}") for name in manifest.datasets):
         yield f"output.format ({form}) is not that of the published files; take it out"
+
+
+def _step_problems(after: AfterConfig | None, manifest: Manifest, run: Path) -> Iterator[str]:
+    """Say which steps after synthesis differ, or cannot be done to new periods alone."""
+    before = manifest.config.get("after") or {}
+    for key in ("blank_rare", "uniques", "label"):
+        if before.get(key):
+            yield (
+                f"{run}: was published with after.{key}, which cannot be done to new periods "
+                "alone; publish all periods anew"
+            )
+    for key in NUMBER_STEPS:
+        was, now = before.get(key) or {}, {} if after is None else getattr(after, key)
+        odd = [name for name in {**was, **now} if was.get(name) != now.get(name)]
+        if odd:
+            yield (
+                f"after.{key} is not that of the published run for {_few(odd)}, and new periods "
+                "must be changed as the published ones were; configure both alike"
+            )
 
 
 def _revision_problems(

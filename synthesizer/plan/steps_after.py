@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
-from synthesizer.config.keys import AfterConfig, Config
+from synthesizer.config.keys import NUMBER_STEPS, AfterConfig, Config
 from synthesizer.data.after import NO_CURE, After, blank_code
 from synthesizer.data.expressions import Expression
 from synthesizer.data.table import Kind, Variable
@@ -18,9 +18,8 @@ def plan_after(context: Context, after: AfterConfig | None, *, keeps: bool) -> A
     """Return the steps by column of the files; faults become problems of the context."""
     if after is None:
         return After()
-    numbers = {"round": after.round, "bottom_code": after.bottom_code, "top_code": after.top_code}
-    for place, values in numbers.items():
-        context.problems += _number_problems(context, f"after.{place}", values)
+    for key in NUMBER_STEPS:
+        context.problems += _number_problems(context, f"after.{key}", getattr(after, key))
     context.problems += _order_problems(after)
     rare = after.blank_rare
     if rare is not None:
@@ -144,8 +143,18 @@ def _uniques_problems(context: Context, after: AfterConfig, *, keeps: bool) -> I
 
 
 def _extended_problems(context: Context, after: AfterConfig) -> Iterator[str]:
+    """Yield steps that would change what is published: its numbers must come out as they are."""
     config = context.config
     if isinstance(config, Config) and config.extends is not None:
+        for key in ("bottom_code", "top_code"):
+            bounds = {n: b for n, b in getattr(after, key).items() if n in after.round}
+            yield from (
+                f"after.{key}: {bound:g} is no multiple of {after.round[name]:g}, to which "
+                f"{name!r} is rounded, so rounding would move it once more in published periods; "
+                "publish all periods anew, with a multiple"
+                for name, bound in bounds.items()
+                if not np.isclose(bound, np.rint(bound / after.round[name]) * after.round[name])
+            )
         odd = [key for key in ("blank_rare", "uniques", "label") if getattr(after, key)]
         yield from (
             f"after.{key}: what is published stays byte for byte, and so this cannot be done to "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 
 import synthesizer
 from synthesizer.data.errors import ModelError
+from synthesizer.plan.plan import Plan
 from tests.end_to_end.commands import call, write_yaml
 from tests.end_to_end.test_panel import (
     LONG,
@@ -201,6 +203,68 @@ def test_what_cannot_go_on_is_refused(
     assert result.exit_code == 2
     assert re.search(remedy, " ".join(result.output.split())), result.output
     assert not (tmp_path / "out").exists()
+
+
+STEPS = {"round": {"age": 5}, "bottom_code": {"age": 25}, "top_code": {"age": 55}}
+ODD_STEPS: list[tuple[dict[str, Any], dict[str, Any], str | None]] = [
+    (STEPS, STEPS, None),
+    ({}, {"round": {}}, None),
+    *(({}, {key: {"age": 20}}, f"after.{key} is not that of .* for 'age'") for key in STEPS),
+    *((STEPS, {k: v for k, v in STEPS.items() if k != key}, f"after.{key} is not that of .*'age'")
+      for key in STEPS),
+    (STEPS, STEPS | {"top_code": {"age": 60}}, "after.top_code is not that of .*; configure both"),
+    *(({"round": {"age": 5}, key: {"age": 38}},) * 2 + (f"after.{key}: 38 is no multiple of 5",)
+      for key in ("bottom_code", "top_code")),
+    *((before, after, f"after.{key}{words}")
+      for key, value in (("blank_rare", {"variables": ["grade"], "min_count": 3}),
+                         ("uniques", "drop"), ("label", {"what": "synthetic"}))
+      for before, after, words in (({}, {key: value}, ": what is published stays byte for byte"),
+                                   ({key: value}, {}, ", which cannot be done to new periods"))),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("before", "after", "remedy"), ODD_STEPS)
+def test_steps_after_are_those_of_the_published_run(
+    before: dict[str, Any],
+    after: dict[str, Any],
+    remedy: str | None,
+    published: Path,
+    tmp_path: Path,
+) -> None:
+    shutil.copytree(published / "long" / "out", tmp_path / "run")
+    manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
+    manifest["config"]["after"] = before
+    (tmp_path / "run" / "manifest.json").write_text(json.dumps(manifest))
+    config = config_of(
+        tmp_path, published / "long.csv", LONG, m=1, after=after, extends={"run": "run"}
+    )
+    result = call("validate", config)
+    assert (result.exit_code == 0) is (remedy is None), result.output
+    assert remedy is None or re.search(remedy, " ".join(result.output.split())), result.output
+
+
+def test_what_is_published_is_no_more_changed_and_new_periods_are(
+    published: Path, tmp_path: Path
+) -> None:
+    changes = {"m": 1, "after": STEPS, "output": {"directory": "out", "format": "csv"}}
+    assert (
+        call("run", config_of(tmp_path / "a", published / "old.csv", LONG, **changes)).exit_code
+        == 0
+    )
+    run = tmp_path / "a" / "out"
+    seen = []
+    released = Plan.released
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Plan, "released", lambda *a: seen.append(released(*a)) or seen[-1])
+        result = extended(tmp_path / "b", published / "long.csv", run, LONG, **changes)
+    assert result.exit_code == 0, result.output
+    files = [folder / "out" / "synthetic_1.csv" for folder in (tmp_path / "a", tmp_path / "b")]
+    assert files[1].read_bytes().startswith(files[0].read_bytes())
+    ages = texts(files[1])["age"].astype(float)
+    assert set(ages) <= {float(age) for age in range(25, 56, 5)}
+    assert ages.min() == 25
+    # what the checks look at is what is in the file
+    assert sorted(seen[0]["age"].data.tolist()) == sorted(ages.tolist())
 
 
 def test_the_plan_says_what_is_added(published: Path, tmp_path: Path) -> None:
