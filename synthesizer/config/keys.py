@@ -295,6 +295,9 @@ class DataConfig(Part):
     sheet: Label | None = Field(
         None, description="sheet of an Excel file; the only one that holds something when absent"
     )
+    catalogue: Path | None = Field(
+        None, description="SAS: .sas7bcat file with the value labels of a .sas7bdat file"
+    )
     encoding: str | None = Field(
         None,
         description="of CSV, SPSS, Stata and SAS files; what they say when absent, utf-8 for CSV",
@@ -320,6 +323,9 @@ class DataConfig(Part):
             raise ValueError(f"needs exactly one of path, sql and sample, got {sources or 'none'}")
         if self.persons is not None and self.sample is None:
             raise ValueError("persons belongs to a simulated sample; take it out")
+        is_sas = self.path is not None and self.path.suffix.lower() == ".sas7bdat"
+        if self.catalogue is not None and not is_sas:
+            raise ValueError("catalogue belongs to a .sas7bdat file of SAS; take it out")
         return self
 
 

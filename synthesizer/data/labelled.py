@@ -8,6 +8,7 @@ missing stays a code of its own, which a column of floats could not hold.
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -90,15 +91,22 @@ def clock_of(form: Form, kind: str) -> Clock | None:
 
 
 def read_labelled(
-    path: Path, *, encoding: str | None = None, max_unpacked: int | None = None
+    path: Path,
+    *,
+    encoding: str | None = None,
+    catalogue: Path | None = None,
+    max_unpacked: int | None = None,
 ) -> tuple[pa.Table, Layout]:
     """Read a file of SPSS, Stata or SAS as columns of texts, with what it says of them.
+
+    ``catalogue`` is the .sas7bcat file with the value labels of a .sas7bdat file.
 
     Raises
     ------
     DataError
         If pyreadstat is not there, the file is damaged, cut short or of a version that cannot be
-        read, its characters cannot be decoded, or it unpacks to more than the limit.
+        read, its characters cannot be decoded, or it unpacks to more than the limit; if a
+        catalogue cannot be read, or has labels of none of the formats.
     """
     if find_spec("pyreadstat") is None:
         raise DataError(f"{path}: files of SPSS, Stata and SAS need pyreadstat: {INSTALL}")
@@ -112,6 +120,9 @@ def read_labelled(
     if _is_cut(path, form):
         raise DataError(f"{path}: the file is cut short; copy or write it anew")
     cells, about = _read(path, form, encoding)
+    if catalogue is not None:
+        labels = _catalogue_labels(catalogue, encoding, about.variable_to_label)
+        about.variable_value_labels = labels
     columns, labelled = [], []
     for name in about.column_names:
         column = _Column(form, about, name, cells[name])
@@ -132,17 +143,71 @@ if (about.number_rows or 0) * sum(about.variable_storage_width.values()) <= int(
 """
 
 
+_CATALOGUE_PROBE: Final = """
+import json, sys, pyreadstat
+pyreadstat.read_sas7bcat(sys.argv[1], encoding=json.loads(sys.argv[2]))
+"""
+
+
 def _refuse_crashing(path: Path, form: Form, encoding: str | None, limit: int) -> None:
+    """Raise DataError where reading a file would end this process, as far as its size allows."""
+    options = json.dumps(_options(path, form, encoding))
+    _try_elsewhere(path, _PROBE, _reader(path, form), str(path), str(limit), options)
+
+
+def _try_elsewhere(path: Path, probe: str, *words: str) -> None:
     """Raise DataError where reading a file would end this process, as some damaged ones do.
 
-    Another process tries it first, as far as its size is no fault of its own. What else is wrong
-    is said where the file is read.
+    Another process tries it first. What else is wrong is said where the file is read.
     """
-    options = json.dumps(_options(path, form, encoding))
-    words = [_reader(path, form), str(path), str(limit), options]
-    tried = subprocess.run([sys.executable, "-c", _PROBE, *words], check=False, capture_output=True)
+    tried = subprocess.run([sys.executable, "-c", probe, *words], check=False, capture_output=True)
     if tried.returncode not in (0, 1):
         raise DataError(f"{path}: the file is damaged, and reading it ends a program; save it anew")
+
+
+def _catalogue_labels(
+    path: Path, encoding: str | None, formats: Mapping[str, str]
+) -> dict[str, Mapping[Any, str]]:
+    """Return the value labels of the variables whose formats a catalogue has.
+
+    pyreadstat's own `catalog_file` puts labels in the place of values, of which two may share one.
+    """
+    import pyreadstat
+
+    where = f"data.catalogue: {path}"
+    if not path.is_file():
+        raise DataError(f"{where}: no such file; check its name and directory")
+    _try_elsewhere(path, _CATALOGUE_PROBE, str(path), json.dumps(encoding))
+    try:
+        _, about = pyreadstat.read_sas7bcat(str(path), encoding=encoding)
+    except MemoryError:
+        raise
+    except Exception:  # pyreadstat has errors of its own, and others of Python
+        raise DataError(
+            f"{where}: cannot be read as a catalogue of SAS (.sas7bcat); name the one that PROC "
+            "FORMAT wrote, its encoding (data: {encoding: ...}) where it does not state it, or "
+            "take it out and name labels under `variables` (level_labels)"
+        ) from None
+    labels = {_format_name(name): labels for name, labels in about.value_labels.items()}
+    names = {name: _format_name(kind) for name, kind in formats.items()}
+    found: dict[str, Mapping[Any, str]] = {
+        name: labels[kind] for name, kind in names.items() if kind in labels
+    }
+    if not found:
+        raise DataError(
+            f"{where}: has labels of none of the formats that the variables have; name their "
+            "catalogue, or take it out"
+        )
+    return found
+
+
+def _format_name(kind: str) -> str:
+    """Return a format's name without width and decimals; no name of SAS ends in a digit.
+
+    >>> _format_name("sexf8."), _format_name("$TOWN"), _format_name("Y2K_F12.2")
+    ('SEXF', '$TOWN', 'Y2K_F')
+    """
+    return re.sub(r"\d*\.?\d*$", "", kind.strip()).upper()
 
 
 def _reader(path: Path, form: Form) -> str:

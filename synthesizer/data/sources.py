@@ -319,13 +319,14 @@ def read_path(
     delimiter: str | None = None,
     encoding: str | None = None,
     sheet: str | None = None,
+    catalogue: Path | None = None,
     min_rows: int = MIN_ROWS,
     max_unpacked: int | None = None,
 ) -> RawTable:
     """Read a CSV file (also gzip), Parquet (also a directory), SPSS, Stata, SAS or Excel.
 
     A file that unpacks to more than ``max_unpacked`` bytes (`unpacked_limit` by default) is refused
-    before it fills the memory.
+    before it fills the memory. ``catalogue`` has the value labels of a .sas7bdat file.
     """
     path = Path(path)
     origin = path.name
@@ -335,7 +336,9 @@ def read_path(
         if path.is_dir() or path.suffix.lower() in (".parquet", ".pq"):
             return _read_parquet(path, origin, min_rows, max_unpacked)
         if path.suffix.lower() in LABELLED:
-            table, laid_out = read_labelled(path, encoding=encoding, max_unpacked=max_unpacked)
+            table, laid_out = read_labelled(
+                path, encoding=encoding, catalogue=catalogue, max_unpacked=max_unpacked
+            )
             return _checked(RawTable(table, laid_out, origin), min_rows)
         if path.suffix.lower() in WORKBOOKS:
             table, laid_out = read_workbook(path, sheet=sheet, max_unpacked=max_unpacked)

@@ -246,7 +246,7 @@ def plan_frontier(
     combined = grid(base, varied, registry)
     problems += [
         f"output {final} holds {place}, which is read; name another directory"
-        for place in (config, base.data.path)
+        for place in (config, base.data.path, base.data.catalogue)
         if isinstance(place, str | Path) and Path(place).resolve().is_relative_to(final.resolve())
     ]
     first, wrong, dropped = _check(combined.settings, registry, draws)

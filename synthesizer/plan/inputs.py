@@ -418,6 +418,7 @@ def read_raw(data: DataConfig) -> RawTable:
             delimiter=data.delimiter,
             encoding=data.encoding,
             sheet=data.sheet,
+            catalogue=data.catalogue,
             max_unpacked=None if most is None else most * 1_000_000,
         )
     if data.sql is not None:

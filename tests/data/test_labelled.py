@@ -13,12 +13,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from synthesizer.config.reading import read_config
 from synthesizer.data import labelled, workbooks
 from synthesizer.data.encoding import data_notes, encode
-from synthesizer.data.errors import DataError
+from synthesizer.data.errors import ConfigError, DataError
 from synthesizer.data.guessing import Declaration, infer
 from synthesizer.data.sources import RawTable, Texts, read_path
 from synthesizer.data.table import Kind
+from synthesizer.plan.inputs import read_raw
 
 pyreadstat = pytest.importorskip("pyreadstat")
 HAVEN = Path(__file__).parent / "haven"
@@ -108,6 +110,58 @@ def test_sas(tmp_path):
     raw = read_path(tmp_path / "made.xpt")
     assert column(raw, "day").labelling.label == "Day"
     assert counted(column(raw, "day")) == {"1960-01-01": 20, "1960-01-02": 20}
+
+
+@pytest.fixture
+def sas(tmp_path):
+    """A file of SAS and the catalogue of its formats, as ``sas/make_sas.py`` writes them."""
+    for path in (HAVEN.parent / "sas").glob("*.gz"):
+        (tmp_path / path.stem).write_bytes(gzip.decompress(path.read_bytes()))
+    return tmp_path
+
+
+def test_labels_of_a_catalogue(sas):
+    """Two codes with one label stay two codes, and a format is found whatever its width."""
+    path, catalogue = sas / "persons.sas7bdat", sas / "formats.sas7bcat"
+    raw, plain = read_path(path, catalogue=catalogue), read_path(path)
+    sex, town, age = (texts.labelling for texts in raw.texts)
+    assert (sex.format, sex.labels) == ("SEXF8.", {"1": "person", "2": "person", "3": "nobody"})
+    assert (town.labels, age.labels) == ({"A": "Aachen", "B": "Bern"}, {})
+    assert [counted(texts) for texts in raw.texts] == [counted(texts) for texts in plain.texts]
+    assert counted(column(raw, "sex")) == {"1": 20, "2": 20}
+    assert all(texts.labelling.labels == {} for texts in plain.texts)
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "words"),
+    [
+        ("none.sas7bcat", None, "no such file"),
+        ("persons.sas7bdat", None, "cannot be read as a catalogue"),
+        ("formats.sas7bcat", lambda data: data[:9000], "cannot be read as a catalogue"),
+        ("formats.sas7bcat", lambda data: data.replace(b"SEXF", b"ELSE").replace(b"TOWN", b"CITY"),
+         "labels of none of the formats"),
+    ],
+)  # fmt: skip
+def test_a_catalogue_that_does_not_fit_is_a_sentence(sas, name, change, words):
+    path = sas / name
+    if change is not None:
+        path.write_bytes(change(path.read_bytes()))
+    with pytest.raises(DataError, match=f"data.catalogue: .*{name}.*{words}"):
+        read_path(sas / "persons.sas7bdat", catalogue=path)
+
+
+def test_a_catalogue_that_ends_the_program_is_tried_elsewhere_first(sas, monkeypatch):
+    monkeypatch.setattr(labelled, "_CATALOGUE_PROBE", "import os; os.abort()")
+    with pytest.raises(DataError, match=r"formats.sas7bcat: the file is damaged, and reading it"):
+        read_path(sas / "persons.sas7bdat", catalogue=sas / "formats.sas7bcat")
+
+
+def test_a_configuration_names_a_catalogue_beside_itself(sas):
+    data = {"path": "persons.sas7bdat", "catalogue": "formats.sas7bcat"}
+    raw = read_raw(read_config({"data": data}, base=sas).data)
+    assert column(raw, "town").labelling.labels["A"] == "Aachen"
+    with pytest.raises(ConfigError, match=r"catalogue belongs to a \.sas7bdat file"):
+        read_config({"data": data | {"path": "persons.csv"}}, base=sas)
 
 
 MEASURES = {"nominal": Kind.CATEGORICAL, "ordinal": Kind.ORDERED, "scale": Kind.NUMERIC}
