@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
-from synthesizer.config.keys import NUMBER_STEPS, AfterConfig, Config
+from synthesizer.config.keys import NUMBER_STEPS, AfterConfig, BlankRareConfig, Config
 from synthesizer.data.after import NO_CURE, After, blank_code
 from synthesizer.data.expressions import Expression
 from synthesizer.data.table import Kind, Variable
@@ -167,6 +167,8 @@ def _notes(context: Context, after: AfterConfig) -> Iterator[str]:
     """Yield what a steward should know of the steps."""
     if after.uniques is not None:
         yield f"after.uniques: {NO_CURE}"
+    if after.blank_rare is not None:
+        yield from _emptied(context, after.blank_rare)
     changed = {*after.round, *after.bottom_code, *after.top_code}
     for step, settings in context.config.variables.items():
         method = settings.method or context.config.named_methods.get(step, "")
@@ -176,6 +178,20 @@ def _notes(context: Context, after: AfterConfig) -> Iterator[str]:
             yield (
                 f"after: {step!r} is computed from {', '.join(inputs)} before the steps and shows "
                 "what was there; change it too, or drop it"
+            )
+
+
+def _emptied(context: Context, rare: BlankRareConfig) -> Iterator[str]:
+    """Yield variables of which nothing is left."""
+    for name in rare.variables:
+        column = context.table.get(name)
+        if column is None or not column.is_coded:
+            continue
+        rows = np.bincount(column.data[column.is_observed], minlength=1)
+        if rows.max() < rare.min_count:
+            yield (
+                f"after.blank_rare: no level of {name!r} has {rare.min_count} records in the data, "
+                "so that its column will be empty; lower min_count, or drop it"
             )
 
 

@@ -23,6 +23,7 @@ from synthesizer.jobs.run import fit, run
 from synthesizer.jobs.synthesizer import Synthesizer
 from synthesizer.measures.risk.replicated import replicated_uniques
 from synthesizer.measures.settings import ALL_OFF
+from synthesizer.plan.plan import prepare
 from tests.household_file import HOUSEHOLD, RULES, household_frame
 
 N = 400
@@ -302,3 +303,10 @@ def test_a_variable_that_follows_from_a_coded_one_is_noted(data, tmp_path):
     steps = {"top_code": {"age": 80}}
     result = run(config(tmp_path / "exact.csv", tmp_path, variables=derived, after=steps))
     assert any("'pay' is computed from age before the steps" in n for n in result.manifest.notes)
+
+
+@pytest.mark.parametrize(("min_count", "is_told"), [(20, False), (N + 1, True)])
+def test_a_column_that_blanking_would_empty_is_noted(data, tmp_path, min_count, is_told):
+    rare = {"variables": ["job"], "min_count": min_count}
+    notes = prepare(config(data, tmp_path, after={"blank_rare": rare})).notes
+    assert any("no level of 'job' has" in note for note in notes) == is_told
