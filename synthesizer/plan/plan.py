@@ -388,7 +388,9 @@ def make_plan(
     """
     problems = Problems(data.problems)
     kind = DataError if problems else ConfigError
-    config = config.model_copy(update={"drop": config.dropped(data.columns.names or ())})
+    dropped = config.dropped(data.columns.names or ())
+    if dropped != tuple(config.drop):  # a key that nobody wrote stays out of manifests
+        config = config.model_copy(update={"drop": dropped})
     problems += household_problems(config, data.whole)
     if problems and config.household is not None:
         raise kind(problems)

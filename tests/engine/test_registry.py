@@ -220,6 +220,7 @@ def test_aliases_lead_to_models_that_exist():
         "rare",
         "changing",
         "size",
+        "even",
         "member",
     ]
     assert list(ROLES) == words

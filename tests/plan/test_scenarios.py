@@ -120,9 +120,10 @@ def test_a_limit_whose_check_is_off_is_refused(key: str) -> None:
         said = f"limits.{key}: the check {check!r} is switched off; switch it on or drop the limit"
         assert said in problems
     problems = planned(EVERYTHING, **limits)[2]
-    owners = [who for who in ("panel", "households") if who in measure.needs]
-    assert len(problems) == len(owners)
-    assert all(f"limits.{key}: only " in problem for problem in problems)
+    lacking = {"panel": "only ", "households": "only ", "weight": "there is no survey weight"}
+    said = [f"limits.{key}: {words}" for what, words in lacking.items() if what in measure.needs]
+    assert len(problems) == len(said)
+    assert all(words in problem for words, problem in zip(said, problems, strict=True))
 
 
 def test_a_limit_without_the_option_that_it_needs_is_refused() -> None:
