@@ -1,4 +1,4 @@
-"""Fuzz the product: eight kinds of inputs, each through the entry points that users have.
+"""Fuzz the product: nine kinds of inputs, each through the entry points that users have.
 
 Usage::
 
@@ -67,8 +67,8 @@ PYTHON = re.compile(
     r"Unable to parse|embedded null"
 )
 QUOTED = re.compile(r"'[^']*'|`[^`]+`|\"[^\"]+\"|--\w+|\bline \d+|\bposition \d+|\.\d+[.:]")
-COUNTED = re.compile(r"\d+ errors:|- and [\d,]+ more; mend these first")
-"""Lines that count problems."""
+COUNTED = re.compile(r"\d+ errors:|- and [\d,]+ more; mend these first|forecast: .*")
+"""Lines that count problems, or what a run costs."""
 
 
 class TooSlow(BaseException):

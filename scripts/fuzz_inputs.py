@@ -1,4 +1,4 @@
-"""Random inputs of six kinds, right ones and wrong ones, and what is called with each.
+"""Random inputs of seven kinds, right ones and wrong ones, and what is called with each.
 
 `fuzz_queries.py` makes two kinds more.
 
@@ -14,6 +14,7 @@ import gzip
 import io
 import json
 import random
+import re
 import tempfile
 import zlib
 from collections.abc import Callable, Mapping, Sequence
@@ -28,6 +29,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pyreadstat
 import yaml
 
 from synthesizer.config.reading import config_schema
@@ -103,6 +105,19 @@ def wide() -> dict[str, list[Any]]:
     return {"sex": ["fm"[i % 2] for i in range(12)], **states}
 
 
+def household() -> dict[str, list[Any]]:
+    """Return persons in households of one to three, with a weight."""
+    places = [(home, member) for home in range(12) for member in range(1 + home % 3)]
+    return {
+        "home": [f"h{home}" for home, _ in places],
+        "size": [1 + home % 3 for home, _ in places],
+        "town": [SECRETS[home * home % 3] for home, _ in places],
+        "relation": [("head", "spouse", "child")[member] for _, member in places],
+        "age": [50 + home - 25 * (member == 2) for home, member in places],
+        "weight": [1.5 + home % 4 for home, _ in places],
+    }
+
+
 def csv_of(
     columns: Mapping[str, Sequence[Any]], delimiter: str = ",", end: str = "\n", quoting: Any = 0
 ) -> bytes:
@@ -116,8 +131,9 @@ def csv_of(
 
 def write_tables(folder: Path) -> None:
     """Write the tables that configurations name."""
-    for name, columns in (("data", table()), ("panel", panel()), ("wide", wide())):
-        (folder / f"{name}.csv").write_bytes(csv_of(columns))
+    for made in (panel, wide, household):
+        (folder / f"{made.__name__}.csv").write_bytes(csv_of(made()))
+    (folder / "data.csv").write_bytes(csv_of(table()))
 
 
 # ---- words, numbers, mutations
@@ -196,6 +212,7 @@ def mutated(data: bytes, rng: random.Random, tokens: Sequence[bytes]) -> bytes:
 
 _OUT = {"output": {"directory": "out"}, "workers": 1, "seed": 1, "secret": "none"}
 _PLAIN = {"data": {"path": "data.csv"}, **_OUT}
+_HOMES = {"data": {"path": "household.csv"}, **_OUT}
 _LONG = {"person": "person", "time": "year", "career": "job"}
 BASES: tuple[dict[str, Any], ...] = (
     _PLAIN,
@@ -230,6 +247,25 @@ BASES: tuple[dict[str, Any], ...] = (
      "panel": {"wide": {"state": "y1..y3"}, "career": "state", "absent": ["gone"]}},
     {"data": {"sql": {"url": "sqlite:///x.db", "query": "SELECT * FROM t"}}, **_OUT},
     {"data": {"sample": "fair"}, **_OUT, "rows": 10},
+    _PLAIN | {"rare": {"min_count": 3, "to": "other"}, "drop": ["pay"]},
+    _PLAIN | {"rare": {"min_count": 9, "to": "missing"}, "drop": ["born"],
+              "after": {"round": {"age": 5}, "top_code": {"age": 70}, "bottom_code": {"age": 20}}},
+    _PLAIN | {"after": {"blank_rare": {"variables": ["town", "sex"], "min_count": 4},
+                        "uniques": "drop", "label": {"note": "synthetic"}}},
+    {"data": {"path": "panel.csv"}, **_OUT, "panel": _LONG, "after": {"round": {"age": 10}},
+     "variables": {"age": {"kind": "numeric"}}},
+    _HOMES | {"weights": {"variable": "weight"}, "drop": ["home", "size"]},
+    _HOMES | {"weights": {"variable": "weight", "strata": "town", "psu": "home"},
+              "drop": ["size"]},
+    _HOMES | {"weights": {"variable": "weight", "totals": {"town": "from_data", "relation": {
+                  "head": 30, "spouse": 22, "child": 20}}}, "drop": ["home", "size"]},
+    _HOMES | {"household": {"id": "home", "size": "size", "head": "relation == 'head'"},
+              "drop": ["weight"]},
+    _HOMES | {"household": {"id": "home", "size": "size", "head": "relation == 'head'",
+                            "variables": ["town"], "order": ["-age"],
+                            "at_most": {"relation == 'spouse'": 1}},
+              "forbid": ["relation == 'child' and age > `head.age`"],
+              "weights": {"variable": "weight"}, "rare": {"min_count": 2}},
 )  # fmt: skip
 YAML_TOKENS = tuple(
     token.encode("utf-8", "surrogatepass")
@@ -325,7 +361,7 @@ def yaml_trial(rng: random.Random, folder: Path) -> Trial:
         calls.append(("plan", "run.yaml"))
     if rng.random() < 0.15:
         calls.append(("run", "run.yaml", "-m", "1", "--workers", "1"))
-    names = {*COLUMNS, "run.yaml", "data.csv"}
+    names = {*COLUMNS, *household(), "run.yaml", "data.csv"}
     return Trial(calls, data.decode("utf-8", "replace"), True, names | keys_of(schema()))
 
 
@@ -538,6 +574,54 @@ def parquet_trial(rng: random.Random, folder: Path) -> Trial:
         calls.append(("run", "x.yaml", "-m", "1", "--workers", "1", "--no-checks"))
     names = set(map(str, arrow.column_names)) | {"x.parquet", "x.yaml", "keys"}
     return Trial(calls, " ".join(names), pick < 0.06, names)
+
+
+# ---- files of SPSS and Stata
+
+
+WRITTEN = re.compile(rb"\d\d [A-Z][a-z]{2} \d{2,4}[ 0-9][0-9:]{4,7}")
+"""When a file was written, in its header."""
+
+
+@cache
+def labelled_files() -> dict[str, bytes]:
+    """Return sound files by name, written once."""
+    frame = pd.read_csv(io.BytesIO(csv_of(table())), dtype={"born": str})
+    notes: dict[str, Any] = {
+        "column_labels": dict.fromkeys(COLUMNS, "what it is"),
+        "variable_value_labels": {"age": {18: "young", 99: "refused"}},
+    }
+    ranges: Any = {"age": [{"lo": 90, "hi": 99}]}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        pyreadstat.write_sav(frame, folder / "x.sav", missing_ranges=ranges, **notes)
+        pyreadstat.write_sav(frame, folder / "x.zsav", compress=True, **notes)
+        pyreadstat.write_dta(frame, folder / "x.dta", **notes)
+        pyreadstat.write_dta(frame, folder / "old.dta", version=8, **notes)
+        written = {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+    return {name: WRITTEN.sub(lambda at: b"1" * len(at[0]), data) for name, data in written.items()}
+
+
+LABELLED_TOKENS = (b"\0" * 8, b"\xff" * 4, b"\xff\xff\xef\xff", b"\x7f", b"$FL2", b"<map>",
+                   b"</stata_dta>", b"\xc3\x28", b"qz", b"UTF-8", b"windows-1252")  # fmt: skip
+
+
+def labelled_trial(rng: random.Random, folder: Path) -> Trial:
+    """Show the variables of a file whose bytes changed, or that is cut; start and run some."""
+    name = rng.choice(sorted(labelled_files()))
+    data = labelled_files()[name]
+    pick = rng.random()
+    if pick < 0.2:
+        data = data[: rng.randrange(len(data))]
+    elif pick < 0.6:
+        data = mutated(data, rng, LABELLED_TOKENS)
+    (folder / name).write_bytes(data)
+    calls: list[Call] = [("codebook", name)]
+    if rng.random() < 0.3:
+        calls += [("init", name, "-o", "x.yaml"), ("validate", "x.yaml")]
+        if rng.random() < 0.3:
+            calls.append(("run", "x.yaml", "-m", "1", "--workers", "1", "--no-checks"))
+    return Trial(calls, "", True, {*COLUMNS, name, "x.yaml", "columns", "keys"})
 
 
 # ---- saved models
@@ -834,8 +918,9 @@ KINDS: dict[str, Maker] = {
     "yaml": yaml_trial,
     "csv": csv_trial,
     "parquet": parquet_trial,
+    "labelled": labelled_trial,
     "archive": archive_trial,
     "expression": expression_trial,
     "formula": formula_trial,
 }
-"""The six kinds and what makes their inputs."""
+"""The seven kinds and what makes their inputs."""

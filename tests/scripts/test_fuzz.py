@@ -12,6 +12,8 @@ from synthesizer.data.errors import ConfigError
 from synthesizer.engine.registry import Registry
 
 COUNT = 40
+FEWER = {"labelled": 12}
+"""Another process tries each of these files first."""
 
 
 @pytest.mark.parametrize("kind", fuzz.KINDS)
@@ -19,10 +21,11 @@ def test_inputs_are_accepted_or_refused_in_words(
     kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Registry, "load", cache(Registry.load))  # half of the time of an input
-    outcomes = [fuzz.outcome(kind, number, seed=0) for number in range(COUNT)]
+    count = FEWER.get(kind, COUNT)
+    outcomes = [fuzz.outcome(kind, number, seed=0) for number in range(count)]
     assert [outcome for outcome in outcomes if outcome.findings] == []
     accepted = sum(outcome.accepted for outcome in outcomes)
-    assert 3 <= accepted <= COUNT - 3  # both ways are tried
+    assert 3 <= accepted <= count - 3  # both ways are tried
 
 
 @pytest.mark.parametrize("kind", fuzz.KINDS)
