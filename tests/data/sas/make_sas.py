@@ -41,30 +41,36 @@ class Writer:
         path.write_bytes(gzip.compress(self.data, mtime=0))
 
 
-formats = Writer()
-labels = formats.call("add_label_set", DOUBLE, b"SEXF")
-for value, label in ((1.0, b"person"), (2.0, b"person"), (3.0, b"nobody")):
-    LIBRARY.readstat_label_double_value(labels, ctypes.c_double(value), label)
-labels = formats.call("add_label_set", STRING, b"$TOWN")
-for text, label in ((b"A", b"Aachen"), (b"B", b"Bern")):
-    LIBRARY.readstat_label_string_value(labels, text, label)
-formats.call("begin_writing_sas7bcat", None)
-formats.save("formats.sas7bcat")
+def write_files() -> None:
+    """Write the catalogue and the file."""
+    formats = Writer()
+    labels = formats.call("add_label_set", DOUBLE, b"SEXF")
+    for value, label in ((1.0, b"person"), (2.0, b"person"), (3.0, b"nobody")):
+        LIBRARY.readstat_label_double_value(labels, ctypes.c_double(value), label)
+    labels = formats.call("add_label_set", STRING, b"$TOWN")
+    for text, label in ((b"A", b"Aachen"), (b"B", b"Bern")):
+        LIBRARY.readstat_label_string_value(labels, text, label)
+    formats.call("begin_writing_sas7bcat", None)
+    formats.save("formats.sas7bcat")
 
-persons = Writer()
-columns = []
-for column, kind, width, form in (
-    (b"sex", DOUBLE, 8, b"SEXF8."),
-    (b"town", STRING, 4, b"$TOWN"),
-    (b"age", DOUBLE, 8, b"BEST12."),
-):
-    columns.append(persons.call("add_variable", column, kind, ctypes.c_size_t(width)))
-    LIBRARY.readstat_variable_set_format(columns[-1], form)
-persons.call("begin_writing_sas7bdat", None, ctypes.c_long(40))
-for row in range(40):
-    persons.call("begin_row")
-    persons.call("insert_double_value", columns[0], ctypes.c_double(1 + row % 2))
-    persons.call("insert_string_value", columns[1], b"AB"[row % 2 :][:1])
-    persons.call("insert_double_value", columns[2], ctypes.c_double(20 + row))
-    persons.call("end_row")
-persons.save("persons.sas7bdat")
+    persons = Writer()
+    columns = []
+    for column, kind, width, form in (
+        (b"sex", DOUBLE, 8, b"SEXF8."),
+        (b"town", STRING, 4, b"$TOWN"),
+        (b"age", DOUBLE, 8, b"BEST12."),
+    ):
+        columns.append(persons.call("add_variable", column, kind, ctypes.c_size_t(width)))
+        LIBRARY.readstat_variable_set_format(columns[-1], form)
+    persons.call("begin_writing_sas7bdat", None, ctypes.c_long(40))
+    for row in range(40):
+        persons.call("begin_row")
+        persons.call("insert_double_value", columns[0], ctypes.c_double(1 + row % 2))
+        persons.call("insert_string_value", columns[1], b"AB"[row % 2 :][:1])
+        persons.call("insert_double_value", columns[2], ctypes.c_double(20 + row))
+        persons.call("end_row")
+    persons.save("persons.sas7bdat")
+
+
+if __name__ == "__main__":
+    write_files()
