@@ -19,6 +19,7 @@ from synthesizer.data.sources import RawTable, Texts
 from synthesizer.data.table import BoolArray, FloatArray, Kind, Variable
 from synthesizer.data.values import (
     COMPACT,
+    LARGEST,
     MAX_EXACT,
     MICROSECONDS_A_DAY,
     UNPADDED,
@@ -292,14 +293,21 @@ class _Column:
         maybe = MAYBE_ID_NAME.search(name) and not NO_ID_NAME.search(name)
         return bool(maybe) and self.share_distinct >= MOST_IDS
 
-    def infinite(self, values: BoolArray) -> Problem:
-        """Return the problem of infinite numbers."""
+    def check_size(self) -> None:
+        """Raise a Problem where numbers are infinite, or so large that no model can reckon."""
+        for most, words in ((np.inf, "infinite numbers"), (LARGEST, f"numbers beyond {LARGEST:g}")):
+            beyond = ~(np.abs(self.numbers) < most)
+            if beyond.any():
+                raise self.infinite(beyond, words)
+
+    def infinite(self, values: BoolArray, words: str = "infinite numbers") -> Problem:
+        """Return the problem of infinite numbers, or of what ``words`` say."""
         return Problem(
-            f"has infinite numbers in {self.where(values)}",
+            f"has {words} in {self.where(values)}",
             "empty these cells, or declare what they hold as `missing` under `variables` of a YAML",
             every_row=CORRECT,
             cure=self.beside(values),
-            cured="infinite numbers are taken for missing codes",
+            cured=f"{words} are taken for missing codes",
         )
 
     def not_a_number(self) -> BoolArray:
@@ -455,8 +463,7 @@ def _guess_number(column: _Column) -> tuple[Kind, str]:
         is_id = column.all_distinct or column.is_named_like_id
         return (Kind.ID, f"{why}, all distinct") if is_id else (Kind.CATEGORICAL, why)
     numbers = column.numbers
-    if np.isinf(numbers).any():
-        raise column.infinite(column.number)
+    column.check_size()
     if not (numbers == np.rint(numbers)).all():
         return Kind.NUMERIC, "numbers with decimals"
     if column.is_named_like_id or (column.all_distinct and _is_numbering(column)):
@@ -620,8 +627,7 @@ def _numeric(column: _Column) -> dict[str, Any]:
             every_row=CORRECT,
         )
     numbers = column.numbers
-    if np.isinf(numbers).any():
-        raise column.infinite(column.number)
+    column.check_size()
     large = (np.abs(numbers) > MAX_EXACT) & (numbers == np.rint(numbers))
     is_float = texts.source is not None and pa.types.is_floating(texts.source)
     if large.any() and not is_float and texts.labelling is None:

@@ -25,6 +25,8 @@ import pyarrow.compute as pc
 from synthesizer.data.errors import DataError
 from synthesizer.data.table import BoolArray, Column, FloatArray, Kind, Variable
 
+LARGEST: Final = 1e100
+"""Larger numbers have squares and sums of squares that overflow."""
 MAX_EXACT: Final = 2.0**53
 """Whole numbers up to here are exact in float64."""
 

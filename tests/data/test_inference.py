@@ -254,6 +254,7 @@ WRONG = [
     ([*range(30), "refused"], {}, "mixes numbers with text"),
     ([*range(30), "inf"], {}, "has infinite numbers"),
     ([*range(30), "1e999"], {}, "has infinite numbers"),
+    ([*range(30), "-1.5e170"], {}, r"numbers beyond 1e\+100 in 1 value \(data row 31\)"),
     ([2**53 + 2 * i for i in range(1, 30)], {}, r"beyond 2\*\*53"),
     (["01/02/2019", "03/04/2019"], {}, "day and month cannot be told apart"),
     ([f"text {i % 58}" for i in range(N)], {"kind": Kind.NUMERIC}, "are not numbers"),
