@@ -98,10 +98,13 @@ def beyond_fresh(
     share = np.divide(alike, mates, out=np.zeros(n), where=mates > 0)
     matched = np.nan_to_num(scores)
     missed = [max(0.0, 1 - size / (n - 1)) for size in sizes]
-    cap = [(1 - f**mates) * share for f in missed]
-    disco = [f ** (mates - alike) * (1 - f**alike) for f in missed]
+    cap, disco = np.zeros(n), np.zeros(n)
+    for f in sorted(set(missed)):  # most often all datasets have one size
+        part = missed.count(f) / len(missed)
+        cap += part * (1 - f**mates) * share
+        disco += part * f ** (mates - alike) * (1 - f**alike)
     return tuple(
-        _compared(name, synthetic, np.array(fresh), float(released.mean()), keys)
+        _compared(name, synthetic.mean(axis=0), fresh, float(released.mean()), keys)
         for name, synthetic, fresh, released in (
             ("CAP", matched, cap, original),
             ("DiSCO", matched == 1, disco, original == 1),
@@ -112,7 +115,7 @@ def beyond_fresh(
 def _compared(
     name: str, synthetic: FloatArray, fresh: FloatArray, released: float, keys: Codes
 ) -> FreshRow:
-    apart = (synthetic - fresh).mean(axis=0)
+    apart = synthetic - fresh
     n, difference = len(apart), float(apart.mean())
     low, high = _interval(apart, keys)
     return FreshRow(
