@@ -268,13 +268,13 @@ class Figure(Result):
         return {"name": in_units(name, units), "meaning": in_units(meaning, units)}
 
 
-_TWO_SIDED = 1.96
+TWO_SIDED = 1.96
 """Standard errors on either side of 95 % of a normal distribution."""
 
 Side = Literal["above", "at", "near", "below"]
 
 
-def side_of(value: float, mark: float, n: float, errors: float = _TWO_SIDED) -> Side:
+def side_of(value: float, mark: float, n: float, errors: float = TWO_SIDED) -> Side:
     """Say on which side of a mark a share of ``n`` lies; "near" if too few records tell.
 
     By the score test, (value - mark)^2 > errors^2 mark (1 - mark) / n: Wilson's interval of the

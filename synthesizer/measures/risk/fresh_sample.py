@@ -24,9 +24,8 @@ import numpy as np
 
 from synthesizer.data.codes import Codes
 from synthesizer.data.table import FloatArray
-from synthesizer.measures.figure import Figure, Row, column
+from synthesizer.measures.figure import TWO_SIDED, Figure, Row, column
 
-_TWO_SIDED = 1.96
 KEYS = {"CAP": "cap_beyond", "DiSCO": "disco_beyond"}
 """Key of the figure for each of the two."""
 
@@ -138,4 +137,4 @@ def _interval(apart: FloatArray, keys: Codes) -> tuple[float, float] | tuple[Non
         return None, None
     error = float(np.sqrt((sums**2).sum() * len(sums) / (len(sums) - 1))) / len(apart)
     mean = float(apart.mean())
-    return mean - _TWO_SIDED * error, mean + _TWO_SIDED * error
+    return mean - TWO_SIDED * error, mean + TWO_SIDED * error

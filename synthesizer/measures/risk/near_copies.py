@@ -27,7 +27,7 @@ from synthesizer.data.codes import Codes
 from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import Data
 from synthesizer.data.table import FloatArray, Table
-from synthesizer.measures.figure import Figure, Measured, column
+from synthesizer.measures.figure import TWO_SIDED, Figure, Measured, column
 from synthesizer.measures.risk.comparable import Synthetic, checked_tables
 from synthesizer.measures.risk.halves import all_names
 from synthesizer.measures.risk.nearest import MixedRecords, mixed_records, two_nearest
@@ -38,7 +38,6 @@ MOST, LEAST = 1000, 100
 """Records of each side that are looked at."""
 _CELLS = 1_000_000_000
 """Values that are compared at most, as long as `LEAST` records are: about two seconds."""
-_TWO_SIDED = 1.96
 
 
 class NearCopies(Measured):
@@ -114,8 +113,8 @@ class NearCopiesSeen:
             n=self._original.n_rows,
             looked_at=len(ratios),
             share=share,
-            low=max(0.0, share - _TWO_SIDED * error),
-            high=min(1.0, share + _TWO_SIDED * error),
+            low=max(0.0, share - TWO_SIDED * error),
+            high=min(1.0, share + TWO_SIDED * error),
             original=_smaller(self._own, self._others)[0],
         )
 

@@ -32,7 +32,7 @@ from pydantic import Field
 
 from synthesizer.data.options import MAX_REPEATS
 from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Table, Variable
-from synthesizer.measures.figure import Figure, Measured, Row, column
+from synthesizer.measures.figure import TWO_SIDED, Figure, Measured, Row, column
 from synthesizer.measures.measure_options import Switched
 from synthesizer.measures.risk.intervals import wilson
 from synthesizer.measures.risk.suda import SudaSize, affordable_size, suda
@@ -41,7 +41,6 @@ _LOOKS = 2_000_000
 """Persons times sets of periods of one kind, beyond which fewer sets are drawn."""
 _FEWEST = 3
 _LARGEST = 2**62
-_TWO_SIDED = 1.96
 MOVES = "periods of the moves"
 """What is known of somebody whose states are not."""
 
@@ -494,7 +493,7 @@ class TrajectoryIntruder:
 
     def _row(self, place: int) -> KnownRow:
         known, seen, fresh = self._known[place], self._seen[place], self._fresh[place]
-        error = _TWO_SIDED * float(np.sqrt(seen.variance + fresh.variance))
+        error = TWO_SIDED * float(np.sqrt(seen.variance + fresh.variance))
         hits, beyond = seen.hits / seen.n, seen.mean - fresh.told
         unique = fresh.unique * len(self._original) * self._datasets
         found = seen.found / unique if unique else None
@@ -605,7 +604,7 @@ def trajectories_of_halves(
         variance = difference.var(ddof=1) / len(made) if len(made) > 1 else 0.0
         variance += (seen.spread + other.spread) / len(made) ** 2
         beyond = float(difference.mean())
-        error = _TWO_SIDED * float(np.sqrt(max(variance, 1 / n**2)))
+        error = TWO_SIDED * float(np.sqrt(max(variance, 1 / n**2)))
         rows.append(
             HalvesRow(
                 known=known.name,

@@ -24,7 +24,7 @@ from synthesizer.data.codes import JointCoder
 from synthesizer.data.errors import plural
 from synthesizer.data.panel.households import MemberView
 from synthesizer.data.table import BoolArray, FloatArray, IntArray, Table
-from synthesizer.measures.figure import Figure, Measured, Row, column, side_of
+from synthesizer.measures.figure import TWO_SIDED, Figure, Measured, Row, column, side_of
 from synthesizer.measures.risk.cap import cap_scores
 from synthesizer.measures.risk.comparable import OfTarget, risk_figure
 from synthesizer.measures.risk.rare_values import RARE
@@ -265,8 +265,8 @@ class WeightAsKey(OfTarget, Measured):
                 "sample of the population; original: from the original itself",
                 self.n,
                 key="weight_gain",
-                low=self.gain - 1.96 * self.gain_error,
-                high=self.gain + 1.96 * self.gain_error,
+                low=self.gain - TWO_SIDED * self.gain_error,
+                high=self.gain + TWO_SIDED * self.gain_error,
                 chance=knowing.fresh_cap - without.fresh_cap,
                 original=knowing.original_cap - without.original_cap,
             ),
