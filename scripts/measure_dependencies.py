@@ -26,6 +26,9 @@ MARK = "<!-- made by scripts/measure_dependencies.py -->"
 PURPOSES = {
     "Jinja2": "frames of the pages",
     "MarkupSafe": "escaping of what stands in pages",
+    "Sphinx": "builds the documentation",
+    "furo": "how its pages look",
+    "myst-parser": "its pages are Markdown",
     "PyYAML": "the configuration",
     "SQLAlchemy": "`data: {sql: ...}`; the ledger, the server's database",
     "alembic": "tables of the server from version to version",

@@ -1,0 +1,64 @@
+"""The documentation site: it builds without a warning and asks no network for anything."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """Build the site; a broken link or anchor, or a fault of a docstring, is an error."""
+    pytest.importorskip("sphinx", reason="the extra docs is not installed")
+    folder = tmp_path_factory.mktemp("site")
+    words = ["-W", "--keep-going", "-q", "-b", "html", "-d", folder / "trees"]
+    command = [sys.executable, "-m", "sphinx", *words, ROOT / "docs", folder / "html"]
+    built = subprocess.run(command, capture_output=True, text=True)
+    assert built.stderr == ""
+    assert built.returncode == 0
+    return folder / "html"
+
+
+def requested(text):
+    """Return what a browser would fetch from elsewhere to show a page or a sheet of style."""
+    tags = re.findall(
+        r"""<(?:link|script|img|iframe|source)\b[^>]*?(?:src|href)=["']?((?:https?:)?//[^"'\s>]+)""",
+        text,
+    )
+    return tags + re.findall(r"""(?:url\(|@import)\s*["']?((?:https?:)?//[^"')\s]+)""", text)
+
+
+def test_pages_ask_nobody_else_for_anything(site):
+    pages = [path for path in site.rglob("*") if path.suffix in {".html", ".css"}]
+    assert len(pages) > 20
+    assert {
+        path.name: requested(path.read_text("utf-8"))
+        for path in pages
+        if requested(path.read_text("utf-8"))
+    } == {}
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        '<script async src="https://cdn.example/x.js">',
+        "<link rel=stylesheet href='//fonts.example/css'>",
+        "@import url(https://fonts.example/css)",
+    ],
+)
+def test_what_a_page_would_ask_for_is_found(asked):
+    assert len(requested(asked)) >= 1
+
+
+def test_the_reference_is_made_from_the_code(site):
+    said = {
+        name: (site / f"{name}.html").read_text("utf-8")
+        for name in ("commands", "configuration", "python")
+    }
+    assert "--control" in said["commands"]
+    assert 'id="checks-attacks"' in said["configuration"]
+    assert "Dataset number d" in said["python"] or "synthesizer.Synthesizer" in said["python"]
