@@ -7,7 +7,6 @@ the configuration fits the data is the plan's question (`synthesizer.plan.plan`)
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
@@ -24,6 +23,7 @@ from synthesizer.engine.genetic.genetic_options import GeneticOptions
 from synthesizer.engine.registry import DEFAULT_SET
 from synthesizer.measures.measure_options import Label, Labels, Names, Part
 from synthesizer.measures.settings import CheckSettings, LimitConfig
+from synthesizer.measures.survey_design import ReplicateWeights
 
 
 def _no_boolean(value: object) -> object:
@@ -177,10 +177,10 @@ class WeightsConfig(Part):
         None,
         description="column of the units drawn first, such as districts; codes count within strata",
     )
-    replicates: str | None = Field(
+    replicates: ReplicateWeights | None = Field(
         None,
-        description="columns of replicate weights, such as PWGTP[1-9]*: they are dropped, since "
-        "they say of real persons how they were sampled",
+        description="columns of replicate weights and how they were made: the original's weighted "
+        "results have their variance from them; they take no part in the synthesis",
     )
 
     totals: dict[Label, Totals] = Field(
@@ -190,19 +190,24 @@ class WeightsConfig(Part):
         "total; the weights of every dataset are raked to them",
     )
 
-    def replicate_columns(self, names: Sequence[str]) -> list[str]:
+    @property
+    def replication(self) -> ReplicateWeights | None:
+        """The replicate weights, where it is said how they were made."""
+        is_known = self.replicates is not None and self.replicates.method is not None
+        return self.replicates if is_known else None
+
+    def replicate_columns(self, names: Sequence[str]) -> tuple[str, ...]:
         """Return the columns of replicate weights among those of a file.
 
         Examples
         --------
-        >>> weights = WeightsConfig(variable="w", replicates="w[1-9]*")
-        >>> weights.replicate_columns(["w", "w1", "w2", "x"])
-        ['w1', 'w2']
+        >>> replicates = {"columns": "w[1-9]*", "method": "sdr"}
+        >>> WeightsConfig(variable="w", replicates=replicates).replicate_columns(["w", "w1", "x"])
+        ('w1',)
         """
         if self.replicates is None:
-            return []
-        design = (self.variable, self.strata, self.psu)
-        return [n for n in names if fnmatchcase(n, self.replicates) and n not in design]
+            return ()
+        return self.replicates.among(names, but=[self.variable, self.strata, self.psu])
 
 
 def _text_or_map(value: object) -> str | None:
@@ -653,13 +658,16 @@ class ChainConfig(Part):
         if self.redraws:  # datasets are like simple random samples
             return checks.with_options(weight=weighting.variable)
         return checks.with_options(
-            weight=weighting.variable, strata=weighting.strata, psu=weighting.psu
+            weight=weighting.variable,
+            strata=weighting.strata,
+            psu=weighting.psu,
+            replicates=weighting.replication,
         )
 
     def dropped(self, names: Sequence[str]) -> tuple[str, ...]:
         """Return what is dropped of a file's columns, replicate weights too."""
         weighting = self.weighting
-        replicates = [] if weighting is None else weighting.replicate_columns(names)
+        replicates = () if weighting is None else weighting.replicate_columns(names)
         return tuple(dict.fromkeys((*self.drop, *replicates)))
 
     @property

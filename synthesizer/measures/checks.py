@@ -127,6 +127,7 @@ class Checks:
         control: Table | None = None,
         workers: int = 1,
         listener: Listener = silent,
+        replicates: Table | None = None,
     ) -> None:
         self.original, self.settings = original, settings
         self.scenarios, self.control = tuple(scenarios), control
@@ -149,6 +150,7 @@ class Checks:
             control=control,
             workers=workers,
             listener=listener,
+            replicates=replicates,
         )
         self._collected = self._collections()
         self._unlike: dict[str, tuple[str, str, str]] = {}

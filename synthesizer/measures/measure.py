@@ -151,6 +151,15 @@ class Case:
     """Fitted and unseen records, and what was made of the fitted."""
     listener: Listener = silent
     """Is told about work that may take long."""
+    replicates: Table | None = None
+    """Replicate weights of the original, where they take no part in the synthesis."""
+
+    @property
+    def with_replicates(self) -> Table:
+        """The original with its replicate weights."""
+        if self.replicates is None:
+            return self.original
+        return self.original.with_columns(self.replicates.columns)
 
     @property
     def weight(self) -> str | None:

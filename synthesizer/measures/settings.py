@@ -15,6 +15,7 @@ from synthesizer.measures.catalogue import CHECKS, LIMITS, MEASURES
 from synthesizer.measures.measure import Axis, Measure, Need, is_on
 from synthesizer.measures.measure_options import GroupsMap, Label, Names, Part, as_label
 from synthesizer.measures.risk.scenario import Exclusion, Scenario, Tolerance
+from synthesizer.measures.survey_design import ReplicateWeights
 
 ALL_OFF: Mapping[str, Any] = {
     check: () if measure.several else False for check, measure in CHECKS.items()
@@ -103,6 +104,9 @@ class _Settings(ScenarioConfig):
     )
     psu: Label | None = Field(
         None, description="units of the survey that were drawn first, for weighted fits"
+    )
+    replicates: ReplicateWeights | None = Field(
+        None, description="replicate weights of the survey, for weighted fits and means"
     )
     three_way: bool = Field(False, description="S_pMSE of every three variables")
     table_groups: int = Field(

@@ -209,6 +209,8 @@ class Input:
     """How much the source holds where ``table`` is a sample of it."""
     unwritable: tuple[str, ...] = ()
     """What the format of the output cannot hold."""
+    replicates: Table | None = None
+    """Replicate weights, which take no part in the synthesis."""
 
     @classmethod
     def of(cls, table: Table) -> Self:
@@ -232,7 +234,7 @@ def read_input(config: Config) -> Input:
     for name in () if whole is None else numberings(raw, whole):
         declared.setdefault(name, Declaration(kind=Kind.ID))
     found = replace(
-        encoded(raw, declared, config.dropped(raw.names)),
+        _encoded(raw, declared, config),
         origin=without_password(raw.origin),
         path=data.path,
         fingerprint=_fingerprint(data),
@@ -281,7 +283,7 @@ def _in_parts(path: Path, config: Config) -> bool:
 
 def read_frame(raw: RawTable, config: ChainConfig) -> Input:
     """Encode a source that was read already."""
-    found = encoded(raw, declarations(config, raw.names), config.dropped(raw.names))
+    found = _encoded(raw, declarations(config, raw.names), config)
     return _blankable(_without_rare(found, config), config)
 
 
@@ -426,6 +428,19 @@ def read_raw(data: DataConfig) -> RawTable:
     from synthesizer.data.samples.builtin import read_sample
 
     return read_sample(data.sample or "", data.persons)
+
+
+def _encoded(raw: RawTable, declared: Mapping[str, Declaration], config: ChainConfig) -> Input:
+    """Encode a source, and its replicate weights beside it."""
+    found = encoded(raw, declared, config.dropped(raw.names))
+    names = () if config.weighting is None else config.weighting.replicate_columns(raw.names)
+    if not names:
+        return found
+    try:
+        weights = encode(raw.select(names), dict.fromkeys(names, Declaration(kind=Kind.NUMERIC)))
+    except SynthesizerError as error:
+        return replace(found, problems=(*found.problems, *error.problems))
+    return replace(found, replicates=weights)
 
 
 def encoded(raw: RawTable, declared: Mapping[str, Declaration], drop: Collection[str]) -> Input:

@@ -267,6 +267,7 @@ class Plan:
             since=None if self.published is None else self.published.first,
             workers=self.workers,
             listener=listener,
+            replicates=self.data.replicates,
         )
 
     def _is_compared(self, column: Column) -> bool:

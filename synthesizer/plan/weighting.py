@@ -172,20 +172,32 @@ def design_problems(context: Context, weighting: WeightsConfig) -> Iterator[str]
 
 
 def _replicate_problems(context: Context, weighting: WeightsConfig) -> Iterator[str]:
-    """Say that replicate weights are dropped; yield that there are none."""
+    """Yield what is wrong with replicate weights, and say what becomes of them."""
     if weighting.replicates is None or not context.columns.names:
         return
     found = weighting.replicate_columns(context.columns.names)
-    if not found:
-        yield (
-            f"weights.replicates: no column is like {weighting.replicates!r}; name those of the "
-            "replicate weights, such as PWGTP[1-9]*, or take the key out"
+    wrong = weighting.replicates.problems(found)
+    if context.is_panel:
+        wrong.append(
+            "rows of panels and households have no replicate weights here; drop the columns"
         )
+    yield from (f"weights.replicates: {problem}" for problem in wrong)
+    if wrong or context.data.replicates is None:
         return
+    incomplete = [c.name for c in context.data.replicates.columns if not c.is_observed.all()]
+    if incomplete and weighting.replication is not None:
+        yield (
+            f"weights.replicates: column {incomplete[0]!r} lacks weights; give every record all of "
+            "them, 0 where it counts for nobody"
+        )
+    what = (
+        "say how exact the original's weighted results are, and take no part in the synthesis"
+        if weighting.replication is not None
+        else "are dropped; say how they were made, and weighted results have their variance from "
+        "them: replicates: {columns: ..., method: brr, fay, jk1, jkn, bootstrap or sdr}"
+    )
     context.notes.append(
-        f"weights.replicates: {len(found)} columns from {found[0]!r} to {found[-1]!r} are dropped: "
-        "drawn one by one they would have no variance of any use; name strata and psu, or let "
-        "datasets be redrawn (draw: design)"
+        f"weights.replicates: {len(found)} columns from {found[0]!r} to {found[-1]!r} {what}"
     )
 
 

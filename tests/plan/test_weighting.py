@@ -13,6 +13,7 @@ from synthesizer.engine.saved import load_model
 from synthesizer.jobs.generate import generate
 from synthesizer.jobs.run import fit_file, run
 from synthesizer.measures.settings import ALL_OFF
+from synthesizer.measures.survey_design import ReplicateWeights
 from synthesizer.measures.utility import compare_fit
 from synthesizer.plan.plan import prepare
 
@@ -284,8 +285,23 @@ def test_replicate_weights_are_dropped_and_told(tmp_path):
     result = run(config(tmp_path, weights=weights))
     assert list(pd.read_csv(result.datasets[0])) == ["stratum", "district", "pay", "sex", "w"]
     assert any("3 columns from 'w1' to 'w3' are dropped" in n for n in result.manifest.notes)
-    with pytest.raises(ConfigError, match="no column is like 'rep"):
-        prepare(config(tmp_path, weights=weights | {"replicates": "rep*"}), Registry.load())
+    for replicates, problem in (
+        ("rep*", r"0 columns are like 'rep\*'"),
+        ({"columns": "w[1-9]*", "method": "fay"}, "method fay needs rho"),
+        ({"columns": "w[1-9]*", "method": "jkn"}, "method jkn needs rscales"),
+    ):
+        with pytest.raises(ConfigError, match=problem):
+            prepare(config(tmp_path, weights=weights | {"replicates": replicates}), Registry.load())
+    weights["replicates"] = {"columns": "w[1-9]*", "method": "jk1"}
+    result = run(config(tmp_path, weights=weights, checks={"fits": ["pay ~ sex"]}))
+    again = compare_fit(
+        frame, frame, "pay ~ sex", weights="w", replicates=ReplicateWeights(**weights["replicates"])
+    )
+    fit = result.checks.utility.fits[1]
+    interval = (fit.coefficients[1].original_low, fit.coefficients[1].original_high)
+    own = again.coefficients[1]
+    assert interval == pytest.approx((own.original_low, own.original_high))
+    assert "have no replicate weights" in fit.notes[0]
 
 
 def test_weighted_fits_have_the_errors_of_the_design(tmp_path):

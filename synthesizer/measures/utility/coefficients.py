@@ -129,6 +129,8 @@ class FitComparison(Result):
     strata: str | None = None
     psu: str | None = None
     """Variables of the design of the survey."""
+    replicates: str | None = None
+    """Its replicate weights: columns and method."""
     offset: str | None = None
     """What was added to the linear predictor."""
     effects: tuple[str, ...] = ()
@@ -145,6 +147,8 @@ class FitComparison(Result):
     def errors(self) -> str:
         """How standard errors were computed, in plain words; the same way for every dataset."""
         design = [n for n in (self.strata, self.psu) if n is not None]
+        if self.replicates is not None:
+            return f"design-based, by the replicate weights {self.replicates}"
         if design:
             return f"design-based (linearised) by {' and '.join(design)}"
         if self.clusters is not None:

@@ -10,7 +10,7 @@ models in synthpop, for standardised differences and the lack-of-fit test.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any, Literal, Self, get_args
 
@@ -22,8 +22,9 @@ from synthesizer.data.expressions import quote_name
 from synthesizer.data.faults import sentences
 from synthesizer.data.guessing import Declaration
 from synthesizer.data.pairs import Data, as_table, as_tables, check_comparable, column_names
-from synthesizer.data.table import FloatArray, Table
+from synthesizer.data.table import FloatArray, Kind, Table
 from synthesizer.measures.measure_options import Label, Labels, Part, each_once
+from synthesizer.measures.survey_design import ReplicateWeights
 from synthesizer.measures.utility.coefficients import (
     FitComparison,
     FittedData,
@@ -76,6 +77,9 @@ class FitRequest(Part):
     psu: Label | None = Field(
         None, description="variable of the units of the survey that were drawn first, within strata"
     )
+    replicates: ReplicateWeights | None = Field(
+        None, description="replicate weights of the survey; go before strata and psu"
+    )
     offset: str | None = Field(None, description="of poisson: a variable or I(log(hours))")
     by: Annotated[Labels, AfterValidator(each_once)] = Field(
         (), description="variables whose values make groups, each fitted alone"
@@ -118,10 +122,16 @@ class FitRequest(Part):
     @property
     def settings(self) -> dict[str, Any]:
         """Everything but formula and groups, as `compare_fit` takes it."""
-        return self.model_dump(exclude={"formula", "by"}) | {"weights": self.weights or None}
+        fields = self.model_dump(exclude={"formula", "by", "replicates"})
+        return fields | {"weights": self.weights or None, "replicates": self.replicates}
 
     def with_and_without(
-        self, weight: str | None, *, strata: str | None = None, psu: str | None = None
+        self,
+        weight: str | None,
+        *,
+        strata: str | None = None,
+        psu: str | None = None,
+        replicates: ReplicateWeights | None = None,
     ) -> tuple[FitRequest, ...]:
         """Return the fit, and behind it the one by the survey weight, if it names no other.
 
@@ -135,8 +145,9 @@ class FitRequest(Part):
         if weight is None or self.weights is not None or weight in self.names:
             return (self,)
         changes: dict[str, Any] = {"weights": weight}
-        if self.has_design_errors and self.strata is None and self.psu is None:
-            changes |= {"strata": strata, "psu": psu}
+        own = (self.strata, self.psu, self.replicates)
+        if self.has_design_errors and own == (None, None, None):
+            changes |= {"strata": strata, "psu": psu, "replicates": replicates}
         return self, self.model_copy(update=changes)
 
     @property
@@ -164,6 +175,7 @@ class _Extras:
     offset: Atom | None
     strata: str | None = None
     psu: str | None = None
+    replicates: ReplicateWeights | None = None
 
     @property
     def groups(self) -> tuple[str, ...]:
@@ -188,17 +200,36 @@ class _Extras:
             tuple(_group_codes(data, name, declared) for name in self.effects),
             None if self.weights is None else _weights(table, self.weights),
             None if self.offset is None else _numbers("offset", self.offset, table),
-            self._design(data, declared),
+            self.design(data, declared),
         )
 
-    def _design(self, data: Data, declared: Declared) -> Design | None:
+    def design(self, data: Data, declared: Declared) -> Design | None:
+        """Return how the records of a survey were sampled; None where nothing says it."""
+        if self.replicates is not None:
+            names = self.replicates.among(column_names(data), but=[self.weights])
+            if names:
+                return _replicated(self.replicates, data, names)
         if self.strata is None and self.psu is None:
             return None
-        codes = [
+        strata, psu = (
             None if name is None else _group_codes(data, name, declared)
             for name in (self.strata, self.psu)
-        ]
-        return Design(*codes)
+        )
+        return Design(strata, psu)
+
+
+def _replicated(replicates: ReplicateWeights, data: Data, names: Sequence[str]) -> Design:
+    """Return the design that the replicate weights of a dataset are."""
+    if problems := replicates.problems(names):
+        raise DataError(f"replicates: {problem}" for problem in problems)
+    table = as_table(data, names, dict.fromkeys(names, Declaration(kind=Kind.NUMERIC)))
+    values = np.column_stack([_numbers("replicates", Atom("name", n), table) for n in names])
+    if wrong := int((~np.isfinite(values)).any(axis=1).sum()):
+        raise DataError(
+            f"replicates: {plural(wrong, 'record')} without one of the weights {names[0]!r} to "
+            f"{names[-1]!r}: give every record all of them, 0 where it counts for nobody"
+        )
+    return Design(None, None, values, replicates.scales(len(names)))
 
 
 def _group_codes(data: Data, name: str, declared: Declared) -> Codes:
@@ -245,8 +276,14 @@ class _Request:
     weights: str | None = None
     strata: str | None = None
     psu: str | None = None
+    replicates: ReplicateWeights | None = None
     offset: str | None = None
     level: float = 0.95
+
+    @property
+    def has_design(self) -> bool:
+        """Whether errors follow from how the records of a survey were sampled."""
+        return (self.strata, self.psu, self.replicates) != (None, None, None)
 
 
 MUCH_UNUSED = 0.2
@@ -264,6 +301,7 @@ def compare_fit(
     weights: str | None = None,
     strata: str | None = None,
     psu: str | None = None,
+    replicates: ReplicateWeights | None = None,
     offset: str | None = None,
     level: float = 0.95,
     declared: Mapping[str, Declaration] | None = None,
@@ -300,6 +338,9 @@ def compare_fit(
         them: errors and degrees of freedom are design-based ones by svy (extra ``survey``), see
         `survey_fits`. Not for ``multinomial``, fixed effects and clusters. Their values need not
         be the same in both.
+    replicates : ReplicateWeights, optional
+        Columns of replicate weights and how they were made, in place of strata and psu. Datasets
+        that lack them have the errors of strata and psu, or robust ones without: a note says so.
     offset : str, optional
         What is added to the linear predictor of a ``poisson`` model, written as in the formula:
         ``log_hours`` or ``I(log(hours))``.
@@ -340,6 +381,7 @@ def compare_fit(
         weights=weights,
         strata=strata,
         psu=psu,
+        replicates=replicates,
         offset=offset,
         level=level,
     )
@@ -368,7 +410,34 @@ def _compare(
         _fit(model, partial(wanted.read, data, dataset, declared), dataset, number)
         for number, (data, dataset) in enumerate(zip(several, tables, strict=True), start=1)
     ]
-    return _compared(request, model, (ours, fit), synthetic_fits)
+    result = _compared(request, model, (ours, fit), synthetic_fits)
+    note = _without_replicates(wanted, (original, *several), table, model, extras, fit)
+    return result if note is None else result.model_copy(update={"notes": (note, *result.notes)})
+
+
+def _without_replicates(
+    wanted: _Extras, data: Sequence[Data], table: Table, model: Model, extras: Extras, fit: Fit
+) -> str | None:
+    """Say what the errors of datasets without replicate weights lack; None where all have them."""
+    if wanted.replicates is None:
+        return None
+    lack = [one for one in data[1:] if not wanted.replicates.among(column_names(one))]
+    if not lack:
+        return None
+    others = replace(wanted, replicates=None)
+    other = _fit(model, lambda: replace(extras, design=others.design(data[0], None)), table, 0)[1]
+    named = [name for name in (wanted.strata, wanted.psu) if name is not None]
+    how = (
+        f"are linearised, by {' and '.join(named)}" if named else "are those of independent records"
+    )
+    if other is None:
+        return f"the synthetic datasets have no replicate weights: their errors {how}"
+    factor = float(np.median(fit.std_errors / other.std_errors))
+    return (
+        f"the synthetic datasets have no replicate weights: their errors {how}; the original's by "
+        f"replicate weights are {factor:.2f} times as large (median of the coefficients): multiply "
+        "the synthetic ones by it"
+    )
 
 
 def _checked(
@@ -387,7 +456,13 @@ def _checked(
     effects = () if parsed is None else parsed.effects
     problems += _family_problems(request, effects)
     wanted = _Extras(
-        request.clusters, effects, request.weights, offset, request.strata, request.psu
+        request.clusters,
+        effects,
+        request.weights,
+        offset,
+        request.strata,
+        request.psu,
+        request.replicates,
     )
     names = [*(() if parsed is None else parsed.names), *wanted.numbers, *wanted.groups]
     problems += unknown_names(names, column_names(original))
@@ -407,12 +482,12 @@ def _family_problems(request: _Request, effects: tuple[str, ...]) -> Iterator[st
             f"fixed effects (behind '|') are for families 'ols' and 'poisson', not '{family}': "
             "write variables with few levels as terms, such as C(year)"
         )
-    if (request.strata or request.psu) and (
+    if request.has_design and (
         family == "multinomial" or effects or request.clusters is not None or request.offset
     ):
         yield (
-            "strata and psu are for families 'ols', 'logit' and 'poisson' without fixed effects, "
-            "clusters and offset: leave them out, or take the units as clusters"
+            "strata, psu and replicates are for families 'ols', 'logit' and 'poisson' without "
+            "fixed effects, clusters and offset: leave them out, or take the units as clusters"
         )
     if request.offset is not None and family != "poisson":
         yield f"an offset is for family 'poisson', not '{family}': leave it out"
@@ -505,8 +580,8 @@ def compare_fit_by(
     by : str or sequence of str
         Variables; each combination of values that the original has is a group.
     **settings
-        ``family``, ``rule``, ``clusters``, ``weights``, ``strata``, ``psu``, ``offset`` and
-        ``level`` of `compare_fit`.
+        ``family``, ``rule``, ``clusters``, ``weights``, ``strata``, ``psu``, ``replicates``,
+        ``offset`` and ``level`` of `compare_fit`.
 
     Returns
     -------
@@ -583,6 +658,8 @@ def _n_rows(data: Data) -> int:
 def _extras_of_original(wanted: _Extras, data: Data, table: Table, declared: Declared) -> Extras:
     try:
         extras = wanted.read(data, table, declared)
+        if wanted.replicates is not None and (extras.design is None or not extras.design.scales):
+            raise DataError(f"replicates: {problem}" for problem in wanted.replicates.problems(()))
         if extras.design is not None and extras.design.n_single:
             raise DataError(
                 f"{plural(extras.design.n_single, 'stratum', 'strata')} of {wanted.strata!r} with "
@@ -647,7 +724,7 @@ def _compared(
     u = np.array([np.diag(fit.covariance) for _, fit in fitted])
     # What "partially" says does not rest on the numbers of records.
     counts = {} if request.rule == "partially" else {"n": n, "k": float(sizes.mean())}
-    if request.strata or request.psu:
+    if request.has_design and all(np.isfinite(fit.df) for _, fit in fitted):
         counts["df"] = min(fit.df for _, fit in fitted)
     combined = combine(q, u, rule=request.rule, level=request.level, names=names, **counts)
     expected = np.sqrt((u * (sizes / n)[:, None]).mean(axis=0))
@@ -655,7 +732,7 @@ def _compared(
     if lost:
         lost.append(f"the results are of {len(fitted)} of {len(fits)} synthetic datasets")
     return FitComparison(
-        **vars(request),
+        **vars(request) | {"replicates": _in_words(request.replicates)},
         effects=model.formula.effects,
         coefficients=compare_coefficients(names, ours[1], q.mean(axis=0), expected, request.level),
         combined=combined,
@@ -663,6 +740,12 @@ def _compared(
         datasets=(ours[0], *(used for used, _ in fits)),
         notes=(*lost, *_unused(ours[0], [used for used, _ in fits]), *([why] if why else [])),
     )
+
+
+def _in_words(replicates: ReplicateWeights | None) -> str | None:
+    if replicates is None:
+        return None
+    return f"{', '.join(replicates.columns)} ({replicates.method})"
 
 
 def _unused(ours: FittedData, synthetic: Sequence[FittedData]) -> Iterator[str]:

@@ -299,7 +299,10 @@ def requested_fits(case: Case) -> list[tuple[str, FitItem]]:
         fit
         for request in case.settings.fits
         for fit in request.ruled(natural).with_and_without(
-            _weight_of(request, case), strata=case.settings.strata, psu=case.settings.psu
+            _weight_of(request, case),
+            strata=case.settings.strata,
+            psu=case.settings.psu,
+            replicates=case.settings.replicates,
         )
     ]
     asked = [(r, person_of_rows(_names(r), case.original, case.person)) for r in requests]
@@ -370,10 +373,14 @@ def fit(case: Case) -> Collecting:
 
     def needed(view: Table) -> Table:
         table = _rows(view, person)
-        table = table.select(name for name in dict.fromkeys(_names(request)) if name in table)
+        names = dict.fromkeys(_names(request))
+        if request.replicates is not None:
+            names |= dict.fromkeys(request.replicates.among(table.names))
+        table = table.select(name for name in names if name in table)
         return records_of(table, group) if group else table
 
-    original = needed(case.original) if group or person is not None else case.original
+    original = case.with_replicates
+    original = needed(original) if group or person is not None else original
     note = (
         f"{request.formula}: fitted to the rows of persons and periods, with errors clustered by "
         f"{request.clusters!r}"

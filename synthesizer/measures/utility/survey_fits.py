@@ -1,20 +1,25 @@
-"""Fits whose covariance is that of a survey's design, by the library svy (extra ``survey``).
+"""Variances by the design of a survey, by the library svy (extra ``survey``).
 
-Taylor linearisation with strata and primary sampling units that were drawn with replacement, as
-``svyglm`` of the R package survey does (Lumley 2010, Complex Surveys); degrees of freedom are those
-of the design, less the terms.
+Taylor linearisation with strata and primary sampling units that were drawn with replacement, or
+replicate weights, as ``svyglm`` and ``svymean`` of the R package survey do (Lumley 2010, Complex
+Surveys); degrees of freedom are those of the design, less the terms.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from synthesizer.data.errors import DataError
 from synthesizer.data.table import BoolArray, FloatArray
 from synthesizer.measures.utility.fixed_effects import Codes
+
+if TYPE_CHECKING:
+    from svy import Sample
 
 INSTALL = "pip install 'synthesizer[survey]'"
 _FAMILIES = {"ols": "gaussian", "logit": "binomial", "poisson": "poisson"}
@@ -29,6 +34,10 @@ class Design:
     """Stratum of each record, shape (n,), -1 where it is missing."""
     psu: Codes | None
     """Primary sampling unit of each record, shape (n,), whose codes count within strata."""
+    replicates: FloatArray | None = None
+    """Replicate weights, shape (n, R); they go before strata and units."""
+    scales: tuple[float, ...] = ()
+    """What the squared deviation of each replicate is multiplied by."""
 
     @property
     def codes(self) -> tuple[Codes, ...]:
@@ -38,7 +47,7 @@ class Design:
     @property
     def n_single(self) -> int:
         """Strata with a single unit."""
-        if self.strata is None:
+        if self.strata is None or self.replicates is not None:
             return 0
         units = np.arange(len(self.strata)) if self.psu is None else self.psu
         pairs = np.unique(np.stack([self.strata, units]), axis=1)
@@ -49,6 +58,8 @@ class Design:
         return Design(
             None if self.strata is None else self.strata[rows],
             None if self.psu is None else self.psu[rows],
+            None if self.replicates is None else self.replicates[rows],
+            self.scales,
         )
 
 
@@ -64,33 +75,54 @@ def design_fit(
     DataError
         If svy is not installed, or does not fit such a model.
     """
-    if find_spec("svy") is None:
-        raise DataError(f"standard errors by strata and units of a survey need svy: {INSTALL}")
+    check_svy()
     if family not in _FAMILIES:
         raise DataError(f"strata and units of a survey are not for family '{family}'")
     if X.shape[1] < 2:
         raise DataError("strata and units of a survey need a model with a term: add one")
-    import polars
-    import svy
+    from svy.errors import SvyError
 
     terms = [f"x{i}" for i in range(1, X.shape[1])]
-    columns: dict[str, np.ndarray] = {"y": y, "w": np.ones(len(y)) if weights is None else weights}
-    columns |= {name: X[:, i] for i, name in enumerate(terms, 1)}
-    named = {"stratum": design.strata, "psu": design.psu}
-    columns |= {name: np.asarray(codes) for name, codes in named.items() if codes is not None}
-    drawn = {name: name for name, codes in named.items() if codes is not None}
-    single = {"singleton": "center"} if design.n_single else {}
+    columns = {"y": y} | {name: X[:, i] for i, name in enumerate(terms, 1)}
     try:
-        sample = svy.Sample(
-            polars.DataFrame(columns), svy.Design(wgt="w", wr=True, **drawn, **single)
-        )
-        fitted = sample.glm.fit(y="y", x=terms, family=_FAMILIES[family])
-    except (svy.errors.SvyError, np.linalg.LinAlgError, ValueError) as error:
+        sample = _sample(columns, weights, design)
+        method = "taylor" if design.replicates is None else "replication"
+        fitted = sample.glm.fit(y="y", x=terms, family=_FAMILIES[family], method=method)
+    except (SvyError, np.linalg.LinAlgError, ValueError) as error:
         raise DataError(f"svy has no fit: {_first_line(error)}") from error
     table = fitted.to_polars()
     coefficients = table["estimate"].to_numpy().astype(np.float64)
     covariance = np.asarray(fitted.fitted.cov_matrix, dtype=np.float64)
     return coefficients, covariance, float(table["df"][0])
+
+
+def check_svy() -> None:
+    """Raise DataError if svy is not installed."""
+    if find_spec("svy") is None:
+        raise DataError(f"standard errors by the design of a survey need svy: {INSTALL}")
+
+
+def _sample(
+    columns: Mapping[str, FloatArray], weights: FloatArray | None, design: Design
+) -> Sample:
+    """Return the records of a survey with its design, weight ``w``."""
+    import polars
+    import svy
+
+    n = len(next(iter(columns.values())))
+    frame = {**columns, "w": np.ones(n) if weights is None else weights}
+    if design.replicates is not None:
+        size = design.replicates.shape[1]
+        frame |= {f"r{i}": each for i, each in enumerate(design.replicates.T, 1)}
+        free = max(int(np.linalg.matrix_rank(design.replicates)) - 1, 1)
+        # the type says nothing but the scales, which are given
+        replicates = svy.BootstrapWgts(prefix="r", n_reps=size, scale=design.scales, df=free)
+        return svy.Sample(polars.DataFrame(frame), svy.Design(wgt="w", rep_wgts=replicates))
+    named = {"stratum": design.strata, "psu": design.psu}
+    frame |= {name: np.asarray(codes) for name, codes in named.items() if codes is not None}
+    drawn = {name: name for name, codes in named.items() if codes is not None}
+    single = {"singleton": "center"} if design.n_single else {}
+    return svy.Sample(polars.DataFrame(frame), svy.Design(wgt="w", wr=True, **drawn, **single))
 
 
 def _first_line(error: Exception) -> str:

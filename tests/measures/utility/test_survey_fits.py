@@ -7,6 +7,7 @@ import pytest
 from synthesizer.data.errors import DataError
 from synthesizer.data.guessing import Declaration
 from synthesizer.data.table import Kind
+from synthesizer.measures.survey_design import ReplicateWeights
 from synthesizer.measures.utility import compare_fit
 
 DECLARED = {name: Declaration(kind=Kind.NUMERIC) for name in ("x", "y", "w", "visits")}
@@ -92,7 +93,107 @@ def test_what_has_no_design_based_fit_is_told(survey):
         ("sex ~ x", {"family": "multinomial"}),
         ("y ~ x", {"clusters": "unit"}),
     ):
-        with pytest.raises(DataError, match="strata and psu are for families"):
+        with pytest.raises(DataError, match="strata, psu and replicates are for families"):
             compare_fit(survey, survey, formula, **design, **settings)
     with pytest.raises(DataError, match="did you mean 'stratum'"):
         compare_fit(survey, survey, "y ~ x", weights="w", strata="stratun", declared=DECLARED)
+
+
+def with_replicates(survey):
+    """Twelve columns, of weights that are half larger or smaller by unit.
+
+    In R: ``sgn <- function(u, k) ifelse(((u*u*k + 3*u*k*k + 5*u + k) %% 7) < 3, -1, 1)``, where u
+    is the unit less 1, ``r <- sapply(1:12, function(k) d$w * (1 + 0.5 * sgn(u, k)))``, and
+    ``s <- svrepdesign(data=d, weights=d$w, repweights=r, combined.weights=TRUE, type=..., ...)``.
+    """
+    u = survey.unit.to_numpy() - 1
+    made = {}
+    for k in range(1, 13):
+        smaller = (u * u * k + 3 * u * k * k + 5 * u + k) % 7 < 3
+        made[f"rep{k}"] = survey.w * np.where(smaller, 0.5, 1.5)
+    return survey.assign(**made)
+
+
+@pytest.mark.parametrize(
+    ("method", "errors", "logit"),
+    [
+        # svyglm(y ~ x + sex, s) and svyglm(works ~ x, s, family=quasibinomial()), SE(...)
+        ({"method": "brr"}, (0.14450336861, 0.02157168420, 0.17473009311), 0.06844001769),
+        (
+            {"method": "fay", "rho": 0.3},
+            (0.20643338373, 0.03081669171, 0.24961441873),
+            0.09777145384,
+        ),
+        ({"method": "jk1"}, (0.47926345461, 0.07154518258, 0.57951415843), 0.22698985931),
+        (
+            {"method": "jkn", "rscales": [0.8, 0.75, 0.5] * 4},
+            (0.39441852538, 0.06150080357, 0.51462621248),
+            0.19340226053,
+        ),
+        ({"method": "bootstrap"}, (0.15092884611, 0.02253088932, 0.18249963020), 0.07148326711),
+        (
+            {"method": "bootstrap", "scale": 1 / 12},
+            (0.14450336861, 0.02157168420, 0.17473009311),
+            0.06844001769,
+        ),
+        ({"method": "sdr"}, (0.28900673722, 0.04314336839, 0.34946018622), 0.13688003537),
+    ],
+    ids=lambda value: value["method"] if isinstance(value, dict) else "",
+)
+def test_errors_by_replicate_weights_are_those_of_r(survey, method, errors, logit):
+    frame = with_replicates(survey)
+    how = ReplicateWeights(columns="rep*", **method)
+    made = compare_fit(frame, frame, "y ~ x + sex", weights="w", replicates=how, declared=DECLARED)
+    assert made.combined.estimate == pytest.approx((2.1937450007, 0.7040249673, 0.2676154691))
+    assert np.sqrt(made.combined.within) == pytest.approx(errors, rel=1e-6)
+    assert set(made.combined.df) == {4.0}  # R: degf(s) is 6, one constant
+    assert made.errors == f"design-based, by the replicate weights rep* ({how.method})"
+    works = compare_fit(
+        frame,
+        frame,
+        "works ~ x",
+        family="logit",
+        weights="w",
+        replicates=how,
+        declared=DECLARED,
+    )
+    assert np.sqrt(works.combined.within[1]) == pytest.approx(logit, rel=1e-6)
+
+
+def test_datasets_without_replicate_weights_are_told_with_the_factor(survey):
+    """The originals' errors over those by strata and units, or of independent records."""
+    frame = with_replicates(survey)
+    how = ReplicateWeights(columns="rep*", method="jk1")
+    settings = {"weights": "w", "replicates": how, "declared": DECLARED}
+    for design, words, errors in (
+        ({}, "those of independent records", None),
+        (
+            {"strata": "stratum", "psu": "unit"},
+            "linearised, by stratum and unit",
+            (0.33142246133, 0.05083208901, 0.29783726588),
+        ),
+    ):
+        made = compare_fit(frame, survey, "y ~ x + sex", **settings, **design)
+        theirs = np.sqrt(made.combined.within)
+        factor = np.median(np.array([0.47926345461, 0.07154518258, 0.57951415843]) / theirs)
+        assert f"errors are {words}" in made.notes[0]
+        assert f"are {factor:.2f} times as large" in made.notes[0]
+        assert errors is None or theirs == pytest.approx(errors, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("settings", "problem"),
+    [
+        ({"columns": "rap*", "method": "brr"}, "0 columns are like 'rap\\*'"),
+        ({"columns": "rep*", "method": "jkn", "rscales": [1, 2]}, "2 rscales for 12 columns"),
+    ],
+)
+def test_replicate_weights_that_do_not_fit_are_told(survey, settings, problem):
+    frame = with_replicates(survey)
+    how = ReplicateWeights(**settings)
+    with pytest.raises(DataError, match=problem):
+        compare_fit(frame, frame, "y ~ x", weights="w", replicates=how, declared=DECLARED)
+    gone = frame.assign(rep3=frame.rep3.where(frame.index != 5))
+    how = ReplicateWeights(columns="rep*", method="brr")
+    with pytest.raises(DataError, match="1 record without one of the weights"):
+        compare_fit(gone, frame, "y ~ x", weights="w", replicates=how, declared=DECLARED)
