@@ -57,7 +57,7 @@ TITLES: Mapping[Subject, str] = {
 }
 """What each line is about."""
 _ORDER: tuple[Word, ...] = ("safe", "look", "stop")
-_HALVES = ("differential_confidentiality", "nearer_share", "attack_risk")
+HALVES = ("differential_confidentiality", "nearer_share", "attack_risk")
 """Tests that need records which the synthesis never saw: a half, or a control file."""
 _NAMED = 2
 """Findings that the sentence of a line tells; the others are in its evidence."""
@@ -113,6 +113,24 @@ class Verdict(Result):
     def word(self) -> Word:
         """The gravest of the three."""
         return _gravest(line.word for line in self.lines)
+
+    @property
+    def findings(self) -> tuple[tuple[Subject, Evidence], ...]:
+        """What is not safe, the gravest first, with the line that it is about.
+
+        Of findings with one word those that were measured come first, then the first of each line.
+        A figure is there once, with what is gravest of it.
+        """
+        ranked = [
+            (-_ORDER.index(e.word), not e.measured, rank, line.subject, e)
+            for line in self.lines
+            for rank, e in enumerate(line.evidence)
+            if e.word != "safe"
+        ]
+        firsts: dict[str, tuple[Subject, Evidence]] = {}
+        for *_, subject, e in sorted(ranked, key=lambda item: item[:3]):
+            firsts.setdefault(e.key, (subject, e))
+        return tuple(firsts.values())
 
     def __getitem__(self, subject: Subject) -> VerdictLine:
         """Return the line about a subject."""
@@ -188,7 +206,7 @@ def _not_measured(missing: Sequence[Evidence]) -> Iterator[str]:
     if missing:
         remedies = dict.fromkeys(e.sentence for e in missing)
         yield f"Not measured: {', '.join(e.test for e in missing)}. Turn on {', '.join(remedies)}."
-    if any(e.key in _HALVES for e in missing):
+    if any(e.key in HALVES for e in missing):
         yield "Of files, name {records} that the synthesis never saw (--control)."
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from synthesizer.measures.utility.household_pairs import HouseholdPairs
 from synthesizer.measures.utility.regressions import Regressions
 from synthesizer.measures.utility.suite import UtilityResult
 from synthesizer.measures.verdict import Word
+from synthesizer.report.advice import blame
 from synthesizer.report.expected import (
     FAR,
     UNITS,
@@ -41,13 +41,12 @@ from synthesizer.report.page import (
     Gap,
     Note,
     interval,
-    joined,
     section,
     stopped,
     written,
 )
 from synthesizer.report.propensity_scores import MODELS, only_margins, ratio_in_words
-from synthesizer.report.record import Record, StepEntry
+from synthesizer.report.record import Record
 from synthesizer.report.risk import unmeasured
 
 _HIGH = 3.0
@@ -415,10 +414,6 @@ def _interval_in_words(figure: Figure, good: float) -> str:
 
 _ONE_DATASET = 0.796
 """Mean overlap of a right synthesis of the original's size with one dataset."""
-_CLEARLY = 1.5
-"""Times the other's mean S_pMSE over its other pairs: the one that is off in general."""
-_NAMED = 4
-_TREES = ("cart", "forest", "bagging")
 
 
 def bad_utility(record: Record) -> Iterator[Note]:
@@ -506,116 +501,3 @@ def _variables(fit: FitComparison, record: Record) -> list[str]:
 def _within(text: str, names: Sequence[str]) -> list[str]:
     """Return the names that stand in a text as whole words."""
     return [name for name in names if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text)]
-
-
-def blame(record: Record, names: Sequence[str]) -> str:
-    """Say whose model is probably to blame where these variables are off; empty where unknown.
-
-    A variable whose own distribution is far off comes first. Of two others it is the later one if
-    its model does not see the earlier; else the one that is clearly worse in its other pairs; else
-    the later one, since its model has to carry the relation.
-    """
-    chain = record.manifest.chain
-    # copies of the original are never to blame
-    steps = {
-        step.variable: step
-        for step in chain
-        if step.variable in names and step.kind != "id" and not step.kept
-    }
-    margins = _margins(record, steps)
-    if margins:
-        return _of_margin(*max(margins, key=lambda margin: margin[0]))
-    able = [step for step in steps.values() if step is not chain[0]]
-    if not able:
-        return ""
-    step = _one(record, able, names)
-    earlier = [name for name in names if name in _before(record, step)]
-    return _in_words(step, earlier, worse=step is not able[-1])
-
-
-def _before(record: Record, step: StepEntry) -> list[str]:
-    """Return the variables that are made before a step."""
-    names = [step.variable for step in record.manifest.chain]
-    return names[: names.index(step.variable)]
-
-
-def _margins(record: Record, steps: Mapping[str, StepEntry]) -> list[tuple[float, StepEntry]]:
-    """Return the steps whose own distribution is far off, with S_pMSE."""
-    mark = table_mark(expected_of(record))
-    return [
-        (row.s_pmse, steps[row.variables[0]])
-        for row in tables_of(record, 1)
-        if row.variables[0] in steps and row.s_pmse is not None and row.s_pmse > mark
-    ]
-
-
-def _one(record: Record, able: Sequence[StepEntry], names: Sequence[str]) -> StepEntry:
-    last = able[-1]
-    unseen = {*names} & {*_before(record, last)} - {*last.predictors}
-    if len(able) == 1 or unseen:
-        return last
-    burdens = [(_burden(record, step.variable, names), step) for step in able]
-    burden, worst = max(burdens, key=lambda item: item[0])
-    others = [value for value, step in burdens if step is not worst]
-    return worst if burden > _CLEARLY * max(others) else last
-
-
-def _burden(record: Record, name: str, names: Sequence[str]) -> float:
-    """Return the mean S_pMSE of a variable's pairs with the other variables."""
-    values = [
-        row.s_pmse
-        for row in tables_of(record, 2)
-        if name in row.variables and not {*row.variables} <= {*names} and row.s_pmse is not None
-    ]
-    return sum(values) / len(values) if values else 0.0
-
-
-def _of_margin(value: float, step: StepEntry) -> str:
-    return (
-        f"Probably {step.variable} itself is to blame: its own distribution is far off already "
-        f"(S_pMSE {written(value)}; it was made by {step.model}). Mend that first."
-    )
-
-
-def _in_words(step: StepEntry, earlier: Sequence[str], *, worse: bool) -> str:
-    name, model = step.variable, step.model
-    start = f"Probably the model of {name} is to blame"
-    if model == "derived":
-        sources = ", ".join(step.predictors)
-        which = f" ({sources})" if sources else ""
-        return f"{name} is computed from other variables: look at those{which} and at its formula."
-    if not step.predictors:
-        return (
-            f"{start}: the model {model} draws it without any predictor, so that it keeps no "
-            "relation. Give it a model with predictors, for example "
-            f"variables: {{{_yaml_key(name)}: {{method: cart}}}}."
-        )
-    unseen = [variable for variable in earlier if variable not in step.predictors]
-    if unseen:
-        wanted = [*step.predictors, *unseen]
-        more = "..., " if len(wanted) > _NAMED else ""
-        listed = ", ".join(map(_yaml_key, wanted[-_NAMED:]))
-        return (
-            f"{start}: the model {model} draws it without {joined(unseen)} among its predictors. "
-            f"Add it, as in variables: {{{_yaml_key(name)}: {{predictors: [{more}{listed}]}}}}."
-        )
-    reason = f"the model {model} draws it from {plural(len(step.predictors), 'variable')}"
-    if worse:
-        reason += ", and its other pairs are worse, too"
-    elif earlier:
-        reason += f", {joined(earlier)} among them, and follows too little of the relation"
-    return f"{start}: {reason}. {_remedy(model)}"
-
-
-def _remedy(model: str) -> str:
-    if model in _TREES:
-        return (
-            f"A smaller leaf (models: {{{model}: {{min_leaf: 10}}}}) or an earlier place in "
-            "visit_sequence may help, at some risk."
-        )
-    return "Another model may follow it better, for example method: cart."
-
-
-def _yaml_key(name: str) -> str:
-    """Write a name as it may stand in YAML."""
-    return name if re.fullmatch(r"[^\W\d]\w*", name) else json.dumps(name, ensure_ascii=False)

@@ -2,10 +2,10 @@
 
 import pytest
 
+from synthesizer.report.advice import blame
 from synthesizer.report.expected import Expected, mean_mark, table_mark
 from synthesizer.report.glance import (
     bad_utility,
-    blame,
     is_bad_fit,
     lowest_overlap,
     overlap_marks,

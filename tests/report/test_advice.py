@@ -1,0 +1,102 @@
+"""The worst things of a verdict and what to try: the same on the page and on the screen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from synthesizer.measures.verdict import Evidence, Subject, Verdict, VerdictLine, Word
+from synthesizer.report.advice import worst_things
+from synthesizer.report.record import GeneticEntry
+from tests.report.utility_examples import manifest, run, step, table, tables
+
+
+def line(subject: Subject, *evidence: tuple[str, Word], measured: bool = True) -> VerdictLine:
+    found = tuple(
+        Evidence(key=key, test=key, word=word, sentence=f"{key} it is.", measured=measured)
+        for key, word in evidence
+    )
+    return VerdictLine(
+        subject=subject, title=subject, word="look", said="look", sentence="", evidence=found
+    )
+
+
+def verdict(*lines: VerdictLine) -> Verdict:
+    return Verdict(lines=lines)
+
+
+MIXED = verdict(
+    line("person", ("copied_uniques", "stop"), ("near_copies", "stop"), ("worst_group", "look")),
+    line("anybody", ("cap_beyond", "look"), ("cap_beyond", "look"), ("disco_beyond", "safe")),
+    line("use", ("mean_two_way", "stop")),
+)
+
+
+def made(**options: Any) -> Any:
+    """A run of trees."""
+    config = {"models": {"cart": options}} if options else {}
+    chain = (step("age", model="sample"), step("pay", model="cart", predictors=("age",)))
+    return run(
+        facts=manifest(chain=chain, config=config),
+        tables=tables(table("age", "pay", s_pmse=40.0)),
+    )
+
+
+def test_the_gravest_of_each_line_come_first_and_each_figure_once() -> None:
+    everything = [advice.evidence.key for advice in worst_things(MIXED, made(), most=None)]
+    assert everything == [
+        "copied_uniques", "mean_two_way", "near_copies", "cap_beyond", "worst_group",
+    ]  # fmt: skip
+    assert [advice.evidence.key for advice in worst_things(MIXED, made())] == everything[:3]
+    assert worst_things(verdict(line("use", ("mean_two_way", "safe"))), made()) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "less", "more"),
+    [
+        ({}, "{cap: 100}", "{cap: 15}"),
+        ({"cap": 80}, "{cap: 160}", "{cap: 15}"),
+        ({"cap": 8}, "{cap: 100}", "{cap: 4}"),
+        ({"min_leaf": 1}, "{min_leaf: 100}", "{min_leaf: 1}"),
+        ({"tilt": False}, "{min_leaf: 100}", "{min_leaf: 10}"),
+    ],
+)
+def test_leaves_grow_against_memory_and_shrink_for_use(
+    options: dict[str, Any], less: str, more: str
+) -> None:
+    memory, use, *_ = worst_things(MIXED, made(**options))
+    assert f"models: {{cart: {less}}}" in memory.remedy
+    assert f"models: {{cart: {more}}}" in use.remedy
+
+
+def test_advice_on_files_and_evolutions_names_no_trees() -> None:
+    evolved = manifest(
+        chain=(), genetic=GeneticEntry(start="mutants", mode="single", interrupted=False)
+    )
+    of_file = manifest(chain=(), genetic=None)
+    for record in (None, run(facts=of_file), run(facts=evolved)):
+        words = " ".join(advice.remedy for advice in worst_things(MIXED, record, most=None))
+        assert "cart" not in words
+        assert "min_leaf" not in words
+    assert "more generations" in words
+
+
+def test_the_worst_pair_names_the_model_to_blame() -> None:
+    (advice,) = worst_things(verdict(line("use", ("worst_two_way", "look"))), made())
+    assert "the model of pay is to blame" in advice.remedy
+
+
+def test_what_was_not_measured_says_what_measures_it() -> None:
+    missing = verdict(
+        line(
+            "person", ("nearer_share", "look"), ("attack_risk", "look"), ("copied_uniques", "look"),
+            measured=False,
+        )
+    )  # fmt: skip
+    of_files = worst_things(missing)
+    assert [advice.finding for advice in of_files] == [
+        "Not measured: nearer_share, attack_risk.", "Not measured: copied_uniques.",
+    ]  # fmt: skip
+    assert "--control" in of_files[0].remedy
+    assert all(advice.remedy.startswith("turn on ") for advice in worst_things(missing, made()))
