@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from synthesizer.data.errors import plural
 from synthesizer.measures.verdict import HALVES, Evidence, Subject, Verdict
