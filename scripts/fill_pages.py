@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+"""Runs what a page of the documentation shows, and puts the output and the pictures into it.
+
+    python scripts/fill_pages.py            # docs/tutorial.md and docs/images/*.png
+
+A block ``console`` holds commands behind ``$`` and what they print. A block ``yaml`` that begins
+with the name of a file is written as that file. The tests run the same blocks and compare
+(`tests/test_docs.py`). Pictures need Chromium and selenium.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import chdir
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
+PAGE = DOCS / "tutorial.md"
+PICTURES = {
+    "report": ("fair_synthetic/report.html", 1000, 700),
+    "variables": ("fair_synthetic/report.html#variables", 1000, 700),
+}
+"""Name of a picture: the page that it shows, and its width and height."""
+FENCE = re.compile(r"^```(?P<kind>[\w{}-]*)[^\n]*\n(?P<text>.*?)^```", re.M | re.S)
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block of a page."""
+
+    kind: str
+    text: str
+    start: int
+    """Where the text begins in the page."""
+
+    @property
+    def commands(self) -> list[str]:
+        """The commands of a block ``console`` or ``sh``, continued lines joined."""
+        text = self.text.replace("\\\n", " ")
+        if self.kind == "console":
+            return [line[2:] for line in text.splitlines() if line.startswith("$ ")]
+        lines = [line.strip() for line in text.splitlines()]
+        return [line for line in lines if line and not line.startswith("#")]
+
+
+def blocks(text: str) -> Iterator[Block]:
+    """Yield the fenced blocks of a page."""
+    for match in FENCE.finditer(text):
+        yield Block(match["kind"], match["text"], match.start("text"))
+
+
+def words_of(command: str) -> list[str]:
+    """Return the words of a command without its comment and what follows a pipe."""
+    return shlex.split(command, comments=True)
+
+
+def run(command: str, folder: Path) -> str:
+    """Run a command in a folder and return what it prints; one that fails is an error."""
+    words = words_of(command)
+    if words[0] == "synthesizer":
+        return run_here(words[1:], folder)
+    if words[0] == "python":
+        words[0] = sys.executable
+    done = subprocess.run(words, cwd=folder, check=True, capture_output=True, text=True)
+    return done.stdout
+
+
+def run_here(words: list[str], folder: Path) -> str:
+    """Run ``synthesizer`` in this process, on a screen of 80 columns without colour."""
+    from typer.testing import CliRunner
+
+    from synthesizer.cli.commands import app
+
+    screen = {"COLUMNS": "80", "NO_COLOR": "1", "TERM": "dumb"}
+    with chdir(folder):
+        result = CliRunner().invoke(app, words, env=screen)
+    if result.exit_code not in (0, 3):
+        raise RuntimeError(f"{shlex.join(words)} ended with {result.exit_code}:\n{result.output}")
+    return result.output
+
+
+def transcript(block: Block, folder: Path) -> str:
+    """Return a block ``console`` with what its commands print today."""
+    lines = []
+    for command in block.commands:
+        lines += [f"$ {command}", *run(command, folder).rstrip().splitlines()]
+    return "\n".join(line.rstrip() for line in lines if line.strip()) + "\n"
+
+
+def filled(text: str, folder: Path) -> str:
+    """Return a page of which every block ``console`` was run, one after the other."""
+    for block in blocks(text):
+        file = re.match(r"# ([\w-]+\.yaml)\n", block.text)
+        if block.kind == "yaml" and file:  # a file that the reader writes
+            (folder / file[1]).write_text(block.text, encoding="utf-8")
+        elif block.kind == "console":
+            text = text.replace(block.text, transcript(block, folder))
+    return text
+
+
+def draw(folder: Path) -> None:
+    """Take the pictures of the pages that the commands wrote."""
+    from selenium import webdriver
+
+    options = webdriver.ChromeOptions()
+    for word in ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"):
+        options.add_argument(word)
+    with webdriver.Chrome(options=options) as browser:
+        for name, (page, width, height) in PICTURES.items():
+            browser.set_window_size(width, height)
+            browser.get(f"file://{folder}/{page}")
+            target = DOCS / "images" / f"{name}.png"
+            browser.save_screenshot(str(target))
+            print(target.relative_to(ROOT), target.stat().st_size)
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    with tempfile.TemporaryDirectory() as name:
+        PAGE.write_text(filled(PAGE.read_text(encoding="utf-8"), Path(name)), encoding="utf-8")
+        draw(Path(name))
