@@ -31,6 +31,7 @@ from synthesizer.engine.drawing import (
 )
 from synthesizer.engine.raking import Raking
 from synthesizer.engine.redrawing import Redrawing
+from synthesizer.engine.replicating import Replicating
 from synthesizer.engine.screening import screened
 from synthesizer.engine.source import Progress, Request, Source
 from synthesizer.models.histories.history import FittedCareerModel
@@ -73,6 +74,7 @@ class ChainSpec:
     proper: bool = False
     frame: Frame | RowFrame = ROWS
     raking: Raking | None = None
+    replicating: Replicating | None = None
     redrawing: Redrawing | None = None
     """How the sample of a dataset is drawn anew; only with ``proper``."""
 
@@ -84,7 +86,7 @@ class ChainSpec:
     def relearnt(self, table: Table, seed: Seed) -> ChainSpec:
         """Return the same for other data, such as a half: supports tell of their records only.
 
-        Weights are not raked: a half may lack a level that has a total.
+        Weights are not raked: a half may lack a level that has a total. It has no replicates.
         """
         table = self.frame.completed(table)
         forbids: list[Forbid | Support] = []
@@ -97,7 +99,7 @@ class ChainSpec:
             else:
                 opened[zero.combinations.names] = zero.opened
         forbids += found_supports(table, opened, seed.generator("support"))
-        return replace(self, forbids=tuple(forbids), raking=None)
+        return replace(self, forbids=tuple(forbids), raking=None, replicating=None)
 
     def fit(
         self,
@@ -161,6 +163,7 @@ class ChainSpec:
             proper=self.proper,
             frame=self.frame,
             raking=self.raking,
+            replicating=self.replicating,
         )
 
 
@@ -193,6 +196,8 @@ class FittedChain(Source):
     """The periods of a panel, whose units are persons; or the rows of a plain table."""
     raking: Raking | None = None
     """Brings the survey weights of every dataset to public totals."""
+    replicating: Replicating | None = None
+    """Gives every dataset replicate weights."""
 
     def __post_init__(self) -> None:
         fits = {len(stratum.replicates) for stratum in self.strata}
@@ -209,6 +214,8 @@ class FittedChain(Source):
                 _check_steps(steps, drawn, self.schema, self.frame)
         if self.raking is not None:
             self.raking.check_against(self.schema)
+        if self.replicating is not None:
+            self.replicating.check_against(self.schema)
 
     @property
     def n_units(self) -> int:
@@ -266,7 +273,10 @@ class FittedChain(Source):
             tables = iter(parallel(n_jobs, self._draws(seed, blocks), request.progress))
             for d in datasets:
                 drawn = [next(tables) for _ in blocks[d]]
-                yield self._assemble(drawn, rows, seed.generator("shuffle", d))
+                table = self._assemble(drawn, rows, seed.generator("shuffle", d))
+                if self.replicating is not None:
+                    table = self.replicating.applied(table, seed.generator("replicates", d))
+                yield table
 
     def part(self, seed: Seed, dataset: int, first: int, end: int) -> Table:
         """Return the units from ``first`` to ``end`` of a dataset, as `drawn` draws them.
@@ -293,7 +303,7 @@ class FittedChain(Source):
         strata = [replace(s, replicates=tuple(map(some, s.replicates))) for s in self.strata]
         schema = Schema(tuple(v for v in self.schema if v.name in names))
         raking = self.raking if self.raking and self.raking.variable in names else None
-        return replace(self, schema=schema, strata=tuple(strata), raking=raking)
+        return replace(self, schema=schema, strata=tuple(strata), raking=raking, replicating=None)
 
     def completed(self, table: Table, seed: Seed, *, n_jobs: int | None = None) -> Table:
         """Draw for every row the variables that ``table`` lacks, given those that it has.

@@ -41,6 +41,7 @@ from synthesizer.report.record import (
     HouseholdEntry,
     Manifest,
     PanelEntry,
+    ReplicatesEntry,
     StepEntry,
     TreesEntry,
     VariableEntry,
@@ -147,6 +148,7 @@ def manifest_of(plan: Plan, source: Source, seed: Seed, phases: Phases) -> Manif
     data, genetic = plan.data, plan.genetic
     settings = json.dumps(plan.settings, sort_keys=True)
     layout = data.layout
+    replicating = plan.spec.replicating
     said = dict(zip(layout.names, layout.labelled, strict=True)) if layout.labelled else {}
     return Manifest(
         created=now(),
@@ -174,7 +176,11 @@ def manifest_of(plan: Plan, source: Source, seed: Seed, phases: Phases) -> Manif
                 label=said[variable.name].label if variable.name in said else "",
                 level_labels=said[variable.name].labels if variable.name in said else {},
             )
-            for variable in (*data.table.schema, *plan.after.label_variables)
+            for variable in (
+                *data.table.schema,
+                *plan.after.label_variables,
+                *(() if replicating is None else replicating.variables),
+            )
         ),
         chain=tuple(_planned_step(plan, step) for step in plan.spec.steps),
         genetic=None
@@ -309,7 +315,18 @@ def _weights(plan: Plan) -> WeightsEntry | None:
         draw="last" if plan.spec.redrawing is None else "design",
         strata=plan.strata,
         psu=plan.psu,
+        replicates=_replicates(plan),
     )
+
+
+def _replicates(plan: Plan) -> ReplicatesEntry | None:
+    """Return the replicate weights that every dataset has, and how they are analysed."""
+    replicating, replicates = plan.spec.replicating, plan.checks.replicates
+    if replicating is None or replicates is None or replicates.method is None:
+        return None
+    names = [variable.name for variable in replicating.variables]
+    scales = replicates.scales(len(names))
+    return ReplicatesEntry(first=names[0], last=names[-1], method=replicates.method, scales=scales)
 
 
 def _extends(published: Published) -> ExtendsEntry:

@@ -60,7 +60,7 @@ from synthesizer.plan.seeds import plan_seed, secret_in_words
 from synthesizer.plan.steps import panel_problems, plan_methods, plan_order, plan_steps
 from synthesizer.plan.steps_after import plan_after
 from synthesizer.plan.survival import survival_problems
-from synthesizer.plan.weighting import plan_redrawing, plan_weights
+from synthesizer.plan.weighting import plan_redrawing, plan_replicating, plan_weights
 
 if TYPE_CHECKING:
     from synthesizer.engine.genetic.genetic_source import GeneticPlan
@@ -462,6 +462,7 @@ def _planned(context: Context, seed: Seed | None) -> Plan:
             proper=config.proper,
             frame=context.frame,
             raking=raking,
+            replicating=plan_replicating(context),
             redrawing=redrawing,
         ),
         genetic=genetic,

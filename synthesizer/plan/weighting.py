@@ -19,6 +19,7 @@ from synthesizer.data.table import Column, FloatArray, Kind
 from synthesizer.data.values import finite_number
 from synthesizer.engine.raking import Margin, Raking
 from synthesizer.engine.redrawing import Redrawing, units_of
+from synthesizer.engine.replicating import Replicating
 from synthesizer.models.step import Rule, Step, Zero
 from synthesizer.plan.context import Context
 
@@ -86,6 +87,46 @@ def _note_coarse(context: Context, name: str, total: float) -> None:
             f"be {mean:.3g}: rounded weights are coarse or 0; set variables.{name}.decimals: "
             f"{math.ceil(math.log10(10 * COARSE / mean))}"
         )
+
+
+def plan_replicating(context: Context) -> Replicating | None:
+    """Return how datasets get replicate weights; None where they cannot, which a note says."""
+    weighting, weights = context.config.weighting, context.data.replicates
+    if weighting is None or weighting.replication is None or weights is None:
+        return None
+    scales = np.array(weighting.replication.scales(len(weights.names)))
+    spreads = 1 / np.sqrt(scales * len(scales))
+    why = _why_without(context, weighting, float(spreads.max()))
+    where = f"weights.replicates: {len(scales)} columns from {weights.names[0]!r} on"
+    if why is not None:
+        context.notes.append(f"{where} are left out of the datasets: {why}")
+        return None
+    context.notes.append(
+        f"{where} are made anew for every dataset, from its own weight, strata and units: the same "
+        "method and scale show the variance of its design"
+    )
+    return Replicating(
+        weight=weighting.variable,
+        strata=weighting.strata,
+        psu=weighting.psu,
+        variables=tuple(column.variable for column in weights.columns),
+        spreads=tuple(spreads.tolist()),
+    )
+
+
+def _why_without(context: Context, weighting: WeightsConfig, spread: float) -> str | None:
+    if weighting.strata is None and weighting.psu is None:
+        return (
+            "those of independent records would be wrong, and those of real persons tell who was "
+            "sampled together; name strata and psu, or publish the design effect of the original"
+        )
+    if weighting.draw == "design":
+        return "their records are like a simple random sample"
+    if context.data.whole is not None or context.config.genetic is not None:
+        return "datasets that are drawn in parts, or evolved, have none"
+    if spread > 1 + APART:
+        return "by this scale some would be negative"
+    return None
 
 
 def plan_redrawing(context: Context, steps: Sequence[Step]) -> Redrawing | None:
@@ -191,7 +232,7 @@ def _replicate_problems(context: Context, weighting: WeightsConfig) -> Iterator[
             "them, 0 where it counts for nobody"
         )
     what = (
-        "say how exact the original's weighted results are, and take no part in the synthesis"
+        "say how exact the original's weighted results are, and are not modelled"
         if weighting.replication is not None
         else "are dropped; say how they were made, and weighted results have their variance from "
         "them: replicates: {columns: ..., method: brr, fay, jk1, jkn, bootstrap or sdr}"

@@ -92,6 +92,18 @@ class HouseholdEntry(Result):
     persons: int
 
 
+class ReplicatesEntry(Result):
+    """Replicate weights of every dataset, made anew from its design."""
+
+    first: str
+    last: str
+    """First and last column."""
+    method: str
+    """How the original's were made, as which these are analysed."""
+    scales: tuple[float, ...]
+    """What the squared deviation of each is multiplied by."""
+
+
 class WeightsEntry(Result):
     """The survey weight, and the public totals that every dataset has."""
 
@@ -103,6 +115,8 @@ class WeightsEntry(Result):
     strata: str | None = None
     psu: str | None = None
     """Variables of the design of the sample."""
+    replicates: ReplicatesEntry | None = None
+    """Replicate weights that every dataset has."""
 
 
 class ExtendsEntry(Result):

@@ -5,6 +5,8 @@ import pytest
 
 from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.engine.redrawing import Redrawing, times_drawn, units_of
+from synthesizer.engine.replicating import Replicating
+from synthesizer.measures.survey_design import ReplicateWeights
 
 STRATA = np.repeat([0, 1, 2], [40, 60, 20])
 UNITS = np.concatenate([np.arange(40) // 10, np.arange(60) // 5, np.arange(20) // 10])
@@ -57,6 +59,42 @@ def test_the_variance_of_totals_over_draws_is_that_of_the_design():
         right = linearised(y, weights, strata, units)
         assert bool(abs(np.var(totals) / right - 1) < 0.08) is holds
         assert np.mean(totals) == pytest.approx(weights @ y, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("method", "holds"),
+    [
+        ({"method": "brr"}, True),
+        ({"method": "fay", "rho": 0.5}, True),
+        ({"method": "jk1"}, True),
+        ({"method": "jkn", "rscales": [0.5, 0.75] * 1000}, True),
+        ({"method": "sdr"}, True),
+        ({"method": "brr", "scale": 1 / 500}, False),
+    ],
+)
+def test_replicates_made_anew_show_the_variance_of_the_design_by_the_method_of_the_original(
+    method, holds
+):
+    """A control: replicates for one scale, analysed by another."""
+    table, y, weights = survey()
+    how = ReplicateWeights(columns="r*", **method)
+    scales = np.array(how.scales(2000))
+    made_for = scales if holds else np.full(2000, 1 / 2000)
+    replicating = Replicating(
+        weight="w",
+        strata="stratum",
+        psu="unit",
+        variables=tuple(Variable(name=f"r{i}", kind=Kind.NUMERIC) for i in range(2000)),
+        spreads=tuple((1 / np.sqrt(made_for * 2000)).tolist()),
+    )
+    replicating.check_against(table.schema)
+    made = replicating.applied(table, np.random.default_rng(4))
+    columns = np.column_stack([made[v.name].data for v in replicating.variables])
+    assert made.names[-2000:] == tuple(v.name for v in replicating.variables)
+    assert (columns >= 0).all()
+    totals = columns.T @ y
+    variance = scales @ (totals - totals.mean()) ** 2
+    assert bool(abs(variance / linearised(y, weights, STRATA, UNITS) - 1) < 0.1) is holds
 
 
 def test_a_unit_that_is_alone_stays_and_the_number_of_units_does():

@@ -302,6 +302,36 @@ def test_replicate_weights_are_dropped_and_told(tmp_path):
     own = again.coefficients[1]
     assert interval == pytest.approx((own.original_low, own.original_high))
     assert "have no replicate weights" in fit.notes[0]
+    assert any("tell who was sampled together" in note for note in result.manifest.notes)
+
+
+def test_a_file_with_a_design_gets_replicate_weights_of_its_own(tmp_path):
+    """Named as the original's, analysed as they are, with the errors of the design."""
+    frame, rng = clustered(tmp_path), np.random.default_rng(3)
+    names = [f"w{number}" for number in range(1, 401)]
+    replicates = frame.w.to_numpy()[:, None] * rng.integers(0, 3, (len(frame), 400))
+    frame = pd.concat([frame, pd.DataFrame(replicates, columns=names)], axis=1)
+    frame.to_csv(tmp_path / "survey.csv", index=False)
+    how = {"columns": "w[1-9]*", "method": "fay", "rho": 0.5}
+    weights = DESIGN | {"draw": "last", "replicates": how}
+    result = run(config(tmp_path, weights=weights, checks={"fits": ["pay ~ sex"]}))
+    table = pd.read_csv(result.datasets[0])
+    assert list(table) == [*(name for name in frame if name not in names), *names]
+    assert not np.isin(table[names], frame[names]).all()
+    assert (table[names].mean(axis=1) / table.w).mean() == pytest.approx(1, abs=0.02)
+    fit = result.checks.utility.fits[1]
+    assert not any("replicate weights" in note for note in fit.notes)
+    settings = {"weights": "w", "strata": "stratum", "psu": "district"}
+    linearised = compare_fit(frame, table, "pay ~ sex", **settings)
+    assert fit.combined.std_error == pytest.approx(linearised.combined.std_error, rel=0.15)
+    assert result.manifest.weights.replicates.scales[0] == pytest.approx(4 / 400)
+    settings = tmp_path / "saved.yaml"
+    settings.write_text(json.dumps({"data": {"path": "survey.csv"}, "weights": weights, "seed": 1}))
+    fit_file(settings, tmp_path / "model.synth")
+    again = generate(load_model(tmp_path / "model.synth", Registry.load()), tmp_path / "again")
+    assert list(pd.read_csv(again[0])) == list(table)
+    codebook = json.loads(next(p for p in result.codebook if p.suffix == ".json").read_text())
+    assert "400 replicate weights w1 to w400, which were made anew" in json.dumps(codebook)
 
 
 def test_weighted_fits_have_the_errors_of_the_design(tmp_path):

@@ -101,6 +101,14 @@ def _about_weights(facts: Facts) -> Iterator[tuple[str, str]]:
         if design
         else ""
     )
+    if weights.replicates is not None:
+        scales = weights.replicates.scales
+        scale = f"{scales[0]:.6g}" if len(set(scales)) == 1 else "those of the real data"
+        errors += (
+            f" So do the {len(scales)} replicate weights {weights.replicates.first} to "
+            f"{weights.replicates.last}, which were made anew for this file: analyse them as those "
+            f"of the real data ({weights.replicates.method}, scale {scale})."
+        )
     yield (
         f"{weights.variable} is a survey weight",
         f"Weigh records by {weights.variable} where a result is about the population. It was drawn "
