@@ -307,7 +307,7 @@ def _figure_7(comparison: Comparison) -> Section:
         anchor="figure-7",
         title="Figure 7: histograms",
         lead="The distribution of every variable, original beside synthetic.",
-        blocks=[Words(words), Markup('<div class="picker">{}</div>').format(items)],
+        blocks=[Words(words), items],
     )
 
 
@@ -317,7 +317,7 @@ def _item(comparison: Comparison, shape: Shares) -> Markup:
         fragment(_histogram(shape, place, name)) for place, name in enumerate(comparison.names)
     )
     return Markup(
-        '<div class="item" data-label="{}"><h3>{}</h3><div class="beside">{}</div>'
+        '<div><h3>{}</h3><div class="beside">{}</div>'
         '<details class="numbers"><summary>The numbers behind it</summary>{}</details></div>'
     ).format(shape.variable, shape.variable, charts, fragment(_counts(comparison, shape)))
 

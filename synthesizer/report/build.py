@@ -10,7 +10,7 @@ from typing import Any
 
 from synthesizer.data.errors import OutputError, plural
 from synthesizer.data.files import check_file, write_texts
-from synthesizer.report.page import Block, Chart, DataTable, Section, render
+from synthesizer.report.page import Block, Chart, DataTable, Fold, Section, render
 from synthesizer.report.record import Labels, Record, read_record
 
 REPORT = "report.html"
@@ -22,12 +22,12 @@ BANNER = (
 
 _SECTIONS: tuple[tuple[str, str, Callable[[Record], bool] | None], ...] = (
     ("glance", "glance_section", None),
+    ("variables", "variable_section", None),
+    ("utility", "utility_section", None),
+    ("careers", "careers_section", lambda record: record.manifest.panel is not None),
     ("points", "point_section", None),
     ("waves", "waves_section", lambda record: record.manifest.extends is not None),
     ("genetic", "genetic_section", lambda record: record.evolution is not None),
-    ("utility", "utility_section", None),
-    ("variables", "variable_section", None),
-    ("careers", "careers_section", lambda record: record.manifest.panel is not None),
     ("propensity_scores", "propensity_section", None),
     ("model_fits", "estimates_section", None),
     ("appendix", "further_utility", None),
@@ -49,6 +49,8 @@ _SECTIONS: tuple[tuple[str, str, Callable[[Record], bool] | None], ...] = (
 A function takes a record and returns its section, or None without a subject. A file is loaded when
 a run needs it.
 """
+_OPEN = ("glance", "variables", "utility")
+"""Sections that a reader sees at once; the others say what they hold and open on demand."""
 
 
 def build_report(record: Record) -> str:
@@ -84,7 +86,11 @@ def sections(record: Record) -> list[Section]:
         if is_needed is None or is_needed(record)
     )
     return [
-        replace(section, blocks=[_labelled(block, record.labels) for block in section.blocks])
+        replace(
+            section,
+            blocks=[_labelled(block, record.labels) for block in section.blocks],
+            folded=section.anchor not in _OPEN,
+        )
         for section in built
         if section is not None and section.blocks
     ]
@@ -92,6 +98,8 @@ def sections(record: Record) -> list[Section]:
 
 def _labelled(block: Block, labels: Labels) -> Block:
     """Return a table, or a picture's, in which variables and values have their labels."""
+    if isinstance(block, Fold):
+        return replace(block, blocks=[_labelled(inner, labels) for inner in block.blocks])
     if isinstance(block, Chart) and block.table is not None:
         return replace(block, table=_with_labels(block.table, labels))
     return _with_labels(block, labels) if isinstance(block, DataTable) else block

@@ -1,14 +1,12 @@
-"""At a glance: limits, figures that decide about a release, missing checks, bad results."""
+"""May these data be released: the verdict, limits, missing checks, bad results."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from synthesizer.data.errors import plural
-from synthesizer.measures.figure import Figure, conclusion, is_above_chance, lies_above
 from synthesizer.measures.utility.coefficients import FitComparison
 from synthesizer.measures.utility.equivalent_sample import EquivalentSample
 from synthesizer.measures.utility.household_pairs import HouseholdPairs
@@ -33,11 +31,9 @@ from synthesizer.report.expected import (
 )
 from synthesizer.report.figures import figure_of
 from synthesizer.report.page import (
-    DASH,
     Block,
-    Cell,
     DataTable,
-    Form,
+    Fold,
     Gap,
     Note,
     interval,
@@ -47,51 +43,36 @@ from synthesizer.report.page import (
 )
 from synthesizer.report.propensity_scores import MODELS, only_margins, ratio_in_words
 from synthesizer.report.record import Record
-from synthesizer.report.risk import unmeasured
 
 _HIGH = 3.0
 """Ratio of a tree, whose fresh sample has 1, from which the data are told apart by far."""
-_COLUMNS = ("Figure", "Value", "95 % interval", "Good is", "Original", "In words")
-_FORMS: tuple[Form, ...] = ("text", "share", "text", "share", "share", "text")
 
 
-@dataclass(frozen=True)
-class _Headline:
-    """One row: figure, value, what it means, what is good, its interval, the original's value."""
+class _Headline(NamedTuple):
+    """One row: figure, value, what it means, what is good."""
 
     name: str
     value: float | None
     words: str
     good: float | None = None
-    low: float | None = None
-    high: float | None = None
-    original: float | None = None
     alert: bool = False
 
-    @property
-    def cells(self) -> list[Cell]:
-        ends = interval(self.low, self.high, "share")
-        return [self.name, self.value, ends, self.good, self.original, self.words]
 
-
-@section(
-    "glance", "At a glance", "What decides about a release. Every figure is explained further down."
-)
+@section("glance", "May these data be released?", "")
 def glance_section(record: Record) -> Iterator[Block]:
-    """Yield the verdict with the tests behind it, limits, and headline figures."""
+    """Yield the verdict, what stands against a release, and on demand the tests behind it."""
     for line in record.verdict.lines:
         yield Note(line.sentence, _TONES[line.word], f"{line.title}: {line.said}.")
     yield from (Note(f"{words}.", "alert") for words in record.results.unlike)
     yield from _limits(record)
     yield from _missing(record)
-    if record.units == "persons":
-        households = record.manifest.household is not None
-        yield Note(UNITS_OF_HOUSEHOLDS if households else UNITS)
-    yield from unmeasured(record)
     yield from bad_utility(record)
-    yield from _table("How useful the data are", list(_useful(record)), "no figure of utility")
-    yield from _table("What the data give away", list(_risky(record)), "no figure of risk")
-    yield from _evidence(record)
+    if tests := list(_evidence(record)):
+        yield Fold("The tests behind the three lines", tests)
+    if rows := list(_useful(record)):
+        yield Fold("More figures of use", [_table(rows)])
+    else:
+        yield Gap("no figure of utility", "The checks were off or failed.")
 
 
 _TONES: Mapping[Word, Literal["good", "look", "alert"]] = {
@@ -104,7 +85,7 @@ def _evidence(record: Record) -> Iterator[Block]:
     rows = [(line, e) for line in record.verdict.lines for e in line.evidence if e.measured]
     if rows:
         yield DataTable(
-            caption="What the verdict rests on (docs/decision.md explains the marks)",
+            caption="Every test: its interval is held against the mark (docs/decision.md)",
             columns=("About", "Test", "Says", "Value", "95 % interval", "Mark", "Because"),
             forms=("text", "text", "text", "share", "text", "share", "text"),
             rows=[
@@ -115,6 +96,9 @@ def _evidence(record: Record) -> Iterator[Block]:
             highlight=[i for i, (_, e) in enumerate(rows) if e.word == "stop"],
             stacks=True,
         )  # fmt: skip
+    if record.units == "persons":
+        households = record.manifest.household is not None
+        yield Note(UNITS_OF_HOUSEHOLDS if households else UNITS)
 
 
 def _limits(record: Record) -> Iterator[Block]:
@@ -154,19 +138,12 @@ def _missing(record: Record) -> Iterator[Block]:
     yield from (Note(note) for note in utility.notes)
 
 
-def _table(caption: str, rows: Sequence[_Headline], subject: str) -> Iterator[Block]:
-    if not rows:
-        yield Gap(subject, "The checks were off or failed.")
-        return
-    # what no row has is left out
-    kept = [
-        i for i in range(len(_COLUMNS)) if any(row.cells[i] not in (None, DASH) for row in rows)
-    ]
-    yield DataTable(
-        caption=caption,
-        columns=[_COLUMNS[i] for i in kept],
-        forms=[_FORMS[i] for i in kept],
-        rows=[[row.cells[i] for i in kept] for row in rows],
+def _table(rows: Sequence[_Headline]) -> DataTable:
+    return DataTable(
+        caption="How useful the data are",
+        columns=("Figure", "Value", "Good is", "In words"),
+        forms=("text", "share", "share", "text"),
+        rows=[[row.name, row.value, row.good, row.words] for row in rows],
         highlight=[i for i, row in enumerate(rows) if row.alert],
         stacks=True,
     )
@@ -285,131 +262,6 @@ def _overlaps(record: Record) -> Iterator[_Headline]:
 
 def _start(words: str) -> str:
     return words[:1].upper() + words[1:]
-
-
-_RISKS: Mapping[str, tuple[str, float | None, str]] = {
-    "differential_confidentiality": (
-        "Differential confidentiality",
-        0.0,
-        "What persons add to their own risk by being in the data; 0 is safe.",
-    ),
-    "cap": (
-        "CAP",
-        None,
-        "How often an intruder reads off the target rightly.",
-    ),
-    "nearer_share": (
-        "Share nearer to the fitted half",
-        0.5,
-        "Are synthetic records nearer to those they were made from than to others; 0.5 is no.",
-    ),
-    "attack_risk": (
-        "",
-        0.0,
-        "What an intruder gains on persons who were in the data beyond others; 0 is safe.",
-    ),
-    "replicated_uniques": (
-        "Replicated uniques",
-        0.0,
-        "Share of the synthetic records that repeat a unique original record in every value.",
-    ),
-    "replicated_careers": (
-        "Careers of one person",
-        None,
-        "Share of the synthetic careers that repeat the career of a single person.",
-    ),
-    "careers_beyond": (
-        "",
-        0.0,
-        "How much more of a career an intruder who knows a few periods of it reads off of persons "
-        "who were in the data than of others; 0 is safe.",
-    ),
-    "moves_beyond": (
-        "",
-        0.0,
-        "The same of an intruder who knows in which periods somebody moves; 0 is safe.",
-    ),
-}
-"""Figures that decide: name (the figure's own where empty), what is good (baseline or chance where
-None), and what it is."""
-_OF_CAREERS = (
-    "lies above 0: careers of persons in the data are told",
-    "covers 0: no more is told than of others",
-    "lies below 0, which discloses nothing",
-)
-_INTERVALS: Mapping[str, tuple[str, str, str]] = {
-    "differential_confidentiality": (
-        "lies above 0: being in the data discloses something",
-        "covers 0: no difference was found",
-        "lies below 0, which discloses nothing",
-    ),
-    "attack_risk": (
-        "lies above 0: the release helps",
-        "covers 0: no gain was found",
-        "lies below 0, which discloses nothing",
-    ),
-    "careers_beyond": _OF_CAREERS,
-    "moves_beyond": _OF_CAREERS,
-    "nearer_share": (
-        "lies above 0.5: they are",
-        "covers 0.5: no sign that they are",
-        "lies below 0.5, which discloses nothing",
-    ),
-}
-"""What an interval says of the figures that it decides: above what is good, around it, below."""
-
-
-def _risky(record: Record) -> Iterator[_Headline]:
-    risk = record.results.risk
-    places = [
-        (f" ({risks.scenario.label})" if len(risk.scenarios) > 1 else "", figure)
-        for risks in risk.scenarios
-        for figure in risks.figures
-    ]
-    places += [("", figure) for _, figure in risk.other_figures]
-    for about, figure in places:
-        if figure.key in _RISKS:
-            name, good, meaning = _RISKS[figure.key]
-            if good is None:
-                good = figure.chance if figure.baseline is None else figure.baseline
-            above = lies_above(figure.low, good)
-            if figure.key == "replicated_careers":
-                above = is_above_chance(figure.value, good, figure.n)
-            yield _Headline(
-                f"{name or _start(figure.name)}{about}",
-                figure.value,
-                " ".join([meaning, *_verdict(figure, good, above=above)]),
-                good,
-                figure.low,
-                figure.high,
-                figure.original,
-                above,
-            )
-
-
-def _verdict(figure: Figure, good: float | None, *, above: bool) -> Iterator[str]:
-    """Compare a figure of risk with its good value and with the original's."""
-    value = figure.value
-    if figure.key in _INTERVALS:
-        yield _interval_in_words(figure, good or 0.0)
-    elif value is None or good is None:
-        yield "Lower is safer."
-    elif words := conclusion(figure, lambda number: written(number, "share")):
-        yield f"{words}."
-    elif figure.key == "replicated_careers":
-        yield f"They do so {'more' if above else 'no more'} often than fresh persons would."
-    elif figure.key == "replicated_uniques":
-        yield f"Here {plural(round(value * figure.n), 'record')} of {figure.n:,}."
-
-
-def _interval_in_words(figure: Figure, good: float) -> str:
-    """Say where the interval of a figure lies; without one nothing can be concluded."""
-    if figure.low is None or figure.high is None:
-        return "Without an interval nothing can be concluded, which is no good news."
-    above, around, below = _INTERVALS[figure.key]
-    if lies_above(figure.low, good):
-        return f"The interval {above}."
-    return f"The interval {around if figure.high >= good else below}."
 
 
 _ONE_DATASET = 0.796

@@ -181,7 +181,15 @@ class Gap:
     alert: bool = False
 
 
-Block = DataTable | Chart | Words | Note | Gap | Markup
+@dataclass(frozen=True)
+class Fold:
+    """Blocks that are shown on demand, under a line that says what they are."""
+
+    title: str
+    blocks: Sequence[Block]
+
+
+Block = DataTable | Chart | Words | Note | Gap | Fold | Markup
 """Markup is a finished piece of HTML, for what the others do not cover."""
 
 
@@ -200,6 +208,8 @@ class Section:
     lead: str
     """One sentence below the title: what the part tells."""
     blocks: Sequence[Block]
+    folded: bool = False
+    """Whether only title and lead are seen until a reader opens it."""
 
 
 S = TypeVar("S")
@@ -325,6 +335,7 @@ _KINDS: dict[type, str] = {
     Words: "words",
     Note: "note",
     Gap: "gap",
+    Fold: "fold",
     Markup: "markup",
 }
 _WORTH_SORTING = 5

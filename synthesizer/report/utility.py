@@ -20,7 +20,6 @@ from synthesizer.measures.utility.tables import TableRow
 from synthesizer.report.charts import clipped, el, heat, svg, text, text_width
 from synthesizer.report.expected import (
     Expected,
-    copied_in_words,
     distance_in_words,
     expected_of,
     no_tables,
@@ -31,12 +30,12 @@ from synthesizer.report.page import (
     Block,
     Chart,
     DataTable,
+    Fold,
     Gap,
     Note,
     Words,
     fragment,
     from_template,
-    heading,
     row_table,
     section,
     written,
@@ -92,32 +91,31 @@ _TEST_OF_PROPER = (
 
 @section(
     "utility",
-    "Utility at a glance",
-    "How near the distributions and relations in the synthetic data are to the original.",
+    "Pairs of variables",
+    "How near the relations in the synthetic data are to the original's.",
 )
 def utility_section(record: Record) -> Iterator[Block]:
     """Yield the tables of one and of two variables, the worst first."""
     utility = record.results.utility
-    yield Words([f"{_WHAT} {expected_of(record).sentence} {_ROE}"])
-    if utility is not None and utility.kept:
-        yield Note(copied_in_words(utility.kept))
     pairs, variables = tables_of(record, 2), tables_of(record, 1)
     if utility is not None and pairs:
         yield from _pairs(record, utility, pairs)
     else:
         yield no_tables(record, "pairs of variables", pairs=True)
-    yield heading("Every variable by itself")
     if utility is not None and variables:
-        yield from _variables(utility, variables, expected_of(record))
+        tests = list(_variables(utility, variables, expected_of(record)))
+        yield Fold("Tests of every variable by itself", tests)
     else:
         yield no_tables(record, "distributions of single variables")
     tables = None if utility is None else utility.tables
     if utility is not None and len(utility.n_synthetic) > 1 and tables and tables.by_dataset:
-        yield row_table(
+        each = row_table(
             tables.by_dataset,
             "Each synthetic dataset: S_pMSE and ROE over its tables of one (1) or two (2) "
             "variables",
         )
+        yield Fold("Every dataset by itself", [each])
+    yield Fold("What S_pMSE is", [Words([f"{_WHAT} {expected_of(record).sentence} {_ROE}"])])
 
 
 def utility_data(record: Record) -> dict[str, Any]:
@@ -142,9 +140,13 @@ def _pairs(record: Record, utility: UtilityResult, rows: Sequence[TableRow]) -> 
         "Pairs of variables, the worst first; measures are means, and p medians, over the datasets",
         [i for i, row in enumerate(rows[:_LISTED]) if _is_far(row, expected)],
     )
-    yield Markup('<div class="tall" id="pair-list">{}</div>').format(fragment(table))
-    yield _tests(utility, rows, "pair")
-    yield from _featured(record, utility, rows)
+    listed = Markup('<div class="tall" id="pair-list">{}</div>').format(fragment(table))
+    featured = list(_featured(record, utility, rows))
+    if any(isinstance(block, Gap) for block in featured):
+        yield from featured
+    else:
+        yield Fold("The worst pairs, table by table", featured)
+    yield Fold(f"All {plural(len(rows), 'pair')}", [listed, _tests(utility, rows, "pair")])
 
 
 def _table(rows: Sequence[TableRow], caption: str, highlight: Sequence[int]) -> DataTable:
@@ -169,7 +171,6 @@ def _featured(record: Record, utility: UtilityResult, rows: Sequence[TableRow]) 
         why = utility.failed.get("pairs", "they were not kept")
         yield Gap("the tables behind the pairs", f"They are not there: {why}.")
         return
-    yield heading("The worst pairs")
     yield Words(
         [
             "Counts of the original beside those of the synthetic data. Marked are up to three "

@@ -29,11 +29,12 @@ from synthesizer.report.charts import (
     text_width,
     tick,
 )
-from synthesizer.report.expected import tables_of
+from synthesizer.report.expected import expected_of, table_mark, tables_of
 from synthesizer.report.page import (
     Block,
     Chart,
     DataTable,
+    Fold,
     Gap,
     Words,
     fragment,
@@ -52,10 +53,14 @@ _RIGHT = WIDTH - 14
 _EPOCH = date(1970, 1, 1)
 _SIDES = ("original", "synthetic")
 _WHAT = (
-    "Bars and columns are shares of the {records}, from 0 to 1. The thin line on a synthetic bar "
-    "reaches from the lowest to the highest of the datasets where there are several. Missing codes "
-    "stand apart at the end."
+    "Blue: the original; orange line: the synthetic data; grey: missing codes. Choose a variable "
+    "for its numbers: shares of the {records}, from 0 to 1; a thin line on a synthetic bar reaches "
+    "from the lowest to the highest of the datasets."
 )
+_SMALL = (150.0, 58.0)
+"""Width and height of a variable's small picture."""
+_MOST_COLUMNS = 30
+"""Columns of a small picture; of more levels the most frequent."""
 _STATISTICS = (
     "Numbers: statistics of the observed values (without missing codes); the synthetic ones are "
     "means over the datasets; sd is the standard deviation, q1 and q3 the quartiles"
@@ -93,7 +98,7 @@ def cell_shares(cells: Distribution, labels: Labels | None = None) -> list[CellS
 
 @section("variables", "Variables", "The distribution of every variable, original beside synthetic.")
 def variable_section(record: Record) -> Iterator[Block]:
-    """Yield a picture of every variable, one shown at a time, and statistics of numbers."""
+    """Yield a small picture of every variable, which opens, and statistics of numbers."""
     utility = record.results.utility
     if utility is None or not utility.distributions:
         failed = {} if utility is None else utility.failed
@@ -112,14 +117,17 @@ def variable_section(record: Record) -> Iterator[Block]:
         )
     shown = [cells for cells in utility.distributions if cells.variable in worst]
     items = [_item(cells, off, record) for cells in shown]
-    yield Markup('<div class="picker">{}</div>').format(Markup("").join(items))
-    yield from _statistics(shown)
+    yield Markup('<div class="gallery">{}</div>').format(Markup("").join(items))
+    if statistics := list(_statistics(shown)):
+        yield Fold("Means, standard deviations and quartiles of the numbers", statistics)
 
 
 def _item(cells: Distribution, off: Mapping[str, float], record: Record) -> Markup:
     units, name = record.units, record.labels.variable(cells.variable)
     shares = cell_shares(cells, record.labels)
-    distance = f", S_pMSE {written(off[cells.variable])}" if cells.variable in off else ""
+    value = off.get(cells.variable)
+    distance = "" if value is None else f", S_pMSE {written(value)}"
+    is_off = value is not None and value > table_mark(expected_of(record))
     worst = max(shares, key=lambda share: abs(share.original - share.mean))
     summary = (
         f"Largest difference at “{worst.label}”: {written(worst.original, 'share')} of the "
@@ -134,7 +142,39 @@ def _item(cells: Distribution, off: Mapping[str, float], record: Record) -> Mark
         summary=summary,
         table=_table(name, shares, units),
     )
-    return Markup('<div class="item" data-label="{}">{}</div>').format(name, fragment(chart))
+    return Markup(
+        '<details class="card{}"><summary>{}<span class="name">{}</span>{}</summary>{}</details>'
+    ).format(
+        " off" if is_off else "",
+        thumbnail(shares, cells.variable),
+        name,
+        "" if value is None else Markup("<span>{}</span>").format(_short(value, off=is_off)),
+        fragment(chart),
+    )
+
+
+def _short(value: float, *, off: bool) -> str:
+    return f"{'look: ' if off else ''}S_pMSE {value:.2g}"
+
+
+def thumbnail(shares: Sequence[CellShares], name: str) -> Markup:
+    """Return a picture without words: columns of the original, the outline of the synthetic."""
+    if len(shares) > _MOST_COLUMNS:
+        least = sorted((share.original for share in shares), reverse=True)[_MOST_COLUMNS - 1]
+        shares = [share for share in shares if share.original >= least][:_MOST_COLUMNS]
+    width, height = _SMALL
+    most = max(max(share.original, share.mean) for share in shares) or 1.0
+    x = Scale(domain=(0, len(shares)), range=(1, width - 1))
+    y = Scale(domain=(0, most), range=(height - 1, 3))
+    parts, outline = list[Markup](), [(x(0), y(0))]
+    for place, share in enumerate(shares):
+        top, look = y(share.original), "grid" if share.is_missing else "original soft"
+        box = {"x": x(place), "y": top, "width": x(1) - x(0), "height": y(0) - top}
+        parts.append(el("rect", {**box, "class": f"fill-{look}"}))
+        outline += [(x(place), y(share.mean)), (x(place + 1), y(share.mean))]
+    parts.append(polyline([*outline, (x(len(shares)), y(0))], "line-synthetic"))
+    words = f"Original and synthetic distribution of {name}"
+    return svg(width, height, *parts, title=words, description="")
 
 
 def _table(name: str, shares: Sequence[CellShares], units: Units) -> DataTable:

@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
 from markupsafe import Markup
 
-from synthesizer.report.page import Block, Chart, DataTable, Gap, Note, Section, Words, fragment
+from synthesizer.report.page import (
+    Block,
+    Chart,
+    DataTable,
+    Fold,
+    Gap,
+    Note,
+    Section,
+    Words,
+    fragment,
+)
 
 Kind = TypeVar("Kind", Chart, DataTable, Gap, Note, Words, Markup)
 
 
 def of_kind(section: Section, kind: type[Kind]) -> list[Kind]:
-    return [block for block in section.blocks if type(block) is kind]
+    return [block for block in unfolded(section.blocks) if type(block) is kind]
+
+
+def unfolded(blocks: Iterable[Block]) -> Iterator[Block]:
+    """Yield blocks, and in place of folds what they hold."""
+    for block in blocks:
+        yield from unfolded(block.blocks) if isinstance(block, Fold) else [block]
 
 
 def charts(section: Section) -> list[Chart]:

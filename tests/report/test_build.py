@@ -20,7 +20,7 @@ from tests.report.utility_examples import (
     tables,
 )
 
-ANCHORS = ["glance", "point", "utility", "variables", "propensity", "estimates"]
+ANCHORS = ["glance", "variables", "utility", "point", "propensity", "estimates"]
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +40,8 @@ def test_all_parts_in_order(page: str) -> None:
         "further-risk",
     ]  # fmt: skip
     assert found[-3:] == ["run", "figures", "reading"]
+    folded = [a for a in Page(page).all("details") if a.get("class") == "part"]
+    assert len(folded) == len(found) - 3  # verdict, variables and pairs are seen at once
 
 
 def test_every_section_that_is_listed_exists() -> None:
@@ -50,8 +52,8 @@ def test_every_section_that_is_listed_exists() -> None:
 def test_face_of_the_page(page: str) -> None:
     own = Page(page)
     assert own.text("h1") == ["Synthetic data from persons.csv"]
-    assert BANNER in own.text("p")
-    assert "2 synthetic datasets, 100 records each, made 2026-11-21" in own.text("p")[1]
+    assert own.text("aside") == [BANNER]
+    assert "2 synthetic datasets, 100 records each, made 2026-11-21" in own.text("p")[0]
     assert "987654321" not in page  # the seed
 
 

@@ -7,11 +7,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from synthesizer.measures.figure import Figure
 from synthesizer.measures.results import CheckResults, RiskResult
 from synthesizer.measures.risk.copied import copied_uniques
-from synthesizer.measures.risk.scenario import Scenario
-from synthesizer.measures.risk.scenario_risk import ScenarioRisk
 from synthesizer.measures.utility.equivalent_sample import EquivalentSample, SyntheticRow
 from synthesizer.measures.utility.regressions import RegressionRow, Regressions
 from synthesizer.measures.utility.tables import OrderTables
@@ -21,7 +18,7 @@ from synthesizer.report.page import DataTable, Gap, Note, Section, fragment
 from synthesizer.report.record import PanelEntry, Record
 from synthesizer.report.risk import keys_advice, unmeasured
 from tests.report import risk_examples, utility_examples
-from tests.report.blocks import gaps, html, of_kind, table
+from tests.report.blocks import gaps, html, of_kind, table, unfolded
 from tests.report.fixtures import EVIL, Page
 from tests.report.utility_examples import JOB, coefficient, fit, manifest, step, utility
 
@@ -91,7 +88,7 @@ def test_what_looks_like_a_copy_comes_before_everything() -> None:
 def test_failures_notes_and_lost_fits_are_told_before_the_figures() -> None:
     failed = {"suda": "too many", f"column {JOB!r}": "is a number in dataset 2."}
     own = run(failed=failed, notes=("dataset 2 has other levels",), kept=("age", "born"))
-    blocks = glance_section(own).blocks
+    blocks = list(unfolded(glance_section(own).blocks))
     first = next(i for i, block in enumerate(blocks) if isinstance(block, DataTable))
     told = [block.text for block in blocks[:first] if isinstance(block, Note)]
     told = told[3:]
@@ -116,7 +113,7 @@ def test_changed_files_are_an_alert() -> None:
 
 def test_without_any_figure_there_are_gaps() -> None:
     empty = Record(manifest(), CheckResults(risk=RiskResult(), failed={}))
-    assert gaps(glance_section(empty))[-2:] == ["no figure of utility", "no figure of risk"]
+    assert gaps(glance_section(empty)) == ["no figure of utility"]
 
 
 # Headlines of utility.
@@ -213,76 +210,9 @@ def test_bad_utility_and_fits_whose_intervals_do_not_meet_are_alerts() -> None:
 
 def test_the_tables_stack_on_a_narrow_screen() -> None:
     page = Page(html(glance_section(run())))
-    assert [attrs["class"] for attrs in page.all("table")] == 3 * ["stacks"]
+    assert [attrs["class"] for attrs in page.all("table")] == 2 * ["stacks"]
     labels = {attrs.get("data-label") for attrs in page.all("td")}
-    assert {"Value", "95 % interval", "Good is", "Original", "In words", None} <= labels
-
-
-# Headlines of risk.
-
-
-def test_headlines_of_risk_are_the_figures() -> None:
-    found = {r[0]: r for r in table(glance_section(run()), "What the data give away").rows}
-    label = risk_examples.LABEL
-    figures = {f.key: f for f in risk_examples.risk().scenarios[0].figures}
-    halves, cap = figures["differential_confidentiality"], figures["cap"]
-    assert found[f"Differential confidentiality ({label})"][1] == halves.value
-    assert found[f"CAP ({label})"][1:5] == [cap.value, "–", cap.baseline, cap.original]
-    words = found[f"CAP ({label})"][-1]
-    assert f"the baseline {cap.baseline:.3f} (" in words
-    assert f"chance {cap.chance:.3f} (" in words
-    assert found["Share nearer to the fitted half"][3] == 0.5
-    assert "records of 900" in found["Replicated uniques"][-1]
-    alone = run(risk_examples.scenario())
-    names = [r[0] for r in table(glance_section(alone), "What the data give away").rows]
-    assert names[:2] == ["Differential confidentiality", "CAP"]
-
-
-class Shown(ScenarioRisk):
-    """A scenario with figures of the test's choice."""
-
-    shown: tuple[Figure, ...]
-
-    @property
-    def figures(self) -> tuple[Figure, ...]:
-        return self.shown
-
-
-def with_figure(**changes: Any) -> Section:
-    plain = {
-        "key": "cap", "name": "CAP", "value": 0.02, "meaning": "", "direction": "lower is safer",
-        "n": 100,
-    }  # fmt: skip
-    part = Shown(scenario=Scenario(keys=("a",), target="b"), shown=(Figure(**(plain | changes)),))
-    return glance_section(run(RiskResult(scenarios=(part,))))
-
-
-@pytest.mark.parametrize(
-    ("key", "low", "high", "words", "alert"),
-    [
-        ("differential_confidentiality", 0.01, 0.03, "above 0: being in the data discloses", True),
-        ("differential_confidentiality", -0.01, 0.03, "covers 0: no difference was found", False),
-        ("differential_confidentiality", -0.03, -0.01, "below 0, which discloses nothing", False),
-        ("differential_confidentiality", None, 0.03, "no good news", False),
-        ("nearer_share", 0.51, 0.53, "lies above 0.5: they are.", True),
-        ("nearer_share", 0.49, 0.53, "covers 0.5: no sign that they are.", False),
-        ("nearer_share", 0.47, 0.49, "lies below 0.5, which discloses nothing.", False),
-    ],
-)
-def test_the_interval_decides_and_says_what_it_means(
-    key: str, low: Any, high: Any, words: str, alert: bool
-) -> None:
-    section = with_figure(key=key, low=low, high=high)
-    found = table(section, "What the data give away")
-    assert words in found.rows[0][-1]
-    assert (0 in found.highlight) is alert
-
-
-@pytest.mark.parametrize("references", [{}, {"baseline": 0.3, "original": 0.3}])
-def test_cap_without_chance(references: Any) -> None:
-    words = row(with_figure(**references), "What the data give away", "CAP")[-1]
-    assert words.startswith("How often an intruder reads off the target rightly")
-    assert "lies" not in words
+    assert {"Value", "95 % interval", "Good is", "Mark", "In words", None} <= labels
 
 
 # What was not measured.

@@ -132,9 +132,9 @@ def test_page_has_landmarks_and_a_way_past_them():
 
 def test_banner_is_on_the_page_and_on_paper():
     text = page(banner='Only "yours" \\ }')
-    assert '<p class="banner" role="note">Only &#34;yours&#34; \\ }</p>' in text
+    assert 'aria-label="For whom this page is">Only &#34;yours&#34; \\ }</aside>' in text
     assert 'content: "Only\\20 \\22 yours\\22 \\20 \\5c \\20 \\7d "' in text
-    assert '<p class="banner"' not in page(banner="")
+    assert '<aside class="banner"' not in page(banner="")
 
 
 def test_data_cannot_leave_their_element():

@@ -78,29 +78,35 @@
     table.closest(".scroll").before(box);
   }
 
-  // --- one variable at a time
-  all(".picker").forEach((picker) => {
-    const items = all(".item", picker);
-    if (items.length < 2) return;
-    const select = make("select", {}, ...items.map((item, i) => make("option", { value: String(i) }, item.dataset.label)));
-    const step = (words, by) => {
-      const button = make("button", { type: "button" }, words);
-      button.addEventListener("click", () => show(select.selectedIndex + by));
-      return button;
-    };
-    const previous = step("Previous", -1);
-    const next = step("Next", 1);
-    const show = (place) => {
-      select.selectedIndex = Math.min(Math.max(place, 0), items.length - 1);
-      items.forEach((item, i) => { item.hidden = i !== select.selectedIndex; });
-      previous.disabled = select.selectedIndex === 0;
-      next.disabled = select.selectedIndex === items.length - 1;
-      measure();
-    };
-    select.addEventListener("change", () => show(select.selectedIndex));
-    picker.before(make("div", { class: "controls" }, make("label", {}, "Variable", select), previous, next));
-    show(0);
-  });
+  // --- parts that are folded: links open them, and one button opens all
+  const open = (place) => {
+    for (let box = place; box; box = box.parentElement) {
+      if (box.tagName === "DETAILS") box.open = true;
+    }
+    const part = place.querySelector(":scope > details.part");
+    if (part) part.open = true;
+  };
+  const arrive = () => {
+    const place = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (!place) return;
+    open(place);
+    place.scrollIntoView();
+  };
+  for (const link of all("a[href^='#']")) link.addEventListener("click", () => setTimeout(arrive));
+  window.addEventListener("hashchange", arrive);
+  const parts = all("details.part");
+  const contents = document.querySelector("nav ol");
+  if (parts.length && contents) {
+    const every = make("button", { type: "button", "aria-pressed": "false" }, "Open all parts");
+    every.addEventListener("click", () => {
+      const now = every.getAttribute("aria-pressed") !== "true";
+      every.setAttribute("aria-pressed", String(now));
+      every.textContent = now ? "Close all parts" : "Open all parts";
+      parts.forEach((part) => { part.open = now; });
+    });
+    contents.after(make("div", { class: "controls" }, every));
+  }
+  for (const box of all("details")) box.addEventListener("toggle", () => measure());
 
   // --- pairs: the map, the list and the tables behind them
   const data = read();
@@ -218,5 +224,6 @@
     }
   }
   measure();
+  arrive();
   window.addEventListener("resize", measure);
 })();

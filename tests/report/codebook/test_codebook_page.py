@@ -130,9 +130,9 @@ def test_it_says_for_whom_it_is_and_is_sound() -> None:
     links = [str(attrs["href"]) for attrs in found.all("a")]
     assert not [attrs for _, attrs in found.elements if any(_acts(name) for name in attrs)]
     assert "for release together with the datasets" in page
-    assert '<p class="banner release"' in page
-    assert "No record is a person.</p>" not in page  # a variable is copied
-    assert "No record is a person.</p>" in codebook_page(codebook(**synthesis(kept=())))
+    assert '<aside class="banner release"' in page
+    assert "No record is a person.</aside>" not in page  # a variable is copied
+    assert "No record is a person.</aside>" in codebook_page(codebook(**synthesis(kept=())))
     assert "confidential: " not in page.lower()
     assert len(set(ids)) == len(ids)
     assert {link for link in links if re.match(r"#v\d", link)} == {"#v1", "#v2", "#v3", "#v4"}
