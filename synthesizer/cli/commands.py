@@ -179,6 +179,23 @@ app = typer.Typer(
 )
 
 
+def _show_version(asked: bool) -> None:
+    if asked:
+        from importlib.metadata import version
+
+        print(f"synthesizer {version('synthesizer')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print it.")
+    ] = False,
+) -> None:
+    """Turn confidential microdata into synthetic microdata, and prove what was made."""
+
+
 def command(
     function: Callable[..., None], group: typer.Typer = app, name: str | None = None
 ) -> Callable[..., None]:

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,10 @@ def test_without_installed_models(
     assert result.exit_code == 2
     assert "no model is installed" in result.output
     assert not (folder / "out").exists()
+
+
+def test_version() -> None:
+    assert call("--version").output == f"synthesizer {version('synthesizer')}\n"
 
 
 def test_usage_errors() -> None:
