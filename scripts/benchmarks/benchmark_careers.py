@@ -163,7 +163,7 @@ class Reference:
     def __init__(self, file: File) -> None:
         self.file = file
         n, rng = len(file.careers), np.random.default_rng(2024)
-        self.floor = noise_floor(file.careers, file.n_states, rng=np.random.default_rng(2024))
+        self.floor = noise_floor(file.careers, file.n_states, seed=2024)
         self.own = by_group(file, file.careers, np.arange(n))
         again = [rng.integers(n, size=n) for _ in range(BOOTSTRAPS)]
         found = [self._gaps(by_group(file, file.careers[rows], rows)) for rows in again]
@@ -193,7 +193,7 @@ def halves(file: File, options: CareerOptions, rng: np.random.Generator) -> list
     some = drawn[0][:MATCHED]
     alike, unlike = common(some, mine).max(axis=1), common(some, others).max(axis=1)
     nearer = np.mean(alike > unlike) + np.mean(alike == unlike) / 2
-    told = trajectories_of_halves(mine, others, *drawn, rng=rng)
+    told = trajectories_of_halves(mine, others, *drawn, seed=n)
     moves = next(row for row in told.known if "moves" in row.known)
     return [float(value) for value in (*back, nearer, moves.fitted, moves.unseen)]
 

@@ -149,7 +149,7 @@ def measured(plan: Plan, first: int, ends: Sequence[int], number: int) -> dict[s
         source = fit_extension(spec, here, at, given, drawn.n_units, seed, n_jobs=1)
         drawn, at = as_panel(next(source.generate(seed, n_jobs=1))), end
     done = process_time()
-    counter = NewPeriodsCounter(here, until(frame, at), first, np.random.default_rng(3))
+    counter = NewPeriodsCounter(here, until(frame, at), first, 3)
     counter.add(drawn)
     for row in counter.result().rows:
         figures[row.name] = row.ratio or 0.0

@@ -84,10 +84,10 @@ def rows_of(name: str, draw: Draw, trials: int) -> Iterator[tuple[object, ...]]:
     for trial in range(trials):
         rng = np.random.default_rng([7, trial])
         original, fresh = draw(rng)
-        alone.append(trajectories(original, fresh, options=OPTIONS, rng=rng).known)
+        alone.append(trajectories(original, fresh, options=OPTIONS, seed=trial).known)
         half = len(original) // 2
         sides = original[:half], original[half:]
-        halves.append(trajectories_of_halves(*sides, fresh, options=OPTIONS, rng=rng).known)
+        halves.append(trajectories_of_halves(*sides, fresh, options=OPTIONS, seed=trial).known)
     for kind, other in zip(zip(*alone, strict=True), zip(*halves, strict=True), strict=True):
         yield (
             name,

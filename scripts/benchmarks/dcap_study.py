@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from synthesizer.config.reading import read_config
 from synthesizer.data.codes import Groups
 from synthesizer.data.errors import DataError
@@ -136,7 +134,7 @@ def examine(study: Study, name: str) -> Found:
         keys=study.keys,
         m=study.m,
         repeats=study.splits,
-        rng=np.random.default_rng(study.seed),
+        seed=study.seed,
         **rest,
     )
     caps = {size: cap(study.table, made, keys=study.keys[:size], **rest) for size in sizes}

@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
@@ -37,6 +37,10 @@ from synthesizer.data.yaml_text import read_yaml
 from synthesizer.engine.registry import DEFAULT_SETS, METHOD_ALIASES, Registry
 
 AnyConfig = TypeVar("AnyConfig", bound=ChainConfig)
+
+
+AnyForm: TypeAlias = Config | Mapping[str, Any] | str | Path
+"""A configuration: an object, a mapping with the keys of the YAML, or the file itself."""
 
 
 def load_config(path: str | Path) -> Config:
@@ -87,7 +91,10 @@ def file_content(path: str | Path, overrides: Mapping[str, Any] | None = None) -
     ConfigError
         If the file cannot be read, or is no YAML map.
     """
-    content = read_yaml(Path(path))
+    return _overridden(read_yaml(Path(path)), overrides)
+
+
+def _overridden(content: dict[str, Any], overrides: Mapping[str, Any] | None) -> dict[str, Any]:
     for key, value in (overrides or {}).items():
         old = content.get(key)
         if isinstance(old, dict) and isinstance(value, Mapping):
@@ -95,6 +102,18 @@ def file_content(path: str | Path, overrides: Mapping[str, Any] | None = None) -
         else:
             content[key] = value
     return content
+
+
+def sound_config(
+    config: AnyForm, overrides: Mapping[str, Any] | None, problems: Problems
+) -> Config | None:
+    """Return the sound part of a configuration in any of its forms, with keys replaced."""
+    if isinstance(config, Config):
+        chain = read_chain_config(overrides or {})
+        return config.model_copy(update={key: getattr(chain, key) for key in overrides or ()})
+    if isinstance(config, Mapping):
+        return sound_part(_overridden(dict(config), overrides), Path(), problems)
+    return sound_part(file_content(config, overrides), Path(config).parent, problems)
 
 
 def sound_part(content: Mapping[str, Any], base: Path, problems: Problems) -> Config | None:

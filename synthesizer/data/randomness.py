@@ -22,9 +22,13 @@ from __future__ import annotations
 import hashlib
 import re
 import secrets
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from operator import index
+from typing import TypeAlias
 
 import numpy as np
+
+from synthesizer.data.errors import DataError
 
 MAX_SEED = 2**63 - 1
 SECRET_BYTES = 32
@@ -93,7 +97,41 @@ class Seed:
         """Return the seed of a synthesis within this one, such as that of a half of the data."""
         return Seed(int(self.generator(*path).integers(2**62)), self.secret)
 
+    def instead(self, seed: AnySeed | None) -> Seed:
+        """Return what decides in place of this: a number with the same secret, or another seed."""
+        if seed is None or isinstance(seed, Seed):
+            return seed or self
+        return replace(self, entropy=seeded(seed).entropy)
+
     @property
     def secret_told(self) -> str:
         """The secret as manifests hold it: ``none`` where there is none."""
         return NO_SECRET if self.secret is None else self.secret
+
+
+AnySeed: TypeAlias = int | Seed
+"""What public functions take as ``seed``."""
+
+
+def seeded(seed: AnySeed) -> Seed:
+    """Return the seed that a public function was handed: a whole number, or a `Seed` as it is.
+
+    Raises
+    ------
+    DataError
+        If it is something else, or out of range.
+
+    Examples
+    --------
+    >>> seeded(7) == seeded(Seed(7)) == Seed(7)
+    True
+    """
+    if isinstance(seed, Seed):
+        return seed
+    try:
+        return Seed(index(seed))
+    except (TypeError, ValueError):
+        what = seed if isinstance(seed, int) else type(seed).__name__
+        raise DataError(
+            f"seed ({what}) must be a whole number from 0 to 2**63 - 1, or a Seed"
+        ) from None

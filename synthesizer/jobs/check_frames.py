@@ -24,7 +24,7 @@ from synthesizer.data.pairs import (
 )
 from synthesizer.data.panel.households import follows
 from synthesizer.data.progress import Listener, counted, silent
-from synthesizer.data.randomness import MAX_SEED, Seed
+from synthesizer.data.randomness import AnySeed, Seed, seeded
 from synthesizer.data.table import Kind, Table
 from synthesizer.data.workers import worker_problems
 from synthesizer.measures.checks import Checks
@@ -85,7 +85,7 @@ def assess(
     with_attacks: bool | None = None,
     settings: Settings | None = None,
     declared: Mapping[str, Declaration] | None = None,
-    seed: int = 0,
+    seed: AnySeed = 0,
     listener: Listener = silent,
 ) -> RiskResult:
     """Compute every risk measure of synthetic data against the original.
@@ -121,7 +121,7 @@ def assess(
         What else is computed, and how; the keys are those under ``checks:`` of a configuration.
     declared : mapping of str to Declaration, optional
         Kinds and missing codes of variables, inferred where absent.
-    seed : int
+    seed : int or Seed
         Decides everything that is random.
     listener : Listener, optional
         Is told about work that may take long.
@@ -178,7 +178,7 @@ def evaluate(
     settings: Settings | None = None,
     synthesis: Synthesis | None = None,
     declared: Mapping[str, Declaration] | None = None,
-    seed: int = 0,
+    seed: AnySeed = 0,
     n_jobs: int = 1,
     listener: Listener = silent,
 ) -> UtilityResult:
@@ -201,8 +201,8 @@ def evaluate(
         parameters when absent.
     declared : mapping of str to Declaration, optional
         Kinds and missing codes of variables; inferred from the original where absent.
-    seed : int
-        Decides the permutations of ``cart``, in [0, 2**63).
+    seed : int or Seed
+        Decides the permutations of ``cart`` and the samples of large files, in [0, 2**63).
     n_jobs : int
         Threads of the trees; they do not change the result.
     listener : Listener, optional
@@ -264,7 +264,7 @@ def risk_of(
     scenarios: Sequence[Scenario],
     *,
     synthesis: Synthesis | None = None,
-    seed: int = 0,
+    seed: AnySeed = 0,
     listener: Listener = silent,
     problems: Iterable[str] = (),
 ) -> CheckResults:
@@ -275,7 +275,8 @@ def risk_of(
     """
     first, *further = scenarios
     data, settings, weight_notes = _weighted(data, settings)
-    faults = Problems([*problems, *_seed_problems(seed)])
+    faults = Problems(problems)
+    draws = faults.attempt(seeded, seed) or Seed(0)
     if not first.keys or not first.target:
         suggested = faults.attempt(_suggested, data, first)
         if suggested is None:
@@ -313,7 +314,7 @@ def risk_of(
         settings.about("risk"),
         synthesis=synthesis,
         scenarios=scenarios,
-        seed=Seed(seed),
+        seed=draws,
         names=columns.names,
         frame=data.frame,
         control=control,
@@ -330,7 +331,7 @@ def utility_of(
     *,
     names: Sequence[str] | None = None,
     synthesis: Synthesis | None = None,
-    seed: int = 0,
+    seed: AnySeed = 0,
     n_jobs: int = 1,
     listener: Listener = silent,
     problems: Iterable[str] = (),
@@ -340,7 +341,8 @@ def utility_of(
     ``problems`` are told with those of the data.
     """
     data, settings, weight_notes = _weighted(data, settings)
-    faults = Problems([*problems, *_seed_problems(seed), *_fit_problems(data, settings)])
+    faults = Problems([*problems, *_fit_problems(data, settings)])
+    draws = faults.attempt(seeded, seed) or Seed(0)
     faults += worker_problems(n_jobs)
     faults += _name_problems(data, names or ())
     faults.settle(DataError)
@@ -355,7 +357,7 @@ def utility_of(
     checks = Checks(
         table,
         settings.about("utility"),
-        seed=Seed(seed),
+        seed=draws,
         synthesis=synthesis,
         names=columns.names,
         frame=data.frame,
@@ -393,10 +395,6 @@ def _names(scenarios: Sequence[Scenario], questions: Sequence[Question]) -> Iter
 
 
 # Everything that is wrong with the data, for one error.
-
-
-def _seed_problems(seed: int) -> list[str]:
-    return [] if 0 <= seed <= MAX_SEED else [f"seed ({seed}) must be in 0 to 2**63 - 1"]
 
 
 def _fit_problems(data: ComparedData, settings: CheckSettings) -> Iterator[str]:

@@ -25,8 +25,7 @@ import numpy as np
 import pyarrow as pa
 from joblib import delayed
 
-from synthesizer.config.keys import Config
-from synthesizer.config.reading import file_content, sound_part
+from synthesizer.config.reading import AnyForm, sound_config
 from synthesizer.data.archive import read_archive, write_archive
 from synthesizer.data.encoding import encode_like, recoded
 from synthesizer.data.errors import DataError, ModelError, OutputError, Problems, SavedModelError
@@ -331,15 +330,12 @@ def _damaged(directory: Path) -> OutputError:
     return OutputError(f"{directory}: {STATE} is damaged; delete the directory and begin anew")
 
 
-def kept_seed(config: Config | str | Path, overrides: Mapping[str, Any] | None) -> Seed | None:
+def kept_seed(config: AnyForm, overrides: Mapping[str, Any] | None) -> Seed | None:
     """Return seed and secret of the stopped run that a configuration's output has; None without.
 
     They are needed before the plan is made, which draws.
     """
-    if isinstance(config, Config):
-        sound: Config | None = config
-    else:
-        sound = sound_part(file_content(config, overrides), Path(config).parent, Problems())
+    sound = sound_config(config, overrides, Problems())
     if sound is None:  # the plan says what is wrong
         return None
     directory = kept_directory(sound.output.directory)

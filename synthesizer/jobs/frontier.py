@@ -19,7 +19,7 @@ from time import perf_counter
 from typing import Any
 
 from synthesizer.config.keys import ChainConfig, Config, SecretConfig
-from synthesizer.config.reading import file_content, has_faulty_panel, read_chain_config, sound_part
+from synthesizer.config.reading import AnyForm, has_faulty_panel, sound_config
 from synthesizer.data.errors import (
     ConfigError,
     DataError,
@@ -204,7 +204,7 @@ def workshop(directory: Path) -> Path:
 
 
 def plan_frontier(
-    config: Config | str | Path,
+    config: AnyForm,
     vary: Mapping[str, Sequence[Any]] | Iterable[str],
     *,
     directory: str | Path | None = None,
@@ -231,7 +231,7 @@ def plan_frontier(
     """
     overrides = {"m": m, "seed": seed, "secret": secret, "workers": workers}
     problems = Problems()
-    base = _base(config, {k: v for k, v in overrides.items() if v is not None}, problems)
+    base = sound_config(config, {k: v for k, v in overrides.items() if v is not None}, problems)
     registry = (registry or Registry.load()).with_plugins(() if base is None else base.plugins)
     varied, faults = variations(vary, registry)
     problems += faults + axis_problems(risk, utility)
@@ -276,15 +276,6 @@ def plan_frontier(
         risk=risk,
         utility=utility,
     )
-
-
-def _base(
-    config: Config | str | Path, overrides: Mapping[str, Any], problems: Problems
-) -> Config | None:
-    if isinstance(config, Config):
-        typed = {key: getattr(read_chain_config({key: overrides[key]}), key) for key in overrides}
-        return config.model_copy(update=typed)
-    return sound_part(file_content(config, overrides), Path(config).parent, problems)
 
 
 def _seed(base: Config, waiting: Path) -> Seed:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from synthesizer.data.after import NOT_DROPPED
-from synthesizer.data.errors import ConfigError
+from synthesizer.data.errors import ConfigError, Problems
 from synthesizer.data.files import check_output, new_directory
 from synthesizer.data.progress import Listener, Phases, silent
-from synthesizer.data.randomness import MAX_SEED, Seed
+from synthesizer.data.randomness import AnySeed, Seed
 from synthesizer.data.workers import worker_problems
 from synthesizer.engine.saved import SavedModel
 from synthesizer.jobs.manifest import FormulaCells, file_entry, now, write_dataset, write_json
@@ -24,7 +23,7 @@ def generate(
     *,
     m: int = 1,
     rows: int | None = None,
-    seed: int | None = None,
+    seed: AnySeed | None = None,
     overwrite: bool = False,
     workers: int | None = None,
     listener: Listener = silent,
@@ -37,9 +36,11 @@ def generate(
         As loaded or fitted.
     directory : Path
         Created by the call.
-    m, rows, seed : int, optional
-        Number of datasets, rows of each, and the seed; rows and seed of the fit by default.
-        Another seed gives other datasets; the secret is that of the model.
+    m, rows : int, optional
+        Number of datasets, and rows of each; as many as were fitted by default.
+    seed : int or Seed, optional
+        Decides the draws; that of the fit by default. With a number the secret is that of the
+        model.
     overwrite : bool
         Replace an existing result.
     workers : int, optional
@@ -52,16 +53,13 @@ def generate(
     ConfigError
         With everything that is wrong with the request.
     """
-    problems = model.chain.request_problems(m, rows)
+    problems = Problems(model.chain.request_problems(m, rows))
     if model.after.drop_uniques:
         problems.append(NOT_DROPPED)
     problems += worker_problems(workers)
-    if seed is not None and not 0 <= seed <= MAX_SEED:
-        problems.append(f"seed ({seed}) must be between 0 and {MAX_SEED}")
+    draws = problems.attempt(model.seed.instead, seed) or model.seed
     problems += check_output(directory, overwrite=overwrite)
-    if problems:
-        raise ConfigError(problems)
-    draws = model.seed if seed is None else replace(model.seed, entropy=seed)
+    problems.settle(ConfigError)
     phases = Phases(listener)
     with new_directory(directory, overwrite=overwrite) as work, model.guarded():
         safe = PublicConfig.model_validate(model.origin["config"]).output.spreadsheet_safe

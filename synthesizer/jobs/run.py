@@ -11,13 +11,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from synthesizer.config.keys import Config
+from synthesizer.config.reading import AnyForm
 from synthesizer.data.after import NOT_DROPPED
 from synthesizer.data.errors import ModelError, OutputError, SynthesizerError
 from synthesizer.data.evolved import Evolution, EvolvedDataset, FrontierFile, Generation
 from synthesizer.data.files import check_file, new_directory, new_file, write_text
 from synthesizer.data.progress import Listener, Phases, silent
-from synthesizer.data.randomness import Seed
+from synthesizer.data.randomness import AnySeed, Seed
 from synthesizer.data.table import Table
 from synthesizer.engine.chain import FittedChain
 from synthesizer.engine.registry import Registry
@@ -96,29 +96,30 @@ class RunResult:
 
 
 def run(
-    config: Config | str | Path,
+    config: AnyForm,
     *,
     overrides: Mapping[str, Any] | None = None,
     registry: Registry | None = None,
     listener: Listener = silent,
-    seed: Seed | None = None,
+    seed: AnySeed | None = None,
     resume: bool = False,
 ) -> RunResult:
     """Synthesise as a configuration says and leave datasets, checks and manifest.
 
     Parameters
     ----------
-    config : Config or path
-        A configuration, or the YAML file that holds one.
+    config : Config, mapping or path
+        A configuration, a mapping with the keys of the YAML, or the YAML file.
     overrides : mapping, optional
-        Replace keys of the file, such as ``{"m": 5}``.
+        Replace keys of the file or mapping, such as ``{"m": 5}``.
     registry : Registry, optional
         Models to choose from; all that installed packages offer by default. Those of the
         configuration's ``plugins`` are added.
     listener : Listener, optional
         Is told about the progress.
-    seed : Seed, optional
-        Decides every draw in place of what the configuration says: for runs that share theirs.
+    seed : int or Seed, optional
+        Decides every draw in place of what the configuration says: a number in place of its
+        ``seed``; a `Seed` also in place of its secret, for runs that share theirs.
     resume : bool
         Go on with a run of a source that is not read whole (``data.fit_rows``) and was stopped:
         what it had finished is kept beside the output. Without such a run it begins one.
@@ -136,6 +137,8 @@ def run(
     A check above a limit is no error here: see ``RunResult.exceeded``.
     """
     phases = Phases(listener)
+    if isinstance(seed, int):
+        overrides, seed = {**(overrides or {}), "seed": seed}, None
     if resume and seed is None:
         seed = kept_seed(config, overrides)
     with phases.phase("read"):
@@ -164,7 +167,7 @@ def run(
 
 
 def fit(
-    config: Config | str | Path,
+    config: AnyForm,
     *,
     registry: Registry | None = None,
     listener: Listener = silent,

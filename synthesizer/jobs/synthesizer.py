@@ -19,7 +19,7 @@ from synthesizer.data.evolved import Evolution
 from synthesizer.data.layout import Layout
 from synthesizer.data.panel.arrangement import Arrangement
 from synthesizer.data.progress import Phases
-from synthesizer.data.randomness import Seed
+from synthesizer.data.randomness import AnySeed, Seed
 from synthesizer.data.sources import from_pandas
 from synthesizer.data.table import Table
 from synthesizer.data.writing import to_pandas
@@ -91,7 +91,7 @@ class Synthesizer:
         return self
 
     def generate(
-        self, m: int | None = None, *, rows: int | None = None, seed: int | None = None
+        self, m: int | None = None, *, rows: int | None = None, seed: AnySeed | None = None
     ) -> list[pd.DataFrame]:
         """Draw synthetic frames, and check them where the options have ``limits``.
 
@@ -101,8 +101,9 @@ class Synthesizer:
             Number of frames; that of the options by default. Frame d is the same for every m.
         rows : int, optional
             Rows of each; as many as the confidential frame by default.
-        seed : int, optional
-            Decides every draw; the seed of the options by default.
+        seed : int or Seed, optional
+            Decides every draw; the seed of the options by default. With a number the secret of the
+            fit stays.
 
         Returns
         -------
@@ -122,7 +123,7 @@ class Synthesizer:
         fitted, config = self._sure, self.config
         m = config.m if m is None else m
         rows = config.rows if rows is None else rows
-        draws = fitted.seed if seed is None else replace(fitted.seed, entropy=seed)
+        draws = fitted.seed.instead(seed)
         workers = -1 if config.local_workers is None else config.local_workers
         tables, frames = [], []
         with fitted.guarded():

@@ -18,8 +18,6 @@ from dataclasses import replace
 from operator import attrgetter
 from typing import Any
 
-import numpy as np
-
 from synthesizer.data.panel.arrangement import Frame
 from synthesizer.data.panel.households import MemberView
 from synthesizer.data.panel.view import panel_of
@@ -136,8 +134,7 @@ def _splits(case: Case, parts: Sequence[Any]) -> Any:
 
 def _nearest(case: Case) -> Any:
     run = case.halves
-    rng = case.seed.generator("nearest")
-    return nearer_share(run.fitted, run.unseen, run.synthetic, rng=rng)
+    return nearer_share(run.fitted, run.unseen, run.synthetic, seed=case.seed)
 
 
 def _memory(case: Case) -> Memory | None:
@@ -153,7 +150,7 @@ def _attacks(case: Case) -> Any:
         *(run.fitted, run.unseen, run.synthetic),
         **case.by_class,
         options=case.settings.attacks,
-        rng=case.seed.generator("attacks"),
+        seed=case.seed,
     )
 
 
@@ -167,7 +164,7 @@ def _near_copies(case: Case) -> Collecting | None:
     names = [name for name in case.names if name not in kept]
     if not names or case.original.n_rows < FEWEST:
         return None
-    looked = NearCopiesSeen(case.original, names, rng=case.seed.generator("near copies"))
+    looked = NearCopiesSeen(case.original, names, seed=case.seed)
     return Collecting(looked.add, lambda: looked.result)
 
 
@@ -230,7 +227,7 @@ def _household_pairs(case: Case) -> Collecting:
         _members(case),
         case.names,
         groups=case.settings.table_groups,
-        rng=case.seed.generator("household pairs"),
+        seed=case.seed,
     )
     return Collecting(counter.add, counter.result)
 
@@ -242,8 +239,7 @@ def _weight(case: Case) -> str:
 
 
 def _weights(case: Case) -> Collecting:
-    rng = case.seed.generator("weights")
-    seen = WeightsSeen(case.original, case.names, _weight(case), rng=rng)
+    seen = WeightsSeen(case.original, case.names, _weight(case), seed=case.seed)
     return Collecting(seen.add, lambda: seen.result)
 
 
@@ -286,7 +282,7 @@ def _trajectories(case: Case) -> Collecting | None:
     intruder = TrajectoryIntruder(
         career_matrix(panel_of(case.original), frame.career),
         case.settings.trajectories,
-        rng=_rng_of_periods(),
+        seed=_OF_PERIODS,
     )
     return Collecting(
         lambda view: intruder.add(career_matrix(panel_of(view), frame.career)),
@@ -306,13 +302,12 @@ def _trajectories_of_halves(case: Case) -> TrajectoryHalves | None:
             for view in (run.fitted, run.unseen, *run.synthetic)
         ),
         options=options,
-        rng=_rng_of_periods(),
+        seed=_OF_PERIODS,
     )
 
 
-def _rng_of_periods() -> np.random.Generator:
-    """Return the same generator whatever the seed, so that runs can be compared."""
-    return Seed(0).generator("trajectories")
+_OF_PERIODS = Seed(0)
+"""Periods that an intruder knows are the same whatever the seed, so that runs can be compared."""
 
 
 def _regressions(case: Case) -> Collecting:
@@ -320,7 +315,7 @@ def _regressions(case: Case) -> Collecting:
         case.original,
         case.names,
         proper=case.synthesis.proper,
-        rng=case.seed.generator("regressions"),
+        seed=case.seed,
     )
     return Collecting(counter.add, counter.result)
 
@@ -342,7 +337,7 @@ def _equivalent_sample(case: Case) -> Collecting:
         case.names,
         groups=case.settings.table_groups,
         proper=case.synthesis.proper,
-        rng=case.seed.generator("equivalent sample"),
+        seed=case.seed,
     )
     return Collecting(scale.add, scale.result)
 
@@ -350,8 +345,9 @@ def _equivalent_sample(case: Case) -> Collecting:
 def _sequences(case: Case) -> Collecting:
     from synthesizer.measures.utility.longitudinal import PanelCollector
 
-    rng = case.seed.generator("sequences")
-    collector = PanelCollector(panel_of(case.original), _frame(case), rng, attempts=Attempts())
+    collector = PanelCollector(
+        panel_of(case.original), _frame(case), case.seed, attempts=Attempts()
+    )
     return Collecting(lambda view: collector.add(panel_of(view)), collector.result)
 
 
@@ -360,8 +356,7 @@ def _new_periods(case: Case) -> Collecting | None:
         return None
     from synthesizer.measures.utility.new_periods import NewPeriodsCounter
 
-    rng = case.seed.generator("new periods")
-    counter = NewPeriodsCounter(panel_of(case.original), _frame(case), case.since, rng)
+    counter = NewPeriodsCounter(panel_of(case.original), _frame(case), case.since, case.seed)
     return Collecting(lambda view: counter.add(panel_of(view)), counter.result)
 
 

@@ -328,7 +328,7 @@ class Checks:
             synthesise,
             m=(options.m or len(self._sizes)) if options.enabled else 1,
             repeats=options.repeats if options.enabled else 1,
-            rng=self.case.seed.generator("checks"),
+            seed=self.case.seed,
             units=self._split_by(units),
         )
 

@@ -13,13 +13,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from synthesizer.config.keys import ChainConfig, Config, OutputConfig
-from synthesizer.config.reading import file_content, has_faulty_panel, sound_part
+from synthesizer.config.reading import AnyForm, has_faulty_panel, sound_config
 from synthesizer.data.after import After
 from synthesizer.data.errors import ConfigError, DataError, ModelError, Problems, RuleError
 from synthesizer.data.files import check_output
@@ -604,7 +603,7 @@ def _inside_source(config: Config) -> Iterator[str]:
 
 
 def prepare(
-    config: Config | str | Path,
+    config: AnyForm,
     registry: Registry | None = None,
     *,
     overrides: Mapping[str, Any] | None = None,
@@ -615,13 +614,13 @@ def prepare(
 
     Parameters
     ----------
-    config : Config or path
-        A configuration or the file that holds one.
+    config : Config, mapping or path
+        A configuration, a mapping with its keys, or the file that holds one.
     registry : Registry, optional
         The models that are known, without those of the plug-ins that the configuration names;
         all that installed packages offer when absent.
     overrides : mapping, optional
-        Replace keys of the file.
+        Replace keys of the file or mapping.
     check_directory : bool
         Whether the output directory is checked as well.
     seed : Seed, optional
@@ -633,10 +632,7 @@ def prepare(
         With every problem of the configuration, the data, the plan and the output.
     """
     problems = Problems()
-    if isinstance(config, Config):
-        sound: Config | None = config
-    else:
-        sound = sound_part(file_content(config, overrides), Path(config).parent, problems)
+    sound = sound_config(config, overrides, problems)
     if sound is None:
         raise ConfigError(dict.fromkeys(problems))
     output = sound.output

@@ -24,7 +24,10 @@ def _members(package: ModuleType) -> Iterator[tuple[str, Any]]:
 
 
 def defaults(package: ModuleType) -> dict[str, dict[str, Any]]:
-    """Return the defaults of public functions and classes but None and nothing, by name."""
+    """Return the defaults of public functions and classes but None and nothing, by name.
+
+    A seed is 0 everywhere and left out.
+    """
     found = {}
     for name, member in _members(package):
         is_class = isinstance(member, type) and not issubclass(member, BaseModel)
@@ -32,6 +35,7 @@ def defaults(package: ModuleType) -> dict[str, dict[str, Any]]:
             pairs = inspect.signature(member).parameters.items()
             own = {key: value.default for key, value in pairs if value.default not in (None, ())}
             own = {key: value for key, value in own.items() if value is not inspect._empty}
+            assert own.pop("seed", 0) == 0, name
             found |= {name: own} if own else {}
     return found
 

@@ -35,6 +35,7 @@ from pydantic import Field
 from synthesizer.data.codes import Codes, Groups, cut_points
 from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import Data, check_keys, list_problems
+from synthesizer.data.randomness import AnySeed, seeded
 from synthesizer.data.table import BoolArray, Column, FloatArray, Kind, Table, Variable
 from synthesizer.measures.figure import Figure, Row, column
 from synthesizer.measures.measure_options import Switched
@@ -230,7 +231,7 @@ def attacks(
     n_neighbours: int = 1,
     max_attempts: int = 20_000,
     confidence: float = 0.95,
-    rng: np.random.Generator,
+    seed: AnySeed = 0,
 ) -> AttackResult:
     """Attack synthetic data made from one half of the records, with the other half as control.
 
@@ -270,7 +271,7 @@ def attacks(
         which may leave fewer attacks but favours none.
     confidence : float
         Of all intervals, in (0, 1).
-    rng : numpy.random.Generator
+    seed : int or Seed
         Draws everything that is random.
 
     Returns
@@ -293,7 +294,7 @@ def attacks(
     >>> import pandas as pd
     >>> rng = np.random.default_rng(1)
     >>> people = pd.DataFrame({"age": rng.permutation(90), "pay": rng.permutation(90)})
-    >>> result = attacks(people[:45], people[45:], people[:45], keys=["age"], target="pay", rng=rng)
+    >>> result = attacks(people[:45], people[45:], people[:45], keys=["age"], target="pay", seed=1)
     >>> result["inference"].successes, result["inference"].risk
     (45, 1.0)
     """
@@ -317,6 +318,7 @@ def attacks(
     cuts = _cuts(first, target, groups or {})
     bearable = max(FEWEST_ATTEMPTS, MAX_LOOKS // sum(table.n_rows for table in tables))
     max_attempts = min(max_attempts, bearable)
+    rng = seeded(seed).generator("attacks")
     halves = equal_sizes((first, second), rng)
     kept = halves[0].n_rows / first.n_rows
     # Conditions are on values of the synthetic records: these are told apart, too.

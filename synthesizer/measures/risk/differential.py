@@ -20,6 +20,7 @@ from pydantic import Field
 from synthesizer.data.codes import Codes, ColumnCoder
 from synthesizer.data.options import MAX_REPEATS
 from synthesizer.data.pairs import check_keys
+from synthesizer.data.randomness import AnySeed
 from synthesizer.data.table import FloatArray, IntArray, Table
 from synthesizer.measures.figure import Figure, Row, column, nested
 from synthesizer.measures.measure_options import Label, Switched
@@ -238,7 +239,7 @@ def differential_confidentiality(
     target: str,
     m: int = 1,
     repeats: int = 1,
-    rng: np.random.Generator,
+    seed: AnySeed = 0,
     groups: GroupsOf = None,
     tolerance: Tolerance | None = None,
     units: IntArray | None = None,
@@ -253,7 +254,7 @@ def differential_confidentiality(
     ----------
     table : Table
         All confidential records, shape (n, p), at least two units.
-    synthesise, repeats, rng
+    synthesise, repeats, seed
         As in `synthesizer.measures.risk.halves.half_runs`.
     keys, target, groups, tolerance
         As in `synthesizer.measures.risk.cap.cap`; quantiles are those of the whole table.
@@ -286,7 +287,7 @@ def differential_confidentiality(
     ...     return Column(variable, rng.integers(0, size, 400).astype(np.int32))
     >>> table = Table([column("key", 90), column("secret", 3)])
     >>> result = differential_confidentiality(
-    ...     table, lambda half, m, repeat: [half] * m, keys=["key"], target="secret", rng=rng)
+    ...     table, lambda half, m, repeat: [half] * m, keys=["key"], target="secret", seed=1)
     >>> result.comparisons[0].difference > 0.1, result.comparisons[0].covers_zero
     (True, False)
     """
@@ -295,7 +296,7 @@ def differential_confidentiality(
     scenario = with_cut_points(
         Scenario(keys=tuple(keys), target=target, groups=groups or {}, tolerance=tolerance), table
     )
-    runs = half_runs(table, synthesise, m=m, repeats=repeats, rng=rng, units=units)
+    runs = half_runs(table, synthesise, m=m, repeats=repeats, seed=seed, units=units)
     return gather(scenario, (compare_halves(run, scenario, grouping) for run in runs), by)
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import Data, as_tables, check_comparable, column_names
+from synthesizer.data.randomness import AnySeed, seeded
 from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Kind, Table
 from synthesizer.measures.risk.comparable import Synthetic
 
@@ -77,7 +78,7 @@ def half_runs(
     *,
     m: int = 1,
     repeats: int = 1,
-    rng: np.random.Generator,
+    seed: AnySeed = 0,
     units: IntArray | None = None,
 ) -> Iterator[HalfRun]:
     """Split, synthesise one half, and yield what the measures need, one split at a time.
@@ -90,7 +91,7 @@ def half_runs(
         Makes m synthetic datasets from one half; repeats count from 0.
     m, repeats : int
         Number of datasets from each half, and of random splits; at least 1.
-    rng : numpy.random.Generator
+    seed : int or Seed
         Draws the splits.
     units : ndarray of int, shape (n,), optional
         Person of each record where the data are a panel: persons are split, not records.
@@ -105,7 +106,7 @@ def half_runs(
     >>> from synthesizer.data.table import Column, Kind, Variable
     >>> age = Column(Variable(name="age", kind=Kind.NUMERIC), np.arange(9.0))
     >>> runs = half_runs(Table([age]), lambda half, m, repeat: [half] * m,
-    ...                  rng=np.random.default_rng(1))
+    ...                  seed=1)
     >>> [(run.fitted.n_rows, run.unseen.n_rows) for run in runs]
     [(5, 4)]
     """
@@ -113,6 +114,7 @@ def half_runs(
     if problems:
         raise DataError(problems)
     persons = np.arange(table.n_rows) if units is None else np.asarray(units)
+    rng = seeded(seed).generator("checks")
 
     def runs() -> Iterator[HalfRun]:
         for repeat in range(repeats):

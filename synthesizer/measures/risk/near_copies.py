@@ -26,6 +26,7 @@ import numpy as np
 from synthesizer.data.codes import Codes
 from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import Data
+from synthesizer.data.randomness import AnySeed, seeded
 from synthesizer.data.table import FloatArray, Table
 from synthesizer.measures.figure import TWO_SIDED, Figure, Measured, column
 from synthesizer.measures.risk.comparable import Synthetic, checked_tables
@@ -85,7 +86,8 @@ class NearCopies(Measured):
 class NearCopiesSeen:
     """Looks at one dataset after the other; only ratios stay in memory."""
 
-    def __init__(self, original: Table, names: Sequence[str], *, rng: np.random.Generator) -> None:
+    def __init__(self, original: Table, names: Sequence[str], *, seed: AnySeed = 0) -> None:
+        rng = seeded(seed).generator("near copies")
         self._original, self._names, self._rng = original, list(names), rng
         n = original.n_rows
         self._most = int(np.clip(_CELLS // (n * len(self._names)), LEAST, MOST))
@@ -124,7 +126,7 @@ def near_copies(
     synthetic: Synthetic,
     *,
     keys: Sequence[str] | None = None,
-    rng: np.random.Generator,
+    seed: AnySeed = 0,
 ) -> NearCopies:
     """Return how often synthetic records stand beside one original record and away from others.
 
@@ -134,7 +136,7 @@ def near_copies(
         At least three original records.
     keys : sequence of str, optional
         Variables to compare; all that are no identifiers by default.
-    rng : numpy.random.Generator
+    seed : int or Seed
         Draws the records that are looked at, at most 1,000 of each.
 
     Examples
@@ -143,16 +145,16 @@ def near_copies(
     >>> rng = np.random.default_rng(0)
     >>> people = pd.DataFrame(rng.normal(size=(300, 3)), columns=list("abc"))
     >>> fresh = pd.DataFrame(rng.normal(size=(300, 3)), columns=list("abc"))
-    >>> round(near_copies(people, fresh, rng=rng).share, 1)
+    >>> round(near_copies(people, fresh, seed=1).share, 1)
     0.5
-    >>> near_copies(people, people + 1e-9, rng=rng).share > 0.9
+    >>> near_copies(people, people + 1e-9, seed=1).share > 0.9
     True
     """
     names = all_names(original) if keys is None else tuple(keys)
     table, datasets = checked_tables(original, synthetic, keys=names)
     if table.n_rows < FEWEST:
         raise DataError(f"near copies need {FEWEST} original records: use more data")
-    seen = NearCopiesSeen(table, names, rng=rng)
+    seen = NearCopiesSeen(table, names, seed=seed)
     for dataset in datasets:
         seen.add(dataset)
     return seen.result

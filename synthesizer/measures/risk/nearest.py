@@ -26,6 +26,7 @@ import numpy as np
 from synthesizer.data.codes import Codes, JointCoder
 from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import Data, check_lists
+from synthesizer.data.randomness import AnySeed, seeded
 from synthesizer.data.table import Column, FloatArray, IntArray, Table
 from synthesizer.measures.figure import Figure, Measured, column
 from synthesizer.measures.risk.comparable import Synthetic, split, stacked_columns
@@ -165,7 +166,7 @@ def nearer_share(
     *,
     names: Iterable[str] | None = None,
     max_pairs: int = MAX_PAIRS,
-    rng: np.random.Generator,
+    seed: AnySeed = 0,
 ) -> NearestResult:
     """Return the share of synthetic records nearer to the fitted half than to the unseen half.
 
@@ -187,7 +188,7 @@ def nearer_share(
         sample of the synthetic records is compared, at least 1,000, with the whole halves; up to
         it (15,000 synthetic records and as many in each half) the result is exact. Time grows
         with it and with the number of variables. Copies are always counted in all records.
-    rng : numpy.random.Generator
+    seed : int or Seed
         Draws the samples.
 
     Returns
@@ -213,7 +214,7 @@ def nearer_share(
     >>> rng = np.random.default_rng(3)
     >>> age = Variable(name="age", kind=Kind.NUMERIC)
     >>> fitted, unseen = (Table([Column(age, rng.normal(size=300))]) for _ in range(2))
-    >>> result = nearer_share(fitted, unseen, fitted, rng=rng)
+    >>> result = nearer_share(fitted, unseen, fitted, seed=1)
     >>> result.share, result.fitted_copies, result.unseen_copies
     (1.0, 300, 0)
     """
@@ -222,6 +223,7 @@ def nearer_share(
     check_lists(names=names)
     chosen = all_names(fitted) if names is None else tuple(dict.fromkeys(names))
     fitted, unseen, tables = as_halves(fitted, unseen, synthetic, chosen)
+    rng = seeded(seed).generator("nearest")
     seen, held_out = equal_sizes((fitted, unseen), rng)
     n_queries = max(FEWEST, max_pairs // seen.n_rows)
     shares = _compared(seen, held_out, pooled(tables, n_queries, rng), chosen)

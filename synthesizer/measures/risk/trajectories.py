@@ -31,6 +31,7 @@ import numpy as np
 from pydantic import Field
 
 from synthesizer.data.options import MAX_REPEATS
+from synthesizer.data.randomness import AnySeed, seeded
 from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Table, Variable
 from synthesizer.measures.figure import TWO_SIDED, Figure, Measured, Row, column
 from synthesizer.measures.measure_options import Switched
@@ -406,13 +407,13 @@ class TrajectoryIntruder:
         States from 0 on by person and period, of at least 2 periods.
     options : TrajectoryOptions, optional
         How much is known, and how many sets of periods are looked at.
-    rng : numpy.random.Generator
+    seed : int or Seed
         Draws the sets.
 
     Examples
     --------
     >>> careers = np.array([[0, 0, 1], [0, 0, 0], [1, 1, 1], [1, 1, 1]])
-    >>> intruder = TrajectoryIntruder(careers, rng=np.random.default_rng(1))
+    >>> intruder = TrajectoryIntruder(careers, seed=1)
     >>> intruder.add(careers)
     >>> row = intruder.result.known[1]
     >>> row.known, round(row.unique, 3), row.found, round(row.told, 3)
@@ -424,11 +425,12 @@ class TrajectoryIntruder:
         original: IntArray,
         options: TrajectoryOptions | None = None,
         *,
-        rng: np.random.Generator,
+        seed: AnySeed = 0,
     ) -> None:
         self._original = np.asarray(original)
         self.options = options or TrajectoryOptions()
         n, n_periods = self._original.shape
+        rng = seeded(seed).generator("trajectories")
         self._known = tuple(knowledge(n_periods, n, self.options, rng))
         self._points = min(self.options.points, n_periods - 1)
         # of every person, by the most random periods
@@ -553,18 +555,18 @@ def trajectories(
     original: IntArray,
     *synthetic: IntArray,
     options: TrajectoryOptions | None = None,
-    rng: np.random.Generator,
+    seed: AnySeed = 0,
 ) -> Trajectories:
     """Return what parts of careers tell of the rest; see `TrajectoryIntruder`.
 
     Examples
     --------
     >>> people = np.array([[0, 1, 1, 0], [0, 0, 0, 0], [0, 0, 0, 0]])
-    >>> found = trajectories(people, people, rng=np.random.default_rng(1))
+    >>> found = trajectories(people, people, seed=1)
     >>> [(row.position, row.risk) for row in found.worst]
     [(1, 1.0)]
     """
-    intruder = TrajectoryIntruder(original, options, rng=rng)
+    intruder = TrajectoryIntruder(original, options, seed=seed)
     for careers in synthetic:
         intruder.add(careers)
     return intruder.result
@@ -575,7 +577,7 @@ def trajectories_of_halves(
     unseen: IntArray,
     *synthetic: IntArray,
     options: TrajectoryOptions | None = None,
-    rng: np.random.Generator,
+    seed: AnySeed = 0,
 ) -> TrajectoryHalves:
     """Return what careers tell of those they were made from and of others, shapes (n, T).
 
@@ -587,11 +589,12 @@ def trajectories_of_halves(
     --------
     >>> people = np.array([[0, 1, 1, 0], [0, 0, 0, 0], [0, 0, 0, 0]])
     >>> others = np.array([[1, 1, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]])
-    >>> found = trajectories_of_halves(people, others, people, rng=np.random.default_rng(1))
+    >>> found = trajectories_of_halves(people, others, people, seed=1)
     >>> [round(row.fitted - row.unseen, 2) for row in found.known][-2:]
     [0.33, 0.33]
     """
     options, n = options or TrajectoryOptions(), min(len(fitted), len(unseen))
+    rng = seeded(seed).generator("trajectories")
     sides = [
         side if len(side) == n else side[np.sort(rng.choice(len(side), n, replace=False))]
         for side in (fitted, unseen)

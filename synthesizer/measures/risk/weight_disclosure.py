@@ -23,6 +23,7 @@ import numpy as np
 from synthesizer.data.codes import JointCoder
 from synthesizer.data.errors import plural
 from synthesizer.data.panel.households import MemberView
+from synthesizer.data.randomness import AnySeed, seeded
 from synthesizer.data.table import BoolArray, FloatArray, IntArray, Table
 from synthesizer.measures.figure import TWO_SIDED, Figure, Measured, Row, column, side_of
 from synthesizer.measures.risk.cap import cap_scores
@@ -124,7 +125,7 @@ class WeightsSeen:
     >>> from synthesizer.data.table import Column, Kind, Variable
     >>> weight = Column(Variable(name="w", kind=Kind.NUMERIC), np.array([1.0, 1, 1, 1, 1, 7]))
     >>> table = Table([weight])
-    >>> seen = WeightsSeen(table, ["w"], "w", rng=np.random.default_rng(0))
+    >>> seen = WeightsSeen(table, ["w"], "w", seed=1)
     >>> seen.add(table)
     >>> seen.add(table.take([0, 1, 2]))
     >>> [(row.fewer_than, round(row.synthetic, 3)) for row in seen.result.rows]
@@ -132,9 +133,9 @@ class WeightsSeen:
     """
 
     def __init__(
-        self, original: Table, names: Sequence[str], weight: str, *, rng: np.random.Generator
+        self, original: Table, names: Sequence[str], weight: str, *, seed: AnySeed = 0
     ) -> None:
-        self._weight, self._rng = weight, rng
+        self._weight, self._rng = weight, seeded(seed).generator("weights")
         held = _held(original, weight)
         self._values, place, self._counts = np.unique(held, return_inverse=True, return_counts=True)
         self._own = self._counts[place]

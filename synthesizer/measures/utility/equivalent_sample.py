@@ -23,6 +23,7 @@ import numpy as np
 
 from synthesizer.data.codes import Codes
 from synthesizer.data.pairs import Data, check_comparable
+from synthesizer.data.randomness import AnySeed, seeded
 from synthesizer.data.table import FloatArray, Table
 from synthesizer.measures.figure import Figure, Measured, Row, column
 from synthesizer.measures.utility.cells import FixedGroups, check_original, compared, table_problems
@@ -116,7 +117,7 @@ class SampleScale:
     >>> rng = np.random.default_rng(0)
     >>> table = Table([Column(Variable(name=name, kind=Kind.CATEGORICAL, levels=("f", "m")),
     ...                       rng.integers(0, 2, 400).astype(np.int32)) for name in "ab"])
-    >>> scale = SampleScale(table, table.names, rng=rng)
+    >>> scale = SampleScale(table, table.names, seed=1)
     >>> scale.add(table)
     >>> scale.result().datasets
     (SyntheticRow(score=1.0, sample=1.0),)
@@ -129,7 +130,7 @@ class SampleScale:
         *,
         groups: int = 5,
         proper: bool = False,
-        rng: np.random.Generator,
+        seed: AnySeed = 0,
     ) -> None:
         names = list(dict.fromkeys(names))
         check_original(original, names, table_problems([2], groups))
@@ -142,6 +143,7 @@ class SampleScale:
         self._codes = _coded(self._groups, original)
         self._sizes: list[int] = []
         self._distances: list[float] = []
+        rng = seeded(seed).generator("equivalent sample")
         self._scale = self._sampled(rng) if self._pairs else ()
 
     def add(self, synthetic: Table) -> None:
@@ -204,7 +206,7 @@ def equivalent_sample(
     names: Sequence[str] | None = None,
     groups: int = 5,
     proper: bool = False,
-    rng: np.random.Generator,
+    seed: AnySeed = 0,
 ) -> EquivalentSample | None:
     """Return how large a sample of the original tells as much of pairs of variables.
 
@@ -216,7 +218,7 @@ def equivalent_sample(
         Number of quantile groups of numeric variables, at least 2.
     proper : bool
         Whether parameters were drawn anew for each dataset.
-    rng : numpy.random.Generator
+    seed : int or Seed
         Draws the samples.
 
     Examples
@@ -225,12 +227,12 @@ def equivalent_sample(
     >>> rng = np.random.default_rng(0)
     >>> people = pd.DataFrame({"sex": rng.choice(["f", "m"], 2000)})
     >>> people["age"] = rng.integers(0, 9, 2000)
-    >>> fifth = equivalent_sample(people, people[:400], rng=rng).sample
+    >>> fifth = equivalent_sample(people, people[:400], seed=1).sample
     >>> bool(0.1 < fifth < 0.4)
     True
     """
     original, tables, names = compared(original, synthetic, names, table_problems([2], groups))
-    scale = SampleScale(original, names, groups=groups, proper=proper, rng=rng)
+    scale = SampleScale(original, names, groups=groups, proper=proper, seed=seed)
     for table in tables:
         scale.add(table)
     return scale.result()

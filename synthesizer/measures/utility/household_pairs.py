@@ -19,6 +19,7 @@ from itertools import product
 import numpy as np
 
 from synthesizer.data.panel.households import TAKEN, MemberView
+from synthesizer.data.randomness import AnySeed, seeded
 from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Table
 from synthesizer.measures.figure import Figure, Measured, Row, column, shown
 from synthesizer.measures.utility.cells import Codes
@@ -167,7 +168,7 @@ class HouseholdPairCounter:
         Variables to compare; what all members share is left out.
     groups : int
         Quantile groups of numeric variables, at least 2.
-    rng : numpy.random.Generator
+    seed : int or Seed
         Draws the bootstraps.
     """
 
@@ -177,9 +178,10 @@ class HouseholdPairCounter:
         names: Sequence[str],
         *,
         groups: int = 5,
-        rng: np.random.Generator,
+        seed: AnySeed = 0,
     ) -> None:
-        self._rng, self._relation = rng, original.relation
+        self._rng = seeded(seed).generator("household pairs")
+        self._relation = original.relation
         self._names = [
             name
             for name in names

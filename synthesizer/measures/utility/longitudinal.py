@@ -13,6 +13,7 @@ from pydantic import Field
 from synthesizer.data.panel.arrangement import Frame
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
 from synthesizer.data.panel.view import changed_rows
+from synthesizer.data.randomness import AnySeed
 from synthesizer.data.table import Column, FloatArray
 from synthesizer.measures.figure import Attempts, Figure, Result, Row, column, shown
 from synthesizer.measures.utility.sequences import SequenceComparison, SequenceResult
@@ -233,11 +234,11 @@ class PanelCollector:
     """
 
     def __init__(
-        self, original: PanelTable, frame: Frame, rng: np.random.Generator, *, attempts: Attempts
+        self, original: PanelTable, frame: Frame, seed: AnySeed = 0, *, attempts: Attempts
     ) -> None:
         self.attempts, self._original = attempts, original
         self.sizes: list[PanelSize] = []
-        self._sequences = attempts.of(CAREERS, lambda: SequenceComparison(original, frame, rng))
+        self._sequences = attempts.of(CAREERS, lambda: SequenceComparison(original, frame, seed))
         names = [name for name in original.names if name != frame.time]
         self._histories = {name: [_history(original, name)] for name in names}
         coded = [name for name in names if original[name].is_coded]

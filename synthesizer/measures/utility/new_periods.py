@@ -14,6 +14,7 @@ import numpy as np
 from synthesizer.data.panel.arrangement import Frame
 from synthesizer.data.panel.panel_table import PanelTable
 from synthesizer.data.panel.view import period_labels
+from synthesizer.data.randomness import AnySeed, seeded
 from synthesizer.data.table import FloatArray, IntArray
 from synthesizer.measures.figure import Figure, Measured, Row, column
 from synthesizer.measures.utility.sequences import (
@@ -85,10 +86,9 @@ class NewPeriods(Measured):
 class NewPeriodsCounter:
     """Compares the new periods of datasets that come in one by one with the original's."""
 
-    def __init__(
-        self, original: PanelTable, frame: Frame, since: int, rng: np.random.Generator
-    ) -> None:
-        self._frame, self._since, self._rng = frame, since, rng
+    def __init__(self, original: PanelTable, frame: Frame, since: int, seed: AnySeed = 0) -> None:
+        self._frame, self._since = frame, since
+        self._rng = seeded(seed).generator("new periods")
         matrix = career_matrix(original, frame.career)
         self._states = States(state_labels(original, frame.career), matrix)
         self._base = self._states.encode(matrix)[:, since - 1 :]

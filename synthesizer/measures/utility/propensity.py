@@ -25,6 +25,7 @@ from pydantic import Field, model_validator
 from synthesizer.data.errors import DataError
 from synthesizer.data.options import MAX_REPEATS
 from synthesizer.data.pairs import Data
+from synthesizer.data.randomness import AnySeed, seeded
 from synthesizer.data.table import Column, FloatArray, Table
 from synthesizer.measures.figure import Figure, Row, column
 from synthesizer.measures.measure_options import Switched
@@ -376,7 +377,8 @@ def pmse(
     interactions: int | None = None,
     permutations: int | None = None,
     names: Sequence[str] | None = None,
-    rng: np.random.Generator | None = None,
+    seed: AnySeed = 0,
+    first: int = 1,
     min_leaf: int = 20,
     max_parameters: int = 1_000,
     n_jobs: int = 1,
@@ -398,8 +400,10 @@ def pmse(
     permutations : int, optional
         Trees for the null of ``cart``, in place of those of the options; 50 without options. None
         at all (0) leaves the ratio unknown, and the standardised value needs two.
-    rng : Generator, optional
-        Needed for ``cart``.
+    seed : int or Seed
+        Decides the permutations of ``cart``.
+    first : int
+        Number of the first dataset; each has draws of its own, alone or beside others.
     min_leaf : int
         Fewest records in a leaf of ``cart``; small leaves follow chance, which hides differences.
     max_parameters : int
@@ -431,34 +435,36 @@ def pmse(
     >>> result = pmse(people, [made, people])
     >>> [round(part.pmse, 6) for part in result.datasets], round(result.mean.pmse, 6)
     ([0.017859, 0.0], 0.00893)
-    >>> tree = pmse(people, made, model="cart", min_leaf=1, rng=np.random.default_rng(1))
+    >>> tree = pmse(people, made, model="cart", min_leaf=1, seed=1)
     >>> tree.figures[0].name, round(tree.figures[0].value, 6)
     ('pMSE', 0.041667)
     """
     options = (options or PropensityOptions(permutations=50)).changed(
         interactions=interactions, permutations=permutations
     )
-    problems = list(_problems(model, options, rng, min_leaf))
+    problems = list(_problems(model, options, min_leaf))
     if model == "cart" and interactions is not None and interactions > 1:
         problems.append("interactions are for the logit, a tree finds its own: leave them out")
     original, tables, names = compared(original, synthetic, names, problems)
-    if model == "cart" and rng is not None:
-        measure = partial(
-            _by_tree,
-            rng=rng,
+    draws = seeded(seed)
+    datasets = tuple(
+        _by_tree(
+            *(original, table, names),
+            rng=draws.generator("propensity", number),
             permutations=options.permutations,
             min_leaf=min_leaf,
             n_jobs=n_jobs,
         )
-    else:
-        measure = partial(
-            _by_logit,
+        if model == "cart"
+        else _by_logit(
+            *(original, table, names),
             order=options.interactions,
             limit=max_parameters,
             n_jobs=n_jobs,
             copied=copied,
         )
-    datasets = tuple(measure(original, table, names) for table in tables)
+        for number, table in enumerate(tables, first)
+    )
     return PmseResult(
         model=model,
         interactions=options.interactions if model == "logit" else 1,
@@ -473,7 +479,6 @@ def pmse(
 def _problems(
     model: str,
     options: PropensityOptions,
-    rng: np.random.Generator | None,
     min_leaf: int,
 ) -> Iterator[str]:
     if model not in ("logit", "cart"):
@@ -486,5 +491,3 @@ def _problems(
         yield f"permutations ({options.permutations}) must not be negative"
     if min_leaf < 1:
         yield f"min_leaf ({min_leaf}) must be at least 1"
-    if rng is None:
-        yield "model 'cart' permutes labels at random: hand in rng, numpy.random.default_rng(seed)"

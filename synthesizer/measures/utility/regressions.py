@@ -41,6 +41,7 @@ from scipy.special import expit
 from synthesizer.data.codes import Codes
 from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import Data, check_comparable
+from synthesizer.data.randomness import AnySeed, seeded
 from synthesizer.data.table import BoolArray, Column, FloatArray, Table
 from synthesizer.measures.figure import Figure, Measured, Row, column
 from synthesizer.measures.utility.cells import check_original, compared
@@ -294,7 +295,7 @@ class RegressionCounter:
     >>> pay = 3 * age + rng.normal(0, 20, 500)
     >>> table = Table([Column(Variable(name=name, kind=Kind.NUMERIC), x) for name, x in
     ...                (("age", age), ("pay", pay))])
-    >>> counter = RegressionCounter(table, table.names, rng=rng)
+    >>> counter = RegressionCounter(table, table.names, seed=1)
     >>> counter.add(table)
     >>> [(row.response, row.error, row.overlap) for row in counter.result().rows]
     [('age', 0.0, 1.0), ('pay', 0.0, 1.0)]
@@ -306,12 +307,13 @@ class RegressionCounter:
         names: Sequence[str],
         *,
         proper: bool = False,
-        rng: np.random.Generator,
+        seed: AnySeed = 0,
     ) -> None:
         names = list(dict.fromkeys(names))
         check_original(original, names, [])
-        self._names, self._rng, self._proper = names, rng, proper
-        self._original = _sample(original.select(names), rng)
+        self._names, self._proper = names, proper
+        self._rng = seeded(seed).generator("regressions")
+        self._original = _sample(original.select(names), self._rng)
         self._sizes: list[int] = []
         terms = (term for name in names for term in _terms(self._original[name]))
         self._terms = list(islice(terms, _WIDEST))
@@ -454,7 +456,7 @@ def regressions(
     *,
     names: Sequence[str] | None = None,
     proper: bool = False,
-    rng: np.random.Generator,
+    seed: AnySeed = 0,
 ) -> Regressions:
     """Regress each number and each variable of two levels on all others, in both files.
 
@@ -464,7 +466,7 @@ def regressions(
         What is compared, by which variables, and what is refused: see `cells.compared`.
     proper : bool
         Whether parameters were drawn anew for each dataset.
-    rng : numpy.random.Generator
+    seed : int or Seed
         Draws records of large files.
 
     Examples
@@ -474,12 +476,12 @@ def regressions(
     >>> people = pd.DataFrame({"age": rng.normal(40, 10, 500)}).assign(
     ...     pay=lambda frame: 3 * frame.age + rng.normal(0, 20, 500))
     >>> shuffled = people.assign(age=rng.permutation(people.age))
-    >>> result = regressions(people, [people, shuffled], rng=rng)
+    >>> result = regressions(people, [people, shuffled], seed=1)
     >>> [(row.response, row.beyond) for row in result.rows]
     [('age', 0.5), ('pay', 0.5)]
     """
     original, tables, names = compared(original, synthetic, names)
-    counter = RegressionCounter(original, names, proper=proper, rng=rng)
+    counter = RegressionCounter(original, names, proper=proper, seed=seed)
     for table in tables:
         counter.add(table)
     return counter.result()

@@ -20,6 +20,7 @@ from synthesizer.data.errors import DataError
 from synthesizer.data.panel.arrangement import Frame
 from synthesizer.data.panel.panel_table import PanelTable
 from synthesizer.data.panel.view import ABSENT, OTHERS, period_labels
+from synthesizer.data.randomness import AnySeed, seeded
 from synthesizer.data.table import FloatArray, IntArray
 from synthesizer.measures.figure import Result, Row, column
 
@@ -132,7 +133,7 @@ def noise_floor(
     out_code: int | None = None,
     n_persons: int | None = None,
     repeats: int = 20,
-    rng: np.random.Generator,
+    seed: AnySeed = 0,
 ) -> SequenceDistances:
     """Return the mean distances between the data and bootstraps of their persons.
 
@@ -144,16 +145,19 @@ def noise_floor(
         Size of a bootstrap; n by default. Take the number of synthetic persons.
     repeats : int
         Bootstraps, >= 1.
+    seed : int or Seed
+        Draws the bootstraps.
 
     Examples
     --------
-    >>> floor = noise_floor([[0, 1], [0, 1]], 2, rng=np.random.default_rng(1))
+    >>> floor = noise_floor([[0, 1], [0, 1]], 2, seed=1)
     >>> floor.headcounts, floor.n_moves
     (0.0, 0.0)
     """
     array = np.asarray(sequences)
     size = len(array) if n_persons is None else n_persons
     original = sequence_distributions(array, n_states, out_code=out_code)
+    rng = seeded(seed).generator("noise floor")
     drawn = []
     for _ in range(repeats):
         rows = rng.integers(len(array), size=size)
@@ -349,8 +353,9 @@ class States:
 class SequenceComparison:
     """Compares the careers of datasets that come in one by one with the original's."""
 
-    def __init__(self, original: PanelTable, frame: Frame, rng: np.random.Generator) -> None:
-        self.frame, self.rng = frame, rng
+    def __init__(self, original: PanelTable, frame: Frame, seed: AnySeed = 0) -> None:
+        self.frame, self._seed = frame, seed
+        self._rng = seeded(seed).generator("sequences")
         matrix = career_matrix(original, frame.career)
         self._known = states = state_labels(original, frame.career)
         self.states = States(states, matrix)
@@ -360,7 +365,7 @@ class SequenceComparison:
         self.n = len(codes)
         few = np.arange(self.n)
         if self.n > FLOOR_PERSONS:
-            few = np.sort(rng.choice(self.n, FLOOR_PERSONS, replace=False))
+            few = np.sort(self._rng.choice(self.n, FLOOR_PERSONS, replace=False))
         self._base = codes[few]
         self.floor: SequenceDistances | None = None
         self.distances: list[SequenceDistances] = []
@@ -379,7 +384,7 @@ class SequenceComparison:
             self._sums[name] = self._sums.get(name, 0.0) + values
         if self.floor is None:
             self.floor = self._noise_floor(len(codes))
-            chosen = self.rng.choice(len(codes), min(SAMPLED, len(codes)), replace=False)
+            chosen = self._rng.choice(len(codes), min(SAMPLED, len(codes)), replace=False)
             self.sample = codes[chosen]
 
     def result(self) -> SequenceResult:
@@ -412,7 +417,7 @@ class SequenceComparison:
             out_code=self.out,
             n_persons=size,
             repeats=REPEATS,
-            rng=self.rng,
+            seed=self._seed,
         )
         scale = float(np.sqrt(size / n_synthetic))
         values = ((name, getattr(floor, name)) for name in MEASURES)

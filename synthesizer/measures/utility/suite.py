@@ -264,7 +264,8 @@ def propensity(case: Case) -> Collecting:
             model=case.item,
             options=case.settings.propensity,
             names=case.names,
-            rng=case.seed.generator("propensity", len(scores) + 1),
+            seed=case.seed,
+            first=len(scores) + 1,
             n_jobs=case.workers,
             copied=case.synthesis.kept,
         )

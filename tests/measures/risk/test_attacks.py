@@ -53,7 +53,7 @@ FITTED, UNSEEN = people(seed=1), people(seed=2)
 
 def attack(*parts, seed=1, **options):
     options = {"keys": KEYS, "target": "secret", "n_attacks": 200, "max_attempts": 3000} | options
-    return attacks(*parts, rng=rng(seed), **options)
+    return attacks(*parts, seed=seed, **options)
 
 
 def test_the_fitted_half_as_its_own_copy_is_laid_open():

@@ -39,7 +39,7 @@ def random_table(n=401, seed=1, sizes=(150, 4)):
 
 
 def run(synthesise, **more):
-    settings = {"keys": ["key"], "target": "secret", "rng": np.random.default_rng(7)} | more
+    settings = {"keys": ["key"], "target": "secret", "seed": 7} | more
     return differential_confidentiality(random_table(), synthesise, **settings)
 
 
@@ -76,7 +76,7 @@ def test_units_stay_together_and_count_once():
     assert in_a[:, 0].sum() == 50
     result = differential_confidentiality(
         random_table(400), lambda half, m, repeat: [half], keys=["key"], target="secret",
-        rng=np.random.default_rng(1), units=units,
+        seed=1, units=units,
     )  # fmt: skip
     assert (result.comparisons[0].n_a, result.comparisons[0].n_b) == (50, 50)
 
@@ -113,7 +113,7 @@ def test_the_worst_leak_is_told():
     secret = random_table(n)["secret"]
     result = differential_confidentiality(
         Table([key, secret]), lambda half, m, repeat: [half], keys=["key"], target="secret",
-        rng=np.random.default_rng(1), repeats=2,
+        seed=1, repeats=2,
     )  # fmt: skip
     figure = result.figures[0]
     assert (figure.value, figure.low, figure.high, figure.original) == (1, 1, 1, 1)
@@ -124,7 +124,7 @@ def test_releasing_a_half_is_measured_by_person_too():
     units = np.repeat(np.arange(120), np.where(np.arange(120) % 2, 1, 20))
     result = differential_confidentiality(
         random_table(len(units)), lambda half, m, repeat: [half], keys=["key"], target="secret",
-        rng=np.random.default_rng(1), units=units,
+        seed=1, units=units,
     )  # fmt: skip
     assert result.figures[0].value == pytest.approx(result.released)
 
@@ -146,7 +146,7 @@ def test_no_match_at_all_is_no_number():
     assert (undefined.n_a, undefined.mean_a, undefined.difference) == (0, None, None)
 
 
-def test_the_same_generator_gives_the_same_split():
+def test_the_same_seed_gives_the_same_split():
     def halves(half, m, repeat):
         return [half]
 
@@ -204,7 +204,7 @@ def leak_south(half, m, repeat):
 
 
 def run_by_group(synthesise, **more):
-    settings = {"keys": ["key"], "target": "secret", "rng": np.random.default_rng(7)} | more
+    settings = {"keys": ["key"], "target": "secret", "seed": 7} | more
     return differential_confidentiality(regions(), synthesise, **settings)
 
 
@@ -234,7 +234,7 @@ def test_small_groups_are_left_out_and_averages_cover_all_splits():
 
 def test_means_of_groups_are_those_of_their_records():
     """Slow and obvious: filter the records of a group, average their scores."""
-    runs = list(half_runs(regions(), leak_south, rng=np.random.default_rng(7)))
+    runs = list(half_runs(regions(), leak_south, seed=7))
     scenario = Scenario(keys=("key",), target="secret")
     part = compare_halves(runs[0], scenario, Grouping.of(regions(), "region"))
     south = next(row for row in part.groups if row.group == "south")
@@ -276,7 +276,7 @@ def test_several_scenarios_share_the_splits():
         Scenario(keys=("key",), target="secret"),
         Scenario(keys=("region", "age"), target="secret", groups={"age": (30.0, 60.0)}),
     ]
-    runs = list(half_runs(regions(), synthesise, repeats=2, rng=np.random.default_rng(7)))
+    runs = list(half_runs(regions(), synthesise, repeats=2, seed=7))
     results = [gather(s, (compare_halves(run, s) for run in runs)) for s in scenarios]
     assert calls == [0, 1]
     assert results[0] == run_by_group(lambda half, m, repeat: [half] * m, repeats=2)
@@ -302,7 +302,7 @@ def test_groups_of_a_key_are_those_of_the_whole_table():
     def compared(groups):
         return differential_confidentiality(
             regions(), leak_south, keys=["region", "age"], target="secret",
-            groups={"age": groups}, rng=np.random.default_rng(7),
+            groups={"age": groups}, seed=7,
         )  # fmt: skip
 
     cuts = cut_points(regions()["age"], 3)

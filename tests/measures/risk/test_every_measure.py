@@ -51,10 +51,10 @@ ORIGINAL_ALONE = {
 }
 OTHERS = {
     "attacks": lambda original, made, **asked: attacks(
-        original, made, made, **asked, n_attacks=40, max_attempts=300, rng=np.random.default_rng(1)
+        original, made, made, **asked, n_attacks=40, max_attempts=300, seed=1
     ),
     "nearer_share": lambda original, made, *, keys, **_: nearer_share(
-        original, made, made, names=keys, rng=np.random.default_rng(1)
+        original, made, made, names=keys, seed=1
     ),
     "inference": lambda original, made, *, keys, target, groups=None: inference(
         original, made, sensitive=target, public=keys, groups=groups

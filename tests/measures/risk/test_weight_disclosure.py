@@ -32,7 +32,7 @@ def survey(seed, weights=None, n=N):
 
 
 def seen(original, *made):
-    counter = WeightsSeen(original, original.names, "w", rng=np.random.default_rng(0))
+    counter = WeightsSeen(original, original.names, "w", seed=0)
     for table in made:
         counter.add(table)
     return counter.result
@@ -157,7 +157,7 @@ def test_a_household_with_one_weight_counts_once():
     frame = household_frame(30)
     frame["age"] = frame["hhid"].rank(method="dense").astype(int)  # as if it were the weight
     view = view_of(frame, form_of(frame))
-    counter = WeightsSeen(view, ["age"], "age", rng=np.random.default_rng(0))
+    counter = WeightsSeen(view, ["age"], "age", seed=0)
     counter.add(view)
     assert counter.result.n == 30
     assert {(row.original, row.synthetic) for row in counter.result.rows} == {(1.0, 1.0)}

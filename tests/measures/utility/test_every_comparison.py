@@ -63,10 +63,6 @@ def conditional(original: Table, made: Made, names: Sequence[str]) -> Result:
     return found
 
 
-def rng() -> np.random.Generator:
-    return np.random.default_rng(3)
-
-
 COMPARISONS: dict[str, Callable[[Table, Made, Sequence[str]], Any]] = {
     "tables": lambda o, m, names: table_utility(o, m, names=names, ways=(1, 2, 3)).result(),
     "tables of the original's groups": lambda o, m, names: table_utility(
@@ -76,15 +72,15 @@ COMPARISONS: dict[str, Callable[[Table, Made, Sequence[str]], Any]] = {
     "logit": lambda o, m, names: pmse(o, m, names=names),
     "logit of pairs": lambda o, m, names: pmse(o, m, names=names[:4], interactions=2),
     "tree": lambda o, m, names: pmse(
-        o, m, names=names, model="cart", permutations=0, min_leaf=9, rng=rng()
+        o, m, names=names, model="cart", permutations=0, min_leaf=9, seed=1
     ),
     "distributions": lambda o, m, names: distributions(o, m, names=names),
     "pairs": lambda o, m, names: pair_tables(
         o, m, pairs=list(combinations(sorted(names), 2)), groups=3
     ),
     "conditional": conditional,
-    "regressions": lambda o, m, names: regressions(o, m, names=names, rng=rng()),
-    "equivalent sample": lambda o, m, names: equivalent_sample(o, m, names=names, rng=rng()),
+    "regressions": lambda o, m, names: regressions(o, m, names=names, seed=1),
+    "equivalent sample": lambda o, m, names: equivalent_sample(o, m, names=names, seed=1),
     "fit": lambda o, m, names: compare_fit(o, m, "debt ~ age + town*ill + C(rank)"),
 }
 
@@ -259,7 +255,13 @@ def test_defaults_and_ranges_are_as_documented() -> None:
         "noise_floor": {"repeats": 20},
         "number_cells": {"is_date": False},
         "pair_tables": pairs,
-        "pmse": {"max_parameters": 1_000, "min_leaf": 20, "model": "logit", "n_jobs": 1},
+        "pmse": {
+            "first": 1,
+            "max_parameters": 1_000,
+            "min_leaf": 20,
+            "model": "logit",
+            "n_jobs": 1,
+        },
         "regressions": {"proper": False},
         "rule_for": {"redrawn": False},
         "rule_problems": {"level": 0.95},

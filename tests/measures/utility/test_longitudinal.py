@@ -61,8 +61,7 @@ def panel(n: int = 60, seed: int = 0, *, absent: bool = True) -> PanelTable:
 
 def collected(original: PanelTable, *datasets: PanelTable, career: str | None = "state"):
     attempts = Attempts()
-    rng = np.random.default_rng(1)
-    collector = PanelCollector(original, frame(career), rng, attempts=attempts)
+    collector = PanelCollector(original, frame(career), 1, attempts=attempts)
     for drawn in datasets:
         collector.add(drawn)
     return collector.result()
@@ -276,7 +275,7 @@ def test_no_person_is_taken_twice(monkeypatch) -> None:
     """Neither for the noise floor nor for the careers that a report draws."""
     monkeypatch.setattr(sequences, "FLOOR_PERSONS", 55)
     monkeypatch.setattr(sequences, "SAMPLED", 49)
-    comparison = SequenceComparison(panel(), frame(), np.random.default_rng(0))
+    comparison = SequenceComparison(panel(), frame(), 0)
     comparison.add(panel(50, 1))
     for table, taken in ((panel(), comparison._base), (panel(50, 1), comparison.sample)):
         everybody = Counter(map(tuple, comparison.states.encode(career_matrix(table, "state"))))
@@ -293,7 +292,7 @@ def test_what_fails_loses_nothing_else() -> None:
     assert found.sequences is None
     assert "other levels" in found.failed["careers"]
     assert len(found.variables) == 3
-    comparison = SequenceComparison(original, frame(), np.random.default_rng(0))
+    comparison = SequenceComparison(original, frame(), 0)
     with pytest.raises(DataError, match="other levels"):
         comparison.add(drawn.with_column(other))
     with pytest.raises(ValueError, match="needs a synthetic dataset"):
@@ -303,7 +302,7 @@ def test_what_fails_loses_nothing_else() -> None:
 
 def test_nothing_of_a_dataset_is_kept() -> None:
     attempts = Attempts()
-    collector = PanelCollector(panel(), frame(), np.random.default_rng(0), attempts=attempts)
+    collector = PanelCollector(panel(), frame(), 0, attempts=attempts)
     collector.add(panel(50, 1))
     before = collector.result()
     assert isinstance(before, PanelResult)

@@ -39,7 +39,7 @@ def careers(n: int, seed: int) -> np.ndarray:
 
 
 def found(original: np.ndarray, *datasets: np.ndarray) -> NewPeriods:
-    counter = NewPeriodsCounter(panel(original), FRAME, SINCE, np.random.default_rng(1))
+    counter = NewPeriodsCounter(panel(original), FRAME, SINCE, 1)
     for codes in datasets:
         counter.add(panel(codes))
     return counter.result()

@@ -57,9 +57,7 @@ RESULTS = {
     "distance": lambda: jensen_shannon(ORIGINAL, MADE),
     "logit": lambda: pmse(ORIGINAL, MADE, interactions=2),
     "logit of constants": lambda: pmse(CONSTANT, CONSTANT),
-    "trees": lambda: pmse(
-        ORIGINAL, MADE, model="cart", permutations=2, rng=np.random.default_rng(1)
-    ),
+    "trees": lambda: pmse(ORIGINAL, MADE, model="cart", permutations=2, seed=1),
     "normal intervals": lambda: combine([1.0], [0.5], n=100, k=100),
     "endless intervals": lambda: combine([1.0, 1.0 + 1e-9], [1e300, 1e300], rule="partially"),
     "adjusted intervals": lambda: combine([1.0, 1.2], [0.5, 0.5], rule="fully", n=1, k=2),

@@ -54,10 +54,10 @@ def test_blocks_change_nothing(monkeypatch):
 
 def test_the_noise_floor_falls_with_the_size():
     data = drawn(3, 100)
-    small = noise_floor(data, 3, rng=np.random.default_rng(1))
-    large = noise_floor(data, 3, n_persons=10_000, rng=np.random.default_rng(1))
+    small = noise_floor(data, 3, seed=1)
+    large = noise_floor(data, 3, n_persons=10_000, seed=1)
     assert small.headcounts > 3 * large.headcounts > 0
-    again = noise_floor(data, 3, rng=np.random.default_rng(1))
+    again = noise_floor(data, 3, seed=1)
     assert again == small
 
 

@@ -60,9 +60,7 @@ def test_figures_are_those_of_the_measures_on_all_datasets_at_once() -> None:
     assert found.distance == jensen_shannon(ORIGINAL, MADE)
     assert found.propensity[0] == pmse(ORIGINAL, MADE)
     trees = [
-        pmse(
-            ORIGINAL, table, model="cart", permutations=3, rng=SEED.generator("propensity", number)
-        ).datasets[0]
+        pmse(ORIGINAL, table, model="cart", permutations=3, seed=SEED, first=number).datasets[0]
         for number, table in enumerate(MADE, start=1)
     ]
     assert list(found.propensity[1].datasets) == trees
