@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import wraps
@@ -164,10 +163,11 @@ def interrupted(written: Iterable[Path]) -> str:
 
 def show_error(error: SynthesizerError) -> None:
     """Print every problem to the standard error."""
+    from synthesizer.cli.printing import complain
+
     first, *others = error.problems or ("",)
     lines = [f"- {problem}" for problem in in_brief(error.problems)]
-    text = [f"{len(error.problems)} errors:", *lines] if others else [f"error: {first}"]
-    print("\n".join(text), file=sys.stderr)
+    complain([f"{len(error.problems)} errors:", *lines] if others else [f"error: {first}"])
 
 
 app = typer.Typer(

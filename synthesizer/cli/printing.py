@@ -3,49 +3,80 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import sys
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any, TextIO
 
+from rich.cells import cell_len
 from rich.console import Console
-from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
 from rich.table import Table as Grid
 from rich.text import Text
 
-from synthesizer.data.progress import Advance, Listener, Silent, silent
+from synthesizer.data.progress import Advance, Listener, silent
 from synthesizer.measures.figure import Row
 from synthesizer.report.page import MINUS, Added, DataTable, Form, row_table, written
 
 PIPE_WIDTH = 140
-"""Columns of a table that goes into a pipe or a file, where there is no terminal to ask."""
-
+"""Columns of a table in a pipe or a file that says no width (COLUMNS); sentences are one line."""
 WIDEST = 80
-"""Columns of a paragraph."""
-LONGEST_NAME = 40
-"""Letters up to which a name in the first column of a table is never broken."""
-NARROW = 80
-"""Columns of a terminal below which tables become lists."""
+"""Columns of a sentence on a terminal that is wider."""
+_GAP = 2
+"""Blanks between the columns of a table."""
 
 
-def _console(*, stderr: bool = False) -> Console:
-    stream = sys.stderr if stderr else sys.stdout
-    width = None if stream.isatty() else PIPE_WIDTH
-    return Console(file=stream, width=width, soft_wrap=False, highlight=False)
+def _console(stream: TextIO | None = None) -> Console:
+    """Return the standard output, or another stream, in the width and the colours it can show."""
+    console = Console(file=stream or sys.stdout, highlight=False)
+    if not _has_width(console):
+        console.width = PIPE_WIDTH
+    return console
 
 
-def say(text: str) -> None:
-    """Print a text as it is."""
-    print(text)
+def _has_width(console: Console) -> bool:
+    return console.is_terminal or os.environ.get("COLUMNS", "").isdigit()
 
 
-def say_line(start: str, word: str, colour: str, text: str) -> None:
-    """Print a paragraph with a word in colour, where a terminal has colours; no word is broken."""
-    console = _console()
-    console.width = min(console.width, WIDEST)
-    words = Text.assemble((start, "bold"), " ", (word, f"bold {colour}"), f". {text}")
-    console.print(words, overflow="fold")
+def say(text: str, *, start: str = "", word: str = "", colour: str = "") -> None:
+    """Print a paragraph, indented as it begins; no word of it is broken.
+
+    ``start`` stands before it in bold, and ``word`` after that, in bold and colour where there are
+    colours. Further lines begin two columns further in.
+    """
+    _say(_console(), text, start=start, word=word, colour=colour)
+
+
+def _say(console: Console, text: str, *, start: str = "", word: str = "", colour: str = "") -> None:
+    first, *others = text.split("\n")
+    body = first.lstrip(" ")
+    indent = " " * (len(first) - len(body))
+    head = [(f"{start} ", "bold")] if start else []
+    head += [(word, f"bold {colour}"), (". " if body else "", "")] if word else []
+    words = Text.assemble(*head, body)
+    if _has_width(console):
+        within = max(min(console.width, WIDEST) - len(indent) - _GAP, 1)
+        words = Text(f"\n{indent}{' ' * _GAP}").join(_wrapped(words, within))
+    # a line that a word makes too long is left to the terminal, so that it can be copied
+    console.print(Text(indent) + words, soft_wrap=True)
+    for line in others:
+        _say(console, line)
+
+
+def _wrapped(text: Text, within: int) -> Iterator[Text]:
+    """Yield the lines of a text; a word that is too long has a line of its own."""
+    line = Text()
+    for word in text.split(" "):
+        if line.plain.strip() and line.cell_len + 1 + word.cell_len > within:
+            yield line
+            line = word
+        else:
+            line = Text.assemble(line, " ", word) if line else word
+    yield line
 
 
 def say_json(content: Any) -> None:
@@ -53,57 +84,145 @@ def say_json(content: Any) -> None:
     print(json.dumps(content, indent=2, ensure_ascii=False))
 
 
-class _Bars:
-    """Shows the phases of a run as progress bars."""
+def complain(lines: Iterable[str]) -> None:
+    """Print paragraphs to the standard error."""
+    console = _console(sys.stderr)
+    for line in lines:
+        _say(console, line)
 
-    def __init__(self, bars: Progress) -> None:
-        self.bars = bars
-        self.tasks: dict[str, Any] = {}
+
+# Progress: a live line for what is going on, and a line for every phase that has ended.
+
+
+@dataclass
+class _Phase:
+    """A phase, which may stop and go on."""
+
+    total: int | None
+    done: int = 0
+    seconds: float = 0.0
+    """Without those of phases inside it."""
+    task: Any = None
+
+
+class _Phases:
+    """Prints a line for each phase once another one begins after it; ``bars`` shows it live."""
+
+    def __init__(self, print_line: Callable[[str], None], bars: Progress | None) -> None:
+        self.print_line, self.bars = print_line, bars
+        self.phases: dict[str, _Phase] = {}
+        self.open: list[str] = []
+        self.since = perf_counter()
 
     def start(self, phase: str, total: int | None) -> Advance:
-        """Show a phase."""
-        if phase not in self.tasks:
-            self.tasks[phase] = self.bars.add_task(phase, total=total)
-        task = self.tasks[phase]
-        return lambda done: self.bars.advance(task, done)
+        """Begin a phase, or go on with it."""
+        self._clock()
+        if phase not in self.phases:
+            self.print_ended()
+        shown = self.phases.setdefault(phase, _Phase(total))
+        self.open.append(phase)
+        if self.bars is not None:
+            shown.task = self.bars.add_task(phase, total=shown.total, completed=shown.done)
+
+        def advance(done: int) -> None:
+            shown.done += done
+            if self.bars is not None and shown.task is not None:
+                self.bars.update(shown.task, completed=shown.done)
+
+        return advance
 
     def tell(self, phase: str, text: str) -> None:
         """Show how far a phase has come beside its name."""
-        self.bars.update(self.tasks[phase], description=f"{phase}: {text}")
+        shown = self.phases.get(phase)
+        if self.bars is not None and shown is not None and shown.task is not None:
+            self.bars.update(shown.task, description=f"{phase}: {text}")
 
     def stop(self, phase: str) -> None:
-        """Fill the bar of a phase."""
-        task = self.tasks[phase]
-        total = self.bars.tasks[task].total or 1
-        self.bars.update(task, total=total, completed=total)
+        """End a phase, and what is still open inside it."""
+        self._clock()
+        while phase in self.open:
+            shown = self.phases[self.open.pop()]
+            if self.bars is not None and shown.task is not None:
+                self.bars.remove_task(shown.task)
+                shown.task = None
 
     def say(self, text: str) -> None:
-        """Print a line above the bars."""
-        self.bars.console.print(escape(text), soft_wrap=True)
+        """Print a line that stays."""
+        self.print_line(text)
+
+    def _clock(self) -> None:
+        """Count the seconds since the last look for the innermost phase."""
+        now = perf_counter()
+        if self.open:
+            self.phases[self.open[-1]].seconds += now - self.since
+        self.since = now
+
+    def print_ended(self) -> None:
+        """Print the phases that have ended."""
+        for name in [name for name in self.phases if name not in self.open]:
+            self.print_line(f"{name:<24} {_duration(self.phases.pop(name).seconds)}")
 
 
-class _Lines(Silent):
-    """Shows the lines that stay, where no terminal shows bars."""
+def _duration(seconds: float) -> str:
+    """Write a duration.
 
-    def say(self, text: str) -> None:
-        """Print a line to the standard error."""
-        print(text, file=sys.stderr, flush=True)
+    Examples
+    --------
+    >>> _duration(0.42), _duration(61.4), _duration(4000)
+    ('0.4 s', '1 min 1 s', '1 h 6 min')
+    """
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+class _TimeLeft(ProgressColumn):
+    """The time that is left, by the speed so far; where that is not known the time taken."""
+
+    def render(self, task: Task) -> Text:
+        """Return both in words."""
+        if task.time_remaining is not None and not task.finished:
+            return Text(f"about {_duration(round(task.time_remaining))} left")
+        return Text(_duration(round(task.elapsed or 0.0)))
+
+
+class _Count(ProgressColumn):
+    """How many of how many parts; nothing where that is not known."""
+
+    def render(self, task: Task) -> Text:
+        """Return the count."""
+        return Text("" if task.total is None else f"{task.completed:,.0f} of {task.total:,.0f}")
+
+
+NARROW_BAR = 60
+"""Columns of a terminal below which progress has no bar."""
 
 
 @contextmanager
 def progress(*, quiet: bool) -> Iterator[Listener]:
-    """Show progress bars on a terminal; nothing in a pipe or when asked to be quiet."""
-    if quiet or not sys.stderr.isatty():
-        yield silent if quiet else _Lines()
+    """Show a live line for the phase of a run, and a line for each that ended; the latter in files.
+
+    Nothing is shown when asked to be quiet.
+    """
+    if quiet:
+        yield silent
         return
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=_console(stderr=True)) as bars:
-        yield _Bars(bars)
+    console = _console(sys.stderr)
+    if not sys.stderr.isatty() or console.is_dumb_terminal:
+        phases = _Phases(lambda line: complain([line]), None)
+        yield phases
+        phases.print_ended()
+        return
+    bar = (BarColumn(bar_width=16),) if console.width > NARROW_BAR else ()
+    name = TextColumn("{task.description}", markup=False)
+    with Progress(name, *bar, _Count(), _TimeLeft(), console=console, transient=True) as bars:
+        phases = _Phases(lambda line: _say(bars.console, line), bars)
+        yield phases
+        phases.print_ended()
+
+
+# Tables.
 
 
 def tabulate(
@@ -113,36 +232,75 @@ def tabulate(
     *,
     numbers: Collection[int] | None = None,
 ) -> None:
-    """Print a table; columns of numbers go to the right. A list where it is narrow.
+    """Print a table; columns of numbers go to the right. A list where no word would fit whole.
 
     ``numbers`` are the positions of such columns; those whose cells are all numbers when absent.
     """
     console = _console()
-    if console.width < NARROW:
-        say(title)
-        for row in rows:
-            cells = zip(columns, row, strict=True)
-            say("; ".join(f"{name}: {_cell(value)}" for name, value in cells))
+    cells = [[_cell(value) for value in row] for row in rows]
+    if numbers is None:
+        numbers = [
+            position
+            for position in range(len(columns))
+            if all(isinstance(row[position], int | float) for row in rows)
+        ]
+    say("", start=title)
+    fitting = [
+        (gap, widths)
+        for gap in (_GAP, 1)
+        if (widths := _widths([columns, *cells], console.width - gap * (len(columns) - 1)))
+    ]
+    if not fitting:
+        _list(columns, cells, numbers)
         return
-    grid = Grid(box=None)
-    for position, name in enumerate(columns):
-        numeric = (
-            all(isinstance(row[position], int | float) for row in rows)
-            if numbers is None
-            else position in numbers
-        )
-        width = None if position else _width_of_names([name, *(_cell(row[0]) for row in rows)])
-        grid.add_column(name, justify="right" if numeric else "left", overflow="fold", width=width)
-    for row in rows:
-        grid.add_row(*(escape(_cell(value)) for value in row))
-    console.print(Text(title, style="bold"))
+    gap, widths = fitting[0]
+    grid = Grid(box=None, padding=(0, gap, 0, 0), pad_edge=False)
+    for position, (name, width) in enumerate(zip(columns, widths, strict=True)):
+        justify = "right" if position in numbers else "left"
+        grid.add_column(Text(name), justify=justify, width=width)  # type: ignore[arg-type]
+    for row in cells:
+        grid.add_row(*map(Text, row))
     console.print(grid)
 
 
-def _width_of_names(cells: Sequence[str]) -> int | None:
-    """Return the width at which no name of a row is broken; None where there are sentences."""
-    longest = max(map(len, cells))
-    return longest if longest <= LONGEST_NAME and not any(" " in cell for cell in cells) else None
+def _widths(rows: Sequence[Sequence[str]], room: int) -> list[int] | None:
+    """Return the widths of columns in which no word is broken; None where there is no room.
+
+    Every column has at least its longest word; what is left is shared evenly by those that want
+    more.
+
+    Examples
+    --------
+    >>> rows = [["name", "a long heading"], ["x", "1"]]
+    >>> _widths(rows, 80), _widths(rows, 13), _widths(rows, 10)
+    ([4, 14], [4, 9], None)
+    """
+    columns = [*zip(*rows, strict=True)]
+    least = [max((cell_len(w) for cell in c for w in cell.split()), default=0) for c in columns]
+    most = [max(cell_len(cell) for cell in column) for column in columns]
+    left = room - sum(least)
+    if left < 0:
+        return None
+    widths = list(least)
+    while left and widths != most:
+        for position, width in enumerate(widths):
+            if left and width < most[position]:
+                widths[position] += 1
+                left -= 1
+    return widths
+
+
+def _list(columns: Sequence[str], rows: Sequence[Sequence[str]], numbers: Collection[int]) -> None:
+    """Print each row as a paragraph, which begins with its first cell that is no number."""
+    names = [position for position in range(len(columns)) if position not in numbers]
+    first = names[0] if names else 0
+    for row in rows:
+        cells = [
+            f"{name}: {cell}"
+            for position, (name, cell) in enumerate(zip(columns, row, strict=True))
+            if cell and position != first
+        ]
+        say("; ".join(cells), start=f"{row[first]}:" if row[first] else "")
 
 
 def _cell(value: object) -> str:
@@ -175,7 +333,44 @@ def show_rows(rows: Sequence[Row], title: str, *columns: str | Added) -> None:
         show_table(row_table(rows, title, names=columns))
 
 
-def notes_told(notes: Sequence[str]) -> None:
-    """Print notes, one on each line."""
-    for note in notes:
+def notes_told(notes: Iterable[str]) -> None:
+    """Print notes; those that say the same of several variables together."""
+    for note in grouped(notes):
         say(f"note: {note}")
+
+
+_NAMED = 5
+"""Variables of one note that are named."""
+_SUBJECT = re.compile(r"(?:variables\.)?(?P<name>[^\s:]+?)(?P<key>\.\w+)?: (?P<rest>.*)", re.DOTALL)
+_DETAIL = re.compile(r"\([^()]*\)|\d[\d,.]*")
+
+
+def grouped(notes: Iterable[str]) -> list[str]:
+    """Return notes, each once; one that only differs in its variable and numbers names the others.
+
+    Examples
+    --------
+    >>> grouped(["variables.a: 2 rows differ", "b.x: odd", "variables.c: 31 rows differ"])
+    ['variables.a: 2 rows differ (alike: c)', 'b.x: odd']
+    >>> grouped(["a: is empty", "b: is empty", "a: is empty"])
+    ['2 variables (a, b): is empty']
+    """
+    alike: dict[str, list[tuple[str, str, str]]] = {}
+    for note in dict.fromkeys(notes):
+        found = _SUBJECT.fullmatch(note)
+        name, key, rest = ("", "", note) if found is None else found.group("name", "key", "rest")
+        kind = f"{key}: {_DETAIL.sub('', rest)}" if name else note
+        alike.setdefault(kind, []).append((name, note, rest))
+    texts = []
+    for (first, note, rest), *others in alike.values():
+        same = all(rest == other for *_, other in others)
+        names = [*([first] if same else []), *(name for name, *_ in others)]
+        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        listed = f"{', '.join(names[:_NAMED])}{more}"
+        if not others:
+            texts.append(note)
+        elif same:
+            texts.append(f"{len(names)} variables ({listed}): {rest}")
+        else:
+            texts.append(f"{note} (alike: {listed})")
+    return texts

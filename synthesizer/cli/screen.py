@@ -15,6 +15,7 @@ from synthesizer.data.errors import plural
 from synthesizer.data.panel.households import MEMBER
 from synthesizer.data.panel.panel_table import PanelTable
 from synthesizer.data.randomness import NO_SECRET
+from synthesizer.data.table import Kind
 from synthesizer.measures.figure import plain
 from synthesizer.models.limits import Support
 from synthesizer.report.page import Added, DataTable
@@ -366,24 +367,26 @@ def _ruled(plan: Plan) -> Iterator[tuple[Rule, int]]:
 
 
 def show_models(registry: Registry) -> None:
-    """Print the registry."""
-    rows = [
-        (
-            entry.name,
-            f"{entry.package} {entry.version}",
-            ", ".join(sorted(entry.abilities.kinds)),
-            "yes" if entry.abilities.stores_values else "no",
-            entry.summary,
-        )
-        for entry in registry.entries()
-    ]
-    tabulate("models", ("name", "package", "kinds", "stores values", "what it does"), rows)
+    """Print the registry, the models of a package together."""
+    columns = ("name", "for", "copies values", "what it does")
+    packages: dict[str, list[tuple[str, ...]]] = {}
+    for entry in registry.entries():
+        able = entry.abilities
+        every = not {kind.value for kind in Kind} - {"id", *able.kinds}
+        kinds = "all kinds" if every else ", ".join(sorted(able.kinds))
+        stores = "yes" if able.stores_values else "no"
+        row = (entry.name, kinds, stores, entry.summary)
+        packages.setdefault(f"{entry.package} {entry.version}", []).append(row)
+    for package, rows in packages.items():
+        tabulate(f"models of {package}", columns, rows)
 
 
 def show_model(registry: Registry, name: str) -> None:
     """Print what a model does and its options."""
     text = inspect.getdoc(registry.get(name)) or name
-    say(text.partition("\nParameters\n")[0].partition("\nExamples\n")[0])
+    about = text.partition("\nParameters\n")[0].partition("\nExamples\n")[0]
+    for paragraph in about.strip().split("\n\n"):
+        say(" ".join(paragraph.split()))
     options = registry.options_schema(name)["properties"]
     rows = [
         (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from synthesizer.cli.printing import notes_told, say, say_line, show_rows, tabulate
+from synthesizer.cli.printing import notes_told, say, show_rows, tabulate
 from synthesizer.measures.catalogue import FIGURES
 from synthesizer.measures.figure import Figure, conclusions, in_units, is_above_chance, lies_above
 from synthesizer.measures.verdict import TITLES
@@ -48,7 +48,7 @@ def show_verdict(decided: Verdict, subjects: Collection[str] = TITLES) -> None:
     """Print what comes before everything else: may the data be released?"""
     for line in decided.lines:
         if line.subject in subjects:
-            say_line(f"{line.title}:", line.said.upper(), line.colour, line.sentence)
+            say(line.sentence, start=f"{line.title}:", word=line.said.upper(), colour=line.colour)
 
 
 def show_file_checks(checks: FileChecks, *, as_json: bool, every: bool) -> None:

@@ -111,7 +111,7 @@ def _suda(case: Case) -> Any:
         **case.key_groups,
         options=options,
         max_size=min(size, len(keys)),
-        progress=counted(case.listener, f"special uniques ({case.asked.label})"),
+        progress=counted(case.listener, "special uniques"),
     )
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from synthesizer.cli.printing import show_table, tabulate
+from synthesizer.cli.printing import show_table
 from synthesizer.engine.registry import Registry
 from synthesizer.report.page import DataTable
 from tests.end_to_end.commands import call, persons_frame, write_yaml
@@ -205,23 +205,8 @@ def test_models_says_which_values_an_option_takes() -> None:
     assert "number, above 0, at most 1" in call("models", "forest").output
 
 
-def test_names_of_runs_are_not_broken(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("synthesizer.cli.printing.PIPE_WIDTH", 110)
-    columns = ["run", *(f"spread over datasets {n}" for n in range(9))]
-    tabulate("runs", columns, [["cart.min_leaf=5", *[0.123] * 9]])
-    assert "cart.min_leaf=5 " in capsys.readouterr().out
-
-
 def test_a_number_of_a_table_can_be_copied(capsys: pytest.CaptureFixture[str]) -> None:
     forms = ("text", "figure", "figure")
     rows = [["−", -4.25, 1.5e-7]]
     show_table(DataTable(caption="", columns=("name", "x", "y"), forms=forms, rows=rows))
     assert capsys.readouterr().out.split()[-3:] == ["−", "-4.250", "1.5e-7"]
-
-
-def test_tables_become_lists_on_narrow_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("synthesizer.cli.printing.PIPE_WIDTH", 40)
-    output = call("models").output
-    assert "name: cart; package: synthesizer" in output
