@@ -41,7 +41,7 @@ def test_copied_careers_need_attention(copied: bool) -> None:
 def test_records_nearer_to_the_fitted_need_attention(low: float, told: bool) -> None:
     rng = np.random.default_rng(2)
     frames = [pd.DataFrame({"a": rng.normal(size=60)}) for _ in range(3)]
-    found = nearer_share(*frames, rng=rng)
+    found = nearer_share(*frames, seed=2)
     nearest = found.model_copy(update={"low": low, "high": 0.7})
     lines = [*risk_lines(RiskResult(nearest=nearest, units="persons"))]
     assert any("needs attention: synthetic persons are nearer" in line for line in lines) == told
