@@ -150,13 +150,14 @@ PARAMETRIC = {"default_method": "parametric"}
 BOTH: tuple[tuple[str, Rule], ...] = (
     ("records", "simple"),
     ("design", "simple"),
-    ("design", "partially"),
+    ("design", "design"),
 )
 ONE: tuple[tuple[str, Rule], ...] = (("records", "redrawn"),)
 WAYS = {
     "weight last, no district": Way({"weights": PLAIN}, drops=("district",)),
     "weight last": Way(LAST, tried=BOTH),
     "weight last, district early": Way(LAST | EARLY, tried=BOTH),
+    "weight last, half as many": Way(LAST | {"rows": 288}, tried=BOTH),
     "weight last, parametric": Way(LAST | PARAMETRIC, tried=BOTH),
     "redrawn": Way(REDRAWN, tried=ONE, m=20),
     "redrawn, parametric": Way(REDRAWN | PARAMETRIC, tried=ONE, m=20),
@@ -207,7 +208,7 @@ def one(everybody: pd.DataFrame, truth: Floats, ways: tuple[str, ...], seed: int
         for kind, rule in way.tried:
             u_all = [variance(file, z, kind) for file, (_, z) in zip(made, fits, strict=True)]
             df = DF if kind == "design" else None
-            combined = combine([q for q, _ in fits], u_all, rule=rule, n=n, k=n, df=df)
+            combined = combine([q for q, _ in fits], u_all, rule=rule, n=n, k=len(made[0]), df=df)
             low, high = np.array(combined.low), np.array(combined.high)
             key = (name, kind, rule)
             found.holds[key] = (low <= truth) & (truth <= high)

@@ -16,6 +16,7 @@ from synthesizer.measures.settings import ALL_OFF
 from synthesizer.measures.survey_design import ReplicateWeights
 from synthesizer.measures.utility import compare_fit
 from synthesizer.plan.plan import prepare
+from tests.report.codebook.books import executed
 
 N = 400
 
@@ -334,11 +335,27 @@ def test_a_file_with_a_design_gets_replicate_weights_of_its_own(tmp_path):
     assert "400 replicate weights w1 to w400, which were made anew" in json.dumps(codebook)
 
 
-def test_weighted_fits_have_the_errors_of_the_design(tmp_path):
+def test_weighted_fits_have_the_errors_of_the_design(tmp_path, monkeypatch):
+    """The program in the codebook has the weighted mean, its variance and the rule, too."""
     frame = clustered(tmp_path)
     checks = {"fits": ["pay ~ sex"]}
-    result = run(config(tmp_path, weights=DESIGN | {"draw": "last"}, checks=checks))
+    result = run(config(tmp_path, weights=DESIGN | {"draw": "last"}, checks=checks, m=2))
     plain, weighted = result.checks.utility.fits
+    assert (plain.rule, weighted.rule) == ("simple", "design")
+    book = json.loads(next(p for p in result.codebook if p.suffix == ".json").read_text())
+    assert book["analysis"]["formula"] == "T = U k/n + B/m"
+    code = book["analysis"]["code"].replace("n = ...", "n = 300")
+    found = executed(code, result.datasets[0].parent, monkeypatch)
+    tables = [pd.read_csv(path) for path in result.datasets]
+    means = [np.average(table.pay, weights=table.w) for table in tables]
+    assert found.estimate[0] == pytest.approx(np.mean(means))
+    variances = []
+    for table, mean in zip(tables, means, strict=True):
+        table["z"] = table.w * (table.pay - mean) / table.w.sum()
+        sums = table.groupby(["stratum", "district"]).z.sum()
+        of = [sums[h].to_numpy() for h in sorted(set(table.stratum))]
+        variances.append(sum(len(z) / (len(z) - 1) * ((z - z.mean()) ** 2).sum() for z in of))
+    assert found.total[0] == pytest.approx(np.mean(variances) + np.var(means, ddof=1) / 2)
     assert (plain.strata, weighted.strata, weighted.psu) == (None, "stratum", "district")
     assert weighted.combined.df[0] == 30 - 3 - 1
     table = [pd.read_csv(path) for path in result.datasets]

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from synthesizer.data.table import FloatArray
 from synthesizer.measures.figure import Figure, Result, Row, column
-from synthesizer.measures.utility.combining import CombinedEstimates, Lower, Rule, Upper
+from synthesizer.measures.utility.combining import FIXED, CombinedEstimates, Lower, Rule, Upper
 from synthesizer.measures.utility.fits import Fit
 from synthesizer.measures.utility.formulas import Family
 
@@ -181,7 +181,7 @@ class FitComparison(Result):
         if self.rule == "partially" or not sizes:
             return None
         ratio = self.datasets[0].n * len(sizes) / sum(sizes)
-        variance = (ratio if self.rule == "simple" else 1 + ratio) / len(sizes)
+        variance = (ratio if self.rule in FIXED else 1 + ratio) / len(sizes)
         half = float(scipy.stats.norm.ppf((1 + self.level) / 2))
         return 1 - math.sqrt(2 * variance / math.pi) / (2 * half)
 
@@ -316,7 +316,7 @@ def lack_of_fit(
             )
         covariance = np.atleast_2d(np.cov(q, rowvar=False)) / m
     else:
-        extra = ratios if rule == "simple" else 1 + ratios  # parameters drawn anew
+        extra = ratios if rule in FIXED else 1 + ratios  # parameters drawn anew
         covariance = ours.covariance * extra.mean() / m
     distance = _distance(difference, covariance)
     if distance is None:

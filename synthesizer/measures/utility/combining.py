@@ -16,6 +16,8 @@ simple     U (k/n + 1/m)       all values drawn with fixed (fitted) parameters, 
                                from n original ones; m >= 1
 proper     U (k/n + (1+k/n)/m) all values drawn, parameters drawn anew for each dataset (from
                                their posterior, or by a refit to a bootstrap sample); m >= 1
+design     U k/n + B/m         the same as simple, U being the variance by the design of a survey
+                               (strata, units, replicate weights) in each dataset; m >= 2
 redrawn    (1 + 1/m) B         all values drawn for samples that are drawn anew by the design of a
            - U (1 + k/n)       survey (`synthesizer.engine.redrawing`); U is the variance of a
                                simple random sample; m >= 2, and rather 20 or more
@@ -28,6 +30,8 @@ Methodology 29(2); Raab, Nowok and Dibben (2016), Practical data synthesis for l
 JPC 7(3). ``redrawn`` follows from how such data are made, as the rules of Mathur, Si and Reiter
 (arXiv 2309.09115) do: the variance between datasets is that of the design, that of a simple random
 sample of n from the pseudo-population, and that of k draws from the models.
+``design`` is ``simple`` with the variance between datasets as it is: datasets of one fit differ
+less than surveys do, whose units differ (docs/survey-files.md has the coverage).
 Which rule is for which data: `rule_for`.
 """
 
@@ -46,10 +50,12 @@ from synthesizer.data.errors import DataError
 from synthesizer.data.table import BoolArray, FloatArray
 from synthesizer.measures.figure import Result, Row, column
 
-Rule = Literal["fully", "partially", "simple", "proper", "redrawn"]
+Rule = Literal["fully", "partially", "simple", "proper", "design", "redrawn"]
+FIXED: tuple[Rule, ...] = ("simple", "design")
+"""Rules of data that are drawn with fixed parameters."""
 
 
-def rule_for(*, proper: bool, keeps: bool, redrawn: bool = False) -> Rule:
+def rule_for(*, proper: bool, keeps: bool, redrawn: bool = False, designed: bool = False) -> Rule:
     """Return the rule for data of a kind; it applies to one dataset unless something was kept.
 
     Parameters
@@ -61,6 +67,8 @@ def rule_for(*, proper: bool, keeps: bool, redrawn: bool = False) -> Rule:
         Whether some values are the original's own (partial synthesis).
     redrawn : bool
         Whether each dataset has a sample of its own that was drawn anew by the design of a survey.
+    designed : bool
+        Whether there are several datasets whose variances are those of the design of a survey.
 
     Examples
     --------
@@ -71,7 +79,9 @@ def rule_for(*, proper: bool, keeps: bool, redrawn: bool = False) -> Rule:
         return "partially"
     if redrawn:
         return "redrawn"
-    return "proper" if proper else "simple"
+    if proper:
+        return "proper"
+    return "design" if designed else "simple"
 
 
 def kind_problems(rule: Rule, *, proper: bool, keeps: bool, redrawn: bool = False) -> list[str]:
@@ -93,9 +103,9 @@ def kind_problems(rule: Rule, *, proper: bool, keeps: bool, redrawn: bool = Fals
             f"rule '{rule}' is for data whose parameters were drawn anew for each dataset, and "
             f"these were fixed (proper: false): use rule '{best}', or synthesise with proper: true"
         ]
-    if rule == "simple" and proper:
+    if rule in ("simple", "design") and proper:
         return [
-            "rule 'simple' is for data drawn with fixed parameters, and these were drawn anew for "
+            f"rule '{rule}' is for data drawn with fixed parameters, and these were drawn anew for "
             f"each dataset (proper: true), so that its intervals would be too narrow: use rule "
             f"'{best}'"
         ]
@@ -108,7 +118,7 @@ def rule_problems(
     """Yield why a rule does not apply to m datasets of k records from n original ones."""
     if rule not in get_args(Rule):
         yield f"rule ({rule!r}) must be one of {', '.join(get_args(Rule))}"
-    if rule in ("fully", "partially", "redrawn") and m == 1:
+    if rule in ("fully", "partially", "design", "redrawn") and m == 1:
         yield (
             f"rule '{rule}' needs at least two synthetic datasets, there is one: generate more, "
             "or use rule 'simple' if all values were drawn with fixed parameters, 'proper' if "
@@ -119,7 +129,7 @@ def rule_problems(
     for name, value in (("n", n), ("k", k)):
         if value is not None and not 0 < value < math.inf:
             yield f"{name} ({value}) must be a positive number of records"
-    if rule in ("simple", "proper", "redrawn") and (n is None or k is None):
+    if rule in ("simple", "proper", "design", "redrawn") and (n is None or k is None):
         yield (
             f"rule '{rule}' needs n, the number of original records, and k, the number of records "
             "of each synthetic dataset: give both"
@@ -228,7 +238,8 @@ def combine(
         Records of the original and of each synthetic dataset.
     df : array_like of float, optional
         Degrees of freedom of the variances, shape (p,) or a number: of a survey, primary sampling
-        units less strata. Intervals of ``simple``, ``proper`` and ``partially`` have no more.
+        units less strata. Intervals of ``simple``, ``proper``, ``partially`` and ``design`` have no
+        more.
     level : float
         Confidence level in (0, 1).
     names : sequence of str, optional
@@ -312,9 +323,10 @@ def _combined(
         total = within * ((ratio or 0.0) + 1 / m)
     elif rule == "proper":
         total = within * ((ratio or 0.0) + (1 + (ratio or 0.0)) / m)
-    elif rule == "partially":
-        total = within + between / m
-        df = np.minimum((m - 1) * _squared(1 + _quotient(within, between / m)), most)
+    elif rule in ("partially", "design"):
+        sampled = within * (ratio or 0.0) if rule == "design" else within
+        total = sampled + between / m
+        df = np.minimum((m - 1) * _squared(1 + _quotient(sampled, between / m)), most)
     else:
         taken = within * (1 + (ratio or 0.0)) if rule == "redrawn" else within
         least = within * (ratio or 0.0) if rule == "redrawn" else np.zeros_like(within)

@@ -31,7 +31,7 @@ from synthesizer.measures.utility.coefficients import (
     compare_coefficients,
     lack_of_fit,
 )
-from synthesizer.measures.utility.combining import Rule, combine, rule_problems
+from synthesizer.measures.utility.combining import Rule, combine, rule_for, rule_problems
 from synthesizer.measures.utility.fits import Extras, Fit, fit_model, informative
 from synthesizer.measures.utility.fixed_effects import Codes
 from synthesizer.measures.utility.formulas import (
@@ -158,8 +158,15 @@ class FitRequest(Part):
         return not parse_formula(self.formula).effects
 
     def ruled(self, natural: Rule) -> FitRequest:
-        """Return the fit with the rule of the kind of synthesis, unless it names its own."""
-        return self if self.rule is not None else self.model_copy(update={"rule": natural})
+        """Return the fit with the rule of the kind of synthesis, unless it names its own.
+
+        Whether ``simple`` or ``design`` applies to a survey shows where it is fitted.
+        """
+        design = (self.strata, self.psu, self.replicates)
+        is_open = natural == "simple" and design != (None, None, None)
+        return (
+            self if is_open or self.rule is not None else self.model_copy(update={"rule": natural})
+        )
 
 
 Declared = Mapping[str, Declaration] | None
@@ -271,7 +278,7 @@ class _Request:
 
     formula: str
     family: Family = "ols"
-    rule: Rule = "simple"
+    rule: Rule | None = None
     clusters: str | None = None
     weights: str | None = None
     strata: str | None = None
@@ -296,7 +303,7 @@ def compare_fit(
     formula: str,
     *,
     family: Family = "ols",
-    rule: Rule = "simple",
+    rule: Rule | None = None,
     clusters: str | None = None,
     weights: str | None = None,
     strata: str | None = None,
@@ -323,10 +330,12 @@ def compare_fit(
     family : str
         ``ols`` (a number), ``logit`` (two values; the second level, or 1, is what is modelled),
         ``poisson`` (counts), ``multinomial`` (categories against the first level).
-    rule : str
-        How the data were synthesised: ``simple`` (all values, with fixed parameters), ``proper``
+    rule : str, optional
+        How the data were synthesised: ``simple`` (all values, with fixed parameters), ``design``
+        (the same, with the variance by the design of a survey in several datasets), ``proper``
         (all values, parameters drawn anew for each dataset), ``fully`` (the same, for many
-        datasets), ``partially`` (some values replaced); see `utility.combining`.
+        datasets), ``partially`` (some values replaced); see `utility.combining`. When absent
+        ``design`` where it applies and ``simple`` elsewhere.
     clusters : str, optional
         Variable whose values mark records that belong together, such as a person's; for
         cluster-robust covariances. Its values need not be the same in both.
@@ -410,22 +419,30 @@ def _compare(
         _fit(model, partial(wanted.read, data, dataset, declared), dataset, number)
         for number, (data, dataset) in enumerate(zip(several, tables, strict=True), start=1)
     ]
-    result = _compared(request, model, (ours, fit), synthetic_fits)
-    note = _without_replicates(wanted, (original, *several), table, model, extras, fit)
-    return result if note is None else result.model_copy(update={"notes": (note, *result.notes)})
+    lacking = _lacking(wanted, several)
+    has_design = request.strata is not None or request.psu is not None
+    has_design |= request.replicates is not None and not lacking
+    designed = has_design and len([fit for _, fit in synthetic_fits if fit is not None]) > 1
+    rule = request.rule or rule_for(proper=False, keeps=False, designed=designed)
+    result = _compared(request, rule, model, (ours, fit), synthetic_fits)
+    if not lacking:
+        return result
+    note = _without_replicates(wanted, original, table, model, extras, fit)
+    return result.model_copy(update={"notes": (note, *result.notes)})
+
+
+def _lacking(wanted: _Extras, several: Sequence[Data]) -> bool:
+    """Whether the original has replicate weights that a dataset lacks."""
+    how = wanted.replicates
+    return how is not None and not all(how.among(column_names(data)) for data in several)
 
 
 def _without_replicates(
-    wanted: _Extras, data: Sequence[Data], table: Table, model: Model, extras: Extras, fit: Fit
-) -> str | None:
-    """Say what the errors of datasets without replicate weights lack; None where all have them."""
-    if wanted.replicates is None:
-        return None
-    lack = [one for one in data[1:] if not wanted.replicates.among(column_names(one))]
-    if not lack:
-        return None
+    wanted: _Extras, original: Data, table: Table, model: Model, extras: Extras, fit: Fit
+) -> str:
+    """Say what the errors of datasets without replicate weights lack."""
     others = replace(wanted, replicates=None)
-    other = _fit(model, lambda: replace(extras, design=others.design(data[0], None)), table, 0)[1]
+    other = _fit(model, lambda: replace(extras, design=others.design(original, None)), table, 0)[1]
     named = [name for name in (wanted.strata, wanted.psu) if name is not None]
     how = (
         f"are linearised, by {' and '.join(named)}" if named else "are those of independent records"
@@ -634,7 +651,9 @@ def compare_fit_by(
 def _rule_problems(request: _Request, data: Sequence[Data], *, is_group: bool) -> Iterator[str]:
     """Yield what is wrong with rule and level; the original comes first in ``data``."""
     sizes = [_n_rows(dataset) for dataset in data]
-    yield from rule_problems(request.rule, len(sizes) - 1, n=1, k=1, level=request.level)
+    yield from rule_problems(
+        request.rule or "simple", len(sizes) - 1, n=1, k=1, level=request.level
+    )
     for number, size in enumerate(sizes[1:], start=1):
         if request.rule == "partially" and size != sizes[0] and not is_group:
             yield (
@@ -707,6 +726,7 @@ def _names(model: Model) -> tuple[str, ...]:
 
 def _compared(
     request: _Request,
+    rule: Rule,
     model: Model,
     ours: tuple[FittedData, Fit],
     fits: list[tuple[FittedData, Fit | None]],
@@ -717,22 +737,22 @@ def _compared(
         for used, fit in fits
         if fit is None
     ]
-    _check_enough(request.rule, len(fitted), lost)
+    _check_enough(rule, len(fitted), lost)
     names, n = _names(model), ours[0].n
     sizes = np.array([used.n for used, _ in fitted], dtype=np.float64)
     q = np.array([fit.coefficients for _, fit in fitted])
     u = np.array([np.diag(fit.covariance) for _, fit in fitted])
     # What "partially" says does not rest on the numbers of records.
-    counts = {} if request.rule == "partially" else {"n": n, "k": float(sizes.mean())}
+    counts = {} if rule == "partially" else {"n": n, "k": float(sizes.mean())}
     if request.has_design and all(np.isfinite(fit.df) for _, fit in fitted):
         counts["df"] = min(fit.df for _, fit in fitted)
-    combined = combine(q, u, rule=request.rule, level=request.level, names=names, **counts)
+    combined = combine(q, u, rule=rule, level=request.level, names=names, **counts)
     expected = np.sqrt((u * (sizes / n)[:, None]).mean(axis=0))
-    lack, why = lack_of_fit(ours[1], q, request.rule, n / sizes)
+    lack, why = lack_of_fit(ours[1], q, rule, n / sizes)
     if lost:
         lost.append(f"the results are of {len(fitted)} of {len(fits)} synthetic datasets")
     return FitComparison(
-        **vars(request) | {"replicates": _in_words(request.replicates)},
+        **vars(request) | {"rule": rule, "replicates": _in_words(request.replicates)},
         effects=model.formula.effects,
         coefficients=compare_coefficients(names, ours[1], q.mean(axis=0), expected, request.level),
         combined=combined,

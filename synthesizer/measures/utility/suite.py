@@ -297,9 +297,9 @@ def requested_fits(case: Case) -> list[tuple[str, FitItem]]:
     """
     natural = case.synthesis.rule
     requests = [
-        fit
+        fit.ruled(natural)
         for request in case.settings.fits
-        for fit in request.ruled(natural).with_and_without(
+        for fit in request.with_and_without(
             _weight_of(request, case),
             strata=case.settings.strata,
             psu=case.settings.psu,

@@ -94,7 +94,7 @@ def _about_weights(facts: Facts) -> Iterator[tuple[str, str]]:
             "between the datasets, so that a result from one of them has no standard error.",
         )
         return
-    design = [name for name in (weights.strata, weights.psu) if name is not None]
+    design = _design(facts)
     errors = (
         f" Standard errors need the design of the sample ({listed(design)}), as those of the real "
         "data would: without it they are too small."
@@ -114,6 +114,13 @@ def _about_weights(facts: Facts) -> Iterator[tuple[str, str]]:
         f"Weigh records by {weights.variable} where a result is about the population. It was drawn "
         f"like any other variable, and does not show how anybody was sampled.{errors}{raked}",
     )
+
+
+def _design(facts: Facts) -> list[str]:
+    """Return the variables of strata and units, where records are weighted by the design."""
+    if facts.weights is None or facts.weights.draw == "design":
+        return []
+    return [name for name in (facts.weights.strata, facts.weights.psu) if name is not None]
 
 
 def _about_persons(facts: Facts, released: Released) -> Iterator[tuple[str, str]]:
@@ -380,6 +387,12 @@ _RULES: Mapping[str, tuple[str, str, str]] = {
         "Reiter (2003), Inference for partially synthetic, public use microdata sets, Survey "
         "Methodology 29(2)",
     ),
+    "design": (
+        "simple synthesis of a survey, whose standard errors allow for its design",
+        "T = U k/n + B/m",
+        "after Reiter (2003), Survey Methodology 29(2), and Raab, Nowok and Dibben (2016), Journal "
+        "of Privacy and Confidentiality 7(3)",
+    ),
     "redrawn": (
         "synthesis of samples that were drawn anew by the design of the survey",
         "T = (1 + 1/m) B - U (1 + k/n), or U k/n where that is more",
@@ -415,7 +428,12 @@ def analysis(facts: Facts, released: Released) -> Analysis:
             words=tuple(_without_errors(m)),
             code=None,
         )
-    rule = rule_for(proper=facts.config.proper, keeps=bool(facts.kept), redrawn=facts.is_redrawn)
+    rule = rule_for(
+        proper=facts.config.proper,
+        keeps=bool(facts.kept),
+        redrawn=facts.is_redrawn,
+        designed=bool(_design(facts)) and m > 1,
+    )
     name, formula, source = _RULES[rule]
     applies = rule not in ("partially", "redrawn") or m > 1
     return Analysis(
@@ -533,16 +551,30 @@ def _program(facts: Facts, released: Released, rule: str, n: int | None) -> str 
         "for file in files:\n"
         f"    data = {read}\n"
         f"    values = {values}\n"
-        "    estimates.append(values.mean())  # any estimate, from any program\n"
+        f"{_estimate(facts)}"
         f"{_variance(facts)}"
         f'result = combine(estimates, variances, rule="{rule}"{sizes})\n'
         "print(result.estimate, result.std_error, result.low, result.high)\n"
     )
 
 
+def _estimate(facts: Facts) -> str:
+    """Return the lines that compute the mean of ``values``, weighted where there is a weight."""
+    weights = facts.weights
+    if weights is None or weights.draw == "design":
+        return "    estimates.append(values.mean())  # any estimate, from any program\n"
+    return (
+        f"    weights = data[{weights.variable!r}].loc[values.index]\n"
+        "    weights = weights / weights.sum()\n"
+        "    estimates.append((weights * values).sum())  # any estimate, from any program\n"
+    )
+
+
 def _variance(facts: Facts) -> str:
     """Return the lines that compute the squared standard error of the mean of ``values``."""
     person = facts.person
+    if facts.weights is not None and facts.weights.draw != "design" and not person:
+        return _by_design(facts.weights.strata, facts.weights.psu)
     if not person:
         return "    variances.append(values.var() / len(values))  # its squared standard error\n"
     return (
@@ -550,6 +582,23 @@ def _variance(facts: Facts) -> str:
         f"    sums = (values - values.mean()).groupby(data[{person!r}]).sum()\n"
         "    correction = len(sums) / (len(sums) - 1)\n"
         "    variances.append(correction * (sums**2).sum() / len(values) ** 2)\n"
+    )
+
+
+def _by_design(strata: str | None, psu: str | None) -> str:
+    """Return the lines of the linearised variance, units drawn with replacement within strata."""
+    lines = "    scores = weights * (values - estimates[-1])\n"
+    if psu is not None:
+        names = ", ".join(f"data[{name!r}]" for name in (strata, psu) if name is not None)
+        lines += f"    scores = scores.groupby([{names}]).sum()  # of units\n"
+    if strata is None:
+        return (
+            f"{lines}    variances.append(len(scores) * scores.var())  # squared standard error\n"
+        )
+    groups = "level=0" if psu is not None else f"data[{strata!r}]"
+    return (
+        f"{lines}    of_strata = scores.groupby({groups})\n"
+        "    variances.append((of_strata.size() * of_strata.var()).sum())  # its squared error\n"
     )
 
 

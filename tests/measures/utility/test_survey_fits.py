@@ -11,6 +11,7 @@ from synthesizer.measures.survey_design import ReplicateWeights
 from synthesizer.measures.utility import compare_fit
 
 DECLARED = {name: Declaration(kind=Kind.NUMERIC) for name in ("x", "y", "w", "visits")}
+BRR = ReplicateWeights(columns="rep*", method="brr")
 
 
 @pytest.fixture(scope="module")
@@ -197,3 +198,29 @@ def test_replicate_weights_that_do_not_fit_are_told(survey, settings, problem):
     how = ReplicateWeights(columns="rep*", method="brr")
     with pytest.raises(DataError, match="1 record without one of the weights"):
         compare_fit(gone, frame, "y ~ x", weights="w", replicates=how, declared=DECLARED)
+
+
+@pytest.mark.parametrize(
+    ("datasets", "settings", "rule"),
+    [
+        (2, {"weights": "w", "strata": "stratum", "psu": "unit"}, "design"),
+        (2, {"weights": "w", "strata": "stratum", "rule": "simple"}, "simple"),
+        (1, {"weights": "w", "strata": "stratum", "psu": "unit"}, "simple"),
+        (2, {"weights": "w"}, "simple"),
+        (
+            2,
+            {"weights": "w", "replicates": ReplicateWeights(columns="rep*", method="brr")},
+            "design",
+        ),
+    ],
+)
+def test_the_rule_follows_from_the_design_of_the_datasets(survey, datasets, settings, rule):
+    frame = with_replicates(survey)
+    several = [frame, frame.assign(y=frame.y + 0.1)][:datasets]
+    made = compare_fit(frame, several, "y ~ x", declared=DECLARED, **settings)
+    assert (made.rule, made.combined.rule) == (rule, rule)
+    assert (made.replicates is not None) == ("replicates" in settings)
+    if "replicates" in settings:  # without them nothing shows the design
+        plain = [data[survey.columns] for data in several]
+        made = compare_fit(frame, plain, "y ~ x", declared=DECLARED, **settings)
+        assert made.rule == "simple"
