@@ -1,0 +1,162 @@
+"""Small files for the commands and examples of the pages, so that these run as they are written.
+
+A scene fills a folder and returns the names that the Python of its page finds there.
+"""
+
+import sqlite3
+
+import numpy as np
+import pandas as pd
+import yaml
+from fill_pages import DOCS, blocks, run_here
+
+QUICK = {
+    "attacks": False, "conditional_tables": False, "equivalent_sample": False, "nearest": False,
+    "differential_confidentiality": False, "near_copies": False, "propensity": False,
+    "regressions": False, "suda": False, "trajectories": False, "sequences": False,
+}  # fmt: skip
+"""Checks that are left out: each is run by its own tests."""
+
+
+def persons(n=70, seed=1):
+    """Return records with the columns that pages speak of."""
+    rng = np.random.default_rng(seed)
+    age = rng.integers(18, 80, n)
+    return pd.DataFrame({
+        "sex": rng.choice(["f", "m"], n),
+        "age": age,
+        "region": rng.choice([f"region {k}" for k in range(40)], n),
+        "parish": rng.choice(["a", "b", "c"], n),
+        "marital": np.where(age < 30, "single", rng.choice(["married", "widowed"], n)),
+        "education": rng.choice(["none", "primary", "secondary"], n),
+        "employment": rng.choice(["yes", "no"], n),
+        "job": rng.choice(["clerk", "farmer"], n),
+        "ethnicity": rng.choice(["x", "y"], n),
+        "household": rng.integers(1, n // 2, n),
+        "income": rng.integers(1, 40, n) * 100,
+    })  # fmt: skip
+
+
+def write(folder, name, content):
+    (folder / name).write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
+
+
+def files(folder):
+    """Write an original, synthetic files, a control and a configuration."""
+    made = {
+        "original": persons(), "first": persons(seed=2), "second": persons(seed=3),
+        "holdout": persons(seed=4),
+    }  # fmt: skip
+    names = {"original": ["persons", "original"], "first": ["synthetic", "syn1"],
+             "second": ["syn2"], "holdout": ["holdout"]}  # fmt: skip
+    for key, places in names.items():
+        for place in places:
+            made[key].to_csv(folder / f"{place}.csv", index=False)
+    drop = [name for name in made["original"] if name not in ("region", "sex", "marital", "job")]
+    few = made["original"].drop(columns=drop)
+    few.assign(region=few["region"].to_numpy()[::-1]).to_csv(folder / "cart.csv", index=False)
+    config = {"data": {"path": "persons.csv"}, "output": {"directory": "made"}, "seed": 1}
+    checks = {**QUICK, "keys": ["region", "sex"], "target": "job"}
+    write(folder, "persons.yaml", {**config, "drop": drop, "checks": checks})
+    return made
+
+
+def genetic(folder):
+    """Write categories, a synthetic file of them, and the configuration of the page."""
+    columns = ["parish", "sex", "marital", "employment", "age"]
+    frame, cart = (persons(n=40, seed=seed)[columns] for seed in (1, 2))
+    for one in (frame, cart):
+        one["age"] = (one["age"] // 20).map("age {}".format)
+    frame.to_csv(folder / "persons.csv", index=False)
+    cart.to_csv(folder / "cart.csv", index=False)
+    shown = next(block for block in blocks((DOCS / "genetic.md").read_text("utf-8")))
+    config = yaml.safe_load(shown.text)
+    config["checks"] |= QUICK
+    config["genetic"] |= {"population": 6, "generations": 2}
+    write(folder, "persons.yaml", {"data": {"path": "persons.csv"}, "seed": 1, **config})
+    return {"frame": frame, "cart": cart}
+
+
+def survey(folder):
+    """Write a table and a database of it."""
+    persons().to_csv(folder / "persons.csv", index=False)
+    with sqlite3.connect(folder / "census.db") as database:
+        persons().to_sql("persons", database, index=False)
+    return {}
+
+
+def start(folder):
+    """Write a small table."""
+    persons()[["region", "sex", "job"]].to_csv(folder / "persons.csv", index=False)
+    return {}
+
+
+def panel(n=60, last=2008):
+    """Return persons with an agency and a grade from 2005 on."""
+    rng = np.random.default_rng(5)
+    rows = [
+        {"person": person, "year": year, "sex": "fm"[person % 2], "agency": rng.choice(["A", "B"]),
+         "grade": 1 + person % 3 + (year > 2006)}
+        for person in range(1, n + 1)
+        for year in range(2005, 2010)
+    ]  # fmt: skip
+    frame = pd.DataFrame(rows)
+    return frame[frame["year"] <= last]
+
+
+def panels(folder):
+    """Write a panel, the same with a year more, and the published run of the first."""
+    panel().to_csv(folder / "people.csv", index=False)
+    panel(last=2009).to_csv(folder / "people2010.csv", index=False)
+    key = {"person": "person", "time": "year", "career": "agency"}
+    for name in ("people", "people2010"):
+        config = {"data": {"path": f"{name}.csv"}, "panel": key, "secret": "none", "seed": 1}
+        place = "people2009" if name == "people" else "longer"
+        write(folder, f"{name}.yaml", {**config, "checks": QUICK, "output": {"directory": place}})
+    run_here(["run", "people.yaml", "--no-checks", "-q"], folder)
+    (folder / "people.yaml").unlink()
+    return {}
+
+
+def machines(folder):
+    """Write a source of Parquet files of which a part is read."""
+    (folder / "workforce" / "parts").mkdir(parents=True)
+    panel(n=400).to_parquet(folder / "workforce" / "parts" / "part-1.parquet", index=False)
+    config = {"data": {"path": "workforce/parts", "fit_rows": 1000}, "checks": QUICK, "workers": 1}
+    key = {"person": "person", "time": "year", "career": "agency"}
+    write(folder, "config.yaml", {**config, "panel": key})
+    return {}
+
+
+def verification(folder):
+    """Write a panel of pay, its synthesis and the query of the page."""
+    rng = np.random.default_rng(6)
+    frame = panel(n=120).rename(columns={"grade": "occupation"})
+    frame["basic_pay"] = np.round(np.exp(10 + rng.normal(0, 0.2, len(frame))))
+    for name, levels in {"race": ["Asian", "Black", "White"], "age_range": ["30-34", "35-39"],
+                         "education": ["04", "13"], "pay_plan": ["GS"]}.items():  # fmt: skip
+        frame[name] = rng.choice(levels, len(frame))
+    frame["sex"] = np.where(frame["sex"] == "m", "M", "F")
+    frame.to_csv(folder / "data.csv", index=False)
+    key = {"person": "person", "time": "year", "career": "agency"}
+    kinds = {"basic_pay": {"kind": "numeric"}}
+    config = {"data": {"path": "data.csv"}, "output": {"directory": "RUN"}, "variables": kinds}
+    write(folder, "run.yaml", {**config, "panel": key, "models": {"cart": {"tilt": False}}})
+    run_here(["run", "run.yaml", "--no-checks", "-q"], folder)
+    page = (DOCS / "verification.md").read_text("utf-8")
+    query = next(block for block in blocks(page) if block.text.startswith("formula"))
+    (folder / "gap.yaml").write_text(query.text, encoding="utf-8")
+    return {}
+
+
+SCENES = {
+    "README": start,
+    "foreign-files": files,
+    "genetic": genetic,
+    "lower-the-risk": files,
+    "many-machines": machines,
+    "notebooks": files,
+    "panels": panels,
+    "survey-files": survey,
+    "verification": verification,
+}

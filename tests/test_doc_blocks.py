@@ -1,0 +1,208 @@
+"""Every command and every block of the pages: it runs where its page has a scene, or is read.
+
+What is not run is read by what would read it: a command by the parser, a configuration by its
+schema, a script's options by its text. ``READ`` says why a command is not run.
+"""
+
+import ast
+import importlib
+import re
+import shlex
+import shutil
+import subprocess
+import tomllib
+import warnings
+from contextlib import chdir
+from textwrap import dedent
+
+import pytest
+import typer
+import yaml
+from fill_pages import ROOT, blocks, filled, run_here, words_of
+
+from synthesizer.cli.commands import app
+from synthesizer.config.reading import read_config
+from synthesizer.verification.public_schema import strictly
+from synthesizer.verification.query import query_of
+from synthesizer.verification.server.server_config import ServerConfig
+from tests.scenes import SCENES
+
+PAGES = {path.stem: path for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]}
+BLOCKS = [
+    pytest.param(name, number, id=f"{name}-{number}-{block.kind}")
+    for name, path in PAGES.items()
+    for number, block in enumerate(blocks(path.read_text("utf-8")))
+    if name not in SCENES
+]
+READ = {
+    "run config.yaml --resume": "nothing was stopped",
+    "frontier persons.yaml --vary cart.cap=30,100 --vary proper=true,false --plan": "plan alone",
+}
+OTHERS = {"dask", "install", "pg_dump"}
+"""Programs of others."""
+FOREIGN = {"dask_jobqueue", "synthesizer.verification.client"}
+"""What an example needs a cluster or a server for."""
+
+
+def text_of(name):
+    return PAGES[name].read_text("utf-8")
+
+
+def test_every_block_is_of_a_kind_that_is_looked_at():
+    kinds = {block.kind for name in PAGES for block in blocks(text_of(name))}
+    directives = {"{include}", "{toctree}"}
+    assert kinds - directives == {
+        "sh", "console", "yaml", "python", "toml", "r", "nginx", "text", "",
+    }  # fmt: skip
+
+
+# Commands.
+
+INLINE = re.compile(r"(?<!`)`synthesizer ([^`\n]+)`")
+
+
+def parsed(words):
+    """Let the parser read a command without running it."""
+    command, words = typer.main.get_command(app), list(words)
+    name = ""
+    while hasattr(command, "commands"):
+        name = words.pop(0)
+        command = command.commands[name]
+    command.make_context(name, words)
+
+
+def check_command(command):
+    """Look at a command that is not run: the parser, the project file or the script reads it."""
+    words = words_of(command)
+    while "=" in words[0]:
+        words.pop(0)
+    if words[0] == "synthesizer":
+        parsed(words[1:])
+    elif words[0] == "pip":
+        asked = re.findall(r"\[([\w,]+)\]", command)
+        extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"][
+            "optional-dependencies"
+        ]
+        assert {extra for one in asked for extra in one.split(",")} <= set(extras)
+    elif words[0].startswith("./") or (words[0] == "python" and words[1] != "-m"):
+        script = ROOT / (words[1] if words[0] == "python" else words[0])
+        text = script.read_text("utf-8")
+        options = [word[2:].replace("-", "_") for word in words if word.startswith("--")]
+        text = text.replace("-", "_")
+        assert [option for option in options if not re.search(rf"\b_*{option}\b", text)] == []
+    elif words[:3] == ["python", "-m", "pytest"]:
+        assert [word for word in words[3:] if not (ROOT / word).exists()] == []
+    else:
+        assert words[0] in OTHERS
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_commands_within_sentences_can_be_read(name):
+    for command in re.findall(
+        r"`synthesizer ([^`]+)`", re.sub(r"```.*?```", "", text_of(name), flags=re.S)
+    ):
+        words = words_of(command)
+        if "--help" in words or words[0].isupper():
+            continue
+        known = typer.main.get_command(app).commands
+        assert words[0] in known, command
+        if len(words) > 1:
+            parsed(words)
+
+
+# What the blocks of a page without a scene say.
+
+
+@pytest.mark.parametrize(("name", "number"), BLOCKS)
+def test_a_block_is_sound(name, number):
+    block = list(blocks(text_of(name)))[number]
+    if block.kind in ("sh", "console") and name != "tutorial":
+        for command in block.commands:
+            check_command(command)
+    elif block.kind in LOOK:
+        LOOK[block.kind](block.text)
+
+
+def look_at_yaml(text):
+    """Let the schema of what it is read a block; parts of a whole are put into one."""
+    content = yaml.safe_load(text)
+    if "database" in content:
+        strictly(ServerConfig, content, origin="server.yaml")
+    elif "ask" in content:
+        no_model = content["ask"]["measure"] in ("counts", "means")
+        query_of(content if no_model else {"formula": "a ~ b", **content})
+    else:
+        for one in [content] if isinstance(content, dict) else content:
+            config = {"version": 1, "data": {"path": "persons.csv"}, **one}
+            read_config(config)
+
+
+def look_at_python(text):
+    """Find every name that an example imports; names of others need not be installed."""
+    for node in ast.walk(ast.parse(dedent(text))):
+        if isinstance(node, ast.ImportFrom) and node.module.startswith("synthesizer"):
+            module = importlib.import_module(node.module)
+            assert [one.name for one in node.names if not hasattr(module, one.name)] == []
+
+
+def look_at_r(text):
+    if shutil.which("Rscript") is None:
+        pytest.skip("R is not installed")
+    words = ["Rscript", "--vanilla", "-e", 'invisible(parse(file("stdin")))']
+    subprocess.run(words, input=text, text=True, check=True)
+
+
+LOOK = {"yaml": look_at_yaml, "python": look_at_python, "toml": tomllib.loads, "r": look_at_r}
+
+
+# Pages whose blocks run, one after the other, in a folder of small files.
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_the_page_runs(name, tmp_path):
+    names = SCENES[name](tmp_path)
+    for block in blocks(text_of(name)):
+        if block.kind == "sh":
+            for command in block.commands:
+                run_or_read(command, tmp_path)
+        elif block.kind == "python" and not any(other in block.text for other in FOREIGN):
+            with chdir(tmp_path), warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)
+                exec(compile(block.text, f"{name}.md", "exec"), names)
+        elif block.kind in LOOK:
+            LOOK[block.kind](block.text)
+
+
+def run_or_read(command, folder):
+    words = words_of(command)
+    if words[0] != "synthesizer" or shlex.join(words[1:]) in READ:
+        check_command(command)
+        return
+    words = [one for word in words[1:] for one in expanded(word, folder)]
+    run_here(words, folder)
+
+
+def expanded(word, folder):
+    """Return the paths of a pattern, as a shell does."""
+    if "*" not in word or "/" not in word:
+        return [word]
+    found = [path for path in folder.glob(word.rstrip("/")) if path.is_dir() or word[-1] != "/"]
+    return sorted(str(path.relative_to(folder)) for path in found)
+
+
+# The tutorial: what it shows is what is printed today, but for numbers.
+
+
+def masked(text):
+    """Return a text without its numbers, and without the blanks that follow from these."""
+    return re.sub(r"[\s─]+", " ", re.sub(r"\d[\d.,]*", "#", text))
+
+
+def test_the_tutorial_shows_what_is_printed(tmp_path):
+    text = text_of("tutorial")
+    assert masked(filled(text, tmp_path)) == masked(text), "run scripts/fill_pages.py"
+
+
+def test_the_comparison_sees_another_word():
+    assert masked("wrote a.csv  (6,366 rows)") == masked("wrote a.csv (12 rows)")
+    assert masked("SAFE BY THESE TESTS. 3 of 4") != masked("LOOK. 3 of 4")
