@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -113,7 +114,8 @@ def draw(folder: Path) -> None:
     options = webdriver.ChromeOptions()
     for word in ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"):
         options.add_argument(word)
-    with webdriver.Chrome(options=options) as browser:
+    driver = webdriver.ChromeService(executable_path=shutil.which("chromedriver"))
+    with webdriver.Chrome(options=options, service=driver) as browser:
         for name, (page, width, height) in PICTURES.items():
             browser.set_window_size(width, height)
             browser.get(f"file://{folder}/{page}")
