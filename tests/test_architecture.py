@@ -1,7 +1,11 @@
 """Imports go down only, and nothing in the package runs code from data or shares randomness."""
 
 import ast
+import subprocess
+import sys
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).resolve().parents[1] / "synthesizer"
 FILES = sorted(ROOT.rglob("*.py"))
@@ -187,3 +191,14 @@ def test_only_the_file_layer_writes():
         f"{name}: {how}" for name, node in nodes() if name != "data.files" and (how := writes(node))
     }
     assert wrong == HANDED_A_FILE
+
+
+@pytest.mark.parametrize(
+    "first_use",
+    ["import synthesizer; synthesizer.Synthesizer(seed=1)", "import synthesizer.jobs.starter"],
+)
+def test_the_first_use_loads_no_large_library_that_it_does_not_need(first_use):
+    large = "'sklearn', 'statsmodels', 'scipy.special', 'scipy.sparse', 'scipy.linalg', 'jinja2'"
+    code = f"import sys; {first_use}; print([m for m in ({large}) if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -215,6 +215,8 @@ _SHAPES: Final = {
         **_PARTS,
     }.items()
 }
+_BEGINNING: Final = r"^(\d{4}[-/.]|\d{1,2}[-/. ]|\d{8})"
+"""How every one of these shapes begins."""
 _SHORT_HOUR: Final = re.compile("%-([HI])")
 """An hour without a leading zero, as in 1/5/2019 9:05."""
 _LEADING_ZEROS = r"^0?(\d{1,2})([/.-])0?(\d{1,2})([/.-])"
@@ -236,6 +238,8 @@ def detect_format(values: pa.Array) -> tuple[str, ...]:
         return tuple(form + zone for form in detect_format(bare))
     formats: list[str] = []
     first = values.slice(0, 100)  # nearly always settles it
+    if not _mask(first, _BEGINNING).all():
+        return ()
     for form, shape in _SHAPES.items():
         if _SHORT_HOUR.sub(r"%\1", form) in (f.removeprefix(UNPADDED) for f in formats):
             continue  # all hours have two digits anyway
@@ -251,8 +255,10 @@ def detect_format(values: pa.Array) -> tuple[str, ...]:
 
 def majority_format(values: pa.Array) -> tuple[str | None, BoolArray]:
     """Return the format in which most texts are dates, and which are none; None where few are."""
+    first = values.slice(0, 100)
+    if 2 * _mask(first, _BEGINNING).sum() <= len(first):
+        return None, np.ones(len(values), dtype=np.bool_)
     for shape in dict.fromkeys(_SHAPES.values()):
-        first = values.slice(0, 100)
         if 2 * _mask(first, shape).sum() <= len(first):
             continue
         odd = ~_mask(values, shape)

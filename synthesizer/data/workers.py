@@ -7,13 +7,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
-from typing import Any
-
-import scipy.linalg  # noqa: F401  # loads the BLAS of both, so that the controller finds them
-from joblib import parallel_config
-from threadpoolctl import ThreadpoolController
+from typing import TYPE_CHECKING, Any
 
 from synthesizer.data.errors import ConfigError, ModelError
+
+if TYPE_CHECKING:
+    from threadpoolctl import ThreadpoolController
 
 MAX_WORKERS = 1024
 """More threads than that a system may refuse to start."""
@@ -33,6 +32,8 @@ def cluster(address: str) -> Iterator[None]:
     ModelError
         If one task ends several workers.
     """
+    from joblib import parallel_config
+
     try:
         dask: Any = import_module("distributed")
     except ImportError:
@@ -90,6 +91,9 @@ def worker_problems(workers: int | None) -> list[str]:
 @cache
 def _controller() -> ThreadpoolController:
     """Return the controller of the loaded BLAS libraries; to find them takes milliseconds."""
+    import scipy.linalg  # noqa: F401  # loads its BLAS beside that of numpy
+    from threadpoolctl import ThreadpoolController
+
     return ThreadpoolController()
 
 

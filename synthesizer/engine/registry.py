@@ -308,9 +308,11 @@ class Registry:
             If two packages declare the same name.
         """
         registry = cls()
+        packages: dict[int, str] = {id(None): "an unknown package"}
         for point in importlib.metadata.entry_points(group=GROUP):
-            package = point.dist.name if point.dist is not None else "an unknown package"
-            registry._add(Entry(name=point.name, target=point.value, package=package))
+            if (place := id(point.dist)) not in packages:  # each look reads a file
+                packages[place] = getattr(point.dist, "name", "")
+            registry._add(Entry(name=point.name, target=point.value, package=packages[place]))
         return registry
 
     def register(

@@ -24,6 +24,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations, islice
 from typing import Self
 
@@ -208,12 +209,17 @@ class _Codes:
         common = ~_alone(data, owners, size)
         return cls(name, size, data, np.where(common, np.cumsum(common) - 1, -1))
 
-    @property
+    @cached_property
     def n_common(self) -> int:
         """Values that more than one person has."""
         return 1 + int(self.ranks.max())
 
-    @property
+    @cached_property
+    def ranked(self) -> IntArray:
+        """The rank of each row."""
+        return self.ranks[self.data]
+
+    @cached_property
     def shares(self) -> FloatArray:
         """Rows with each of those, as a share."""
         return np.bincount(self.data, minlength=self.size)[self.ranks >= 0] / len(self.data)
@@ -280,7 +286,7 @@ class _Counted:
     def of(cls, codes: Sequence[_Codes], persons: _Persons, cycles: int) -> Self:
         """Count the rows whose levels, and of three variables pairs, more than one person has."""
         sizes = [one.n_common for one in codes]
-        ranks = [one.ranks[one.data] for one in codes]
+        ranks = [one.ranked for one in codes]
         keep: IntArray = np.flatnonzero(np.min(ranks, axis=0) >= 0)
         if len(codes) == 3:
             keep = _with_common_pairs(ranks, sizes, keep, persons.owners)

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import pandas as pd
 
@@ -26,11 +26,12 @@ from synthesizer.data.writing import to_pandas
 from synthesizer.engine.registry import Registry
 from synthesizer.engine.saved import SavedModel, load_model, save_model
 from synthesizer.engine.source import NOT_SAVED, Source
-from synthesizer.jobs.run import fitted_model, limits_exceeded
 from synthesizer.measures.results import CheckResults
 from synthesizer.measures.verdict import Verdict, verdict
 from synthesizer.plan.inputs import read_frame
-from synthesizer.plan.plan import Plan, make_plan
+
+if TYPE_CHECKING:
+    from synthesizer.plan.plan import Plan
 
 
 class Synthesizer:
@@ -85,6 +86,8 @@ class Synthesizer:
         UserWarning
             If the index looks like data: it has a name or several levels, or no whole numbers.
         """
+        from synthesizer.plan.plan import make_plan
+
         data = read_frame(from_pandas(frame), self.config)
         plan = make_plan(self.config, data, self.registry)
         self._fitted, self._generated = _Fitted.of(plan), None
@@ -180,6 +183,8 @@ class Synthesizer:
         Those under ``limits``, and ``risk_at_most`` of the genetic synthesizer. A figure that has
         a limit and could not be computed counts as above it.
         """
+        from synthesizer.jobs.run import limits_exceeded
+
         if self._generated is None:
             return ()
         limited = "limits" in self.config.model_fields_set
@@ -263,6 +268,8 @@ class _Fitted:
     @classmethod
     def of(cls, plan: Plan) -> Self:
         """Fit what a plan says."""
+        from synthesizer.jobs.run import fitted_model
+
         if plan.genetic is None:
             return replace(cls.of_model(fitted_model(plan, Phases())), plan=plan)
         return cls(

@@ -36,7 +36,7 @@ class Result(BaseModel):
     ({'zero': 0.5}, Shares(zero=0.5))
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
 
 class Measured(Result):
@@ -163,7 +163,8 @@ def columns(kind: type[BaseModel]) -> dict[str, Column]:
         name: entry
         for parent in reversed(kind.__mro__)
         for name, member in vars(parent).items()
-        if (entry := getattr(getattr(member, "fget", None), "column", None)) is not None
+        if isinstance(member, property)
+        and (entry := getattr(member.fget, "column", None)) is not None
     }
     return shown_fields | properties
 

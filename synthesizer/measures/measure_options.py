@@ -41,7 +41,7 @@ Names = Annotated[tuple[Label, ...], BeforeValidator(_labels)]
 class Part(BaseModel):
     """Frozen, and an unknown key is an error."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, defer_build=True)
 
     def changed(self, **options: Any) -> Self:
         """Return the options with others in their place, unchecked; None leaves what there is."""

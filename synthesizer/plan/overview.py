@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,9 +18,10 @@ from synthesizer.data.table import Column, Kind, Table
 from synthesizer.engine.structural_zeros import ZeroCells, structural_zeros
 from synthesizer.measures.figure import Result, Row, column
 from synthesizer.measures.risk.rare_values import RARE, level_counts, once_a_person
-from synthesizer.models.step import Step
-from synthesizer.plan.forecast import work
-from synthesizer.plan.plan import Plan
+
+if TYPE_CHECKING:
+    from synthesizer.models.step import Step
+    from synthesizer.plan.plan import Plan
 
 SHOWN_LEVELS = 12
 
@@ -136,6 +138,8 @@ class PlanRow(Row):
 
 def plan_table(plan: Plan) -> list[PlanRow]:
     """Return a row for every variable in the order of the chain."""
+    from synthesizer.plan.forecast import work
+
     steps, table = plan.spec.steps, plan.table
     fitted = [step in plan.fitted.steps for step in steps]
     costs = np.array([work(step, table[step.variable]) for step in steps]) * fitted

@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from synthesizer.data.table import Column, Kind, Table
-from synthesizer.plan.context import Context
+
+if TYPE_CHECKING:
+    from synthesizer.plan.context import Context
 
 EVENT_WORDS = {
     "cens", "censor", "censored", "dead", "death", "deceased", "died", "event", "failed", "fstat",

@@ -201,7 +201,7 @@ class GeneticEntry(Result):
 class _Public(BaseModel):
     """A part of a configuration as it was written: other keys stay unread, None is the default."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
 
     @model_validator(mode="before")
     @classmethod

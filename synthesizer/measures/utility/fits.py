@@ -19,9 +19,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from scipy.linalg import lapack, solve_triangular
-from scipy.sparse import csr_array
-from scipy.special import expit, softmax
+import scipy
 
 from synthesizer.data.errors import DataError
 from synthesizer.data.table import BoolArray, FloatArray
@@ -69,7 +67,7 @@ def dependent(gram: FloatArray, unexplained: float = DEPENDENT) -> list[int]:
     """
     if gram.diagonal().max() <= unexplained:  # LAPACK compares from the second pivot on
         return list(range(len(gram)))
-    _, pivots, rank, _ = lapack.dpstrf(gram, tol=unexplained)
+    _, pivots, rank, _ = scipy.linalg.lapack.dpstrf(gram, tol=unexplained)
     return sorted(pivots[rank:] - 1)
 
 
@@ -373,7 +371,7 @@ def _start(family: Family, y: FloatArray) -> FloatArray:
 def _moments(family: Family, y: FloatArray, linear: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return responses less their means, and variances, both exact in the tails, shapes (n,)."""
     if family == "logit":
-        one, zero = expit(linear), expit(-linear)
+        one, zero = scipy.special.expit(linear), scipy.special.expit(-linear)
         return y * zero - (1 - y) * one, one * zero
     mean = np.exp(linear)
     return y - mean, mean
@@ -383,7 +381,7 @@ def _least_squares(columns: FloatArray, weights: FloatArray) -> _Estimate:
     """Regress the last column on the others, by QR of all together."""
     X, answer, p = columns[:, :-1], columns[:, -1], columns.shape[1] - 1
     R = np.asarray(np.linalg.qr(np.sqrt(weights)[:, None] * columns, mode="r"))
-    inverse = np.asarray(solve_triangular(R[:p, :p], np.eye(p)), dtype=np.float64)
+    inverse = np.asarray(scipy.linalg.solve_triangular(R[:p, :p], np.eye(p)), dtype=np.float64)
     coefficients = inverse @ R[:p, p]
     residuals = answer - X @ coefficients
     scores = (weights * residuals)[:, None] * X
@@ -398,7 +396,7 @@ def _multinomial(y: FloatArray, X: FloatArray, prior: FloatArray | None) -> _Est
     weights = np.ones(len(y)) if prior is None else prior
     for _ in range(_MOST_STEPS):
         linear = np.column_stack([np.zeros(len(y)), X @ coefficients.T])
-        chances = softmax(linear, axis=1)[:, 1:]
+        chances = scipy.special.softmax(linear, axis=1)[:, 1:]
         rest = weights[:, None] * ((y[:, None] == outcomes) - chances)
         information = np.empty((n_equations, p, n_equations, p))
         for i, j in np.ndindex(n_equations, n_equations):
@@ -427,7 +425,7 @@ def _covariance(
             left += levels.n_nested(clusters)
         own = np.unique(clusters, return_inverse=True)[1]
         n_clusters = int(own.max()) + 1
-        sums = csr_array((np.ones(n), (own, np.arange(n)))) @ scores
+        sums = scipy.sparse.csr_array((np.ones(n), (own, np.arange(n)))) @ scores
         factor = n_clusters / (n_clusters - 1) * (n - 1) / left
         df = n_clusters - 1.0 if np.isfinite(df) and levels is not None else np.inf
         return factor * bread @ (sums.T @ sums) @ bread, df

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
+import scipy
 
 from synthesizer.data.errors import DataError
 from synthesizer.data.table import FloatArray
@@ -62,7 +62,9 @@ class FixedEffects:
         pointers = np.arange(0, n * n_effects + 1, n_effects)
         shape = (n, int(starts[-1]))
         # Indicators, those of the effect with the most levels first.
-        self._indicators = sparse.csr_array((np.ones(n * n_effects), indices, pointers), shape)
+        self._indicators = scipy.sparse.csr_array(
+            (np.ones(n * n_effects), indices, pointers), shape
+        )
         self._transposed = self._indicators.T.tocsr()
 
     @property
@@ -116,10 +118,10 @@ class _System:
         self._scale = np.sqrt(self._sizes[first:])
         if len(self._scale):
             rest = indicators[:, first:]
-            weighted = sparse.diags_array(w) @ rest
-            scaled = sparse.diags_array(1 / self._scale)
+            weighted = scipy.sparse.diags_array(w) @ rest
+            scaled = scipy.sparse.diags_array(1 / self._scale)
             self._within = (scaled @ (rest.T @ weighted) @ scaled).tocsr()
-            root = sparse.diags_array(1 / np.sqrt(self._sizes[:first]))
+            root = scipy.sparse.diags_array(1 / np.sqrt(self._sizes[:first]))
             self._across = (root @ (transposed[:first] @ weighted) @ scaled).tocsr()
             self._back = self._across.T.tocsr()
 

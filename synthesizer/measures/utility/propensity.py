@@ -19,7 +19,6 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from joblib import Parallel, delayed
 from pydantic import Field, model_validator
 
 from synthesizer.data.errors import DataError
@@ -260,6 +259,8 @@ def _by_tree(
     n_jobs: int,
 ) -> PropensityResult:
     """Return the measures of one synthetic dataset by a tree; see `pmse`."""
+    from joblib import Parallel, delayed
+
     features = _features(original, synthetic, names)
     labels = np.repeat(np.array([0, 1], dtype=np.int8), [original.n_rows, synthetic.n_rows])
     grow = partial(_grown, features, min_leaf=min_leaf, seed=int(rng.integers(2**31)))

@@ -36,7 +36,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import scipy
-from scipy.special import expit
 
 from synthesizer.data.codes import Codes
 from synthesizer.data.errors import DataError
@@ -564,7 +563,7 @@ def _fit(X: FloatArray, y: FloatArray, *, is_logit: bool) -> _Fit | None:
         return None
     try:
         for _ in range(_MOST_STEPS if is_logit else 1):
-            means = expit(coefficients @ X) if is_logit else 0.0
+            means = scipy.special.expit(coefficients @ X) if is_logit else 0.0
             bread = np.linalg.inv((X * (means * (1 - means))) @ X.T if is_logit else X @ X.T)
             step = bread @ (X @ (y - means))
             coefficients = coefficients + step
@@ -575,7 +574,7 @@ def _fit(X: FloatArray, y: FloatArray, *, is_logit: bool) -> _Fit | None:
     except np.linalg.LinAlgError:
         return None
     linear = coefficients @ X
-    rest = y - (expit(linear) if is_logit else linear)
+    rest = y - (scipy.special.expit(linear) if is_logit else linear)
     squares = rest * rest
     covariance = n / (n - p) * bread @ ((X * squares) @ X.T) @ bread
     errors = np.sqrt(covariance.diagonal())

@@ -13,18 +13,18 @@ from dataclasses import dataclass
 from functools import partial, reduce
 from itertools import combinations, product
 from operator import add
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from joblib import Parallel, delayed
-from scipy import sparse
-from scipy.linalg import lapack
-from scipy.special import expit, log_expit
+import scipy
 
 from synthesizer.data.table import BoolArray, Column, FloatArray, Table
 from synthesizer.data.workers import one_blas_thread
 from synthesizer.measures.utility.cells import stacked_codes
+
+if TYPE_CHECKING:
+    from joblib import Parallel
 
 # The relative change of the deviance at which a fit has settled, as is usual for generalised linear
 # models, and most passes over the design before that. With a level on one side only there is no
@@ -169,7 +169,7 @@ class Design:
             kept.append(many)
         gram[:k, k:] = gram[k:, :k].T
         # Once for all blocks, since the result may be much larger than a block.
-        every = sparse.vstack(kept, format="csr")
+        every = scipy.sparse.vstack(kept, format="csr")
         gram[k:, k:] = (every.T @ every).toarray()[1:, 1:]
         return gram, moments
 
@@ -208,12 +208,12 @@ class _Part:
             first += term.width
         return filled
 
-    def block(self, rows: slice) -> sparse.csr_array:
+    def block(self, rows: slice) -> scipy.sparse.csr_array:
         """Return some rows as a sparse matrix."""
         values, places = self.values[rows], self.places[rows]
         starts = np.arange(len(values) + 1, dtype=np.int32) * values.shape[1]
         shape = (len(values), self.width)
-        return sparse.csr_array((values.reshape(-1), places.reshape(-1), starts), shape=shape)
+        return scipy.sparse.csr_array((values.reshape(-1), places.reshape(-1), starts), shape=shape)
 
 
 def _blocks(terms: _Part) -> Iterator[slice]:
@@ -323,6 +323,8 @@ def rank_of(design: Design, n_jobs: int | None) -> int:
 
 def _threads(n_jobs: int | None) -> Parallel:
     """Return threads, whatever the joblib context says: BLAS is limited in this process only."""
+    from joblib import Parallel
+
     return Parallel(n_jobs=n_jobs, require="sharedmem", return_as="generator")
 
 
@@ -331,6 +333,8 @@ def _mapped(threads: Parallel, work: Callable[..., Any], *arrays: FloatArray) ->
 
     The rows do not depend on the number of threads.
     """
+    from joblib import delayed
+
     n = len(arrays[0])
     parts = (slice(start, min(start + _PART, n)) for start in range(0, n, _PART))
     results: Iterable[Any] = threads(
@@ -348,7 +352,7 @@ def _independent(gram: FloatArray) -> npt.NDArray[np.intp]:
     """Return a largest set of linearly independent columns (pivoted Cholesky of X'X)."""
     length = np.sqrt(np.diag(gram))
     length[length == 0] = 1.0
-    _, pivots, rank, _ = lapack.dpstrf(gram / np.outer(length, length), tol=_DEPENDENT)
+    _, pivots, rank, _ = scipy.linalg.lapack.dpstrf(gram / np.outer(length, length), tol=_DEPENDENT)
     return np.sort(pivots[:rank] - 1).astype(np.intp)
 
 
@@ -368,11 +372,11 @@ def _fit(design: Design, truth: FloatArray, threads: Parallel) -> LogitFit:
             coefficients, halvings = (coefficients + last) / 2, halvings + 1
             continue
         if abs(new_deviance - deviance) / (abs(new_deviance) + 0.1) < _SETTLED:
-            return LogitFit(np.asarray(expit(linear)), design.width, converged=True)
+            return LogitFit(np.asarray(scipy.special.expit(linear)), design.width, converged=True)
         last, deviance, halvings = coefficients, new_deviance, 0
         equations = _summed(_mapped(threads, partial(_weighted, design), linear, truth))
         coefficients = _solved(*equations)
-    return LogitFit(np.asarray(expit(linear)), design.width, converged=False)
+    return LogitFit(np.asarray(scipy.special.expit(linear)), design.width, converged=False)
 
 
 def _started(design: Design, truth: FloatArray, threads: Parallel) -> tuple[Design, FloatArray]:
@@ -395,12 +399,12 @@ def _deviance(
     """Return the linear predictor of some rows, shape (rows,), and their share of the deviance."""
     linear = design.predictor(rows, coefficients)
     right = np.where(truth > 0, linear, -linear)
-    return linear, float(-2 * log_expit(right).sum())
+    return linear, float(-2 * scipy.special.log_expit(right).sum())
 
 
 def _weighted(design: Design, rows: slice, linear: FloatArray, truth: FloatArray) -> Sums:
     """Return what some rows add to the weighted normal equations of the working response."""
-    score = expit(linear)
+    score = scipy.special.expit(linear)
     weight = score * (1 - score)
     return design.products(rows, weight * linear + truth - score, np.sqrt(weight))
 

@@ -15,7 +15,7 @@ from typing import Self
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse
+import scipy
 
 from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Table, Variable
 from synthesizer.models.kit.features import N_MOMENTS, Features, Levels, Number, moderating

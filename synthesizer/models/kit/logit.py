@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 import scipy
-from scipy.special import expit
 
 from synthesizer.data.table import FloatArray, IntArray, Table
 from synthesizer.models.kit.numerics import check_floats, newton
@@ -140,7 +139,7 @@ def _softmax(scores: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 def cumulative_probabilities(score: FloatArray, thresholds: FloatArray) -> FloatArray:
     """Return P(class <= j) = F(threshold_j - score) for all j but the last, shape (n, k - 1)."""
-    return np.asarray(expit(thresholds[None, :] - score[:, None]))
+    return np.asarray(scipy.special.expit(thresholds[None, :] - score[:, None]))
 
 
 def fit_cumulative(
@@ -189,7 +188,7 @@ class _Problem:
         self, upper: FloatArray, lower: FloatArray, gaps: FloatArray, slopes: FloatArray
     ) -> FloatArray:
         """Return the gradient, shape (k - 1 + p,)."""
-        above, below = expit(-upper), expit(lower)
+        above, below = scipy.special.expit(-upper), scipy.special.expit(lower)
         by_threshold = self._by_class(below)[1:] - self._by_class(above)[:-1]
         pull = -self.counts[1:-1] * np.exp(-gaps) / np.expm1(-gaps)
         by_threshold[1:] -= pull
@@ -200,8 +199,8 @@ class _Problem:
     def _hessian(self, upper: FloatArray, lower: FloatArray, gaps: FloatArray) -> FloatArray:
         """Return the Hessian: tridiagonal thresholds, their products with slopes, slopes."""
         n = len(gaps) + 1
-        above = expit(upper) * expit(-upper)
-        below = expit(lower) * expit(-lower)
+        above = scipy.special.expit(upper) * scipy.special.expit(-upper)
+        below = scipy.special.expit(lower) * scipy.special.expit(-lower)
         out = np.zeros((n + self.matrix.shape[1],) * 2)
         diagonal = self._by_class(above)[:-1] + self._by_class(below)[1:]
         bend = self.counts[1:-1] * np.exp(-gaps) / np.expm1(-gaps) ** 2

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy.linalg
+import scipy
 
 from synthesizer.data.table import FloatArray, IntArray
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 import numpy as np
-import scipy.linalg
+import scipy
 
 from synthesizer.data.options import Count, NotNegative, options
 from synthesizer.data.table import Column, FloatArray, Kind, Rows, Table, Variable

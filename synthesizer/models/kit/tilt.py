@@ -16,7 +16,6 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 import scipy
-import scipy.linalg
 
 from synthesizer.data.table import FloatArray, IntArray
 from synthesizer.models.kit.predictors import Float32Array

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Self
 
 import numpy as np
-from scipy import sparse
+import scipy
 
 from synthesizer.data.table import Column, FloatArray, IntArray, Table
 from synthesizer.models.domains import Chances
@@ -260,7 +260,7 @@ class TiltedLeaves:
         ends = np.append(0, np.cumsum(np.count_nonzero(there, axis=1)))
         chosen = which[there]
         ones = np.ones(len(chosen), dtype=np.float32)
-        rows = sparse.csr_array((ones, chosen, ends), shape=(len(nodes), len(tables)))
+        rows = scipy.sparse.csr_array((ones, chosen, ends), shape=(len(nodes), len(tables)))
         return np.asarray(rows @ tables, dtype=np.float32)
 
     @cached_property
