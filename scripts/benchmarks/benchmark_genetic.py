@@ -84,7 +84,7 @@ def synthesised(
     frame: pd.DataFrame, seed: int, rows: int | None = None, **options: Any
 ) -> pd.DataFrame:
     """Return one dataset of a chain."""
-    kinds = {name: {"kind": "categorical"} for name in frame}
+    kinds = {str(name): {"kind": "categorical"} for name in frame}
     chain = Synthesizer(seed=seed, secret=NO_SECRET, variables=kinds, **options).fit(frame)
     return pd.DataFrame(chain.generate(rows=rows)[0].astype(str))
 
@@ -94,7 +94,7 @@ class World:
 
     def __init__(self, data: Path) -> None:
         self.frame = original(data)
-        declared = Synthesizer(variables={n: {"kind": "categorical"} for n in self.frame})
+        declared = Synthesizer(variables={str(n): {"kind": "categorical"} for n in self.frame})
         self.table = as_table(self.frame, self.frame.columns, declarations(declared.config))
         self.sought: Sought = Sought.of(self.table, KEYS, TARGET)
 
@@ -114,7 +114,7 @@ class World:
 
     def chain_start(self, count: int, seed: int) -> list[Any]:
         """Return the records of datasets of the synthpop-like chain."""
-        kinds = {name: {"kind": "categorical"} for name in self.frame}
+        kinds = {str(name): {"kind": "categorical"} for name in self.frame}
         chain = Synthesizer(
             seed=seed,
             secret=NO_SECRET,
@@ -317,7 +317,7 @@ def _half_split(world: World, genetic: dict[str, Any] | None) -> tuple[str, str]
             "seed": 1,
             "secret": "none",
             "models": {"cart": {"min_leaf": 5, "even": False}},
-            "variables": {name: {"kind": "categorical"} for name in world.frame},
+            "variables": {str(name): {"kind": "categorical"} for name in world.frame},
             "checks": {**ALL_OFF, "keys": list(KEYS), "target": TARGET}
             | {"differential_confidentiality": True},
         }

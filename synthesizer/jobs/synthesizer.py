@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property, partial, wraps
+from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Self
 
 import pandas as pd
 
+from synthesizer.config.keys import ChainConfig
 from synthesizer.config.reading import read_chain_config
+from synthesizer.config.synthpop import house_name
 from synthesizer.data.after import NOT_DROPPED, After
-from synthesizer.data.errors import ModelError
+from synthesizer.data.displayed import in_short
+from synthesizer.data.errors import ConfigError, ModelError, Problems, plural
 from synthesizer.data.evolved import Evolution
+from synthesizer.data.faults import nearest
 from synthesizer.data.layout import Layout
 from synthesizer.data.panel.arrangement import Arrangement
 from synthesizer.data.progress import Phases
@@ -27,51 +32,215 @@ from synthesizer.engine.registry import Registry
 from synthesizer.engine.saved import SavedModel, load_model, save_model
 from synthesizer.engine.source import NOT_SAVED, Source
 from synthesizer.measures.results import CheckResults
+from synthesizer.measures.settings import CheckSettings, LimitConfig
 from synthesizer.measures.verdict import Verdict, verdict
 from synthesizer.plan.inputs import read_frame
 
 if TYPE_CHECKING:
     from synthesizer.plan.plan import Plan
 
+P = ParamSpec("P")
+
+
+def _names_checked(init: Callable[P, None]) -> Callable[P, None]:
+    """Say which parameter was meant where a name is unknown, with all that is wrong besides."""
+    known = signature(init).parameters
+
+    @wraps(init)
+    def checked(*args: P.args, **given: P.kwargs) -> None:
+        if set(given) - set(known):
+            _config_of(given)
+        init(*args, **given)
+
+    return checked
+
+
+_OWN = ("registry", "infer_missing")
+"""Parameters that are no keys of the YAML."""
+
+
+def _config_of(parameters: Mapping[str, Any]) -> ChainConfig:
+    """Return the configuration that parameters make; raises all that is wrong with them."""
+    problems, keys = Problems(), [name for name in ChainConfig.model_fields if name != "version"]
+    known = {*keys, *_OWN}
+    problems += (
+        f"{name}: no parameter of Synthesizer{nearest(house_name(name), known)}"
+        for name in parameters
+        if name not in known
+    )
+    if not isinstance(parameters.get("infer_missing", True), bool):
+        problems.append("infer_missing: must be True or False")
+    named = {key: parameters[key] for key in keys if parameters.get(key) is not None}
+    config = problems.attempt(read_chain_config, named)
+    problems.settle(ConfigError)
+    assert config is not None  # noqa: S101 - there was no problem
+    return config
+
 
 class Synthesizer:
-    """Synthesise pandas frames; the options are the keys of the YAML but ``data`` and ``output``.
+    """Synthesise pandas frames; the parameters are keys of the YAML, all but data and output.
+
+    Each is None where it is not set and then has the default of the YAML (docs/configuration.md).
+    Every fit draws a secret, and a seed where none is named, and draws use them too unless
+    `generate` is told another seed: two objects give other frames. Works with ``sklearn.clone``.
 
     Parameters
     ----------
+    seed : int, optional
+        Tells syntheses apart, in [0, 2**63); drawn by default.
+    secret : str or mapping, optional
+        ``"none"`` lets the seed alone decide (public or simulated data); ``{"from": path}`` repeats
+        a run; drawn by default.
+    m, rows : int, optional
+        Number of frames (1), and rows of each (as many as the confidential frame).
+    workers : int, optional
+        Workers of joblib, which change no value; all cores by default.
+    proper : bool, optional
+        Whether to refit for every frame on a bootstrap sample; False by default.
+    default_method, method : str, mapping or list, optional
+        A model for all variables (``"cart"``), or one for each kind; models of single variables.
+    models : mapping, optional
+        Options of models, such as ``{"cart": {"min_leaf": 10}}``.
+    variables : mapping, optional
+        What is said of variables, such as ``{"age": {"missing": ["-8"], "method": "normal"}}``.
+    visit_sequence, predictor_matrix, max_predictors : optional
+        Order of the chain, predictors of variables, and how many of them there are at most.
+    keep, drop, strata : list of str, optional
+        Variables copied as they are, left out, and whose combinations get a chain each.
+    min_stratum_rows : int, optional
+        Fewest rows of a stratum.
+    rules, forbid, support, survival, on_violation : optional
+        What holds in every synthetic row, and what to do where the data break it.
+    rare, after : mapping, optional
+        Disclosure control before and after the synthesis.
+    panel, household, weights : mapping or str, optional
+        Periods of persons, members of households, the survey weight.
+    genetic : mapping, optional
+        Evolve whole frames; ``method="genetic"`` takes the defaults.
+    checks : bool or mapping, optional
+        What `checks` computes of the frames of `generate`; ``True`` takes all by default.
+    limits : mapping, optional
+        Highest values of figures; with them the frames are always checked (see `exceeded`).
+    plugins : list of str, optional
+        Modules with further models; they are imported.
+    infer_missing : bool
+        Whether numbers such as -8 and texts such as "NA" may be taken for missing codes, as by
+        ``synthesizer init``; a warning says which. False: only what pandas calls missing is, and
+        what ``variables`` names.
     registry : Registry, optional
         Models to choose from; all that installed packages offer by default.
-    **options
-        Such as ``default_method``, ``variables``, ``visit_sequence``, ``keep``, ``rules``,
-        ``models``, ``seed`` and ``secret``. Every fit draws a secret, and a seed where none is
-        named, and draws use them too unless `generate` is told another seed: two objects give other
-        frames. ``secret="none"`` lets the seed alone decide (public or simulated data), ``{"from":
-        path}`` repeats a run. With ``checks`` the frames of `generate` can be
-        checked (see `checks`), with ``limits`` they always are (see `exceeded`).
 
     Raises
     ------
     ConfigError
-        For unknown or wrong options, all at once.
+        For unknown or wrong parameters, all at once, with the nearest name.
 
     Examples
     --------
     >>> import numpy as np
     >>> rng = np.random.default_rng(1)
     >>> frame = pd.DataFrame({"sex": rng.choice(["f", "m"], 200), "age": rng.integers(0, 90, 200)})
-    >>> synthesizer = Synthesizer(models={"cart": {"min_leaf": 10}}).fit(frame)
-    >>> first, second = synthesizer.generate(m=2, seed=1)
+    >>> synthesizer = Synthesizer(models={"cart": {"min_leaf": 10}}, seed=1).fit(frame)
+    >>> first, second = synthesizer.generate(m=2)
     >>> first.shape, list(first.columns)
     ((200, 2), ['sex', 'age'])
-    >>> len(synthesizer.generate(rows=50, seed=1)[0])
+    >>> len(synthesizer.generate(rows=50)[0])
     50
+    >>> synthesizer
+    Synthesizer(models={'cart': {'min_leaf': 10}}, seed=...)
+      fitted to 200 rows of 2 variables
+      1 frame generated
     """
 
-    def __init__(self, *, registry: Registry | None = None, **options: Any) -> None:
-        self.config = read_chain_config(options)
-        self.registry = (registry or Registry.load()).with_plugins(self.config.plugins)
+    @_names_checked
+    def __init__(
+        self,
+        *,
+        seed: int | None = None,
+        secret: str | Mapping[str, Any] | None = None,
+        m: int | None = None,
+        rows: int | None = None,
+        workers: int | Mapping[str, str] | None = None,
+        proper: bool | None = None,
+        default_method: str | Mapping[str, str] | Sequence[str] | None = None,
+        method: str | Mapping[str, str] | Sequence[str] | None = None,
+        models: Mapping[str, Mapping[str, Any]] | None = None,
+        variables: Mapping[str, Mapping[str, Any]] | None = None,
+        visit_sequence: Sequence[str] | None = None,
+        predictor_matrix: Mapping[str, Sequence[str]] | None = None,
+        max_predictors: int | Literal["all"] | None = None,
+        keep: Sequence[str] | None = None,
+        drop: Sequence[str] | None = None,
+        strata: Sequence[str] | None = None,
+        min_stratum_rows: int | None = None,
+        rules: Sequence[str | Mapping[str, Any]] | None = None,
+        forbid: Sequence[str] | None = None,
+        support: Literal["auto"] | Sequence[str | Sequence[str]] | None = None,
+        survival: Sequence[Mapping[str, Any]] | None = None,
+        on_violation: Literal["error", "warn", "ignore"] | None = None,
+        rare: Mapping[str, Any] | None = None,
+        after: Mapping[str, Any] | None = None,
+        panel: Mapping[str, Any] | None = None,
+        household: Mapping[str, Any] | None = None,
+        weights: str | Mapping[str, Any] | None = None,
+        genetic: Mapping[str, Any] | None = None,
+        checks: bool | Mapping[str, Any] | CheckSettings | None = None,
+        limits: Mapping[str, Any] | LimitConfig | None = None,
+        plugins: Sequence[str] | None = None,
+        infer_missing: bool = True,
+        registry: Registry | None = None,
+    ) -> None:
+        self._set({name: value for name, value in locals().items() if name != "self"})
+
+    def _set(self, parameters: dict[str, Any]) -> None:
+        """Take parameters over, if all are right; what was fitted is forgotten."""
+        config = _config_of(parameters)
+        registry: Registry = parameters["registry"] or Registry.load()
+        self.registry = registry.with_plugins(config.plugins)
+        self.config, self._parameters = config, parameters
         self._fitted: _Fitted | None = None
         self._generated: _Generated | None = None
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002 - as scikit-learn
+        """Return all parameters as they were given; None where one is not set."""
+        return dict(self._parameters)
+
+    def set_params(self, **parameters: Any) -> Self:
+        """Change parameters; what was fitted is forgotten, since it followed from the old ones.
+
+        Raises
+        ------
+        ConfigError
+            For unknown or wrong parameters, all at once; nothing is changed then.
+
+        Examples
+        --------
+        >>> Synthesizer(m=2).set_params(m=3, proper=True)
+        Synthesizer(m=3, proper=True)
+        """
+        self._set({**self._parameters, **parameters})
+        return self
+
+    def __repr__(self) -> str:
+        """Show what is set; the seed is not shown, since it decides the draws."""
+        usual = {"infer_missing": True}
+        named = ", ".join(
+            f"{name}={'...' if name in ('seed', 'secret') else in_short(value)}"
+            for name, value in sorted(self._parameters.items())
+            if value is not usual.get(name)
+        )
+        return "\n  ".join([f"Synthesizer({named})", *self._state()])
+
+    def _state(self) -> Iterator[str]:
+        fitted = self._fitted
+        if fitted is None:
+            return
+        names, n = fitted.layout.names, fitted.source.n_units
+        yield f"fitted to {n:,} rows of {plural(len(names), 'variable')}"
+        if fitted.codes:
+            yield f"missing codes: {fitted.codes}"
+        if self._generated is not None:
+            yield f"{plural(self._generated.m, 'frame')} generated"
 
     def fit(self, frame: pd.DataFrame) -> Self:
         """Learn from a confidential frame, shape (n, p) with n >= 2; its index is left out.
@@ -84,13 +253,23 @@ class Synthesizer:
         Warns
         -----
         UserWarning
-            If the index looks like data: it has a name or several levels, or no whole numbers.
+            If the index looks like data: it has a name or several levels, or no whole numbers; and
+            of the missing codes that were inferred.
         """
         from synthesizer.plan.plan import make_plan
 
-        data = read_frame(from_pandas(frame), self.config)
+        raw = from_pandas(frame)
+        infer = self._parameters["infer_missing"]
+        data = read_frame(raw, self.config, infer_missing=infer)
         plan = make_plan(self.config, data, self.registry)
-        self._fitted, self._generated = _Fitted.of(plan), None
+        codes = _guessed_codes(data.table, self.config)
+        if codes:
+            warnings.warn(
+                f"taken for missing codes: {codes}; infer_missing=False takes them for values, "
+                "missing under variables says which are",
+                stacklevel=2,
+            )
+        self._fitted, self._generated = replace(_Fitted.of(plan), codes=codes), None
         return self
 
     def generate(
@@ -264,6 +443,8 @@ class _Fitted:
     after: After = field(default_factory=After)
     model: SavedModel | None = None
     """None of an evolution, which leaves no model."""
+    codes: str = ""
+    """Missing codes that were inferred, and the variables that have them."""
 
     @classmethod
     def of(cls, plan: Plan) -> Self:
@@ -309,6 +490,26 @@ class _Fitted:
     def guarded(self) -> AbstractContextManager[None]:
         """Turn what an altered model sets off into an error of the package."""
         return nullcontext() if self.model is None else self.model.guarded()
+
+
+def _guessed_codes(table: Table, config: ChainConfig) -> str:
+    """Say which values nobody declared are taken for missing; empty cells need no words."""
+    found: dict[str, list[str]] = {}
+    for column in table.columns:
+        said = config.variables.get(column.name)
+        if said is None or said.missing is None:
+            for code in filter(None, column.variable.missing):
+                found.setdefault(code, []).append(column.name)
+    return "; ".join(f"{code} in {_named(names)}" for code, names in found.items())
+
+
+def _named(names: Sequence[str]) -> str:
+    more = len(names) - _SHOWN
+    return ", ".join(names[:_SHOWN]) + (f" and {more:,} more" if more > 0 else "")
+
+
+_SHOWN = 5
+"""Variables with a missing code that are named."""
 
 
 class _Generated:

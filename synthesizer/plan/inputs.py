@@ -281,9 +281,16 @@ def _in_parts(path: Path, config: Config) -> bool:
     return rows > config.data.fit_rows or (rows > 0 and config.cluster is not None)
 
 
-def read_frame(raw: RawTable, config: ChainConfig) -> Input:
-    """Encode a source that was read already."""
-    found = _encoded(raw, declarations(config, raw.names), config)
+def read_frame(raw: RawTable, config: ChainConfig, *, infer_missing: bool = True) -> Input:
+    """Encode a source that was read already.
+
+    Without ``infer_missing`` only empty cells and declared codes are missing.
+    """
+    declared = declarations(config, raw.names)
+    for name in () if infer_missing else raw.names:
+        said = declared.get(name, Declaration())
+        declared[name] = replace(said, missing=said.missing or ())
+    found = _encoded(raw, declared, config)
     return _blankable(_without_rare(found, config), config)
 
 

@@ -1,13 +1,16 @@
 from __future__ import annotations
 
+import inspect
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 
-from synthesizer import Synthesizer, assess
+from synthesizer import CheckSettings, Synthesizer, assess
+from synthesizer.config.keys import ChainConfig
 from synthesizer.data.errors import ConfigError, DataError, ModelError, SynthesizerError
 
 
@@ -159,3 +162,73 @@ def test_a_model_for_an_identifier_is_told(options: dict[str, Any]) -> None:
     ):
         Synthesizer(**options).fit(named)
     Synthesizer(drop=["name"], **options).fit(named)
+
+
+def test_parameters_are_the_keys_of_a_configuration_by_name() -> None:
+    named = inspect.signature(Synthesizer).parameters
+    assert {*named} == {*ChainConfig.model_fields, "infer_missing", "registry"} - {"version"}
+    assert all(one.kind is one.KEYWORD_ONLY for one in named.values())
+    assert {name for name, one in named.items() if one.default is not None} == {"infer_missing"}
+
+
+@pytest.mark.parametrize(
+    ("typo", "meant"), [("defualt_method", "default_method"), ("random_state", "seed")]
+)
+def test_a_typo_names_the_parameter_that_was_meant(typo: str, meant: str) -> None:
+    with pytest.raises(ConfigError, match=f"{typo}: .*did you mean '{meant}'") as caught:
+        Synthesizer(m=0, **{typo: "cart"})
+    assert len(caught.value.problems) == 2  # m as well
+    with pytest.raises(ConfigError, match=f"did you mean '{meant}'"):
+        Synthesizer().set_params(**{typo: "cart"})
+    with pytest.raises(ConfigError, match="infer_missing: must be True or False"):
+        Synthesizer(infer_missing="yes")
+
+
+def test_parameters_are_returned_changed_and_cloned() -> None:
+    checks = CheckSettings()
+    one = Synthesizer(m=2, models={"cart": {"min_leaf": 9}}, checks=checks, infer_missing=False)
+    assert {k: v for k, v in one.get_params().items() if v is not None} == {
+        "m": 2, "models": {"cart": {"min_leaf": 9}}, "checks": checks, "infer_missing": False,
+    }  # fmt: skip
+    again = clone(one.fit(frame()))
+    assert again.get_params() == one.get_params()
+    assert "fitted" in repr(one)
+    assert "fitted" not in repr(again)
+    assert again.set_params(m=3).config.m == 3
+    with pytest.raises(ConfigError):
+        one.set_params(m=0)
+    assert one.config.m == 2
+    assert "fitted" in repr(one)  # nothing was changed
+    with pytest.raises(ModelError, match="call fit"):
+        one.set_params(seed=2).generate()
+
+
+def test_the_text_is_short_and_tells_no_seed() -> None:
+    fitted = Synthesizer(seed=123454321, drop=[f"x{n}" for n in range(99)], workers=1)
+    text = repr(fitted.set_params(drop=None).fit(frame()))
+    assert "123454321" not in text
+    assert "fitted to 200 rows of 5 variables" in text
+    assert len(repr(Synthesizer(drop=[f"x{n}" for n in range(99)]))) < 150
+
+
+def test_missing_codes_are_inferred_with_a_line_that_says_so() -> None:
+    coded = pd.DataFrame({"pay": [-8, 0, 5, 20, 30] * 40, "town": ["a", "NA", "b", "a", "c"] * 40})
+    options: dict[str, Any] = {"seed": 1, "secret": "none", "workers": 1}
+    with pytest.warns(UserWarning, match="missing codes: -8 in pay; NA in town") as caught:
+        inferred = Synthesizer(**options).fit(coded)
+    assert len(caught) == 1
+    assert "missing codes: -8 in pay" in repr(inferred)
+    assert inferred.model.chain.schema["pay"].missing == ("-8",)
+    values = Synthesizer(**options, infer_missing=False).fit(coded)
+    assert not any(one.missing for one in values.model.chain.schema.variables)
+    assert values.model.chain.schema["town"].levels == ("NA", "a", "b", "c")
+    named = {"pay": {"missing": ["-8"]}, "town": {"missing": []}}
+    for infer in (True, False):  # what is declared holds, and needs no line
+        said = Synthesizer(**options, variables=named, infer_missing=infer).fit(coded)
+        assert said.model.chain.schema["pay"].missing == ("-8",)
+        assert said.model.chain.schema["town"].missing == ()
+
+
+def test_empty_cells_are_missing_in_any_case() -> None:
+    (made,) = Synthesizer(seed=1, workers=1, infer_missing=False).fit(frame()).generate()
+    assert 0.1 < made["pay"].isna().mean() < 0.3
