@@ -26,10 +26,10 @@ ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 PAGE = DOCS / "tutorial.md"
 PICTURES = {
-    "report": ("fair_synthetic/report.html", 1000, 700),
-    "variables": ("fair_synthetic/report.html#variables", 1000, 700),
+    "report": ("fair_synthetic/report.html", "glance", 1000, 900),
+    "variables": ("fair_synthetic/report.html", "variables", 1000, 900),
 }
-"""Name of a picture: the page that it shows, and its width and height."""
+"""Name of a picture: the page, the part of it that is brought into sight, width and height."""
 FENCE = re.compile(r"^```(?P<kind>[\w{}-]*)[^\n]*\n(?P<text>.*?)^```", re.M | re.S)
 
 
@@ -116,9 +116,10 @@ def draw(folder: Path) -> None:
         options.add_argument(word)
     driver = webdriver.ChromeService(executable_path=shutil.which("chromedriver"))
     with webdriver.Chrome(options=options, service=driver) as browser:
-        for name, (page, width, height) in PICTURES.items():
+        for name, (page, part, width, height) in PICTURES.items():
             browser.set_window_size(width, height)
             browser.get(f"file://{folder}/{page}")
+            browser.execute_script(f"document.getElementById('{part}').scrollIntoView()")
             target = DOCS / "images" / f"{name}.png"
             browser.save_screenshot(str(target))
             print(target.relative_to(ROOT), target.stat().st_size)

@@ -1,6 +1,6 @@
 """Pairs and triples of values that the original lacks, with ``support: auto`` and without it.
 
-The figures stand in docs/panels.md.
+The figures stand in docs/careers.md.
 
 Usage::
 
