@@ -26,8 +26,8 @@ ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 PAGE = DOCS / "tutorial.md"
 PICTURES = {
-    "report": ("fair_synthetic/report.html", "glance", 1000, 900),
-    "variables": ("fair_synthetic/report.html", "variables", 1000, 900),
+    "report": ("fair_synthetic/report.html", "glance", 1000, 800),
+    "variables": ("fair_synthetic/report.html", "variables", 1000, 860),
 }
 """Name of a picture: the page, the part of it that is brought into sight, width and height."""
 FENCE = re.compile(r"^```(?P<kind>[\w{}-]*)[^\n]*\n(?P<text>.*?)^```", re.M | re.S)
@@ -119,7 +119,9 @@ def draw(folder: Path) -> None:
         for name, (page, part, width, height) in PICTURES.items():
             browser.set_window_size(width, height)
             browser.get(f"file://{folder}/{page}")
-            browser.execute_script(f"document.getElementById('{part}').scrollIntoView()")
+            browser.execute_script(
+                f"document.getElementById('{part}').scrollIntoView({{behavior: 'instant'}})"
+            )
             target = DOCS / "images" / f"{name}.png"
             browser.save_screenshot(str(target))
             print(target.relative_to(ROOT), target.stat().st_size)
