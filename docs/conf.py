@@ -13,6 +13,7 @@ extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 html_theme = "furo"
 html_copy_source = html_show_sphinx = html_show_copyright = False
 myst_heading_anchors = 4
+smartquotes = False  # `--control` keeps its two signs
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # the docstrings say them
 default_role = "literal"

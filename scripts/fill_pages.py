@@ -44,11 +44,12 @@ class Block:
 
     @property
     def commands(self) -> list[str]:
-        """The commands of a block ``console`` or ``sh``, continued lines joined."""
-        text = self.text.replace("\\\n", " ")
+        """The commands of a block ``console`` or ``sh``; lines that go on are one command."""
         if self.kind == "console":
-            return [line[2:] for line in text.splitlines() if line.startswith("$ ")]
-        lines = [line.strip() for line in text.splitlines()]
+            joined = self.text.replace("\n> ", "\0")
+            lines = [line for line in joined.splitlines() if line.startswith("$ ")]
+            return [line[2:].replace("\0", "\n") for line in lines]
+        lines = [line.strip() for line in self.text.replace("\\\n", " ").splitlines()]
         return [line for line in lines if line and not line.startswith("#")]
 
 
@@ -92,7 +93,8 @@ def transcript(block: Block, folder: Path) -> str:
     """Return a block ``console`` with what its commands print today."""
     lines = []
     for command in block.commands:
-        lines += [f"$ {command}", *run(command, folder).rstrip().splitlines()]
+        shown = command.replace("\n", "\n> ")
+        lines += [f"$ {shown}", *run(command, folder).rstrip().splitlines()]
     return "\n".join(line.rstrip() for line in lines if line.strip()) + "\n"
 
 

@@ -1,28 +1,29 @@
 """What pages of the documentation are made from: the command line, the configuration, the names.
 
 ``docs/conf.py`` puts the texts into the pages where these have a line ``<!-- commands -->``,
-``<!-- configuration -->`` or ``<!-- python -->``, so that none of it is written by hand.
+``<!-- configuration -->`` or ``<!-- python: NAMES -->``, so that none of it is written by hand.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
 import synthesizer
 
 Schema = Mapping[str, Any]
+NAMES = re.compile(r"<!-- python: ([\w ]+) -->")
 
 
 def filled(text: str) -> str:
     """Return the Markdown of a page with what its marks stand for."""
-    for mark, made in (("commands", commands), ("configuration", configuration), ("python", names)):
+    for mark, made in (("commands", commands), ("configuration", configuration)):
         line = f"<!-- {mark} -->"
         if line in text:
             text = text.replace(line, made())
-    return text
+    return NAMES.sub(lambda match: names(match[1].split()), text)
 
 
 # The command line.
@@ -50,7 +51,7 @@ def _sections(command: Any, name: str) -> Iterator[str]:
     yield f"## {name.partition(' ')[2]}\n\n`{usage}`\n\n{_plain(command.help or '')}"
     if command.params:
         rows = [f"| {_words(item)} | {_cell(item.help)} |" for item in command.params]
-        yield "\n".join(["| | |", "| --- | --- |", *rows])
+        yield "\n".join(["| option | what it says |", "| --- | --- |", *rows])
 
 
 def _place(argument: Any) -> str:
@@ -166,11 +167,16 @@ def _of_type(value: Schema, homes: Mapping[str, str]) -> str:
     if isinstance(kind, list):
         return " or ".join(_of_type({"type": one}, homes) for one in kind if one != "null")
     if kind == "array":
-        return f"list of {_kind(value['items'], homes)}" if value.get("items") else "list"
+        return f"list: {_kind(value['items'], homes)}" if value.get("items") else "list"
     if kind == "object":
         inner = value.get("additionalProperties")
-        return f"map to {_kind(inner, homes)}" if isinstance(inner, dict) and inner else "map"
-    words = {"string": "text", "integer": "whole number", "number": "number", "boolean": "yes, no"}
+        return f"map: {_kind(inner, homes)}" if isinstance(inner, dict) and inner else "map"
+    words = {
+        "string": "text",
+        "integer": "whole number",
+        "number": "number",
+        "boolean": "`true`, `false`",
+    }
     return words.get(kind, "any value") + _range(value)
 
 
@@ -198,14 +204,13 @@ def _inline(text: str) -> str:
 # The names of the package.
 
 
-@cache
-def names() -> str:
-    """Return directives that document every public name from its docstring."""
+def names(chosen: Iterable[str]) -> str:
+    """Return directives that document public names from their docstrings."""
     made = []
-    for name in synthesizer.__all__:
+    for name in chosen:
         one = getattr(synthesizer, name)
         settings = isinstance(one, type) and hasattr(one, "model_fields")
         options = "   :members:\n" if isinstance(one, type) and not settings else ""
         kind = "autoclass" if isinstance(one, type) else "autofunction"
-        made.append(f"## {name}\n\n```{{eval-rst}}\n.. {kind}:: synthesizer.{name}\n{options}```")
+        made.append(f"```{{eval-rst}}\n.. {kind}:: synthesizer.{name}\n{options}```")
     return "\n\n".join(made)

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+import synthesizer
+
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -55,10 +57,9 @@ def test_what_a_page_would_ask_for_is_found(asked):
 
 
 def test_the_reference_is_made_from_the_code(site):
-    said = {
-        name: (site / f"{name}.html").read_text("utf-8")
-        for name in ("commands", "configuration", "python")
-    }
+    names = ("commands", "configuration", "python")
+    said = {name: (site / f"{name}.html").read_text("utf-8") for name in names}
     assert "--control" in said["commands"]
     assert 'id="checks-attacks"' in said["configuration"]
-    assert "Dataset number d" in said["python"] or "synthesizer.Synthesizer" in said["python"]
+    told = re.findall(r'<dt [^>]*id="synthesizer\.(\w+)"', said["python"])
+    assert sorted(told) == sorted(synthesizer.__all__)
