@@ -68,6 +68,9 @@ SyntheticFiles = Annotated[
 RunConfig = Annotated[
     Path | None, option("YAML of a run: kinds, missing codes, panel, checks, limits.")
 ]
+Catalogue = Annotated[
+    Path | None, option("SAS: .sas7bcat file with the value labels of a .sas7bdat file.")
+]
 JsonFile = Annotated[Path | None, option("JSON file to write (mode 0600).", "--out", "-o")]
 AsJson = Annotated[bool, option("Print JSON.", "--json")]
 RiskAxis = Annotated[str | None, option("Figure of risk of the frontier and the map; cap.")]
@@ -291,6 +294,7 @@ def init(
     encoding: Annotated[
         str | None, option("Encoding of a CSV file; found out by itself if absent.")
     ] = None,
+    catalogue: Catalogue = None,
     drop: Annotated[list[str] | None, option("Column to leave out (repeat for more).")] = None,
     identifier: Annotated[
         list[str] | None, option("Column that is an identifier (repeat for more).", "--id")
@@ -330,6 +334,7 @@ def init(
             person=person, time=time, career=career, wide=wide or (), absent=absent or ()
         ),
         encoding=encoding,
+        catalogue=catalogue,
         drop=tuple(drop or ()),
         ids=tuple(identifier or ()),
         weight=weight,
@@ -458,6 +463,7 @@ def report(
         str | None, option("What an intruder knows: A,B,C; suggested if absent.")
     ] = None,
     target: Annotated[str | None, option("What an intruder seeks.")] = None,
+    catalogue: Catalogue = None,
     config: RunConfig = None,
     seed: Annotated[int, option("Decides what is random.")] = 0,
     workers: Workers = None,
@@ -475,7 +481,7 @@ def report(
     if directory is not None:
         named = options_of(
             original=original, synthetic=synthetic, control=control, keys=keys, target=target,
-            config=config,
+            catalogue=catalogue, config=config,
         )  # fmt: skip
         if named:
             raise ConfigError(
@@ -504,6 +510,7 @@ def report(
                 keys=problems.attempt(parse_names, keys, place="--keys"), target=target
             ),
             control=control,
+            catalogue=catalogue,
             config=config,
             seed=seed,
             workers=all_cores(workers),
@@ -645,6 +652,7 @@ def risk(
     attacks: Annotated[
         bool | None, option("Attack as intruders do; with --control unless switched off.")
     ] = None,
+    catalogue: Catalogue = None,
     config: RunConfig = None,
     seed: Annotated[int, option("Decides what is random.")] = 0,
     out: JsonFile = None,
@@ -684,6 +692,7 @@ def risk(
             synthetic,
             options=options,
             control=control,
+            catalogue=catalogue,
             config=config,
             seed=seed,
             out=out,
@@ -729,6 +738,7 @@ def utility(
     by: Annotated[
         str | None, option("Variables whose values make groups, each fitted alone: A,B.")
     ] = None,
+    catalogue: Catalogue = None,
     config: RunConfig = None,
     seed: Annotated[int, option("Decides the permutations.")] = 0,
     workers: Workers = None,
@@ -769,6 +779,7 @@ def utility(
             formulas=tuple(fits or ()),
             fit=fit,
             options={"table_groups": groups, "propensity": score},
+            catalogue=catalogue,
             config=config,
             seed=seed,
             workers=all_cores(workers),

@@ -737,8 +737,11 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return content
 
 
-def sha256(path: Path) -> str:
-    """Return the hash of a file, or of the names and hashes of a directory's files."""
+def sha256(path: Path, catalogue: Path | None = None) -> str:
+    """Return the hash of a file, or of the names and hashes of a directory's files.
+
+    That of a file with a ``catalogue`` of its labels is of both, one after the other.
+    """
     digest = hashlib.sha256()
     if path.is_dir():
         for file_path in sorted(p for p in path.rglob("*") if p.is_file()):
@@ -746,7 +749,9 @@ def sha256(path: Path) -> str:
                 f"{file_path.relative_to(path).as_posix()}:{sha256(file_path)}\n".encode()
             )
         return digest.hexdigest()
-    with path.open("rb") as file:
-        while chunk := file.read(1 << 20):
-            digest.update(chunk)
+    for part in (path, catalogue):
+        if part is not None:
+            with part.open("rb") as file:
+                while chunk := file.read(1 << 20):
+                    digest.update(chunk)
     return digest.hexdigest()

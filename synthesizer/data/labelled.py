@@ -174,7 +174,7 @@ def _catalogue_labels(
     """
     import pyreadstat
 
-    where = f"data.catalogue: {path}"
+    where = f"catalogue: {path}"
     if not path.is_file():
         raise DataError(f"{where}: no such file; check its name and directory")
     _try_elsewhere(path, _CATALOGUE_PROBE, str(path), json.dumps(encoding))

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -134,11 +135,14 @@ def read_sample(path: Path, rows: int, person: str | None = None) -> tuple[RawTa
 
 
 def read_at_most(
-    path: Path, rows: int = FIT_ROWS, person: str | None = None, encoding: str | None = None
+    path: Path, rows: int = FIT_ROWS, person: str | None = None, **reading: Any
 ) -> tuple[RawTable, Whole | None]:
-    """Read a source of any kind to describe it; of a larger Parquet source a sample."""
+    """Read a source of any kind to describe it; of a larger Parquet source a sample.
+
+    ``reading`` are options of `read_path`.
+    """
     if parquet_rows(path) <= rows:
-        return read_path(path, encoding=encoding), None
+        return read_path(path, **reading), None
     return read_sample(path, rows, person)
 
 

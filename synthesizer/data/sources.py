@@ -330,6 +330,8 @@ def read_path(
     """
     path = Path(path)
     origin = path.name
+    if catalogue is not None and path.suffix.lower() != ".sas7bdat":
+        raise DataError(f"{path}: a catalogue belongs to a .sas7bdat file of SAS; take it out")
     try:
         if not path.exists():
             raise DataError(f"{path}: no such file; check its name and directory")

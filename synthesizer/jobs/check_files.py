@@ -85,21 +85,26 @@ def read_files(
     synthetic: Sequence[Path],
     control: Path | None = None,
     problems: Iterable[str] = (),
+    catalogue: Path | None = None,
 ) -> ReadFiles:
     """Read files to be compared; a result directory of a run stands for its datasets.
 
-    Where a file cannot be read, ``problems`` are told with it.
+    A ``catalogue`` has the labels of the original and of the control, files of SAS. Where a file
+    cannot be read, ``problems`` are told with it.
     """
     faults = Problems()
     paths = [path for named in synthetic for path in faults.attempt(_datasets, named) or [named]]
     inputs = [original, *paths, *([] if control is None else [control])]
     files: list[RawTable] = []
+    of_labels = {original: catalogue}
+    if control is not None and control.suffix.lower() == ".sas7bdat":
+        of_labels[control] = catalogue
     for path in inputs:
         with faults.gathered():
-            files.append(read_path(path, min_rows=1))
+            files.append(read_path(path, min_rows=1, catalogue=of_labels.get(path)))
     if faults:
         raise DataError(dict.fromkeys([*problems, *faults]))
-    hashes = {path: sha256(path) for path in inputs}
+    hashes = {path: sha256(path, of_labels.get(path)) for path in inputs}
     if control is not None and hashes[control] in {hashes[path] for path in (original, *paths)}:
         raise DataError(f"{control}: the control is one of the other files; it must be of others")
     return ReadFiles(
@@ -157,6 +162,7 @@ def assess_files(
     *,
     options: Mapping[str, Any] | None = None,
     control: Path | None = None,
+    catalogue: Path | None = None,
     config: Path | None = None,
     seed: int = 0,
     out: Path | None = None,
@@ -168,7 +174,8 @@ def assess_files(
 
     ``options`` are those under ``checks:`` of a configuration and go before them; ``groups`` may
     name variables of ``inference`` too. With a panel in the configuration persons are compared.
-    ``problems`` of reading the options are told with all others.
+    A ``catalogue`` has the labels of files of SAS. ``problems`` of reading the options are told
+    with all others.
     """
     faults = Problems(problems)
     plan = faults.attempt(plan_files, config) or plan_files(None)
@@ -190,9 +197,9 @@ def assess_files(
     if control is None:
         attacked = asked.get("attacks", {}).get("enabled")
         faults += without_control(**halves, attacks=attacked)
-    read = [original, *synthetic, *(path for path in (control, config) if path is not None)]
+    read = [original, *synthetic, *filter(None, (control, config, catalogue))]
     _check_place(out, read, faults, overwrite=overwrite)
-    files = read_files(original, synthetic, control, faults)
+    files = read_files(original, synthetic, control, faults, catalogue)
     with _place(out, read, faults, overwrite=overwrite) as works:
         data = plan.compared(files.original, files.synthetic, files.control, files.names)
         notes = [*_unit_notes(halves.get("units"), data)]
@@ -229,6 +236,7 @@ def evaluate_files(
     formulas: Sequence[str] = (),
     fit: Mapping[str, Any] | None = None,
     options: Mapping[str, Any] | None = None,
+    catalogue: Path | None = None,
     config: Path | None = None,
     seed: int = 0,
     workers: int = 1,
@@ -242,7 +250,8 @@ def evaluate_files(
     ``names`` are compared, all that both sides have when absent; ``ways`` are orders of the
     tables. ``fit`` holds options of the models under ``formulas``, which go before those of the
     configuration; their rule is that of the kind of synthesis when absent, as far as it is known.
-    ``problems`` of reading the options are told with all others.
+    A ``catalogue`` has the labels of files of SAS. ``problems`` of reading the options are told
+    with all others.
     """
     faults = Problems(problems)
     plan_of = partial(plan_files, propensity=PROPENSITY)
@@ -270,9 +279,9 @@ def evaluate_files(
         if synthesis is not None
         for problem in synthesis.rule_problems(rule)
     ]
-    read = [original, *synthetic, *([] if config is None else [config])]
+    read = [original, *synthetic, *filter(None, (config, catalogue))]
     _check_place(out, read, faults, overwrite=overwrite)
-    files = read_files(original, synthetic, problems=faults)
+    files = read_files(original, synthetic, None, faults, catalogue)
     with _place(out, read, faults, overwrite=overwrite) as works:
         data = plan.compared(files.original, files.synthetic, files.control, files.names)
         if synthesis is not None and data.frame is not None:
@@ -314,6 +323,7 @@ def report_files(
     *,
     options: Mapping[str, Any] | None = None,
     control: Path | None = None,
+    catalogue: Path | None = None,
     config: Path | None = None,
     seed: int = 0,
     workers: int = 1,
@@ -333,9 +343,9 @@ def report_files(
     faults += wrong
     if out.suffix.lower() not in (".html", ".htm"):
         faults.append(f"{out} must be named .html: the report is a page")
-    read = [original, *synthetic, *(path for path in (control, config) if path is not None)]
+    read = [original, *synthetic, *filter(None, (control, config, catalogue))]
     _check_place(out, read, faults, overwrite=overwrite)
-    files = read_files(original, synthetic, control, faults)
+    files = read_files(original, synthetic, control, faults, catalogue)
     with _place(out, read, faults, overwrite=overwrite) as works:
         data = plan.compared(files.original, files.synthetic, files.control, files.names)
         made = _synthesis_of(synthetic) or plan.synthesis

@@ -71,6 +71,8 @@ class StarterOptions:
 
     panel: PanelConfig | None = None
     encoding: str | None = None
+    catalogue: Path | None = None
+    """Value labels of a file of SAS."""
     drop: tuple[str, ...] = ()
     """Columns to leave out."""
     ids: tuple[str, ...] = ()
@@ -346,8 +348,9 @@ def write_starter(
     It holds the seed and counts of the data, so it is for the steward alone.
     """
     path = output if output is not None else Path(f"{_stem(data)}.yaml")
-    check_file(path, overwrite=overwrite, read=[data] if isinstance(data, Path) else [])
     options = options or StarterOptions(panel=panel)
+    read = [file for file in (data, options.catalogue) if isinstance(file, Path)]
+    check_file(path, overwrite=overwrite, read=read)
     starter = make_starter(data, path, options, listener)
     write_texts({path: starter.text}, overwrite=overwrite)
     return starter
@@ -370,7 +373,7 @@ def make_starter(
     """
     form, phases = _Form.of(options), Phases(listener)
     with phases.phase("read"):
-        raw, whole, encoding = _source(data, form.person, options.encoding)
+        raw, whole, encoding = _source(data, form.person, options)
         if problems := list(options.problems(raw.names)):
             raise ConfigError(problems)
     with phases.phase("kinds of columns"):
@@ -390,7 +393,9 @@ def make_starter(
     intruder, known = _scenario_lines(reading, form)
     head = _HEAD.format(
         name=path.name,
-        data=_data_lines(data, path, encoding, "" if whole is None else whole.told(raw)),
+        data=_data_lines(
+            data, path, encoding, options.catalogue, "" if whole is None else whole.told(raw)
+        ),
         output=_quoted(f"{_stem(data)}_synthetic"),
         seed=fresh_seed(),
         panel=form.lines,
@@ -429,30 +434,39 @@ def _stem(data: Path | SqlConfig) -> str:
 
 
 def _source(
-    data: Path | SqlConfig, person: str | None, encoding: str | None
+    data: Path | SqlConfig, person: str | None, options: StarterOptions
 ) -> tuple[RawTable, Whole | None, FoundEncoding | None]:
     """Read a source, of a large one a sample, and say how its text is encoded."""
     if isinstance(data, SqlConfig):
+        if options.catalogue is not None:
+            raise ConfigError("--catalogue belongs to a .sas7bdat file of SAS; take it out")
         return read_sql(data.url, data.query), None, None
     content = csv_bytes(data)
     found = None
-    if encoding is not None:
-        found = FoundEncoding(encoding, "named by --encoding", is_marked=False)
+    if options.encoding is not None:
+        found = FoundEncoding(options.encoding, "named by --encoding", is_marked=False)
     elif content is not None:
         found = find_encoding(content, data.name)
     unmarked = None if found is None or found.is_marked else found.name
-    raw, whole = read_at_most(data, person=person, encoding=unmarked)
+    raw, whole = read_at_most(data, person=person, encoding=unmarked, catalogue=options.catalogue)
     return raw, whole, found
 
 
 def _data_lines(
-    data: Path | SqlConfig, path: Path, encoding: FoundEncoding | None, sample: str
+    data: Path | SqlConfig,
+    path: Path,
+    encoding: FoundEncoding | None,
+    catalogue: Path | None,
+    sample: str,
 ) -> str:
     if isinstance(data, SqlConfig):
         url, query = json.dumps(data.url), json.dumps(data.query, ensure_ascii=False)
         return f"  sql:\n    url: {url}\n    query: {query}"
-    relative = _quoted(os.path.relpath(data.absolute(), path.absolute().parent))
+    base = path.absolute().parent
+    relative = _quoted(os.path.relpath(data.absolute(), base))
     lines = [f"  path: {relative}" + (f"   # {sample}" if sample else "")]
+    if catalogue is not None:
+        lines.append(f"  catalogue: {_quoted(os.path.relpath(catalogue.absolute(), base))}")
     if encoding is not None:
         key = f"encoding: {encoding.name}"
         lines.append(f"  {'# ' if encoding.is_marked else ''}{key}   # {encoding.why}")

@@ -200,7 +200,7 @@ class Input:
     path: Path | None = None
     """The file or directory, where it came from one."""
     fingerprint: str | None = None
-    """SHA-256 of the file or files; None for a query."""
+    """SHA-256 of the file or files, with the catalogue of their labels; None for a query."""
     notes: tuple[str, ...] = ()
     """What is odd in the data and no error."""
     problems: tuple[str, ...] = ()
@@ -490,7 +490,7 @@ def _fingerprint(data: DataConfig) -> str | None:
             text = f"{data.sample} {data.persons} {version('synthesizer')}"
             return hashlib.sha256(text.encode()).hexdigest()
         return sha256(sample_path(data.sample))
-    return None if data.path is None else sha256(data.path)
+    return None if data.path is None else sha256(data.path, data.catalogue)
 
 
 def _header(data: DataConfig) -> tuple[str, ...] | None:

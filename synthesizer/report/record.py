@@ -64,7 +64,7 @@ class DataEntry(Result):
 
     origin: str
     sha256: str | None
-    """None of what is no file."""
+    """Of the file, and the catalogue of its labels after it; None of what is no file."""
     rows: int
     columns: int
 

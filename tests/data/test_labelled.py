@@ -146,7 +146,7 @@ def test_a_catalogue_that_does_not_fit_is_a_sentence(sas, name, change, words):
     path = sas / name
     if change is not None:
         path.write_bytes(change(path.read_bytes()))
-    with pytest.raises(DataError, match=f"data.catalogue: .*{name}.*{words}"):
+    with pytest.raises(DataError, match=f"catalogue: .*{name}.*{words}"):
         read_path(sas / "persons.sas7bdat", catalogue=path)
 
 

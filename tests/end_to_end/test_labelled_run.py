@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import hashlib
 import json
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from synthesizer.engine.registry import Registry
 from synthesizer.engine.saved import load_model
 from synthesizer.jobs.generate import generate
 from synthesizer.jobs.run import fit_file, run
+from tests.end_to_end.commands import call
 
 pyreadstat = pytest.importorskip("pyreadstat")
 HAVEN = Path(__file__).parents[1] / "data" / "haven"
@@ -78,3 +81,44 @@ def test_problems_of_names_and_of_the_configuration_come_together(tmp_path):
     for words in ("'a b': the name is no name", "'_all': the name is reserved", "'nobody'"):
         assert words in str(error.value)
     assert not (tmp_path / "out").exists()
+
+
+def test_a_catalogue_of_sas_goes_from_init_to_the_report(tmp_path, monkeypatch):
+    """And belongs to the fingerprint of the source: other labels are another source."""
+    monkeypatch.chdir(tmp_path)
+    for path in (HAVEN.parent / "sas").glob("*.gz"):
+        (tmp_path / path.stem).write_bytes(gzip.decompress(path.read_bytes()))
+    data, catalogue = "persons.sas7bdat", ("--catalogue", "formats.sas7bcat")
+    assert call("init", data, *catalogue).exit_code == 0
+    starter = Path("persons.yaml").read_text()
+    assert "catalogue: formats.sas7bcat" in starter
+    assert "all its values have labels" in starter
+    run("persons.yaml", overrides={"m": 1, "checks": False})
+    codes = json.loads(Path("persons_synthetic/codebook.json").read_text())["variables"]
+    assert labels(codes[1]["levels"])["A"] == "Aachen"
+    source = json.loads(Path("persons_synthetic/manifest.json").read_text())["data"]
+    both = b"".join(Path(name).read_bytes() for name in (data, catalogue[1]))
+    assert source["sha256"] == hashlib.sha256(both).hexdigest()
+
+    files, keys = (data, "persons_synthetic"), ("--keys", "sex", "--target", "town")
+    found = json.loads(call("risk", *files, *catalogue, *keys, "--json").stdout)
+    assert found["files"][0]["sha256"] == source["sha256"]
+    assert not any("another file" in note for note in found["notes"])
+    without = json.loads(call("risk", *files, *keys, "--json").stdout)
+    assert any("another file" in note for note in without["notes"])
+    assert call("utility", *files, *catalogue, "--json").exit_code == 0
+    pair = ("--original", data, "--synthetic", "persons_synthetic")
+    assert call("report", *pair, *catalogue, *keys).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("init", "p.csv"), ("init", "--sql", "sqlite://", "SELECT 1"), ("risk", "p.csv", "q.csv")],
+)
+def test_a_catalogue_beside_another_kind_of_file_is_an_error(tmp_path, monkeypatch, words):
+    monkeypatch.chdir(tmp_path)
+    for name in ("p.csv", "q.csv"):
+        Path(name).write_text("a,b\n" + "1,2\n3,4\n" * 20)
+    result = call(*words, "--catalogue", "c.sas7bcat")
+    assert result.exit_code == 2
+    assert "belongs to a .sas7bdat file" in result.stderr
