@@ -1,0 +1,215 @@
+#' What synthetic data give away, and how useful they are
+#'
+#' Every measure of risk or utility of any synthetic data, whoever made them. Confidential: the
+#' results are for the steward.
+#'
+#' @param object A result of [synthesize()], a data frame, a list of data frames, or paths of files.
+#' @param data The original: a data frame, or the path of a file.
+#' @param keys Columns that an intruder knows; suggested when absent.
+#' @param target Column that an intruder seeks; suggested when absent.
+#' @param control Records of the same population that the synthesis never saw: a data frame, or the
+#'   path of a file.
+#' @param variables For `risk()` what is known of columns, as in [synthesize()]; for `utility()`
+#'   names of the columns to compare.
+#' @param fits Models to fit on both sides, as formulas or texts.
+#' @param ... Further keys under `checks` of the configuration, such as
+#'   `suda = list(max_size = 4)` or `groups = list(age = 10)`.
+#' @param limits Named list of figures that must not be exceeded; what exceeds its limit is a
+#'   warning of class `synthesizer_limit`.
+#' @param seed Decides what is random.
+#' @return An object of class `synthesizer_checks`: `figures` (a data frame), `verdict`, `exceeded`,
+#'   and `results`, every number as the command writes it.
+#' @examples
+#' \dontrun{
+#' r <- risk(s, people, keys = c("age", "sex"), target = "income")
+#' r$figures
+#' utility(s, people, fits = "income ~ age + sex")
+#' }
+#' @export
+risk <- function(object, data, keys = NULL, target = NULL, control = NULL, ..., variables = NULL,
+                 limits = NULL, seed = 0) {
+  checks <- dropped_nulls(list(keys = as_listed(keys), target = target, ...))
+  run_checks("risk", object, data, checks, variables = variables, control = control,
+             limits = limits, seed = seed)
+}
+
+#' @rdname risk
+#' @export
+utility <- function(object, data, variables = NULL, fits = NULL, ..., limits = NULL, seed = 0) {
+  if (inherits(fits, "formula") || is.character(fits)) fits <- as.list(c(fits))
+  fits <- vapply(fits %||% list(), function(fit) {
+    if (inherits(fit, "formula")) formula_text(fit) else as.character(fit)
+  }, "")
+  if (is.data.frame(data) && length(variables)) {
+    unknown <- setdiff(variables, names(data))
+    if (length(unknown)) fail(sprintf("variables: data has no column '%s'", unknown))
+  }
+  arguments <- as.vector(rbind(rep("--fit", length(fits)), fits))
+  if (length(fits) && inherits(object, "synthesis")) {
+    arguments <- c(arguments, "--rule", object$rule)
+  }
+  run_checks("utility", object, data, list(...), limits = limits, seed = seed,
+             names = variables, arguments = arguments)
+}
+
+run_checks <- function(command, object, data, checks, variables = NULL, names = NULL,
+                       control = NULL, limits = NULL, seed = 0, arguments = character()) {
+  synthesizer_version()
+  folder <- private_directory()
+  on.exit(unlink(folder, recursive = TRUE))
+  files <- check_inputs(object, data, control, folder, names)
+  config <- config_of_checks(files, checks, limits, variables, folder)
+  out <- file.path(folder, "checks.json")
+  if (is.character(data) && length(names)) {
+    arguments <- c(arguments, "--variables", paste(names, collapse = ","))
+  }
+  called <- call_synthesizer(c(
+    command, files$original, files$synthetic, "--config", config, "--out", out,
+    "--seed", yaml_scalar(seed), arguments,
+    if (!is.null(files$control)) c("--control", files$control)
+  ))
+  checks <- checks_of(read_json(out), command, called$problems)
+  warn_of_limits(called$problems)
+  checks
+}
+
+checks_of <- function(content, command, exceeded) {
+  structure(class = "synthesizer_checks", list(
+    command = command,
+    verdict = verdict_of(content),
+    figures = figures_of(content),
+    exceeded = exceeded,
+    notes = as.character(unlist(content$notes)),
+    results = content$results
+  ))
+}
+
+config_of_checks <- function(files, checks, limits, variables, folder) {
+  content <- list(version = 1, data = list(path = files$original))
+  content$variables <- variables_of(files$forms, variables)
+  content$checks <- checks
+  content$limits <- limits
+  content <- content[lengths(content) > 0]
+  write_private(yaml_text(content), file.path(folder, "checks.yaml"))
+}
+
+# Files of the original, of every synthetic dataset and of the control, in a private directory.
+check_inputs <- function(object, data, control, folder, names = NULL) {
+  frames <- synthetic_frames(object)
+  keep <- function(frame) if (length(names)) frame[intersect(names, names(frame))] else frame
+  if (is.data.frame(data)) {
+    data <- keep(data)
+    forms <- forms_of(data)
+    original <- write_frame(data, forms, file.path(folder, "original.csv"))
+  } else {
+    forms <- NULL
+    original <- path_of(data, "data")
+  }
+  put <- function(frame, name) {
+    if (is.character(frame)) return(path_of(frame, name))
+    frame <- keep(frame)
+    write_frame(frame, forms %||% forms_of(frame), file.path(folder, paste0(name, ".csv")))
+  }
+  if (is.character(data) && inherits(object, "synthesis") && is.null(object$forms)) {
+    frames <- dataset_files(object)  # of one format with the original
+  }
+  list(
+    original = original,
+    synthetic = vapply(seq_along(frames), function(i) put(frames[[i]], paste0("synthetic_", i)), ""),
+    control = if (!is.null(control)) put(control, "control"),
+    forms = forms
+  )
+}
+
+synthetic_frames <- function(object) {
+  if (inherits(object, "synthesis")) return(object$datasets)
+  if (is.data.frame(object)) return(list(object))
+  if (is.character(object)) object <- as.list(object)
+  is_input <- function(x) is.data.frame(x) || is.character(x) && length(x) == 1
+  if (!is.list(object) || !length(object) || !all(vapply(object, is_input, NA))) {
+    fail("object must be a synthesis, data frames, or paths of files")
+  }
+  object
+}
+
+path_of <- function(path, what) {
+  if (!is.character(path) || length(path) != 1 || is.na(path)) {
+    fail(sprintf("%s must be a data frame or the path of a file", what))
+  }
+  normalizePath(path, mustWork = FALSE)
+}
+
+dataset_files <- function(x) {
+  files <- list.files(result_directory(x), "^synthetic_[0-9]+\\.", full.names = TRUE)
+  as.list(files)
+}
+
+#' @export
+print.synthesizer_checks <- function(x, ...) {
+  print(x$verdict)
+  print_figures(x$figures)
+  for (problem in x$exceeded) say("limit exceeded: ", problem)
+  for (note in x$notes) say("note: ", note)
+  invisible(x)
+}
+
+#' @export
+summary.synthesizer_checks <- function(object, ...) object$figures
+
+#' Open the steward's page
+#'
+#' The report of a run; or, with `data`, the same page for anybody's synthetic data. Confidential.
+#'
+#' @inheritParams risk
+#' @param data The original, for synthetic data that are no result of [synthesize()].
+#' @param file HTML file to write; one below [tempdir()] when absent, which is removed when R ends.
+#' @param overwrite Whether `file` is replaced.
+#' @param browse Whether the page is opened.
+#' @return The path of the page, invisibly.
+#' @examples
+#' \dontrun{
+#' report(s)
+#' report(list(theirs_1, theirs_2), people, keys = c("age", "sex"), target = "income",
+#'        file = "report.html")
+#' }
+#' @export
+report <- function(object, data = NULL, keys = NULL, target = NULL, control = NULL, ...,
+                   variables = NULL, limits = NULL, file = NULL, overwrite = FALSE,
+                   browse = interactive()) {
+  page <- if (is.null(data)) {
+    report_of_run(object, file, overwrite)
+  } else {
+    checks <- dropped_nulls(list(keys = as_listed(keys), target = target, ...))
+    report_of_files(object, data, checks, variables, limits, control, file, overwrite)
+  }
+  if (browse) utils::browseURL(page)
+  invisible(page)
+}
+
+report_of_run <- function(object, file, overwrite) {
+  if (!inherits(object, "synthesis")) {
+    fail("report: name the original as data, or give a result of synthesize()")
+  }
+  directory <- result_directory(object)
+  page <- file.path(directory, "report.html")
+  if (is.null(file) && file.exists(page)) return(page)
+  page <- file %||% page
+  call_synthesizer(c("report", directory, "--out", page, if (overwrite) "--overwrite"))
+  page
+}
+
+report_of_files <- function(object, data, checks, variables, limits, control, file, overwrite) {
+  synthesizer_version()
+  folder <- private_directory()
+  on.exit(unlink(folder, recursive = TRUE))
+  files <- check_inputs(object, data, control, folder)
+  config <- config_of_checks(files, checks, limits, variables, folder)
+  page <- file %||% file.path(private_directory(), "report.html")
+  called <- call_synthesizer(c(
+    "report", "--original", files$original, as.vector(rbind("--synthetic", files$synthetic)),
+    if (!is.null(files$control)) c("--control", files$control),
+    "--config", config, "--out", page, if (overwrite) "--overwrite"
+  ))
+  warn_of_limits(called$problems)
+  page
+}

@@ -1,0 +1,115 @@
+#' Compare synthetic with original
+#'
+#' Of a synthesis: the distribution of each variable on both sides. Of a fit by [fit_synthetic()]:
+#' the estimates, how far their intervals overlap, and a test of all differences at once.
+#' Confidential.
+#'
+#' @param object A result of [synthesize()] or [fit_synthetic()].
+#' @param data The original data frame.
+#' @param variables Names of columns; all that both have when absent.
+#' @param x A comparison.
+#' @param ... Not used.
+#' @return For a synthesis a named list of data frames with `level`, `original` and `synthetic`
+#'   (shares, synthetic datasets pooled); for a fit an object with the data frames `coefficients`
+#'   and `combined`, and `lack_of_fit`. Both have a `plot()`.
+#' @examples
+#' \dontrun{
+#' plot(compare(s, people, variables = c("age", "sex")))
+#' compare(fit_synthetic(s, income ~ age + sex), people)
+#' }
+#' @export
+compare <- function(object, data, ...) UseMethod("compare")
+
+#' @export
+compare.default <- function(object, data, ...) {
+  fail("compare: needs a result of synthesize() or fit_synthetic(), and the original")
+}
+
+#' @rdname compare
+#' @export
+compare.synthesis <- function(object, data, variables = NULL, ...) {
+  check_frame(data)
+  distributions_of(data, object$datasets, variables)
+}
+
+most_levels <- 12
+bins <- 10
+
+distributions_of <- function(data, datasets, variables) {
+  shared <- names(datasets[[1]])
+  if (!is.null(data)) shared <- intersect(shared, names(data))
+  unknown <- setdiff(variables, shared)
+  if (length(unknown)) fail(sprintf("variables: there is no column '%s' on both sides", unknown))
+  tables <- lapply(stats::setNames(nm = variables %||% shared), function(name) {
+    synthetic <- unlist(lapply(datasets, function(frame) plain_values(frame[[name]])))
+    distribution_of(if (!is.null(data)) plain_values(data[[name]]), synthetic)
+  })
+  structure(tables, class = "synthetic_comparison")
+}
+
+# Numbers, days or texts; codes of missing values are values here, NA is a level of its own.
+plain_values <- function(x) {
+  if (is.factor(x) || is.logical(x)) return(as.character(x))
+  if (inherits(x, c("Date", "POSIXct"))) return(as.numeric(x))
+  if (inherits(x, "integer64")) return(suppressWarnings(as.numeric(as.character(x))))
+  as.vector(unclass(x))
+}
+
+distribution_of <- function(original, synthetic) {
+  both <- c(original, synthetic)
+  if (is.numeric(both) && length(unique(both)) > most_levels) {
+    range <- range(both[is.finite(both)])
+    breaks <- pretty(range, bins)
+    group <- function(x) as.character(cut(x, breaks, include.lowest = TRUE, dig.lab = 6))
+    levels <- levels(cut(range, breaks, include.lowest = TRUE, dig.lab = 6))
+  } else {
+    group <- as.character
+    levels <- as.character(sort(unique(both)))
+    if (length(levels) > most_levels) levels <- names(sort(-table(both)))
+  }
+  shares <- function(x) {
+    counts <- table(factor(group(x), levels), useNA = "always")
+    as.vector(counts) / max(1, length(x))
+  }
+  table <- data.frame(level = c(levels, NA))
+  if (!is.null(original)) table$original <- shares(original)
+  table$synthetic <- shares(synthetic)
+  if (anyNA(both)) table else table[!is.na(table$level), ]
+}
+
+#' @export
+print.synthetic_comparison <- function(x, ...) {
+  for (name in names(x)) {
+    cat(name, "\n", sep = "")
+    table <- utils::head(x[[name]], most_levels)
+    table[-1] <- lapply(table[-1], function(share) sprintf("%.4f", share))
+    print(table, row.names = FALSE)
+    further <- nrow(x[[name]]) - nrow(table)
+    if (further > 0) cat(sprintf("and %d further levels\n", further))
+  }
+  invisible(x)
+}
+
+#' @rdname compare
+#' @export
+plot.synthetic_comparison <- function(x, ...) {
+  shown <- utils::head(names(x), 12)
+  rows <- ceiling(sqrt(length(shown)))
+  before <- graphics::par(mfrow = c(rows, ceiling(length(shown) / rows)), mar = c(6, 3, 2, 0.5))
+  on.exit(graphics::par(before))
+  for (name in shown) draw_bars(utils::head(x[[name]], 2 * most_levels), name)
+  if (length(x) > length(shown)) {
+    message(sprintf("%d of %d variables are shown; name others", length(shown), length(x)))
+  }
+  invisible(x)
+}
+
+draw_bars <- function(table, title) {
+  sides <- intersect(c("original", "synthetic"), names(table))
+  labels <- ifelse(is.na(table$level), "NA", table$level)
+  short <- ifelse(nchar(labels) > 14, paste0(substr(labels, 1, 13), "\u2026"), labels)
+  colours <- c(original = "#7a8794", synthetic = "#1f6fb2")[sides]
+  graphics::barplot(t(as.matrix(table[sides])), beside = TRUE, names.arg = short, las = 2,
+                    col = colours, border = NA, main = title, cex.names = 0.7)
+  graphics::legend("topright", sides, fill = colours, border = NA, bty = "n", cex = 0.7)
+}

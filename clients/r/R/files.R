@@ -1,0 +1,96 @@
+# Data frames to CSV files for the command, and its files back to data frames.
+
+# Columns without any value are left out: there is nothing to learn from them.
+written_columns <- function(forms) {
+  names(forms)[!vapply(forms, function(form) isTRUE(form$all_missing), NA)]
+}
+
+write_frame <- function(data, forms, path) {
+  names <- intersect(written_columns(forms), names(data))
+  columns <- lapply(names, function(name) {
+    texts <- encode_column(data[[name]], forms[[name]])
+    if (forms[[name]]$type %in% c("factor", "character")) quoted_cells(texts) else texts
+  })
+  if (length(columns) == 1) columns[[1]][columns[[1]] == ""] <- "\"\""  # a blank line is no record
+  cells <- do.call(paste, c(columns, sep = ","))
+  write_private(c(paste(quoted_cells(names), collapse = ","), cells), path)
+}
+
+quoted_cells <- function(texts) {
+  filled <- nzchar(texts)
+  texts[filled] <- paste0("\"", gsub("\"", "\"\"", texts[filled], fixed = TRUE), "\"")
+  texts
+}
+
+read_texts <- function(path) {
+  utils::read.csv(path, colClasses = "character", na.strings = character(), check.names = FALSE,
+                  encoding = "UTF-8", strip.white = FALSE, comment.char = "", quote = "\"",
+                  blank.lines.skip = FALSE)
+}
+
+# One dataset of a run. `forms` are those of the data frame it was made from, if any.
+read_dataset <- function(path, forms, variables) {
+  ending <- tolower(sub("\\.gz$", "", basename(path)))
+  switch(
+    sub(".*\\.", "", ending),
+    sav = , zsav = read_with("haven", path, function() haven::read_sav(path, user_na = TRUE)),
+    dta = read_with("haven", path, function() haven::read_dta(path)),
+    parquet = read_with("arrow", path, function() as.data.frame(arrow::read_parquet(path))),
+    csv = restore_frame(read_texts(path), forms, variables),
+    fail(sprintf("%s: this format is not read; ask for format = \"csv\"", path))
+  )
+}
+
+read_with <- function(package, path, read) {
+  if (!requireNamespace(package, quietly = TRUE)) {
+    fail(sprintf("%s: is read by the package %s; install it, or ask for format = \"csv\"",
+                 path, package))
+  }
+  as.data.frame(read())
+}
+
+restore_frame <- function(texts, forms, variables) {
+  by_name <- stats::setNames(variables, vapply(variables, function(v) v$name, ""))
+  columns <- lapply(stats::setNames(nm = names(texts)), function(name) {
+    variable <- by_name[[name]]
+    form <- forms[[name]] %||% form_of_variable(variable)
+    if (is.null(form)) return(utils::type.convert(texts[[name]], as.is = TRUE))
+    decode_column(texts[[name]], form, levels_of(variable), variable$kind)
+  })
+  for (name in setdiff(names(forms), written_columns(forms))) {
+    columns[[name]] <- decode_column(character(nrow(texts)), forms[[name]])
+  }
+  order <- c(intersect(names(forms), names(columns)), setdiff(names(columns), names(forms)))
+  frame <- columns[order]
+  structure(frame, class = "data.frame", row.names = .set_row_names(nrow(texts)))
+}
+
+levels_of <- function(variable) {
+  if (is.null(variable)) return(NULL)
+  vapply(variable$levels, function(level) level$level, "")
+}
+
+# What a column of a CSV file is by the codebook, where no data frame says it.
+form_of_variable <- function(variable) {
+  if (is.null(variable)) return(NULL)
+  levels <- levels_of(variable)
+  coded <- list(type = "factor", levels = levels, texts = levels, attributes = list(
+    class = if (identical(variable$kind, "ordered")) c("ordered", "factor") else "factor"))
+  format <- variable$date_format %||% ""
+  switch(
+    variable$kind,
+    categorical = , ordered = coded,
+    boolean = if (all(tolower(levels) %in% c("true", "false"))) list(type = "logical") else coded,
+    numeric = list(type = "number", integer = identical(as.integer(variable$decimals), 0L)),
+    date = if (grepl("%H|%I", format)) NULL else list(type = "date", format = sub(".*:", "", format)),
+    NULL
+  )
+}
+
+read_json <- function(path) {
+  if (!file.exists(path)) return(NULL)
+  tryCatch(
+    jsonlite::fromJSON(path, simplifyVector = FALSE),
+    error = function(error) fail(sprintf("%s: cannot be read; it is no JSON of a run", path))
+  )
+}

@@ -1,0 +1,266 @@
+#' Fit a model to synthetic data
+#'
+#' Fits a model to each dataset and combines the estimates for inference about the population that
+#' the original is a sample of. With q the estimates, u their variances, U the mean of u and B the
+#' variance between the q, the variance of the combined estimate is
+#' \describe{
+#'   \item{`simple`}{U (k/n + 1/m): all values drawn with fixed parameters;}
+#'   \item{`proper`}{U (k/n + (1 + k/n)/m): all values drawn, parameters drawn anew each time;}
+#'   \item{`partially`}{U + B/m: some values are the original's;}
+#'   \item{`fully`}{(1 + 1/m) B - U: draws from the posterior predictive distribution;}
+#'   \item{`redrawn`}{(1 + 1/m) B - U (1 + k/n): samples drawn anew by the design of a survey,}
+#' }
+#' for m datasets of k records from n original ones (Raghunathan, Reiter and Rubin 2003; Reiter
+#' 2002, 2003; Raab, Nowok and Dibben 2016).
+#'
+#' @param object A result of [synthesize()] or [read_synthetic()].
+#' @param formula Formula of the model.
+#' @param fun Function that fits it, called as `fun(formula, data = , ...)`; its result needs
+#'   `coef()` and `vcov()`. [stats::lm()] when absent, [stats::glm()] where `...` has a `family`.
+#' @param ... Passed to `fun`; as it is, so no columns of the data.
+#' @param rule How the datasets were made; as the run says when absent.
+#' @param level Confidence level of the intervals.
+#' @param n Number of original records; as the run says when absent.
+#' @param x A fit.
+#' @return An object of class `synthetic_fit`: `coefficients` (a data frame of estimates, standard
+#'   errors, intervals, degrees of freedom and p-values), `fits`, `rule`, `m`, `n` and `k`. Missing
+#'   codes such as -8 are `NA` in the fits. `coef()`, `vcov()` (of what is combined, the diagonal)
+#'   and `confint()` work.
+#' @seealso [compare()] holds it against the same model of the original.
+#' @examples
+#' \dontrun{
+#' fit_synthetic(s, income ~ age + sex)
+#' fit_synthetic(s, employed ~ age, family = binomial)
+#' }
+#' @export
+fit_synthetic <- function(object, formula, fun = NULL, ..., rule = NULL, level = 0.95, n = NULL) {
+  if (!inherits(object, "synthesis")) {
+    fail("fit_synthetic: needs a result of synthesize() or read_synthetic()")
+  }
+  if (is.character(formula)) formula <- stats::as.formula(formula, env = parent.frame())
+  fun <- fun %||% if ("family" %in% names(list(...))) stats::glm else stats::lm
+  frames <- as.list(object, missing = "NA")
+  fits <- lapply(frames, function(frame) fun(formula, data = frame, ...))
+  k <- mean(vapply(frames, nrow, 0L))
+  fitted <- list(
+    formula = formula, fun = fun, arguments = list(...), fits = fits, m = length(fits),
+    rule = rule %||% object$rule, level = level, n = n %||% object$n, k = k,
+    missing_codes = object$missing_codes
+  )
+  fitted$coefficients <- combined_fits(fits, fitted$rule, fitted$n, k, level)
+  structure(fitted, class = "synthetic_fit")
+}
+
+combined_fits <- function(fits, rule, n, k, level) {
+  estimates <- lapply(fits, function(fit) stats::coef(fit))
+  names <- names(estimates[[1]])
+  for (i in seq_along(estimates)) {
+    gone <- c(setdiff(union(names, names(estimates[[i]])),
+                      intersect(names, names(estimates[[i]]))),
+              names(estimates[[i]])[is.na(estimates[[i]])])
+    if (length(gone)) {
+      fail(sprintf("dataset %d has no estimate of %s; use a smaller model", i,
+                   paste(unique(gone), collapse = ", ")))
+    }
+  }
+  q <- do.call(rbind, estimates)
+  u <- do.call(rbind, lapply(fits, function(fit) diag(as.matrix(stats::vcov(fit)))))
+  combine_estimates(q, u, rule = rule, n = n, k = k, level = level)
+}
+
+#' Combine estimates of m synthetic datasets
+#'
+#' @param q,u Matrices of estimates and their variances, a row for each dataset.
+#' @param rule See [fit_synthetic()].
+#' @param n,k Records of the original and of each synthetic dataset.
+#' @param level Confidence level of the intervals.
+#' @return A data frame with `estimate`, `std_error`, `low`, `high`, `df` and `p_value`.
+#' @examples
+#' combine_estimates(cbind(x = c(1, 2, 3)), cbind(c(0.5, 0.5, 0.5)), rule = "partially")
+#' @export
+combine_estimates <- function(q, u, rule = "simple", n = NULL, k = NULL, level = 0.95) {
+  q <- as.matrix(q)
+  u <- as.matrix(u)
+  check_rule(q, u, rule, n, k, level)
+  m <- nrow(q)
+  ratio <- if (is.null(n) || is.null(k)) 0 else k / n
+  within <- colMeans(u)
+  between <- if (m > 1) apply(q, 2, stats::var) else 0 * within
+  parts <- switch(
+    rule,
+    simple = list(total = within * (ratio + 1 / m), df = Inf),
+    proper = list(total = within * (ratio + (1 + ratio) / m), df = Inf),
+    partially = list(total = within + between / m,
+                     df = (m - 1) * (1 + quotient(within, between / m))^2),
+    fully_total(within, between, m, ratio, redrawn = rule == "redrawn")
+  )
+  estimate <- colMeans(q)
+  error <- sqrt(parts$total)
+  half <- stats::qt((1 + level) / 2, parts$df) * error
+  data.frame(estimate = estimate, std_error = error, low = estimate - half,
+             high = estimate + half, df = parts$df,
+             p_value = 2 * stats::pt(-abs(estimate / error), parts$df),
+             row.names = colnames(q) %||% seq_along(estimate))
+}
+
+# Total variances that are not positive (or below that of a sample) have (k/n) U in their place.
+fully_total <- function(within, between, m, ratio, redrawn) {
+  taken <- if (redrawn) within * (1 + ratio) else within
+  least <- if (redrawn) within * ratio else 0 * within
+  total <- (1 + 1 / m) * between - taken
+  df <- (m - 1) * (1 - quotient(taken, (1 + 1 / m) * between))^2
+  adjusted <- total <= least & within > 0
+  if (any(adjusted) && ratio == 0) {
+    fail("rule 'fully': a total variance is not positive, and its adjustment needs n and k")
+  }
+  list(total = ifelse(adjusted, within * ratio, total), df = ifelse(adjusted, Inf, df))
+}
+
+quotient <- function(one, other) ifelse(other > 0, one / other, ifelse(one > 0, Inf, 0))
+
+rules <- c("simple", "proper", "partially", "fully", "redrawn")
+
+check_rule <- function(q, u, rule, n, k, level) {
+  if (!is.character(rule) || length(rule) != 1 || !rule %in% rules) {
+    fail(sprintf("rule must be one of %s", paste(rules, collapse = ", ")))
+  }
+  needs_sizes <- rule %in% c("simple", "proper", "redrawn") && (is.null(n) || is.null(k))
+  faults <- c(
+    if (!identical(dim(q), dim(u))) "q and u must be matrices of one shape",
+    if (!all(is.finite(q)) || !all(is.finite(u)) || any(u < 0)) {
+      "q and u must be finite numbers, and variances not negative"
+    },
+    if (nrow(q) < 2 && rule %in% c("partially", "fully", "redrawn")) {
+      sprintf("rule '%s' needs at least two datasets; make more", rule)
+    },
+    if (needs_sizes) sprintf("rule '%s' needs n and k, the numbers of records", rule),
+    if (rule == "partially" && !is.null(n) && !is.null(k) && n != k) {
+      "rule 'partially' is for datasets with as many records as the original"
+    },
+    if (!is.numeric(level) || !isTRUE(level > 0 && level < 1)) "level must be between 0 and 1"
+  )
+  if (length(faults)) fail(faults)
+}
+
+#' @rdname fit_synthetic
+#' @export
+print.synthetic_fit <- function(x, ...) {
+  say(sprintf("%s: %d synthetic datasets of %s records from %s, combined by rule '%s'",
+              formula_text(x$formula), x$m, format(x$k, big.mark = ","),
+              format(x$n, big.mark = ","), x$rule))
+  print(signif(x$coefficients, 4), ...)
+  invisible(x)
+}
+
+#' @export
+coef.synthetic_fit <- function(object, ...) {
+  stats::setNames(object$coefficients$estimate, rownames(object$coefficients))
+}
+
+#' @export
+vcov.synthetic_fit <- function(object, ...) {
+  names <- rownames(object$coefficients)
+  matrix(diag(object$coefficients$std_error^2, length(names)), length(names),
+         dimnames = list(names, names))
+}
+
+#' @export
+confint.synthetic_fit <- function(object, parm = NULL, level = object$level, ...) {
+  table <- combined_fits(object$fits, object$rule, object$n, object$k, level)
+  limits <- as.matrix(table[c("low", "high")])
+  if (is.null(parm)) limits else limits[parm, , drop = FALSE]
+}
+
+#' @rdname compare
+#' @export
+compare.synthetic_fit <- function(object, data, ...) {
+  check_frame(data)
+  original <- do.call(object$fun, c(list(object$formula, data = codes_to_na(data, object$missing_codes)),
+                                    object$arguments))
+  names <- rownames(object$coefficients)
+  q <- stats::coef(original)
+  gone <- c(setdiff(names, names(q)), names(q)[is.na(q)])
+  if (length(gone)) {
+    fail(sprintf("the original has no estimate of %s; use a smaller model",
+                 paste(gone, collapse = ", ")))
+  }
+  v <- as.matrix(stats::vcov(original))[names, names, drop = FALSE]
+  n <- used_records(original, nrow(data))
+  sizes <- vapply(object$fits, used_records, 0, object$k)
+  structure(class = "synthetic_fit_comparison", list(
+    formula = object$formula, rule = object$rule, level = object$level,
+    coefficients = compared_coefficients(object, original, q[names], v, n, sizes),
+    combined = combined_fits(object$fits, object$rule, n, mean(sizes), object$level),
+    lack_of_fit = lack_of_fit(object, q[names], v, n, sizes)
+  ))
+}
+
+used_records <- function(fit, otherwise) {
+  as.numeric(tryCatch(stats::nobs(fit), error = function(error) otherwise))
+}
+
+# Karr and others (2006): the mean share of each interval that lies in the other one.
+compared_coefficients <- function(object, original, q, v, n, sizes) {
+  u <- lapply(object$fits, function(fit) diag(as.matrix(stats::vcov(fit))))
+  expected <- sqrt(Reduce(`+`, Map(`*`, u, sizes / n)) / object$m)[names(q)]
+  synthetic <- coef(object)[names(q)]
+  df <- if (inherits(original, "lm") && !inherits(original, "glm")) stats::df.residual(original) else Inf
+  half <- stats::qt((1 + object$level) / 2, df)
+  error <- sqrt(diag(v))
+  common <- pmin(q + half * error, synthetic + half * expected) -
+    pmax(q - half * error, synthetic - half * expected)
+  data.frame(
+    original = q, original_error = error, synthetic = synthetic, expected_error = expected,
+    difference = synthetic - q, standardised = (synthetic - q) / error,
+    overlap = (common / (2 * half * error) + common / (2 * half * expected)) / 2
+  )
+}
+
+# All differences at once, against those of a right synthesis (Raab, Nowok and Dibben 2021).
+lack_of_fit <- function(object, q, v, n, sizes) {
+  difference <- coef(object)[names(q)] - q
+  if (!object$rule %in% c("simple", "proper", "fully")) return(NULL)
+  ratio <- mean(n / sizes)
+  factor <- (if (object$rule == "simple") ratio else 1 + ratio) / object$m
+  statistic <- tryCatch(drop(difference %*% solve(v * factor, difference)),
+                        error = function(error) NA_real_)
+  c(statistic = statistic, df = length(q),
+    p_value = stats::pchisq(statistic, length(q), lower.tail = FALSE))
+}
+
+#' @export
+print.synthetic_fit_comparison <- function(x, ...) {
+  say(sprintf("%s: original and synthetic (rule '%s')", formula_text(x$formula), x$rule))
+  print(signif(x$coefficients, 4), ...)
+  say(sprintf("mean overlap of intervals %.3f, mean size of differences %.2f standard errors",
+              mean(x$coefficients$overlap), mean(abs(x$coefficients$standardised))))
+  if (!is.null(x$lack_of_fit)) {
+    say(sprintf("lack of fit: chi-square %.2f with %d degrees of freedom, p-value %.3g",
+                x$lack_of_fit[["statistic"]], x$lack_of_fit[["df"]], x$lack_of_fit[["p_value"]]))
+  }
+  invisible(x)
+}
+
+#' @rdname compare
+#' @export
+plot.synthetic_fit_comparison <- function(x, ...) {
+  table <- x$coefficients
+  half <- stats::qnorm((1 + x$level) / 2)
+  rows <- rev(seq_len(nrow(table)))
+  from <- cbind(-half, table$standardised - half * table$expected_error / table$original_error)
+  to <- cbind(half, table$standardised + half * table$expected_error / table$original_error)
+  before <- graphics::par(mar = c(4, 10, 2, 0.5))
+  on.exit(graphics::par(before))
+  graphics::plot(range(from, to), c(0.5, nrow(table) + 0.5), type = "n", yaxt = "n", ylab = "",
+                 xlab = "standard errors of the original, from its estimate",
+                 main = formula_text(x$formula))
+  graphics::axis(2, rows, rownames(table), las = 1, cex.axis = 0.8)
+  colours <- c("#7a8794", "#1f6fb2")
+  for (side in 1:2) {
+    y <- rows + c(0.1, -0.1)[side]
+    graphics::segments(from[, side], y, to[, side], y, col = colours[side], lwd = 2)
+    graphics::points((from[, side] + to[, side]) / 2, y, col = colours[side], pch = 19)
+  }
+  graphics::legend("topright", c("original", "synthetic"), col = colours, lwd = 2, bty = "n")
+  invisible(x)
+}

@@ -1,0 +1,315 @@
+#' Make synthetic datasets
+#'
+#' Fits a chain of models to confidential data with the command `synthesizer`, draws datasets, and
+#' checks their utility and what they give away.
+#'
+#' Columns of a data frame are told to the command as what they are: factors and ordered factors
+#' with all their levels, logicals, dates, times, labelled columns of haven with labels and missing
+#' codes, and `NA`. They come back the same, with the levels that the codebook lists; identifiers
+#' are numbered anew. Of numbers and texts the command finds out what they are, unless `variables`
+#' says it. Columns without any value stay empty. Times are synthesised as clocks of their zone
+#' show them.
+#'
+#' @param data A data frame; or the path of a file (CSV, Parquet, SPSS, Stata, SAS, Excel); or a
+#'   list with what the key `data` of the configuration says, such as `list(sample = "fair")`.
+#' @param m Number of datasets.
+#' @param seed A whole number that tells runs apart; drawn when absent.
+#' @param visit.sequence Names or positions of columns: the order in which they are made.
+#' @param method One model for all columns, a vector with one for each column (`""` keeps a
+#'   column), or a named vector or list of models of some columns.
+#' @param ... Any other key of the configuration, with `.` or `_` in its name: `rows`, `keep`,
+#'   `strata`, `rules`, `forbid`, `models`, `cart.min_leaf`, `checks`, `limits`, and the names of
+#'   synthpop such as `k` and `cont.na`. Lists stand for lists and maps.
+#' @param predictor.matrix A 0/1 matrix whose rows are targets, or a named list of predictors.
+#' @param variables Named list of what is known of columns, such as
+#'   `list(age = list(kind = "numeric", missing = -8))`.
+#' @param secret What keeps others from repeating the draws: drawn when absent; an earlier result,
+#'   or its directory, repeats its draws; `"none"` lets the seed alone decide, for public data only.
+#' @param directory Where the result is kept; removed with the R object when absent.
+#' @param overwrite Whether an earlier result in `directory` is replaced.
+#' @param format Format of the files; that of the source when absent.
+#' @param quiet Whether nothing is said on the screen.
+#' @return An object of class `synthesis`: `datasets` (a list of m data frames), `m`, `seed`, `n`
+#'   (records of the original), `rule` (of combining estimates), `verdict`, `figures`, `notes`,
+#'   `variables`, `configuration` and `version`. It holds no confidential record; `figures` and
+#'   `verdict` are for the steward, and so is the directory of the result.
+#' @seealso [verdict()], [risk()], [utility()], [compare()], [report()], [fit_synthetic()]
+#' @examples
+#' \dontrun{
+#' people <- data.frame(age = c(31, 45, 62), sex = factor(c("f", "m", "f")))
+#' s <- synthesize(people[rep(1:3, 50), ], m = 2, seed = 1)
+#' s
+#' head(as.data.frame(s))
+#' }
+#' @export
+synthesize <- function(data, m = 1, seed = NULL, visit.sequence = NULL, method = NULL, ...,
+                       predictor.matrix = NULL, variables = NULL, secret = NULL,
+                       directory = NULL, overwrite = FALSE, format = NULL, quiet = FALSE) {
+  name <- name_of(substitute(data))
+  further <- further_keys(...)
+  synthesizer_version()
+  folder <- private_directory()
+  on.exit(unlink(folder, recursive = TRUE))
+  source <- source_of(data, folder, name)
+  content <- c(
+    list(version = 1, data = source$data),
+    list(output = dropped_nulls(list(directory = "result", format = format))),
+    dropped_nulls(list(m = m, seed = seed, secret = secret_of(secret))),
+    dropped_nulls(by_name(method, visit.sequence, predictor.matrix, source$forms)),
+    further
+  )
+  content$variables <- variables_of(source$forms, variables)
+  if (!length(content$variables)) content$variables <- NULL
+  file <- write_private(yaml_text(content), file.path(folder, "run.yaml"))
+  run_file(file, directory, overwrite, quiet, source$forms)
+}
+
+#' Run a configuration
+#'
+#' @param file YAML of a run, as the command `synthesizer init` writes it.
+#' @inheritParams synthesize
+#' @return An object of class `synthesis`, as [synthesize()] returns it.
+#' @examples
+#' \dontrun{
+#' s <- run_config("persons.yaml")
+#' }
+#' @export
+run_config <- function(file, directory = NULL, overwrite = FALSE, quiet = FALSE) {
+  if (!is.character(file) || length(file) != 1) fail("file must be the path of a YAML file")
+  synthesizer_version()
+  run_file(file, directory, overwrite, quiet, NULL)
+}
+
+run_file <- function(file, directory, overwrite, quiet, forms) {
+  held <- is.null(directory)
+  folder <- if (held) private_directory() else path.expand(directory)
+  done <- FALSE
+  if (held) on.exit(if (!done) unlink(folder, recursive = TRUE))
+  result <- if (held) file.path(folder, "result") else folder
+  if (!quiet) message("synthesizer: fits, draws and checks; large files take minutes")
+  called <- call_synthesizer(c("run", file, "--out", result, if (overwrite) "--overwrite"))
+  made <- read_result(result, forms, exceeded = called$problems)
+  if (held) made$files <- removed_at_last(folder)
+  done <- TRUE
+  warn_of_limits(called$problems)
+  made
+}
+
+# An environment whose end removes a directory.
+removed_at_last <- function(folder) {
+  files <- new.env(parent = emptyenv())
+  files$folder <- folder
+  reg.finalizer(files, function(files) unlink(files$folder, recursive = TRUE), onexit = TRUE)
+  files
+}
+
+# What the data frame is called by the caller, for the names of files and in the report.
+name_of <- function(expression) {
+  name <- if (is.symbol(expression)) as.character(expression) else "data"
+  if (grepl("^[A-Za-z][A-Za-z0-9._]*$", name)) name else "data"
+}
+
+further_keys <- function(...) {
+  further <- list(...)
+  if (length(further) && (is.null(names(further)) || any(!nzchar(names(further))))) {
+    fail("arguments beyond method need names, such as keep = \"sex\"")
+  }
+  taken <- intersect(names(further), c("data", "output", "version"))
+  if (length(taken)) {
+    fail(sprintf("%s: is no argument; use data, directory and format", taken))
+  }
+  further
+}
+
+source_of <- function(data, folder, name) {
+  if (is.data.frame(data)) {
+    forms <- forms_of(data)
+    if (!length(written_columns(forms))) fail("data has no column with a value")
+    file <- paste0(name, ".csv")
+    write_frame(data, forms, file.path(folder, file))
+    return(list(data = list(path = file), forms = forms))
+  }
+  if (is.list(data) && is_map(data)) return(list(data = data))
+  if (!is.character(data) || length(data) != 1 || is.na(data)) {
+    fail("data must be a data frame, the path of a file, or a list such as list(sample = \"fair\")")
+  }
+  list(data = list(path = normalizePath(data, mustWork = FALSE)))
+}
+
+dropped_nulls <- function(values) values[!vapply(values, is.null, NA)]
+
+#' Read the result of a run
+#'
+#' @param directory Directory that the command `synthesizer run` or [synthesize()] wrote.
+#' @return An object of class `synthesis`, as [synthesize()] returns it. Columns of CSV files are
+#'   what the codebook says: factors, ordered factors, logicals, numbers, dates.
+#' @examples
+#' \dontrun{
+#' s <- read_synthetic("persons_synthetic")
+#' }
+#' @export
+read_synthetic <- function(directory) {
+  if (!is.character(directory) || length(directory) != 1) {
+    fail("directory must be one path")
+  }
+  read_result(path.expand(directory), NULL)
+}
+
+read_result <- function(directory, forms, exceeded = NULL) {
+  manifest <- read_json(file.path(directory, "manifest.json"))
+  if (is.null(manifest$files)) {
+    fail(sprintf("%s: is no result of a run; it has no manifest.json", directory))
+  }
+  codebook <- read_json(file.path(directory, "codebook.json"))
+  checks <- read_json(file.path(directory, "checks.json"))
+  names <- vapply(manifest$files, function(file) file$name, "")
+  names <- grep("^synthetic_[0-9]+\\.", names, value = TRUE)
+  variables <- codebook$variables %||% list()
+  datasets <- lapply(file.path(directory, names), read_dataset, forms, variables)
+  structure(class = "synthesis", list(
+    datasets = datasets,
+    m = length(datasets),
+    seed = manifest$seed,
+    n = manifest$data$rows,
+    rule = rule_of(manifest, codebook),
+    verdict = verdict_of(checks),
+    figures = figures_of(checks),
+    exceeded = exceeded %||% as.character(unlist(manifest$exceeded_limits)),
+    notes = as.character(unlist(manifest$notes)),
+    variables = variables_frame(variables),
+    missing_codes = missing_codes(variables),
+    configuration = manifest$config,
+    version = manifest$packages$synthesizer,
+    directory = directory,
+    forms = forms
+  ))
+}
+
+rule_of <- function(manifest, codebook) {
+  kept <- vapply(manifest$chain, function(step) isTRUE(step$kept), NA)
+  if (any(kept) || length(codebook$synthesis$kept)) return("partially")
+  weights <- manifest$config$weights
+  if (is.list(weights) && identical(weights$draw, "design")) return("redrawn")
+  if (isTRUE(manifest$config$proper)) "proper" else "simple"
+}
+
+variables_frame <- function(variables) {
+  text <- function(key) vapply(variables, function(v) as.character(v[[key]] %||% ""), "")
+  data.frame(name = text("name"), kind = text("kind"), label = text("label"),
+             made = vapply(variables, function(v) v$made$words %||% "", ""))
+}
+
+# Missing codes that stand as numbers or texts among the values, by column.
+missing_codes <- function(variables) {
+  codes <- lapply(variables, function(v) {
+    setdiff(vapply(v$missing, function(code) code$code, ""), "")
+  })
+  names(codes) <- vapply(variables, function(v) v$name, "")
+  codes[lengths(codes) > 0]
+}
+
+result_directory <- function(x) {
+  if (!dir.exists(x$directory)) {
+    fail("the files of this result are gone; synthesise again with directory = \"...\"")
+  }
+  x$directory
+}
+
+#' Look at a synthesis
+#'
+#' `print()` shows the verdict and what was made; `summary()` the figures behind it; `plot()` the
+#' distributions of the synthetic datasets.
+#'
+#' @param x,object A result of [synthesize()], [run_config()] or [read_synthetic()].
+#' @param variables Names of columns; those that fit on the page when absent.
+#' @param dataset Which of the m datasets.
+#' @param missing `"code"` leaves missing codes such as -8 as they stand in the files; `"NA"` makes
+#'   them `NA`.
+#' @param row.names,optional,... Not used.
+#' @return `as.data.frame()` returns one dataset, `as.list()` all m; `summary()` an object with the
+#'   data frames `figures` and `variables`; the others return `x`, invisibly.
+#' @name synthesis
+#' @examples
+#' \dontrun{
+#' s <- read_synthetic("persons_synthetic")
+#' summary(s)
+#' plot(s)
+#' lapply(as.list(s), nrow)
+#' }
+NULL
+
+#' @rdname synthesis
+#' @export
+print.synthesis <- function(x, ...) {
+  rows <- vapply(x$datasets, nrow, 0L)
+  cat(sprintf("%d synthetic dataset%s: %s records, %d variables\n", x$m, if (x$m > 1) "s" else "",
+              paste(format(unique(rows), big.mark = ",", trim = TRUE), collapse = " or "),
+              ncol(x$datasets[[1]])))
+  print(x$verdict)
+  for (problem in x$exceeded) say("limit exceeded: ", problem)
+  if (length(x$notes)) {
+    say(sprintf("%d note%s: summary() shows them.", length(x$notes),
+                if (length(x$notes) > 1) "s" else ""))
+  }
+  invisible(x)
+}
+
+#' @rdname synthesis
+#' @export
+summary.synthesis <- function(object, ...) {
+  structure(class = "summary.synthesis", list(
+    verdict = object$verdict, figures = object$figures, variables = object$variables,
+    notes = object$notes, exceeded = object$exceeded
+  ))
+}
+
+#' @export
+print.summary.synthesis <- function(x, ...) {
+  print(x$verdict)
+  cat("\nVariables\n")
+  for (i in seq_len(nrow(x$variables))) {
+    say(sprintf("%s (%s): %s", x$variables$name[i], x$variables$kind[i], x$variables$made[i]))
+  }
+  print_figures(x$figures)
+  for (problem in x$exceeded) say("limit exceeded: ", problem)
+  for (note in x$notes) say("note: ", note)
+  invisible(x)
+}
+
+#' @rdname synthesis
+#' @export
+as.data.frame.synthesis <- function(x, row.names = NULL, optional = FALSE, ..., dataset = 1,
+                                    missing = c("code", "NA")) {
+  missing <- match.arg(missing)
+  if (!is.numeric(dataset) || length(dataset) != 1 || !dataset %in% seq_len(x$m)) {
+    fail(sprintf("dataset must be a number from 1 to %d", x$m))
+  }
+  frame <- x$datasets[[dataset]]
+  if (missing == "NA") codes_to_na(frame, x$missing_codes) else frame
+}
+
+codes_to_na <- function(frame, codes) {
+  for (name in intersect(names(codes), names(frame))) {
+    column <- frame[[name]]
+    texts <- if (is.numeric(column)) number_texts(column) else as.character(column)
+    column[texts %in% codes[[name]]] <- NA
+    frame[[name]] <- column
+  }
+  frame
+}
+
+#' @rdname synthesis
+#' @export
+as.list.synthesis <- function(x, ..., missing = c("code", "NA")) {
+  missing <- match.arg(missing)
+  lapply(seq_len(x$m), function(i) as.data.frame(x, dataset = i, missing = missing))
+}
+
+#' @rdname synthesis
+#' @export
+plot.synthesis <- function(x, variables = NULL, ...) {
+  plot(distributions_of(NULL, x$datasets, variables), ...)
+  invisible(x)
+}
+
+say <- function(...) cat(strwrap(paste0(...), width = 80, exdent = 2), sep = "\n")

@@ -1,0 +1,4 @@
+library(testthat)
+library(synthesizer)
+
+test_check("synthesizer")

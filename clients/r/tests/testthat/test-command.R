@@ -1,0 +1,54 @@
+with_command <- function(path, expression) {
+  before <- options(synthesizer.command = path)
+  on.exit(options(before))
+  expression
+}
+
+test_that("a command that is missing or too old is told", {
+  expect_match(problems_of_error(with_command("/nowhere/synthesizer", synthesizer_version())),
+               "/nowhere/synthesizer: there is no such command")
+  skip_on_os("windows")
+  old <- fake_command("echo synthesizer 0.0.9")
+  expect_match(problems_of_error(with_command(old, synthesize(small_frame()))),
+               "is version 0.0.9; install synthesizer 0.1.0 or newer")
+  silent <- fake_command("echo no such option >&2; exit 2")
+  expect_match(problems_of_error(with_command(silent, synthesizer_version())),
+               "does not tell its version")
+})
+
+test_that("errors become conditions with every problem, and no file is left", {
+  skip_on_os("windows")
+  known <- c("case $1 in --version) echo synthesizer 9.1.0; exit;; esac")
+  two <- fake_command(known, "printf '2 errors:\\n- one is wrong\\n- so is two\\n' >&2; exit 2")
+  before <- left_behind()
+  error <- tryCatch(with_command(two, synthesize(small_frame(), quiet = TRUE)),
+                    synthesizer_error = identity)
+  expect_identical(error$problems, c("one is wrong", "so is two"))
+  expect_identical(error$status, 2L)
+  expect_identical(left_behind(), before)
+  broken <- fake_command(known, "printf 'Traceback (most recent call last):\\n' >&2",
+                         "printf 'ValueError: pay 12345\\n' >&2; exit 1")
+  text <- problems_of_error(with_command(broken, synthesize(small_frame(), quiet = TRUE)))
+  expect_match(text, "broke with ValueError")
+  expect_false(grepl("12345", text))
+})
+
+test_that("words of a call reach the command as they are, and files are private meanwhile", {
+  skip_on_os("windows")
+  out <- tempfile()
+  echo <- fake_command(
+    "case $1 in --version) echo synthesizer 9.1.0; exit;; esac",
+    sprintf("for word in \"$@\"; do echo \"$word\"; done > %s", shQuote(out)),
+    sprintf("stat -c %%a \"$(dirname \"$2\")\" \"$(dirname \"$2\")\"/* >> %s", shQuote(out)),
+    sprintf("cat \"$2\" >> %s; exit 1", shQuote(out))
+  )
+  directory <- file.path(tempdir(), "a $(touch hacked) `b` 'c' \"d\"")
+  problems_of_error(with_command(echo, synthesize(small_frame(), directory = directory,
+                                                  quiet = TRUE)))
+  lines <- readLines(out)
+  expect_identical(lines[1], "run")
+  expect_identical(lines[3:4], c("--out", directory))
+  expect_identical(lines[5:7], c("700", "600", "600"))
+  expect_match(paste(lines, collapse = "\n"), "path: \"data.csv\"", fixed = TRUE)
+  expect_false(file.exists("hacked"))
+})

@@ -1,0 +1,83 @@
+# Against the command itself, on public data; few calls, since each takes seconds.
+test_that("a run is that of the command line, byte by byte, and comes back typed", {
+  skip_without_command()
+  people <- small_frame()
+  kept <- tempfile("kept")
+  before <- left_behind()
+  s <- synthesize(people, m = 2, seed = 7, secret = "none", checks = FALSE, directory = kept,
+                  default_method = "cart", quiet = TRUE)
+  expect_identical(left_behind(), before)
+  folder <- tempfile("by hand")
+  dir.create(folder)
+  internal("write_frame")(people, internal("forms_of")(people), file.path(folder, "x.csv"))
+  writeLines(c("data: {path: x.csv}", "output: {directory: r}", "m: 2", "secret: none",
+               "checks: false", "variables:",
+               "  sex: {kind: categorical, levels: [m, f, x]}",
+               "  edu: {kind: ordered, levels: [low, mid, high]}"), file.path(folder, "x.yaml"))
+  internal("call_synthesizer")(c("run", file.path(folder, "x.yaml"), "--seed", "7"))
+  bytes <- function(directory, i) {
+    path <- file.path(directory, sprintf("synthetic_%d.csv", i))
+    readBin(path, "raw", file.size(path))
+  }
+  for (i in 1:2) expect_identical(bytes(kept, i), bytes(file.path(folder, "r"), i))
+
+  expect_identical(lapply(as.data.frame(s), class), lapply(people, class))
+  expect_identical(lapply(as.data.frame(s, dataset = 2), levels), lapply(people, levels))
+  expect_identical(c(s$m, s$n, s$seed), c(2L, 120L, 7L))
+  expect_identical(s$rule, "simple")
+  expect_identical(verdict(s)$word, rep("look", 3))
+  expect_output(print(s), "2 synthetic datasets: 120 records, 5 variables")
+  again <- read_synthetic(kept)
+  expect_equal(again$datasets, s$datasets)
+  expect_false(any(grepl("pay|120", capture.output(str(s$configuration$data)))))
+  expect_identical(basename(report(s, browse = FALSE)), "report.html")
+
+  pdf(NULL)
+  on.exit(dev.off())
+  plot(s)
+  tables <- compare(s, people)
+  expect_equal(tables$sex$original, as.vector(table(people$sex)[c("f", "m")]) / 120)
+  plot(tables)
+
+  # The same model by R and by the command.
+  fitted <- compare(fit_synthetic(s, pay ~ age + sex), people)
+  plot(fitted)
+  u <- utility(s, people, c("age", "sex", "pay"), fits = pay ~ age + sex,
+               two_way = FALSE, propensity = FALSE, regressions = FALSE)
+  theirs <- u$results$utility$fits[[1]]
+  ours <- fitted$coefficients
+  for (key in c("original", "original_error", "synthetic", "standardised", "overlap")) {
+    expect_equal(ours[[key]], vapply(theirs$coefficients, function(row) row[[key]], 0), label = key)
+  }
+  expect_equal(ours$expected_error, vapply(theirs$coefficients, function(row) row$synthetic_error, 0))
+  expect_equal(fitted$combined$std_error^2, unlist(theirs$combined$total))
+  expect_equal(fitted$combined$low, unlist(theirs$combined$low))
+  expect_equal(fitted$lack_of_fit[["statistic"]], theirs$lack_of_fit$statistic)
+  expect_equal(fitted$lack_of_fit[["p_value"]], theirs$lack_of_fit$p_value)
+})
+
+test_that("a limit that is exceeded is a warning, and risk takes any data frames", {
+  skip_without_command()
+  people <- small_frame()
+  warned <- NULL
+  r <- withCallingHandlers(
+    risk(people, people, keys = c("age", "sex"), target = "edu", limits = list(cap = 0.01)),
+    synthesizer_limit = function(warning) {
+      warned <<- warning$problems
+      invokeRestart("muffleWarning")
+    }
+  )
+  expect_match(warned, "cap")
+  expect_gt(r$figures$value[r$figures$key == "cap"], 0.5)
+  expect_identical(r$verdict$subject, c("person", "anybody", "use")[seq_along(r$verdict$subject)])
+})
+
+test_that("the rule of combining follows from how the data were made", {
+  rule <- function(kept = FALSE, ...) {
+    internal("rule_of")(list(chain = list(list(kept = kept)), config = list(...)), NULL)
+  }
+  expect_identical(rule(), "simple")
+  expect_identical(rule(proper = TRUE), "proper")
+  expect_identical(rule(TRUE, proper = TRUE), "partially")
+  expect_identical(rule(weights = list(variable = "w", draw = "design")), "redrawn")
+})
