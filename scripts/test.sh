@@ -37,6 +37,8 @@ python -c 'import importlib.metadata; importlib.metadata.version("axe-playwright
     --constraint constraints.txt axe-playwright-python ||
   echo "axe-core cannot be had: pages are not tested for accessibility"
 
+command -v Rscript >/dev/null || echo "R is not installed: the tests of clients/r are skipped"
+
 ruff check .
 ruff format --check .
 mypy
