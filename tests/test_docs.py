@@ -7,10 +7,14 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from fill_pages import blocks as fences
 from measure_dependencies import requirements
+from pydantic import Field
 
 from synthesizer.engine.testing import check_model
+from synthesizer.measures import catalogue
 from synthesizer.measures.figure import Measured, plain, typed
+from synthesizer.measures.risk.attacks import AttackOptions
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
@@ -50,6 +54,23 @@ def test_files_that_are_named_exist(page):
     assert [name for name in named if name not in to_write and not (ROOT / name).exists()] == []
 
 
+PRIVATE = re.compile(
+    r"pypi\.org|/work/|/home/|/root/|\bsessions? of (?:the|a) (?:lead|helper)", re.I
+)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_pages_name_no_place_of_a_machine_and_no_registry(page):
+    assert PRIVATE.findall(page.read_text(encoding="utf-8")) == []
+
+
+def test_such_a_name_is_found():
+    assert PRIVATE.findall("see /home/me/x and https://pypi.org/project/x") == [
+        "/home/",
+        "pypi.org",
+    ]
+
+
 def test_the_model_of_the_page_keeps_the_contract(example):
     model = example("class Uniform")
     check_model(model.Uniform())
@@ -65,6 +86,20 @@ def test_the_measure_of_the_page_works(example):
     assert isinstance(result, Measured)
     assert [row.share for row in result.rows] == [2 / 3, 2 / 3]
     assert typed(measure.MetResult, plain(result)) == result
+
+
+def test_the_entry_and_the_option_of_the_page_are_taken(example):
+    measure = example("def met(")
+    names = vars(catalogue) | {"MetResult": measure.MetResult, "met": measure.met}
+    blocks = [block.text for block in fences(EXTENDING.read_text(encoding="utf-8"))]
+    entry = eval(next(text for text in blocks if text.startswith("Measure(")), names)
+    assert entry.figures[0].limit is not None
+    option = next(text for text in blocks if "columns: int" in text)
+    names = {"AttackOptions": AttackOptions, "Field": Field}
+    exec(f"class Wider(AttackOptions):\n{option}", names)
+    assert names["Wider"](columns=4).columns == 4
+    with pytest.raises(ValueError, match="greater than or equal to 1"):
+        names["Wider"](columns=0)
 
 
 def test_the_table_of_dependencies_is_that_of_the_project():

@@ -1,6 +1,8 @@
 """The documentation site: it builds without a warning and asks no network for anything."""
 
+import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -63,3 +65,34 @@ def test_the_reference_is_made_from_the_code(site):
     assert 'id="checks-attacks"' in said["configuration"]
     told = re.findall(r'<dt [^>]*id="synthesizer\.(\w+)"', said["python"])
     assert sorted(told) == sorted(synthesizer.__all__)
+
+
+@pytest.fixture
+def browser():
+    webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+    from tests.verification.server.test_browser import AXE, axe_script
+
+    programs = [shutil.which(name) for name in ("chromium", "chromedriver")]
+    if None in programs or not axe_script():
+        pytest.skip("Chromium or axe-core is not installed")
+    options = webdriver.ChromeOptions()
+    options.binary_location = programs[0]
+    for word in ("--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=400,800"):
+        options.add_argument(word)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    with webdriver.Chrome(options, webdriver.ChromeService(programs[1])) as driver:
+        driver.set_script_timeout(60)
+        driver.look = lambda: (
+            driver.execute_script(axe_script()) or driver.execute_async_script(AXE, {})
+        )
+        yield driver
+
+
+@pytest.mark.parametrize("page", ["tutorial", "figures"])
+def test_a_page_can_be_read_by_all_and_asks_nobody(site, browser, page):
+    browser.get((site / f"{page}.html").as_uri())
+    assert browser.get_log("browser") == []
+    sent = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
+    asked = [one["params"].get("request", {}).get("url", "") for one in sent]
+    assert [url for url in asked if url.startswith("http")] == []
+    assert browser.look() == []
