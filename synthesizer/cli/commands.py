@@ -71,6 +71,9 @@ RunConfig = Annotated[
 Catalogue = Annotated[
     Path | None, option("SAS: .sas7bcat file with the value labels of a .sas7bdat file.")
 ]
+SurveyWeight = Annotated[
+    str | None, option("The survey weight: all is measured without and with it.", "--weight")
+]
 JsonFile = Annotated[Path | None, option("JSON file to write (mode 0600).", "--out", "-o")]
 AsJson = Annotated[bool, option("Print JSON.", "--json")]
 RiskAxis = Annotated[str | None, option("Figure of risk of the frontier and the map; cap.")]
@@ -464,6 +467,7 @@ def report(
     ] = None,
     target: Annotated[str | None, option("What an intruder seeks.")] = None,
     catalogue: Catalogue = None,
+    weight: SurveyWeight = None,
     config: RunConfig = None,
     seed: Annotated[int, option("Decides what is random.")] = 0,
     workers: Workers = None,
@@ -481,7 +485,7 @@ def report(
     if directory is not None:
         named = options_of(
             original=original, synthetic=synthetic, control=control, keys=keys, target=target,
-            catalogue=catalogue, config=config,
+            catalogue=catalogue, weight=weight, config=config,
         )  # fmt: skip
         if named:
             raise ConfigError(
@@ -507,7 +511,9 @@ def report(
             synthetic,
             path,
             options=options_of(
-                keys=problems.attempt(parse_names, keys, place="--keys"), target=target
+                keys=problems.attempt(parse_names, keys, place="--keys"),
+                target=target,
+                weight=weight,
             ),
             control=control,
             catalogue=catalogue,
@@ -653,6 +659,7 @@ def risk(
         bool | None, option("Attack as intruders do; with --control unless switched off.")
     ] = None,
     catalogue: Catalogue = None,
+    weight: SurveyWeight = None,
     config: RunConfig = None,
     seed: Annotated[int, option("Decides what is random.")] = 0,
     out: JsonFile = None,
@@ -685,6 +692,7 @@ def risk(
             units="periods" if periods else None,
         ),
         attacks=None if attacks is None else {"enabled": attacks},
+        weight=weight,
     )
     with progress(quiet=json) as listener:
         checks = assess_files(
@@ -739,6 +747,7 @@ def utility(
         str | None, option("Variables whose values make groups, each fitted alone: A,B.")
     ] = None,
     catalogue: Catalogue = None,
+    weight: SurveyWeight = None,
     config: RunConfig = None,
     seed: Annotated[int, option("Decides the permutations.")] = 0,
     workers: Workers = None,
@@ -778,7 +787,7 @@ def utility(
             ways=problems.attempt(parse_names, ways, place="--ways") or (),
             formulas=tuple(fits or ()),
             fit=fit,
-            options={"table_groups": groups, "propensity": score},
+            options={"table_groups": groups, "propensity": score} | options_of(weight=weight),
             catalogue=catalogue,
             config=config,
             seed=seed,

@@ -655,8 +655,6 @@ class ChainConfig(Part):
         weighting, checks = self.weighting, self.checks
         if weighting is None or "weight" in checks.model_fields_set:
             return checks
-        if self.redraws:  # datasets are like simple random samples
-            return checks.with_options(weight=weighting.variable)
         return checks.with_options(
             weight=weighting.variable,
             strata=weighting.strata,

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from synthesizer.data.codes import Groups
-from synthesizer.data.errors import ConfigError, DataError, Problems
+from synthesizer.data.errors import ConfigError, DataError, Problems, did_you_mean
 from synthesizer.data.files import check_file, new_files, sha256, write_text
 from synthesizer.data.options import MAX_GROUPS
 from synthesizer.data.panel.households import MemberView
@@ -66,6 +66,15 @@ class ReadFiles:
     def names(self) -> list[str]:
         """Of the files as they were typed: the original, the synthetic ones, the control."""
         return [entry["name"] for entry in self.entries]
+
+    def without(self, weight: str | None) -> Iterator[str]:
+        """Say which files lack the survey weight that was asked for."""
+        if weight is None:
+            return
+        for raw, name in zip((self.original, *self.synthetic), self.names, strict=False):
+            if weight not in raw.names:
+                other = did_you_mean(weight, raw.names, "name a column that all files have")
+                yield f"--weight: {weight!r} is no column of {name}; {other}"
 
     def text(self, seed: int, content: Mapping[str, Any]) -> str:
         """Return the text of a JSON file about the files, for the steward."""
@@ -200,6 +209,7 @@ def assess_files(
     read = [original, *synthetic, *filter(None, (control, config, catalogue))]
     _check_place(out, read, faults, overwrite=overwrite)
     files = read_files(original, synthetic, control, faults, catalogue)
+    faults += files.without(asked.get("weight"))
     with _place(out, read, faults, overwrite=overwrite) as works:
         data = plan.compared(files.original, files.synthetic, files.control, files.names)
         notes = [*_unit_notes(halves.get("units"), data)]
@@ -282,6 +292,7 @@ def evaluate_files(
     read = [original, *synthetic, *filter(None, (config, catalogue))]
     _check_place(out, read, faults, overwrite=overwrite)
     files = read_files(original, synthetic, None, faults, catalogue)
+    faults += files.without((options or {}).get("weight"))
     with _place(out, read, faults, overwrite=overwrite) as works:
         data = plan.compared(files.original, files.synthetic, files.control, files.names)
         if synthesis is not None and data.frame is not None:
@@ -346,6 +357,7 @@ def report_files(
     read = [original, *synthetic, *filter(None, (control, config, catalogue))]
     _check_place(out, read, faults, overwrite=overwrite)
     files = read_files(original, synthetic, control, faults, catalogue)
+    faults += files.without(asked.get("weight"))
     with _place(out, read, faults, overwrite=overwrite) as works:
         data = plan.compared(files.original, files.synthetic, files.control, files.names)
         made = _synthesis_of(synthetic) or plan.synthesis

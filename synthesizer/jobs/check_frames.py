@@ -351,7 +351,12 @@ def utility_of(
         nothing = "there is no variable to compare: name data with columns of the original"
         raise DataError([*columns.failed.values(), nothing])
     further = [n for fit in settings.fits for n in fit.names if n in column_names(data.original)]
-    wanted = [*columns.names, *further, *filter(None, [settings.weight])]
+    further += filter(None, (settings.weight, settings.strata, settings.psu))
+    if settings.replicates is not None:
+        replicates = settings.replicates.among(column_names(data.original), but=[settings.weight])
+        columns = replace(columns, names=tuple(n for n in columns.names if n not in replicates))
+        further += replicates
+    wanted = [*columns.names, *further]
     table, datasets = as_tables(data.original, data.synthetic, wanted, data.declared)
     check_comparable(table, datasets, columns.names)
     checks = Checks(
@@ -384,7 +389,27 @@ def _weighted(
         return data, settings.model_copy(update={"weight": None}), [note]
     declared = dict(data.declared or {})
     declared[name] = replace(declared.get(name, Declaration()), kind=Kind.NUMERIC)
-    return replace(data, declared=declared), settings, []
+    settings, notes = _designed(data, settings)
+    return replace(data, declared=declared), settings, notes
+
+
+def _designed(data: ComparedData, settings: CheckSettings) -> tuple[CheckSettings, list[str]]:
+    """Do without what the files do not show of the design, and say so."""
+    ours, others = column_names(data.original), [column_names(table) for table in data.synthetic]
+    lost: dict[str, None] = {
+        key: None
+        for key in ("strata", "psu")
+        if (name := getattr(settings, key)) and not all(name in names for names in (ours, *others))
+    }
+    if settings.replicates is not None and not settings.replicates.among(ours):
+        lost["replicates"] = None
+    if not lost:
+        return settings, []
+    note = (
+        f"weights: {', '.join(lost)} of the configuration are not in every file, so that standard "
+        "errors do without"
+    )
+    return settings.model_copy(update=lost), [note]
 
 
 def _names(scenarios: Sequence[Scenario], questions: Sequence[Question]) -> Iterable[str]:

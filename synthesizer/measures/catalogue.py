@@ -33,6 +33,7 @@ from synthesizer.measures.measure import (
     Limit,
     Measure,
     Need,
+    is_on,
 )
 from synthesizer.measures.risk.attacks import AttackOptions, attacks
 from synthesizer.measures.risk.attribute import attribute
@@ -88,7 +89,7 @@ from synthesizer.measures.utility.suite import (
     tables,
     variables,
 )
-from synthesizer.measures.utility.weighted import WeightedCounter, WeightedEstimates
+from synthesizer.measures.utility.weighted import Models, WeightedCounter, WeightedEstimates
 
 SCENARIO: frozenset[Need] = frozenset({"scenario"})
 HALVES: frozenset[Need] = frozenset({"halves"})
@@ -321,12 +322,28 @@ def _regressions(case: Case) -> Collecting:
 
 
 def _weighted(case: Case) -> Collecting:
+    from synthesizer.measures.utility.compare_fit import design_of
+
+    weight, settings, synthesis = _weight(case), case.settings, case.synthesis
+    strata, psu = (n if n in case.original else None for n in (settings.strata, settings.psu))
+    by = " and ".join(name for name in (strata, psu) if name is not None)
+    models = Models(
+        *(case.original, case.names, weight),
+        proper=synthesis.proper,
+        seed=case.seed,
+        regressions=is_on(settings, "regressions"),
+        propensity=is_on(settings, "propensity"),
+        workers=case.workers,
+    )
+    has_replicates = settings.replicates is not None
     counter = WeightedCounter(
-        case.original,
-        case.names,
-        _weight(case),
-        groups=case.settings.table_groups,
-        proper=case.synthesis.proper,
+        *(case.original, case.names, weight),
+        groups=settings.table_groups,
+        proper=synthesis.proper,
+        redrawn=synthesis.redrawn,
+        design=design_of(case.with_replicates, weight, strata, psu, settings.replicates),
+        design_in_words="by replicate weights" if has_replicates else f"by {by}",
+        models=models,
     )
     return Collecting(counter.add, counter.result)
 
@@ -972,7 +989,10 @@ _UTILITY: tuple[Measure, ...] = (
         result=WeightedEstimates,
         figures=(
             FigureKind("weighted_two_way", "weighted two-way distance"),
+            FigureKind("weighted_s_pmse", "weighted two-way S_pMSE"),
             FigureKind("weighted_means", "weighted means off"),
+            FigureKind("weighted_beyond", "weighted coefficients off"),
+            FigureKind("weighted_pmse_ratio", "weighted pMSE ratio", screen="files"),
             FigureKind("weight_total", "sum of weights", screen="files"),
         ),
     ),

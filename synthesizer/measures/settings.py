@@ -134,6 +134,11 @@ class _Settings(ScenarioConfig):
         def __getattr__(self, option: str) -> Any: ...
 
     @property
+    def design(self) -> dict[str, Any]:
+        """Strata, units and replicate weights of the survey."""
+        return {"strata": self.strata, "psu": self.psu, "replicates": self.replicates}
+
+    @property
     def ways(self) -> tuple[int, ...]:
         """Orders of the tables: of one, two and three variables."""
         wanted = [*(getattr(self, check) for check in ("one_way", "two_way")), self.three_way]

@@ -1,4 +1,4 @@
-"""Replicate weights of a survey: which columns they are, and how they were made."""
+"""The weight of a survey, and its replicate weights: which columns, and how they were made."""
 
 from __future__ import annotations
 
@@ -6,12 +6,20 @@ from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from typing import Annotated, Any, Literal, Self
 
+import numpy as np
 from pydantic import BeforeValidator, Field, FiniteFloat, model_validator
 
+from synthesizer.data.table import FloatArray, Table
 from synthesizer.measures.measure_options import Names, Part
 
 Method = Literal["brr", "fay", "jk1", "jkn", "bootstrap", "sdr"]
 Positive = Annotated[FiniteFloat, Field(gt=0)]
+
+
+def weights_of(table: Table, name: str) -> FloatArray:
+    """Return the weight of every record, 0 where it is missing, shape (n,)."""
+    column = table[name]
+    return np.where(column.is_observed, column.data, 0.0)
 
 
 def _numbers(value: object) -> object:

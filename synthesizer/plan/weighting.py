@@ -52,6 +52,12 @@ def plan_weights(
         if "weights" not in context.config.model_fields_set:
             _note_suggestion(context)
         return None
+    if context.is_panel and weighting.variable not in context.original:
+        context.notes.append(
+            f"weights: {weighting.variable!r} changes over the rows of a person or household, and "
+            "checks count those: they weigh nothing by it; name it under weights of a fit, which "
+            "is then of the rows (checks.fits)"
+        )
     problems = list(_weight_problems(context, weighting))
     context.problems += problems
     context.problems += design_problems(context, weighting)

@@ -16,6 +16,7 @@ from synthesizer.measures.settings import ALL_OFF
 from synthesizer.measures.survey_design import ReplicateWeights
 from synthesizer.measures.utility import compare_fit
 from synthesizer.plan.plan import prepare
+from tests.end_to_end.commands import call
 from tests.report.codebook.books import executed
 
 N = 400
@@ -199,6 +200,10 @@ def test_constant_weights_are_noted_and_panels_have_no_totals(tmp_path):
     panel = {"panel": {"person": "id", "time": "year"}}
     notes = prepare(config(tmp_path, weights="w", **panel), Registry.load()).notes
     assert any("'w' is constant" in note for note in notes)
+    assert not any("'w' changes over" in note for note in notes)
+    frame.assign(w=[3, 4] * 60).to_csv(tmp_path / "survey.csv", index=False)
+    notes = prepare(config(tmp_path, weights="w", **panel), Registry.load()).notes
+    assert any("'w' changes over the rows of a person" in note for note in notes)
     weights = {"variable": "w", "totals": {"sex": "from_data"}}
     with pytest.raises(ConfigError, match="panel or household file"):
         prepare(config(tmp_path, weights=weights, **panel), Registry.load())
@@ -233,6 +238,9 @@ def clustered(folder):
 
 
 DESIGN = {"variable": "w", "draw": "design", "strata": "stratum", "psu": "district"}
+
+
+FIT = dict(ALL_OFF) | {"fits": ["pay ~ sex"]}
 
 
 def test_datasets_are_redrawn_from_the_design(tmp_path):
@@ -294,7 +302,7 @@ def test_replicate_weights_are_dropped_and_told(tmp_path):
         with pytest.raises(ConfigError, match=problem):
             prepare(config(tmp_path, weights=weights | {"replicates": replicates}), Registry.load())
     weights["replicates"] = {"columns": "w[1-9]*", "method": "jk1"}
-    result = run(config(tmp_path, weights=weights, checks={"fits": ["pay ~ sex"]}))
+    result = run(config(tmp_path, weights=weights, checks=FIT))
     again = compare_fit(
         frame, frame, "pay ~ sex", weights="w", replicates=ReplicateWeights(**weights["replicates"])
     )
@@ -315,7 +323,7 @@ def test_a_file_with_a_design_gets_replicate_weights_of_its_own(tmp_path):
     frame.to_csv(tmp_path / "survey.csv", index=False)
     how = {"columns": "w[1-9]*", "method": "fay", "rho": 0.5}
     weights = DESIGN | {"draw": "last", "replicates": how}
-    result = run(config(tmp_path, weights=weights, checks={"fits": ["pay ~ sex"]}))
+    result = run(config(tmp_path, weights=weights, checks=FIT))
     table = pd.read_csv(result.datasets[0])
     assert list(table) == [*(name for name in frame if name not in names), *names]
     assert not np.isin(table[names], frame[names]).all()
@@ -338,8 +346,7 @@ def test_a_file_with_a_design_gets_replicate_weights_of_its_own(tmp_path):
 def test_weighted_fits_have_the_errors_of_the_design(tmp_path, monkeypatch):
     """The program in the codebook has the weighted mean, its variance and the rule, too."""
     frame = clustered(tmp_path)
-    checks = {"fits": ["pay ~ sex"]}
-    result = run(config(tmp_path, weights=DESIGN | {"draw": "last"}, checks=checks, m=2))
+    result = run(config(tmp_path, weights=DESIGN | {"draw": "last"}, checks=FIT, m=2))
     plain, weighted = result.checks.utility.fits
     assert (plain.rule, weighted.rule) == ("simple", "design")
     book = json.loads(next(p for p in result.codebook if p.suffix == ".json").read_text())
@@ -375,3 +382,27 @@ def test_weights_that_rounding_would_make_zero_are_noted(survey, total, decimals
         told = [note for note in notes if "rounded weights are coarse" in note]
         assert bool(told) == expected
         assert all("variables.wgt.decimals: 2" in note for note in told)
+
+
+def test_files_of_others_are_measured_by_a_weight_and_a_design(tmp_path):
+    """By command line the weight; by configuration its design, as far as it is there."""
+    frame = clustered(tmp_path)
+    other = clustered(tmp_path).sample(300, replace=True, random_state=1)
+    other.to_csv(tmp_path / "other.csv", index=False)
+    files = (tmp_path / "survey.csv", tmp_path / "other.csv")
+    for command, figure in (("utility", "weighted_beyond"), ("risk", "weight_matches")):
+        found = call(command, *files, "--weight", "w", "--json")
+        assert found.exit_code == 0, found.output
+        assert figure in found.output
+        wrong = call(command, *files, "--weight", "v")
+        assert f"--weight: 'v' is no column of {files[0]}; name" in wrong.output
+    weights = DESIGN | {"draw": "last", "replicates": {"columns": "v*", "method": "brr"}}
+    settings = tmp_path / "run.yaml"
+    settings.write_text(json.dumps({"data": {"path": "survey.csv"}, "weights": weights}))
+    asked = ["--config", settings, "--fit", "pay ~ sex", "--json"]
+    found = json.loads(call("utility", *files, *asked).output)
+    weighted = found["results"]["utility"]["fits"][1]
+    assert (weighted["psu"], weighted["replicates"]) == ("district", None)
+    frame.drop(columns="district").to_csv(files[1], index=False)
+    found = call("utility", *files, *asked).output
+    assert "psu, replicates of the configuration are not in every file" in found

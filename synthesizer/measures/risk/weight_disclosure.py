@@ -30,6 +30,7 @@ from synthesizer.measures.risk.cap import cap_scores
 from synthesizer.measures.risk.comparable import OfTarget, risk_figure
 from synthesizer.measures.risk.rare_values import RARE
 from synthesizer.measures.risk.scenario import Scenario
+from synthesizer.measures.survey_design import weights_of
 
 FEWER_THAN = (2, 3, RARE)
 """What few means: one person, the usual threshold of cells, and that of rare levels."""
@@ -152,7 +153,7 @@ class WeightsSeen:
         holders = np.where(self._values[place] == held, self._counts[place], 0)
         self._sizes.append(len(held))
         self._shares.append([_mean((holders > 0) & (holders < few)) for few in FEWER_THAN])
-        weights = _weights(synthetic, self._weight)
+        weights = weights_of(synthetic, self._weight)
         self._shown |= self._equal(synthetic, weights)
         self._by_chance |= self._equal(synthetic, self._rng.permutation(weights))
 
@@ -198,23 +199,18 @@ class WeightsSeen:
 
 def _held(table: Table, weight: str) -> FloatArray:
     """Return the weights of persons; members of a household with the same one count once."""
-    has_one, values = table[weight].is_observed, _weights(table, weight)
+    has_one, values = table[weight].is_observed, weights_of(table, weight)
     if isinstance(table, MemberView):
         pairs = np.column_stack([table.households, values])
         return np.unique(pairs[has_one], axis=0)[:, 1]
     return values[has_one]
 
 
-def _weights(table: Table, weight: str) -> FloatArray:
-    """Return the weight of every record, 0 where it is missing."""
-    return np.where(table[weight].is_observed, table[weight].data, 0.0)
-
-
 def _totals_of_few(
     table: Table, names: Sequence[str], weight: str
 ) -> Iterator[tuple[tuple[str, str], float]]:
     """Yield every level that few records have, and the sum of their weights."""
-    weights = _weights(table, weight)
+    weights = weights_of(table, weight)
     for name in names:
         column = table[name]
         if not column.is_coded:

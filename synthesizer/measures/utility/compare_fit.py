@@ -212,17 +212,34 @@ class _Extras:
 
     def design(self, data: Data, declared: Declared) -> Design | None:
         """Return how the records of a survey were sampled; None where nothing says it."""
-        if self.replicates is not None:
-            names = self.replicates.among(column_names(data), but=[self.weights])
-            if names:
-                return _replicated(self.replicates, data, names)
-        if self.strata is None and self.psu is None:
-            return None
-        strata, psu = (
-            None if name is None else _group_codes(data, name, declared)
-            for name in (self.strata, self.psu)
-        )
-        return Design(strata, psu)
+        how = (self.weights, self.strata, self.psu, self.replicates)
+        return design_of(data, *how, declared=declared)
+
+
+def design_of(
+    data: Data,
+    weight: str | None,
+    strata: str | None,
+    psu: str | None,
+    replicates: ReplicateWeights | None,
+    *,
+    declared: Declared = None,
+) -> Design | None:
+    """Return the replicate weights of a dataset, its strata and units, or None without any.
+
+    Raises
+    ------
+    DataError
+        If replicate weights are missing, or not as many as their scales.
+    """
+    if replicates is not None:
+        names = replicates.among(column_names(data), but=[weight])
+        if names:
+            return _replicated(replicates, data, names)
+    if strata is None and psu is None:
+        return None
+    h, i = (None if name is None else _group_codes(data, name, declared) for name in (strata, psu))
+    return Design(h, i)
 
 
 def _replicated(replicates: ReplicateWeights, data: Data, names: Sequence[str]) -> Design:

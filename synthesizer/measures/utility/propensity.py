@@ -28,6 +28,7 @@ from synthesizer.data.randomness import AnySeed, seeded
 from synthesizer.data.table import Column, FloatArray, Table
 from synthesizer.measures.figure import Figure, Row, column
 from synthesizer.measures.measure_options import Switched
+from synthesizer.measures.survey_design import weights_of
 from synthesizer.measures.utility.cells import (
     Comparison,
     combine_datasets,
@@ -206,12 +207,18 @@ class PmseResult(Comparison):
 
 
 def measured(
-    score: FloatArray, n_original: int, null: Null, *, parameters: int, converged: bool = True
+    score: FloatArray,
+    n_original: int,
+    null: Null,
+    *,
+    parameters: int,
+    converged: bool = True,
+    weights: FloatArray | None = None,
 ) -> PropensityResult:
     """Return the measures of a propensity score, shape (N,), the original records first."""
     n = len(score)
     share = (n - n_original) / n
-    pmse = float(np.mean((score - share) ** 2))
+    pmse = float(np.average((score - share) ** 2, weights=weights))
     ours, theirs = np.sort(score[:n_original]), np.sort(score[n_original:])
     right = int((theirs > share).sum() + (ours <= share).sum())
     below, upto = (np.searchsorted(ours, theirs, side=side) for side in ("left", "right"))
@@ -257,36 +264,81 @@ def _by_tree(
     permutations: int,
     min_leaf: int,
     n_jobs: int,
+    weight: str | None = None,
 ) -> PropensityResult:
-    """Return the measures of one synthetic dataset by a tree; see `pmse`."""
+    """Return the measures of one synthetic dataset by a tree; see `pmse`.
+
+    With a survey weight records count by it, each file as much as it has records; of its measures
+    pMSE and what is made of it are weighted. Labels are permuted, and weights stay.
+    """
     from joblib import Parallel, delayed
 
+    weights = None if weight is None else _both_weights(original, synthetic, weight)
     features = _features(original, synthetic, names)
     labels = np.repeat(np.array([0, 1], dtype=np.int8), [original.n_rows, synthetic.n_rows])
-    grow = partial(_grown, features, min_leaf=min_leaf, seed=int(rng.integers(2**31)))
+    seed = int(rng.integers(2**31))
+    grow = partial(_grown, features, weights, min_leaf=min_leaf, seed=seed)
     score, leaves = grow(labels)
     permuted = Parallel(n_jobs=n_jobs, prefer="threads")(
-        delayed(_pmse)(grow, rng.permutation(labels)) for _ in range(permutations)
+        delayed(_pmse)(grow, rng.permutation(labels), weights) for _ in range(permutations)
     )
-    return measured(score, original.n_rows, _permuted(permuted), parameters=leaves)
+    null = _permuted(permuted)
+    return measured(score, original.n_rows, null, parameters=leaves, weights=weights)
+
+
+def _both_weights(original: Table, synthetic: Table, weight: str) -> FloatArray:
+    """Return the weights of both files, each with mean 1, shape (N,)."""
+    both = [weights_of(table, weight) for table in (original, synthetic)]
+    return np.concatenate([weights / weights.mean() for weights in both])
+
+
+def by_weighted_tree(
+    original: Table,
+    synthetic: Table,
+    names: Sequence[str],
+    weight: str,
+    *,
+    rng: np.random.Generator,
+    permutations: int = 10,
+    n_jobs: int = 1,
+) -> PropensityResult:
+    """Return the measures of one dataset by a tree that weighs records by the survey weight."""
+    return _by_tree(
+        *(original, synthetic, names),
+        rng=rng,
+        permutations=permutations,
+        min_leaf=20,
+        n_jobs=n_jobs,
+        weight=weight,
+    )
 
 
 def _grown(
-    features: _Features, labels: _Labels, *, min_leaf: int, seed: int
+    features: _Features,
+    weights: FloatArray | None,
+    labels: _Labels,
+    *,
+    min_leaf: int,
+    seed: int,
 ) -> tuple[FloatArray, int]:
     """Return the synthetic share of every record's leaf, shape (N,), and the number of leaves."""
     from sklearn.tree import DecisionTreeClassifier
 
     tree = DecisionTreeClassifier(min_samples_leaf=min_leaf, random_state=seed)
     # Neither infinite nor missing, and of the type that the tree wants: no check is needed.
-    leaf = tree.fit(features, labels, check_input=False).apply(features, check_input=False)
-    sizes, ones = np.bincount(leaf), np.bincount(leaf, weights=labels)
-    return ones[leaf] / sizes[leaf], int((sizes > 0).sum())
+    tree.fit(features, labels, weights, check_input=False)
+    leaf = tree.apply(features, check_input=False)
+    sizes = np.bincount(leaf, weights=weights)
+    ones = np.bincount(leaf, weights=labels if weights is None else labels * weights)
+    score = np.divide(ones, sizes, out=np.zeros(len(sizes)), where=sizes > 0)
+    return score[leaf], len(np.unique(leaf))
 
 
-def _pmse(grow: partial[tuple[FloatArray, int]], labels: _Labels) -> float:
+def _pmse(
+    grow: partial[tuple[FloatArray, int]], labels: _Labels, weights: FloatArray | None
+) -> float:
     score, _ = grow(labels)
-    return float(np.mean((score - labels.mean()) ** 2))
+    return float(np.average((score - np.average(labels, weights=weights)) ** 2, weights=weights))
 
 
 def _permuted(values: Sequence[float]) -> Null:

@@ -43,6 +43,7 @@ from synthesizer.data.pairs import Data, check_comparable
 from synthesizer.data.randomness import AnySeed, seeded
 from synthesizer.data.table import BoolArray, Column, FloatArray, Table
 from synthesizer.measures.figure import Figure, Measured, Row, column
+from synthesizer.measures.survey_design import weights_of
 from synthesizer.measures.utility.cells import check_original, compared
 from synthesizer.measures.utility.fits import DEPENDENT, dependent
 
@@ -307,12 +308,13 @@ class RegressionCounter:
         *,
         proper: bool = False,
         seed: AnySeed = 0,
+        weight: str | None = None,
     ) -> None:
-        names = list(dict.fromkeys(names))
+        names = [name for name in dict.fromkeys(names) if name != weight]
         check_original(original, names, [])
-        self._names, self._proper = names, proper
+        self._names, self._proper, self._weight = names, proper, weight
         self._rng = seeded(seed).generator("regressions")
-        self._original = _sample(original.select(names), self._rng)
+        self._original = self._sample(original)
         self._sizes: list[int] = []
         terms = (term for name in names for term in _terms(self._original[name]))
         self._terms = list(islice(terms, _WIDEST))
@@ -324,7 +326,7 @@ class RegressionCounter:
     def add(self, synthetic: Table) -> None:
         """Fit every model to the next dataset."""
         check_comparable(self._original, [synthetic], self._names, first=len(self._sizes) + 1)
-        table = _sample(synthetic.select(self._names), self._rng)
+        table = self._sample(synthetic)
         design = self._design(table)
         self._sizes.append(table.n_rows)
         self._fits.append([self._refitted(one, table, design) for one in self._regressions])
@@ -338,6 +340,21 @@ class RegressionCounter:
             rows=tuple(self._row(*pair) for pair in enumerate(self._regressions)),
             notes=tuple(self._notes),
         )
+
+    def _sample(self, table: Table) -> Table:
+        """Return the records that are fitted: drawn from many, and none of weight 0."""
+        names = self._names if self._weight is None else [*self._names, self._weight]
+        table = table.select(names)
+        if self._weight is not None:
+            table = table.take(np.flatnonzero(weights_of(table, self._weight) > 0))
+        return _sample(table, self._rng)
+
+    def _weights(self, table: Table, rows: BoolArray) -> FloatArray | None:
+        """Return the weights of some records, with mean 1; None without a weight."""
+        if self._weight is None:
+            return None
+        weights = weights_of(table, self._weight)[rows]
+        return np.asarray(weights / weights.mean(), dtype=np.float64)
 
     def _design(self, table: Table) -> FloatArray:
         """Return the constant and after it all columns, shape (1 + columns, n)."""
@@ -369,7 +386,8 @@ class RegressionCounter:
             places = np.delete(places, idle)
         if not len(places):
             raise DataError("there is no column to explain it by")
-        fit = _fit(design[np.append(0, places)][:, rows], y, is_logit=is_logit)
+        weights = self._weights(self._original, rows)
+        fit = _fit(design[np.append(0, places)][:, rows], y, weights, is_logit=is_logit)
         if fit is None:
             raise DataError("the fit does not converge")
         if not is_logit and fit.residual < DETERMINED * y.var():
@@ -411,7 +429,9 @@ class RegressionCounter:
             usable, spread = usable[is_mixed], spread[np.ix_(is_mixed, is_mixed)]
         if len(usable):
             usable = np.delete(usable, dependent(spread))
-        fit = _fit(X[np.append(0, 1 + usable)], y, is_logit=is_logit) if len(usable) else None
+        weights = self._weights(table, rows)
+        columns = X[np.append(0, 1 + usable)]
+        fit = _fit(columns, y, weights, is_logit=is_logit) if len(usable) else None
         if fit is not None:
             q[usable], u[usable] = fit.coefficients, fit.errors
         return q, u
@@ -551,21 +571,27 @@ class _Fit(NamedTuple):
     """Mean square of the residuals."""
 
 
-def _fit(X: FloatArray, y: FloatArray, *, is_logit: bool) -> _Fit | None:
+def _fit(
+    X: FloatArray, y: FloatArray, weights: FloatArray | None, *, is_logit: bool
+) -> _Fit | None:
     """Fit by Newton's method, of least squares in one step; None if it does not settle.
 
-    ``X`` has shape (1 + p, n), the constant first.
+    ``X`` has shape (1 + p, n), the constant first. With weights, shape (n,), their likelihood is
+    what is maximised, and errors are those of `fits.fit_model`.
     """
     X = np.ascontiguousarray(X)  # the same columns give the same bits
     p, n = X.shape
+    w = 1.0 if weights is None else weights
     coefficients = np.zeros(p)
     if n <= p:
         return None
     try:
         for _ in range(_MOST_STEPS if is_logit else 1):
             means = scipy.special.expit(coefficients @ X) if is_logit else 0.0
-            bread = np.linalg.inv((X * (means * (1 - means))) @ X.T if is_logit else X @ X.T)
-            step = bread @ (X @ (y - means))
+            spread = means * (1 - means) if is_logit else 1.0
+            is_plain = weights is None and not is_logit
+            bread = np.linalg.inv(X @ X.T if is_plain else (X * (w * spread)) @ X.T)
+            step = bread @ (X @ (w * (y - means)))
             coefficients = coefficients + step
             if not is_logit or np.abs(step).max() < _SETTLED:
                 break
@@ -575,12 +601,12 @@ def _fit(X: FloatArray, y: FloatArray, *, is_logit: bool) -> _Fit | None:
         return None
     linear = coefficients @ X
     rest = y - (scipy.special.expit(linear) if is_logit else linear)
-    squares = rest * rest
+    squares = (w * rest) ** 2
     covariance = n / (n - p) * bread @ ((X * squares) @ X.T) @ bread
     errors = np.sqrt(covariance.diagonal())
     if not (np.isfinite(coefficients).all() and (errors > 0).all()):
         return None
-    return _Fit(coefficients[1:], errors[1:], float(squares.mean()))
+    return _Fit(coefficients[1:], errors[1:], float((rest * rest).mean()))
 
 
 def _covariance(X: FloatArray) -> FloatArray:

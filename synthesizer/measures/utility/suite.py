@@ -296,15 +296,11 @@ def requested_fits(case: Case) -> list[tuple[str, FitItem]]:
     errors are clustered by person unless it names other clusters.
     """
     natural = case.synthesis.rule
+    design = {} if case.synthesis.redrawn else case.settings.design  # like simple random samples
     requests = [
         fit.ruled(natural)
         for request in case.settings.fits
-        for fit in request.with_and_without(
-            _weight_of(request, case),
-            strata=case.settings.strata,
-            psu=case.settings.psu,
-            replicates=case.settings.replicates,
-        )
+        for fit in request.with_and_without(_weight_of(request, case), **design)
     ]
     asked = [(r, person_of_rows(_names(r), case.original, case.person)) for r in requests]
     of_units = [(request, None) for request, who in asked if who is None]

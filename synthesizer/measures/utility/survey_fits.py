@@ -96,6 +96,34 @@ def design_fit(
     return coefficients, covariance, float(table["df"][0])
 
 
+def design_mean(
+    values: FloatArray, rows: BoolArray, weights: FloatArray, design: Design
+) -> tuple[float, float, float]:
+    """Return the weighted mean of some records, its standard error, and that of the total.
+
+    Records without a value are outside the domain, and their units still count. Shapes (n,).
+
+    Raises
+    ------
+    DataError
+        If svy is not installed, or has no estimate.
+    """
+    check_svy()
+    from svy import col
+    from svy.errors import SvyError
+
+    method = "taylor" if design.replicates is None else "replication"
+    columns = {"y": np.where(rows, values, 0.0), "ok": rows.astype(np.float64)}
+    try:
+        sample = _sample(columns, weights, design)
+        domain = {"where": col("ok") == 1.0, "method": method}
+        mean = sample.estimation.mean("y", **domain).to_polars()
+        total = sample.estimation.total("y", **domain).to_polars()
+    except (SvyError, np.linalg.LinAlgError, ValueError) as error:
+        raise DataError(f"svy has no mean: {_first_line(error)}") from error
+    return float(mean["est"][0]), float(mean["se"][0]), float(total["se"][0])
+
+
 def check_svy() -> None:
     """Raise DataError if svy is not installed."""
     if find_spec("svy") is None:

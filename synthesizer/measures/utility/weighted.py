@@ -2,14 +2,22 @@
 
 Who analyses a survey weighs its records: shares of levels, tables of two variables, means and
 totals must hold with the weights, which a synthesis draws like any variable. So everything is
-compared twice, each file by its own weights. Tables are compared by their total variation, half the
-sum of absolute differences of the shares of cells.
+compared twice, each file by its own weights: tables by their total variation, half the sum of
+absolute differences of the shares of cells, and by S_pMSE; the regressions that the file suggests;
+and the propensity score of a tree.
 
 What is expected follows from the linearised variance of a weighted share p of a cell, sum w^2 (1 in
 the cell - p)^2 / (sum w)^2, and of a weighted mean, sum w^2 (x - mean)^2 / (sum w)^2 (Särndal,
 Swensson and Wretman 1992, Model assisted survey sampling, section 5.7), records taken as
-independent: with n original and k synthetic records a right synthesis with fixed parameters is off
-by n/k times it, a fresh sample of the population by 1 + n/k times it.
+independent, as they are drawn: with n original and k synthetic records a right synthesis with fixed
+parameters is off by n/k times it, one with parameters drawn anew by 1 + n/k times it. Where samples
+are drawn anew by the design of the survey the variance of the design is the 1. S_pMSE is the
+squared difference of shares over its pooled share, summed over cells, divided by what n/k times the
+variance makes of it: without weights it is that of `utility.tables`, with weights its expectation
+is that of Rao and Scott (1984, Annals of Statistics 12).
+
+The standard errors of the original's means and totals are those of its design, by svy, where
+strata, units or replicate weights are named and svy is installed.
 """
 
 from __future__ import annotations
@@ -17,18 +25,28 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from itertools import combinations
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from synthesizer.data.codes import Codes
+from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import check_comparable
+from synthesizer.data.randomness import Seed
 from synthesizer.data.table import FloatArray, Kind, Table
 from synthesizer.measures.figure import Figure, Measured, Row, column
+from synthesizer.measures.survey_design import weights_of
 from synthesizer.measures.utility.cells import check_original, table_problems
 from synthesizer.measures.utility.distributions import pair_groups
 from synthesizer.measures.utility.equivalent_sample import MOST_LEVELS, MOST_PAIRS
+from synthesizer.measures.utility.propensity import by_weighted_tree
+from synthesizer.measures.utility.regressions import RegressionCounter, RegressionRow
+from synthesizer.measures.utility.survey_fits import Design, design_mean
 
+MOST_RECORDS = 5_000
+"""Records of either side that a tree tells apart."""
+PERMUTATIONS = 5
+"""Trees of permuted labels."""
 _NORMAL = math.sqrt(2 / math.pi)
 """Mean size of a standard normal error."""
 
@@ -41,6 +59,8 @@ class WeightedTables(Row):
     unweighted_right: float = column("Right synthesis", "share", "expected without weights")
     weighted: float = column("Weighted", "share", "total variation of weighted shares")
     weighted_right: float = column("Right synthesis, weighted", "share", "expected with weights")
+    unweighted_s_pmse: float = column("S_pMSE, unweighted", "number", "mean; a right synthesis: 1")
+    weighted_s_pmse: float = column("S_pMSE, weighted", "number", "the same by weights")
 
 
 class WeightedVariable(Row):
@@ -51,6 +71,9 @@ class WeightedVariable(Row):
     weighted: float = column("Margin, weighted", "share", "the same by weights")
     right: float = column("Right synthesis, weighted", "share", "expected with weights")
     original_mean: float | None = column("Original: weighted mean", "number")
+    original_error: float | None = column(
+        "Original: its standard error", "number", "by the design of the survey, where it is named"
+    )
     synthetic_mean: float | None = column("Synthetic: weighted mean", "number")
     unweighted_error: float | None = column(
         "Mean off in SE, unweighted", "number", "mean size, in standard errors of the original"
@@ -58,6 +81,9 @@ class WeightedVariable(Row):
     weighted_error: float | None = column("Mean off in SE, weighted", "number")
     total_ratio: float | None = column(
         "Total, ratio", "number", "weighted total of the synthetic data over the original's"
+    )
+    total_error: float | None = column(
+        "Total: relative standard error", "number", "of the original's, likewise"
     )
 
 
@@ -80,15 +106,29 @@ class WeightedEstimates(Measured):
     """Tables of one and of two variables."""
     variables: tuple[WeightedVariable, ...]
     """Every variable but the weight."""
+    means_right: float | None = None
+    """Mean size of the errors of weighted means in a right synthesis, in standard errors."""
+    errors: str = "independent records"
+    """What the standard errors of the original's means and totals follow from."""
+    regressions: tuple[RegressionRow, ...] = ()
+    """The regressions that the file suggests, by weights."""
+    beyond: float | None = None
+    """Share of their coefficients more than 1.96 standard errors off."""
+    beyond_right: float | None = None
+    """The same of a right synthesis."""
+    propensity: float | None = None
+    """Weighted pMSE of a tree over that of permuted labels; mean over the datasets."""
+    notes: tuple[str, ...] = ()
+    """What could not be computed, and why."""
 
     @property
     def figures(self) -> tuple[Figure, ...]:
-        """Weighted tables of pairs, weighted means, and the sum of the weights."""
+        """Weighted tables, means, regressions and propensity, and the sum of the weights."""
         n = self.n + sum(self.n_synthetic)
-        ratio = _off(self.n, self.n_synthetic, proper=self.proper)
         return (
             *self._of_pairs(n),
-            *self._of_means(n, _NORMAL * math.sqrt(ratio)),
+            *self._of_means(n),
+            *self._of_models(n),
             Figure(
                 key="weight_total",
                 name="sum of weights",
@@ -116,22 +156,62 @@ class WeightedEstimates(Measured):
                     chance=row.weighted_right,
                     original=0.0,
                 )
+                ratio = self.n * len(self.n_synthetic) / sum(self.n_synthetic)
+                yield Figure(
+                    key="weighted_s_pmse",
+                    name="weighted two-way S_pMSE",
+                    value=row.weighted_s_pmse,
+                    meaning=f"S_pMSE of the tables of all pairs weighted by {self.weight}, on "
+                    f"average; without weights {row.unweighted_s_pmse:.2f}",
+                    direction="about 1 is good",
+                    n=n,
+                    chance=1 + 1 / ratio if self.proper else 1.0,
+                    original=0.0,
+                )
 
-    def _of_means(self, n: int, right: float) -> Iterator[Figure]:
+    def _of_models(self, n: int) -> Iterator[Figure]:
+        if self.beyond is not None:
+            yield Figure(
+                key="weighted_beyond",
+                name="weighted coefficients off",
+                value=self.beyond,
+                meaning="share of the coefficients of regressions of one variable on the others, "
+                f"weighted by {self.weight}, that differ from the original's by more than 1.96 of "
+                "its standard errors (robust ones)",
+                direction="lower is better",
+                n=n,
+                chance=self.beyond_right,
+                original=0.0,
+            )
+        if self.propensity is not None:
+            yield Figure(
+                key="weighted_pmse_ratio",
+                name="weighted pMSE ratio",
+                value=self.propensity,
+                meaning=f"pMSE by a classification tree that weighs records by {self.weight}, "
+                "divided by what is expected when {records} are called original or synthetic at "
+                "random",
+                direction="about 1 is good",
+                n=n,
+                chance=1.0,
+            )
+
+    def _of_means(self, n: int) -> Iterator[Figure]:
         pairs = [
             (row.weighted_error, row.unweighted_error)
             for row in self.variables
             if row.weighted_error is not None and row.unweighted_error is not None
         ]
-        if pairs:
+        if pairs and self.means_right is not None:
             weighted, plain = np.mean(pairs, axis=0).tolist()
+            right = self.means_right
             yield Figure(
                 key="weighted_means",
                 name="weighted means off",
                 value=weighted,
                 meaning="mean size of the errors of the weighted means of numbers, in standard "
-                f"errors of the original; of a right synthesis {right:.2f}; without weights "
-                f"{plain:.2f}",
+                f"errors of the original ({self.errors}); of a right synthesis {right:.2f}; "
+                f"without weights {plain:.2f}",
                 direction="lower is better",
                 n=n,
                 chance=right,
@@ -162,6 +242,14 @@ class _Shares(NamedTuple):
         """Return half the sum of absolute differences, in [0, 1]."""
         return float(np.abs(self.shares - other.shares).sum() / 2)
 
+    def s_pmse(self, other: _Shares, n: int, k: int) -> float:
+        """Return S_pMSE of k records by n of these; 0 where nothing varies."""
+        pooled = (n * self.shares + k * other.shares) / (n + k)
+        use = pooled > 0
+        squares = ((self.shares - other.shares)[use] ** 2 / pooled[use]).sum()
+        noise = (np.maximum(self.variances[use], 0.0) / pooled[use]).sum() * n / k
+        return float(squares / noise) if noise > 0 else 0.0
+
     @property
     def expected(self) -> float:
         """Distance of shares that are off by errors of these variances."""
@@ -169,11 +257,13 @@ class _Shares(NamedTuple):
 
 
 class _Mean(NamedTuple):
-    """A mean, its standard error, and the total."""
+    """A mean, its standard error with independent records, and the total."""
 
     mean: float
     error: float
     total: float
+    random: float
+    """Standard error in a simple random sample of as many of the population."""
 
     @classmethod
     def of(cls, values: FloatArray, weights: FloatArray) -> _Mean | None:
@@ -183,7 +273,67 @@ class _Mean(NamedTuple):
         mean = float(weights @ values / total)
         spread = weights**2 @ (values - mean) ** 2
         error = math.sqrt(spread * len(values) / max(len(values) - 1, 1)) / total
-        return cls(mean, error, mean * float(total))
+        random = math.sqrt(float(weights @ (values - mean) ** 2) / float(total) / len(values))
+        return cls(mean, error, mean * float(total), random)
+
+
+class Models:
+    """Regressions and propensity scores of one dataset after the other, by the survey weight."""
+
+    def __init__(
+        self,
+        original: Table,
+        names: Sequence[str],
+        weight: str,
+        *,
+        proper: bool,
+        seed: Seed,
+        regressions: bool,
+        propensity: bool,
+        workers: int = 1,
+    ) -> None:
+        self._names, self._weight = [name for name in names if name != weight], weight
+        self._counter = None
+        if regressions:
+            self._counter = RegressionCounter(
+                original, names, proper=proper, seed=seed, weight=weight
+            )
+        self._rng = seed.generator("weighted propensity")
+        self._original = self._sample(original) if propensity else None
+        self._workers = workers
+        self._ratios: list[float] = []
+
+    def _sample(self, table: Table) -> Table:
+        if table.n_rows <= MOST_RECORDS:
+            return table
+        return table.take(np.sort(self._rng.permutation(table.n_rows)[:MOST_RECORDS]))
+
+    def add(self, synthetic: Table) -> None:
+        """Look at the next dataset."""
+        if self._counter is not None:
+            self._counter.add(synthetic)
+        if self._original is None:
+            return
+        score = by_weighted_tree(
+            *(self._original, self._sample(synthetic), self._names, self._weight),
+            rng=self._rng,
+            permutations=PERMUTATIONS,
+            n_jobs=self._workers,
+        )
+        if score.s_pmse is not None:
+            self._ratios.append(score.s_pmse)
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """What `WeightedEstimates` holds of them."""
+        fields: dict[str, Any] = {}
+        if self._counter is not None:
+            found = self._counter.result()
+            fields |= {"regressions": found.rows, "beyond": found.beyond}
+            fields["beyond_right"] = found.expected_shares[0] if found.rows else None
+        if self._ratios:
+            fields["propensity"] = float(np.mean(self._ratios))
+        return fields
 
 
 class WeightedCounter:
@@ -211,10 +361,15 @@ class WeightedCounter:
         *,
         groups: int = 5,
         proper: bool = False,
+        redrawn: bool = False,
+        design: Design | None = None,
+        design_in_words: str = "",
+        models: Models | None = None,
     ) -> None:
         self._names = [name for name in dict.fromkeys(names) if name != weight]
         check_original(original, self._names, table_problems([2], groups))
-        self._original, self._weight, self._proper = original, weight, proper
+        self._original, self._weight = original, weight
+        self._proper, self._redrawn = proper, redrawn
         self._groups = {n: pair_groups(original[n], groups, MOST_LEVELS) for n in self._names}
         pairs = list(combinations(self._names, 2))
         chosen = np.unique(np.linspace(0, len(pairs) - 1, min(MOST_PAIRS, len(pairs))).astype(int))
@@ -222,6 +377,10 @@ class WeightedCounter:
         self._ours = self._look(original)
         self._theirs: list[_Look] = []
         self._apart: list[FloatArray] = []
+        self._notes: list[str] = []
+        self._design, self._how = design, design_in_words
+        self._errors = dict(self._by_design())
+        self._models = models
 
     def add(self, synthetic: Table) -> None:
         """Compare the next dataset."""
@@ -231,12 +390,21 @@ class WeightedCounter:
         self._apart.append(
             np.array(
                 [
-                    [ours.distance(theirs) for ours, theirs in zip(*both, strict=True)]
+                    [
+                        value
+                        for ours, theirs in zip(*both, strict=True)
+                        for value in (
+                            ours.distance(theirs),
+                            ours.s_pmse(theirs, self._ours.n, look.n),
+                        )
+                    ]
                     for both in zip(self._ours.shares, look.shares, strict=True)
                 ]
             )
         )
         self._theirs.append(look._replace(shares=[]))
+        if self._models is not None:
+            self._models.add(synthetic)
 
     def result(self) -> WeightedEstimates:
         """Return the comparison of the datasets so far, at least one."""
@@ -244,6 +412,11 @@ class WeightedCounter:
         off = math.sqrt(_off(self._ours.n, sizes, proper=self._proper))
         apart = np.mean(self._apart, axis=0)
         right = off * np.array([[own.expected for own in both] for both in self._ours.shares])
+        rights = [
+            _NORMAL * self._right(name, sizes)
+            for name, both in self._ours.means.items()
+            if both[1] is not None and both[1].error > 0
+        ]
         return WeightedEstimates(
             weight=self._weight,
             n=self._ours.n,
@@ -256,11 +429,50 @@ class WeightedCounter:
                 self._variable(name, *values)
                 for name, *values in zip(self._names, apart.tolist(), right.tolist(), strict=False)
             ),
+            means_right=float(np.mean(rights)) if rights else None,
+            errors=self._how if self._errors else "independent records",
+            notes=tuple(self._notes),
+            **({} if self._models is None else self._models.fields),
         )
 
+    def _by_design(self) -> Iterator[tuple[str, tuple[float, float]]]:
+        """Yield the standard errors of the original's weighted means and totals by its design."""
+        if self._design is None:
+            return
+        weights = weights_of(self._original, self._weight)
+        for name in self._ours.means:
+            column = self._original[name]
+            rows = column.is_observed
+            values = np.asarray(column.data, dtype=np.float64)
+            if not weights[rows].sum() > 0:
+                continue
+            try:
+                _, mean, total = design_mean(values, rows, weights, self._design)
+            except DataError as error:
+                self._notes.append(
+                    f"standard errors of means are those of independent records: {error}"
+                )
+                return
+            yield name, (mean, total)
+
+    def _error(self, name: str) -> float:
+        """Return the standard error of an original's weighted mean."""
+        own = self._ours.means[name][1]
+        return self._errors[name][0] if name in self._errors else (own.error if own else 0.0)
+
+    def _right(self, name: str, sizes: Sequence[int]) -> float:
+        """Return the standard deviation of an error in a right synthesis, in standard errors."""
+        own, error = self._ours.means[name][1], self._error(name)
+        if own is None or not error > 0:
+            return 0.0
+        ratio = _off(self._ours.n, sizes, proper=False)
+        variance = _off(self._ours.n, sizes, proper=self._proper) * own.error**2
+        if self._redrawn:  # by the design, and twice as a simple random sample
+            variance = error**2 + (1 + ratio) * own.random**2
+        return math.sqrt(variance) / error
+
     def _look(self, table: Table) -> _Look:
-        weight = table[self._weight]
-        weights = np.where(weight.is_observed, weight.data, 0.0)
+        weights = weights_of(table, self._weight)
         both = (np.ones(table.n_rows), weights)
         codes = {name: each.codes(table[name]) for name, each in self._groups.items()}
         shares = []
@@ -284,7 +496,7 @@ class WeightedCounter:
         orders = np.array([len(names) for names in self._cells])
         for ways in sorted(set(orders.tolist())):
             is_order = orders == ways
-            plain, weighted = apart[is_order].mean(axis=0).tolist()
+            plain, plain_ratio, weighted, ratio = apart[is_order].mean(axis=0).tolist()
             plain_right, weighted_right = right[is_order].mean(axis=0).tolist()
             yield WeightedTables(
                 ways=ways,
@@ -292,12 +504,20 @@ class WeightedCounter:
                 unweighted_right=plain_right,
                 weighted=weighted,
                 weighted_right=weighted_right,
+                unweighted_s_pmse=plain_ratio,
+                weighted_s_pmse=ratio,
             )
 
     def _variable(self, name: str, apart: list[float], right: list[float]) -> WeightedVariable:
         ours = self._ours.means.get(name, [None, None])
         theirs = [look.means.get(name, [None, None]) for look in self._theirs]
-        errors = [_error(own, [both[i] for both in theirs]) for i, own in enumerate(ours)]
+        scales = [own.error if own else 0.0 for own in ours]
+        if name in self._ours.means:
+            scales[1] = self._error(name)
+        errors = [
+            _mean_error(own, scale, [both[i] for both in theirs])
+            for i, (own, scale) in enumerate(zip(ours, scales, strict=True))
+        ]
         mean, total = (
             np.mean([getattr(both[1], of) for both in theirs if both[1]] or [np.nan])
             for of in ("mean", "total")
@@ -306,14 +526,20 @@ class WeightedCounter:
         return WeightedVariable(
             variable=name,
             unweighted=apart[0],
-            weighted=apart[1],
+            weighted=apart[2],
             right=right[1],
             original_mean=None if ours[1] is None else ours[1].mean,
+            original_error=None if ours[1] is None else scales[1],
             synthetic_mean=float(mean) if has_both else None,
             unweighted_error=errors[0],
             weighted_error=errors[1],
             total_ratio=(
                 float(total / ours[1].total) if has_both and ours[1] and ours[1].total else None
+            ),
+            total_error=(
+                self._errors[name][1] / abs(ours[1].total)
+                if name in self._errors and ours[1] and ours[1].total
+                else None
             ),
         )
 
@@ -327,9 +553,9 @@ class _Look(NamedTuple):
     means: dict[str, list[_Mean | None]]
 
 
-def _error(ours: _Mean | None, theirs: Sequence[_Mean | None]) -> float | None:
+def _mean_error(ours: _Mean | None, scale: float, theirs: Sequence[_Mean | None]) -> float | None:
     """Return the mean size of the errors of a mean, in standard errors of the original."""
-    if ours is None or not ours.error > 0:
+    if ours is None or not scale > 0:
         return None
-    sizes = [abs(one.mean - ours.mean) / ours.error for one in theirs if one is not None]
+    sizes = [abs(one.mean - ours.mean) / scale for one in theirs if one is not None]
     return float(np.mean(sizes)) if sizes else None

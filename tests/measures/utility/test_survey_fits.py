@@ -9,6 +9,7 @@ from synthesizer.data.guessing import Declaration
 from synthesizer.data.table import Kind
 from synthesizer.measures.survey_design import ReplicateWeights
 from synthesizer.measures.utility import compare_fit
+from synthesizer.measures.utility.survey_fits import Design, design_mean
 
 DECLARED = {name: Declaration(kind=Kind.NUMERIC) for name in ("x", "y", "w", "visits")}
 BRR = ReplicateWeights(columns="rep*", method="brr")
@@ -159,6 +160,23 @@ def test_errors_by_replicate_weights_are_those_of_r(survey, method, errors, logi
         declared=DECLARED,
     )
     assert np.sqrt(works.combined.within[1]) == pytest.approx(logit, rel=1e-6)
+
+
+def test_means_and_totals_of_a_domain_are_those_of_r(survey):
+    """One unit has no record in it.
+
+    In R: ``d <- svydesign(ids=~unit, strata=~stratum, weights=~w, data=d)``,
+    ``svymean(~y, subset(d, ok))`` and ``svytotal``, and the same of the BRR design above.
+    """
+    rows = (np.arange(120) % 7 != 0) & (survey.unit.to_numpy() != 4)
+    values, weights = survey.y.to_numpy(), survey.w.to_numpy(dtype=float)
+    design = Design(survey.stratum.to_numpy(), survey.unit.to_numpy())
+    found = design_mean(values, rows, weights, design)
+    assert found == pytest.approx((5.7398688194, 0.2310368989, 908.36502352))
+    columns = with_replicates(survey).filter(like="rep").to_numpy(dtype=float)
+    replicated = Design(None, None, columns, BRR.scales(12))
+    found = design_mean(values, rows, weights, replicated)
+    assert found == pytest.approx((5.7398688194, 0.0574838268, 2141.59729760))
 
 
 def test_datasets_without_replicate_weights_are_told_with_the_factor(survey):

@@ -4,10 +4,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Table
 from synthesizer.jobs.check_frames import evaluate
 from synthesizer.measures.settings import ALL_OFF
-from synthesizer.measures.utility.weighted import WeightedCounter
+from synthesizer.measures.utility.fits import fit_model
+from synthesizer.measures.utility.propensity import by_weighted_tree, pmse
+from synthesizer.measures.utility.survey_fits import Design, design_mean
+from synthesizer.measures.utility.weighted import Models, WeightedCounter
 from tests.tables import coded, numeric
 
 
@@ -30,6 +34,10 @@ def compared(original, *made, **options):
     for table in made:
         counter.add(table)
     return counter.result()
+
+
+def figure_of(found, key):
+    return next(figure for figure in found.figures if figure.key == key)
 
 
 def shares(frame, names, weighted):
@@ -63,7 +71,9 @@ def test_shares_means_and_totals_are_those_of_pandas():
     assert pay.weighted_error == pytest.approx(abs(means[1] - means[0]) / error)
     totals = [(frame["pay"] * frame["w"]).sum() for frame in (one, other)]
     assert pay.total_ratio == pytest.approx(totals[1] / totals[0])
-    assert found.figures[-1].value == pytest.approx(theirs["w"].sum() / ours["w"].sum())
+    assert figure_of(found, "weight_total").value == pytest.approx(
+        theirs["w"].sum() / ours["w"].sum()
+    )
     assert variables["sex"].original_mean is None
 
 
@@ -76,10 +86,12 @@ def test_what_is_expected_is_what_bootstraps_give():
         assert row.weighted == pytest.approx(row.weighted_right, rel=0.06)
         assert row.unweighted == pytest.approx(row.unweighted_right, rel=0.06)
         assert row.weighted_right > row.unweighted_right
-    means = next(figure for figure in found.figures if figure.key == "weighted_means")
+        assert row.weighted_s_pmse == pytest.approx(1, rel=0.1)
+        assert row.unweighted_s_pmse == pytest.approx(1, rel=0.1)
+    means = figure_of(found, "weighted_means")
     assert means.value == pytest.approx(means.chance, rel=0.15)
     proper = compared(original, original, proper=True)
-    assert proper.figures[1].chance == pytest.approx(np.sqrt(2 / np.pi * 2))
+    assert figure_of(proper, "weighted_means").chance == pytest.approx(np.sqrt(2 / np.pi * 2))
 
 
 def test_weights_that_are_wrong_show_with_weights_only():
@@ -90,6 +102,7 @@ def test_weights_that_are_wrong_show_with_weights_only():
     for row in wrong.tables:
         assert row.unweighted == 0
         assert row.weighted > 1.5 * row.weighted_right
+        assert (row.unweighted_s_pmse, row.weighted_s_pmse > 2) == (0, True)
 
 
 @pytest.mark.parametrize("weights", [np.ones(300), np.arange(300) % 2 + 1.0])
@@ -99,6 +112,76 @@ def test_constant_weights_change_nothing_and_two_values_do(weights):
     assert (row.weighted == pytest.approx(row.unweighted)) == (weights.max() == 1)
     alone = original.take([0])
     assert compared(alone, alone).tables[1].weighted_right == pytest.approx(0)
+
+
+def models_of(original, made):
+    models = Models(
+        *(original, original.names, "w"),
+        proper=False, seed=Seed(1), regressions=True, propensity=True,
+    )  # fmt: skip
+    models.add(made)
+    return models.fields
+
+
+def test_regressions_by_weight_are_weighted_fits_with_robust_errors():
+    tables = [survey(seed, 400).select(["sex", "pay", "w"]) for seed in (1, 2)]
+    tables = [table.take(np.flatnonzero(table["pay"].is_observed)) for table in tables]
+    (row,) = (r for r in models_of(*tables)["regressions"] if r.response == "pay")
+    fits = []
+    for table in tables:
+        use = table["w"].data > 0
+        X = np.column_stack([np.ones(use.sum()), table["sex"].data[use] == 0])
+        fits.append(
+            fit_model("ols", table["pay"].data[use], X, ["1", "f"], weights=table["w"].data[use])
+        )
+    ours, theirs = fits
+    off = abs(theirs.coefficients[1] - ours.coefficients[1]) / ours.std_errors[1]
+    assert row.error == pytest.approx(off, rel=1e-6)
+    assert models_of(tables[0], tables[0])["beyond"] == 0
+
+
+def test_a_weighted_tree_sees_weights_that_are_wrong():
+    original, other = survey(1, 800), survey(2, 800)
+    order = np.argsort(other["pay"].data)
+    wrong = np.empty(800)
+    wrong[order] = np.sort(other["w"].data)  # the rich stand for most
+    wrong = other.with_column(numeric("w", wrong))
+    fresh, shifted = (models_of(original, table)["propensity"] for table in (other, wrong))
+    assert fresh < 1.6 < shifted
+
+
+def test_constant_weights_give_the_tree_without_weights():
+    ones = [survey(s).with_column(numeric("w", np.full(300, 7.0))) for s in (1, 2)]
+    names = ["town", "sex", "pay"]
+    weighted = by_weighted_tree(*ones, names, "w", rng=np.random.default_rng(1))
+    plain = pmse(*ones, model="cart", names=names, permutations=10).datasets[0]
+    assert weighted.pmse == pytest.approx(plain.pmse)
+
+
+def test_errors_are_those_of_the_design_and_of_samples_drawn_anew():
+    """Means of units that are alike: their errors are larger, and a right synthesis nearer."""
+    original = survey(1)
+    unit = np.argsort(np.argsort(original["pay"].data)) // 30
+    design = Design(None, unit)
+    found = compared(original, survey(2), design=design, design_in_words="by unit")
+    pay = next(row for row in found.variables if row.variable == "pay")
+    rows = original["pay"].is_observed
+    values = np.where(rows, original["pay"].data, 0.0)
+    mean, error, total = design_mean(values, rows, original["w"].data, design)
+    assert (pay.original_mean, pay.original_error) == pytest.approx((mean, error))
+    assert pay.total_error == pytest.approx(total / (values @ original["w"].data))
+    plain = compared(original, survey(2))
+    alone = next(row for row in plain.variables if row.variable == "pay")
+    assert (plain.errors, found.errors) == ("independent records", "by unit")
+    factor = alone.original_error / error
+    assert factor < 0.7
+    assert pay.weighted_error == pytest.approx(alone.weighted_error * factor)
+    assert found.means_right == pytest.approx(plain.means_right * factor)
+    w, x = original["w"].data[rows], values[rows]
+    random = (w @ (x - mean) ** 2) / w.sum() / rows.sum()
+    again = compared(original, survey(2), design=design, redrawn=True, proper=True)
+    right = np.sqrt(2 / np.pi * (error**2 + 2 * random)) / error
+    assert again.means_right == pytest.approx(right)
 
 
 def test_files_are_weighted_where_a_weight_is_named():
