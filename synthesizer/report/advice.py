@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from synthesizer.data.errors import plural
 from synthesizer.measures.verdict import HALVES, Evidence, Subject, Verdict
@@ -81,6 +81,8 @@ def _remedy(subject: Subject, e: Evidence, record: Record | None) -> str:
     narrower = ""
     if e.key == "differential_confidentiality" and e.word == "look":
         narrower = "more splits: checks: {differential_confidentiality: {repeats: 5}}; else "
+    if e.key == "nearer_share" and _bends_large_leaves(record):
+        return "the plain tree, at some loss: models: {cart: {tilt: false}}; more persons help, too"
     return f"{narrower}{_of_memory(record)}"
 
 
@@ -100,8 +102,7 @@ def _of_file(subject: Subject) -> str:
 
 def _of_memory(record: Record) -> str:
     """Return what lets the datasets of a run remember less of single persons."""
-    genetic = record.manifest.genetic
-    if genetic is not None and genetic.start != "chain":
+    if _is_evolved(record):
         return "genetic: {start: chain}, since mutants of the original are its records"
     leaves = _leaves(record, larger=True)
     if leaves:
@@ -109,12 +110,19 @@ def _of_memory(record: Record) -> str:
     return "fewer predictors (max_predictors), or rare: to group levels of few persons"
 
 
+def _bends_large_leaves(record: Record) -> bool:
+    """Return whether a regression on all predictors knows more of persons than the leaves do."""
+    tree, options = _tree(record)
+    leaf = options.get("min_leaf")
+    is_large = leaf is None or leaf >= _SMALL["min_leaf"]
+    return tree == "cart" and options.get("tilt", True) and is_large and not _is_evolved(record)
+
+
 def _of_use(e: Evidence, record: Record | None) -> str:
     """Return what brings datasets nearer to the original."""
     if record is None or record.of_files:
         return "see the worst variables and pairs (synthesizer utility --all)"
-    genetic = record.manifest.genetic
-    if genetic is not None and genetic.start != "chain":
+    if _is_evolved(record):
         return "more generations, a higher risk_at_most or weight, or a lower aimed"
     worst = next(iter(tables_of(record, 2)), None)
     if e.key == "worst_two_way" and worst is not None and (words := blame(record, worst.variables)):
@@ -127,11 +135,9 @@ def _of_use(e: Evidence, record: Record | None) -> str:
 
 def _leaves(record: Record, *, larger: bool) -> str:
     """Return the option that makes leaves larger or smaller; nothing where no trees were used."""
-    names = [name for step in record.manifest.chain for name in (step.model, *step.base)]
-    tree = max({*names} & {*_TREES}, key=lambda name: (names.count(name), name), default="")
+    tree, options = _tree(record)
     if not tree:
         return ""
-    options = (record.manifest.config.get("models") or {}).get(tree) or {}
     has_cap = tree == "cart" and options.get("tilt", True) and options.get("min_leaf") is None
     key = "cap" if has_cap else "min_leaf"
     now = options.get(key)
@@ -141,6 +147,19 @@ def _leaves(record: Record, *, larger: bool) -> str:
     else:
         value = max(1, min(small, now // 2)) if isinstance(now, int) else small
     return f"models: {{{tree}: {{{key}: {value}}}}}"
+
+
+def _tree(record: Record) -> tuple[str, Mapping[str, Any]]:
+    """Return the kind of tree that most variables have, empty for none, and its options."""
+    names = [name for step in record.manifest.chain for name in (step.model, *step.base)]
+    tree = max({*names} & {*_TREES}, key=lambda name: (names.count(name), name), default="")
+    return tree, (record.manifest.config.get("models") or {}).get(tree) or {}
+
+
+def _is_evolved(record: Record) -> bool:
+    """Return whether datasets began as mutants of the original."""
+    genetic = record.manifest.genetic
+    return genetic is not None and genetic.start != "chain"
 
 
 def blame(record: Record, names: Sequence[str]) -> str:

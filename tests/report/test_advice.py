@@ -70,6 +70,22 @@ def test_leaves_grow_against_memory_and_shrink_for_use(
     assert f"models: {{cart: {more}}}" in use.remedy
 
 
+@pytest.mark.parametrize(
+    ("options", "remedy"),
+    [
+        ({}, "tilt: false"),
+        ({"min_leaf": 10}, "tilt: false"),
+        ({"min_leaf": 5}, "min_leaf: 100"),
+        ({"tilt": False}, "min_leaf: 100"),
+    ],
+)
+def test_nearness_comes_from_the_tilt_where_leaves_are_large(
+    options: dict[str, Any], remedy: str
+) -> None:
+    (advice,) = worst_things(verdict(line("person", ("nearer_share", "stop"))), made(**options))
+    assert f"models: {{cart: {{{remedy}}}}}" in advice.remedy
+
+
 def test_advice_on_files_and_evolutions_names_no_trees() -> None:
     evolved = manifest(
         chain=(), genetic=GeneticEntry(start="mutants", mode="single", interrupted=False)
