@@ -40,7 +40,12 @@ class Displayed:
         return repr(self)
 
     def _repr_html_(self) -> str:
-        return str(_view().html_of(self))
+        return str(_view().html_of(self._displayed))
+
+    @property
+    def _displayed(self) -> object:
+        """What has its tables and pictures: the result itself, or a part of it."""
+        return self
 
     def to_frame(self, table: str | None = None) -> pd.DataFrame:
         """Return one of its tables: its figures, or its rows where it has none.
@@ -55,7 +60,7 @@ class Displayed:
         DataError
             If it has no such table.
         """
-        frame: pd.DataFrame = _view().frame_of(self, table)
+        frame: pd.DataFrame = _view().frame_of(self._displayed, table)
         return frame
 
     def plot(self) -> Picture:
@@ -66,7 +71,7 @@ class Displayed:
         DataError
             If it has nothing that can be drawn.
         """
-        picture: Picture = _view().picture_of(self)
+        picture: Picture = _view().picture_of(self._displayed)
         return picture
 
 

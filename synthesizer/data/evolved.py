@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict
 
+from synthesizer.data.displayed import Displayed
 
-class _Result(BaseModel):
+
+class _Result(Displayed, BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 

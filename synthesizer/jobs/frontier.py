@@ -20,6 +20,7 @@ from typing import Any
 
 from synthesizer.config.keys import ChainConfig, Config, SecretConfig
 from synthesizer.config.reading import AnyForm, has_faulty_panel, sound_config
+from synthesizer.data.displayed import Displayed
 from synthesizer.data.errors import (
     ConfigError,
     DataError,
@@ -27,6 +28,7 @@ from synthesizer.data.errors import (
     OutputError,
     Problems,
     SynthesizerError,
+    plural,
 )
 from synthesizer.data.files import (
     check_output,
@@ -362,8 +364,8 @@ def _plan_compared(config: Any) -> Any:
 PAGE, NUMBERS = "frontier.html", "frontier.json"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Frontier:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Frontier(Displayed):
     """What a grid left behind."""
 
     directory: Path
@@ -376,6 +378,15 @@ class Frontier:
     """Settings that make the same data as another one, and as which; they are left out."""
     kept: tuple[str, ...]
     """Settings that an earlier, interrupted call had finished."""
+
+    def __repr__(self) -> str:
+        done, failed = len(self.comparison.runs), len(self.failed)
+        more = f", {failed} failed" if failed else ""
+        return f"Frontier of {plural(done, 'setting')} in {self.directory}{more}\n{self.comparison}"
+
+    @property
+    def _displayed(self) -> ComparedRuns:
+        return self.comparison
 
 
 def _unheard() -> AbstractContextManager[Listener]:

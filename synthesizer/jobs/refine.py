@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 
 from synthesizer.config.reading import read_chain_config
+from synthesizer.data.displayed import Displayed
 from synthesizer.data.errors import ConfigError, DataError, OutputError, Problems
 from synthesizer.data.files import new_files, write_text
 from synthesizer.data.guessing import Declaration
@@ -41,13 +42,13 @@ FILE = 0
 """The evolution's number among those of a seed."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Refined:
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Refined(Displayed):
     """A synthetic file before and after."""
 
-    table: Table
+    table: Table = field(repr=False)
     """The refined records; the file itself where its risk is within the limit already."""
-    layout: Layout
+    layout: Layout = field(repr=False)
     """How the synthetic file was written."""
     keys: tuple[str, ...]
     target: str
@@ -67,11 +68,11 @@ class Refined:
     """Share of people whose key is there, and their mean CAP, ``before`` and ``after``: a risk that
     counts non-matches as zero falls when people are left out; who is still there may be told as
     rightly as before."""
-    outcome: Outcome | None
+    outcome: Outcome | None = field(repr=False)
     """The evolution; None where nothing was to be done."""
-    options: GeneticOptions
+    options: GeneticOptions = field(repr=False)
     """Its settings."""
-    draws: Seed
+    draws: Seed = field(repr=False)
     """Seed and secret of every draw."""
 
     @property

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from synthesizer.config.reading import AnyForm
 from synthesizer.data.after import NOT_DROPPED
-from synthesizer.data.errors import ModelError, OutputError, SynthesizerError
+from synthesizer.data.displayed import Displayed
+from synthesizer.data.errors import ModelError, OutputError, SynthesizerError, plural
 from synthesizer.data.evolved import Evolution, EvolvedDataset, FrontierFile, Generation
 from synthesizer.data.files import check_file, new_directory, new_file, write_text
 from synthesizer.data.progress import Listener, Phases, silent
@@ -48,9 +49,9 @@ HISTORY = "history.csv"
 """What an evolution came to, generation by generation."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class RunResult:
-    """What a run left behind."""
+@dataclass(frozen=True, kw_only=True, repr=False)
+class RunResult(Displayed):
+    """What a run left behind; a notebook shows its verdict and its first page."""
 
     record: Record
     """How the datasets were made and what the checks found, as ``manifest.json`` and
@@ -63,6 +64,23 @@ class RunResult:
     """The codebook for researchers, HTML and JSON; for release with the datasets."""
     report: Path | None
     """The steward's page; None where it was switched off."""
+
+    def __repr__(self) -> str:
+        from synthesizer.report.notebook import text_of_run
+
+        drawn = f"{self.manifest.rows:,} {self.record.drawn_units} each"
+        head = f"RunResult: {plural(len(self.datasets), 'dataset')} in {self.directory}, {drawn}"
+        files = [] if self.report is None else [f"Report: {self.report}"]
+        return text_of_run(self.record, head, files)
+
+    def _repr_html_(self) -> str:
+        from synthesizer.report.notebook import html_of_run
+
+        return html_of_run(self.record)
+
+    @property
+    def _displayed(self) -> CheckResults:
+        return self.checks
 
     @property
     def manifest(self) -> Manifest:

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_args
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, SerializeAsAny
 from pydantic.fields import FieldInfo
 
+from synthesizer.data.displayed import Displayed
 from synthesizer.data.errors import SynthesizerError, in_brief
 
 Units = Literal["records", "persons"]
@@ -23,7 +24,7 @@ Form = Literal["text", "count", "share", "percent", "number", "p", "interval"]
 """How a column is shown; whoever shows it decides about digits."""
 
 
-class Result(BaseModel):
+class Result(Displayed, BaseModel):
     """What a measure returns: typed, frozen, written to a file and read back by its fields.
 
     Properties are computed from the fields and are not written.

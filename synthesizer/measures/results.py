@@ -153,6 +153,13 @@ class Summary(Mapping[str, float | None]):
     def __len__(self) -> int:
         return len(self._values)
 
+    def __repr__(self) -> str:
+        """Name every figure that there is, one a line."""
+        there = {key: value for key, value in self._values.items() if value is not None}
+        lines = [f"  {key} = {value:.4g}" for key, value in there.items()]
+        more = [f"  and {len(lines) - 18} more"] if len(lines) > 18 else []
+        return "\n".join(["Summary", *lines[:18], *more])
+
 
 class CheckResults(Result):
     """Everything the checks found."""

@@ -29,7 +29,7 @@ from synthesizer.measures.utility.equivalent_sample import EquivalentSample
 from synthesizer.measures.utility.regressions import Regressions
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 Word = Literal["safe", "look", "stop"]
 Subject = Literal["person", "anybody", "use"]
@@ -135,19 +135,6 @@ class Verdict(Result):
     def __getitem__(self, subject: Subject) -> VerdictLine:
         """Return the line about a subject."""
         return next(line for line in self.lines if line.subject == subject)
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return the three lines as a table."""
-        import pandas as pd
-
-        return pd.DataFrame(
-            {
-                "about": [line.title for line in self.lines],
-                "word": [line.word for line in self.lines],
-                "verdict": [line.said for line in self.lines],
-                "because": [line.sentence for line in self.lines],
-            }
-        )
 
 
 def verdict(results: CheckResults, limits: LimitConfig | None = None) -> Verdict:

@@ -74,7 +74,7 @@ def genetic_section(record: Record) -> Section | None:
         blocks=[
             *_notes(evolution, record),
             Words([*_what_was_done(evolution, record), " ".join(_risk_in_words(evolution))]),
-            *_pictures(evolution),
+            *pictures(evolution),
             *_results(evolution),
             *_frontier(evolution),
         ],
@@ -258,7 +258,8 @@ def _below_random(evolution: Evolution) -> Iterator[Note]:
         )
 
 
-def _pictures(evolution: Evolution) -> Iterator[Block]:
+def pictures(evolution: Evolution) -> Iterator[Block]:
+    """Yield how the first dataset was bred, and where it came to."""
     if len(evolution.datasets) > 1:
         yield Words(["The pictures are of dataset 1; history.csv has the generations of all."])
     history = evolution.datasets[0].history

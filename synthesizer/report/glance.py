@@ -62,7 +62,7 @@ class _Headline(NamedTuple):
 def glance_section(record: Record) -> Iterator[Block]:
     """Yield the verdict, what stands against a release, and on demand the tests behind it."""
     for line in record.verdict.lines:
-        yield Note(line.sentence, _TONES[line.word], f"{line.title}: {line.said}.")
+        yield Note(line.sentence, TONES[line.word], f"{line.title}: {line.said}.")
     yield from (Note(f"{words}.", "alert") for words in record.results.unlike)
     yield from _limits(record)
     yield from _missing(record)
@@ -75,9 +75,10 @@ def glance_section(record: Record) -> Iterator[Block]:
         yield Gap("no figure of utility", "The checks were off or failed.")
 
 
-_TONES: Mapping[Word, Literal["good", "look", "alert"]] = {
+TONES: Mapping[Word, Literal["good", "look", "alert"]] = {
     "safe": "good", "look": "look", "stop": "alert",
 }  # fmt: skip
+"""How the words of the verdict look."""
 
 
 def _evidence(record: Record) -> Iterator[Block]:

@@ -106,7 +106,7 @@ def _fit(fit: FitComparison, *, even: bool) -> Iterator[Block]:
         fit.formula, _FAMILIES[fit.family]
     )
     yield from (Note(sentence, "alert") for sentence in lost_fits(fit))
-    yield _chart(fit)
+    yield fit_chart(fit)
     if fit.lack_of_fit is not None:
         yield _lack(fit.lack_of_fit, even=even)
     yield from _combined(fit.combined)
@@ -187,7 +187,8 @@ def _lines(fits: Sequence[FitComparison], of: str, time: str) -> Chart:
     )
 
 
-def _chart(fit: FitComparison) -> Chart:
+def fit_chart(fit: FitComparison) -> Chart:
+    """Return the coefficients of a fit, original and synthetic, in standard errors."""
     summary = _summary(fit)
     return Chart(
         title="Coefficients, original and synthetic",

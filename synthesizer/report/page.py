@@ -10,6 +10,7 @@ import base64
 import hashlib
 import json
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, wraps
@@ -462,6 +463,23 @@ def style_sheet(banner: str = "") -> str:
         for letter in banner
     )
     return _asset("page.css").replace("__BANNER__", escaped)
+
+
+def own_style() -> dict[str, Markup | str]:
+    """Return the style of a page without a script, and the policy that lets nothing else in."""
+    style = style_sheet().partition("@media print")[0].strip()
+    policy = f"default-src 'none'; style-src '{_hash(style)}'; base-uri 'none'; form-action 'none'"
+    return {"style": Markup(style), "policy": policy}  # noqa: S704 - our own file
+
+
+def chart_style() -> str:
+    """Return the style of a picture that stands alone: on white, with the light colours."""
+    sheet = _asset("page.css")
+    colours = dict(re.findall(r"(--[\w-]+): (#\w+)", sheet.partition("}")[0]))
+    rules = sheet[sheet.index(".chart {") : sheet.index("@media print")]
+    rules = re.sub(r"@media[^{]*\{(?:[^{}]*\{[^{}]*\})*[^{}]*\}", "", rules)
+    rules = re.sub(r"var\((--[\w-]+)\)", lambda found: colours[found[1]], rules)
+    return f"svg {{ font-family: system-ui, sans-serif; }}\n{rules.strip()}"
 
 
 def _policy(style: str, script: str) -> str:

@@ -210,7 +210,7 @@ def _scenario(record: Record, risks: ScenarioRisk) -> Iterator[Block]:
     yield from verdict(risks)
     yield Words(list(_words(result)))
     about = in_words(risks.scenario)
-    yield _difference_chart(result, about)
+    yield difference_chart(result, about)
     yield _shortened(
         result.comparisons,
         "Every split: Welch's t test of the difference; numbers of records, or of persons where "
@@ -259,7 +259,8 @@ def _name(row: Spread) -> str:
     return f"{plural(row.m, 'dataset')}, {RULES[row.rule]}"
 
 
-def _difference_chart(result: DifferentialResult, about: str) -> Chart:
+def difference_chart(result: DifferentialResult, about: str = "") -> Chart:
+    """Return what being in the data adds, with intervals."""
     decisive = _decisive(result.summary)
     splits = [row for row in result.comparisons if (row.m, row.rule) == (decisive.m, decisive.rule)]
     shown = splits if 1 < len(splits) <= MOST_SPLITS else []

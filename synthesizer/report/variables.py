@@ -123,11 +123,31 @@ def variable_section(record: Record) -> Iterator[Block]:
 
 
 def _item(cells: Distribution, off: Mapping[str, float], record: Record) -> Markup:
-    units, name = record.units, record.labels.variable(cells.variable)
-    shares = cell_shares(cells, record.labels)
+    name = record.labels.variable(cells.variable)
     value = off.get(cells.variable)
     distance = "" if value is None else f", S_pMSE {written(value)}"
     is_off = value is not None and value > table_mark(expected_of(record))
+    chart = variable_chart(cells, record.units, record.labels, distance)
+    return Markup(
+        '<details class="card{}"><summary>{}<span class="name">{}</span>{}</summary>{}</details>'
+    ).format(
+        " off" if is_off else "",
+        thumbnail(cell_shares(cells, record.labels), cells.variable),
+        name,
+        "" if value is None else Markup("<span>{}</span>").format(_short(value, off=is_off)),
+        fragment(chart),
+    )
+
+
+def variable_chart(
+    cells: Distribution,
+    units: Units = "records",
+    labels: Labels | None = None,
+    distance: str = "",
+) -> Chart:
+    """Return the distribution of a variable, original beside synthetic, with its numbers."""
+    name = cells.variable if labels is None else labels.variable(cells.variable)
+    shares = cell_shares(cells, labels)
     worst = max(shares, key=lambda share: abs(share.original - share.mean))
     summary = (
         f"Largest difference at “{worst.label}”: {written(worst.original, 'share')} of the "
@@ -135,21 +155,12 @@ def _item(cells: Distribution, off: Mapping[str, float], record: Record) -> Mark
     )
     if cells.others:
         summary += f" {plural(cells.others, 'rarer level')} together are shown as one."
-    chart = Chart(
+    return Chart(
         title=f"{name} ({cells.kind}{distance})",
-        svg=picture(cells, summary, axis=f"share of {units}", labels=record.labels),
+        svg=picture(cells, summary, axis=f"share of {units}", labels=labels),
         reads="",
         summary=summary,
         table=_table(name, shares, units),
-    )
-    return Markup(
-        '<details class="card{}"><summary>{}<span class="name">{}</span>{}</summary>{}</details>'
-    ).format(
-        " off" if is_off else "",
-        thumbnail(shares, cells.variable),
-        name,
-        "" if value is None else Markup("<span>{}</span>").format(_short(value, off=is_off)),
-        fragment(chart),
     )
 
 

@@ -118,7 +118,7 @@ def test_checks_of_the_last_frames() -> None:
     assert main.differential is not None  # halves of the frame are synthesised, too
     assert main.differential.comparisons
     assert fitted.checks is fitted.checks
-    assert fitted.verdict.to_frame()["about"].tolist() == ["A person in the data", "Anybody", "Use"]
+    assert fitted.verdict.to_frame()["title"].tolist() == ["A person in the data", "Anybody", "Use"]
     assert fitted.exceeded == ()
     first = fitted.checks
     fitted.generate(m=2, seed=5)

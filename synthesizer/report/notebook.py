@@ -1,0 +1,529 @@
+"""What a notebook shows of any result: a short text, HTML, a frame, a picture.
+
+All of it follows from what results declare: figures, columns of rows, fields. Where the report has
+a picture of a result, that picture is taken.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from importlib import import_module
+from itertools import islice
+from pathlib import Path
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
+from pydantic import BaseModel
+
+from synthesizer.data.displayed import in_short
+from synthesizer.data.errors import DataError, OutputError, did_you_mean
+from synthesizer.data.files import write_texts
+from synthesizer.measures.catalogue import SUMMARY
+from synthesizer.measures.figure import Figure, Row, Units, columns, in_units
+from synthesizer.measures.verdict import Verdict, VerdictLine
+from synthesizer.report.advice import worst_things
+from synthesizer.report.charts import Bar, DotRow, bars, el, text
+from synthesizer.report.figures import compared, dot_chart, dot_row, rate_chart
+from synthesizer.report.glance import TONES, glance_section
+from synthesizer.report.page import (
+    Block,
+    Chart,
+    DataTable,
+    Fold,
+    Note,
+    Section,
+    chart_style,
+    first_line,
+    fragment,
+    from_template,
+    heading,
+    own_style,
+    row_table,
+    sound_text,
+    stopped,
+    written,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from synthesizer.report.record import Record
+
+FIGURES = "figures"
+"""The table of the figures of a result."""
+_UNTOLD = frozenset({"seed", "secret", "seed_of_fit"})
+"""Fields that decide the draws: no screen shows them."""
+_LINES = 12
+"""Rows of a table in a text."""
+_WIDE = 110
+"""Letters of a line."""
+_FIELDS = 12
+"""Fields that a text shows one below the other."""
+_DRAWN = 12
+"""Rows of a picture."""
+_ROWS = 30
+"""Rows of a table in HTML."""
+_TABLES = 12
+"""Tables in HTML; `frame_of` has all."""
+_OF_FIGURE = (
+    "key", "name", "value", "low", "high", "baseline", "chance", "original", "n", "direction",
+    "meaning",
+)  # fmt: skip
+_IN_TEXT = ("place", "name", "value", "low", "high", "baseline", "chance", "original")
+_CENTRES = ("value", "difference", "estimate", "risk", "rate", "share", "mean")
+"""Fields that an interval ``low`` to ``high`` of a row is about."""
+_PICTURES: Mapping[str, tuple[str, str]] = {
+    "comparison.ComparedRuns": ("comparison", "map_section"),
+    "differential.DifferentialResult": ("risk_attribution", "difference_chart"),
+    "distributions.Distribution": ("variables", "variable_chart"),
+    "evolved.Evolution": ("genetic", "pictures"),
+    "coefficients.FitComparison": ("model_fits", "fit_chart"),
+}
+"""Where the report has a picture of a result by itself: file and function."""
+_FIRST: Mapping[str, str] = {"coefficients.FitComparison": "coefficients"}
+"""The table that comes first, where figures do not."""
+
+
+# The tables of a result.
+
+
+def _kind(result: object) -> str:
+    """Return the name of a type with that of its file: two files have a Distribution."""
+    return f"{type(result).__module__.rpartition('.')[2]}.{type(result).__name__}"
+
+
+def _tables(result: object) -> dict[str, Sequence[Any]]:
+    """Return the tables of a result, the one first that is shown where none is named."""
+    tables = dict(tables_of(result))
+    first = _FIRST.get(_kind(result))
+    return tables if first not in tables else {str(first): tables[str(first)]} | tables
+
+
+def tables_of(result: object, before: str = "") -> Iterator[tuple[str, Sequence[Any]]]:
+    """Yield the tables of a result by name: its figures, and every list of rows within it."""
+    if not before and (found := _figures(result)):
+        yield FIGURES, found
+    for name, value in _values(result):
+        place = f"{before}{name}"
+        if _are_rows(value):
+            yield from _lists(value, place)
+        elif isinstance(value, BaseModel) and not isinstance(value, Row | Figure):
+            yield from tables_of(value, f"{place}.")
+        elif isinstance(value, Mapping):
+            for key, part in value.items():
+                if isinstance(part, BaseModel):
+                    yield from tables_of(part, f"{place}.{key}.")
+
+
+def _lists(rows: Sequence[BaseModel], place: str) -> Iterator[tuple[str, Sequence[Any]]]:
+    """Yield rows as a table, and all rows that they hold themselves as others."""
+    if any(_cells(rows[0])):
+        yield place, rows
+    for name, first in _values(rows[0]) if isinstance(rows[0], Row) else ():
+        if _are_rows(first):
+            yield f"{place}.{name}", tuple(row for one in rows for row in getattr(one, name))
+
+
+def _are_rows(value: object) -> bool:
+    return isinstance(value, tuple) and bool(value) and all(isinstance(v, BaseModel) for v in value)
+
+
+def _values(result: object) -> Iterator[tuple[str, Any]]:
+    if isinstance(result, BaseModel):
+        names = [name for name, field in type(result).model_fields.items() if field.repr]
+    else:
+        names = [f.name for f in fields(result) if f.repr] if is_dataclass(result) else []
+    yield from ((name, getattr(result, name)) for name in names)
+
+
+def _figures(result: object) -> list[tuple[str, Figure]]:
+    """Return the figures of a result, each with what it is about."""
+    found = getattr(result, FIGURES, ())
+    pairs = found if isinstance(found, tuple) else ()
+    named = [("", one) if isinstance(one, Figure) else one for one in pairs]
+    return [
+        (place, one if place else one.counting(_units(result)))
+        for place, one in named
+        if isinstance(one, Figure)
+    ]
+
+
+def _units(result: object) -> Units:
+    return "persons" if getattr(result, "units", None) == "persons" else "records"
+
+
+def _cells(row: BaseModel) -> dict[str, Any]:
+    """Return the cells of a row by name: plain fields, those of rows in it, and properties."""
+    found: dict[str, Any] = {}
+    for name, value in _values(row):
+        if isinstance(value, Row):
+            found |= {f"{name}.{inner}": cell for inner, cell in _cells(value).items()}
+        elif _is_plain(value):
+            found[name] = value
+    for name, shown in columns(type(row)).items():
+        if name.partition(".")[0] not in type(row).model_fields:
+            found[name] = shown.value(row)
+    return {name: cell for name, cell in found.items() if name != "secret"}
+
+
+def _is_plain(value: object) -> bool:
+    """Whether a value fits into a cell."""
+    if isinstance(value, tuple | list):
+        return all(isinstance(part, str | int | float) for part in value)
+    return value is None or isinstance(value, str | int | float)
+
+
+def frame_of(result: object, table: str | None = None) -> pd.DataFrame:
+    """Return a table of a result: the first where none is named, itself where it has none."""
+    import pandas as pd
+
+    tables = _tables(result)
+    if table is not None and table not in tables:
+        known = did_you_mean(table, tables, f"it has {', '.join(tables) or 'only one'}")
+        raise DataError(f"{type(result).__name__} has no table {table!r}; {known}")
+    if not tables:
+        return _alone(result)
+    name = next(iter(tables)) if table is None else table
+    if name != FIGURES:
+        return pd.DataFrame([_cells(row) for row in tables[name]])
+    frame = pd.DataFrame(
+        [{"place": place} | {n: getattr(f, n) for n in _OF_FIGURE} for place, f in tables[name]]
+    )
+    return frame if frame["place"].any() else frame.drop(columns="place")
+
+
+def _alone(result: object) -> pd.DataFrame:
+    """Return what a result without tables holds: lists of one length side by side, or one row."""
+    import pandas as pd
+
+    if isinstance(result, Row | Figure):
+        return pd.DataFrame([_cells(result)])
+    values = dict(_values(result))
+    lists = {n: v for n, v in values.items() if isinstance(v, tuple) and v and _is_plain(v)}
+    length = max((len(value) for value in lists.values()), default=0)
+    if length < 2:
+        plain = {name: value for name, value in values.items() if _is_plain(value)}
+        return pd.DataFrame([_cells(result) if isinstance(result, BaseModel) else plain])
+    beside: dict[str, Any] = {}
+    for name, value in values.items():
+        if name in lists and len(value) == length:
+            beside[name] = value
+        elif isinstance(value, tuple) and value and all(_is_plain(v) for v in value):
+            inner = [v for v in value if isinstance(v, tuple) and len(v) == length]
+            beside |= {f"{name}.{number}": v for number, v in enumerate(inner, 1)}
+    return pd.DataFrame(beside)
+
+
+# Text.
+
+
+def text_of(result: object) -> str:
+    """Return a result in 20 lines or fewer: its values, and the first of its tables."""
+    if isinstance(result, Verdict):
+        return "\n".join(line for one in result.lines for line in _said(one))
+    tables = {} if isinstance(result, Row | Figure) else _tables(result)
+    if not tables:
+        return _short(result)
+    frame = frame_of(result)
+    if next(iter(tables)) == FIGURES:
+        decisive = frame["key"].isin(kind.key for kind, _ in SUMMARY.values())
+        frame = frame.loc[decisive.sort_values(ascending=False, kind="stable").index]
+        frame = frame[[name for name in _IN_TEXT if name in frame]].dropna(axis=1, how="all")
+    frame = frame[[name for name in frame if name not in _UNTOLD]]
+    table = frame.head(_LINES).to_string(
+        max_cols=9, max_colwidth=32, index=False, na_rep="-",
+        float_format=lambda value: written(value).replace("−", "-"),
+    )  # fmt: skip
+    lines = [_head(result), *table.splitlines()]
+    if len(frame) > _LINES:
+        lines.append(f"  and {len(frame) - _LINES:,} more rows: to_frame()")
+    if len(tables) > 1:
+        known = wrap(f"to_frame(table) has {', '.join(tables)}", _WIDE - 2, max_lines=4)
+        lines += [f"  {line}" for line in known]
+    return sound_text("\n".join(_cut(line) for line in lines))
+
+
+def _said(line: VerdictLine) -> list[str]:
+    told = f"{line.title}: {line.said}. {line.sentence}"
+    return wrap(told, _WIDE - 10, subsequent_indent="  ", max_lines=4)
+
+
+def text_of_run(record: Record, head: str, files: Sequence[str]) -> str:
+    """Return a run in 20 lines or fewer: the verdict, the worst things and what to try, files."""
+    worst = worst_things(record.verdict, record)
+    told = [line for one in record.verdict.lines for line in _said(one)[:3]]
+    told += [f"Above a limit: {words}" for words in record.exceeded[:2]]
+    for remedy in filter(None, dict.fromkeys(one.remedy for one in worst)):
+        told += wrap(f"To try: {remedy}", _WIDE - 10, subsequent_indent="  ", max_lines=2)
+    lines = [head, *told, *files]
+    return "\n".join(_cut(line) for line in lines)
+
+
+def html_of_run(record: Record) -> str:
+    """Return the first section of the report of a run."""
+    return framed(glance_section(record).blocks, "At a glance")
+
+
+def _cut(line: str) -> str:
+    line = line.rstrip()
+    return line if len(line) <= _WIDE else f"{line[: _WIDE - 3]}..."
+
+
+def _head(result: object) -> str:
+    """Return the name of a type, and the plain values of one."""
+    plain = [
+        (name, value)
+        for name, value in _values(result)
+        if _is_plain(value) and value not in (None, (), "") and name not in _UNTOLD
+    ]
+    told = ", ".join(f"{name}={in_short(value)}" for name, value in plain)
+    return f"{type(result).__name__}({told})" if told else type(result).__name__
+
+
+def _short(result: object) -> str:
+    """Return the name of a type with all fields, on one line where they fit."""
+    told = [
+        f"{name}={'...' if name in _UNTOLD else _brief(value)}" for name, value in _values(result)
+    ]
+    name = type(result).__name__
+    whole = f"{name}({', '.join(told)})"
+    if len(whole) <= 5 * _WIDE:
+        return whole
+    more = len(told) - _FIELDS
+    rest = [f"and {more} more"] if more > 0 else []
+    return "\n  ".join([f"{name}(", *map(_cut, told[:_FIELDS]), *rest]) + ")"
+
+
+def _brief(value: object) -> str:
+    if isinstance(value, tuple) and len(value) > 2 and isinstance(value[0], BaseModel):
+        return f"<{len(value):,} {type(value[0]).__name__}>"
+    if isinstance(value, tuple) and value and isinstance(value[0], BaseModel):
+        return f"({', '.join(map(repr, value))}{',' if len(value) == 1 else ''})"
+    return repr(value) if isinstance(value, BaseModel) else in_short(value)
+
+
+# HTML.
+
+
+def html_of(result: object) -> str:
+    """Return a result as a notebook shows it."""
+    return framed(blocks_of(result), type(result).__name__)
+
+
+def framed(blocks: Iterable[Block], title: str) -> str:
+    """Return blocks as a page in a frame: its style stays inside, and no script runs in it.
+
+    Everything that comes from data is escaped twice, by the templates and by the frame.
+    """
+    blocks = list(blocks)
+    page = _page(blocks, title)
+    height = min(60 + sum(map(_height, blocks)), 640)
+    attrs: dict[str, Any] = {"srcdoc": page, "width": "100%", "height": height, "sandbox": ""}
+    return str(el("iframe", {**attrs, "title": title, "frameborder": "0"}, ""))
+
+
+def _page(blocks: Sequence[Block], title: str) -> str:
+    body = Markup("\n").join(fragment(block) for block in blocks)
+    return sound_text(from_template("frame.html", title=title, body=body, **own_style()))
+
+
+def _height(block: Block) -> int:
+    """Guess how many pixels a block takes."""
+    if isinstance(block, DataTable):
+        return 80 + 30 * len(block.rows)
+    if isinstance(block, Note):
+        return 40 + 26 * (1 + len(block.start + block.text) // 100)
+    return 480 if isinstance(block, Chart) else 50
+
+
+def blocks_of(result: object) -> Iterator[Block]:
+    """Yield what the report shows of a result: pictures, figures, tables, notes."""
+    units, tables = _units(result), dict(tables_of(result))
+    title = first_line(type(result)) if isinstance(result, BaseModel) else ""
+    yield heading(in_units(title or type(result).__name__, units))
+    if isinstance(result, Verdict):
+        yield from (Note(one.sentence, TONES[one.word], f"{one.title}: {one.said}.")
+                    for one in result.lines)  # fmt: skip
+    drawn, figures = list(_pictures(result)), tables.pop(FIGURES, ())
+    yield from drawn
+    rates = compared([figure for _, figure in figures])[:_DRAWN]
+    if rates and not drawn:
+        yield rate_chart(rates, "Rates", type(result).__name__)
+    if figures:
+        table = _figure_table(figures)
+        yield table if len(figures) <= _LINES else Fold("All figures", [table])
+    shown: list[Block] = [
+        _table(name, rows, units) for name, rows in islice(tables.items(), _TABLES)
+    ]
+    if not figures and not tables:
+        yield _table("", [result], units)
+    yield from shown if len(shown) < 4 else [*shown[:2], Fold("Further tables", shown[2:])]
+    for name in ("alarms", "warnings", "cautions", "notes"):
+        said = getattr(result, name, ())
+        if isinstance(said, tuple):
+            yield from (Note(stopped(in_units(s, units))) for s in said if isinstance(s, str))
+
+
+def _figure_table(figures: Sequence[tuple[str, Figure]]) -> DataTable:
+    return DataTable(
+        caption="Figures; from and to are the ends of the 95 % interval",
+        columns=("Figure", "About", "Value", "From", "To", "Baseline", "Chance", "Original",
+                 "Good is", "In words"),
+        forms=("text", "text", *("figure",) * 6, "text", "text"),
+        rows=[
+            (f.name, place, f.value, f.low, f.high, f.baseline, f.chance, f.original, f.direction,
+             f.meaning)
+            for place, f in figures
+        ],
+    )  # fmt: skip
+
+
+def _table(name: str, rows: Sequence[Any], units: Units) -> DataTable:
+    """Return rows as a table: by the columns that they declare, or by their fields."""
+    kind = type(rows[0])
+    more = f", the first {_ROWS} of {len(rows):,}" if len(rows) > _ROWS else ""
+    caption = f"{in_units(first_line(kind), units)} ({name}{more})" if name else ""
+    if columns(kind):
+        return row_table(rows[:_ROWS], caption)
+    cells = [_cells(row) if isinstance(row, BaseModel) else dict(_values(row)) for row in rows]
+    names = [n for n in cells[0] if n not in _UNTOLD and _is_plain(cells[0][n])]
+    return DataTable(
+        caption=caption or kind.__name__,
+        columns=[n.replace("_", " ") for n in names],
+        forms=["text" if isinstance(cells[0][n], str | tuple | None) else "figure" for n in names],
+        rows=[[_written(row.get(n)) for n in names] for row in cells[:_ROWS]],
+    )
+
+
+def _written(value: Any) -> Any:
+    return ", ".join(map(str, value)) if isinstance(value, tuple | list) else value
+
+
+# Pictures.
+
+
+def _pictures(result: object) -> Iterator[Block]:
+    """Yield the pictures that the report has of a result."""
+    if (place := _PICTURES.get(_kind(result))) is not None:
+        drawn: Any = getattr(import_module(f"synthesizer.report.{place[0]}"), place[1])(result)
+        if isinstance(drawn, Chart):
+            yield drawn
+        else:
+            blocks: Iterable[Block] = drawn.blocks if isinstance(drawn, Section) else drawn
+            yield from blocks
+
+
+@dataclass(frozen=True)
+class Charts:
+    """The charts of a result: shown by a notebook, written by `save`."""
+
+    charts: tuple[Chart, ...]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({'; '.join(chart.title for chart in self.charts)})"
+
+    def _repr_html_(self) -> str:
+        return framed(self.charts, "; ".join(chart.title for chart in self.charts))
+
+    def _repr_svg_(self) -> str:
+        """Return one picture, light and with its style, one chart below the other."""
+        parts, y, width = [], 0.0, 0.0
+        for chart in self.charts:
+            wide, high = map(float, _SIZE.search(chart.svg).groups())  # type: ignore[union-attr]
+            named = text(4, y + 18, chart.title, class_="label strong")
+            parts += [named, el("g", {"transform": f"translate(0 {y + 28:.0f})"}, chart.svg)]
+            y, width = y + high + 44, max(width, wide)
+        attrs: dict[str, Any] = {"xmlns": "http://www.w3.org/2000/svg", "class": "chart"}
+        attrs |= {"viewBox": f"0 0 {width:.0f} {y:.0f}", "width": width, "height": y}
+        paper = el("rect", {"width": width, "height": y, "fill": "#ffffff"})
+        return str(el("svg", attrs, el("style", None, chart_style()), paper, *parts))
+
+    def save(self, path: str | Path, *, overwrite: bool = False) -> None:
+        """Write the charts with mode 0600, as .svg or .html; like the report they are confidential.
+
+        Raises
+        ------
+        OutputError
+            If the file is named otherwise, is there already, or cannot be written.
+        """
+        path = Path(path)
+        if path.suffix.lower() not in (".svg", ".html"):
+            raise OutputError(f"{path} must be named .svg or .html: charts are written as these")
+        content = self._repr_svg_()
+        if path.suffix.lower() == ".html":
+            body = Markup("\n").join(fragment(chart) for chart in self.charts)
+            content = sound_text(
+                from_template("frame.html", title="Charts", body=body, **own_style())
+            )
+        write_texts({path: sound_text(content)}, overwrite=overwrite)
+
+
+_SIZE = re.compile(r'width="([\d.]+)" height="([\d.]+)"')
+
+
+def picture_of(result: object) -> Charts:
+    """Return the charts of a result: the report's, that of its rates, or one of its first rows."""
+    charts = [*_charts(blocks_of(result))]
+    if not charts:
+        rows = [*tables_of(result)]
+        drawn = (_row_chart(name, part) for name, part in rows if name != FIGURES)
+        charts = [*islice((chart for chart in drawn if chart is not None), 1)]
+    figures = [dot_row(f) for _, f in _figures(result) if f.direction != "a count"]
+    if not charts and figures:
+        charts = [dot_chart("Figures", figures, reads="", label="value", whole=False)]
+    if not charts:
+        raise DataError(f"{type(result).__name__} has nothing to draw; to_frame() has its values")
+    return Charts(tuple(charts))
+
+
+def _charts(blocks: Iterable[Block]) -> Iterator[Chart]:
+    for block in blocks:
+        if isinstance(block, Chart):
+            yield block
+        elif isinstance(block, Fold):
+            yield from _charts(block.blocks)
+
+
+def _row_chart(name: str, rows: Sequence[BaseModel]) -> Chart | None:
+    """Return a picture of rows: intervals where they have some, else bars of the first number."""
+    kind = type(rows[0])
+    shown = columns(kind)
+    labels = [key for key, column in shown.items() if column.form == "text"]
+    numbers = [k for k, c in shown.items() if c.form in ("share", "number", "percent", "p")]
+    fields_of_kind = kind.model_fields
+    centre = next((key for key in _CENTRES if key in fields_of_kind), None)
+    title, rows = first_line(kind) or name, rows[:_DRAWN]
+
+    def label(number: int, row: BaseModel) -> str:
+        cells = [_written(shown[key].value(row)) for key in labels[:2]]
+        return ", ".join(str(cell) for cell in cells if cell) or str(number)
+
+    if centre is not None and {"low", "high"} <= set(fields_of_kind):
+        dots = [
+            DotRow(
+                label=label(number, row),
+                value=getattr(row, centre),
+                low=getattr(row, "low", None),
+                high=getattr(row, "high", None),
+            )
+            for number, row in enumerate(rows, 1)
+        ]
+        return dot_chart(title, dots, reads="Each dot has its 95 % interval.", label=centre,
+                         marks={"value": centre}, whole=False)  # fmt: skip
+    if not numbers:
+        return None
+    column = shown[numbers[0]]
+    values = [(label(number, row), column.value(row)) for number, row in enumerate(rows, 1)]
+    found = [Bar(label=name, value=v, end_text=written(v)) for name, v in values if _is_number(v)]
+    if not found:
+        return None
+    summary = "; ".join(f"{bar.label}: {bar.end_text}" for bar in found)
+    picture = bars(found, title=title, description=summary, label=column.heading)
+    return Chart(title=title, svg=picture, reads=column.meaning, summary=summary)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

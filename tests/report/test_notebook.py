@@ -1,0 +1,213 @@
+"""Every result that is registered can be looked at in a notebook."""
+
+import re
+from collections.abc import Callable
+from html import unescape
+from html.parser import HTMLParser
+from typing import Any
+from xml.etree import ElementTree
+
+import pandas as pd
+import pytest
+from pydantic import BaseModel
+
+from synthesizer.data.displayed import Displayed
+from synthesizer.data.errors import DataError, OutputError
+from synthesizer.measures.figure import Measured, Result, Row, column, columns
+from synthesizer.report.notebook import blocks_of, framed, tables_of
+from synthesizer.report.page import Note
+from tests.measures.risk.test_written import RESULTS as RISKS
+from tests.measures.utility.test_every_comparison import COMPARISONS, NAMES, awkward
+
+MADE: dict[str, Callable[[], Any]] = RISKS | {
+    f"utility, {name}": lambda compare=compare: compare(awkward(1), [awkward(2, 600)], NAMES)
+    for name, compare in COMPARISONS.items()
+}
+
+
+def made(name: str) -> list[Any]:
+    """Return what a measure returns: one result, or several."""
+    result = MADE[name]()
+    return [*result] if isinstance(result, tuple) else [result]
+
+
+BAD = "<script>alert(1)</script>\u202e & \"'"
+
+
+def within(result: Any, seen: set[type]) -> Any:
+    """Yield a result and one of each type within it."""
+    if type(result) in seen:
+        return
+    seen.add(type(result))
+    yield result
+    for name in type(result).model_fields:
+        value = getattr(result, name)
+        for part in value[:1] if isinstance(value, tuple) else [value]:
+            if isinstance(part, BaseModel):
+                yield from within(part, seen)
+
+
+class Tags(HTMLParser):
+    """Gathers the elements of a page, and what it asks of a browser."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.asked: list[tuple[str, str | None]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.asked += [
+            (k, v) for k, v in attrs if k.startswith("on") or k in ("src", "href", "style")
+        ]
+
+
+def page_of(html: str) -> tuple[str, Tags]:
+    """Return the page in the frame of a notebook's HTML, and what is in it."""
+    outer = ElementTree.fromstring(html)
+    assert (outer.tag, outer.get("sandbox")) == ("iframe", "")
+    page, tags = outer.get("srcdoc") or "", Tags()
+    tags.feed(page)
+    return page, tags
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_every_result_has_a_short_text_html_and_a_frame(name: str) -> None:
+    seen: set[type] = set()
+    for result in (part for one in made(name) for part in within(one, seen)):
+        text = repr(result)
+        assert str(result) == text
+        assert 0 < text.count("\n") + 1 <= 20
+        assert len(text) < 2_500
+        page, tags = page_of(result._repr_html_())
+        assert not tags.asked
+        assert not {"script", "img", "iframe", "object"} & tags.tags
+        assert "default-src 'none'" in page
+        frame = result.to_frame()
+        assert len(frame) > 0
+        assert all(isinstance(one, str) and one for one in frame.columns)
+        for table, rows in tables_of(result):
+            assert len(result.to_frame(table)) == len(rows), table
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_a_frame_has_every_column_that_a_page_shows(name: str) -> None:
+    for result in made(name):
+        for table, rows in tables_of(result):
+            shown = {*columns(type(rows[0]))} if isinstance(rows[0], Row) else set()
+            assert shown <= {*result.to_frame(table).columns}, table
+
+
+def test_pictures_are_drawn_and_written(tmp_path: Any) -> None:
+    drawn, left = {}, set()
+    for name in MADE:
+        try:
+            drawn[name] = made(name)[0].plot()
+        except DataError as error:
+            assert "nothing to draw" in str(error)
+            left.add(name)
+    assert left == {
+        "regression", "no line", "negative", "reproduced", "rare values", "suggestion",
+        "no suggestion", "utility, pairs",
+    }  # fmt: skip
+    for picture in drawn.values():
+        root = ElementTree.fromstring(picture._repr_svg_())
+        assert root.tag == "{http://www.w3.org/2000/svg}svg"
+        assert "var(" not in picture._repr_svg_()
+        assert "<svg" in page_of(picture._repr_html_())[0]
+    picture = drawn["cap"]
+    picture.save(tmp_path / "a.svg")
+    assert (tmp_path / "a.svg").read_text() == picture._repr_svg_()
+    assert (tmp_path / "a.svg").stat().st_mode & 0o777 == 0o600
+    picture.save(str(tmp_path / "a.html"))
+    assert "<svg" in (tmp_path / "a.html").read_text()
+    for wrong in ("a.svg", "a.png"):  # it is there already; no such form
+        with pytest.raises(OutputError, match="a.svg" if wrong == "a.svg" else "svg or .html"):
+            picture.save(tmp_path / wrong)
+    picture.save(tmp_path / "a.svg", overwrite=True)
+
+
+class Named(Row):
+    """Something that has a name."""
+
+    name: str = column("Name", "text")
+    value: float = column("Value", "share")
+    hidden: str = column("Hidden", "text", repr=False)
+
+
+class Several(Measured):
+    """Several things."""
+
+    seed: int
+    rows: tuple[Named, ...]
+    notes: tuple[str, ...]
+
+
+def several(n: int = 50) -> Several:
+    rows = tuple(Named(name=f"{BAD}{i}", value=i / 100, hidden="confidential") for i in range(n))
+    return Several(seed=987654, rows=rows, notes=(BAD,))
+
+
+def test_names_of_the_data_can_do_nothing() -> None:
+    for html in (several()._repr_html_(), several().plot()._repr_html_()):
+        page, tags = page_of(html)
+        assert "script" not in tags.tags
+        assert "&lt;script&gt;" in page
+        assert "\u202e" not in page
+        assert html.count("<") == 2  # the frame, and nothing else
+    ElementTree.fromstring(several().plot()._repr_svg_())
+    # a control: without the templates' escaping the script would be there
+    _, tags = page_of(framed([Note("x")], "t").replace("x&lt;/p", "&lt;script&gt;&lt;/p"))
+    assert "script" in tags.tags
+
+
+def test_long_tables_are_cut_and_draws_stay_untold() -> None:
+    text = repr(several(500))
+    assert "and 488 more rows" in text
+    assert len(text.splitlines()) <= 20
+    assert "987654" not in text
+    page, _ = page_of(several(500)._repr_html_())
+    assert "987654" not in page
+    assert "the first 30 of 500" in page
+    assert page.count("<tr") == 31
+    assert len(several(500).to_frame()) == 500
+
+
+def test_a_field_that_no_text_shows_is_in_no_frame() -> None:
+    assert "hidden" not in several().to_frame().drop(columns="hidden", errors="ignore").columns
+    assert "confidential" not in repr(several())
+
+
+def test_another_table_is_told_with_the_nearest() -> None:
+    with pytest.raises(DataError, match="did you mean 'rows'"):
+        several().to_frame("row")
+    with pytest.raises(DataError, match="it has rows"):
+        several().to_frame("xxxxx")
+
+
+def test_lists_of_one_length_stand_side_by_side() -> None:
+    class Lists(Result):
+        labels: tuple[str, ...]
+        counts: tuple[int, ...]
+        each: tuple[tuple[int, ...], ...]
+
+    frame = Lists(labels=("a", "b"), counts=(1, 2), each=((3, 4), (5, 6))).to_frame()
+    wanted = {"labels": ["a", "b"], "counts": [1, 2], "each.1": [3, 4], "each.2": [5, 6]}
+    pd.testing.assert_frame_equal(frame, pd.DataFrame(wanted))
+
+
+def test_short_results_are_written_as_before() -> None:
+    assert repr(Named(name="a", value=0.5, hidden="x")) == "Named(name='a', value=0.5)"
+
+
+def test_ipython_shows_html_first() -> None:
+    formatters = pytest.importorskip("IPython.core.formatters")
+    shown, _ = formatters.DisplayFormatter().format(several())
+    assert {"text/plain", "text/html"} <= {*shown}
+    assert len(shown["text/plain"].splitlines()) <= 20
+
+
+def test_every_result_of_the_package_is_displayed() -> None:
+    assert issubclass(Result, Displayed)
+    assert "_repr_html_" not in vars(Result)  # one implementation for all
+    assert re.search("Several things", unescape(str(next(blocks_of(several())))))
