@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import wraps
-from inspect import Signature, signature
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from synthesizer.cli.help import Options, Tasks
 from synthesizer.data.errors import (
     ConfigError,
     LedgerError,
@@ -24,24 +26,36 @@ from synthesizer.data.errors import (
 from synthesizer.data.files import written_paths
 
 if TYPE_CHECKING:
+    from synthesizer.data.progress import Listener
     from synthesizer.engine.registry import Registry
+    from synthesizer.jobs.check_files import FileChecks
+    from synthesizer.measures.verdict import Verdict
 
 
-def option(words: str, *names: str) -> Any:
-    """Return an option, explained in words; it is called like its parameter when not named."""
-    return typer.Option(*names, help=words)
+def option(words: str, *names: str, group: str | None = None) -> Any:
+    """Return an option, explained in words; it is called like its parameter when not named.
 
+    ``group`` is the heading under which a help lists it, of those that few need.
+    """
+    return typer.Option(*names, help=words, rich_help_panel=group)
+
+
+Text = str | None
+"""An option that may be absent, and so for paths, numbers and lists."""
 
 ConfigPath = Annotated[Path, typer.Argument(help="YAML file of the run.", show_default=False)]
-DataPath = Annotated[
-    Path, typer.Argument(help="CSV, Parquet (also a directory), SPSS, Stata, SAS or Excel file.")
-]
 Overwrite = Annotated[bool, option("Replace an existing result.", "--overwrite")]
 Quiet = Annotated[bool, option("Print errors only.", "--quiet", "-q")]
+Every = Annotated[bool, option("Print all notes and figures.", "--all")]
+FailOn = Annotated[
+    Literal["look", "stop"] | None,
+    option("Exit code 3 where the verdict is stop, or look or stop.", "--fail-on"),
+]
 Workers = Annotated[int | None, option("Parallel workers; all cores by default.")]
 Seed = Annotated[int | None, option("Replaces the seed of the configuration.")]
+Random = Annotated[int, option("Decides what is random.")]
 Secret = Annotated[
-    str | None,
+    Text,
     option("Key of the draws: none, or the manifest.json of a run to repeat; drawn if absent."),
 ]
 Datasets = Annotated[int | None, option("Replaces the number of datasets.", "-m")]
@@ -60,7 +74,6 @@ Plugins = Annotated[
     option("Module whose MODELS are added; it is imported, which runs its code.", "--plugin"),
 ]
 
-
 Original = Annotated[Path, typer.Argument(help="The confidential file.")]
 SyntheticFiles = Annotated[
     list[Path], typer.Argument(help="Synthetic files, or the directory of a run.")
@@ -68,16 +81,21 @@ SyntheticFiles = Annotated[
 RunConfig = Annotated[
     Path | None, option("YAML of a run: kinds, missing codes, panel, checks, limits.")
 ]
+Keys = Annotated[Text, option("What an intruder knows: A,B,C; suggested if absent.")]
+Target = Annotated[Text, option("What an intruder seeks.")]
+Control = Annotated[
+    Path | None, option("Records of the same population that were kept out of the fit.")
+]
 Catalogue = Annotated[
     Path | None, option("SAS: .sas7bcat file with the value labels of a .sas7bdat file.")
 ]
 SurveyWeight = Annotated[
-    str | None, option("The survey weight: all is measured without and with it.", "--weight")
+    Text, option("The survey weight: all is measured without and with it.", "--weight")
 ]
 JsonFile = Annotated[Path | None, option("JSON file to write (mode 0600).", "--out", "-o")]
 AsJson = Annotated[bool, option("Print JSON.", "--json")]
-RiskAxis = Annotated[str | None, option("Figure of risk of the frontier and the map; cap.")]
-UtilityAxis = Annotated[str | None, option("Figure of utility of both; mean_two_way.")]
+RiskAxis = Annotated[Text, option("Figure of risk of the frontier and the map; cap.")]
+UtilityAxis = Annotated[Text, option("Figure of utility of both; mean_two_way.")]
 
 
 def models_with(plugins: list[str] | None) -> Registry:
@@ -129,20 +147,123 @@ def overrides_of(
     )
 
 
-def overriding(function: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of `overrides_of`, of which it gets the result."""
-    own, shared = (signature(one, eval_str=True).parameters for one in (function, overrides_of))
-    config, _, *others = own.values()
+@dataclass(frozen=True)
+class Shared:
+    """Marks a parameter of a command: it gets what a function returns, whose options are added."""
+
+    function: Callable[..., Any]
+
+
+Overrides = Annotated[dict[str, Any], Shared(overrides_of)]
+
+
+def files_of(
+    original: Original,
+    synthetic: SyntheticFiles,
+    config: RunConfig = None,
+    catalogue: Catalogue = None,
+    seed: Random = 0,
+    out: JsonFile = None,
+    overwrite: Overwrite = False,
+) -> dict[str, Any]:
+    """Return what commands take that look at files."""
+    return {
+        "original": original, "synthetic": synthetic, "config": config, "catalogue": catalogue,
+        "seed": seed, "out": out, "overwrite": overwrite,
+    }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class FileScreen:
+    """How the checks of files are shown."""
+
+    json: bool
+    every: bool
+    fail_on: Literal["look", "stop"] | None
+
+    def show(self, checks: FileChecks) -> None:
+        """Print the checks; raise LimitExceededError above a limit, or at the word to fail on."""
+        from synthesizer.cli.screen_checks import show_file_checks
+
+        show_file_checks(checks, as_json=self.json, every=self.every)
+        refuse(checks.exceeded, checks.verdict, self.fail_on, checks.subjects)
+
+
+def file_screen(
+    json: AsJson = False,
+    every: Annotated[bool, option("Print every figure, variable and pair.", "--all")] = False,
+    fail_on: FailOn = None,
+) -> FileScreen:
+    """Return how the checks of files are shown."""
+    return FileScreen(json, every, fail_on)
+
+
+Files = Annotated[dict[str, Any], Shared(files_of)]
+Screen = Annotated[FileScreen, Shared(file_screen)]
+
+
+def with_shared(function: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of its `Shared` parameters in their place."""
+    parameters: list[Parameter] = []
+    groups: dict[str, Callable[..., Any]] = {}
+    for parameter in signature(function, eval_str=True).parameters.values():
+        marks = [m for m in getattr(parameter.annotation, "__metadata__", ()) if type(m) is Shared]
+        if marks:
+            groups[parameter.name] = marks[0].function
+            parameters += signature(marks[0].function, eval_str=True).parameters.values()
+        else:
+            parameters.append(parameter)
+    if not groups:
+        return function
 
     @wraps(function)
     def passing(**options: Any) -> None:
-        named = {name: options.pop(name) for name in shared}
-        function(overrides=overrides_of(**named), **options)
+        made = {
+            name: maker(**{option: options.pop(option) for option in signature(maker).parameters})
+            for name, maker in groups.items()
+        }
+        function(**made, **options)
 
-    parameters = [config, *shared.values(), *others]
-    passing.__annotations__ = {item.name: item.annotation for item in parameters}
-    passing.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    ordered = [parameter.replace(kind=Parameter.KEYWORD_ONLY) for parameter in parameters]
+    passing.__annotations__ = {item.name: item.annotation for item in ordered}
+    passing.__signature__ = Signature(ordered)  # type: ignore[attr-defined]
     return passing
+
+
+def refuse(
+    exceeded: Sequence[str],
+    decided: Verdict,
+    fail_on: Literal["look", "stop"] | None,
+    subjects: Collection[str] = ("person", "anybody", "use"),
+) -> None:
+    """Raise LimitExceededError where a limit is exceeded, or the verdict is one to fail on."""
+    words = {None: (), "stop": ("stop",), "look": ("look", "stop")}[fail_on]
+    grave = [
+        f"--fail-on {fail_on}: {line.title}: {line.word}"
+        for line in decided.lines
+        if line.word in words and line.subject in subjects
+    ]
+    if exceeded or grave:
+        raise LimitExceededError([*exceeded, *grave])
+
+
+@contextmanager
+def progress(*, quiet: bool) -> Iterator[Listener]:
+    """Show how far a command has come."""
+    from synthesizer.cli.printing import progress as shown
+
+    with shown(quiet=quiet) as listener:
+        yield listener
+
+
+def say_written(*paths: Path, why: str = "") -> None:
+    """Print which files were written, and why they are not for release."""
+    for path in paths:
+        print(f"wrote {path}{f' (confidential: {why})' if why else ''}")
+
+
+NOT_FOR_RELEASE = "not for release"
+STEWARD = "for the steward; mode 0600"
 
 
 @contextmanager
@@ -178,11 +299,20 @@ def show_error(error: SynthesizerError) -> None:
 
 app = typer.Typer(
     name="synthesizer",
+    cls=Tasks,
     help="Turn confidential microdata into synthetic microdata, and prove what was made.",
+    epilog="Exit codes: 0 done; 1 failed; 2 bad configuration, data or output; 3 a limit of the "
+    "configuration is exceeded, or the verdict is one to fail on; 130 interrupted.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,
 )
+
+
+def subcommands(about: str) -> typer.Typer:
+    """Return an empty group of commands."""
+    return typer.Typer(help=about, no_args_is_help=True, rich_markup_mode=None)
 
 
 def _show_version(asked: bool) -> None:
@@ -206,35 +336,42 @@ def command(
     function: Callable[..., None], group: typer.Typer = app, name: str | None = None
 ) -> Callable[..., None]:
     """Make a function a command; it imports what it needs when it is called."""
+    function = with_shared(function)
 
     @wraps(function)
     def reporting(*words: Any, **options: Any) -> None:
         with errors_told():
             function(*words, **options)
 
-    return group.command(name)(reporting)
+    return group.command(name, cls=Options)(reporting)
 
 
 @command
-@overriding
 def run(
     config: ConfigPath,
-    overrides: dict[str, Any],
+    overrides: Overrides,
     no_checks: Annotated[
         bool, option("Leave out all checks; not where limits are set.", "--no-checks")
     ] = False,
     resume: Annotated[
         bool, option("Go on with a run in parts (data.fit_rows) that was stopped.", "--resume")
     ] = False,
+    fail_on: FailOn = None,
     plugin: Plugins = None,
     quiet: Quiet = False,
+    every: Every = False,
 ) -> None:
-    """Read, fit, generate, check and write. Exit code 3 means: a check exceeded a limit."""
-    from synthesizer.cli.printing import progress
+    """Make datasets: read, fit, generate, check and write.
+
+    Exit code 3 means that a figure exceeds a limit of the configuration, or that the verdict is
+    one to fail on (--fail-on); all is written.
+    """
     from synthesizer.cli.screen import show_result
     from synthesizer.jobs import run as job
     from synthesizer.measures.settings import ALL_OFF
 
+    if no_checks and fail_on is not None:
+        raise ConfigError("--fail-on: there is no verdict without checks; leave out --no-checks")
     if no_checks:
         # limits stay and are refused: a pipeline must not take unchecked data for checked ones
         overrides["checks"] = ALL_OFF
@@ -247,19 +384,17 @@ def run(
             resume=resume,
         )
     if not quiet:
-        show_result(result)
+        show_result(result, every=every)
     if result.interrupted:
         raise KeyboardInterrupt(
             f"interrupted; the best so far was checked and written to {result.directory}"
         )
-    if result.exceeded:
-        raise LimitExceededError(result.exceeded)
+    refuse(result.exceeded, result.verdict, fail_on)
 
 
 @command
-@overriding
-def validate(config: ConfigPath, overrides: dict[str, Any], plugin: Plugins = None) -> None:
-    """Check configuration, data and output, and tell every problem at once."""
+def validate(config: ConfigPath, overrides: Overrides, plugin: Plugins = None) -> None:
+    """Tell every problem of configuration, data and output."""
     from synthesizer.cli.screen import show_valid
     from synthesizer.plan.plan import prepare
 
@@ -268,7 +403,7 @@ def validate(config: ConfigPath, overrides: dict[str, Any], plugin: Plugins = No
 
 @command
 def plan(config: ConfigPath, plugin: Plugins = None) -> None:
-    """Show order, models, predictors, levels, rare levels, cost, seconds and memory before."""
+    """Show models, order, cost, seconds and memory before any fit."""
     from time import process_time
 
     from synthesizer.cli.screen import show_plan
@@ -295,24 +430,20 @@ def init(
         typer.Option(help="URL of a database and a SELECT statement.", metavar="URL QUERY"),
     ] = None,
     encoding: Annotated[
-        str | None, option("Encoding of a CSV file; found out by itself if absent.")
+        Text, option("Encoding of a CSV file; found out by itself if absent.")
     ] = None,
     catalogue: Catalogue = None,
     drop: Annotated[list[str] | None, option("Column to leave out (repeat for more).")] = None,
     identifier: Annotated[
         list[str] | None, option("Column that is an identifier (repeat for more).", "--id")
     ] = None,
-    weight: Annotated[str | None, option("Column of the survey weight.")] = None,
-    household: Annotated[
-        str | None, option("Column that all members of a household share.")
-    ] = None,
+    weight: Annotated[Text, option("Column of the survey weight.")] = None,
+    household: Annotated[Text, option("Column that all members of a household share.")] = None,
     person: Annotated[
-        str | None, option("Panel, a row a period: column that identifies persons.")
+        Text, option("Panel, a row a period: column that identifies persons.")
     ] = None,
-    time: Annotated[str | None, option("Panel: column of the period.")] = None,
-    career: Annotated[
-        str | None, option("Panel: variable whose sequence of states is a career.")
-    ] = None,
+    time: Annotated[Text, option("Panel: column of the period.")] = None,
+    career: Annotated[Text, option("Panel: variable whose sequence of states is a career.")] = None,
     wide: Annotated[
         list[str] | None,
         option("Panel, a column a period: VARIABLE=FIRST..LAST or VARIABLE=A,B,C."),
@@ -323,8 +454,7 @@ def init(
     overwrite: Overwrite = False,
     quiet: Quiet = False,
 ) -> None:
-    """Write a commented starter YAML that runs, and say which columns need a look."""
-    from synthesizer.cli.printing import progress
+    """Write a commented YAML that runs, and say what needs a look."""
     from synthesizer.cli.screen import show_starter
     from synthesizer.config.keys import SqlConfig
     from synthesizer.jobs.starter import StarterOptions, panel_config, write_starter
@@ -361,10 +491,11 @@ def codebook(
     overwrite: Overwrite = False,
     json: AsJson = False,
 ) -> None:
-    """Show the variables of a data file (confidential), or write the codebook for researchers.
+    """Show the variables of a file, or write a codebook for researchers.
 
-    Of the result directory of a run it writes what may go out with the synthetic datasets: the
-    variables, how they were made, what not to conclude; no number is computed from the original.
+    The variables of a data file are confidential. Of the result directory of a run it writes what
+    may go out with the synthetic datasets: the variables, how they were made, what not to
+    conclude; no number is computed from the original.
     """
     from synthesizer.cli.printing import say_json
     from synthesizer.cli.screen import show_codebook
@@ -381,7 +512,7 @@ def codebook(
         show_codebook(make_codebook(data), as_json=json)
     elif out is not None:
         paths = write_run_codebook(data, out, overwrite=overwrite)
-        print("\n".join(["wrote", *(f"  {path}" for path in paths)]))
+        say_written(*paths)
     elif json:
         say_json(plain(run_codebook(data)))
     else:
@@ -398,8 +529,8 @@ def fit(
     plugin: Plugins = None,
     quiet: Quiet = False,
 ) -> None:
-    """Fit the chain and save the model, which holds confidential values."""
-    from synthesizer.cli.printing import notes_told, progress
+    """Fit the models and save them; the file is confidential."""
+    from synthesizer.cli.printing import notes_told
     from synthesizer.jobs import run as job
     from synthesizer.plan.seeds import replay_notes
 
@@ -415,7 +546,7 @@ def fit(
         )
     if not quiet:
         notes_told(replay_notes(fitted.seed))
-        print(f"wrote {model} (confidential: it holds values of the data; mode 0600)")
+        say_written(model, why="it holds values of the data; mode 0600")
 
 
 @command
@@ -430,8 +561,8 @@ def generate(
     plugin: Plugins = None,
     quiet: Quiet = False,
 ) -> None:
-    """Draw synthetic datasets from a saved model, without the confidential data."""
-    from synthesizer.cli.printing import notes_told, progress
+    """Draw datasets from a saved model, without the data."""
+    from synthesizer.cli.printing import notes_told
     from synthesizer.engine.saved import load_model
     from synthesizer.jobs import generate as generation
     from synthesizer.plan.seeds import replay_notes
@@ -444,8 +575,8 @@ def generate(
         )  # fmt: skip
     if not quiet:
         notes_told(replay_notes(loaded.seed))
-        record = f"  {out / 'manifest.json'} (confidential: not for release; it holds the secret)"
-        print("\n".join(["wrote", *(f"  {path}" for path in paths), record]))
+        say_written(*paths)
+        say_written(out / "manifest.json", why=f"{NOT_FOR_RELEASE}; it holds the secret")
 
 
 @command
@@ -459,75 +590,58 @@ def report(
     synthetic: Annotated[
         list[Path] | None, option("A synthetic file, whoever made it; may be named several times.")
     ] = None,
-    control: Annotated[
-        Path | None, option("Records of the same population that were kept out of the fit.")
-    ] = None,
-    keys: Annotated[
-        str | None, option("What an intruder knows: A,B,C; suggested if absent.")
-    ] = None,
-    target: Annotated[str | None, option("What an intruder seeks.")] = None,
-    catalogue: Catalogue = None,
+    control: Control = None,
+    keys: Keys = None,
+    target: Target = None,
     weight: SurveyWeight = None,
     config: RunConfig = None,
-    seed: Annotated[int, option("Decides what is random.")] = 0,
+    catalogue: Catalogue = None,
+    seed: Random = 0,
     workers: Workers = None,
     out: Annotated[
         Path | None,
         option("HTML file; report.html in the run's directory, or here.", "--out", "-o"),
     ] = None,
     overwrite: Overwrite = False,
+    fail_on: FailOn = None,
 ) -> None:
-    """Write the steward's report of a run, or of any files. Confidential.
+    """Write the steward's page about a run, or about any files.
 
-    One page that needs no network: 'report DIRECTORY', or 'report --original A --synthetic B' for
-    files that somebody else made. Exit code 3 means: a limit of --config is exceeded.
+    Confidential; one page that needs no network: 'report DIRECTORY', or 'report --original A
+    --synthetic B' for files that somebody else made. Exit code 3 means that a limit of --config is
+    exceeded, or that the verdict on files is one to fail on.
     """
     if directory is not None:
         named = options_of(
             original=original, synthetic=synthetic, control=control, keys=keys, target=target,
-            catalogue=catalogue, weight=weight, config=config,
+            weight=weight, config=config, catalogue=catalogue, fail_on=fail_on,
         )  # fmt: skip
         if named:
-            raise ConfigError(
-                f"--{', --'.join(named)}: only of files; leave out the directory of a run, or these"
-            )
+            lone = ", ".join(f"--{name.replace('_', '-')}" for name in named)
+            raise ConfigError(f"{lone}: only of files; leave out the directory of a run, or these")
         from synthesizer.report.build import write_report
 
-        path = write_report(directory, out, overwrite=overwrite)
-        print(f"wrote {path} (confidential: for the steward; mode 0600)")
+        say_written(write_report(directory, out, overwrite=overwrite), why=STEWARD)
         return
     if original is None or not synthetic:
         raise ConfigError(
             "name the result directory of a run, or files by --original and --synthetic"
         )
-    from synthesizer.cli.printing import progress
-    from synthesizer.cli.screen_checks import show_verdict
-    from synthesizer.jobs.check_files import parse_names, report_files
+    from synthesizer.cli.screen_checks import show_decision
+    from synthesizer.jobs.check_files import report_files
 
     problems, path = Problems(), Path("report.html") if out is None else out
     with progress(quiet=False) as listener:
         record = report_files(
-            original,
-            synthetic,
-            path,
-            options=options_of(
-                keys=problems.attempt(parse_names, keys, place="--keys"),
-                target=target,
-                weight=weight,
-            ),
-            control=control,
-            catalogue=catalogue,
-            config=config,
-            seed=seed,
-            workers=all_cores(workers),
-            overwrite=overwrite,
-            listener=listener,
+            original, synthetic, path,
+            options=options_of(**names_in(problems, keys=keys), target=target, weight=weight),
+            control=control, catalogue=catalogue, config=config, seed=seed,
+            workers=all_cores(workers), overwrite=overwrite, listener=listener,
             problems=problems,
-        )
-    show_verdict(record.verdict)
-    print(f"wrote {path} (confidential: for the steward; mode 0600)")
-    if record.exceeded:
-        raise LimitExceededError(record.exceeded)
+        )  # fmt: skip
+    show_decision(record.verdict, record)
+    say_written(path, why=STEWARD)
+    refuse(record.exceeded, record.verdict, fail_on)
 
 
 @command
@@ -543,7 +657,7 @@ def compare(
     utility: UtilityAxis = None,
     overwrite: Overwrite = False,
 ) -> None:
-    """Compare runs: what was set differently, their risk and utility, and a map to choose from."""
+    """Set runs side by side: settings, risk, utility and a map."""
     from synthesizer.cli.screen import show_comparison
     from synthesizer.jobs.compare import write_comparison
 
@@ -553,9 +667,7 @@ def compare(
     show_comparison(comparison)
     if out is None:
         print("no map was written; name an HTML file for it with -o")
-    for path in (out, json):
-        if path is not None:
-            print(f"wrote {path} (confidential: not for release)")
+    say_written(*filter(None, (out, json)), why=NOT_FOR_RELEASE)
 
 
 @command
@@ -580,14 +692,13 @@ def frontier(
     plugin: Plugins = None,
     quiet: Quiet = False,
 ) -> None:
-    """Run a grid of settings and draw the frontier of risk and utility.
+    """Run a grid of settings and draw its frontier.
 
     An interrupted call goes on from the finished settings. Exit code 1 means: a setting failed
     (the others are written).
     """
     from functools import partial
 
-    from synthesizer.cli.printing import progress
     from synthesizer.cli.screen import show_frontier
     from synthesizer.jobs.frontier import plan_frontier, run_frontier
 
@@ -612,194 +723,151 @@ def frontier(
         )
 
 
+def names_in(problems: Problems, **texts: str | None) -> dict[str, tuple[str, ...] | None]:
+    """Return the names in options such as A,B,C; what is wrong with one is gathered."""
+    from synthesizer.jobs.check_files import parse_names
+
+    return {
+        option: problems.attempt(parse_names, text, place=f"--{option}")
+        for option, text in texts.items()
+    }
+
+
+_INFERENCE = "A variable that might be inferred from published tables"
+_PANELS = "Panels"
+
+
 @command
 def risk(
-    original: Original,
-    synthetic: SyntheticFiles,
-    keys: Annotated[
-        str | None, option("What an intruder knows: A,B,C; suggested if absent.")
+    files: Files,
+    screen: Screen,
+    keys: Keys = None,
+    target: Target = None,
+    groups: Annotated[Text, option("Groups of numbers: age=5 or cut points pay=100/200.")] = None,
+    control: Control = None,
+    weight: SurveyWeight = None,
+    attacks: Annotated[
+        bool | None, option("Attack as intruders do; with --control unless switched off.")
     ] = None,
-    target: Annotated[str | None, option("What an intruder seeks.")] = None,
-    groups: Annotated[
-        str | None, option("Groups of numbers: age=5 or cut points pay=100/200.")
-    ] = None,
-    control: Annotated[
-        Path | None,
-        option("Records of the same population that were kept out of the fit."),
-    ] = None,
-    sensitive: Annotated[
-        str | None, option("A variable that might be inferred from public ones.")
-    ] = None,
-    public: Annotated[str | None, option("Those public ones: A,B,C.")] = None,
-    positive: Annotated[
-        str | None, option("The level of the sensitive variable that is looked for.")
-    ] = None,
-    baseline: Annotated[
-        str | None, option("Public variables whose tables are published: A,B.")
-    ] = None,
-    thresholds: Annotated[
-        str | None, option("Probabilities that a true value must exceed to count: 0.5,0.9.")
-    ] = None,
-    periods: Annotated[
-        bool, option("Count each period of a person for --sensitive (panels).", "--periods")
-    ] = False,
-    by: Annotated[
-        str | None, option("Find the group of this variable that is told most of.")
-    ] = None,
-    units: Annotated[
-        str | None,
-        option("Variable that names the person of each record (panels)."),
-    ] = None,
+    by: Annotated[Text, option("Find the group of this variable that is told most of.")] = None,
     tau: Annotated[float | None, option("TCAP: agreement that an intruder asks for; 1.")] = None,
     max_size: Annotated[int | None, option("SUDA: largest set of keys looked at.")] = None,
     sampling_fraction: Annotated[
         float | None, option("DIS-SUDA: share of the population in the data; 0.01.")
     ] = None,
-    attacks: Annotated[
-        bool | None, option("Attack as intruders do; with --control unless switched off.")
+    sensitive: Annotated[Text, option("That variable.", group=_INFERENCE)] = None,
+    public: Annotated[Text, option("The public ones: A,B,C.", group=_INFERENCE)] = None,
+    positive: Annotated[
+        Text, option("The level of it that is looked for.", group=_INFERENCE)
     ] = None,
-    catalogue: Catalogue = None,
-    weight: SurveyWeight = None,
-    config: RunConfig = None,
-    seed: Annotated[int, option("Decides what is random.")] = 0,
-    out: JsonFile = None,
-    overwrite: Overwrite = False,
-    json: AsJson = False,
-    every: Annotated[bool, option("Print every figure.", "--all")] = False,
+    baseline: Annotated[
+        Text, option("Public variables whose tables are published: A,B.", group=_INFERENCE)
+    ] = None,
+    thresholds: Annotated[
+        Text,
+        option("Probabilities that a true value must exceed: 0.5,0.9.", group=_INFERENCE),
+    ] = None,
+    units: Annotated[
+        Text, option("Variable that names the person of each record.", group=_PANELS)
+    ] = None,
+    periods: Annotated[
+        bool,
+        option("Count each period of a person for --sensitive.", "--periods", group=_PANELS),
+    ] = False,
 ) -> None:
-    """Say how much synthetic files give away about the people in the original. Confidential.
+    """Say how much synthetic files give away about people.
 
-    Exit code 3 means: a figure exceeds a limit of the configuration.
+    Confidential. Exit code 3 means that a figure exceeds a limit of --config, or that the verdict
+    is one to fail on (--fail-on).
     """
-    from synthesizer.cli.printing import progress
-    from synthesizer.cli.screen_checks import show_file_checks
-    from synthesizer.jobs.check_files import assess_files, parse_groups, parse_names
+    from synthesizer.jobs.check_files import assess_files, parse_groups
 
     problems = Problems()
+    question = names_in(problems, public=public, baseline=baseline, thresholds=thresholds)
     options = options_of(
-        keys=problems.attempt(parse_names, keys, place="--keys"),
+        **names_in(problems, keys=keys),
         target=target,
         groups=problems.attempt(parse_groups, groups),
         tau=tau,
         suda=options_of(max_size=max_size, sampling_fraction=sampling_fraction),
         differential_confidentiality=options_of(by=by, units=units),
         inference=options_of(
-            sensitive=sensitive,
-            public=problems.attempt(parse_names, public, place="--public"),
-            positive=positive,
-            baseline=problems.attempt(parse_names, baseline, place="--baseline"),
-            thresholds=problems.attempt(parse_names, thresholds, place="--thresholds"),
-            units="periods" if periods else None,
+            sensitive=sensitive, positive=positive, units="periods" if periods else None, **question
         ),
         attacks=None if attacks is None else {"enabled": attacks},
         weight=weight,
     )
-    with progress(quiet=json) as listener:
+    with progress(quiet=screen.json) as listener:
         checks = assess_files(
-            original,
-            synthetic,
-            options=options,
-            control=control,
-            catalogue=catalogue,
-            config=config,
-            seed=seed,
-            out=out,
-            overwrite=overwrite,
-            listener=listener,
-            problems=problems,
+            **files, options=options, control=control, listener=listener, problems=problems
         )
-    show_file_checks(checks, as_json=json, every=every)
-    if checks.exceeded:
-        raise LimitExceededError(checks.exceeded)
+    screen.show(checks)
+
+
+_FITS = "Models to fit on both sides"
 
 
 @command
 def utility(
-    original: Original,
-    synthetic: SyntheticFiles,
+    files: Files,
+    screen: Screen,
     variables: Annotated[
-        str | None, option("Variables to compare: A,B,C; all that both have if absent.")
+        Text, option("Variables to compare: A,B,C; all that both have if absent.")
     ] = None,
     ways: Annotated[str, option("Orders of the tables: 1, 2 and 3.")] = "1,2",
     groups: Annotated[int | None, option("Quantile groups of numbers in tables; 5.")] = None,
-    model: Annotated[str | None, option("Propensity models; logit,cart if absent.")] = None,
+    model: Annotated[Text, option("Propensity models; logit,cart if absent.")] = None,
     interactions: Annotated[
         int | None, option("Order of the logit's interactions; 1 is main effects.")
     ] = None,
     permutations: Annotated[int | None, option("Permutations for the null of cart; 10.")] = None,
-    fits: Annotated[
-        list[str] | None,
-        option("Model to fit on both sides, as 'income ~ age + sex'.", "--fit"),
-    ] = None,
-    family: Annotated[
-        str | None, option("Of the fits: ols, logit, poisson or multinomial; ols.")
-    ] = None,
-    rule: Annotated[
-        str | None,
-        option("How m fits are combined: simple, proper, partially or fully."),
-    ] = None,
-    clusters: Annotated[
-        str | None, option("Variable of cluster-robust errors of the fits.")
-    ] = None,
-    weights: Annotated[str | None, option("Variable that weighs the records in the fits.")] = None,
-    offset: Annotated[str | None, option("Offset of poisson fits: A or 'I(log(hours))'.")] = None,
-    by: Annotated[
-        str | None, option("Variables whose values make groups, each fitted alone: A,B.")
-    ] = None,
-    catalogue: Catalogue = None,
     weight: SurveyWeight = None,
-    config: RunConfig = None,
-    seed: Annotated[int, option("Decides the permutations.")] = 0,
     workers: Workers = None,
-    out: JsonFile = None,
-    overwrite: Overwrite = False,
-    json: AsJson = False,
-    every: Annotated[bool, option("Print every figure, variable and pair.", "--all")] = False,
+    fits: Annotated[
+        list[str] | None, option("Model such as 'income ~ age + sex'.", "--fit", group=_FITS)
+    ] = None,
+    family: Annotated[Text, option("ols, logit, poisson or multinomial; ols.", group=_FITS)] = None,
+    rule: Annotated[
+        Text,
+        option("How m fits are combined: simple, proper, partially or fully.", group=_FITS),
+    ] = None,
+    clusters: Annotated[Text, option("Variable of cluster-robust errors.", group=_FITS)] = None,
+    weights: Annotated[Text, option("Variable that weighs the records.", group=_FITS)] = None,
+    offset: Annotated[
+        Text, option("Offset of poisson fits: A or 'I(log(hours))'.", group=_FITS)
+    ] = None,
+    by: Annotated[
+        Text,
+        option("Variables whose values make groups, each fitted alone: A,B.", group=_FITS),
+    ] = None,
 ) -> None:
-    """Say how near synthetic files are to the original, and to what a researcher would find.
+    """Say how near synthetic files are to the original.
 
-    Confidential. Exit code 3 means: a figure exceeds a limit of the configuration; 1: a fit that
-    was asked for has no result (all else is there).
+    Confidential. Exit code 3 means that a figure exceeds a limit of --config, or that the verdict
+    is one to fail on (--fail-on); 1 that a fit has no result (all else is there).
     """
-    from synthesizer.cli.printing import progress
-    from synthesizer.cli.screen_checks import show_file_checks
-    from synthesizer.jobs.check_files import evaluate_files, parse_names
+    from synthesizer.jobs.check_files import evaluate_files
 
     problems = Problems()
     fit = options_of(
-        family=family,
-        rule=rule,
-        clusters=clusters,
-        weights=weights,
-        offset=offset,
-        by=problems.attempt(parse_names, by, place="--by"),
-    )
-    score = options_of(
-        models=problems.attempt(parse_names, model, place="--model"),
-        interactions=interactions,
-        permutations=permutations,
-    )
-    with progress(quiet=json) as listener:
+        family=family, rule=rule, clusters=clusters, weights=weights, offset=offset,
+        **names_in(problems, by=by),
+    )  # fmt: skip
+    lists = names_in(problems, model=model, variables=variables, ways=ways)
+    score = options_of(models=lists["model"], interactions=interactions, permutations=permutations)
+    with progress(quiet=screen.json) as listener:
         checks = evaluate_files(
-            original,
-            synthetic,
-            names=problems.attempt(parse_names, variables, place="--variables"),
-            ways=problems.attempt(parse_names, ways, place="--ways") or (),
+            **files,
+            names=lists["variables"],
+            ways=lists["ways"] or (),
             formulas=tuple(fits or ()),
             fit=fit,
             options={"table_groups": groups, "propensity": score} | options_of(weight=weight),
-            catalogue=catalogue,
-            config=config,
-            seed=seed,
             workers=all_cores(workers),
-            out=out,
-            overwrite=overwrite,
             listener=listener,
             problems=problems,
         )
-    show_file_checks(checks, as_json=json, every=every)
-    if checks.exceeded:
-        raise LimitExceededError(checks.exceeded)
+    screen.show(checks)
     if lost := [name for name in checks.results.failed if name.startswith("fit ")]:
         raise ModelError(f"{name}: has no result, see above" for name in lost)
 
@@ -816,7 +884,7 @@ def refine(
     ] = None,
     risk: Annotated[str, option("cap_u, cap, disco, tcap, repu or replicated_uniques.")] = "cap_u",
     utility: Annotated[str, option("full_table or two_way.")] = "full_table",
-    codes: Annotated[str | None, option("Variables whose numbers are codes: A,B, or all.")] = None,
+    codes: Annotated[Text, option("Variables whose numbers are codes: A,B, or all.")] = None,
     config: Annotated[Path | None, option("YAML of a run: kinds and missing codes.")] = None,
     population: Annotated[int, option("Datasets of a generation.")] = 100,
     generations: Annotated[int, option("Most generations.")] = 100,
@@ -827,7 +895,7 @@ def refine(
     seconds: Annotated[float | None, option("Stop after so many; depends on the machine.")] = None,
     seed: Annotated[int, option("Decides every draw.")] = 0,
     secret: Annotated[
-        str | None,
+        Text,
         option("Key of the draws: none, or the --json of a call to repeat; drawn if absent."),
     ] = None,
     workers: Workers = None,
@@ -841,11 +909,10 @@ def refine(
     overwrite: Overwrite = False,
     quiet: Quiet = False,
 ) -> None:
-    """Lower the risk of a synthetic file at the least loss of utility, or show that it cannot.
+    """Lower the risk of a synthetic file at the least loss.
 
     Exit code 3 means: the limit was not reached (the best file is written).
     """
-    from synthesizer.cli.printing import progress
     from synthesizer.cli.screen import show_refined
     from synthesizer.data.errors import ConfigError
     from synthesizer.jobs.check_files import parse_names
@@ -879,7 +946,7 @@ def models(
     name: Annotated[str | None, typer.Argument(help="Show the options of this model.")] = None,
     plugin: Plugins = None,
 ) -> None:
-    """List the conditional models that are known, and the package that offers each."""
+    """List the conditional models, or the options of one."""
     from synthesizer.cli.screen import show_model, show_models
 
     registry = models_with(plugin)
@@ -927,7 +994,7 @@ def verify(
     overwrite: Overwrite = False,
     json: AsJson = False,
 ) -> None:
-    """Answer a query about confidential data under differential privacy, and charge for it.
+    """Answer a query under differential privacy, and charge for it.
 
     The same query gets the same answer again and is not charged. Ask --dry-run and --choose-m
     before: they need neither the confidential file nor a ledger.
@@ -959,10 +1026,10 @@ def verify(
     if out is not None:
         paths = job.write_answer(made, out, overwrite=overwrite)
         if not json:
-            print("\n".join(["wrote", *(f"  {path}" for path in paths)]))
+            say_written(*paths)
 
 
-ledger_app = typer.Typer(help="Ledger of a version of the confidential data.", no_args_is_help=True)
+ledger_app = subcommands("Make, show and cap the ledger of one version of the data.")
 app.add_typer(ledger_app, name="ledger")
 
 
@@ -1021,11 +1088,11 @@ command(_cap_ledger, ledger_app, "cap")
 def _public_schema(
     release: Annotated[Path, typer.Argument(help="Result directory of a run, or codebook.json.")],
     out: Annotated[Path, option("YAML file to write, for you to look over.", "--out", "-o")],
-    person: Annotated[str | None, option("Column of the person; that of the codebook.")] = None,
-    period: Annotated[str | None, option("Variable of time; that of the run.")] = None,
+    person: Annotated[Text, option("Column of the person; that of the codebook.")] = None,
+    period: Annotated[Text, option("Variable of time; that of the run.")] = None,
     overwrite: Overwrite = False,
 ) -> None:
-    """Write what queries may know of the confidential file, from the codebook of a release."""
+    """Write what queries may know, from the codebook of a release."""
     from synthesizer.data.files import write_texts
     from synthesizer.verification.public_schema import schema_of_release, yaml_of
 
@@ -1049,7 +1116,10 @@ def serve(
     ] = None,
     persons: Annotated[int, option("Persons of the demonstration.")] = 3_000,
 ) -> None:
-    """Start a verification server: pages, API and queue; Ctrl-C stops it."""
+    """Start a verification server: pages, API and queue.
+
+    Ctrl-C stops it.
+    """
     from synthesizer.jobs import serve as job
 
     if (config is None) == (demo is None):
@@ -1070,7 +1140,7 @@ def serve(
     job.serve(config)
 
 
-server_app = typer.Typer(help="Accounts, checks and copies of a server.", no_args_is_help=True)
+server_app = subcommands("Accounts, checks and copies of a server.")
 app.add_typer(server_app, name="server")
 
 
@@ -1093,7 +1163,7 @@ def _add_account(
 
 def _check_server(
     config: ServerPath,
-    noted: Annotated[str | None, option("Head of the audit log, as noted earlier.")] = None,
+    noted: Annotated[Text, option("Head of the audit log, as noted earlier.")] = None,
 ) -> None:
     """Check the sums of all charges and the audit log; print the head of the log, to be noted."""
     from synthesizer.jobs import serve as job

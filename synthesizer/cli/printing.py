@@ -94,6 +94,10 @@ def complain(lines: Iterable[str]) -> None:
 # Progress: a live line for what is going on, and a line for every phase that has ended.
 
 
+_SHORTEST = 0.05
+"""Seconds of a phase that has a line."""
+
+
 @dataclass
 class _Phase:
     """A phase, which may stop and go on."""
@@ -160,7 +164,9 @@ class _Phases:
     def print_ended(self) -> None:
         """Print the phases that have ended."""
         for name in [name for name in self.phases if name not in self.open]:
-            self.print_line(f"{name:<24} {_duration(self.phases.pop(name).seconds)}")
+            seconds = self.phases.pop(name).seconds
+            if seconds >= _SHORTEST:
+                self.print_line(f"{name:<24} {_duration(seconds)}")
 
 
 def _duration(seconds: float) -> str:

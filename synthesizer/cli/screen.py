@@ -10,7 +10,15 @@ from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
-from synthesizer.cli.printing import notes_told, say, say_json, show_rows, show_table, tabulate
+from synthesizer.cli.printing import (
+    grouped,
+    notes_told,
+    say,
+    say_json,
+    show_rows,
+    show_table,
+    tabulate,
+)
 from synthesizer.data.errors import plural
 from synthesizer.data.panel.households import MEMBER
 from synthesizer.data.panel.panel_table import PanelTable
@@ -18,7 +26,7 @@ from synthesizer.data.randomness import NO_SECRET
 from synthesizer.data.table import Kind
 from synthesizer.measures.figure import plain
 from synthesizer.models.limits import Support
-from synthesizer.report.page import Added, DataTable
+from synthesizer.report.page import Added, DataTable, joined
 
 if TYPE_CHECKING:
     from synthesizer.data.evolved import Evolution, EvolvedDataset, FrontierFile
@@ -164,27 +172,48 @@ def frontier_lines(files: Sequence[FrontierFile], directory: object) -> Iterator
         yield f"  and {rest} more, up to {files[-1].file} ({PICK})"
 
 
-def show_result(result: RunResult) -> None:
-    """Print where the outputs are and what the checks found."""
-    from synthesizer.cli.screen_checks import show_checks, show_verdict
+def show_result(result: RunResult, *, every: bool = False) -> None:
+    """Print whether the data may be released, what is worst, and where the files are.
+
+    ``every`` adds all that is known of the run, notes and figures.
+    """
+    from synthesizer.cli.screen_checks import show_checks, show_decision
 
     manifest, evolved = result.manifest, result.evolved
-    show_verdict(result.verdict)
+    show_decision(result.verdict, result.record, every=every)
     for words in result.checks.unlike:
         say(words)
-    notes_told(manifest.notes)
-    counts = Counter(step.model for step in manifest.chain)
-    say("models: " + ", ".join(f"{name} {count}" for name, count in counts.items()))
+    notes_told(manifest.notes if every else result.new_notes)
+    if every:
+        counts = Counter(step.model for step in manifest.chain)
+        say("models: " + ", ".join(f"{name} {count}" for name, count in counts.items()))
     for line in evolution_lines(evolved) if evolved else ():
         say(line)
-    show_checks(result.checks, evolved.start if evolved else None)
+    if every:
+        show_checks(result.checks, evolved.start if evolved else None)
     if manifest.extends is not None:
         _show_waves(result)
-    say("outputs:")
     _show_files(result)
-    times = ", ".join(f"{phase} {taken:.1f} s" for phase, taken in manifest.seconds.items())
-    secret = "no secret" if manifest.secret == NO_SECRET else "secret in manifest.json"
-    say(f"seed {manifest.seed}, {secret}; {times}")
+    if not every:
+        say(f"{_left_out(result)}: {_where(result)}")
+
+
+def _left_out(result: RunResult) -> str:
+    """Say what the summary of a run leaves out."""
+    told = {*result.new_notes}
+    notes = len(grouped(note for note in result.manifest.notes if note not in told))
+    failed = len(result.checks.failed)
+    parts = [
+        plural(notes, "note") if notes else "",
+        f"{plural(failed, 'measure')} that could not be computed" if failed else "",
+        "all figures" if result.checks.figures else "",
+    ]
+    return joined([part for part in parts if part] or ["all about the run"])
+
+
+def _where(result: RunResult) -> str:
+    page = "checks.json" if result.report is None else result.report.name
+    return f"in {page}, or shown by --all"
 
 
 def _show_waves(result: RunResult) -> None:
@@ -210,17 +239,23 @@ def _show_files(result: RunResult) -> None:
     """Print the files: those for release, then those that are not, as they all are but these."""
     from synthesizer.report.codebook.write import NAMES
 
-    released = [*result.datasets, *(path for path in result.codebook if path.name in NAMES)]
-    for path in released:
-        say(f"  {path}")
+    codebook = [path.name for path in result.codebook if path.name in NAMES]
+    datasets = [path.name for path in result.datasets]
     picked = () if result.evolved is None else result.evolved.written
-    shown = {path.name for path in released} | {entry.file for entry in picked}
+    shown = {*datasets, *codebook} | {entry.file for entry in picked}
     others = [entry.name for entry in result.manifest.files if entry.name not in shown]
-    confidential = [result.directory / name for name in (*others, "manifest.json")]
-    for path in [*([result.report] if result.report else []), *confidential]:
-        say(f"  {path} (confidential: not for release)")
+    report = [result.report.name] if result.report else []
+    say(f"files in {result.directory}")
+    say(f"  to release, if you decide so: {', '.join([*_first_to_last(datasets), *codebook])}")
+    secret = "" if result.manifest.secret == NO_SECRET else " (it holds the secret)"
+    kept = ", ".join([*report, *others, f"manifest.json{secret}"])
+    say(f"  confidential, not for release: {kept}")
     for line in frontier_lines(picked, result.directory):
         say(line)
+
+
+def _first_to_last(names: Sequence[str]) -> list[str]:
+    return list(names) if len(names) < 3 else [f"{names[0]} to {names[-1]}"]
 
 
 def show_codebook(codebook: Codebook, *, as_json: bool) -> None:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from synthesizer.cli.printing import notes_told, say, show_rows, tabulate
 from synthesizer.measures.catalogue import FIGURES
-from synthesizer.measures.figure import Figure, conclusions, in_units, is_above_chance, lies_above
+from synthesizer.measures.figure import Figure, conclusions
 from synthesizer.measures.verdict import TITLES
+from synthesizer.report.advice import worst_things
 from synthesizer.report.page import Added
 
 if TYPE_CHECKING:
@@ -16,18 +17,16 @@ if TYPE_CHECKING:
     from synthesizer.measures.results import CheckResults, RiskResult
     from synthesizer.measures.utility.longitudinal import PanelResult
     from synthesizer.measures.utility.suite import UtilityResult
-    from synthesizer.measures.utility.tables import TableUtility
-    from synthesizer.measures.verdict import Verdict
+    from synthesizer.measures.verdict import Subject, Verdict
+    from synthesizer.report.record import Record
 
 WORST_PAIRS = 3
 WORST_VARIABLES = 5
 MOST_WARNINGS = 3
-FAR_OFF = 3.0
-"""A one-way S_pMSE above it says that a distribution is visibly wrong."""
 PERIODS = "person-periods"
 """What is counted of a panel where the place of figures says so."""
-SHOWN = 10
-"""Tables of an order that are shown without ``--all``, the worst ones."""
+WORST = 3
+"""Things to try that are shown without ``--all``."""
 _TITLES = {1: "variables", 2: "pairs", 3: "triples"}
 
 Choice = Callable[[Iterable[Figure]], Sequence[Figure]]
@@ -35,20 +34,43 @@ Choice = Callable[[Iterable[Figure]], Sequence[Figure]]
 
 
 def show_checks(results: CheckResults, start: str | None) -> None:
-    """Print the figures that decide about a release; ``start`` as in `show_utility`."""
+    """Print every figure; ``start`` as in `show_utility`."""
     say("checks:" if results.figures or results.failed else "checks: none was run")
     if results.utility is not None:
-        show_utility(results.utility, headlines, start=start)
+        show_utility(results.utility, tuple, every=True, start=start)
     if results.panel is not None:
         show_panel(results.panel)
-    show_risk(results.risk, headlines)
+    show_risk(results.risk, tuple, every=True)
 
 
-def show_verdict(decided: Verdict, subjects: Collection[str] = TITLES) -> None:
-    """Print what comes before everything else: may the data be released?"""
-    for line in decided.lines:
-        if line.subject in subjects:
-            say(line.sentence, start=f"{line.title}:", word=line.said.upper(), colour=line.colour)
+def show_decision(
+    decided: Verdict,
+    record: Record | None = None,
+    *,
+    subjects: Collection[Subject] = tuple(TITLES),
+    every: bool = False,
+) -> None:
+    """Print what comes before everything else: may the data be released, and what is worst?
+
+    ``subjects`` are the lines that were measured, which worst things are about.
+    """
+    shown = TITLES if "person" in subjects else subjects
+    lines = [line for line in decided.lines if line.subject in shown]
+    for line in lines:
+        words = line.sentence if every else line.brief
+        say(words, start=f"{line.title}:", word=line.said.upper(), colour=line.colour)
+    worst = worst_things(decided, record, subjects=subjects)
+    if worst:
+        say("worst first, and what to try:")
+    told = " ".join(line.brief for line in lines)
+    for number, advice in enumerate(worst if every else worst[:WORST], 1):
+        (_, first), *others = advice.findings
+        # what the lines above say already is only named
+        named = others or not advice.measured or first.sentence in told
+        what = f"{advice.tests[:1].upper()}{advice.tests[1:]}." if named else first.sentence
+        say(f"  {number}. {what} Try: {advice.remedy}")
+    if len(worst) > WORST and not every:
+        say(f"  and {len(worst) - WORST} more: --all")
 
 
 def show_file_checks(checks: FileChecks, *, as_json: bool, every: bool) -> None:
@@ -57,32 +79,29 @@ def show_file_checks(checks: FileChecks, *, as_json: bool, every: bool) -> None:
         print(checks.text, end="")
         return
     results = checks.results
-    show_verdict(checks.verdict, TITLES if results.utility is None else ("use",))
+    show_decision(checks.verdict, subjects=checks.subjects, every=every)
     for words in results.unlike:
         say(words)
     notes_told(checks.notes)
     if results.utility is None:
-        show_risk(results.risk, tuple if every else headlines, explained=True)
+        show_risk(results.risk, tuple if every else headlines, every=every)
     else:
         _show_files_utility(results.utility, every=every)
         if results.panel is not None:
             show_panel(results.panel)
     if not every:
         what = "figures" if results.utility is None else "figures, variables and pairs"
-        say(f"all {what}: --all, or --json")
+        say(f"all {what}, and what each one is: --all, or --json")
 
 
 def _show_files_utility(utility: UtilityResult, *, every: bool) -> None:
     """Print tables of every order, worst first, fits and figures."""
     for order, title in _TITLES.items() if utility.tables is not None else ():
         rows = utility.tables.of_order(order) if utility.tables is not None else []
-        shown = rows if every else rows[:SHOWN]
+        shown = rows if every else rows[:WORST_VARIABLES]
         rest = "" if len(shown) == len(rows) else f" (the worst {len(shown)} of {len(rows)})"
-        show_rows(
-            shown,
-            f"{title}{rest}",
-            *("variables", "s_pmse", "chi_square", "df", "p", "p_vw", "roe", "specks"),
-        )
+        more = ("chi_square", "df", "p", "p_vw", "roe", "specks") if every else ("p_vw",)
+        show_rows(shown, f"{title}{rest}", "variables", "s_pmse", *more)
     for fit in utility.fits:
         show_rows(
             fit.coefficients,
@@ -90,7 +109,7 @@ def _show_files_utility(utility: UtilityResult, *, every: bool) -> None:
             *("name", "original", "original_low", "original_high"),
             *("synthetic", "synthetic_low", "synthetic_high", "overlap", "standardised"),
         )
-    show_utility(utility, tuple if every else file_headlines, explained=True)
+    show_utility(utility, tuple if every else file_headlines, every=every)
 
 
 def show_panel(panel: PanelResult) -> None:
@@ -122,10 +141,10 @@ def show_utility(
     utility: UtilityResult,
     choose: Choice,
     *,
-    explained: bool = False,
+    every: bool = False,
     start: str | None = None,
 ) -> None:
-    """Print utility figures, and what is needed to read them.
+    """Print utility figures, and where ``every`` what is needed to read them.
 
     ``start`` is what datasets were evolved from, None where they were not.
     """
@@ -136,29 +155,28 @@ def show_utility(
     ]
     if chosen:
         units = "persons or rows" if utility.units == "persons" and utility.fits else utility.units
-        figures = [figure for _, figure in chosen]
-        table = figure_table(figures, units, chance="right synthesis")
-        table = {"figure": table.pop("figure"), "of": [place for place, _ in chosen], **table}
-        tabulate("utility", [*table], [*zip(*table.values(), strict=True)])
+        table = figure_table(_named_by_place(chosen), units, every=every, chance="right synthesis")
+        _show_figures("utility", table)
     for line in utility_lines(utility, start=start):
         say(line)
-    if explained:
+    if every:
         say_legend(_named_by_place(chosen))
 
 
-def show_risk(risk: RiskResult, choose: Choice, *, explained: bool = False) -> None:
-    """Print risk figures by what they are about, and what is needed to read them."""
+def show_risk(risk: RiskResult, choose: Choice, *, every: bool = False) -> None:
+    """Print risk figures by what they are about, and where ``every`` how to read them."""
     shown: list[Figure] = []
     for place, figures in _by_place(risk.figures).items():
         if chosen := choose(figures):
             shown += chosen
-            table = figure_table(chosen, PERIODS if PERIODS in place else risk.units)
-            tabulate(f"risk: {place}", [*table], [*zip(*table.values(), strict=True)])
-            for words in conclusions(chosen):
+            units = PERIODS if PERIODS in place else risk.units
+            table = figure_table(chosen, units, every=every)
+            _show_figures(f"risk: {place}", table)
+            for words in conclusions(chosen) if every else ():
                 say(f"  {words}")
     for line in risk_lines(risk):
         say(line)
-    if explained:
+    if every:
         say(
             "baseline: who has no release and guesses, of CAP by the distribution of the target; "
             "chance: the same release if it had nothing to do with what is sought; original: the "
@@ -203,9 +221,12 @@ def _shown_by(figure: Figure) -> str:
 
 
 def figure_table(
-    figures: Sequence[Figure], units: str, chance: str = "chance"
+    figures: Sequence[Figure], units: str, *, every: bool = True, chance: str = "chance"
 ) -> dict[str, list[str]]:
-    """Return the columns of a table of figures, without empty ones; ``units`` are counted."""
+    """Return the columns of a table of figures, without empty ones; ``units`` are counted.
+
+    Unless ``every``, records and direction are left out.
+    """
     columns: dict[str, list[str]] = {
         "figure": [f.name for f in figures],
         "value": ["none" if f.value is None else _number(f.value, f) for f in figures],
@@ -213,10 +234,16 @@ def figure_table(
         "baseline": ["" if f.baseline is None else _number(f.baseline, f) for f in figures],
         chance: ["" if f.chance is None else _number(f.chance, f) for f in figures],
         "original": ["" if f.original is None else _number(f.original, f) for f in figures],
-        units: [f"{f.n:,}" for f in figures],
-        "reads": [f.direction for f in figures],
+        units: [f"{f.n:,}" for f in figures if every],
+        "reads": [f.direction for f in figures if every],
     }
     return {name: cells for name, cells in columns.items() if any(cells)}
+
+
+def _show_figures(title: str, table: dict[str, list[str]]) -> None:
+    words = ("figure", "95 % interval", "reads")
+    numbers = [position for position, name in enumerate(table) if name not in words]
+    tabulate(title, [*table], [*zip(*table.values(), strict=True)], numbers=numbers)
 
 
 def say_legend(figures: Sequence[Figure]) -> None:
@@ -255,7 +282,6 @@ def risk_lines(risk: RiskResult) -> Iterator[str]:
                 f"  worst group of {worst.by}: {worst.group}, fitted {worst.mean_a:.3f}, unseen "
                 f"{worst.mean_b:.3f} ({worst.n_a:,} and {worst.n_b:,} {counted})"
             )
-    yield from _attention(risk)
     yield from (f"  note: {note}" for note in (*risk.gaps, *risk.notes))
     for warning in risk.warnings[:MOST_WARNINGS]:
         yield f"  note: {warning}"
@@ -264,33 +290,6 @@ def risk_lines(risk: RiskResult) -> Iterator[str]:
         yield f"  note: {more} more of these are in checks.json (or --json)"
     for name, why in risk.failed.items():
         yield f"  {name}: could not be computed: {why}"
-
-
-def _attention(risk: RiskResult) -> Iterator[str]:
-    """Yield what the report marks too: differential confidentiality alone clears no release."""
-    careers = None if risk.careers is None else risk.careers.figures[0]
-    if careers is not None and is_above_chance(careers.value, careers.chance, careers.n):
-        yield (
-            "  needs attention: synthetic careers repeat careers of single persons more often than "
-            f"fresh persons would ({careers.value:.3f} against {careers.chance:.3f}); a smaller "
-            "theta of the model of careers makes it less"
-        )
-    beyond = [f for _, f in risk.other_figures if f.key in ("careers_beyond", "moves_beyond")]
-    for figure in beyond:
-        if lies_above(figure.low, 0.0):
-            yield (
-                "  needs attention: synthetic careers tell more of persons who were fitted than of "
-                f"others ({figure.name}: {figure.value:.3f}, interval {figure.low:.3f} to "
-                f"{figure.high:.3f}); a smaller theta of the model of careers makes it less"
-            )
-    nearest = None if risk.nearest is None else risk.nearest.figures[0]
-    if nearest is not None and lies_above(nearest.low, nearest.chance):
-        warning = (
-            "synthetic {records} are nearer to those that the synthesis was fitted on than to "
-            f"unseen ones (share {nearest.value:.3f}, interval {nearest.low:.3f} to "
-            f"{nearest.high:.3f}; 0.5 is no)"
-        )
-        yield f"  needs attention: {in_units(warning, risk.units)}"
 
 
 def utility_lines(utility: UtilityResult, *, start: str | None = None) -> Iterator[str]:
@@ -306,8 +305,6 @@ def utility_lines(utility: UtilityResult, *, start: str | None = None) -> Iterat
             )
             if pairs:
                 yield f"  worst {words}: {pairs}"
-        if _is_far_off(utility.tables):
-            yield f"  far off: look at the worst pairs; {utility_advice(start)}, at some risk"
     if utility.figures and (note := utility_note(start)):
         yield note
     for fit in utility.fits:
@@ -325,13 +322,6 @@ MOST_NAMES = 3
 """Measures that failed for one reason and are named, such as fits of many groups."""
 
 
-def utility_advice(start: str | None) -> str:
-    """Return what may bring data nearer to the original; ``start`` is None without evolution."""
-    if start in ("mutants", "files"):
-        return "more generations, a higher risk_at_most or weight, or a lower aimed may help"
-    return "a smaller min_leaf, another order of the variables or forbid: may help"
-
-
 def utility_note(start: str | None) -> str | None:
     """Return how to read expectations of evolved datasets; None without evolution."""
     if start is None:
@@ -344,9 +334,3 @@ def utility_note(start: str | None) -> str | None:
 
 def _ratio(value: float | None) -> str:
     return "none" if value is None else f"{value:.2f}"
-
-
-def _is_far_off(tables: TableUtility) -> bool:
-    """Whether a distribution is visibly wrong, or a pair by much."""
-    largest = {order.ways: order.s_pmse_max or 0.0 for order in tables.orders}
-    return max(largest.get(1, 0.0), largest.get(2, 0.0) / 5) > FAR_OFF

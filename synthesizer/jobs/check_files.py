@@ -31,7 +31,7 @@ from synthesizer.measures.results import CheckResults, checks_content
 from synthesizer.measures.settings import LimitConfig
 from synthesizer.measures.utility.formulas import parse_formula
 from synthesizer.measures.utility.suite import Synthesis
-from synthesizer.measures.verdict import Verdict, verdict
+from synthesizer.measures.verdict import Subject, Verdict, verdict
 from synthesizer.plan.arrange import ComparedData, FilesPlan, plan_files
 from synthesizer.report.build import build_report
 from synthesizer.report.record import (
@@ -142,6 +142,11 @@ class FileChecks:
     """May the data be released, as far as the checks tell?"""
     text: str
     """Of a JSON file with all of it."""
+
+    @property
+    def subjects(self) -> tuple[Subject, ...]:
+        """The lines of the verdict that were looked at."""
+        return ("person", "anybody") if self.results.utility is None else ("use",)
 
 
 def _finished(

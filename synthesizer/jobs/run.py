@@ -38,6 +38,7 @@ from synthesizer.measures.settings import LimitConfig
 from synthesizer.measures.verdict import Verdict
 from synthesizer.plan.forecast import refuse_too_large, say_ahead
 from synthesizer.plan.plan import GENERATE, Plan, prepare
+from synthesizer.plan.seeds import replay_notes
 from synthesizer.report.build import REPORT, build_report
 from synthesizer.report.codebook.write import write_release_codebook
 from synthesizer.report.record import CHECKS, MANIFEST, FileEntry, Manifest, Record
@@ -64,6 +65,9 @@ class RunResult(Displayed):
     """The codebook for researchers, HTML and JSON; for release with the datasets."""
     report: Path | None
     """The steward's page; None where it was switched off."""
+    new_notes: tuple[str, ...] = ()
+    """What came up while it was made and written, and whether anybody can repeat its draws; the
+    other notes of its manifest are those of its plan."""
 
     def __repr__(self) -> str:
         from synthesizer.report.notebook import text_of_run
@@ -410,6 +414,7 @@ class _Folder:
             datasets=tuple(output.directory / name for name in self.datasets),
             codebook=tuple(output.directory / name for name in codebook),
             report=output.directory / REPORT if output.report else None,
+            new_notes=(*replay_notes(self.plan.seed), *manifest.notes[len(self.plan.notes) :]),
         )
 
     def _dropped(self, drawn: int) -> Iterator[str]:

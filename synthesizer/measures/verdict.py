@@ -95,6 +95,19 @@ class VerdictLine(Row):
         """Green, yellow or red."""
         return COLOURS[self.word]
 
+    @property
+    def brief(self) -> str:
+        """The test that decides, and which tests were not made; of a safe line the narrowest."""
+        told = [e for e in self.evidence if e.measured and e.word == self.word]
+        if self.word == "safe" and self.subject != "use":
+            told.sort(
+                key=lambda e: -((e.value if e.high is None else e.high) or 0.0) / (e.mark or 1)
+            )
+        missing = ", ".join(e.test for e in self.evidence if not e.measured)
+        return " ".join(
+            [*(e.sentence for e in told[:1]), *([f"Not measured: {missing}."] if missing else [])]
+        )
+
 
 class Verdict(Result):
     """May these data be released? Three lines, and the tests behind them.

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from synthesizer.data.errors import plural
-from synthesizer.measures.verdict import HALVES, Evidence, Subject, Verdict
+from synthesizer.measures.verdict import HALVES, TITLES, Evidence, Subject, Verdict
 from synthesizer.report.expected import expected_of, table_mark, tables_of
 from synthesizer.report.page import joined, written
 from synthesizer.report.record import Record, StepEntry
 
+SUBJECTS = tuple(TITLES)
 _CLEARLY = 1.5
 """Times the other's mean S_pMSE over its other pairs: the one that is off in general."""
 _NAMED = 4
@@ -20,17 +21,26 @@ _TREES = ("cart", "forest", "bagging")
 
 
 class Advice(NamedTuple):
-    """One thing that is not as it should be, and what to try."""
+    """What is not as it should be, and what to try; findings with one remedy are together."""
 
-    subject: Subject
-    evidence: Evidence
-    """The test behind it; of tests that were not made the first one."""
-    finding: str
     remedy: str
+    findings: tuple[tuple[Subject, Evidence], ...]
+    """Tests and the lines of the verdict that they belong to, the gravest first."""
+
+    @property
+    def tests(self) -> str:
+        """Names of the tests, each once."""
+        names = dict.fromkeys(e.test for _, e in self.findings)
+        return f"{'' if self.measured else 'not measured: '}{'; '.join(names)}"
+
+    @property
+    def measured(self) -> bool:
+        """Whether the tests were made."""
+        return self.findings[0][1].measured
 
 
 def worst_things(
-    verdict: Verdict, record: Record | None = None, *, most: int | None = 3
+    verdict: Verdict, record: Record | None = None, *, subjects: Collection[Subject] = SUBJECTS
 ) -> list[Advice]:
     """Return the worst things about datasets with what to try, the gravest first.
 
@@ -40,28 +50,22 @@ def worst_things(
         Whose tests are not all safe; of a verdict that is nothing is worst.
     record : Record, optional
         How the datasets were made, which decides what helps; None of files that somebody else made.
-    most : int, optional
-        So many; all of them where None.
+    subjects : collection of str
+        Lines of the verdict that are looked at.
     """
-    made = [(subject, e) for subject, e in verdict.findings if e.measured]
-    worst = [Advice(subject, e, e.sentence, _remedy(subject, e, record)) for subject, e in made]
-    return [*worst, *_not_made(verdict, record)][:most]
-
-
-def _not_made(verdict: Verdict, record: Record | None) -> Iterator[Advice]:
-    """Yield the tests that were not made: together those that need records never seen."""
-    missing = [(subject, e) for subject, e in verdict.findings if not e.measured]
+    by_remedy: dict[str, list[tuple[Subject, Evidence]]] = {}
+    found = [(subject, e) for subject, e in verdict.findings if subject in subjects]
+    for subject, e in found:
+        if e.measured:
+            by_remedy.setdefault(_remedy(subject, e, record), []).append((subject, e))
+    missing = [(subject, e) for subject, e in found if not e.measured]
     of_files = record is None or record.of_files
     halves = [(subject, e) for subject, e in missing if of_files and e.key in HALVES]
-    others = [[item] for item in missing if item not in halves]
-    for group in filter(None, [halves, *others]):
-        subject, first = group[0]
-        if group is halves:
-            remedy = "name records that the synthesis never saw: --control FILE"
-        else:
-            remedy = f"turn on {first.sentence}"
-        tests = ", ".join(e.test for _, e in group)
-        yield Advice(subject, first, f"Not measured: {tests}.", remedy)
+    if halves:
+        by_remedy["name records that the synthesis never saw: --control FILE"] = halves
+    if others := [item for item in missing if item not in halves]:
+        by_remedy[f"turn on {', '.join(e.sentence for _, e in others)}"] = others
+    return [Advice(remedy, tuple(findings)) for remedy, findings in by_remedy.items()]
 
 
 def _remedy(subject: Subject, e: Evidence, record: Record | None) -> str:

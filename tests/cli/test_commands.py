@@ -97,7 +97,8 @@ def test_validate_where_a_result_is_to_be_replaced(folder: Path) -> None:
 def test_a_run_without_checks_says_so(folder: Path) -> None:
     result = call("run", folder / "run.yaml", "--no-checks")
     assert result.exit_code == 0
-    assert "checks: none was run" in result.output
+    assert "Not measured: " in result.output
+    assert call("run", folder / "run.yaml", "--no-checks", "--fail-on", "stop").exit_code == 2
     assert "checks:\n" not in result.output
 
 

@@ -2,49 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
-
-import numpy as np
-import pandas as pd
 import pytest
 
 from synthesizer.cli.printing import show_rows
-from synthesizer.cli.screen_checks import risk_lines, show_panel, utility_lines
-from synthesizer.measures.figure import is_above_chance
-from synthesizer.measures.results import RiskResult
-from synthesizer.measures.risk.nearest import nearer_share
-from synthesizer.measures.risk.replicated import replicated_careers
+from synthesizer.cli.screen_checks import show_panel, utility_lines
 from synthesizer.measures.utility.longitudinal import PanelResult, PanelSize, VariableHistory
 from synthesizer.measures.utility.suite import UtilityResult
 from tests.report.utility_examples import table
-
-
-def careers(n: int = 400) -> np.ndarray:
-    """Careers that mostly one person has."""
-    return np.random.default_rng(0).integers(0, 4, (n, 6))
-
-
-@pytest.mark.parametrize("copied", [True, False])
-def test_copied_careers_need_attention(copied: bool) -> None:
-    original = careers()
-    fresh = np.random.default_rng(1).integers(0, 4, original.shape)
-    result = RiskResult(
-        careers=replicated_careers(original, original if copied else fresh), units="persons"
-    )
-    lines = [line for line in risk_lines(result) if "needs attention" in line]
-    assert len(lines) == copied
-    figure = cast(Any, result.careers).figures[0]
-    assert is_above_chance(figure.value, figure.chance, figure.n) == copied
-
-
-@pytest.mark.parametrize(("low", "told"), [(0.52, True), (0.49, False)])
-def test_records_nearer_to_the_fitted_need_attention(low: float, told: bool) -> None:
-    rng = np.random.default_rng(2)
-    frames = [pd.DataFrame({"a": rng.normal(size=60)}) for _ in range(3)]
-    found = nearer_share(*frames, seed=2)
-    nearest = found.model_copy(update={"low": low, "high": 0.7})
-    lines = [*risk_lines(RiskResult(nearest=nearest, units="persons"))]
-    assert any("needs attention: synthetic persons are nearer" in line for line in lines) == told
 
 
 def test_mean_degrees_of_freedom_are_not_rounded(capsys: pytest.CaptureFixture[str]) -> None:

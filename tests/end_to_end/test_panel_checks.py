@@ -136,7 +136,7 @@ def test_the_codebook_describes_every_column(result: RunResult) -> None:
 
 
 def test_the_screen_tells_of_careers(result: RunResult, capsys: pytest.CaptureFixture[str]) -> None:
-    show_result(result)
+    show_result(result, every=True)
     told = capsys.readouterr().out
     assert "careers and histories" in told
     assert "lower is better; a ratio of about 1 is noise" in told

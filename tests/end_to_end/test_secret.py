@@ -65,7 +65,7 @@ def test_without_a_secret_the_seed_decides_and_everybody_is_told(tmp_path: Path)
     config = config_for(tmp_path, secret="none")
     result = call("run", config)
     first = hashes(tmp_path / "out")
-    assert "seed 1, no secret;" in result.output
+    assert "it holds the secret" not in result.output
     assert manifest_in(tmp_path / "out")["secret"] == "none"
     assert "none: the seed alone decides" in (tmp_path / "out" / "report.html").read_text()
     for place in (result.output, *manifest_in(tmp_path / "out")["notes"]):
@@ -75,7 +75,7 @@ def test_without_a_secret_the_seed_decides_and_everybody_is_told(tmp_path: Path)
     assert call("run", config_for(tmp_path, "b"), "--secret", "none").exit_code == 0
     manifest = tmp_path / "out" / "manifest.json"
     repeated = call("run", config_for(tmp_path, "c", seed=None), "--secret", manifest)
-    assert "seed 1, no secret;" in repeated.output
+    assert "the seed alone decides every draw" in " ".join(repeated.output.split())
     assert "note: secret: none: the seed alone decides" in repeated.output
     assert hashes(tmp_path / "b") == hashes(tmp_path / "c") == first
 
@@ -84,7 +84,7 @@ def test_without_a_secret_the_seed_decides_and_everybody_is_told(tmp_path: Path)
 def test_a_secret_stands_in_the_manifest_only(changes: Any, tmp_path: Path) -> None:
     config = config_for(tmp_path, **changes)
     output = call("run", config).output
-    assert "secret in manifest.json" in output
+    assert "manifest.json (it holds the secret)" in output
     secret = manifest_in(tmp_path / "out")["secret"]
     origin = {"from": "out/manifest.json"}
     output += call("validate", config_for(tmp_path, "again", **changes, secret=origin)).output

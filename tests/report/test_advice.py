@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from synthesizer.measures.verdict import Evidence, Subject, Verdict, VerdictLine, Word
-from synthesizer.report.advice import worst_things
+from synthesizer.report.advice import Advice, worst_things
 from synthesizer.report.record import GeneticEntry
 from tests.report.utility_examples import manifest, run, step, table, tables
 
@@ -43,12 +43,17 @@ def made(**options: Any) -> Any:
     )
 
 
-def test_the_gravest_of_each_line_come_first_and_each_figure_once() -> None:
-    everything = [advice.evidence.key for advice in worst_things(MIXED, made(), most=None)]
-    assert everything == [
-        "copied_uniques", "mean_two_way", "near_copies", "cap_beyond", "worst_group",
-    ]  # fmt: skip
-    assert [advice.evidence.key for advice in worst_things(MIXED, made())] == everything[:3]
+def keys(advice: list[Advice]) -> list[list[str]]:
+    return [[e.key for _, e in one.findings] for one in advice]
+
+
+def test_the_gravest_come_first_each_figure_once_and_each_remedy_once() -> None:
+    larger, smaller = (
+        ["copied_uniques", "near_copies", "cap_beyond", "worst_group"],
+        ["mean_two_way"],
+    )
+    assert keys(worst_things(MIXED, made())) == [larger, smaller]
+    assert keys(worst_things(MIXED, made(), subjects=("use",))) == [smaller]
     assert worst_things(verdict(line("use", ("mean_two_way", "safe"))), made()) == []
 
 
@@ -65,7 +70,7 @@ def test_the_gravest_of_each_line_come_first_and_each_figure_once() -> None:
 def test_leaves_grow_against_memory_and_shrink_for_use(
     options: dict[str, Any], less: str, more: str
 ) -> None:
-    memory, use, *_ = worst_things(MIXED, made(**options))
+    memory, use = worst_things(MIXED, made(**options))
     assert f"models: {{cart: {less}}}" in memory.remedy
     assert f"models: {{cart: {more}}}" in use.remedy
 
@@ -92,7 +97,7 @@ def test_advice_on_files_and_evolutions_names_no_trees() -> None:
     )
     of_file = manifest(chain=(), genetic=None)
     for record in (None, run(facts=of_file), run(facts=evolved)):
-        words = " ".join(advice.remedy for advice in worst_things(MIXED, record, most=None))
+        words = " ".join(advice.remedy for advice in worst_things(MIXED, record))
         assert "cart" not in words
         assert "min_leaf" not in words
     assert "more generations" in words
@@ -111,8 +116,9 @@ def test_what_was_not_measured_says_what_measures_it() -> None:
         )
     )  # fmt: skip
     of_files = worst_things(missing)
-    assert [advice.finding for advice in of_files] == [
-        "Not measured: nearer_share, attack_risk.", "Not measured: copied_uniques.",
+    assert [advice.tests for advice in of_files] == [
+        "not measured: nearer_share; attack_risk", "not measured: copied_uniques",
     ]  # fmt: skip
     assert "--control" in of_files[0].remedy
-    assert all(advice.remedy.startswith("turn on ") for advice in worst_things(missing, made()))
+    (of_run,) = worst_things(missing, made())
+    assert of_run.remedy.startswith("turn on nearer_share")
