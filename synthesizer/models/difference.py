@@ -15,8 +15,12 @@ from synthesizer.models.cart import Cart
 from synthesizer.models.domains import Chances
 from synthesizer.models.kit.numbers import EPS
 
-NEAR = 0.5
-"""A difference is drawn where its variance is less than so much of that of the number itself."""
+NEAR = 0.25
+"""A difference is drawn where its variance is less than so much of that of the number itself.
+
+That is half the standard deviation: with less, draws beyond the range of the number are many, and
+to draw them again would move its distribution.
+"""
 LIKE = 0.5
 """Which other code it equals is drawn where Cohen's kappa with one is above it."""
 TRIES = 20

@@ -103,14 +103,20 @@ class Grouped(ConditionalModel):
     def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedGrouped:
         """Fit the base model to every group, and to all rows; see `ConditionalModel.fit`."""
         self.require(predictors)
-        groups = Combinations.of(predictors, self.by)
-        numbers, inverse, counts = np.unique(
-            groups.numbers(predictors), return_inverse=True, return_counts=True
-        )
-        large = np.flatnonzero(counts >= self.min_rows)
-        fitted = []
-        for group in large.tolist():
-            rows = np.flatnonzero(inverse == group)
-            fitted.append(self.base.fit(predictors.take(rows), target.take(rows), rng=rng))
+        large = self.rows_of(predictors)
+        fitted = [
+            self.base.fit(predictors.take(rows), target.take(rows), rng=rng)
+            for rows in large.values()
+        ]
         others = self.base.fit(predictors, target, rng=rng)
-        return FittedGrouped(groups, numbers[large], tuple(fitted), others)
+        groups = Combinations.of(predictors, self.by)
+        return FittedGrouped(groups, np.array([*large], dtype=np.int64), tuple(fitted), others)
+
+    def rows_of(self, predictors: Table) -> dict[int, IntArray]:
+        """Return the rows of each group that has a model of its own, by its number, rising."""
+        numbers = Combinations.of(predictors, self.by).numbers(predictors)
+        values, counts = np.unique(numbers, return_counts=True)
+        return {
+            number: np.flatnonzero(numbers == number)
+            for number in values[counts >= self.min_rows].tolist()
+        }

@@ -72,3 +72,25 @@ def test_numbers_of_few_members_that_others_have_are_kept():
     assert open_ended.data.max() > 100  # the control
     _, narrow = ages(Member(apart=0))
     assert narrow.data[1::2].max() < drawn.data[1::2].max()  # safe within 18 members alone
+
+
+def test_siblings_keep_their_distance_among_many_lodgers():
+    """Lodgers have nothing to do with anybody, and must not hide what siblings have."""
+    rng = np.random.default_rng(6)
+    n = 150  # households: a head, two children three years apart, four lodgers
+    index = PanelIndex.of_presence(np.ones((n, 7), dtype=bool), np.arange(7.0))
+    older = np.floor(rng.uniform(5, 40, n))
+    others = np.floor(rng.uniform(20, 90, (n, 5)))
+    age = np.column_stack([others[:, 0], older, older - 3, others[:, 1:]]).ravel()
+    kinds = Variable(name="who", kind=Kind.CATEGORICAL, levels=("head", "child", "lodger"))
+    who = Column(kinds, np.tile(np.array([0, 1, 1, 2, 2, 2, 2], dtype=np.int32), n))
+    table = PanelTable([who], index)
+    target = Column(Variable(name="age", kind=Kind.NUMERIC, decimals=0), age)
+
+    def as_in_the_data(apart: int) -> float:
+        fitted = Member(counted=("who",), apart=apart).fit(table, target, rng=rng)
+        drawn = fitted.sample(table, rng=np.random.default_rng(7)).data.reshape(n, 7)
+        return float((drawn[:, 1] - drawn[:, 2] == 3).mean())
+
+    assert as_in_the_data(50) > 0.9
+    assert as_in_the_data(0) < 0.5  # the control: one fit for all

@@ -302,9 +302,10 @@ class Member(WrappedHistory):
     def _by_kind(self, table: Table, target: Column, counted: Sequence[str]) -> ConditionalModel:
         """Return the base model for each kind of member, and of differences from others' values.
 
-        The kind is what a member is, and of numbers that are drawn as differences also what the
-        one before is. Rare numbers are replaced by what all persons have (`safe_numbers`): a few
-        dozen members of a kind, or differences, hardly share any.
+        The kind is what a member is, and of numbers that are drawn as differences of some kind also
+        what the one before is: siblings are years apart, whatever else lives there. Rare numbers
+        are replaced by what all persons have (`safe_numbers`): a few dozen members of a kind, or
+        differences, hardly share any.
         """
         if isinstance(self.base, Bounded) or not self.apart:
             return self.base
@@ -314,9 +315,12 @@ class Member(WrappedHistory):
         by = [name for name in counted if name in table]
         if not by:
             return base
-        if base.nearest(table, target):
-            by += [_before_name(name) for name in by if _before_name(name) not in self.left_out]
-        return Grouped(by=tuple(by), base=base, min_rows=self.apart)
+        before = [_before_name(name) for name in by if _before_name(name) not in self.left_out]
+        groups = Grouped(by=(*by, *before), base=base, min_rows=self.apart)
+        apart = groups.rows_of(table).values()
+        if any(base.nearest(table.take(rows), target.take(rows)) for rows in apart):
+            return groups
+        return replace(groups, by=tuple(by))
 
     def _counted(self, predictors: PanelTable, target: Column) -> tuple[str, ...]:
         known = {column.name: column for column in (*predictors.columns, target)}
