@@ -23,6 +23,7 @@ from synthesizer.data.errors import DataError, OutputError, did_you_mean
 from synthesizer.data.files import write_texts
 from synthesizer.measures.catalogue import SUMMARY
 from synthesizer.measures.figure import Figure, Row, Units, columns, in_units
+from synthesizer.measures.results import CheckResults
 from synthesizer.measures.verdict import Verdict, VerdictLine
 from synthesizer.report.advice import worst_things
 from synthesizer.report.charts import Bar, DotRow, bars, el, text
@@ -81,6 +82,7 @@ _PICTURES: Mapping[str, tuple[str, str]] = {
     "distributions.Distribution": ("variables", "variable_chart"),
     "evolved.Evolution": ("genetic", "pictures"),
     "coefficients.FitComparison": ("model_fits", "fit_chart"),
+    "suite.UtilityResult": ("utility", "pictures_of"),
 }
 """Where the report has a picture of a result by itself: file and function."""
 _FIRST: Mapping[str, str] = {"coefficients.FitComparison": "coefficients"}
@@ -350,7 +352,7 @@ def blocks_of(result: object) -> Iterator[Block]:
     drawn, figures = list(_pictures(result)), tables.pop(FIGURES, ())
     yield from drawn
     rates = compared([figure for _, figure in figures])[:_DRAWN]
-    if rates and not drawn:
+    if rates and (not drawn or isinstance(result, CheckResults)):
         yield rate_chart(rates, "Rates", type(result).__name__)
     if figures:
         table = _figure_table(figures)
@@ -386,7 +388,7 @@ def _table(name: str, rows: Sequence[Any], units: Units) -> DataTable:
     kind = type(rows[0])
     more = f", the first {_ROWS} of {len(rows):,}" if len(rows) > _ROWS else ""
     caption = f"{in_units(first_line(kind), units)} ({name}{more})" if name else ""
-    if columns(kind):
+    if issubclass(kind, BaseModel) and columns(kind):
         return row_table(rows[:_ROWS], caption)
     cells = [_cells(row) if isinstance(row, BaseModel) else dict(_values(row)) for row in rows]
     names = [n for n in cells[0] if n not in _UNTOLD and _is_plain(cells[0][n])]
@@ -406,7 +408,9 @@ def _written(value: Any) -> Any:
 
 
 def _pictures(result: object) -> Iterator[Block]:
-    """Yield the pictures that the report has of a result."""
+    """Yield the pictures that the report has of a result, of its utility where it has all."""
+    if isinstance(result, CheckResults):
+        yield from _pictures(result.utility)
     if (place := _PICTURES.get(_kind(result))) is not None:
         drawn: Any = getattr(import_module(f"synthesizer.report.{place[0]}"), place[1])(result)
         if isinstance(drawn, Chart):

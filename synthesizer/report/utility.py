@@ -345,6 +345,15 @@ def map_chart(
     )
 
 
+def pictures_of(utility: UtilityResult) -> Iterator[Chart]:
+    """Yield the map of pairs of a result by itself, without the run that it is of."""
+    rows = () if utility.tables is None else utility.tables.of_order(2)
+    if rows:
+        names = map_names([cells.variable for cells in utility.distributions], rows)
+        expected = Expected(utility.expected, utility.fresh, utility.proper)
+        yield map_chart(names, rows, expected, utility.kept)
+
+
 def _values(
     place: Mapping[str, int], pairs: Sequence[TableRow]
 ) -> dict[tuple[int, int], float | None]:

@@ -4,20 +4,26 @@ import re
 from collections.abc import Callable
 from html import unescape
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import numpy as np
 import pandas as pd
 import pytest
 from pydantic import BaseModel
 
+from synthesizer import RunResult, read_config, refine, run
 from synthesizer.data.displayed import Displayed
 from synthesizer.data.errors import DataError, OutputError
+from synthesizer.data.randomness import Seed
 from synthesizer.measures.figure import Measured, Result, Row, column, columns
 from synthesizer.report.notebook import blocks_of, framed, tables_of
 from synthesizer.report.page import Note
 from tests.measures.risk.test_written import RESULTS as RISKS
 from tests.measures.utility.test_every_comparison import COMPARISONS, NAMES, awkward
+from tests.report.test_comparison_page import runs
+from tests.report.test_genetic_section import evolved
 
 MADE: dict[str, Callable[[], Any]] = RISKS | {
     f"utility, {name}": lambda compare=compare: compare(awkward(1), [awkward(2, 600)], NAMES)
@@ -125,6 +131,69 @@ def test_pictures_are_drawn_and_written(tmp_path: Any) -> None:
         with pytest.raises(OutputError, match="a.svg" if wrong == "a.svg" else "svg or .html"):
             picture.save(tmp_path / wrong)
     picture.save(tmp_path / "a.svg", overwrite=True)
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory) -> RunResult:
+    """Return a small run, of a mapping with a number as its seed."""
+    place, draws = tmp_path_factory.mktemp("run"), np.random.default_rng(0)
+    people = pd.DataFrame({"age": draws.integers(0, 40, 120), "sex": draws.choice(["f", BAD], 120)})
+    people.assign(ill=draws.choice(["no", "yes"], 120)).to_csv(place / "people.csv", index=False)
+    content = {
+        "data": {"path": str(place / "people.csv")}, "output": {"directory": str(place / "out")},
+        "secret": "none", "workers": 1, "checks": {"propensity": False, "keys": ["age", "sex"],
+        "target": "ill"}, "limits": {"cap": 0.01},
+    }  # fmt: skip
+    return run(content, seed=123454321)
+
+
+def test_a_run_is_its_verdict_its_first_page_and_its_figures(done: RunResult) -> None:
+    text = repr(done)
+    assert len(text.splitlines()) <= 20
+    for words in ("RunResult: 1 dataset in", "A person in the data: ", "Use: ", "Above a limit: ",
+                  "To try: ", "Report: "):  # fmt: skip
+        assert words in text
+    assert "123454321" not in text + repr(done.manifest) + repr(done.record.manifest.to_frame())
+    page, tags = page_of(done._repr_html_())
+    assert "A person in the data" in page
+    assert not {"script", "img"} & tags.tags
+    assert {"cap", "mean_two_way"} <= {*done.to_frame()["key"]}
+    assert len(done.to_frame("utility.tables.rows")) == 6
+    assert [chart.title for chart in done.plot().charts] == [
+        "How far every pair of variables is off", "Rates",
+    ]  # fmt: skip
+    assert done.manifest.seed == 123454321
+    assert done.manifest.config["secret"] == "none"
+    assert {*done.verdict.to_frame("lines.evidence").columns} >= {"test", "value", "low", "mark"}
+    assert "cap = " in repr(done.checks.summary)
+
+
+def test_a_number_replaces_the_seed_of_a_configuration_and_a_seed_its_secret(
+    done: RunResult, tmp_path: Path
+) -> None:
+    first = done.datasets[0].read_bytes()
+    again = read_config(done.manifest.config | {"output": {"directory": str(tmp_path / "a")}})
+    options: dict[str, Any] = {"overrides": {"checks": False, "limits": None}}
+    assert run(again, seed=123454321, **options).datasets[0].read_bytes() == first
+    options["overrides"] |= {"output": {"directory": tmp_path / "b"}, "secret": None}
+    content = done.manifest.config
+    assert run(content, seed=Seed(123454321), **options).datasets[0].read_bytes() == first
+
+
+def test_refined_compared_and_evolved_data_are_displayed(tmp_path: Path) -> None:
+    draws = np.random.default_rng(1)
+    people = pd.DataFrame({"a": draws.integers(0, 300, 500), "b": draws.integers(0, 2, 500)})
+    refined = refine(people, people.head(450), keys=["a"], target="b", risk_at_most=0.6, codes=True)
+    compared = runs(tmp_path, {"one": (0.1, 2.0), "two": (0.2, 1.0)})
+    for result in (refined, compared, evolved()):
+        assert 0 < len(repr(result).splitlines()) <= 20
+        assert "secret" not in repr(result)
+        page_of(result._repr_html_())
+        assert len(result.to_frame()) > 0
+    assert "before=" in repr(refined)
+    assert {"one", "two"} == {*compared.to_frame("runs")["name"]}
+    assert len(evolved().plot().charts) == 2
+    assert compared.plot().charts
 
 
 class Named(Row):
