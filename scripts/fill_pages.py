@@ -15,7 +15,6 @@ import re
 import shlex
 import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import chdir
@@ -69,8 +68,10 @@ def run(command: str, folder: Path) -> str:
     words = words_of(command)
     if words[0] == "synthesizer":
         return run_here(words[1:], folder)
-    if words[0] == "python":
-        words[0] = sys.executable
+    if words[:2] == ["python", "-c"]:
+        with chdir(folder):
+            exec(words[2], {})  # noqa: S102 - what a page of ours says
+        return ""
     done = subprocess.run(words, cwd=folder, check=True, capture_output=True, text=True)
     return done.stdout
 

@@ -91,7 +91,7 @@ def start(folder):
     return {}
 
 
-def panel(n=60, last=2008):
+def panel(n=40, last=2008):
     """Return persons with an agency and a grade from 2005 on."""
     rng = np.random.default_rng(5)
     rows = [
@@ -131,7 +131,7 @@ def machines(folder):
 def verification(folder):
     """Write a panel of pay, its synthesis and the query of the page."""
     rng = np.random.default_rng(6)
-    frame = panel(n=120).rename(columns={"grade": "occupation"})
+    frame = panel(n=60).rename(columns={"grade": "occupation"})
     frame["basic_pay"] = np.round(np.exp(10 + rng.normal(0, 0.2, len(frame))))
     for name, levels in {"race": ["Asian", "Black", "White"], "age_range": ["30-34", "35-39"],
                          "education": ["04", "13"], "pay_plan": ["GS"]}.items():  # fmt: skip
@@ -141,7 +141,7 @@ def verification(folder):
     key = {"person": "person", "time": "year", "career": "agency"}
     kinds = {"basic_pay": {"kind": "numeric"}}
     config = {"data": {"path": "data.csv"}, "output": {"directory": "RUN"}, "variables": kinds}
-    write(folder, "run.yaml", {**config, "panel": key, "models": {"cart": {"tilt": False}}})
+    write(folder, "run.yaml", {**config, "panel": key, "default_method": "sample"})
     run_here(["run", "run.yaml", "--no-checks", "-q"], folder)
     page = (DOCS / "verification.md").read_text("utf-8")
     query = next(block for block in blocks(page) if block.text.startswith("formula"))
