@@ -87,7 +87,7 @@ def run_here(words: list[str], folder: Path) -> str:
         result = CliRunner().invoke(app, words, env=screen)
     if result.exit_code not in (0, 3):
         raise RuntimeError(f"{shlex.join(words)} ended with {result.exit_code}:\n{result.output}")
-    return result.output
+    return result.stdout  # without the phases, which are told while they last
 
 
 def transcript(block: Block, folder: Path) -> str:
