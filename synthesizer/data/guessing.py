@@ -622,7 +622,7 @@ def _numeric(column: _Column) -> dict[str, Any]:
     odd = column.not_a_number()
     if odd.any():
         raise Problem(
-            f"is numeric, but {column.where(odd)} are not numbers",
+            f"is numeric, but has other texts in {column.where(odd)}",
             "declare them as `missing`, or `kind: categorical`",
             every_row=CORRECT,
         )

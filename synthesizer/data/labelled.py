@@ -7,6 +7,7 @@ missing stays a code of its own, which a column of floats could not hold.
 
 from __future__ import annotations
 
+import codecs
 import json
 import re
 import subprocess
@@ -27,6 +28,7 @@ from synthesizer.data.errors import DataError
 from synthesizer.data.layout import Form, Labelling, Layout
 from synthesizer.data.memory import in_bytes, unpacked_limit
 from synthesizer.data.table import FloatArray
+from synthesizer.data.text_encoding import unknown_encoding
 from synthesizer.data.values import format_numbers
 
 LABELLED: Final[Mapping[str, Form]] = {
@@ -232,8 +234,17 @@ def _read(path: Path, form: Form, encoding: str | None, **options: Any) -> tuple
         raise
     except Exception as error:  # pyreadstat has errors of its own, and others of Python
         reason = _other_format(path, form) or _reason(str(error), form)
+        if encoding is not None and not _is_known(encoding):
+            reason = unknown_encoding(encoding)
         raise DataError(f"{path}: {reason}") from None
     return cells, about
+
+
+def _is_known(encoding: str) -> bool:
+    try:
+        return bool(codecs.lookup(encoding))
+    except (LookupError, ValueError):
+        return False
 
 
 _BEGINNINGS: Final[Mapping[str, tuple[bytes, ...]]] = {

@@ -13,6 +13,8 @@ import csv
 import io
 import re
 from dataclasses import dataclass
+from difflib import get_close_matches
+from encodings.aliases import aliases
 from typing import Final
 
 import pyarrow as pa
@@ -22,6 +24,13 @@ from synthesizer.data.errors import DataError
 UTF_8_MARK: Final = codecs.BOM_UTF8
 UTF_16_MARKS: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 DELIMITERS: Final = (",", ";", "\t", "|")
+_NO_TEXT: Final = {"base64", "base64-codec", "bz2", "bz2-codec", "hex", "hex-codec", "quopri",
+                   "quopri-codec", "rot13", "rot-13", "uu", "uu-codec", "zip", "zlib",
+                   "zlib-codec"}  # fmt: skip
+"""Codecs of Python that are no encodings of text."""
+_USUAL: Final = "utf-8, cp1252, latin-1 and cp1250"
+_NEAR: Final = 0.7
+"""How alike a name must be to be offered, from 0 to 1."""
 _BLOCK: Final = 1 << 24
 _NOT_ASCII: Final = re.compile(rb"[\x80-\xff]+")
 
@@ -109,10 +118,27 @@ def as_utf8(data: pa.Buffer, origin: str, encoding: str | None) -> tuple[pa.Buff
         return data, "utf-8", False
     try:
         return arrow_buffer(data.to_pybytes().decode(name).encode()), name, False
-    except LookupError:
-        raise DataError(f"{origin}: encoding {encoding!r} is unknown; try latin-1") from None
     except UnicodeDecodeError:
         raise DataError(not_readable(data, origin, name)) from None
+    except (LookupError, ValueError):
+        raise DataError(f"{origin}: {unknown_encoding(encoding or name)}") from None
+
+
+def unknown_encoding(name: str) -> str:
+    """Say that an encoding is unknown, and which names are near.
+
+    Examples
+    --------
+    >>> unknown_encoding("cp125X")
+    "encoding 'cp125X' is unknown; near names are cp1258, cp1257, cp1256"
+    >>> unknown_encoding("foo")
+    "encoding 'foo' is unknown; usual ones are utf-8, cp1252, latin-1 and cp1250"
+    """
+    plain = name.lower().replace("_", "-")
+    known = {alias.replace("_", "-") for alias in (*aliases, *aliases.values())}
+    near = get_close_matches(plain, sorted(known - _NO_TEXT), 3, _NEAR)
+    which = f"near names are {', '.join(near)}" if near else f"usual ones are {_USUAL}"
+    return f"encoding {name!r} is unknown; {which}"
 
 
 def arrow_buffer(data: bytes) -> pa.Buffer:

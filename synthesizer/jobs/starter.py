@@ -419,8 +419,18 @@ def make_starter(
         about=f"{len(raw.names) + len(reading.roles.dropped):,} columns, {raw.n_rows:,} rows{told}",
         looks=looks,
         n_columns=len(raw.names) + len(reading.roles.dropped),
-        notes=(*_encoding_notes(encoding), *hints_of(reading.table, options, where), *known),
+        notes=(
+            *_encoding_notes(encoding),
+            *hints_of(reading.table, options, where, _labels(raw)),
+            *known,
+        ),
     )
+
+
+def _labels(raw: RawTable) -> dict[str, str]:
+    """Return the labels of variables that a file has."""
+    pairs = zip(raw.names, raw.layout.labelled, strict=True) if raw.layout.labelled else ()
+    return {name: said.label for name, said in pairs}
 
 
 def _repeating(raw: RawTable, table: Table, name: str, where: str) -> str:

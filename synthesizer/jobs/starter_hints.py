@@ -6,7 +6,7 @@ All of it is guessed from names and counts, and nothing follows from it but a li
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Final
 
@@ -23,6 +23,14 @@ _WEIGHT_NAMES: Final = re.compile(
     r"(pw|w|hh|fin|final|sample|survey|person|p|h|d|cs|l)?_?(weights?|wgts?|wghts?|wts?|wgtp)"
     r"|pwgtp|pond\w*|gewicht|hochrechn\w*|poids|peso|waga|expansion|raking"
 )
+_WEIGHT_LABEL: Final = re.compile(
+    r"\b(person|individual|household|survey|sampl\w*|design|final|calibrat\w*|raked|expansion"
+    r"|post-?stratification|analysis|population|cross-sectional|longitudinal)\W+(\w+\W+)?weights?\b"
+    r"|\bweight(ing)? (factor|variable)\b|gewichtung|hochrechnungsfaktor|pond[eé]ration"
+    r"|factor de expansi[oó]n|ponderaci[oó]n",
+    re.IGNORECASE,
+)
+"""Labels of weights of a survey, and not of weights in kilograms."""
 _BODY: Final = {"height", "bmi", "size", "stature"}
 """Names beside which a weight is one in kilograms."""
 _TIME_NAMES: Final = {
@@ -46,11 +54,16 @@ _NEARER: Final = 0.05
 """By how much neighbouring periods agree more than distant ones, at least."""
 
 
-def hints_of(table: Table, options: StarterOptions, where: str) -> Iterator[str]:
-    """Yield what a file looks like, and the command to run instead."""
+def hints_of(
+    table: Table, options: StarterOptions, where: str, labels: Mapping[str, str]
+) -> Iterator[str]:
+    """Yield what a file looks like, and the command to run instead.
+
+    ``labels`` are those of variables, where the file has some.
+    """
     command = f"synthesizer init {where}"
     if options.weight is None:
-        for name in survey_weights(table):
+        for name in survey_weights(table, labels):
             yield f"{name} looks like a survey weight: {command} --weight {name}"
     if options.panel is not None or options.household is not None:
         return
@@ -132,16 +145,29 @@ def _is_key(owners: IntArray, column: Column) -> bool:
     return len(np.unique(pairs)) == len(pairs)
 
 
-def survey_weights(table: Table) -> list[str]:
-    """Return numbers that by name and values are weights of a survey."""
-    if any(word in _BODY for name in table.names for word in words_of(name)):
-        return []
-    return [column.name for column in table.columns if _is_weight(column)]
+def survey_weights(table: Table, labels: Mapping[str, str]) -> list[str]:
+    """Return numbers that by name, or by label, and values are weights of a survey."""
+    has_body = any(word in _BODY for name in table.names for word in words_of(name))
+    return [
+        column.name
+        for column in table.columns
+        if (
+            _WEIGHT_LABEL.search(labels.get(column.name, ""))
+            or (not has_body and _is_named(column))
+        )
+        and _has_weights(column)
+    ]
 
 
-def _is_weight(column: Column) -> bool:
+def _is_named(column: Column) -> bool:
+    """Whether a column is named like a weight."""
     words = [*words_of(column.name), re.sub(r"\d+$", "", column.name.lower())]
-    if column.variable.kind is not Kind.NUMERIC or not any(map(_WEIGHT_NAMES.fullmatch, words)):
+    return any(map(_WEIGHT_NAMES.fullmatch, words))
+
+
+def _has_weights(column: Column) -> bool:
+    """Whether the values can be weights."""
+    if column.variable.kind is not Kind.NUMERIC:
         return False
     values = column.data[column.is_observed]
     return len(np.unique(values)) > _WIDE and bool((values >= 0).all()) and bool(values.any())

@@ -19,7 +19,7 @@ from typing import Self, TypeVar
 from synthesizer.config.keys import ChainConfig, Config, DataConfig, HouseholdConfig, PanelConfig
 from synthesizer.data.after import with_blank
 from synthesizer.data.encoding import RARE_REMEDY, data_notes, encode
-from synthesizer.data.errors import SynthesizerError, did_you_mean
+from synthesizer.data.errors import SynthesizerError, did_you_mean, plural
 from synthesizer.data.files import sha256
 from synthesizer.data.guessing import Declaration
 from synthesizer.data.layout import Layout
@@ -33,6 +33,7 @@ from synthesizer.data.values import finite_number
 
 Value = TypeVar("Value")
 MOST_VIEWS = 3
+MOST_NAMED = 5
 """Periods of a variable that a hint names."""
 
 
@@ -245,14 +246,30 @@ def read_input(config: Config) -> Input:
             whole.check()
     except SynthesizerError as error:
         return replace(found, problems=(*found.problems, *error.problems))
-    return (
-        found
-        if found.problems
-        else _laid_out(_blankable(_without_rare(found, config), config), config)
+    if found.problems:
+        return found
+    words = _words(config, found)
+    found = replace(
+        found,
+        notes=(
+            *found.notes,
+            *_label_notes(found.table, {name: labels for name, (_, labels) in words.items()}),
+        ),
     )
+    return _laid_out(_blankable(_without_rare(found, config), config), words, config)
 
 
-def _laid_out(found: Input, config: Config) -> Input:
+def _words(config: Config, found: Input) -> dict[str, tuple[str, Mapping[str, str]]]:
+    """Return label and labels of values of the variables that a configuration names."""
+    return {
+        name: (variable.label or "", variable.level_labels)
+        for name, variable in by_column(config, config.variables, found.columns.names or ()).items()
+    }
+
+
+def _laid_out(
+    found: Input, words: Mapping[str, tuple[str, Mapping[str, str]]], config: Config
+) -> Input:
     """Return the input with a layout that files of SPSS and Stata can be written in."""
     from synthesizer.data.labelled_writing import LABELLED_FORMS, labelled_layout
 
@@ -261,10 +278,6 @@ def _laid_out(found: Input, config: Config) -> Input:
     if form is None:
         return found
     form = form if wanted not in LABELLED_FORMS else wanted
-    words = {
-        name: (variable.label or "", variable.level_labels)
-        for name, variable in by_column(config, config.variables, found.columns.names or ()).items()
-    }
     layout, problems, notes = labelled_layout(found.layout, found.table, words, form)
     is_written = wanted in LABELLED_FORMS
     return replace(
@@ -273,6 +286,48 @@ def _laid_out(found: Input, config: Config) -> Input:
         unwritable=(*found.unwritable, *(problems if is_written else ())),
         notes=(*found.notes, *(notes if is_written else ())),
     )
+
+
+def _label_notes(table: Table, words: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
+    """Yield what is odd in labels of a configuration: of codes that never occur, or of several.
+
+    ``words`` are the labels of values of each variable.
+    """
+    labelled = [(column, words[column.name]) for column in table.columns if column.name in words]
+    never = [
+        f"{column.name} {', '.join(map(repr, absent))}"
+        for column, labels in labelled
+        if (absent := [code for code in labels if not _occurs(column, code)])
+    ]
+    if never:
+        yield (
+            f"level_labels: codes that no record has, of {plural(len(never), 'variable')} "
+            f"({_first(never, '; ')}): do the data write them in another way?"
+        )
+    alike = [c.name for c, labels in labelled if len({*labels.values()}) < len(labels)]
+    if alike:
+        yield (
+            f"level_labels: one label for several codes ({_first(alike, ', ')}): they stay apart, "
+            "and look alike where labels stand alone"
+        )
+
+
+def _first(texts: Sequence[str], between: str) -> str:
+    """Join the first few texts, and say how many more there are."""
+    more = len(texts) - MOST_NAMED
+    return between.join([*texts[:MOST_NAMED], *([f"{more} more"] if more > 0 else [])])
+
+
+def _occurs(column: Column, code: str) -> bool:
+    """Whether a code, written as in a configuration, is in a column."""
+    variable, number = column.variable, finite_number(code)
+    if code in variable.missing:
+        return bool((column.missing_state() == variable.missing.index(code) + 1).any())
+    if code in variable.levels:
+        return bool((column.data == variable.levels.index(code)).any())
+    if variable.kind is Kind.NUMERIC and number is not None:
+        return bool((column.data == number).any())
+    return variable.kind in (Kind.DATE, Kind.ID)  # these are written in many ways
 
 
 def _in_parts(path: Path, config: Config) -> bool:

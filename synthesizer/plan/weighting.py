@@ -271,9 +271,11 @@ def _weight_problems(context: Context, weighting: WeightsConfig) -> Iterator[str
     if unknown or context.columns.is_faulty(name):
         return
     if context.takes_no_part(name):
+        is_dropped = name in context.config.drop
         yield (
-            f"weights: {name!r} is an id or dropped and takes no part; name another column, or "
-            "take it out there"
+            f"weights: {name!r} is {'dropped' if is_dropped else 'an id'} and takes no part; "
+            f"{'take it out of drop' if is_dropped else 'declare it as numeric'}, or name another "
+            "weight"
         )
         return
     named = {

@@ -174,12 +174,15 @@ def test_what_does_not_go_with_weights_is_told(survey):
     folder, _ = survey
     for options, problem in (
         ({"keep": ["wgt"]}, "'wgt' is kept and cannot be raked"),
-        ({"drop": ["wgt"]}, "'wgt' is an id or dropped"),
+        ({"drop": ["wgt"]}, "'wgt' is dropped and takes no part; take it out of drop"),
         ({"variables": {"wgt": {"derived": "income * 2"}}}, "'wgt' is derived"),
         ({"forbid": ["wgt > 500"]}, "forbid 'wgt > 500' names"),
         ({"after": {"uniques": "drop"}}, "after.uniques drops records"),
         ({"after": {"round": {"wgt": 10}}}, "after changes 'wgt'"),
-        ({"variables": {"wgt": {"kind": "id"}}}, "'wgt' is an id or dropped"),
+        (
+            {"variables": {"wgt": {"kind": "id"}}},
+            "'wgt' is an id and takes no part; declare it",
+        ),
     ):
         with pytest.raises(SynthesizerError) as told:
             prepare(config(folder, weights=TOTALS, **options), Registry.load())
