@@ -69,6 +69,8 @@ PYTHON = re.compile(
 QUOTED = re.compile(r"'[^']*'|`[^`]+`|\"[^\"]+\"|--\w+|\bline \d+|\bposition \d+|\.\d+[.:]")
 COUNTED = re.compile(r"\d+ errors:|- and [\d,]+ more; mend these first|forecast: .*")
 """Lines that count problems, or what a run costs."""
+PHASE = re.compile(r".{24,} (\d+\.\d s|\d+ (min|h) .+)")
+"""A phase that has ended, and how long it took."""
 
 
 class TooSlow(BaseException):
@@ -175,7 +177,7 @@ def _lines(text: str) -> Iterator[str]:
     """Yield the problems that a command printed."""
     current = ""
     for line in text.splitlines():
-        if COUNTED.fullmatch(line):
+        if COUNTED.fullmatch(line) or PHASE.fullmatch(line):
             continue
         if line.startswith(("- ", "error: ")):
             yield from filter(None, [current])
