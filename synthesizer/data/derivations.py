@@ -135,7 +135,8 @@ def suggest_derivations(
       if they are groups, at least 30 of them are outside the largest.
 
     In wide files pairs are sought among the 200 inputs nearest to the target. ``advance`` is called
-    for each column. What is ``drawn`` is never a target.
+    for each column. What is ``drawn`` last, as a survey weight is, is never a target, and nothing
+    holds its groups: strata, of which each has weights of its own, come before it.
 
     Of several directions (total = a + b, b = total - a) the one whose target has more decimals
     wins (a rounded target loses what the inputs know), then the one whose inputs come before the
@@ -157,7 +158,8 @@ def suggest_derivations(
         if column.variable.kind is Kind.NUMERIC:
             candidates += _verified(column, inputs, table)
         advance(1)
-    candidates += _grouped(sample, (*inputs, *_number_codes(sample)), table)
+    numbers = (item for item in (*inputs, *_number_codes(sample)) if item.name not in drawn)
+    candidates += _grouped(sample, tuple(numbers), table)
     chosen = _without_cycles([c for c in candidates if c.target not in drawn], table)
     return {name: chosen[name] for name in table.names if name in chosen}
 

@@ -409,3 +409,22 @@ def test_files_of_others_are_measured_by_a_weight_and_a_design(tmp_path):
     frame.drop(columns="district").to_csv(files[1], index=False)
     found = call("utility", *files, *asked).output
     assert "psu, replicates of the configuration are not in every file" in found
+
+
+def test_levels_that_the_weight_tells_apart_are_not_computed_from_it(tmp_path):
+    """Raking would change them: the towns have the smaller weights."""
+    rng = np.random.default_rng(4)
+    town = rng.random(400) < 0.6
+    frame = pd.DataFrame(
+        {
+            "place": np.where(town, "town", "land"),
+            "pay": rng.integers(900, 4000, 400),
+            "wgt": np.where(town, rng.integers(10, 20, 400), rng.integers(40, 60, 400)),
+        }
+    )
+    frame.to_csv(tmp_path / "survey.csv", index=False)
+    weights = {"variable": "wgt", "totals": {"place": {"town": 9000, "land": 3000}}}
+    result = run(config(tmp_path, weights=weights))
+    table = pd.read_csv(result.datasets[0])
+    assert table.groupby("place").wgt.sum().to_dict() == {"town": 9000, "land": 3000}
+    assert (table.place == "town").mean() == pytest.approx(0.6, abs=0.1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import combinations
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -22,6 +22,7 @@ from synthesizer.measures.utility import (
     pmse,
     table_utility,
 )
+from synthesizer.measures.utility.combining import Rule
 from synthesizer.measures.utility.conditional_tables import ConditionalCounter
 from synthesizer.measures.utility.equivalent_sample import equivalent_sample
 from synthesizer.measures.utility.regressions import regressions
@@ -221,9 +222,9 @@ def test_what_results_leave_out_is_nothing_but_for_these() -> None:
         "FixedGroups.others": 0,
         "Synthesis.may_keep": True,
         "UtilityResult.units": "records",
+        "WeightedEstimates.errors": "independent records",
         "_Request.family": "ols",
         "_Request.level": 0.95,
-        "_Request.rule": "simple",
         **{f"{kind}.{name}": at for kind in ("_Response", "_Term")
            for name, at in (("centre", 0.0), ("scale", 1.0))},
     }  # fmt: skip
@@ -240,10 +241,12 @@ def test_defaults_and_ranges_are_as_documented() -> None:
         "PairCounter": pairs,
         "RegressionCounter": {"proper": False},
         "SampleScale": {"groups": 5, "proper": False},
+        "Models": {"workers": 1},
         "Synthesis": {"may_keep": True, "proper": False, "redrawn": False},
-        "WeightedCounter": {"groups": 5, "proper": False},
+        "WeightedCounter": {"design_in_words": "", "groups": 5, "proper": False, "redrawn": False},
+        "by_weighted_tree": {"n_jobs": 1, "permutations": 10},
         "combine": {"level": 0.95, "rule": "simple"},
-        "compare_fit": {"family": "ols", "level": 0.95, "rule": "simple"},
+        "compare_fit": {"family": "ols", "level": 0.95},
         "dependent": {"unexplained": 1e-10},
         "distributions": cells,
         "equivalent_sample": {"groups": 5, "proper": False},
@@ -263,7 +266,7 @@ def test_defaults_and_ranges_are_as_documented() -> None:
             "n_jobs": 1,
         },
         "regressions": {"proper": False},
-        "rule_for": {"redrawn": False},
+        "rule_for": {"designed": False, "redrawn": False},
         "rule_problems": {"level": 0.95},
         "stacked_design": {"order": 1},
         "table_utility": tables | {"ways": (1, 2)},
@@ -272,7 +275,7 @@ def test_defaults_and_ranges_are_as_documented() -> None:
     assert options(utility) == {
         "FitRequest.by": {"default": []},
         "FitRequest.family": {"default": "ols", "enum": families},
-        "FitRequest.rule": {"enum": ["fully", "partially", "simple", "proper", "redrawn"]},
+        "FitRequest.rule": {"enum": [*get_args(Rule)]},
         "PropensityOptions.enabled": {"default": True},
         "PropensityOptions.interactions": {"default": 1, "minimum": 1, "maximum": 5},
         "PropensityOptions.models": {"default": ["logit"]},
