@@ -32,6 +32,28 @@ def test_what_draws_takes_a_seed_and_no_generator():
             "half_runs", "differential_confidentiality"} <= seeds  # fmt: skip
 
 
+FUNCTIONS = {name: member for name, member in PUBLIC.items() if inspect.isfunction(member)}
+SAYS = ("Return", "Count", "Suggest", "Compare", "Regress")
+"""Words after which the first line says what is returned."""
+UNDER_ANOTHER = {"control_run", "gather"}
+"""The example of `compare_halves` is theirs, too."""
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_public_function_has_an_example_and_says_what_its_parameters_are(name):
+    text = inspect.getdoc(FUNCTIONS[name])
+    assert "Examples\n---" in text or name.rpartition(".")[2] in UNDER_ANOTHER
+    assert (
+        "Parameters" in text
+        or "`" in text
+        or len(inspect.signature(FUNCTIONS[name]).parameters) < 4
+    )
+    assert "Returns\n---" in text or text.startswith(
+        ("Return", "Count", "Suggest", "Compare", "Regress")
+    )
+    assert "default_rng(" not in text or "rng=" not in text
+
+
 def test_a_seed_is_a_whole_number_or_the_object():
     kept = Seed(3, fresh_secret())
     assert seeded(np.int64(3)) == seeded(3) == Seed(3)

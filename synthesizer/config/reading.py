@@ -46,18 +46,52 @@ AnyForm: TypeAlias = Config | Mapping[str, Any] | str | Path
 def load_config(path: str | Path) -> Config:
     """Read a configuration file.
 
-    Relative paths in it are understood from the file's own directory.
+    Parameters
+    ----------
+    path : str or Path
+        A YAML file; relative paths in it are understood from its own directory.
+
+    Returns
+    -------
+    Config
+        For `run`; nothing of it was run and no data were read.
 
     Raises
     ------
     ConfigError
         With every problem of form: unknown keys with the nearest name, wrong values.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "fair.yaml")
+    ...     _ = file.write_text("{data: {sample: fair}, m: 2}", encoding="utf-8")
+    ...     load_config(file).m
+    2
     """
     return read_config(file_content(path), base=Path(path).parent)
 
 
 def read_config(content: Mapping[str, Any], *, base: Path | None = None) -> Config:
     """Turn a mapping with the keys of the YAML into a configuration; see `load_config`.
+
+    Parameters
+    ----------
+    content : mapping
+        Keys and values of the YAML.
+    base : Path, optional
+        Where relative paths begin; the working directory by default.
+
+    Returns
+    -------
+    Config
+        For `run`.
+
+    Raises
+    ------
+    ConfigError
+        With every problem of form, as in `load_config`.
 
     Examples
     --------

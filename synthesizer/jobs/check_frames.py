@@ -126,6 +126,12 @@ def assess(
     listener : Listener, optional
         Is told about work that may take long.
 
+    Returns
+    -------
+    RiskResult
+        By scenario and of whole records: ``main.cap``, ``attacks`` and others; ``to_frame()`` has
+        every figure. Rates are in [0, 1]; what could not be computed stands in ``failed``.
+
     Raises
     ------
     DataError

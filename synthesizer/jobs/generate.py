@@ -48,10 +48,27 @@ def generate(
     listener : Listener, optional
         Is told about the progress.
 
+    Returns
+    -------
+    tuple of Path
+        One file for each dataset, in the format of the source.
+
     Raises
     ------
     ConfigError
         With everything that is wrong with the request.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import pandas as pd
+    >>> from synthesizer import Synthesizer
+    >>> people = pd.DataFrame({"sex": list("fm") * 30, "age": [*range(20, 80)]})
+    >>> model = Synthesizer(seed=1, workers=1).fit(people).model
+    >>> with TemporaryDirectory() as folder:
+    ...     paths = generate(model, Path(folder, "made"), m=2, rows=10, seed=3, workers=1)
+    >>> [path.name for path in paths]
+    ['synthetic_1.csv', 'synthetic_2.csv']
     """
     problems = Problems(model.chain.request_problems(m, rows))
     if model.after.drop_uniques:

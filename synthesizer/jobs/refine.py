@@ -174,6 +174,11 @@ def refine(
     **options
         Of `genetic_options.GeneticOptions`, such as ``risk`` and ``generations``.
 
+    Returns
+    -------
+    Refined
+        The records (``data``), utility and risk before and after, and whether the limit is kept.
+
     Raises
     ------
     DataError, ConfigError

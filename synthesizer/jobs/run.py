@@ -146,6 +146,11 @@ def run(
         Go on with a run of a source that is not read whole (``data.fit_rows``) and was stopped:
         what it had finished is kept beside the output. Without such a run it begins one.
 
+    Returns
+    -------
+    RunResult
+        Paths of what was written, the checks, the verdict and the manifest.
+
     Raises
     ------
     ConfigError
@@ -157,6 +162,18 @@ def run(
     Notes
     -----
     A check above a limit is no error here: see ``RunResult.exceeded``.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "people.csv")
+    ...     pd.DataFrame({"age": [30, 41] * 30, "sex": ["f", "m"] * 30}).to_csv(file, index=False)
+    ...     config = {"data": {"path": str(file)}, "output": {"directory": f"{folder}/made"}}
+    ...     result = run({**config, "checks": False, "workers": 1}, seed=1)
+    ...     [path.name for path in result.datasets], result.manifest.rows
+    (['synthetic_1.csv'], 60)
     """
     phases = Phases(listener)
     if isinstance(seed, int):
@@ -196,12 +213,32 @@ def fit(
 ) -> SavedModel:
     """Fit the chain of a configuration, to be saved or to generate from.
 
+    Parameters
+    ----------
+    config : Config, mapping or path
+        A configuration, a mapping with the keys of the YAML, or the YAML file.
+    registry : Registry, optional
+        Models to choose from; all that installed packages offer by default.
+    listener : Listener, optional
+        Is told about the progress.
+
+    Returns
+    -------
+    SavedModel
+        The chain with the layout of the source; confidential.
+
     Raises
     ------
     ConfigError
         With every problem of configuration and data.
     ModelError
         If the configuration evolves whole datasets, which leaves no model.
+
+    Examples
+    --------
+    >>> model = fit({"data": {"sample": "fair"}, "default_method": "sample", "seed": 1})
+    >>> model.chain.n_units
+    6366
     """
     phases = Phases(listener)
     with phases.phase("read"):

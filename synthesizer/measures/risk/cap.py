@@ -200,11 +200,25 @@ def cap_scores(
     tolerance: Tolerance | None = None,
     constant_target: bool = False,
 ) -> CapScores:
-    """Return the CAP of every original record; see `cap` for the parameters.
+    """Return the CAP of every original record; see `cap` for parameters and errors.
 
     ``constant_target`` allows a target with one value, for parts of a table that has more.
     Time is that of sorting; memory does not grow with the number of synthetic datasets (except
     for the scores themselves).
+
+    Returns
+    -------
+    CapScores
+        Scores in [0, 1], NaN where no synthetic record matches: ``original`` of shape (n,), and
+        ``synthetic`` with the scores for the first 1, ..., M datasets pooled.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> people = pd.DataFrame({"town": list("aabc"), "ill": ["yes", "no", "no", "yes"]})
+    >>> made = pd.DataFrame({"town": list("ab"), "ill": ["no", "no"]})
+    >>> cap_scores(people, made, keys=["town"], target="ill").synthetic[0].tolist()
+    [0.0, 1.0, 1.0, nan]
     """
     original, tables = checked_tables(
         original,

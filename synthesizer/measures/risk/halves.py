@@ -96,6 +96,11 @@ def half_runs(
     units : ndarray of int, shape (n,), optional
         Person of each record where the data are a panel: persons are split, not records.
 
+    Returns
+    -------
+    iterator of HalfRun
+        One for each split, when it is asked for.
+
     Raises
     ------
     DataError
@@ -148,8 +153,21 @@ def control_run(
 ) -> HalfRun:
     """Return a run for records that somebody else kept out of a synthesis.
 
-    ``control`` must be a random sample of the same population as ``fitted``; ``units`` is the
-    variable that names the person of each record in both.
+    Parameters
+    ----------
+    fitted : Table
+        Records that the synthesis was made from, shape (n, p).
+    control : Table
+        A random sample of the same population, with the same variables.
+    synthetic : tuple of Table
+        Datasets made from ``fitted``.
+    units : str, optional
+        Variable that names the person of each record in both.
+
+    Returns
+    -------
+    HalfRun
+        For `synthesizer.measures.risk.differential.compare_halves`, which gives an example.
     """
     seen, kept_out = (
         np.arange(table.n_rows) if units is None else units_of(table[units])

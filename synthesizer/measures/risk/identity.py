@@ -150,7 +150,16 @@ class ReproducedUniques(Row):
 
 
 def key_counts(table: Data, keys: Sequence[str], groups: GroupsOf = None) -> Codes:
-    """Return how many records share each record's key (itself included), shape (n,)."""
+    """Return how many records share each record's key (itself included), shape (n,).
+
+    Parameters and errors are those of `identity`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> key_counts(pd.DataFrame({"age": [30, 41, 30]}), ["age"]).tolist()
+    [2, 1, 2]
+    """
     table = as_table(table, keys)
     check_keys(table, keys=keys, groups=groups)
     coder = JointCoder(table, keys, groups)

@@ -245,6 +245,11 @@ def combine(
     names : sequence of str, optional
         What is estimated; default 1, 2, ...
 
+    Returns
+    -------
+    CombinedEstimates
+        Estimate, total variance, degrees of freedom and interval of each of the p.
+
     Raises
     ------
     DataError

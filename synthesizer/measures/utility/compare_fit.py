@@ -622,6 +622,11 @@ def compare_fit_by(
     dict
         By the values of a group its comparison, or why it has none.
 
+    Raises
+    ------
+    DataError
+        With every problem of the data, the formula and the names; not for a group alone.
+
     Examples
     --------
     >>> import pandas as pd

@@ -328,6 +328,13 @@ def combine_tables(results: Sequence[TableMeasures]) -> TableMeasures:
     ------
     DataError
         If there is no table, as where all variables are kept as they are.
+
+    Examples
+    --------
+    >>> people = pd.DataFrame({"sex": ["f", "m", "m", "f"]})
+    >>> one = table_utility(people, people)
+    >>> combine_tables([one, one]).mean["S_pMSE"].tolist()
+    [0.0]
     """
     frames, before = [], 0
     for result in results:
