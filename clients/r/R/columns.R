@@ -68,15 +68,18 @@ column_fault <- function(x) {
   }
 }
 
+# An empty level, which read.csv() makes of empty cells, is a missing code, as in a file.
 factor_form <- function(x) {
   levels <- levels(x)
   texts <- enc2utf8(levels)
   texts[is.na(levels)] <- unused_text("<NA>", texts)
-  texts[texts == ""] <- unused_text("<empty>", texts)
-  list(type = "factor", levels = levels, texts = texts, entry = list(
+  has_missing <- anyNA(unclass(x))
+  empty <- if ("" %in% texts) if (has_missing) unused_text("<empty>", texts) else ""
+  texts[texts == ""] <- empty %||% ""
+  list(type = "factor", levels = levels, texts = texts, empty = empty, entry = list(
     kind = if (is.ordered(x)) "ordered" else "categorical",
-    levels = as.list(texts),
-    missing = if (anyNA(unclass(x))) I("") else list()
+    levels = as.list(setdiff(texts, empty)),
+    missing = as.list(unique(c(if (has_missing) "", empty)))
   ))
 }
 
@@ -268,7 +271,7 @@ blank_to_na <- function(texts) {
 decode_factor <- function(texts, form, listed, kind) {
   named <- form$texts
   if (identical(kind, "id")) listed <- character()
-  if (!is.null(listed)) named <- named[named %in% c(listed, texts)]
+  if (!is.null(listed)) named <- named[named %in% c(listed, texts, form$empty)]
   further <- setdiff(if (length(listed)) c(listed, texts) else texts, c(named, ""))
   levels <- form$levels[match(named, form$texts)]
   x <- factor(texts, levels = c(named, further), ordered = "ordered" %in% form$attributes$class)

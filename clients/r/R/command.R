@@ -106,13 +106,18 @@ library_path <- function() {
   c(LD_LIBRARY_PATH = if (length(left)) paste(left, collapse = ":") else NA)
 }
 
-# The problems that the command tells: "error: ..." or "2 errors:" and a list.
+# The problems that the command tells: "error: ..." or "2 errors:" and a list. Long ones go on in
+# lines that are indented.
 problems_of <- function(lines) {
   lines <- lines[nzchar(trimws(lines))]
   start <- grep("^(error: |[0-9,]+ errors:)", lines)
   if (length(start)) lines <- lines[start[1]:length(lines)]
   lines <- lines[!grepl("^[0-9,]+ errors:$", lines)]
-  sub("^(error: |- )", "", lines)
+  if (!length(lines)) return(character())
+  starts <- !grepl("^[ \t]", lines)
+  starts[1] <- TRUE
+  joined <- vapply(split(trimws(lines), cumsum(starts)), paste, "", collapse = " ")
+  sub("^(error: |- )", "", unname(joined))
 }
 
 # Raise a condition of the package with every problem.

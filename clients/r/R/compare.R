@@ -29,41 +29,45 @@ compare.default <- function(object, data, ...) {
 #' @export
 compare.synthesis <- function(object, data, variables = NULL, ...) {
   check_frame(data)
-  distributions_of(data, object$datasets, variables)
+  distributions_of(data, object$datasets, variables, object$missing_codes)
 }
 
 most_levels <- 12
 bins <- 10
 
-distributions_of <- function(data, datasets, variables) {
+distributions_of <- function(data, datasets, variables, codes) {
   shared <- names(datasets[[1]])
   if (!is.null(data)) shared <- intersect(shared, names(data))
   unknown <- setdiff(variables, shared)
   if (length(unknown)) fail(sprintf("variables: there is no column '%s' on both sides", unknown))
   tables <- lapply(stats::setNames(nm = variables %||% shared), function(name) {
     synthetic <- unlist(lapply(datasets, function(frame) plain_values(frame[[name]])))
-    distribution_of(if (!is.null(data)) plain_values(data[[name]]), synthetic)
+    original <- if (!is.null(data)) plain_values(data[[name]])
+    distribution_of(original, synthetic, codes[[name]])
   })
   structure(tables, class = "synthetic_comparison")
 }
 
-# Numbers, days or texts; codes of missing values are values here, NA is a level of its own.
+# Numbers or texts; dates are years.
 plain_values <- function(x) {
   if (is.factor(x) || is.logical(x)) return(as.character(x))
-  if (inherits(x, c("Date", "POSIXct"))) return(as.numeric(x))
+  if (inherits(x, "Date")) return(1970 + as.numeric(x) / 365.2425)
+  if (inherits(x, "POSIXct")) return(1970 + as.numeric(x) / 86400 / 365.2425)
   if (inherits(x, "integer64")) return(suppressWarnings(as.numeric(as.character(x))))
   as.vector(unclass(x))
 }
 
-distribution_of <- function(original, synthetic) {
+# Shares of levels, or of groups of numbers with missing codes apart; NA is a level of its own.
+distribution_of <- function(original, synthetic, codes = NULL) {
   both <- c(original, synthetic)
+  group <- as.character
+  codes <- intersect(setdiff(codes, ""), as.character(both))
   if (is.numeric(both) && length(unique(both)) > most_levels) {
-    range <- range(both[is.finite(both)])
-    breaks <- pretty(range, bins)
-    group <- function(x) as.character(cut(x, breaks, include.lowest = TRUE, dig.lab = 6))
-    levels <- levels(cut(range, breaks, include.lowest = TRUE, dig.lab = 6))
+    breaks <- breaks_of(both[is.finite(both) & !as.character(both) %in% codes])
+    cut_at <- function(x) cut(x, breaks, include.lowest = TRUE, dig.lab = 6)
+    levels <- c(levels(cut_at(breaks)), codes)
+    group <- function(x) ifelse(as.character(x) %in% codes, as.character(x), as.character(cut_at(x)))
   } else {
-    group <- as.character
     levels <- as.character(sort(unique(both)))
     if (length(levels) > most_levels) levels <- names(sort(-table(both)))
   }
@@ -77,11 +81,18 @@ distribution_of <- function(original, synthetic) {
   if (anyNA(both)) table else table[!is.na(table$level), ]
 }
 
+# Round borders for the middle of the numbers; the outer groups hold the rest.
+breaks_of <- function(numbers) {
+  inner <- pretty(stats::quantile(numbers, c(0.01, 0.99), names = FALSE), bins)
+  inner <- inner[inner > min(numbers) & inner < max(numbers)]
+  unique(c(min(numbers), inner, max(numbers)))
+}
+
 #' @export
 print.synthetic_comparison <- function(x, ...) {
   for (name in names(x)) {
     cat(name, "\n", sep = "")
-    table <- utils::head(x[[name]], most_levels)
+    table <- utils::head(x[[name]], 2 * most_levels)
     table[-1] <- lapply(table[-1], function(share) sprintf("%.4f", share))
     print(table, row.names = FALSE)
     further <- nrow(x[[name]]) - nrow(table)
@@ -97,19 +108,22 @@ plot.synthetic_comparison <- function(x, ...) {
   rows <- ceiling(sqrt(length(shown)))
   before <- graphics::par(mfrow = c(rows, ceiling(length(shown) / rows)), mar = c(6, 3, 2, 0.5))
   on.exit(graphics::par(before))
-  for (name in shown) draw_bars(utils::head(x[[name]], 2 * most_levels), name)
+  for (name in shown) {
+    draw_bars(utils::head(x[[name]], 2 * most_levels), name, legend = name == shown[1])
+  }
   if (length(x) > length(shown)) {
     message(sprintf("%d of %d variables are shown; name others", length(shown), length(x)))
   }
   invisible(x)
 }
 
-draw_bars <- function(table, title) {
+draw_bars <- function(table, title, legend) {
   sides <- intersect(c("original", "synthetic"), names(table))
   labels <- ifelse(is.na(table$level), "NA", table$level)
-  short <- ifelse(nchar(labels) > 14, paste0(substr(labels, 1, 13), "\u2026"), labels)
+  short <- ifelse(nchar(labels) > 14, paste0(substr(labels, 1, 12), ".."), labels)
   colours <- c(original = "#7a8794", synthetic = "#1f6fb2")[sides]
-  graphics::barplot(t(as.matrix(table[sides])), beside = TRUE, names.arg = short, las = 2,
-                    col = colours, border = NA, main = title, cex.names = 0.7)
-  graphics::legend("topright", sides, fill = colours, border = NA, bty = "n", cex = 0.7)
+  shares <- t(as.matrix(table[sides]))
+  graphics::barplot(shares, beside = TRUE, names.arg = short, las = 2, col = colours, border = NA,
+                    main = title, cex.names = 0.7, ylim = c(0, 1.25 * max(shares)))
+  if (legend) graphics::legend("topright", sides, fill = colours, border = NA, bty = "n")
 }

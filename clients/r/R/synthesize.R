@@ -199,10 +199,10 @@ variables_frame <- function(variables) {
              made = vapply(variables, function(v) v$made$words %||% "", ""))
 }
 
-# Missing codes that stand as numbers or texts among the values, by column.
+# Missing codes by column, also the empty one.
 missing_codes <- function(variables) {
   codes <- lapply(variables, function(v) {
-    setdiff(vapply(v$missing, function(code) code$code, ""), "")
+    vapply(v$missing, function(code) code$code, "")
   })
   names(codes) <- vapply(variables, function(v) v$name, "")
   codes[lengths(codes) > 0]
@@ -308,7 +308,7 @@ as.list.synthesis <- function(x, ..., missing = c("code", "NA")) {
 #' @rdname synthesis
 #' @export
 plot.synthesis <- function(x, variables = NULL, ...) {
-  plot(distributions_of(NULL, x$datasets, variables), ...)
+  plot(distributions_of(NULL, x$datasets, variables, x$missing_codes), ...)
   invisible(x)
 }
 

@@ -72,7 +72,7 @@ print_figures <- function(figures) {
     shown <- figures[figures$place == place, ]
     table <- data.frame(value = signif(shown$value, 4), chance = signif(shown$chance, 4),
                         original = signif(shown$original, 4), reads = shown$direction)
-    names <- make.unique(substr(shown$name, 1, 40))
+    names <- make.unique(substr(shown$name, 1, 32))
     print(`rownames<-`(table, names), na.print = "")
   }
 }

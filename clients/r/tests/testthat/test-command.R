@@ -19,7 +19,7 @@ test_that("a command that is missing or too old is told", {
 test_that("errors become conditions with every problem, and no file is left", {
   skip_on_os("windows")
   known <- c("case $1 in --version) echo synthesizer 9.1.0; exit;; esac")
-  two <- fake_command(known, "printf '2 errors:\\n- one is wrong\\n- so is two\\n' >&2; exit 2")
+  two <- fake_command(known, "printf '2 errors:\\n- one is\\n  wrong\\n- so is two\\n' >&2; exit 2")
   before <- left_behind()
   error <- tryCatch(with_command(two, synthesize(small_frame(), quiet = TRUE)),
                     synthesizer_error = identity)
