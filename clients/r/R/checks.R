@@ -136,7 +136,7 @@ path_of <- function(path, what) {
   if (!is.character(path) || length(path) != 1 || is.na(path)) {
     fail(sprintf("%s must be a data frame or the path of a file", what))
   }
-  normalizePath(path, mustWork = FALSE)
+  absolute_path(path)
 }
 
 dataset_files <- function(x) {

@@ -139,5 +139,5 @@ secret_of <- function(secret) {
     secret
   }
   if (dir.exists(path)) path <- file.path(path, "manifest.json")
-  list(from = normalizePath(path, mustWork = FALSE))
+  list(from = absolute_path(path))
 }

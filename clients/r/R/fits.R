@@ -145,8 +145,8 @@ check_rule <- function(q, u, rule, n, k, level) {
 #' @rdname fit_synthetic
 #' @export
 print.synthetic_fit <- function(x, ...) {
-  say(sprintf("%s: %d synthetic datasets of %s records from %s, combined by rule '%s'",
-              formula_text(x$formula), x$m, format(x$k, big.mark = ","),
+  say(sprintf("%s: %d synthetic dataset%s of %s records from %s, combined by rule '%s'",
+              formula_text(x$formula), x$m, if (x$m > 1) "s" else "", format(x$k, big.mark = ","),
               format(x$n, big.mark = ","), x$rule))
   print(signif(x$coefficients, 4), ...)
   invisible(x)

@@ -19,7 +19,7 @@
 #'   column), or a named vector or list of models of some columns.
 #' @param ... Any other key of the configuration, with `.` or `_` in its name: `rows`, `keep`,
 #'   `strata`, `rules`, `forbid`, `models`, `cart.min_leaf`, `checks`, `limits`, and the names of
-#'   synthpop such as `k` and `cont.na`. Lists stand for lists and maps.
+#'   synthpop such as `k` and `cont.na`. Lists stand for lists and maps; paths in them are absolute.
 #' @param predictor.matrix A 0/1 matrix whose rows are targets, or a named list of predictors.
 #' @param variables Named list of what is known of columns, such as
 #'   `list(age = list(kind = "numeric", missing = -8))`.
@@ -133,7 +133,14 @@ source_of <- function(data, folder, name) {
   if (!is.character(data) || length(data) != 1 || is.na(data)) {
     fail("data must be a data frame, the path of a file, or a list such as list(sample = \"fair\")")
   }
-  list(data = list(path = normalizePath(data, mustWork = FALSE)))
+  list(data = list(path = absolute_path(data)))
+}
+
+# The configuration lies elsewhere: paths are seen from the working directory, also of files that
+# are not there, so that the message is the caller's own path.
+absolute_path <- function(path) {
+  path <- path.expand(path)
+  if (grepl("^(/|\\\\|[A-Za-z]:)", path)) path else file.path(getwd(), path)
 }
 
 dropped_nulls <- function(values) values[!vapply(values, is.null, NA)]
