@@ -30,7 +30,7 @@ def installed(tmp_path_factory):
     """Return the environment in which the package is installed, or skip."""
     if shutil.which("Rscript") is None:
         pytest.skip("R is not installed: its package is not tested")
-    there = r("cat(rownames(installed.packages()))").split()
+    there = r("cat(.packages(all.available = TRUE))").split()
     if missing := [name for name in NEEDED if name not in there]:
         pytest.skip(f"R has no {', '.join(missing)}: its package is not tested")
     library = tmp_path_factory.mktemp("library")
@@ -51,7 +51,7 @@ def test_the_tests_of_the_package(installed):
         **installed,
     )
     skipped = int(re.search(r"SKIP (\d+)", said)[1])
-    assert skipped == 0 or not all(name in r("cat(.packages(TRUE))") for name in OPTIONAL), said
+    assert skipped == 0 or not all(name in r("cat(.packages(all.available = TRUE))") for name in OPTIONAL), said
 
 
 def test_every_call_on_the_page_names_arguments_that_exist(installed):

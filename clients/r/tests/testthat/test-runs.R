@@ -10,7 +10,7 @@ test_that("a run is that of the command line, byte by byte, and comes back typed
   folder <- tempfile("by hand")
   dir.create(folder)
   internal("write_frame")(people, internal("forms_of")(people), file.path(folder, "x.csv"))
-  writeLines(c("data: {path: x.csv}", "output: {directory: r}", "m: 2", "secret: none",
+  writeLines(c("data: {path: x.csv}", "output: {directory: r, report: false, codebook: false}", "m: 2", "secret: none",
                "checks: false", "variables:",
                "  sex: {kind: categorical, levels: [m, f, x]}",
                "  edu: {kind: ordered, levels: [low, mid, high]}"), file.path(folder, "x.yaml"))
@@ -43,7 +43,8 @@ test_that("a run is that of the command line, byte by byte, and comes back typed
   fitted <- compare(fit_synthetic(s, pay ~ age + sex), people)
   plot(fitted)
   u <- utility(s, people, c("age", "sex", "pay"), fits = pay ~ age + sex,
-               two_way = FALSE, propensity = FALSE, regressions = FALSE)
+               two_way = FALSE, propensity = FALSE, regressions = FALSE,
+               equivalent_sample = FALSE, conditional_tables = FALSE)
   theirs <- u$results$utility$fits[[1]]
   ours <- fitted$coefficients
   for (key in c("original", "original_error", "synthetic", "standardised", "overlap")) {
@@ -61,7 +62,8 @@ test_that("a limit that is exceeded is a warning, and risk takes any data frames
   people <- small_frame()
   warned <- NULL
   r <- withCallingHandlers(
-    risk(people, people, keys = c("age", "sex"), target = "edu", limits = list(cap = 0.01)),
+    risk(people, people, keys = c("age", "sex"), target = "edu", limits = list(cap = 0.01),
+         copied_uniques = FALSE, near_copies = FALSE, suda = FALSE),
     synthesizer_limit = function(warning) {
       warned <<- warning$problems
       invokeRestart("muffleWarning")
