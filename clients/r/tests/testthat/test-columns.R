@@ -7,6 +7,7 @@ round_trip <- function(x) {
 test_that("columns come back from text as they were", {
   columns <- list(
     factor = factor(c("b", "a", NA, "NA", ""), levels = c("b", "unused", "a", "NA", "")),
+    factor_with_empty_level = factor(c("", "a")),
     factor_with_na = addNA(factor(c("a", NA))),
     ordered = factor(c("lo", "hi"), levels = c("lo", "mid", "hi"), ordered = TRUE),
     integer = c(1L, NA, -.Machine$integer.max),
