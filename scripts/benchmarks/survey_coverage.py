@@ -21,6 +21,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +31,8 @@ from scipy.stats import t as student
 
 from synthesizer import Synthesizer
 from synthesizer.data.randomness import NO_SECRET
+from synthesizer.data.table import Column, Table
+from synthesizer.engine.redrawing import Redrawing, times_drawn, units_of
 from synthesizer.measures.utility import combine
 from synthesizer.measures.utility.combining import Rule
 
@@ -138,6 +141,7 @@ class Way:
     drops: tuple[str, ...] = ()
     tried: tuple[tuple[str, Rule], ...] = (("records", "simple"), ("design", "simple"))
     m: int = 5
+    has_urn: bool = False
 
 
 TOTALS = {"region": "from_data", "group": "from_data"}
@@ -160,8 +164,28 @@ WAYS = {
     "weight last, half as many": Way(LAST | {"rows": 288}, tried=BOTH),
     "weight last, parametric": Way(LAST | PARAMETRIC, tried=BOTH),
     "redrawn": Way(REDRAWN, tried=ONE, m=20),
+    "redrawn, with an urn": Way(REDRAWN, tried=ONE, m=20, has_urn=True),
     "redrawn, parametric": Way(REDRAWN | PARAMETRIC, tried=ONE, m=20),
 }
+
+
+def urn(self: Redrawing, table: Table, rng: np.random.Generator) -> Table:
+    """Return a sample of a population that is filled up by the weighted Polya urn (Cohen 1997).
+
+    Its draws are a Dirichlet-multinomial: a record of weight w begins with (w - 1) n / (N - n).
+    """
+    weights = np.asarray(table[self.weight].data, dtype=float)
+    stratum, unit = units_of(table, self.strata, self.psu)
+    weights = weights * times_drawn(stratum, rng)[unit]
+    rows = np.flatnonzero(weights)
+    weights = weights[rows]
+    begin = np.maximum(weights - 1, 1e-9) * len(rows) / (weights.sum() - len(rows))
+    drawn = rng.multinomial(round(weights.sum()) - len(rows), rng.dirichlet(begin))
+    sample = rng.multivariate_hypergeometric(1 + drawn, table.n_rows, method="marginals")
+    column = table[self.weight]
+    each = np.full(table.n_rows, round(column.data.sum() / table.n_rows, 2))
+    chosen = table.resampled(rng.permutation(np.repeat(rows, sample)))
+    return chosen.with_column(Column(column.variable, each))
 
 
 def variance(frame: pd.DataFrame, z: Floats, kind: str) -> Floats:
@@ -203,7 +227,9 @@ def one(everybody: pd.DataFrame, truth: Floats, ways: tuple[str, ...], seed: int
             "secret": NO_SECRET,
             "workers": 1,
         } | way.options
-        made = Synthesizer(**options).fit(frame.drop(columns=list(way.drops))).generate()
+        draw = urn if way.has_urn else Redrawing.applied
+        with patch.object(Redrawing, "applied", draw):
+            made = Synthesizer(**options).fit(frame.drop(columns=list(way.drops))).generate()
         fits = [influences(file) for file in made]
         for kind, rule in way.tried:
             u_all = [variance(file, z, kind) for file, (_, z) in zip(made, fits, strict=True)]
