@@ -6,11 +6,11 @@ persons holds of heads, too, whose values are drawn before as ``head.NAME``: it 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from synthesizer.config.keys import ChainConfig, Config, HouseholdConfig
+from synthesizer.config.keys import ChainConfig, HouseholdConfig
 from synthesizer.data.errors import ConfigError, Problems, plural
 from synthesizer.data.expressions import Expression, quote_name
 from synthesizer.data.panel.arrangement import Arrangement
@@ -23,13 +23,25 @@ from synthesizer.data.panel.households import (
     household_form,
 )
 from synthesizer.data.panel.moments import row_numbers
+from synthesizer.data.panel.panel_table import as_panel
 from synthesizer.data.panel.paths import OWN, AtMost
 from synthesizer.data.parquet_sample import Whole
 from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Table
+from synthesizer.models.histories.members import Member
+from synthesizer.models.step import Forbid, forbidden_rows
 from synthesizer.plan.context import Context
 
 OF_HEADS = ", of heads"
 """Ends the place of a condition that is asked for of heads as well."""
+BESIDE = {
+    "panel": "is of persons in periods",
+    "genetic": "evolves rows, each by itself",
+    "survival": "orders the variables of single persons",
+    "extends": "adds periods to a panel",
+}
+"""Parts of a configuration that do not go with households, and why."""
+KIND = Member().apart
+"""Members of a kind that have models of their own."""
 
 
 def arrange_households(
@@ -168,10 +180,17 @@ def plan_at_most(context: Context) -> None:
         with context.problems.gathered(place):
             rules[_at_most(context, text, most)] = place
     context.paths = tuple(rules)
+    context.problems += _too_few_allowed(context, rules)
+    n_households = context.table.n_units
     for rule, place in rules.items():
         rows, broken = _exceeding(context, rule)
         policy = context.config.on_violation
-        if broken and policy != "ignore":
+        if broken == n_households:
+            context.problems.append(
+                f"{place}: each of the {broken} households of the data has more than {rule.most}, "
+                "so that none is left; allow more, or take the rule out"
+            )
+        elif broken and policy != "ignore":
             have = "has" if broken == 1 else "have"
             words = (
                 f"{place}: {plural(broken, 'household')} of the data {have} more than {rule.most}, "
@@ -183,6 +202,60 @@ def plan_at_most(context: Context) -> None:
                 )
             else:
                 context.notes.append(f"{words}; no synthetic household will")
+
+
+def _too_few_allowed(context: Context, rules: Mapping[AtMost, str]) -> Iterator[str]:
+    """Report rules that leave room for fewer members than households of the data have.
+
+    So it is where the members behind the head all have codes that are counted: there are no more
+    of them than the rules allow together.
+    """
+    table = context.table
+    later = ~as_panel(table).index.is_first
+    for name in dict.fromkeys(rule.variable for rule in rules):
+        same = [rule for rule in rules if rule.variable == name]
+        counted = np.any([rule.codes for rule in same], axis=0)
+        most = 1 + sum(rule.most for rule in same)
+        larger = int((as_panel(table).index.counts > most).sum())
+        if larger and counted[table[name].data[later].astype(np.intp)].all():
+            yield (
+                f"{', '.join(rules[rule] for rule in same)}: leaves room for {most} members, the "
+                f"head among them, and {plural(larger, 'household')} of the data "
+                f"{'has' if larger == 1 else 'have'} more; allow more, or take one out"
+            )
+
+
+def impossible(
+    context: Context, forbids: Sequence[tuple[str, Forbid]], order: Sequence[str]
+) -> Iterator[str]:
+    """Report conditions that all members satisfy, or all of one kind, so that none can be drawn.
+
+    Kinds are those of the relation to the head with `KIND` members or more, for which models learn
+    from nobody else; what they are is drawn before.
+    """
+    form = form_of(context)
+    if form is None:
+        return
+    table = context.completed
+    later = table[MEMBER].data > 1
+    whose = [(later, f"all {plural(int(later.sum()), 'member')} but the heads")]
+    codes = table[form.relation].data if form.relation in table else None
+    if codes is not None:
+        kinds = [later & (codes == code) for code in np.unique(codes[later]).tolist()]
+        what = f"members of one of the kinds that {form.relation!r} tells apart"
+        whose += [(rows, f"all {n} {what}") for rows in kinds if (n := int(rows.sum())) >= KIND]
+    for variable in dict.fromkeys(forbid.variable for _, forbid in forbids):
+        same = [(place, forbid) for place, forbid in forbids if forbid.variable == variable]
+        broken = forbidden_rows([forbid for _, forbid in same], table)
+        is_told = codes is None or order.index(variable) <= order.index(form.relation)
+        for rows, who in whose[:1] if is_told else whose:
+            if broken[rows].all():
+                yield (
+                    f"{', '.join(dict.fromkeys(place for place, _ in same))}: of the data {who} "
+                    f"{'satisfy it' if len(same) == 1 else 'satisfy one of them'}, so that no "
+                    f"value of {variable!r} is left for them; mend one of the conditions"
+                )
+                break
 
 
 def _exceeding(context: Context, rule: AtMost) -> tuple[IntArray, int]:
@@ -232,15 +305,20 @@ def household_problems(config: ChainConfig, whole: Whole | None) -> Iterator[str
             f"household: the source has {whole.n_rows:,} rows and is not read whole, and a sample "
             "of its rows would tear households apart; allow more rows (data.fit_rows)"
         )
-    odd: Mapping[str, tuple[bool, str]] = {
-        "panel": (config.panel is not None, "is of persons in periods"),
-        "genetic": (config.genetic is not None, "evolves rows, each by itself"),
-        "survival": (bool(config.survival), "orders the variables of single persons"),
-        "extends": (
-            isinstance(config, Config) and config.extends is not None,
-            "adds periods to a panel",
-        ),
-    }
-    for key, (is_there, why) in odd.items():
-        if is_there:
+    for key, why in BESIDE.items():
+        if getattr(config, key, None) not in (None, ()):
             yield f"household: does not go with {key}, which {why}; take one of the two out"
+
+
+def without_others(config: ChainConfig) -> ChainConfig:
+    """Return a configuration without the parts that do not go with households."""
+    changes = {key: () if key == "survival" else None for key in BESIDE if hasattr(config, key)}
+    return config.model_copy(update=changes)
+
+
+def with_any_head(household: HouseholdConfig) -> HouseholdConfig:
+    """Return households of which only the number counts, so that all else can be planned.
+
+    Where head or size are wrong, the rest of a configuration is checked all the same.
+    """
+    return household.model_copy(update={"head": "", "size": None, "variables": (), "order": None})

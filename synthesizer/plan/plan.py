@@ -44,7 +44,7 @@ from synthesizer.measures.risk.scenario import Scenario
 from synthesizer.measures.settings import CheckSettings, LimitConfig
 from synthesizer.measures.utility.suite import Synthesis
 from synthesizer.models.step import Step
-from synthesizer.plan.composition import household_problems
+from synthesizer.plan.composition import household_problems, with_any_head, without_others
 from synthesizer.plan.context import (
     Context,
     models_without_use,
@@ -392,13 +392,14 @@ def make_plan(
     if dropped != tuple(config.drop):  # a key that nobody wrote stays out of manifests
         config = config.model_copy(update={"drop": dropped})
     problems += household_problems(config, data.whole)
-    if problems and config.household is not None:
-        raise kind(problems)
-    if (config.panel or config.household) is not None and not data.columns.is_complete:
+    if config.household is not None:
+        config = without_others(config)
+    torn = config.household is not None and data.whole is not None
+    if torn or ((config.panel or config.household) and not data.columns.is_complete):
         # persons and periods need all columns, so problems of columns come first
         raise kind(problems)
     with problems.gathered():
-        arrangement, notes = arrangement_of(config.panel, data.table, config.household)
+        config, arrangement, notes = _arranged(config, data.table, problems)
         context = Context(
             config=config,
             data=data,
@@ -409,6 +410,26 @@ def make_plan(
         plan = _planned(context, seed)
     problems.settle(kind)
     return plan
+
+
+def _arranged(
+    config: ChainConfig, table: Table, problems: Problems
+) -> tuple[ChainConfig, Arrangement, tuple[str, ...]]:
+    """Return how the source holds its units, with notes.
+
+    Where heads or sizes of households are wrong, this is a problem, and the rest is planned as if
+    any member were the head.
+    """
+    household = config.household
+    if household is not None:
+        found = Problems()
+        with found.gathered():
+            return config, *arrangement_of(None, table, household)
+        problems += found
+        if any(problem.startswith("household.id") for problem in found):
+            raise ConfigError(found)
+        config = config.model_copy(update={"household": with_any_head(household)})
+    return config, *arrangement_of(config.panel, table, config.household)
 
 
 def _planned(context: Context, seed: Seed | None) -> Plan:

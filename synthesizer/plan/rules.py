@@ -25,7 +25,13 @@ from synthesizer.models.derived import Derived, agreement
 from synthesizer.models.histories.history import panel_of
 from synthesizer.models.limits import Support, found_supports, with_implied
 from synthesizer.models.step import Forbid, Rule, Step, forbidden_rows
-from synthesizer.plan.composition import conditions_of, head_conditions, of_heads, plan_at_most
+from synthesizer.plan.composition import (
+    conditions_of,
+    head_conditions,
+    impossible,
+    of_heads,
+    plan_at_most,
+)
 from synthesizer.plan.context import Context
 
 
@@ -279,6 +285,7 @@ def _forbids(context: Context, places: Places) -> list[Forbid]:
             else:
                 forbids.append((place, zero))
     problems += _nothing_left(forbids, table)
+    problems += impossible(context, forbids, places.order)
     problems += _circles(forbids)
     plain = [forbid for _, forbid in forbids]
     return [*plain, *_implied(plain, places, table)]

@@ -110,6 +110,8 @@ def spoilt(how: str) -> pd.DataFrame:
     elif how == "no id":
         frame["hhid"] = frame["hhid"].astype(object)
         frame.loc[first[:2], "hhid"] = None
+    elif how == "another id":
+        frame["hhid"] = frame["region"].map({level: n for n, level in enumerate("nesw", 1001)})
     elif how == "alone":
         frame = frame.loc[first].assign(hhsize=1)
     elif how == "name":
@@ -147,6 +149,14 @@ def spoilt(how: str) -> pd.DataFrame:
             ["household.variables", "disagree on 'income', in 2 rows (numbers 2, 5)"],
         ),
         ("no id", {}, ["household.id: column 'hhid' is missing in 2 rows", "needs a household"]),
+        (
+            "another id",
+            {},
+            [
+                "is 'hhid' the household's number? Of its 4 households 4 have several heads",
+                "name the column that the members of one household share",
+            ],
+        ),
         ("alone", {}, ["household.id: each of the 60 households", "take household out"]),
         ("name", {}, ["must not start with head., household., own.: head.age"]),
         ("", {"id": "nobody"}, ["household.id: unknown column 'nobody'"]),
@@ -169,6 +179,19 @@ def test_all_problems_at_once_and_what_does_not_go_together(tmp_path):
     output = told(tmp_path, frame, **RULES)
     assert "have no head" in output
     assert "is not the number of rows" in output
+    frame["weight"] = 1.0
+    totals = {"variable": "weight", "totals": {"sex": {"0": 10, "2": 5}}}
+    beside = {"panel": {"person": "hhid", "time": "age"}, "keep": ["nobody"]}
+    output = told(tmp_path, frame, **(RULES | beside | {"weights": totals, "forbid": ["ag > 3"]}))
+    for words in (
+        "have no head",
+        "is not the number of rows",
+        "does not go with panel",
+        "keep: unknown variable 'nobody'",
+        "weights.totals.sex",
+        "unknown variable 'ag'",
+    ):
+        assert words in output
     output = told(
         tmp_path,
         household_frame(60),
@@ -226,6 +249,40 @@ def test_broken_rules_are_told_with_their_rows_and_households(tmp_path):
     assert result.exit_code == 2
     assert words in " ".join(result.output.split())
     assert "2 confidential rows of 2 households" in " ".join(result.output.split())
+
+
+@pytest.mark.parametrize(
+    ("forbid", "at_most", "words"),
+    [
+        (["relation > 1 and age < `head.age` + 99"], {}, "forbid 1: of the data all 127 members"),
+        (
+            ["relation != 1 and sex == 0", "relation != 1 and sex == 1"],
+            {},
+            "forbid 1, forbid 2: of the data all 127 members but the heads satisfy one of them",
+        ),
+        (
+            ["relation == 3 and age < 70"],
+            {},
+            "forbid 1: of the data all 73 members of one of the kinds that 'relation' tells apart "
+            "satisfy it",
+        ),
+        (
+            [],
+            {"relation == 2": 1, "relation == 3": 1},
+            "household.at_most (relation == 2), household.at_most (relation == 3): leaves room for "
+            "3 members, the head among them, and 11 households of the data have more",
+        ),
+        (["relation == 3 and age > 20"], {"relation == 2": 1}, ""),  # some keep these
+    ],
+)
+def test_rules_that_no_member_can_keep_are_told_in_the_plan(tmp_path, forbid, at_most, words):
+    household = HOUSEHOLD | {"at_most": at_most}
+    variables = RULES["variables"] | {"relation": {"kind": "ordered"}}
+    config = {"household": household, "forbid": forbid, "variables": variables}
+    write(tmp_path, household_frame(90), **config)
+    result = call("plan", tmp_path / "run.yaml")
+    assert (result.exit_code == 2) == bool(words), result.output
+    assert words in " ".join(result.output.split())
 
 
 CHECKED = {

@@ -279,7 +279,7 @@ def household_form(
     if head:
         condition = Expression.parse(head)
         names = condition.names
-        problems += _head_problems(number, condition.condition(table))
+        problems += _head_problems(household, number, condition.condition(table))
     if size is not None:
         problems += _size_problems(table[size], counts[number], number)
     if counts.max() == 1:
@@ -315,12 +315,24 @@ def household_form(
     return replace(form, constant=constant), tuple(notes)
 
 
-def _head_problems(number: IntArray, is_head: BoolArray) -> Iterator[str]:
-    """Say which households have no head, and which have several; ``number`` are households."""
+def _head_problems(name: str, number: IntArray, is_head: BoolArray) -> Iterator[str]:
+    """Say which households have no head, and which have several; ``number`` are households.
+
+    Where most are so, the column or the condition is another one than was meant.
+    """
     first = np.unique(number, return_index=True)[1]
     heads = np.bincount(number[is_head], minlength=len(first))
     remedy = "mend the data or the condition, or leave these households out of the file"
     none, several = np.flatnonzero(heads == 0), np.flatnonzero(heads > 1)
+    if len(none) + len(several) > len(first) / 2:
+        counts = ((several, "several heads"), (none, "no head"))
+        have = " and ".join(f"{len(some)} have {what}" for some, what in counts if len(some))
+        yield (
+            f"household.id: is {name!r} the household's number? Of its "
+            f"{plural(len(first), 'household')} {have} by household.head; name the column that "
+            "the members of one household share, and nobody else, or mend the condition"
+        )
+        return
     if len(none):
         yield (
             f"household.head: {len(none)} of {plural(len(first), 'household')} "
