@@ -298,6 +298,9 @@ class Registry:
         self._entries: dict[str, Entry] = {}
         self.plugins: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        return f"Registry of {len(self._entries)} models: {', '.join(sorted(self._entries))}"
+
     @classmethod
     def load(cls) -> Self:
         """Return a registry of all models that installed packages declare.

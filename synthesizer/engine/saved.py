@@ -26,8 +26,11 @@ from synthesizer.models.base import FittedModel
 
 KIND = "synthesizer model (CONFIDENTIAL: holds values of the data it was fitted on)"
 
+_SHOWN = 12
+"""Variables that the text of a model names."""
 
-@dataclass(frozen=True, kw_only=True)
+
+@dataclass(frozen=True, kw_only=True, repr=False)
 class SavedModel:
     """A fitted chain, with the layout of its data and its origin."""
 
@@ -47,6 +50,16 @@ class SavedModel:
     """How the source held its units; datasets are written in the same form."""
     after: After = field(default_factory=After)
     """What is done to every dataset before it is written."""
+
+    def __repr__(self) -> str:
+        """Name the chain and no value of it: what is fitted is confidential."""
+        named = {step.variable.name: step.method for step in self.chain.strata[0].replicates[0]}
+        told = [f"{name} ({method})" for name, method in named.items()]
+        more = f" and {len(told) - _SHOWN:,} more" if len(told) > _SHOWN else ""
+        return (
+            f"SavedModel: a chain fitted to {self.chain.n_units:,} units, "
+            f"{', '.join(told[:_SHOWN])}{more}"
+        )
 
     def check(self) -> None:
         """Raise ValueError on plug-ins that nobody could name; for files."""

@@ -208,6 +208,10 @@ def test_the_text_is_short_and_tells_no_seed() -> None:
     text = repr(fitted.set_params(drop=None).fit(frame()))
     assert "123454321" not in text
     assert "fitted to 200 rows of 5 variables" in text
+    model = repr(fitted.model)
+    assert model.startswith("SavedModel: a chain fitted to 200 units, sex (sample), age (cart)")
+    assert len(model) < 200  # no value and no seed of it
+    assert "cart" in repr(fitted.registry)
     assert len(repr(Synthesizer(drop=[f"x{n}" for n in range(99)]))) < 150
 
 
