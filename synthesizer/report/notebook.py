@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
@@ -131,6 +131,11 @@ def _lists(rows: Sequence[BaseModel], place: str) -> Iterator[tuple[str, Sequenc
 
 def _are_rows(value: object) -> bool:
     return isinstance(value, tuple) and bool(value) and all(isinstance(v, BaseModel) for v in value)
+
+
+def _about(kind: type[BaseModel]) -> str:
+    """Return what a type is about, without what only who writes code needs."""
+    return first_line(kind).partition(";")[0].partition(": see")[0]
 
 
 def _values(result: object) -> Iterator[tuple[str, Any]]:
@@ -344,7 +349,7 @@ def _height(block: Block) -> int:
 def blocks_of(result: object) -> Iterator[Block]:
     """Yield what the report shows of a result: pictures, figures, tables, notes."""
     units, tables = _units(result), dict(tables_of(result))
-    title = first_line(type(result)) if isinstance(result, BaseModel) else ""
+    title = _about(type(result)) if isinstance(result, BaseModel) else ""
     yield heading(in_units(title or type(result).__name__, units))
     if isinstance(result, Verdict):
         yield from (Note(one.sentence, TONES[one.word], f"{one.title}: {one.said}.")
@@ -370,7 +375,8 @@ def blocks_of(result: object) -> Iterator[Block]:
 
 
 def _figure_table(figures: Sequence[tuple[str, Figure]]) -> DataTable:
-    return DataTable(
+    told = any(place for place, _ in figures)
+    table = DataTable(
         caption="Figures; from and to are the ends of the 95 % interval",
         columns=("Figure", "About", "Value", "From", "To", "Baseline", "Chance", "Original",
                  "Good is", "In words"),
@@ -381,13 +387,24 @@ def _figure_table(figures: Sequence[tuple[str, Figure]]) -> DataTable:
             for place, f in figures
         ],
     )  # fmt: skip
+    return table if told else _without(table, "About")
+
+
+def _without(table: DataTable, heading: str) -> DataTable:
+    kept = [i for i, name in enumerate(table.columns) if name != heading]
+    return replace(
+        table,
+        columns=[table.columns[i] for i in kept],
+        forms=[table.forms[i] for i in kept],
+        rows=[[row[i] for i in kept] for row in table.rows],
+    )
 
 
 def _table(name: str, rows: Sequence[Any], units: Units) -> DataTable:
     """Return rows as a table: by the columns that they declare, or by their fields."""
     kind = type(rows[0])
     more = f", the first {_ROWS} of {len(rows):,}" if len(rows) > _ROWS else ""
-    caption = f"{in_units(first_line(kind), units)} ({name}{more})" if name else ""
+    caption = f"{in_units(_about(kind), units)} ({name}{more})" if name else ""
     if issubclass(kind, BaseModel) and columns(kind):
         return row_table(rows[:_ROWS], caption)
     cells = [_cells(row) if isinstance(row, BaseModel) else dict(_values(row)) for row in rows]
@@ -499,7 +516,7 @@ def _row_chart(name: str, rows: Sequence[BaseModel]) -> Chart | None:
     numbers = [k for k, c in shown.items() if c.form in ("share", "number", "percent", "p")]
     fields_of_kind = kind.model_fields
     centre = next((key for key in _CENTRES if key in fields_of_kind), None)
-    title, rows = first_line(kind) or name, rows[:_DRAWN]
+    title, rows = _about(kind) or name, rows[:_DRAWN]
 
     def label(number: int, row: BaseModel) -> str:
         cells = [_written(shown[key].value(row)) for key in labels[:2]]

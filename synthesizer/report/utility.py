@@ -7,7 +7,7 @@ shown as tables.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from markupsafe import Markup
@@ -351,7 +351,8 @@ def pictures_of(utility: UtilityResult) -> Iterator[Chart]:
     if rows:
         names = map_names([cells.variable for cells in utility.distributions], rows)
         expected = Expected(utility.expected, utility.fresh, utility.proper)
-        yield map_chart(names, rows, expected, utility.kept)
+        chart = map_chart(names, rows, expected, utility.kept)
+        yield replace(chart, reads=chart.reads.replace(" Choose a cell to see its table.", ""))
 
 
 def _values(
