@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,7 +25,7 @@ from synthesizer.data.errors import (
     SynthesizerError,
     in_brief,
 )
-from synthesizer.data.files import written_paths
+from synthesizer.data.files import discard_output, written_paths
 
 if TYPE_CHECKING:
     from synthesizer.data.progress import Listener
@@ -248,11 +250,11 @@ def refuse(
 
 
 @contextmanager
-def progress(*, quiet: bool) -> Iterator[Listener]:
-    """Show how far a command has come."""
+def progress(*, quiet: bool, ended: bool = True) -> Iterator[Listener]:
+    """Show how far a command has come; ``ended`` as in printing."""
     from synthesizer.cli.printing import progress as shown
 
-    with shown(quiet=quiet) as listener:
+    with shown(quiet=quiet, ended=ended) as listener:
         yield listener
 
 
@@ -272,9 +274,20 @@ def errors_told() -> Iterator[None]:
     with written_paths() as written:
         try:
             yield
+            if sys.stdout is not None:  # it may be closed
+                sys.stdout.flush()
         except SynthesizerError as error:
             show_error(error)
             raise typer.Exit(error.exit_code) from None
+        except BrokenPipeError:  # the reader of a pipe, such as head, has seen enough
+            discard_output()
+            raise typer.Exit(141) from None
+        except OSError as error:
+            if error.filename is not None or error.errno not in (errno.ENOSPC, errno.EIO):
+                raise
+            show_error(OutputError(f"the output cannot be printed ({error.strerror})"))
+            discard_output()
+            raise typer.Exit(OutputError.exit_code) from None
         except KeyboardInterrupt as stop:  # one that kept something says what
             show_error(SynthesizerError(str(stop) or interrupted(written)))
             raise typer.Exit(130) from None
@@ -656,6 +669,7 @@ def compare(
     risk: RiskAxis = None,
     utility: UtilityAxis = None,
     overwrite: Overwrite = False,
+    every: Every = False,
 ) -> None:
     """Set runs side by side: settings, risk, utility and a map."""
     from synthesizer.cli.screen import show_comparison
@@ -664,7 +678,7 @@ def compare(
     comparison = write_comparison(
         runs, out, json=json, overwrite=overwrite, risk=risk, utility=utility
     )
-    show_comparison(comparison)
+    show_comparison(comparison, every=every)
     if out is None:
         print("no map was written; name an HTML file for it with -o")
     say_written(*filter(None, (out, json)), why=NOT_FOR_RELEASE)
@@ -691,6 +705,7 @@ def frontier(
     plan: Annotated[bool, option("Check and show the settings only.", "--plan")] = False,
     plugin: Plugins = None,
     quiet: Quiet = False,
+    every: Every = False,
 ) -> None:
     """Run a grid of settings and draw its frontier.
 
@@ -699,6 +714,7 @@ def frontier(
     """
     from functools import partial
 
+    from synthesizer.cli.printing import say
     from synthesizer.cli.screen import show_frontier
     from synthesizer.jobs.frontier import plan_frontier, run_frontier
 
@@ -708,15 +724,16 @@ def frontier(
         registry=models_with(plugin),
     )  # fmt: skip
     if plan:
-        print("\n".join(planned.lines))
+        for line in planned.lines:
+            say(line)
         return
     outcome = run_frontier(
         planned,
-        listening=partial(progress, quiet=quiet),
-        say=str if quiet else print,
+        listening=partial(progress, quiet=quiet, ended=False),
+        say=str if quiet else say,
     )
     if not quiet:
-        show_frontier(outcome)
+        show_frontier(outcome, every=every)
     if outcome.failed:
         raise SynthesizerError(
             f"setting {name} failed: {'; '.join(why)}" for name, why in outcome.failed.items()

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from math import inf
 from time import perf_counter
 from typing import Any, TextIO
 
@@ -20,7 +21,7 @@ from rich.text import Text
 
 from synthesizer.data.progress import Advance, Listener, silent
 from synthesizer.measures.figure import Row
-from synthesizer.report.page import MINUS, Added, DataTable, Form, row_table, written
+from synthesizer.report.page import DASH, MINUS, Added, DataTable, Form, row_table, written
 
 PIPE_WIDTH = 140
 """Columns of a table in a pipe or a file that says no width (COLUMNS); sentences are one line."""
@@ -30,16 +31,25 @@ _GAP = 2
 """Blanks between the columns of a table."""
 
 
+class _Console(Console):
+    """A console that leaves a closed pipe to the command."""
+
+    def on_broken_pipe(self) -> None:
+        """Raise the error that is handled."""
+        raise BrokenPipeError
+
+
 def _console(stream: TextIO | None = None) -> Console:
     """Return the standard output, or another stream, in the width and the colours it can show."""
-    console = Console(file=stream or sys.stdout, highlight=False)
+    console = _Console(file=stream or sys.stdout, highlight=False)
     if not _has_width(console):
         console.width = PIPE_WIDTH
     return console
 
 
 def _has_width(console: Console) -> bool:
-    return console.is_terminal or os.environ.get("COLUMNS", "").isdigit()
+    columns = os.environ.get("COLUMNS", "")
+    return console.is_terminal or (columns.isdigit() and int(columns) > 0)
 
 
 def say(text: str, *, start: str = "", word: str = "", colour: str = "") -> None:
@@ -112,8 +122,11 @@ class _Phase:
 class _Phases:
     """Prints a line for each phase once another one begins after it; ``bars`` shows it live."""
 
-    def __init__(self, print_line: Callable[[str], None], bars: Progress | None) -> None:
-        self.print_line, self.bars = print_line, bars
+    def __init__(
+        self, print_line: Callable[[str], None], bars: Progress | None, *, ended: bool
+    ) -> None:
+        self.print_line, self.bars, self.shortest = print_line, bars, _SHORTEST if ended else inf
+        self.column = 24 if _console(sys.stderr).width > 2 * 24 else 0
         self.phases: dict[str, _Phase] = {}
         self.open: list[str] = []
         self.since = perf_counter()
@@ -165,8 +178,8 @@ class _Phases:
         """Print the phases that have ended."""
         for name in [name for name in self.phases if name not in self.open]:
             seconds = self.phases.pop(name).seconds
-            if seconds >= _SHORTEST:
-                self.print_line(f"{name:<24} {_duration(seconds)}")
+            if seconds >= self.shortest:
+                self.print_line(f"{name:<{self.column}} {_duration(seconds)}")
 
 
 def _duration(seconds: float) -> str:
@@ -206,24 +219,24 @@ NARROW_BAR = 60
 
 
 @contextmanager
-def progress(*, quiet: bool) -> Iterator[Listener]:
+def progress(*, quiet: bool, ended: bool = True) -> Iterator[Listener]:
     """Show a live line for the phase of a run, and a line for each that ended; the latter in files.
 
-    Nothing is shown when asked to be quiet.
+    Nothing is shown when asked to be quiet, and no phase that ended unless ``ended``.
     """
     if quiet:
         yield silent
         return
     console = _console(sys.stderr)
     if not sys.stderr.isatty() or console.is_dumb_terminal:
-        phases = _Phases(lambda line: complain([line]), None)
+        phases = _Phases(lambda line: complain([line]), None, ended=ended)
         yield phases
         phases.print_ended()
         return
     bar = (BarColumn(bar_width=16),) if console.width > NARROW_BAR else ()
     name = TextColumn("{task.description}", markup=False)
     with Progress(name, *bar, _Count(), _TimeLeft(), console=console, transient=True) as bars:
-        phases = _Phases(lambda line: _say(bars.console, line), bars)
+        phases = _Phases(lambda line: _say(bars.console, line), bars, ended=ended)
         yield phases
         phases.print_ended()
 
@@ -324,8 +337,11 @@ def show_table(table: DataTable) -> None:
         ]
         for row in table.rows
     ]
-    numbers = [position for position, form in enumerate(table.forms) if form != "text"]
-    tabulate(table.caption, table.columns, rows, numbers=numbers)
+    # what no row has is left out
+    kept = [i for i in range(len(table.columns)) if any(row[i] not in ("", DASH) for row in rows)]
+    numbers = [place for place, i in enumerate(kept) if table.forms[i] != "text"]
+    columns = [table.columns[i] for i in kept]
+    tabulate(table.caption, columns, [[row[i] for i in kept] for row in rows], numbers=numbers)
 
 
 def _with_hyphen(text: str, form: Form) -> str:

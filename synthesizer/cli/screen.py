@@ -6,8 +6,8 @@ import inspect
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from math import inf
 from pathlib import Path
-from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from synthesizer.cli.printing import (
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from synthesizer.plan.forecast import Forecast
     from synthesizer.plan.overview import Codebook, PlanRow, ZeroRow
     from synthesizer.plan.plan import Plan
-    from synthesizer.report.comparison import ComparedRun, ComparedRuns
+    from synthesizer.report.comparison import ComparedRun, ComparedRuns, FrontierOfPair
     from synthesizer.verification.answer import Choices, Verification
 
 MOST_DATASETS = 5
@@ -476,42 +476,71 @@ def _values(entry: Mapping[str, Any]) -> str:
     return ", ".join([_TYPES.get(str(kind), "any value"), *limits])
 
 
-WIDEST = 40
+LONGEST_SETTING = 40
 """Letters of a setting on the screen; the page has them all."""
+MOST_SETTINGS = 5
 
 
-def show_comparison(compared: ComparedRuns) -> None:
+def show_comparison(compared: ComparedRuns, *, every: bool = False) -> None:
     """Print the runs, what was set differently, and which of them no other one beats."""
     from synthesizer.report.comparison import runs_section
 
-    settings = [(run.name, "; ".join(_settings(run))) for run in compared.runs]
+    settings = [
+        (run.name, "; ".join(_settings(run, None if every else MOST_SETTINGS)))
+        for run in compared.runs
+    ]
     tabulate(f"{len(settings)} runs: settings that differ", ("run", "settings"), settings)
-    for block in runs_section(compared, {}).blocks:
+    if compared.frontiers and not every:
+        _show_axes(compared, compared.frontiers[0])
+    for block in runs_section(compared, {}).blocks if every or not compared.frontiers else ():
         if isinstance(block, DataTable):
             show_table(block)
     for pair in compared.frontiers[:1]:
         both = " and ".join(compared.figure(key).title for key in (pair.risk, pair.utility))
         say(f"frontier: no other run is better on both {both}")
+    for run in compared.runs:
+        for limit in run.exceeded if not every else ():
+            say(f"limit exceeded: {run.name}: {limit}")
     notes_told(compared.notes)
 
 
-def _settings(run: ComparedRun) -> Iterator[str]:
+def _show_axes(compared: ComparedRuns, pair: FrontierOfPair) -> None:
+    """Print the two figures that decide, the safest run first."""
+    runs = sorted(compared.runs, key=lambda run: _last(run.value(pair.risk)))
+    rows = [
+        [
+            run.name,
+            *(_digits(run.value(key)) for key in (pair.risk, pair.utility)),
+            "yes" if run.name in pair.runs else "no",
+        ]
+        for run in runs
+    ]
+    titles = [compared.figure(key).title for key in (pair.risk, pair.utility)]
+    columns = ("run", *titles, "on the frontier")
+    tabulate("risk and utility; lower is better", columns, rows, numbers=(1, 2))
+
+
+def _last(value: float | None) -> float:
+    return inf if value is None else value
+
+
+def _settings(run: ComparedRun, most: int | None) -> Iterator[str]:
     from synthesizer.report.comparison import setting_text
 
-    for key, value in run.differing.items():
-        text = f"{key}: {setting_text(value)}"
-        yield text if len(text) <= WIDEST else f"{text[: WIDEST - 1]}…"
+    texts = [f"{key}: {setting_text(value)}" for key, value in run.differing.items()]
+    for text in texts[:most]:
+        yield text if len(text) <= LONGEST_SETTING else f"{text[: LONGEST_SETTING - 1]}…"
+    if most is not None and len(texts) > most:
+        yield f"and {len(texts) - most} more"
 
 
-def show_frontier(frontier: Frontier) -> None:
+def show_frontier(frontier: Frontier, *, every: bool = False) -> None:
     """Print the comparison of a grid, what failed, and where the result is."""
-    show_comparison(frontier.comparison)
+    show_comparison(frontier.comparison, every=every)
     for name, why in frontier.failed.items():
         say(f"failed: {name}: {'; '.join(why)}")
-    say("outputs:")
-    for name in ("frontier.html", "frontier.json"):
-        say(f"  {frontier.directory / name} (confidential: not for release)")
-    say(f"  {frontier.directory} (a directory for each setting)")
+    say(f"files in {frontier.directory}, confidential, not for release")
+    say("  frontier.html, frontier.json, and a directory for each setting")
 
 
 def show_refined(file: RefinedFile, record: Path | None) -> None:
@@ -574,14 +603,14 @@ def _lines(refined: Refined) -> Iterator[str]:
 def show_verification(made: Verification) -> None:
     """Print an answer in words."""
     for paragraph in made.lines:
-        print(fill(paragraph, 100))
+        say(paragraph)
 
 
 def show_choices(choices: Choices) -> None:
     """Print what different M would give, and which to take."""
     show_rows(choices.rows, f"On the synthetic data, at epsilon {choices.epsilon:g}")
     for line in choices.lines:
-        print(fill(line, 100))
+        say(line)
 
 
 def show_starter(starter: Starter) -> None:

@@ -20,6 +20,7 @@ import os
 import shutil
 import signal
 import stat
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -42,6 +43,11 @@ _REMEDY = {
     errno.EROFS: "name another place",
     errno.ENAMETOOLONG: "give it a shorter name",
 }
+
+
+def discard_output() -> None:
+    """Send what is still to be printed nowhere, since nobody reads it or it cannot be written."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def check_output(directory: Path, *, overwrite: bool) -> list[str]:

@@ -178,7 +178,7 @@ class FrontierPlan:
         datasets = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
         lines = [
             f"{len(self.settings)} settings, each a whole run (m = {datasets}, "
-            f"{self.n_units:,} {self.units}, seed {self.seed.entropy} for all); the result goes to "
+            f"{self.n_units:,} {self.units}, one seed for all); the result goes to "
             f"{self.directory}"
         ]
         if self.kept:

@@ -252,7 +252,9 @@ def _put(content: dict[str, Any], one: Variation, value: Any, registry: Registry
         _clear_aliases(content.get("models", {}), one.path, registry)
     section = content
     for key in one.path[:-1]:
-        inner = section.setdefault(key, {})
+        if section.get(key) is None:  # it may be there without a value
+            section[key] = {}
+        inner = section[key]
         if not isinstance(inner, dict):
             return [f"--vary {one.key}: {key!r} is no map in the configuration; vary it as a whole"]
         section = inner

@@ -9,7 +9,10 @@ from pathlib import Path
 
 import pytest
 import yaml
+from typer.main import get_command
 
+from synthesizer.cli.commands import app
+from synthesizer.cli.help import TASKS
 from synthesizer.cli.printing import show_table
 from synthesizer.engine.registry import Registry
 from synthesizer.report.page import DataTable
@@ -35,14 +38,48 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_help_names_every_command() -> None:
-    result = call("--help")
-    assert result.exit_code == 0
-    for command in (
-        "run", "validate", "plan", "init", "codebook", "fit", "generate", "models", "schema",
-    ):  # fmt: skip
-        assert command in result.output
-        assert call(command, "--help").exit_code == 0
+def test_help_lists_every_command_by_task_and_fits_80_columns() -> None:
+    listed = [name for names in TASKS.values() for name in names]
+    assert sorted(listed) == sorted(get_command(app).commands)  # type: ignore[attr-defined]
+    for words in ([], *([name] for name in listed)):
+        result = call(*words, "--help")
+        assert result.exit_code == 0
+        assert max(map(len, result.output.splitlines())) <= 80
+    assert [name for name in listed if f"\n  {name} " not in call("--help").output] == []
+
+
+def test_a_run_ends_with_verdict_worst_things_and_files(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    result = call("run", folder / "run.yaml", "-m", "2", "--seed", "424242", "--fail-on", "look")
+    text = result.stdout
+    lines = text.splitlines()
+    assert 8 <= len(lines) <= 24
+    longest = max(map(len, text.split()))  # a path
+    assert max(map(len, lines)) <= max(80, longest)
+    places = [text.index(words) for words in (
+        "A person in the data:", "Anybody:", "Use:", "worst first, and what to try:", "  1. ",
+        "Try: ", "files in ", "to release", "confidential", "--all",
+    )]  # fmt: skip
+    assert places == sorted(places)
+    assert "424242" not in result.output
+    assert result.exit_code == 3
+    assert "--fail-on look: " in result.stderr
+    assert (folder / "out" / "report.html").exists()  # all is written
+
+
+def test_a_reader_that_has_seen_enough_is_no_fault() -> None:
+    program = (
+        "from synthesizer.cli.commands import app, command; command(lambda: print(1), name='x'); "
+        "app(['x'])"
+    )
+    reader, writer = os.pipe()
+    os.close(reader)
+    words = [sys.executable, "-c", program]
+    done = subprocess.run(words, stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (141, "")
 
 
 @pytest.mark.parametrize("command", ["run", "validate", "plan"])

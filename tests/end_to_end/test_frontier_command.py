@@ -56,12 +56,12 @@ def test_progress_and_result_are_told(folder: Path) -> None:
     result = call(*words, "-o", folder / "proper", "--workers", 1, "--seed", 5)
     assert result.exit_code == 0, result.output
     for expected in (
-        "2 settings, each a whole run (m = 1, 120 records, seed 5 for all)",
+        "2 settings, each a whole run (m = 1, 120 records, one seed for all)",
         "setting 1 of 2: proper=true",
         "the other one may take about",
         "settings that differ",
         "frontier: no other run is better",
-        "frontier.html (confidential: not for release)",
+        "confidential, not for release\n  frontier.html",
     ):
         assert expected in result.output
     quiet = call(*words, "-o", folder / "proper", "--overwrite", "-q")

@@ -39,7 +39,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     long_frame(150).to_csv(where / "long.csv", index=False)
     words = ("frontier", config_of(where), "--vary", "career.theta=5,100", "-o", where / "grid")
     plan = call(*words, "--plan")
-    assert "150 persons, seed 7" in plan.output
+    assert "150 persons, one seed" in plan.output
     result = call(*words)
     assert result.exit_code == 0, result.output[-2000:]
     (where / "screen.txt").write_text(result.output, encoding="utf-8")
