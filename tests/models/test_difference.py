@@ -94,3 +94,19 @@ def test_siblings_keep_their_distance_among_many_lodgers():
 
     assert as_in_the_data(50) > 0.9
     assert as_in_the_data(0) < 0.5  # the control: one fit for all
+
+
+def test_who_is_still_to_come_is_known():
+    """An only child is 5 years old, the first of two is 30: nobody before them tells."""
+    n = 200
+    two = np.arange(n) % 2 == 0
+    index = PanelIndex.of_presence(np.ones((n, 3), dtype=bool), np.arange(3.0))
+    kinds = Variable(name="who", kind=Kind.CATEGORICAL, levels=("head", "child", "lodger"))
+    third = np.where(two, 1, 2)
+    codes = np.column_stack([np.zeros(n), np.ones(n), third]).ravel().astype(np.int32)
+    age = np.column_stack([np.full(n, 50.0), np.where(two, 30.0, 5.0), np.full(n, 20.0)]).ravel()
+    target = Column(Variable(name="age", kind=Kind.NUMERIC, decimals=0), age)
+    table = PanelTable([Column(kinds, codes)], index)
+    fitted = Member(counted=("who",)).fit(table, target, rng=np.random.default_rng(8))
+    drawn = fitted.sample(table, rng=np.random.default_rng(9)).data.reshape(n, 3)[:, 1]
+    assert ((drawn == 30) == two).mean() > 0.95

@@ -124,7 +124,7 @@ class FittedMember(FittedHistory):
         """Return the predictors of some rows, with what those before them have."""
         more = [_before(drawn, rows)]
         if self.variable.name in self.counted:
-            more += _counts_of(table.index, drawn, rows)
+            more += _counts_of(table.index, drawn, rows, rows)
         return table.take(rows).with_columns(more)
 
     def _members(
@@ -183,25 +183,28 @@ def _before(drawn: Column, rows: IntArray, name: str = PAST[0]) -> Column:
     return Column(replace(column.variable, name=name), column.data, column.states)
 
 
-def _counts_of(index: PanelIndex, column: Column, rows: IntArray) -> list[Column]:
-    """Return how many earlier members of each row have each code of a variable."""
+def _counts_of(index: PanelIndex, column: Column, rows: IntArray, ends: IntArray) -> list[Column]:
+    """Return how many members of each row's household have each code, of those before an end."""
     start = index.starts[index.person[rows]]
     columns = []
     for code, label in enumerate(column.variable.labels):
         total = np.concatenate([[0], np.cumsum(column.data == code)])
         variable = Variable(name=f"{OWN}count {column.name} {label}", kind=Kind.NUMERIC, decimals=0)
-        columns.append(Column(variable, (total[rows] - total[start]).astype(np.float64)))
+        columns.append(Column(variable, (total[ends] - total[start]).astype(np.float64)))
     return columns
 
 
 def _company(table: PanelTable, names: Sequence[str]) -> list[Column]:
-    """Return what is known of earlier members: counts, and what the one before each member is.
+    """Return who lives in each member's household, and what the one before the member is.
 
-    By the variables that are drawn already.
+    By the variables that are drawn already, of all members: an only child is of another age than
+    the first of three.
     """
     rows = np.arange(table.n_rows)
     there = [table[name] for name in names if name in table]
-    counts = [count for column in there for count in _counts_of(table.index, column, rows)]
+    index = table.index
+    last = index.starts[index.person] + index.counts[index.person]
+    counts = [count for column in there for count in _counts_of(index, column, rows, last)]
     before = np.maximum(rows, 1)  # nobody asks for the first row
     return [*counts, *(_before(column, before, _before_name(column.name)) for column in there)]
 
@@ -215,8 +218,8 @@ class Member(WrappedHistory):
     """Each member of a household, given its head, the member before, and who is there so far.
 
     Predictors are the household's variables, all of the head, the earlier variables of the member,
-    what the member before has (``own.before``), and how many earlier members there are of each
-    code of the variables that are ``counted``.
+    what the member before has (``own.before``), and how many members there are of each code of the
+    variables that are ``counted``: all of the household, and earlier ones of what is drawn.
 
     Parameters
     ----------
@@ -224,7 +227,7 @@ class Member(WrappedHistory):
         Variable with the value of the head, one a household, which the first member gets. Without
         it the first member is drawn as well.
     counted : tuple of str
-        Coded variables by which the members so far are counted, such as the relation to the head.
+        Coded variables by which members are counted, such as the relation to the head.
     apart : int
         Members of a kind (what they are by ``counted``; of numbers that are drawn as differences
         also what the ones before are, as a child after a spouse) with a fit of their own; fewer
@@ -287,7 +290,7 @@ class Member(WrappedHistory):
             theirs = predictors.with_columns(_company(predictors, counted))
             more = [_before(target, later)]
             if target.name in counted:
-                more += _counts_of(index, target, later)
+                more += _counts_of(index, target, later, later)
             table = theirs.take(later).with_columns(more)
             members = target.take(later)
             value = fit_part(
