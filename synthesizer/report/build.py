@@ -49,7 +49,7 @@ _SECTIONS: tuple[tuple[str, str, Callable[[Record], bool] | None], ...] = (
 A function takes a record and returns its section, or None without a subject. A file is loaded when
 a run needs it.
 """
-_OPEN = ("glance", "variables", "utility")
+_OPEN = ("glance", "variables", "utility", "careers")
 """Sections that a reader sees at once; the others say what they hold and open on demand."""
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby, pairwise
+from itertools import chain, groupby, pairwise
+from statistics import fmean
 
 from markupsafe import Markup
 
@@ -58,6 +59,9 @@ class ShownStates:
     synthetic: tuple[tuple[float, ...], ...]
     sample: tuple[tuple[int, ...], ...]
     """Synthetic careers as positions in ``states``."""
+    original_lines: tuple[tuple[int, ...], ...] = ()
+    """What groups of persons mostly are in each period, in order, as positions in ``states``."""
+    synthetic_lines: tuple[tuple[int, ...], ...] = ()
 
 
 def shown_states(sequences: SequenceResult, periods: Sequence[str]) -> ShownStates:
@@ -73,13 +77,18 @@ def shown_states(sequences: SequenceResult, periods: Sequence[str]) -> ShownStat
             for row in shares
         )
 
+    def placed(careers: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
+        return tuple(tuple(places[state] for state in career) for career in careers)
+
     return ShownStates(
         periods=tuple(periods),
         states=labels,
         colours=_colours(labels),
         original=folded(sequences.original.headcounts),
         synthetic=folded(sequences.synthetic.headcounts),
-        sample=tuple(tuple(places[state] for state in career) for career in sequences.sample),
+        sample=placed(sequences.sample),
+        original_lines=placed(sequences.original_lines),
+        synthetic_lines=placed(sequences.synthetic_lines),
     )
 
 
@@ -178,6 +187,58 @@ def _panel(
         low = high
     yield axis_left(y, left, "", count=4)
     yield from _period_labels(shown.periods, x, _TOP + _TALL)
+
+
+def index_chart(shown: ShownStates) -> Iterator[Chart]:
+    """Yield careers in order, original beside synthetic; nothing of fewer than ten persons."""
+    sides = shown.original_lines, shown.synthetic_lines
+    if not all(sides):
+        return
+    ours, theirs = (written(fmean(map(_changes, side))) for side in sides)
+    summary = f"A line changes its state {ours} times in the original, {theirs} in the synthetic."
+    yield Chart(
+        title="Careers in order, original beside synthetic",
+        svg=_index(shown, summary),
+        reads="Persons are put in order by their careers, and each line is what a group of ten or "
+        "more of them mostly is: no line is one person's career. Both sides should have the same "
+        "patterns at the same heights.",
+        summary=summary,
+    )
+
+
+def _changes(career: Sequence[int]) -> int:
+    return sum(a != b for a, b in pairwise(career))
+
+
+def _index(shown: ShownStates, description: str) -> Markup:
+    room = (_WIDE - _LEFT - 6 - _GAP) / 2
+    seen = sorted({*chain(*shown.original_lines, *shown.synthetic_lines)})
+    entries = [(shown.colours[s], clipped(shown.states[s], _LETTERS)) for s in seen]
+    marks, bottom = legends(_LEFT, _TOP + _TALL + 48, entries, width=_WIDE)
+    parts: list[Markup] = []
+    for number, (name, lines) in enumerate(
+        (("original", shown.original_lines), ("synthetic", shown.synthetic_lines))
+    ):
+        left = _LEFT + number * (room + _GAP)
+        x = Scale(domain=(0, len(shown.periods)), range=(left, left + room))
+        parts.append(text(left, _TOP - 10, name, class_="label strong"))
+        tall = _TALL / len(lines)
+        for row, career in enumerate(lines):
+            parts += _spells(career, shown.colours, x, _TOP + row * tall, tall + 0.3)
+        parts += _period_labels(shown.periods, x, _TOP + _TALL)
+    return svg(_WIDE, bottom + 8, *parts, marks, title="Careers in order", description=description)
+
+
+def _spells(
+    career: Sequence[int], colours: Sequence[str], x: Scale, top: float, tall: float
+) -> Iterator[Markup]:
+    """Yield a career as a line, with a coloured piece for each spell."""
+    start = 0
+    for state, spell in groupby(career):
+        stop = start + len(list(spell))
+        box = {"x": x(start), "y": top, "width": x(stop) - x(start), "height": tall}
+        yield el("rect", {**box, "class": colours[state]})
+        start = stop
 
 
 def _steps(values: Sequence[float], x: Scale, y: Scale) -> Iterator[str]:
@@ -304,7 +365,7 @@ def lines_chart(shown: ShownStates) -> Iterator[Block]:
     """Yield synthetic careers, one person a line; nothing where none was drawn."""
     if not shown.sample:
         return
-    changes = [sum(a != b for a, b in pairwise(career)) for career in shown.sample]
+    changes = [*map(_changes, shown.sample)]
     summary = (
         f"{plural(len(changes), 'synthetic person')}, chosen at random from the first dataset, "
         f"with {min(changes)} to {max(changes)} changes of state."
@@ -312,8 +373,8 @@ def lines_chart(shown: ShownStates) -> Iterator[Block]:
     yield Chart(
         title="Synthetic careers, one person a line",
         svg=_lines(shown, summary),
-        reads="Do these look like careers that persons could have? The original's are confidential "
-        "and not shown.",
+        reads="Do these look like careers that persons could have? Those of single persons of the "
+        "original are not shown.",
         summary=summary,
     )
 
@@ -323,12 +384,7 @@ def _lines(shown: ShownStates, description: str) -> Markup:
     x = Scale(domain=(0, len(shown.periods)), range=(_LEFT, _WIDE - 10))
     parts: list[Markup] = []
     for row, career in enumerate(sorted(shown.sample)):
-        start = 0
-        for state, spell in groupby(career):
-            stop = start + len(list(spell))
-            box = {"x": x(start), "y": 6 + row * _LINE, "width": x(stop) - x(start)}
-            parts.append(el("rect", {**box, "height": _LINE - 2, "class": shown.colours[state]}))
-            start = stop
+        parts += _spells(career, shown.colours, x, 6 + row * _LINE, _LINE - 2)
     base = 8 + len(shown.sample) * _LINE
     seen = sorted({state for career in shown.sample for state in career})
     entries = [(shown.colours[s], clipped(shown.states[s], _LETTERS)) for s in seen]

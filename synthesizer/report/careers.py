@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 
 from synthesizer.data.errors import plural
 from synthesizer.measures.figure import Figure, is_above_chance
@@ -11,6 +12,7 @@ from synthesizer.measures.risk.replicated import ReplicatedCareers
 from synthesizer.measures.utility.longitudinal import PanelResult, VariableHistory
 from synthesizer.measures.utility.sequences import SequenceResult
 from synthesizer.report.career_pictures import (
+    index_chart,
     lines_chart,
     moves_chart,
     shown_states,
@@ -24,6 +26,7 @@ from synthesizer.report.page import (
     Block,
     Cell,
     DataTable,
+    Fold,
     Gap,
     Note,
     Words,
@@ -32,7 +35,7 @@ from synthesizer.report.page import (
     stopped,
     written,
 )
-from synthesizer.report.record import Record
+from synthesizer.report.record import Labels, Record
 
 MATCHED = (
     "Exact counts were used: the option match of the careers was on. The synthetic careers were "
@@ -80,8 +83,10 @@ def careers_section(record: Record) -> Iterator[Block]:
         for measure, why in panel.failed.items():
             yield Note(stopped(f"Could not be computed: {measure}: {why}"), "alert")
         if panel.sequences is not None:
-            yield from _careers(panel.sequences, period_names(record, panel.sequences))
-        yield from _histories(panel)
+            periods = period_names(record, panel.sequences)
+            yield from _careers(panel.sequences, periods, career_variable(record), record.labels)
+        if histories := list(_histories(panel)):
+            yield Fold("Values within persons, variable by variable", histories)
     yield from _replicated(record)
 
 
@@ -124,18 +129,28 @@ def _sizes(panel: PanelResult, career: str | None) -> str:
     )
 
 
-def _careers(sequences: SequenceResult, periods: tuple[str, ...]) -> Iterator[Block]:
+def _careers(
+    sequences: SequenceResult, periods: tuple[str, ...], career: str | None, labels: Labels
+) -> Iterator[Block]:
     if len(sequences.states) == 1:
         yield Words(["Everybody is there in every period: there are no careers to compare."])
         return
     shown = shown_states(sequences, periods)
+    shown = replace(shown, states=tuple(labels.level(career or "", s) for s in shown.states))
     yield stacks_chart(shown)
-    yield Words([_DISTANCES])
-    yield _distances(sequences)
-    yield from _transitions(sequences)
-    yield from moves_chart(sequences)
-    yield from spells_chart(sequences)
-    yield from lines_chart(shown)
+    yield from index_chart(shown)
+    steps = _transitions(sequences, partial(labels.level, career or ""))
+    yield Fold(
+        "Distances, steps, changes and spells",
+        [
+            Words([_DISTANCES]),
+            _distances(sequences),
+            *steps,
+            *moves_chart(sequences),
+            *spells_chart(sequences),
+            *lines_chart(shown),
+        ],
+    )
 
 
 def _distances(sequences: SequenceResult) -> DataTable:
@@ -150,7 +165,7 @@ def _distances(sequences: SequenceResult) -> DataTable:
     return replace(table, stacks=True, sortable=False)
 
 
-def _transitions(sequences: SequenceResult) -> Iterator[Block]:
+def _transitions(sequences: SequenceResult, named: Callable[[str], str]) -> Iterator[Block]:
     """Yield the steps from period to period whose chance differs most."""
     sides = sequences.original.transitions, sequences.synthetic.transitions
     rows: list[tuple[float, list[Cell]]] = []
@@ -161,7 +176,7 @@ def _transitions(sequences: SequenceResult) -> Iterator[Block]:
         for after, original, synthetic in zip(sequences.states, ours, theirs, strict=True):
             chances = original / totals[0], synthetic / totals[1]
             gap = round(abs(chances[0] - chances[1]), 9)
-            rows.append((gap, [before, after, totals[0], *chances]))
+            rows.append((gap, [named(before), named(after), totals[0], *chances]))
     rows.sort(key=lambda row: -row[0])
     if rows:
         yield DataTable(
@@ -218,7 +233,8 @@ def _replicated(record: Record) -> Iterator[Block]:
         )
         return
     figures = [figure.counting(record.units) for figure in careers.figures]
-    yield Words(
+    yield _verdict(figures[0], careers)
+    words = Words(
         [
             f"{written(careers.uniques, 'count')} of {written(careers.n, 'count')} persons of the "
             "original have a career that nobody shares. Who knows one of them period by period "
@@ -226,12 +242,9 @@ def _replicated(record: Record) -> Iterator[Block]:
             "fresh person of the same population would show without being in the data."
         ]
     )
-    yield from figure_blocks(
-        figures,
-        "Careers of the original that are there again",
-        highlight=[i for i, figure in enumerate(figures) if _is_above(figure)],
-    )
-    yield _verdict(figures[0], careers)
+    title = "Careers of the original that are there again"
+    above = [i for i, figure in enumerate(figures) if _is_above(figure)]
+    yield Fold(title, [words, *figure_blocks(figures, title, highlight=above)])
 
 
 def _verdict(figure: Figure, careers: ReplicatedCareers) -> Note:

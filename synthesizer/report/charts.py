@@ -576,6 +576,39 @@ def _panel(panel: Panel, x: Scale, y: Scale, label: str, steps: int | None) -> M
     return el("g", None, *parts)
 
 
+def histograms(
+    original: Sequence[float],
+    synthetic: Sequence[float],
+    *,
+    title: str,
+    description: str,
+    label: str,
+    ends: tuple[float, float] = (0.0, 1.0),
+) -> Markup:
+    """Return two distributions over the same equal parts of an axis: columns, and an outline.
+
+    Examples
+    --------
+    >>> picture = histograms([0.2, 0.8], [0.5, 0.5], title="Scores", description="", label="score")
+    >>> picture.count("fill-original soft"), picture.count("<polyline")
+    (2, 1)
+    """
+    top, bottom = 34.0, 190.0
+    x = Scale(domain=(0, len(original)), range=(44, WIDTH - 16))
+    y = Scale(domain=(0, max(*original, *synthetic) or 1.0), range=(bottom, top))
+    parts = [legend(4, 14, (("fill-original", "original"), ("line-synthetic", "synthetic")))]
+    parts.append(axis_left(y, x(0), "", count=4, grid=x(len(original)) - x(0)))
+    outline = [(x(0), y(0))]
+    for place, (ours, theirs) in enumerate(zip(original, synthetic, strict=True)):
+        box = {"x": x(place) + 0.5, "width": x(1) - x(0) - 1}
+        box |= {"y": y(ours), "height": y(0) - y(ours)}
+        parts.append(el("rect", {**box, "class": "fill-original soft"}))
+        outline += [(x(place), y(theirs)), (x(place + 1), y(theirs))]
+    parts.append(polyline([*outline, (x(len(original)), y(0))], "line-synthetic"))
+    parts.append(axis_bottom(Scale(domain=ends, range=x.range), bottom, label))
+    return svg(WIDTH, bottom + 44, *parts, title=title, description=description)
+
+
 def roc(curves: Sequence[tuple[str, Sequence[Point]]], *, title: str, description: str) -> Markup:
     """Return ROC curves with the diagonal of guessing: names, false and true positive rates.
 

@@ -13,7 +13,7 @@ from synthesizer.measures.utility.household_pairs import HouseholdPairs
 from synthesizer.measures.utility.regressions import Regressions
 from synthesizer.measures.utility.suite import UtilityResult
 from synthesizer.measures.verdict import Word
-from synthesizer.report.advice import blame
+from synthesizer.report.advice import blame, worst_things
 from synthesizer.report.expected import (
     FAR,
     UNITS,
@@ -67,6 +67,10 @@ def glance_section(record: Record) -> Iterator[Block]:
     yield from _limits(record)
     yield from _missing(record)
     yield from bad_utility(record)
+    worst = [advice for advice in worst_things(record.verdict, record) if advice.measured]
+    if worst:
+        tries = (f"{_start(advice.tests)}: {advice.remedy}." for advice in worst)
+        yield Note(" ".join(tries), start="What to try.")
     if tests := list(_evidence(record)):
         yield Fold("The tests behind the three lines", tests)
     if rows := list(_useful(record)):
@@ -289,8 +293,9 @@ def _bad_tables(record: Record, ways: int, noun: str) -> Iterator[Note]:
     worst, others = bad[0], len(bad) - 1
     verb = "is" if others == 1 else "are"
     more = f"; so {verb} {plural(others, f'other {noun}')}" if others else ""
+    names = map(record.labels.variable, worst.variables)
     sentences = (
-        f"The worst {noun} is {' with '.join(worst.variables)}, S_pMSE {written(worst.s_pmse)}: "
+        f"The worst {noun} is {' with '.join(names)}, S_pMSE {written(worst.s_pmse)}: "
         f"{distance_in_words(worst.s_pmse, expected)}. Above {written(mark)} a table is to be "
         f"looked at{more}.",
         blame(record, worst.variables),

@@ -38,7 +38,7 @@ from synthesizer.report.page import (
     stopped,
     written,
 )
-from synthesizer.report.record import Record
+from synthesizer.report.record import Labels, Record
 
 _ASK = (
     "No models were fitted. To see whether a researcher would draw the same conclusions from the "
@@ -95,18 +95,18 @@ def _blocks(record: Record) -> Iterator[Block]:
             yield from _by_groups(list(fits), by)
         else:
             for fit in fits:
-                yield from _fit(fit, even=even_trees(record))
+                yield from _fit(fit, record.labels, even=even_trees(record))
     for measure, why in utility.failed.items():
         if measure.startswith("fit"):
             yield Gap(f"a model ({measure})", stopped(f"It could not be fitted: {why}"))
 
 
-def _fit(fit: FitComparison, *, even: bool) -> Iterator[Block]:
+def _fit(fit: FitComparison, labels: Labels, *, even: bool) -> Iterator[Block]:
     yield Markup("<h3>{} <span class='muted-text'>({})</span></h3>").format(
         fit.formula, _FAMILIES[fit.family]
     )
     yield from (Note(sentence, "alert") for sentence in lost_fits(fit))
-    yield fit_chart(fit)
+    yield fit_chart(fit, labels)
     if fit.lack_of_fit is not None:
         yield _lack(fit.lack_of_fit, even=even)
     yield from _combined(fit.combined)
@@ -187,12 +187,12 @@ def _lines(fits: Sequence[FitComparison], of: str, time: str) -> Chart:
     )
 
 
-def fit_chart(fit: FitComparison) -> Chart:
+def fit_chart(fit: FitComparison, labels: Labels | None = None) -> Chart:
     """Return the coefficients of a fit, original and synthetic, in standard errors."""
     summary = _summary(fit)
     return Chart(
         title="Coefficients, original and synthetic",
-        svg=_picture(fit, summary),
+        svg=_picture(fit, summary, labels or Labels()),
         reads="Each coefficient is shown as its difference from the original's, in standard "
         "errors of the original, so that all fit one scale. Lines are confidence intervals: the "
         "more the two overlap, the more alike the conclusions. A synthetic dot near 0 is good. Of "
@@ -218,10 +218,10 @@ def _summary(fit: FitComparison) -> str:
     return f"{summary}."
 
 
-def _picture(fit: FitComparison, description: str) -> Markup:
+def _picture(fit: FitComparison, description: str, labels: Labels) -> Markup:
     """Return the coefficients of which the original has a standard error, in such errors."""
     errors = [(c, c.original_error) for c in fit.coefficients if c.original_error]
-    rows = [_dot_row(coefficient, error) for coefficient, error in errors]
+    rows = [_dot_row(c, error, labels.cell(c.name)) for c, error in errors]
     furthest = sorted(rows, key=lambda row: -abs(row.value or 0.0))[:_MOST]
     drawn = [row for row in rows if row in furthest]
     reach = max((abs(end) for row in drawn for end in row.numbers), default=1.0)
@@ -237,12 +237,12 @@ def _picture(fit: FitComparison, description: str) -> Markup:
     )
 
 
-def _dot_row(coefficient: CoefficientComparison, error: float) -> DotRow:
+def _dot_row(coefficient: CoefficientComparison, error: float, label: str) -> DotRow:
     def at(value: float) -> float:
         return (value - coefficient.original) / error
 
     return DotRow(
-        label=coefficient.name,
+        label=label,
         value=at(coefficient.synthetic),
         low=at(coefficient.synthetic_low),
         high=at(coefficient.synthetic_high),

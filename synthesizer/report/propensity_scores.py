@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from statistics import fmean
 
 from synthesizer.data.errors import plural
 from synthesizer.measures.figure import in_units
 from synthesizer.measures.utility.propensity import PmseResult, PropensityMeans, PropensityResult
 from synthesizer.measures.utility.suite import UtilityResult
+from synthesizer.report.charts import histograms
 from synthesizer.report.expected import (
     Expected,
     chance_in_words,
@@ -19,6 +21,7 @@ from synthesizer.report.expected import (
 from synthesizer.report.page import (
     Added,
     Block,
+    Chart,
     Gap,
     Note,
     Section,
@@ -87,6 +90,7 @@ def _model(scores: PmseResult, record: Record) -> Iterator[Block]:
     name, ratio = MODELS[scores.model], scores.mean.s_pmse
     shown = "there is no pMSE ratio" if ratio is None else f"the pMSE ratio is {written(ratio)}"
     yield Note(f"By {name}, {shown}: {ratio_in_words(scores, record)}.")
+    yield from _histogram(scores)
     yield Words([_reading(scores, expected_of(record))])
     numbers = [str(number) for number, _ in enumerate(scores.datasets, 1)]
     several = len(numbers) > 1
@@ -96,6 +100,30 @@ def _model(scores: PmseResult, record: Record) -> Iterator[Block]:
         names=[*_SCORES, Added("Settled", "text", _settled)],
         caption=f"Propensity score by {name}, {_how(scores)}",
         highlight=[i for i, dataset in enumerate(scores.datasets) if not dataset.converged],
+    )
+
+
+def _histogram(scores: PmseResult) -> Iterator[Chart]:
+    """Yield the scores of both files, means over the datasets; nothing where none were kept."""
+    sides = [
+        [fmean(shares) for shares in zip(*(getattr(d, name) for d in scores.datasets), strict=True)]
+        for name in ("original_scores", "synthetic_scores")
+    ]
+    if not all(sides):
+        return
+    title, shared = f"Scores by {MODELS[scores.model]}", sum(map(min, zip(*sides, strict=True)))
+    summary = f"The two distributions have a share of {written(shared, 'share')} in common."
+    yield Chart(
+        title=title,
+        svg=histograms(
+            *sides,
+            title=title,
+            description=summary,
+            label="predicted probability that a record is synthetic",
+        ),
+        reads="Columns are the original, the line the synthetic records. If both look the same the "
+        "model cannot tell them apart; if synthetic ones stand further right it can.",
+        summary=summary,
     )
 
 

@@ -59,7 +59,9 @@ _MARKED = 3
 _SHARE = 0.1
 """Of a table's difference that a marked cell makes up at least."""
 _WIDTH = 700.0
-_LETTERS = 16
+_LETTERS = 22
+_KEY = 212.0
+"""Width of the colours with their values."""
 _NUMBERS_FROM = 24.0
 """Size of cells from which they hold their value."""
 _DARK = 5
@@ -124,6 +126,7 @@ def utility_data(record: Record) -> dict[str, Any]:
     pairs = () if utility is None else utility.pairs
     names = map_names(_order(record), tables_of(record, 2))
     shown = [with_labels(pair, record.labels) for pair in pairs]
+    names = tuple(map(record.labels.variable, names))
     return {"names": names, "pairs": pairs_data(shown), "units": record.units}
 
 
@@ -133,12 +136,16 @@ def _order(record: Record) -> list[str]:
 
 def _pairs(record: Record, utility: UtilityResult, rows: Sequence[TableRow]) -> Iterator[Block]:
     expected = expected_of(record)
-    yield map_chart(map_names(_order(record), rows), rows, expected, utility.kept)
+    names = map_names(_order(record), rows)
+    yield map_chart(names, rows, expected, utility.kept, record.labels)
+    if any(row.v_original is not None for row in rows):
+        yield association_chart(names, rows, record.labels)
     yield Markup('<div id="pair-view"></div>')
     table = _table(
         rows,
         "Pairs of variables, the worst first; measures are means, and p medians, over the datasets",
         [i for i, row in enumerate(rows[:_LISTED]) if _is_far(row, expected)],
+        record.labels,
     )
     listed = Markup('<div class="tall" id="pair-list">{}</div>').format(fragment(table))
     featured = list(_featured(record, utility, rows))
@@ -149,12 +156,18 @@ def _pairs(record: Record, utility: UtilityResult, rows: Sequence[TableRow]) -> 
     yield Fold(f"All {plural(len(rows), 'pair')}", [listed, _tests(utility, rows, "pair")])
 
 
-def _table(rows: Sequence[TableRow], caption: str, highlight: Sequence[int]) -> DataTable:
-    """Return the measures of tables of one order."""
+def _table(
+    rows: Sequence[TableRow],
+    caption: str,
+    highlight: Sequence[int],
+    labels: Labels | None = None,
+) -> DataTable:
+    """Return the measures of tables of one order; names have their labels where they are given."""
+    named = (labels or Labels()).variable
     if len(rows) > _LISTED:
         caption += f"; the {_LISTED} worst of {len(rows):,}"
-    first = Added("Variable", "text", lambda row: row.variables[0])
-    second = Added("With", "text", lambda row: row.variables[1])
+    first = Added("Variable", "text", lambda row: named(row.variables[0]))
+    second = Added("With", "text", lambda row: named(row.variables[1]))
     names = [first, second][: rows[0].ways]
     shown = rows[:_LISTED]
     return row_table(shown, caption=caption, names=[*names, *_MEASURES], highlight=highlight)
@@ -181,8 +194,7 @@ def _featured(record: Record, utility: UtilityResult, rows: Sequence[TableRow]) 
     worst = [row for row in rows if frozenset(row.variables) in tables]
     for row in worst[:_FEATURED]:
         pair = with_labels(tables[frozenset(row.variables)], record.labels)
-        named = tuple(map(record.labels.variable, pair.variables))
-        yield pair_block(pair.model_copy(update={"variables": named}), row.s_pmse, utility.units)
+        yield pair_block(pair, row.s_pmse, utility.units)
 
 
 def _variables(
@@ -264,10 +276,11 @@ def differences_in_words(pair: PairTable) -> str:
 
 
 def with_labels(pair: PairTable, labels: Labels) -> PairTable:
-    """Return a pair's tables with the labels of their values."""
+    """Return a pair's tables with the labels of variables and values."""
     row, column = pair.variables
     return pair.model_copy(
         update={
+            "variables": (labels.variable(row), labels.variable(column)),
             "rows": tuple(labels.level(row, code) for code in pair.rows),
             "columns": tuple(labels.level(column, code) for code in pair.columns),
         }
@@ -321,6 +334,7 @@ def map_chart(
     pairs: Sequence[TableRow],
     expected: Expected,
     kept: Collection[str] = (),
+    labels: Labels | None = None,
 ) -> Chart:
     """Return the map of pairs, the worst first; its cells carry positions for the page's script.
 
@@ -336,7 +350,12 @@ def map_chart(
     left_out = " Cells without a value are of two copied variables." if len(blank) > 1 else ""
     return Chart(
         title="How far every pair of variables is off",
-        svg=_Map(names, _values(place, pairs), blank, expected.bounds).drawn(summary),
+        svg=_Map(
+            names=tuple(map((labels or Labels()).variable, names)),
+            values=_values(place, pairs),
+            bounds=expected.bounds,
+            kept=blank,
+        ).drawn(summary),
         reads="Each cell is a table of two variables, compared between synthetic and original "
         f"data by S_pMSE. The stronger its colour, the worse. {expected.sentence} Rows of strong "
         "colour are variables that the synthesis relates badly to others. Choose a cell to see its "
@@ -353,6 +372,48 @@ def pictures_of(utility: UtilityResult) -> Iterator[Chart]:
         expected = Expected(utility.expected, utility.fresh, utility.proper)
         chart = map_chart(names, rows, expected, utility.kept)
         yield replace(chart, reads=chart.reads.replace(" Choose a cell to see its table.", ""))
+
+
+_ASSOCIATIONS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.65, 0.8)
+"""Ends of the colours of Cramer's V."""
+
+
+def association_chart(
+    names: Sequence[str], pairs: Sequence[TableRow], labels: Labels | None = None
+) -> Chart:
+    """Return associations as a square: the original's below its diagonal, the synthetic above."""
+    place = {name: i for i, name in enumerate(names)}
+    values: dict[tuple[int, int], float | None] = {}
+    for pair in pairs:
+        if all(name in place for name in pair.variables):
+            column, row = sorted(place[name] for name in pair.variables)
+            values[row, column], values[column, row] = pair.v_original, pair.v_synthetic
+    both = [
+        (abs(row.v_original - row.v_synthetic), row)
+        for row in pairs
+        if row.v_original is not None and row.v_synthetic is not None
+    ]
+    summary = "No pair has an association in both files."
+    if both:
+        mean = sum(gap for gap, _ in both) / len(both)
+        worst = max(both, key=lambda item: item[0])[1]
+        summary = (
+            f"The difference is {written(mean, 'share')} on average. It is largest at "
+            f"{' with '.join(worst.variables)}: {written(worst.v_original, 'share')} in the "
+            f"original, {written(worst.v_synthetic, 'share')} in the synthetic data."
+        )
+    return Chart(
+        title="How closely variables go together",
+        svg=_Map(
+            names=tuple(map((labels or Labels()).variable, names)),
+            values=values,
+            bounds=_ASSOCIATIONS,
+            figure="Cramer's V",
+        ).drawn(summary),
+        reads="Below the diagonal is the original, above it the synthetic data: the square should "
+        "look the same on both sides. Colour is Cramer's V, from 0 (no association) to 1.",
+        summary=summary,
+    )
 
 
 def _values(
@@ -380,14 +441,24 @@ def _map_summary(pairs: Sequence[TableRow], expected: Expected) -> str:
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class _Map:
-    """Variables, values by row and column, places of copied variables, ends of the colours."""
+    """Pairs of variables as coloured cells, of one triangle or of both."""
 
     names: Sequence[str]
+    """With their labels."""
     values: Mapping[tuple[int, int], float | None]
-    kept: Collection[int]
+    """By row and column."""
     bounds: Sequence[float]
+    """Ends of the colours."""
+    kept: Collection[int] = ()
+    """Places of copied variables, whose pairs stay blank."""
+    figure: str = "S_pMSE"
+
+    @property
+    def is_square(self) -> bool:
+        """Whether both triangles are drawn."""
+        return any(column > row for row, column in self.values)
 
     @property
     def left(self) -> float:
@@ -395,76 +466,91 @@ class _Map:
         return 12 + max(text_width(clipped(name, _LETTERS), 10.5) for name in self.names)
 
     @property
+    def top(self) -> float:
+        """Where the first row begins: the key stands above both triangles."""
+        return 52.0 if self.is_square else 0.0
+
+    @property
     def size(self) -> float:
         """Of a cell."""
         return max(10.0, min(34.0, (_WIDTH - self.left) / len(self.names)))
 
     def drawn(self, description: str) -> Markup:
-        bottom = self.size * len(self.names)
-        rows = [el("g", None, *self._row(row)) for row in range(1, len(self.names))]
+        bottom = self.top + self.size * len(self.names)
+        places = range(len(self.names))
+        rows = [el("g", None, *self._row(row)) for row in places]
+        look = "heat distance" if self.figure == "S_pMSE" else "heat"
+        width = max(self.left + self.size * len(self.names) + 12, _KEY + 8)
         return svg(
-            self.left + bottom + 12,
+            width,
             bottom + self.left + 4,
-            el("g", {"class": "heat"}, *rows),
-            el("g", {"aria-hidden": "true"}, *self._labels(bottom), self._key(bottom)),
-            title="Heat map of two-way S_pMSE",
+            el("g", {"class": look}, *rows),
+            el("g", {"aria-hidden": "true"}, *self._labels(bottom), self._key(width)),
+            title=f"Heat map of two-way {self.figure}",
             description=description,
         )
 
     def _row(self, row: int) -> Iterator[Markup]:
-        for column in range(row):
-            if (row, column) in self.values:
-                yield self._cell(row, column, self.values[row, column])
-            elif {row, column} <= set(self.kept):
-                yield self._blank(row, column)
+        for column in range(len(self.names)):
+            if (value := self.values.get((row, column))) is not None:
+                yield self._cell(row, column, value)
+            elif (row, column) in self.values:
+                yield self._blank(row, column, "one of them has one value only")
+            elif column < row and {row, column} <= set(self.kept):
+                yield self._blank(row, column, "both copied, not compared")
 
     def _box(self, row: int, column: int) -> dict[str, str | float | int | None]:
-        x, y = self.left + column * self.size, row * self.size
+        x, y = self.left + column * self.size, self.top + row * self.size
         return {"x": x, "y": y, "width": self.size - 1, "height": self.size - 1}
 
-    def _blank(self, row: int, column: int) -> Markup:
-        """Return the cell of two copied variables, whose table is the original's own."""
-        words = f"{self.names[row]} with {self.names[column]}: both copied, not compared"
+    def _blank(self, row: int, column: int, why: str) -> Markup:
+        """Return the cell of a pair without a value."""
+        words = f"{self.names[row]} with {self.names[column]}: {why}"
         box = el("rect", self._box(row, column))
         return el("g", {"class": "blank"}, el("title", None, words), box)
 
-    def _cell(self, row: int, column: int, value: float | None) -> Markup:
-        colour = "none" if value is None else heat(value, self.bounds)
-        words = f"{self.names[row]} with {self.names[column]}: {written(value)}"
+    def _cell(self, row: int, column: int, value: float) -> Markup:
+        colour = heat(value, self.bounds)
+        side = "" if not self.is_square else ", synthetic" if column > row else ", original"
+        words = f"{self.names[row]} with {self.names[column]}{side}: {written(value)}"
         parts = [
             el("title", None, words),
             el("rect", {**self._box(row, column), "class": f"fill-{colour}"}),
         ]
-        if self.size >= _NUMBERS_FROM and value is not None:
+        if self.size >= _NUMBERS_FROM:
             dark = " on-dark" if int(colour[1]) >= _DARK else ""
-            shown = f"{value:.1f}" if value < 9.95 else f"{value:.0f}" if value < 999 else "999+"
             x = self.left + (column + 0.5) * self.size - 0.5
-            y = (row + 0.5) * self.size + 2.5
-            parts.append(text(x, y, shown, class_=f"cell{dark}", text_anchor="middle"))
+            y = self.top + (row + 0.5) * self.size + 2.5
+            parts.append(text(x, y, _in_cell(value), class_=f"cell{dark}", text_anchor="middle"))
         return el("g", {"class": "pair", "data-row": row, "data-column": column}, *parts)
 
     def _labels(self, bottom: float) -> Iterator[Markup]:
-        """Yield the variables of the rows, from the second, and of the columns, up to the last."""
+        """Yield the variables of rows and columns that have cells."""
         style = "small" if self.size >= _ROOM else "tiny"
         attrs: dict[str, str | float | int | None] = {"class": style, "text-anchor": "end"}
         for i, name in enumerate(self.names):
             words = el("title", None, name), clipped(name, _LETTERS)
             middle = (i + 0.5) * self.size + 3
-            if i:
-                yield el("text", {**attrs, "x": self.left - 6, "y": middle}, *words)
-            if i < len(self.names) - 1:
+            if i or self.is_square:
+                yield el("text", {**attrs, "x": self.left - 6, "y": self.top + middle}, *words)
+            if i < len(self.names) - 1 or self.is_square:
                 x, y = self.left + middle, bottom + 6
                 turn = f"rotate(-90 {x:.1f} {y:.1f})"
                 yield el("text", {**attrs, "x": x, "y": y, "transform": turn}, *words)
 
-    def _key(self, bottom: float) -> Markup:
+    def _key(self, width: float) -> Markup:
         """Return the colours with the values where they change."""
-        x, y, step = max(self.left + bottom - 210, 4.0), 6.0, 22.0
-        parts = [text(x, y + 6, "S_pMSE, lower is better", class_="label")]
+        x, y, step = width - _KEY, 6.0, 22.0
+        end = "lower is better" if not self.is_square else "1 is complete"
+        parts = [text(x, y + 6, f"{self.figure}, {end}", class_="label")]
         for i in range(len(self.bounds) + 1):
             box = {"x": x + i * step, "y": y + 14, "width": step - 1, "height": 12}
             parts.append(el("rect", {**box, "class": f"fill-h{i}"}))
         for i, bound in enumerate(self.bounds, 1):
-            tick = f"{bound:.2g}"
+            tick = f"{bound:.2g}".removeprefix("0") if self.is_square else f"{bound:.2g}"
             parts.append(text(x + i * step, y + 40, tick, class_="tick", text_anchor="middle"))
         return el("g", None, *parts)
+
+
+def _in_cell(value: float) -> str:
+    return f"{value:.1f}" if value < 9.95 else f"{value:.0f}" if value < 999 else "999+"

@@ -16,7 +16,7 @@ from synthesizer.measures.utility.sequences import (
     SequenceResult,
     SequenceShares,
 )
-from synthesizer.report.career_pictures import lines_chart, shown_states, stacks_chart
+from synthesizer.report.career_pictures import index_chart, lines_chart, shown_states, stacks_chart
 from synthesizer.report.careers import (
     MATCHED,
     careers_section,
@@ -270,3 +270,16 @@ def test_many_moves_are_one_bar() -> None:
     (chart,) = [c for c in of_kind(section, Chart) if "change" in c.title]
     assert chart.table.rows[-1][0] == "12 or more"
     assert chart.table.rows[-1][1] == pytest.approx(0.4)
+
+
+def test_careers_in_order_stand_side_by_side_and_few_persons_have_none():
+    own = sequences(original_lines=((0, 0, 0), (1, 0, 0)), synthetic_lines=((0, 0, 2),))
+    (chart,) = index_chart(shown_states(own, PERIODS))
+    page = Page(chart.svg)
+    spells = [a["class"] for a in page.all("rect") if a["height"] != "12"]
+    assert spells == ["fill-s1", "fill-s2", "fill-s1", "fill-s1", "fill-grid"]
+    assert (
+        chart.summary
+        == "A line changes its state 0.5000 times in the original, 1 in the synthetic."
+    )
+    assert list(index_chart(shown_states(sequences(), PERIODS))) == []

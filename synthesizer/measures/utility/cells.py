@@ -16,7 +16,7 @@ import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -263,27 +263,80 @@ def table_problems(ways: Sequence[int], groups: int) -> list[str]:
     return problems
 
 
-def tables_of(
-    pairs: Sequence[GroupedPair], ways: Sequence[int]
-) -> Iterator[tuple[tuple[str, ...], FloatArray, FloatArray]]:
-    """Yield names and cell counts of all tables of the given orders; see `cell_counts`."""
+class Cells(NamedTuple):
+    """One table: its variables, counts of its cells, and association where it has two."""
+
+    names: tuple[str, ...]
+    original: FloatArray
+    """Counts of the cells that occur on either side."""
+    synthetic: FloatArray
+    associations: tuple[float, float]
+    """Cramer's V of the original and of the synthetic records; see `cramers_v`."""
+
+
+def tables_of(pairs: Sequence[GroupedPair], ways: Sequence[int]) -> Iterator[Cells]:
+    """Yield all tables of the given orders."""
     for order in sorted(set(ways)):
         for chosen in combinations(pairs, order):
-            yield (tuple(pair.name for pair in chosen), *cell_counts(chosen))
+            names = tuple(pair.name for pair in chosen)
+            whole = _all_counts(chosen)
+            if whole is None:
+                yield Cells(names, *_sparse_counts(chosen), _NONE)
+            elif order == 2:
+                ours, theirs = (cramers_v(side.reshape(-1, chosen[1].size)) for side in whole)
+                yield Cells(names, *_occurring(*whole), (ours, theirs))
+            else:
+                yield Cells(names, *_occurring(*whole), _NONE)
+
+
+_NONE = (math.nan, math.nan)
+
+
+def cramers_v(counts: FloatArray) -> float:
+    """Return Cramer's V of a table, corrected for its bias: 0 is no association, 1 is complete.
+
+    The correction is Bergsma's (2013, Journal of the Korean Statistical Society 42): without it
+    tables of many cells seem associated by chance. NaN where a variable has one value.
+
+    Examples
+    --------
+    >>> cramers_v(np.array([[50.0, 0.0], [0.0, 50.0]])), cramers_v(np.array([[20.0, 30.0]] * 2))
+    (1.0, 0.0)
+    """
+    rows, columns = counts.sum(axis=1), counts.sum(axis=0)
+    rows, columns, n = rows[rows > 0], columns[columns > 0], counts.sum()
+    if min(len(rows), len(columns)) < 2 or n < 2:
+        return math.nan
+    share = counts[counts.sum(axis=1) > 0][:, counts.sum(axis=0) > 0]
+    square = float((share * share / np.outer(rows, columns)).sum()) - 1
+    degrees = (len(rows) - 1) * (len(columns) - 1)
+    square = max(square - degrees / (n - 1), 0.0)
+    fewest = min(size - (size - 1) ** 2 / (n - 1) for size in (len(rows), len(columns)))
+    return math.sqrt(min(square / (fewest - 1), 1.0)) if fewest > 1 else math.nan
 
 
 def cell_counts(pairs: Sequence[GroupedPair]) -> tuple[FloatArray, FloatArray]:
     """Return the original and the synthetic counts of the cells that occur on either side."""
+    whole = _all_counts(pairs)
+    return _sparse_counts(pairs) if whole is None else _occurring(*whole)
+
+
+def _all_counts(pairs: Sequence[GroupedPair]) -> tuple[FloatArray, FloatArray] | None:
+    """Return the counts of all cells, also of those that nobody has; None of too many."""
     cells = math.prod(pair.size for pair in pairs)
     if cells > _DENSE_CELLS:
-        return _sparse_counts(pairs)
+        return None
     ours, theirs = pairs[0].original, pairs[0].synthetic
     for pair in pairs[1:]:
         ours = ours * pair.size + pair.original
         theirs = theirs * pair.size + pair.synthetic
-    o, s = (np.bincount(codes, minlength=cells) for codes in (ours, theirs))
+    o, s = (np.bincount(codes, minlength=cells).astype(np.float64) for codes in (ours, theirs))
+    return o, s
+
+
+def _occurring(o: FloatArray, s: FloatArray) -> tuple[FloatArray, FloatArray]:
     occurs = (o + s) > 0
-    return o[occurs].astype(np.float64), s[occurs].astype(np.float64)
+    return o[occurs], s[occurs]
 
 
 def divergence(p: FloatArray, q: FloatArray) -> float:

@@ -38,6 +38,8 @@ from synthesizer.measures.utility.cells import (
 from synthesizer.measures.utility.stacked import fit_logit, rank_of, stacked_design
 
 Model = Literal["logit", "cart"]
+BINS = 40
+"""Parts of [0, 1] whose scores are counted."""
 _WHO = {"logit": "a logit", "cart": "a classification tree"}
 
 
@@ -109,6 +111,9 @@ class PropensityResult(PropensityMeans):
     )
     share: float = column("Synthetic share", "share", "c, of all records")
     deviation: float | None = column("Deviation", "number", "standard deviation under the null")
+    original_scores: tuple[float, ...] = ()
+    """Shares of the original records whose score is in each of `BINS` equal parts of [0, 1]."""
+    synthetic_scores: tuple[float, ...] = ()
 
 
 class PmseResult(Comparison):
@@ -234,7 +239,14 @@ def measured(
         converged=converged,
         expected=null.expected,
         deviation=null.deviation,
+        original_scores=_histogram(ours),
+        synthetic_scores=_histogram(theirs),
     )
+
+
+def _histogram(scores: FloatArray) -> tuple[float, ...]:
+    counts = np.histogram(scores, bins=BINS, range=(0.0, 1.0))[0]
+    return tuple((counts / len(scores)).round(6).tolist())
 
 
 def combine_pmse(results: Sequence[PmseResult]) -> PmseResult:

@@ -45,6 +45,9 @@ FLOOR_PERSONS = 20_000
 REPEATS = 20
 SAMPLED = 40
 """Synthetic careers that a picture shows."""
+LINES = 60
+PERSONS_OF_A_LINE = 10
+"""So many at least: who knows a line knows nobody's career."""
 PRESENT = "present"
 _DIGITS = 8
 
@@ -267,6 +270,11 @@ class SequenceResult(Result):
     """Means over the datasets."""
     sample: tuple[tuple[int, ...], ...]
     """Random synthetic careers, as positions in ``states``, shape (up to 40, T)."""
+    original_lines: tuple[tuple[int, ...], ...] = ()
+    """Careers in order, as positions in ``states``, shape (up to 60, T): each line is the most
+    frequent state of ten or more persons in each period, so that none is that of one person."""
+    synthetic_lines: tuple[tuple[int, ...], ...] = ()
+    """The same of the first dataset."""
 
     @property
     def measures(self) -> tuple[str, ...]:
@@ -371,6 +379,7 @@ class SequenceComparison:
         self.distances: list[SequenceDistances] = []
         self._sums: Distributions = {}
         self.sample: npt.NDArray[np.integer] | None = None
+        self._first: IntArray | None = None
 
     def add(self, synthetic: PanelTable) -> None:
         """Look at the next dataset."""
@@ -386,10 +395,12 @@ class SequenceComparison:
             self.floor = self._noise_floor(len(codes))
             chosen = self._rng.choice(len(codes), min(SAMPLED, len(codes)), replace=False)
             self.sample = codes[chosen]
+            few = np.linspace(0, len(codes) - 1, min(len(codes), FLOOR_PERSONS)).astype(int)
+            self._first = codes[few]
 
     def result(self) -> SequenceResult:
         """Return what was found; needs at least one dataset."""
-        if self.floor is None or self.sample is None:
+        if self.floor is None or self.sample is None or self._first is None:
             raise ValueError("needs a synthetic dataset")
         mean = {name: total / len(self.distances) for name, total in self._sums.items()}
         groups, labels = self._shown(mean["headcounts"])
@@ -404,6 +415,8 @@ class SequenceComparison:
             original=_shares(self.original, groups, len(labels)),
             synthetic=_shares(mean, groups, len(labels)),
             sample=_plain(groups[self.sample]),
+            original_lines=_plain(career_lines(groups[self._base])),
+            synthetic_lines=_plain(career_lines(groups[self._first])),
         )
 
     def _distributions(self, codes: IntArray) -> Distributions:
@@ -485,6 +498,36 @@ def _lengths(spells: FloatArray) -> Iterator[float | None]:
     lengths = np.arange(1, spells.shape[1] + 1)
     for spell, share in zip(spells, spells.sum(axis=1), strict=True):
         yield float(spell @ lengths / share) if share else None
+
+
+def career_lines(careers: IntArray) -> IntArray:
+    """Return what groups of like careers mostly are, shape (up to `LINES`, T).
+
+    Persons are put in order by their careers from the first period on and divided into groups of
+    the same size, of `PERSONS_OF_A_LINE` or more; nothing is returned of fewer persons. A line is
+    the most frequent state of its group in every period.
+
+    Parameters
+    ----------
+    careers : ndarray of int, shape (persons, T)
+        States; of equally frequent ones the lowest is taken.
+
+    Examples
+    --------
+    >>> career_lines(np.array([[0, 1]] * 9 + [[0, 2]] + [[1, 1]] * 10)).tolist()
+    [[0, 1], [1, 1]]
+    """
+    n, periods = careers.shape
+    count = min(LINES, n // PERSONS_OF_A_LINE)
+    if not count:
+        return np.empty((0, periods), dtype=careers.dtype)
+    ordered = careers[np.lexsort(careers.T[::-1])]
+    return np.array(
+        [
+            [np.bincount(states).argmax() for states in group.T]
+            for group in np.array_split(ordered, count)
+        ]
+    )
 
 
 def _plain(values: FloatArray | IntArray) -> Any:

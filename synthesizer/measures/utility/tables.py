@@ -65,6 +65,8 @@ MEASURES = (
     "S_VW", "S_FT", "S_JSD", "S_WMabsDD", "S_G", "S_pMSE", "df", "dfG",
     "ROE", "chi_square",
 )  # fmt: skip
+ASSOCIATIONS = ("V_original", "V_synthetic")
+"""Association of each pair, in the original and in the synthetic data."""
 LEVEL = 0.05
 """Tables whose p is below this level are called rejected."""
 _TESTS = {"p": "VW", "p_chi_square": "chi_square"}
@@ -96,10 +98,15 @@ class TableRow(Row):
     pmse: float | None = column("pMSE", "number")
     mabs_dd: float | None = column("MabsDD", "number")
     jsd: float | None = column("JSD", "number")
+    v_original: float | None = column(
+        "V, original", "share", "Cramer's V of a pair, corrected for bias", default=None
+    )
+    v_synthetic: float | None = column("V, synthetic", "share", "the same", default=None)
 
 
 _NAMES = {"vw": "VW", "df": "df", "pmse": "pMSE", "s_pmse": "S_pMSE", "mabs_dd": "MabsDD",
-          "specks": "SPECKS", "jsd": "JSD", "roe": "ROE", "chi_square": "chi_square"}  # fmt: skip
+          "specks": "SPECKS", "jsd": "JSD", "roe": "ROE", "chi_square": "chi_square",
+          "v_original": "V_original", "v_synthetic": "V_synthetic"}  # fmt: skip
 
 
 class DatasetTables(Row):
@@ -313,9 +320,12 @@ def table_utility(
     rows = []
     for dataset, table in enumerate(tables, start=1):
         pairs = group_tables(original, table, names, groups=groups, quantiles_of=quantiles_of)
-        for chosen, o, s in tables_of(pairs, ways):
-            rows.append((":".join(chosen), chosen, len(chosen), dataset, *cell_measures(o, s)))
-    by_dataset = pd.DataFrame(rows, columns=["variables", "names", "ways", "dataset", *MEASURES])
+        for chosen, o, s, associations in tables_of(pairs, ways):
+            of_table = ":".join(chosen), chosen, len(chosen), dataset
+            rows.append((*of_table, *cell_measures(o, s), *associations))
+    by_dataset = pd.DataFrame(
+        rows, columns=["variables", "names", "ways", "dataset", *MEASURES, *ASSOCIATIONS]
+    )
     for name, statistic in _TESTS.items():  # not a number without degrees of freedom
         by_dataset[name] = scipy.stats.chi2.sf(by_dataset[statistic], by_dataset["df"])
     return _averaged(by_dataset)
@@ -352,7 +362,8 @@ def _averaged(by_dataset: pd.DataFrame) -> TableMeasures:
     table = [numbers.setdefault(names, len(numbers)) for names in by_dataset["names"]]
     first = np.unique(table, return_index=True)[1]
     mean = by_dataset[["variables", "names", "ways"]].take(first).reset_index(drop=True)
-    mean = mean.join(by_dataset[list(MEASURES)].groupby(np.array(table)).mean())
+    averaged = [*MEASURES, *ASSOCIATIONS]
+    mean = mean.join(by_dataset[averaged].groupby(np.array(table)).mean())
     mean = mean.sort_values("S_pMSE", ascending=False, kind="stable", ignore_index=True)
     return TableMeasures(by_dataset=by_dataset, mean=mean)
 

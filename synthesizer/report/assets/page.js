@@ -143,11 +143,11 @@
     view.replaceChildren(make("div", { class: "pair-tables" }, heading, ...body), back);
     measure();
     heading.focus({ preventScroll: true });
-    heading.scrollIntoView({ block: "nearest" });
+    // the table is in view as a whole where the window has room for it
+    view.scrollIntoView({ block: view.offsetHeight < window.innerHeight ? "nearest" : "start" });
   };
 
-  const map = document.querySelector("g.heat");
-  if (map && view && data.names) {
+  for (const map of view && data.names ? all("g.heat") : []) {
     const cells = all(".pair", map);
     const at = new Map(cells.map((cell) => [`${cell.dataset.row},${cell.dataset.column}`, cell]));
     const names = (cell) => [data.names[cell.dataset.row], data.names[cell.dataset.column]];
@@ -160,9 +160,9 @@
     };
     const open = (cell) => {
       choose(cell);
-      all(".pair.chosen", map).forEach((other) => other.classList.remove("chosen"));
+      all(".pair.chosen").forEach((other) => other.classList.remove("chosen"));
       cell.classList.add("chosen");
-      showPair(names(cell), words(cell).split(": ").pop(), cell);
+      showPair(names(cell), map.classList.contains("distance") ? words(cell).split(": ").pop() : "", cell);
     };
     // a picture cannot hold what the keyboard reaches; a group can
     map.ownerSVGElement.setAttribute("role", "group");

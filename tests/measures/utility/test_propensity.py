@@ -13,10 +13,12 @@ from synthesizer.data.sources import from_pandas
 from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.measures.figure import plain
 from synthesizer.measures.utility.propensity import (
+    Null,
     PropensityOptions,
     _features,
     _permuted,
     combine_pmse,
+    measured,
     pmse,
 )
 from synthesizer.measures.utility.tables import MEASURES, cell_measures
@@ -416,3 +418,12 @@ def test_equals_the_reference(name):
     assert result.u == expected["U"]
     ratio = tree(original, made, permutations=2).s_pmse
     assert ratio > 2 if name == "parametric" else ratio < 1.2
+
+
+def test_scores_of_both_files_are_counted_in_forty_parts():
+    score = np.array([0.0, 0.5, 0.5, 1.0, 0.51, 0.99])
+    result = measured(score, 4, Null(None, None), parameters=1)
+    assert result.original_scores == tuple(
+        {0: 0.25, 20: 0.5, 39: 0.25}.get(part, 0.0) for part in range(40)
+    )
+    assert result.synthetic_scores[20] == result.synthetic_scores[39] == 0.5

@@ -2,7 +2,10 @@ import numpy as np
 import pytest
 
 from synthesizer.measures.utility.sequences import (
+    LINES,
     MEASURES,
+    PERSONS_OF_A_LINE,
+    career_lines,
     mean_distances,
     noise_floor,
     sequence_distances,
@@ -76,3 +79,14 @@ def test_wrong_sequences_are_refused(data):
 def test_different_periods_are_refused():
     with pytest.raises(ValueError, match="same number of periods"):
         sequence_distances([[0, 1]], [[0]], 2)
+
+
+def test_a_line_of_careers_is_that_of_ten_persons_or_more():
+    rng = np.random.default_rng(1)
+    usual = np.repeat([[0, 0, 1], [1, 1, 1]], 50, axis=0)
+    lone = np.array([[2, 3, 2]])  # a career that one person has
+    lines = career_lines(rng.permutation(np.concatenate([usual, lone])))
+    assert len(lines) == 101 // PERSONS_OF_A_LINE
+    assert {tuple(line) for line in lines.tolist()} == {(0, 0, 1), (1, 1, 1)}
+    assert career_lines(usual[:9]).shape == (0, 3)
+    assert len(career_lines(np.repeat(usual, 100, axis=0))) == LINES

@@ -18,7 +18,7 @@ from synthesizer.measures.utility import (
     combine_tables,
     table_utility,
 )
-from synthesizer.measures.utility.tables import combine_distances, jensen_shannon
+from synthesizer.measures.utility.tables import ASSOCIATIONS, combine_distances, jensen_shannon
 from tests.reference_data import REFERENCE, load_reference, needs_reference
 from tests.tables import coded, numeric, persons
 
@@ -116,7 +116,7 @@ def test_datasets_are_averaged_and_combined():
     assert both.mean["variables"].size == 3 + 3 + 1
     assert not both.mean["variables"].str.contains("who").any()
     assert both.mean["S_pMSE"].is_monotonic_decreasing
-    assert list(both.mean.columns) == ["variables", "names", "ways", *MEASURES]
+    assert list(both.mean.columns) == ["variables", "names", "ways", *MEASURES, *ASSOCIATIONS]
     one = both.by_dataset[both.by_dataset["variables"] == "a:b"]
     row = both.mean.set_index("variables").loc["a:b"]
     assert row["VW"] == pytest.approx(one["VW"].mean())
@@ -420,3 +420,21 @@ def test_nothing_to_compare_is_an_error_of_the_package():
     kept = table_utility(frame, frame).without(("a", "b"))
     with pytest.raises(DataError, match="all variables are kept as they are"):
         combine_tables([kept, kept])
+
+
+def test_association_of_a_pair_is_cramers_v_corrected_for_bias():
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame({"a": rng.integers(0, 3, 400).astype(str)})
+    frame["b"] = np.where(rng.random(400) < 0.6, frame["a"], rng.integers(0, 4, 400).astype(str))
+    alone = frame.assign(b=rng.permutation(frame["b"]))
+    (row,) = (row for row in table_utility(frame, alone).result().rows if row.ways == 2)
+    for side, value in ((frame, row.v_original), (alone, row.v_synthetic)):
+        counts = pd.crosstab(side["a"], side["b"])
+        phi = stats.chi2_contingency(counts, correction=False)[0] / 400
+        (r, k), n = counts.shape, 400
+        phi = max(0, phi - (r - 1) * (k - 1) / (n - 1))
+        least = min(r - (r - 1) ** 2 / (n - 1), k - (k - 1) ** 2 / (n - 1)) - 1
+        assert value == pytest.approx(np.sqrt(phi / least), abs=1e-6)
+    assert row.v_original > 0.5 > 0.15 > row.v_synthetic
+    single = table_utility(frame, alone).result().of_order(1)
+    assert {row.v_original for row in single} == {None}
