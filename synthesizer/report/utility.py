@@ -492,10 +492,8 @@ class _Map:
 
     def _row(self, row: int) -> Iterator[Markup]:
         for column in range(len(self.names)):
-            if (value := self.values.get((row, column))) is not None:
-                yield self._cell(row, column, value)
-            elif (row, column) in self.values:
-                yield self._blank(row, column, "one of them has one value only")
+            if (row, column) in self.values:
+                yield self._cell(row, column, self.values[row, column])
             elif column < row and {row, column} <= set(self.kept):
                 yield self._blank(row, column, "both copied, not compared")
 
@@ -509,15 +507,15 @@ class _Map:
         box = el("rect", self._box(row, column))
         return el("g", {"class": "blank"}, el("title", None, words), box)
 
-    def _cell(self, row: int, column: int, value: float) -> Markup:
-        colour = heat(value, self.bounds)
+    def _cell(self, row: int, column: int, value: float | None) -> Markup:
+        colour = "none" if value is None else heat(value, self.bounds)
         side = "" if not self.is_square else ", synthetic" if column > row else ", original"
         words = f"{self.names[row]} with {self.names[column]}{side}: {written(value)}"
         parts = [
             el("title", None, words),
             el("rect", {**self._box(row, column), "class": f"fill-{colour}"}),
         ]
-        if self.size >= _NUMBERS_FROM:
+        if self.size >= _NUMBERS_FROM and value is not None:
             dark = " on-dark" if int(colour[1]) >= _DARK else ""
             x = self.left + (column + 0.5) * self.size - 0.5
             y = self.top + (row + 0.5) * self.size + 2.5
