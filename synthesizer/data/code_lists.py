@@ -134,7 +134,7 @@ _SCALES: Final = tuple(
     {word: rank for rank, words in enumerate(scale.split("|")) for word in words.split("/")}
     for scale in (
         "never|rarely/seldom|sometimes/occasionally|often/frequently|usually|always",
-        "none/no/not at all|very low|low|medium/moderate/middle/average|high|very high",
+        "none/no/not at all|very low|low|medium/mid/moderate/middle/average|high|very high",
         "very bad/very poor|bad/poor|fair/so-so|satisfactory|good|very good|excellent",
         "strongly disagree/disagree strongly|disagree|somewhat disagree"
         "|neither/neutral/undecided/neither agree nor disagree|somewhat agree|agree"

@@ -439,13 +439,26 @@ def _labelled_kind(column: _Column, about: Labelling) -> tuple[Kind, str] | None
         is_other = kind is Kind.CATEGORICAL
         return (Kind.NUMERIC, "the source says that it is scale") if is_other else (kind, why)
     if about.measure not in ("nominal", "ordinal"):
+        if has_labels and _is_scale(column, about):
+            return Kind.ORDERED, "its labels are ranges of numbers, or words of a scale"
         return (Kind.CATEGORICAL, "all its values have labels") if has_labels else None
     if not has_labels and (column.all_distinct or column.is_named_like_id):
+        if not column.number.all():
+            return _guess_text(column)
         return Kind.ID, "all distinct, or named like an identifier"
     if not column.number.all() and int(column.is_value.sum()) > MANY_LEVELS and not has_labels:
         return None
     kind = Kind.ORDERED if about.measure == "ordinal" else Kind.CATEGORICAL
     return kind, f"the source says that it is {about.measure}"
+
+
+def _is_scale(column: _Column, about: Labelling) -> bool:
+    """Whether the labels of numbers, by size, are a scale from one end to the other."""
+    if not column.number.all():
+        return False
+    codes = np.asarray(column.values.to_pylist(), dtype=object)[np.argsort(column.numbers)]
+    labels = [about.labels[code] for code in codes]
+    return scale_order(labels) in (tuple(labels), tuple(reversed(labels)))
 
 
 def _is_time(source: pa.DataType | None) -> bool:

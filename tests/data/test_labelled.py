@@ -194,6 +194,32 @@ def test_values_that_all_have_labels_are_codes_whatever_the_level(tmp_path):
     assert y.kind is Kind.NUMERIC  # 3 has no label
 
 
+@pytest.mark.parametrize(
+    ("words", "kind"),
+    [
+        (("Strongly disagree", "Disagree", "Neither", "Agree"), Kind.ORDERED),
+        (("65+", "45-64", "25-44", "16-24"), Kind.ORDERED),  # downwards
+        (("low", "high", "medium", "very high"), Kind.CATEGORICAL),  # codes in another order
+        (("north", "south", "east", "west"), Kind.CATEGORICAL),
+    ],
+)
+def test_codes_whose_labels_are_a_scale_are_ordered(tmp_path, words, kind):
+    labels = {float(code): word for code, word in enumerate(words, 9)}  # 10 comes after 9
+    frame = pd.DataFrame({"x": [*labels] * 20})
+    pyreadstat.write_dta(frame, tmp_path / "x.dta", variable_value_labels={"x": labels})
+    (found,) = infer(read_path(tmp_path / "x.dta"))
+    assert (found.variable.kind, found.variable.levels) == (kind, ("9", "10", "11", "12"))
+
+
+@pytest.mark.parametrize("form", ["sav", "dta"])
+def test_free_text_is_doubted_whatever_the_program(tmp_path, form):
+    frame = pd.DataFrame({"x": [f"Person {i} said so" for i in range(40)], "y": [1.0, 2.0] * 20})
+    getattr(pyreadstat, f"write_{form}")(frame, str(tmp_path / f"x.{form}"))
+    (found, _) = infer(read_path(tmp_path / f"x.{form}"))
+    assert found.variable.kind is Kind.ID
+    assert "drop it if it is free text" in found.doubt
+
+
 def test_numbers_and_dates_that_are_odd(tmp_path):
     frame = pd.DataFrame({
         "far": [1e15, 2e15] * 20,  # beyond the year 9999
