@@ -32,6 +32,8 @@ N_MOMENTS = 5
 """Columns of a number besides its missing codes and spikes."""
 QUANTILES = 512
 """Numbers get their ranks by interpolation between so many quantiles."""
+_APART = 1e-300
+"""Numbers that are nearer than this are one: the slope between two of them would be infinite."""
 LABELS_ARE_NUMBERS = 0.8
 """Levels have a score if such a share of them are written as numbers."""
 
@@ -143,7 +145,7 @@ class Number:
         if not len(values):
             return cls(column.name, 0.0, 1.0, np.zeros(1), np.zeros(1), np.empty(0), n_missing)
         rising = np.sort(values)
-        starts = np.flatnonzero(np.append(True, np.diff(rising) > 0))
+        starts = np.flatnonzero(np.append(True, np.diff(rising) > _APART))
         counts = np.diff(np.append(starts, len(rising)))
         least = max(SPIKE_ROWS, SPIKE_SHARE * len(column))
         large = np.argsort(-counts, kind="stable")[:MOST_SPIKES]

@@ -93,6 +93,13 @@ def test_numbers_have_moments_missing_codes_and_spikes():
     assert len(term.quantiles) <= 512
 
 
+def test_numbers_next_to_nothing_have_finite_columns():
+    """As a damaged file has them: their slopes, ranks over differences, would be infinite."""
+    values = np.append(5e-306 + 1e-311 * np.arange(40), [18.0, 23.0] * 20)
+    column, between = numeric("x", values), numeric("x", values + 5e-312)
+    assert np.isfinite(filled(Number.of(column), between)).all()
+
+
 @pytest.mark.parametrize("value", [0.0, 3.5])
 def test_a_constant_and_an_empty_number(value):
     same = numeric("x", np.full(60, value), decimals=1)
