@@ -40,7 +40,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     words = ("frontier", config_of(where), "--vary", "career.theta=5,100", "-o", where / "grid")
     plan = call(*words, "--plan")
     assert "150 persons, one seed" in plan.output
-    result = call(*words)
+    result = call(*words, "--all")
     assert result.exit_code == 0, result.output[-2000:]
     (where / "screen.txt").write_text(result.output, encoding="utf-8")
     return where

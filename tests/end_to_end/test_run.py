@@ -68,7 +68,7 @@ SHOWN = (
 
 
 def test_outputs_manifest_and_checks(data: Path, tmp_path: Path) -> None:
-    result = call("run", config_for(tmp_path, data, m=2))
+    result = call("run", config_for(tmp_path, data, m=2), "--all")
     assert result.exit_code == 0, result.output
     out = tmp_path / "out"
     names = [
@@ -99,7 +99,7 @@ def test_outputs_manifest_and_checks(data: Path, tmp_path: Path) -> None:
     assert checks["results"]["failed"] == {}
     for shown in (
         *(f"{summary[name]:.4f}" for name in SHOWN),
-        str(out / "synthetic_2.csv"),
+        str(out),
     ):
         assert shown in result.output
 
@@ -335,7 +335,7 @@ def test_the_command_in_a_process_of_its_own(data: Path, tmp_path: Path) -> None
     words = [sys.executable, "-W", "error", "-c", code, "run", str(config)]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
+    assert all(line.endswith(" s") for line in done.stderr.splitlines())  # phases, no warning
     inside = made(tmp_path, data, m=2, secret="none", output={"directory": "inside"})
     assert hashes(tmp_path / "out") == hashes(inside.directory)
 
