@@ -58,7 +58,7 @@ _RULES = {
     "Raghunathan, Reiter and Rubin 2003",
     "partially": "for original records with some values replaced: T = U + B/m; Reiter 2003",
     "design": "for data whose values are all drawn with fixed parameters, variances by the design "
-    "of the survey: T = U k/n + B/m; after Reiter 2003 and Raab, Nowok and Dibben 2016",
+    "of the survey: T = U + B/m; after Reiter 2003",
     "redrawn": "for samples that are drawn anew by the design of the survey: T = (1 + 1/m) B - "
     "U (1 + k/n); after Mathur, Si and Reiter, arXiv 2309.09115",
 }

@@ -353,7 +353,7 @@ def test_weighted_fits_have_the_errors_of_the_design(tmp_path, monkeypatch):
     plain, weighted = result.checks.utility.fits
     assert (plain.rule, weighted.rule) == ("simple", "design")
     book = json.loads(next(p for p in result.codebook if p.suffix == ".json").read_text())
-    assert book["analysis"]["formula"] == "T = U k/n + B/m"
+    assert book["analysis"]["formula"] == "T = U + B/m"
     code = book["analysis"]["code"].replace("n = ...", "n = 300")
     found = executed(code, result.datasets[0].parent, monkeypatch)
     tables = [pd.read_csv(path) for path in result.datasets]

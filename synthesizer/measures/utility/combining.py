@@ -16,8 +16,8 @@ simple     U (k/n + 1/m)       all values drawn with fixed (fitted) parameters, 
                                from n original ones; m >= 1
 proper     U (k/n + (1+k/n)/m) all values drawn, parameters drawn anew for each dataset (from
                                their posterior, or by a refit to a bootstrap sample); m >= 1
-design     U k/n + B/m         the same as simple, U being the variance by the design of a survey
-                               (strata, units, replicate weights) in each dataset; m >= 2
+design     U + B / m           the same as simple, U being the variance by the units of a survey
+                               (or its replicate weights) in each dataset; m >= 2
 redrawn    (1 + 1/m) B         all values drawn for samples that are drawn anew by the design of a
            - U (1 + k/n)       survey (`synthesizer.engine.redrawing`); U is the variance of a
                                simple random sample; m >= 2, and rather 20 or more
@@ -31,7 +31,8 @@ JPC 7(3). ``redrawn`` follows from how such data are made, as the rules of Mathu
 (arXiv 2309.09115) do: the variance between datasets is that of the design, that of a simple random
 sample of n from the pseudo-population, and that of k draws from the models.
 ``design`` is ``simple`` with the variance between datasets as it is: datasets of one fit differ
-less than surveys do, whose units differ (docs/survey-files.md has the coverage).
+less than surveys do, whose units differ; and a dataset has as many units whatever its number of
+records, so that k/n is left out (docs/survey-files.md has the coverage).
 Which rule is for which data: `rule_for`.
 """
 
@@ -68,7 +69,7 @@ def rule_for(*, proper: bool, keeps: bool, redrawn: bool = False, designed: bool
     redrawn : bool
         Whether each dataset has a sample of its own that was drawn anew by the design of a survey.
     designed : bool
-        Whether there are several datasets whose variances are those of the design of a survey.
+        Whether there are several datasets whose variances are those by the units of a survey.
 
     Examples
     --------
@@ -129,7 +130,7 @@ def rule_problems(
     for name, value in (("n", n), ("k", k)):
         if value is not None and not 0 < value < math.inf:
             yield f"{name} ({value}) must be a positive number of records"
-    if rule in ("simple", "proper", "design", "redrawn") and (n is None or k is None):
+    if rule in ("simple", "proper", "redrawn") and (n is None or k is None):
         yield (
             f"rule '{rule}' needs n, the number of original records, and k, the number of records "
             "of each synthetic dataset: give both"
@@ -221,9 +222,10 @@ def combine(
     """Combine estimates from m synthetic datasets for inference about the population.
 
     The degrees of freedom are (m - 1)(1 - U / ((1 + 1/m) B))^2 for ``fully`` and
-    (m - 1)(1 + U / (B/m))^2 for ``partially``, (m - 1)(1 - (1 + k/n) U / ((1 + 1/m) B))^2 for
-    ``redrawn``; ``simple`` and ``proper`` refer to the normal distribution, unless ``df`` says with
-    how many degrees of freedom the variances were estimated.
+    (m - 1)(1 + U / (B/m))^2 for ``partially`` and ``design``,
+    (m - 1)(1 - (1 + k/n) U / ((1 + 1/m) B))^2 for ``redrawn``; ``simple`` and ``proper`` refer to
+    the normal distribution, unless ``df`` says with how many degrees of freedom the variances were
+    estimated.
     The fully synthetic T may come out negative. Then T* = (k/n) U stands in its place (Reiter
     2002), with the normal distribution: it estimates the variance in the original alone and no
     longer rests on B. For such estimates ``n`` and ``k`` are needed.
@@ -329,9 +331,8 @@ def _combined(
     elif rule == "proper":
         total = within * ((ratio or 0.0) + (1 + (ratio or 0.0)) / m)
     elif rule in ("partially", "design"):
-        sampled = within * (ratio or 0.0) if rule == "design" else within
-        total = sampled + between / m
-        df = np.minimum((m - 1) * _squared(1 + _quotient(sampled, between / m)), most)
+        total = within + between / m
+        df = np.minimum((m - 1) * _squared(1 + _quotient(within, between / m)), most)
     else:
         taken = within * (1 + (ratio or 0.0)) if rule == "redrawn" else within
         least = within * (ratio or 0.0) if rule == "redrawn" else np.zeros_like(within)

@@ -349,7 +349,7 @@ def compare_fit(
         ``poisson`` (counts), ``multinomial`` (categories against the first level).
     rule : str, optional
         How the data were synthesised: ``simple`` (all values, with fixed parameters), ``design``
-        (the same, with the variance by the design of a survey in several datasets), ``proper``
+        (the same, with the variance by the units of a survey in several datasets), ``proper``
         (all values, parameters drawn anew for each dataset), ``fully`` (the same, for many
         datasets), ``partially`` (some values replaced); see `utility.combining`. When absent
         ``design`` where it applies and ``simple`` elsewhere.
@@ -437,9 +437,8 @@ def _compare(
         for number, (data, dataset) in enumerate(zip(several, tables, strict=True), start=1)
     ]
     lacking = _lacking(wanted, several)
-    has_design = request.strata is not None or request.psu is not None
-    has_design |= request.replicates is not None and not lacking
-    designed = has_design and len([fit for _, fit in synthetic_fits if fit is not None]) > 1
+    has_units = request.psu is not None or (request.replicates is not None and not lacking)
+    designed = has_units and len([fit for _, fit in synthetic_fits if fit is not None]) > 1
     rule = request.rule or rule_for(proper=False, keeps=False, designed=designed)
     result = _compared(request, rule, model, (ours, fit), synthetic_fits)
     if not lacking:

@@ -389,9 +389,9 @@ _RULES: Mapping[str, tuple[str, str, str]] = {
     ),
     "design": (
         "simple synthesis of a survey, whose standard errors allow for its design",
-        "T = U k/n + B/m",
-        "after Reiter (2003), Survey Methodology 29(2), and Raab, Nowok and Dibben (2016), Journal "
-        "of Privacy and Confidentiality 7(3)",
+        "T = U + B/m",
+        "after Reiter (2003), Inference for partially synthetic, public use microdata sets, Survey "
+        "Methodology 29(2)",
     ),
     "redrawn": (
         "synthesis of samples that were drawn anew by the design of the survey",
@@ -432,10 +432,10 @@ def analysis(facts: Facts, released: Released) -> Analysis:
         proper=facts.config.proper,
         keeps=bool(facts.kept),
         redrawn=facts.is_redrawn,
-        designed=bool(_design(facts)) and m > 1,
+        designed=facts.weights is not None and facts.weights.psu is not None and m > 1,
     )
     name, formula, source = _RULES[rule]
-    applies = rule not in ("partially", "redrawn") or m > 1
+    applies = rule not in ("partially", "design", "redrawn") or m > 1
     return Analysis(
         rule=rule,
         name=name,
@@ -540,7 +540,7 @@ def _program(facts: Facts, released: Released, rule: str, n: int | None) -> str 
     sizes = f", n={'n' if n is None else n}, k={released.units[0]}"
     unit = f"{facts.unit}s" if facts.person else "records"
     asked = f"n = ...  # number of original {unit}: ask the data holder\n" if n is None else ""
-    if n is None and rule == "partially":
+    if n is None and rule in ("partially", "design"):
         asked, sizes = "", ""
     read, values = example
     return (

@@ -78,14 +78,14 @@ def test_proper_synthesis_by_hand_for_one_and_for_several():
 
 
 def test_synthesis_of_a_survey_by_hand():
-    """B = 1, U = 0.2, k/n = 0.5, m = 4: T = 0.1 + 0.25, df = 3 (0.35 / 0.25)^2.
+    """B = 1, U = 0.2, k/n = 0.5, m = 4: T = 0.2 + 0.25, df = 3 (0.45 / 0.25)^2.
 
-    The same as ``partially`` where k = n.
+    The same as ``partially``, whatever k.
     """
     q = 3 + np.array([-1, -1, 1, 1]) * math.sqrt(0.75)
     result = combine(q, [0.2] * 4, rule="design", n=200, k=100)
-    assert result.total[0] == pytest.approx(0.35)
-    assert result.df[0] == pytest.approx(3 * 1.4**2)
+    assert result.total[0] == pytest.approx(0.45)
+    assert result.df[0] == pytest.approx(3 * 1.8**2)
     whole = combine(q, [0.2] * 4, rule="design", n=100, k=100, df=4)
     assert whole.total == combine(q, [0.2] * 4, rule="partially").total
     assert whole.df == (4,)

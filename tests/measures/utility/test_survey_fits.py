@@ -225,6 +225,7 @@ def test_replicate_weights_that_do_not_fit_are_told(survey, settings, problem):
         (2, {"weights": "w", "strata": "stratum", "rule": "simple"}, "simple"),
         (1, {"weights": "w", "strata": "stratum", "psu": "unit"}, "simple"),
         (2, {"weights": "w"}, "simple"),
+        (2, {"weights": "w", "strata": "stratum"}, "simple"),
         (
             2,
             {"weights": "w", "replicates": ReplicateWeights(columns="rep*", method="brr")},
