@@ -23,6 +23,7 @@ from synthesizer.measures.catalogue import AXES, axes, axis_problems
 from synthesizer.measures.figure import Units, in_units, plain
 from synthesizer.measures.measure import FigureKind
 from synthesizer.report.comparison import (
+    ADDED,
     AxisFigure,
     ComparedRuns,
     FrontierOfPair,
@@ -416,7 +417,7 @@ def write_comparison(
     problems.settle(DataError)
     problems += confidential_problems([path for path in (page, json) if path], points)
     problems.settle(DataError)
-    comparison = compare_points(points, risk=risk, utility=utility)
+    comparison = compare_points(points, risk=risk or usual_risk(points), utility=utility)
     texts = {}
     if page is not None:
         texts[page] = comparison_page(comparison, reports=report_links(points, page.parent))
@@ -452,6 +453,12 @@ def _shared(
             counts[measure.key] = len(_having(points, [measure.key]))
     shared = [measure for measure in measures if measure.key in counts]
     return tuple(sorted(shared, key=lambda one: (one.key != asked, counts[one.key] < len(points))))
+
+
+def usual_risk(points: Sequence[RunPoint]) -> str | None:
+    """Return what a release adds to the risk of persons in the data, where all runs measured it."""
+    is_shared = not _not_shared(points, AXES[ADDED])
+    return ADDED if is_shared and len(_having(points, [ADDED])) == len(points) else None
 
 
 _DEPENDS = {

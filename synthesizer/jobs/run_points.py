@@ -353,7 +353,11 @@ def _place_problems(directory: Path) -> list[str]:
 def _point(directory: Path, name: str, record: Record) -> RunPoint:
     manifest, results = record.manifest, record.results
     config = {**manifest.config, "m": manifest.m}
-    limits = flattened({"limits": config.get("limits")}).values()
+    limits = {
+        key: float(value)
+        for key, value in (config.get("limits") or {}).items()
+        if isinstance(value, int | float)
+    }
     parts = (part for part in (results.risk, results.utility, results.panel) if part is not None)
     hashes = {file.name: file.sha256 for file in manifest.files}
     settings = flattened({k: v for k, v in config.items() if k not in NO_SETTINGS})
@@ -375,7 +379,8 @@ def _point(directory: Path, name: str, record: Record) -> RunPoint:
         questions=questions_of(manifest, results),
         figures=run_figures(results),
         worst_pair=worst_pair(results),
-        has_limits=bool(record.exceeded) or any(value not in (None, {}) for value in limits),
+        has_limits=bool(record.exceeded or limits),
+        limits=limits,
         exceeded=record.exceeded,
         failed=tuple(dict.fromkeys(name for part in parts for name in part.failed)),
         datasets=tuple(hashes[name] for name in manifest.datasets),

@@ -18,8 +18,8 @@ from synthesizer.report.page import interval, written
 Value = str | float | int | None
 
 # mean width of letters of system fonts over the font's size; generous, to avoid overlaps
-_LETTER = 0.56
-_CAPITAL = 0.69
+_LETTER = 0.61
+_CAPITAL = 0.72
 _WIDE_SCRIPT = 1.05
 _WIDE = 480
 
@@ -639,7 +639,7 @@ def log_points(
     points: Sequence[Point], *, title: str, description: str, x_label: str, y_label: str
 ) -> Markup:
     """Return points (x, y), both at least 1 and at least one of them, on logarithmic axes."""
-    left, top, across, high = 80.0, 34.0, 460.0, 260.0
+    left, top, across, high = 80.0, 34.0, 380.0, 260.0
     ends = [
         10.0 ** max(1, math.ceil(math.log10(max(values)))) for values in zip(*points, strict=True)
     ]

@@ -11,6 +11,7 @@ from markupsafe import Markup
 from pydantic import ConfigDict, Field, computed_field
 
 from synthesizer.data.errors import plural
+from synthesizer.measures.catalogue import FIGURES
 from synthesizer.measures.figure import Result, Row, Units, in_units
 from synthesizer.measures.measure import FigureKind
 from synthesizer.report.charts import el
@@ -30,6 +31,9 @@ from synthesizer.report.page import (
     written,
 )
 from synthesizer.report.plane import Axis, Mark, Spot, plane
+
+ADDED = "differential_confidentiality"
+"""Risk that a release adds to persons in the data: the axis of the map where all runs have it."""
 
 
 class RunFigure(Result):
@@ -93,6 +97,8 @@ class ComparedRun(Row):
     worst_pair: tuple[str, ...]
     """The pair of variables whose table is farthest off; empty where there is none."""
     has_limits: bool
+    limits: Mapping[str, float] = Field(default_factory=dict)
+    """Upper limits of the configuration, by key of the catalogue."""
     exceeded: tuple[str, ...]
     """Limits that the run exceeds."""
     failed: tuple[str, ...]
@@ -268,7 +274,7 @@ def comparison_page(
 
 def map_section(compared: ComparedRuns) -> Section:
     """Return the map of the first figures, those of the others on demand, or why there is none."""
-    blocks: list[Block] = []
+    blocks: list[Block] = [*_none_within_limits(compared)]
     pairs = list(_drawn_pairs(compared))
     if pairs:
         most = _MOST_DOTS // (len(compared.runs) * len(pairs))
@@ -293,6 +299,34 @@ def map_section(compared: ComparedRuns) -> Section:
         title="Risk and utility",
         lead="What each run gives away, and how useful its data are.",
         blocks=blocks,
+    )
+
+
+_TRY = {
+    "risk": "For a lower risk: larger leaves (models: {cart: {min_leaf: 100}}) or trees that are "
+    "not bent (tilt: false), fewer predictors (max_predictors), rare levels grouped (rare: "
+    "{min_count: 10}), fewer variables, keys in coarser groups, fewer datasets (m), or "
+    "'synthesizer refine', which lowers what keys tell of a target at the least loss.",
+    "utility": "For more use: smaller leaves, trees for all variables (default_method: cart), "
+    "another visit_sequence, more predictors, or more datasets (m).",
+}
+
+
+def _none_within_limits(compared: ComparedRuns) -> Iterator[Note]:
+    """Say what else to try where every run is above a limit."""
+    runs = compared.runs
+    if not runs or not all(run.exceeded for run in runs):
+        return
+    nearest = min(runs, key=lambda run: len(run.exceeded))
+    kinds = dict.fromkeys(FIGURES[key].axis for run in runs for key in run.limits if key in FIGURES)
+    tried = f" beyond the values tried of {', '.join(compared.differing)}" * bool(
+        compared.differing
+    )
+    what = [words for axis, words in _TRY.items() if axis in kinds] or list(_TRY.values())
+    yield Note(
+        f"No setting keeps the limits: {nearest.name} exceeds the fewest "
+        f"({plural(len(nearest.exceeded), 'limit')}). Try other settings{tried}. {' '.join(what)}",
+        "alert",
     )
 
 
@@ -349,7 +383,7 @@ def _map(compared: ComparedRuns, pair: FrontierOfPair, most_dots: int) -> Chart:
     ends = [pair.runs[0], *pair.runs[:0:-1]][:: max(1, len(front) // _MOST_NAMED)]
     named = dict.fromkeys(ends if crowded else places)
     order = dict.fromkeys([*named, *pair.runs, *places])
-    marks = _marks(compared.runs, pair.risk)
+    marks = [*_marks(compared.runs, pair.risk), *_limits(compared.runs, pair.risk)]
     words = " ".join(_map_in_words(compared, pair, front, len(places), marks))
     picture = plane(
         [
@@ -362,7 +396,10 @@ def _map(compared: ComparedRuns, pair: FrontierOfPair, most_dots: int) -> Chart:
             for name in order
         ],
         risk=Axis(label=f"risk: {risk.title} (left is safer)", marks=marks),
-        loss=Axis(label=f"utility loss: {loss.title} (lower is better)"),
+        loss=Axis(
+            label=f"utility loss: {loss.title} (lower is better)",
+            marks=_limits(compared.runs, pair.utility),
+        ),
         frontier=[place.at for place in front],
         title="Risk-utility map",
         description=words,
@@ -393,6 +430,12 @@ def _marks(runs: Iterable[ComparedRun], key: str) -> list[Mark]:
             words = f"{meaning} ({written(fmean(values), 'share')})"
             marks.append(Mark(fmean(values), words, look))
     return marks
+
+
+def _limits(runs: Iterable[ComparedRun], key: str) -> list[Mark]:
+    """Return the limits of a figure as lines; settings may have different ones."""
+    values = sorted({run.limits[key] for run in runs if key in run.limits})
+    return [Mark(value, f"limit ({written(value, 'share')})", "line-bad") for value in values]
 
 
 def _map_in_words(

@@ -197,7 +197,7 @@ def _table(name: str, shares: Sequence[CellShares], units: Units) -> DataTable:
         forms=("text", "share", "share", *(("share", "share") if several else ())),
         rows=[
             (
-                f"{cell.label} (missing code)" if cell.is_missing else cell.label,
+                f"{cell.label} (missing code)" if cell.is_missing else cell.label or "(empty)",
                 cell.original,
                 cell.mean,
                 *((cell.low, cell.high) if several else ()),
@@ -308,7 +308,11 @@ def _edge_labels(
     for place in range(0, len(texts), every):
         at = x(place + 0.5) if single else x(place)
         yield line(at, base, at, base + 4, class_="axis")
-        yield text(at, base + 16, texts[place], class_="tick", text_anchor="middle")
+        is_last = at + text_width(texts[place], 11) / 2 > WIDTH - 2
+        if is_last:
+            yield text(WIDTH - 2, base + 16, texts[place], class_="tick", text_anchor="end")
+        else:
+            yield text(at, base + 16, texts[place], class_="tick", text_anchor="middle")
 
 
 def _edge(kind: str, edge: float) -> str:

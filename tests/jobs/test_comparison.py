@@ -280,7 +280,7 @@ def test_files_are_secret_and_not_overwritten(tmp_path: Path) -> None:
         write_comparison([runs[0], tmp_path / "c"], page, json=numbers, risk="kap")
     assert len(caught.value.problems) == 4
     write_comparison(runs, page, overwrite=True)
-    assert compare_points(read_runs(runs)) == found
+    assert compare_points(read_runs(runs), risk="differential_confidentiality") == found
 
 
 def test_links_to_the_reports_that_there_are(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from synthesizer.report.comparison import (
     map_section,
     runs_section,
 )
-from synthesizer.report.page import Chart, DataTable, Gap
+from synthesizer.report.page import Chart, DataTable, Gap, Note
 from tests.report.fixtures import Page
 from tests.run_directories import checks_of, manifest_of, write_run
 
@@ -35,7 +35,7 @@ def runs(where: Path, points: dict[str, tuple[float, float]], **changes: Any) ->
             where / str(n), manifest_of({"rows": n} | changes), checks_of(cap, loss)
         )
         read.append(read_run(directory, name))
-    return compare_points(read)
+    return compare_points(read, risk="cap")
 
 
 @pytest.fixture
@@ -230,3 +230,24 @@ def test_names_and_settings_are_escaped(tmp_path: Path) -> None:
     )
     assert "<script>alert" not in page
     assert page.count("</script>") == 1  # the page's own
+
+
+def test_limits_are_lines_and_without_a_setting_that_keeps_them_there_is_advice(
+    tmp_path: Path,
+) -> None:
+    limits = {"cap": 0.35, "mean_two_way": 1.2}
+    own = runs(tmp_path, {"a": (0.4, 1.0), "b": (0.3, 1.5)}, limits=limits)
+    chart = first_map(own)
+    assert chart.svg.count('class="line-bad"') == 2
+    assert "limit (0.350)" in chart.svg
+    none = own
+    for place in (0, 1):
+        none = changed(none, place, exceeded=("limits.cap: CAP is 0.4",))
+    advice, _ = map_section(none).blocks[:2]
+    assert isinstance(advice, Note)
+    assert advice.tone == "alert"
+    assert advice.text.startswith("No setting keeps the limits: a exceeds the fewest (1 limit).")
+    assert "For a lower risk" in advice.text
+    assert "For more use" in advice.text
+    one = changed(own, 0, exceeded=("limits.cap: CAP is 0.4",))
+    assert not [block for block in map_section(one).blocks if isinstance(block, Note)]

@@ -19,7 +19,7 @@ def test_the_map_the_list_and_the_worst_pairs():
     assert len(of_kind(section, Chart)) == 1
     page = Page(html(section))
     assert len([t for t in page.all("table") if t.get("class") == "cross"]) == 2 * 4
-    assert page.text("h4")[0].startswith(f"{NAMES[2]} with {NAMES[3]}, S_pMSE 13")
+    assert page.text("h3")[0].startswith(f"{NAMES[2]} with {NAMES[3]}, S_pMSE 13")
     assert EVIL not in html(section)
 
 

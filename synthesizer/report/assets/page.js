@@ -132,7 +132,7 @@
 
   const showPair = (names, value, from) => {
     const pair = tables.get(JSON.stringify([...names].sort()));
-    const heading = make("h4", { tabindex: "-1" }, `${names[0]} with ${names[1]}${value ? `, S_pMSE ${value}` : ""}`);
+    const heading = make("h3", { tabindex: "-1", class: "pair-title" }, `${names[0]} with ${names[1]}${value ? `, S_pMSE ${value}` : ""}`);
     const back = make("button", { type: "button", class: "linklike" }, "Back to where it was chosen");
     back.addEventListener("click", () => { from.focus(); from.scrollIntoView({ block: "center" }); });
     const body = pair
@@ -212,12 +212,16 @@
 
   // --- boxes that scroll can be reached by keyboard
   function measure() {
+    const names = new Map();
     for (const box of all(".scroll, .canvas")) {
       const scrolls = box.scrollWidth > box.clientWidth + 1 || box.scrollHeight > box.clientHeight + 1;
       if (scrolls) {
         box.setAttribute("tabindex", "0");
         box.setAttribute("role", "region");
-        box.setAttribute("aria-label", box.dataset.name || "table");
+        const name = box.dataset.name || "table";
+        const before = names.get(name) || 0;
+        names.set(name, before + 1);
+        box.setAttribute("aria-label", before ? `${name} (${before + 1})` : name);
       } else if (box.getAttribute("role") === "region") {
         ["tabindex", "role", "aria-label"].forEach((name) => box.removeAttribute(name));
       }

@@ -1,0 +1,193 @@
+"""Every kind of page in headless Chromium, on a desktop and a phone, in light and in dark.
+
+No error in the console, no request, nothing that axe-core minds, no word that is cut, nothing wider
+than the screen. With ``SCREENSHOTS=DIRECTORY`` in the environment pictures are kept there.
+"""
+
+import base64
+import os
+from pathlib import Path
+
+import pytest
+
+from synthesizer.measures.results import RiskResult
+from synthesizer.report.build import build_report
+from synthesizer.report.codebook.write import codebook_page
+from synthesizer.report.comparison import comparison_page
+from synthesizer.report.record import Record
+from tests.chromium import NO_AXE, axe_script, started_chromium
+from tests.report import risk_examples
+from tests.report.codebook.test_codebook_page import codebook
+from tests.report.test_careers_section import panel, sequences
+from tests.report.test_careers_section import record as panel_record
+from tests.report.test_comparison_page import changed, runs
+from tests.report.utility_examples import NAMES, manifest, run
+
+LOOKS = [(1280, False), (390, False), (1280, True), (390, True)]
+"""Width of the screen, and whether it is dark."""
+AXE = """
+const done = arguments[arguments.length - 1], only = arguments[0];
+axe.run({resultTypes: ["violations"], ...(only ? {runOnly: [only]} : {})}).then(
+  (found) => done(found.violations.map(
+    (v) => v.id + ": " + v.nodes.map((n) => n.target.join(" ")))),
+  (error) => done([String(error)]));
+"""
+CUT = """
+const faults = [];
+for (const words of document.querySelectorAll("svg text")) {
+  if (!words.checkVisibility() || !words.textContent.trim()) continue;
+  const frame = words.ownerSVGElement.getBoundingClientRect(), box = words.getBoundingClientRect();
+  if (!box.width) continue;
+  if (box.left < frame.left - 1 || box.right > frame.right + 1 || box.top < frame.top - 1
+      || box.bottom > frame.bottom + 1) faults.push("picture: " + words.lastChild.textContent);
+}
+for (const box of document.querySelectorAll("body *")) {
+  const look = getComputedStyle(box);
+  const hides = ["hidden", "clip"].includes(look.overflowX) && look.clipPath === "none";
+  if (hides && box.clientWidth && box.scrollWidth > box.clientWidth + 1)
+    faults.push("text: " + box.textContent.slice(0, 40));
+}
+return faults;
+"""
+
+
+def of_files():
+    """Return the record of a file that somebody else made."""
+    own = run(risk=risk_examples.risk())
+    return Record(manifest(chain=(), config={"version": 1}), own.results)
+
+
+def comparisons(where):
+    """Return a comparison, and a frontier of which no run keeps its limit."""
+    points = {"min_leaf=5": (0.4, 1.0), "min_leaf=50": (0.3, 1.5), "min_leaf=100": (0.42, 1.6)}
+    limits = {"cap": 0.35, "mean_two_way": 1.2}
+    yield "comparison", comparison_page(runs(where / "a", points))
+    front = runs(where / "b", points, limits=limits)
+    for place in range(3):
+        front = changed(front, place, exceeded=("limits.cap: CAP is 0.4, above 0.35",))
+    yield "frontier", comparison_page(front, failed={"min_leaf=1": ["no leaf"]})
+
+
+LINES = {"original_lines": ((0, 0, 0), (1, 0, 0)), "synthetic_lines": ((0, 0, 2),)}
+LABELS = {name: {"label": f"What was said about {name[:8]}"} for name in NAMES}
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    """Return every kind of page as a file."""
+    where = tmp_path_factory.mktemp("pages")
+    labelled = manifest(config={"version": 1, "variables": LABELS})
+    texts = {
+        "run": build_report(run(risk=risk_examples.risk())),
+        "labelled": build_report(Record(labelled, run(risk=risk_examples.risk()).results)),
+        "nothing": build_report(run(risk=RiskResult(), tables=None, distributions=(), pairs=())),
+        "panel": build_report(panel_record(panel(sequences=sequences(**LINES)))),
+        "files": build_report(of_files()),
+        "codebook": codebook_page(codebook()),
+        **dict(comparisons(where)),
+    }
+    for name, text in texts.items():
+        (where / f"{name}.html").write_text(text, encoding="utf-8")
+    return where, tuple(texts)
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    driver = started_chromium()
+    driver.set_script_timeout(120)
+    yield driver
+    driver.quit()
+
+
+def look_at(driver, page, *, width=1280, dark=False):
+    """Open a page with all its parts."""
+    metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})
+    driver.get(page.as_uri())
+    keep(driver, f"{page.stem}-{width}-{'dark' if dark else 'light'}")
+    driver.execute_script("document.querySelectorAll('details').forEach((e) => { e.open = true; })")
+
+
+def keep(driver, name):
+    if folder := os.environ.get("SCREENSHOTS"):
+        size = driver.execute_script(
+            "const d = document.documentElement; return [d.clientWidth, d.scrollHeight]"
+        )
+        clip = {"x": 0, "y": 0, "width": size[0], "height": min(size[1], 4000), "scale": 1}
+        shot = driver.execute_cdp_cmd(
+            "Page.captureScreenshot", {"captureBeyondViewport": True, "clip": clip}
+        )
+        Path(folder).mkdir(exist_ok=True)
+        (Path(folder) / f"{name}.png").write_bytes(base64.b64decode(shot["data"]))
+
+
+def faults(driver, only=None):
+    """Return what is wrong with the page that is open; ``only`` is a rule of axe-core."""
+    wide = "const d = document.documentElement; return d.scrollWidth - d.clientWidth"
+    requests = "return performance.getEntriesByType('resource').map((e) => 'request: ' + e.name)"
+    found = [*driver.execute_script(CUT), *driver.execute_script(requests)]
+    found += ["wider than the screen"] * (driver.execute_script(wide) > 1)
+    if script := axe_script():
+        driver.execute_script(script)
+        found += driver.execute_async_script(AXE, only)
+    logged = driver.get_log("browser")
+    return found + [line["message"] for line in logged if line["level"] in ("SEVERE", "WARNING")]
+
+
+@pytest.mark.parametrize(("width", "dark"), LOOKS)
+def test_every_kind_of_page_is_right_on_every_screen(chromium, pages, width, dark):
+    where, names = pages
+    found = {}
+    for name in names:
+        look_at(chromium, where / f"{name}.html", width=width, dark=dark)
+        whole = (width, dark) in (LOOKS[0], LOOKS[-1])  # between them every rule and every look
+        found[name] = faults(chromium, None if whole else "color-contrast")
+    assert {name: what for name, what in found.items() if what} == {}
+
+
+def test_the_verdict_is_on_the_first_screen_and_links_open_what_is_folded(chromium, pages):
+    look_at(chromium, pages[0] / "run.html")
+    chromium.get((pages[0] / "run.html").as_uri())
+    end = "return document.querySelectorAll('#glance .note')[2].getBoundingClientRect().bottom"
+    assert chromium.execute_script(end) < 900
+    opened = "return document.querySelector('#cap > details').open"
+    assert not chromium.execute_script(opened)
+    chromium.execute_script("location.hash = '#cap'")
+    from selenium.webdriver.support.wait import WebDriverWait
+
+    WebDriverWait(chromium, 60).until(lambda driver: driver.execute_script(opened))
+
+
+def test_a_pair_that_is_chosen_is_in_view(chromium, pages):
+    chromium.get((pages[0] / "run.html").as_uri())
+    chromium.execute_script(
+        "document.querySelector('g.heat .pair').dispatchEvent(new MouseEvent('click'))"
+    )
+    box = "const b = document.getElementById('pair-view').getBoundingClientRect(); return [b.top, "
+    top, height = chromium.execute_script(box + "innerHeight - b.bottom]")
+    assert top >= -1
+    assert height >= -1
+
+
+def test_faults_are_found(chromium, pages):
+    """Control: contrast, a picture without words, a word that is cut, a request, an error."""
+    look_at(chromium, pages[0] / "run.html")
+    chromium.execute_script("""
+      const sheet = new CSSStyleSheet();
+      sheet.replaceSync(".lead { color: #eee !important } h1 { width: 4em; overflow: hidden; "
+        + "white-space: nowrap }");
+      document.adoptedStyleSheets = [sheet];
+      document.querySelector("main").append(document.createElement("img"));
+      document.querySelector("svg text").setAttribute("x", "-20");
+      fetch("https://example.org").catch(() => 0);
+      console.error("a control");
+    """)
+    found = "\n".join(faults(chromium))
+    for words in ("picture: ", "text: Synthetic", "a control", "Content Security Policy"):
+        assert words in found
+    if not axe_script():
+        pytest.skip(NO_AXE)
+    assert "color-contrast" in found
+    assert "image-alt" in found
