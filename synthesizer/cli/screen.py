@@ -183,7 +183,9 @@ def show_result(result: RunResult, *, every: bool = False) -> None:
     show_decision(result.verdict, result.record, every=every)
     for words in result.checks.unlike:
         say(words)
-    notes_told(manifest.notes if every else result.new_notes)
+    # what becomes of published datasets is for whoever extends them
+    notes = manifest.notes if every or manifest.extends is not None else result.new_notes
+    notes_told(notes)
     if every:
         counts = Counter(step.model for step in manifest.chain)
         say("models: " + ", ".join(f"{name} {count}" for name, count in counts.items()))
@@ -195,12 +197,11 @@ def show_result(result: RunResult, *, every: bool = False) -> None:
         _show_waves(result)
     _show_files(result)
     if not every:
-        say(f"{_left_out(result)}: {_where(result)}")
+        say(f"{_left_out(result, notes)}: {_where(result)}")
 
 
-def _left_out(result: RunResult) -> str:
+def _left_out(result: RunResult, told: Sequence[str]) -> str:
     """Say what the summary of a run leaves out."""
-    told = {*result.new_notes}
     notes = len(grouped(note for note in result.manifest.notes if note not in told))
     failed = len(result.checks.failed)
     parts = [

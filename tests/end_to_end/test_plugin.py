@@ -73,7 +73,7 @@ def test_registry_finds_the_model_and_it_keeps_the_contract(environment):
 
 @pytest.mark.usefixtures("environment")
 def test_an_installed_model_is_used_from_yaml(folder):
-    assert "models: sample 1, hotdeck 1" in command(0, "run", "run.yaml")
+    assert "models: sample 1, hotdeck 1" in command(0, "run", "run.yaml", "--all")
     lines = (folder / "synthetic" / "synthetic_1.csv").read_text().splitlines()[1:]
     assert len(lines) == 100
     assert all((int(line[2:]) >= 10) == (line[0] == "m") for line in lines)
