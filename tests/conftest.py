@@ -30,6 +30,11 @@ settings.load_profile(
 )
 
 
+# What a command prints is as wide as a pipe, whatever terminal the tests are started from.
+for name in ("COLUMNS", "NO_COLOR", "FORCE_COLOR"):
+    os.environ.pop(name, None)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def same_secret() -> Iterator[None]:
     """Give every run one secret, so that a red test is about the change and not about luck.

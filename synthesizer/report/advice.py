@@ -62,7 +62,7 @@ def worst_things(
     of_files = record is None or record.of_files
     halves = [(subject, e) for subject, e in missing if of_files and e.key in HALVES]
     if halves:
-        by_remedy["name records that the synthesis never saw: --control FILE"] = halves
+        by_remedy["name data that the synthesis never saw: --control FILE"] = halves
     if others := [item for item in missing if item not in halves]:
         by_remedy[f"turn on {', '.join(e.sentence for _, e in others)}"] = others
     return [Advice(remedy, tuple(findings)) for remedy, findings in by_remedy.items()]

@@ -146,7 +146,7 @@ def test_init_and_codebook_look_at_a_sample_of_a_large_source(
     frame = _panel()
     frame["time"] = frame.groupby("id").cumcount()
     path = _write(frame, tmp_path / "a", 3)
-    monkeypatch.setattr(read_at_most, "__defaults__", (1_000, None, None))
+    monkeypatch.setattr(read_at_most, "__defaults__", (1_000, None))
     text = starter_text(path, tmp_path / "a.yaml", PanelConfig(person="id", time="time"))
     first, told = re.search(
         r"path: a +# (a random sample of ([\d,]+) of .* looked at)", text

@@ -75,7 +75,7 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def extended(folder: Path, source: Path, run: Path, /, form: dict[str, Any], **changes: Any) -> Any:
-    return call("run", config_of(folder, source, form, **changes), "--extends", run)
+    return call("run", config_of(folder, source, form, **changes), "--extends", run, "--all")
 
 
 def test_published_rows_stay_and_new_ones_follow(published: Path, tmp_path: Path) -> None:
@@ -290,7 +290,7 @@ def test_a_revision_goes_on_when_asked(published: Path, tmp_path: Path) -> None:
     frame.to_csv(tmp_path / "revised.csv", index=False)
     checks = {"keys": ["grade@first", "sex"], "target": "career.last_state"}
     config = config_of(tmp_path, tmp_path / "revised.csv", LONG, checks=checks)
-    result = call("run", config, "--extends", published / "long" / "out", "--revised")
+    result = call("run", config, "--extends", published / "long" / "out", "--revised", "--all")
     assert result.exit_code == 0, result.output
     assert "count as revised" in result.output
     told = " ".join(result.output.split())
