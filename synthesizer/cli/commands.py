@@ -96,7 +96,13 @@ SurveyWeight = Annotated[
 ]
 JsonFile = Annotated[Path | None, option("JSON file to write (mode 0600).", "--out", "-o")]
 AsJson = Annotated[bool, option("Print JSON.", "--json")]
-RiskAxis = Annotated[Text, option("Figure of risk of the frontier and the map; cap.")]
+RiskAxis = Annotated[
+    Text,
+    option(
+        "Figure of risk of the frontier and the map; differential_confidentiality where all runs "
+        "have it, else cap."
+    ),
+]
 UtilityAxis = Annotated[Text, option("Figure of utility of both; mean_two_way.")]
 
 

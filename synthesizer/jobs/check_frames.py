@@ -572,6 +572,8 @@ def _readable(data: ComparedData, names: Sequence[str]) -> list[str]:
 
 def _suggested(data: ComparedData, scenario: Scenario) -> list[Scenario]:
     """Return the scenario with keys and target that the original suggests; none without them."""
+    if problems := [*_name_problems(data, [*filter(None, (*scenario.keys, scenario.target))])]:
+        raise DataError(problems)
     names = _alike(replace(data, synthetic=(), control=None)).names
     table = as_table(data.original, names, data.declared, ids=False)
     suggestion = suggest(table, keys=scenario.keys or None, target=scenario.target or None)

@@ -76,8 +76,8 @@ def _text(value: object) -> str:
 OPTIMISM = (
     "The best of several runs, chosen by the checks of these same runs, looks better than it is, "
     "the more so the more runs there are: run the chosen setting again with another seed (--seed) "
-    "and rely on the figures of that run. For the decision prefer differential confidentiality, "
-    "which compares with unseen {records} (--risk differential_confidentiality)."
+    "and rely on the figures of that run. For the decision rely on differential confidentiality, "
+    "which compares with unseen {records}, where all runs have it."
 )
 SAME_SIZE = 1.01
 """Ratio of the numbers of synthetic records up to which datasets count as of one size."""

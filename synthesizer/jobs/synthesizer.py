@@ -321,7 +321,7 @@ class Synthesizer:
                 "become",
                 stacklevel=2,
             )
-        if self.exceeded:
+        if self._sure.plan is not None and self.exceeded:
             above = "; ".join(self.exceeded)
             warnings.warn(f"above a limit (see exceeded): {above}", stacklevel=2)
         return frames
@@ -361,9 +361,19 @@ class Synthesizer:
 
         Those under ``limits``, and ``risk_at_most`` of the genetic synthesizer. A figure that has
         a limit and could not be computed counts as above it.
+
+        Raises
+        ------
+        ModelError
+            After `load`: a saved model keeps no limits, and has no original to be held against.
         """
         from synthesizer.jobs.run import limits_exceeded
 
+        if self._fitted is not None and self._fitted.plan is None:
+            raise ModelError(
+                "a model that was loaded keeps no limits and has no original to be held against; "
+                "compare its frames with the original by evaluate(original, frames)"
+            )
         if self._generated is None:
             return ()
         limited = "limits" in self.config.model_fields_set

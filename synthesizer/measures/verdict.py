@@ -59,6 +59,8 @@ TITLES: Mapping[Subject, str] = {
 _ORDER: tuple[Word, ...] = ("safe", "look", "stop")
 HALVES = ("differential_confidentiality", "nearer_share", "attack_risk")
 """Tests that need records which the synthesis never saw: a half, or a control file."""
+_COLUMN = "column "
+"""How what failed begins where it is a column of compared files."""
 _NAMED = 2
 """Findings that the sentence of a line tells; the others are in its evidence."""
 
@@ -207,7 +209,7 @@ def _not_measured(missing: Sequence[Evidence]) -> Iterator[str]:
         remedies = dict.fromkeys(e.sentence for e in missing)
         yield f"Not measured: {', '.join(e.test for e in missing)}. Turn on {', '.join(remedies)}."
     if any(e.key in HALVES for e in missing):
-        yield "Of files, name {records} that the synthesis never saw (--control)."
+        yield "Of files, name a control: {records} that the synthesis never saw."
 
 
 def _gravest(words: Iterable[Word]) -> Word:
@@ -243,6 +245,21 @@ def _unlike(what: str) -> Evidence:
     return Evidence(key="unlike", test="codes", word="look", sentence=sentence)
 
 
+def _left_out(results: CheckResults) -> Iterator[Evidence]:
+    """Yield a look where columns were not compared, which may be the worst ones."""
+    failed = {**results.failed, **results.risk.failed}
+    if results.utility is not None:
+        failed |= results.utility.failed
+    names = [name.removeprefix(_COLUMN) for name in failed if name.startswith(_COLUMN)]
+    if names:
+        yield Evidence(
+            key="columns",
+            test="columns",
+            word="look",
+            sentence=f"Columns that cannot be compared are left out: {', '.join(names)}.",
+        )
+
+
 def _ends(low: float | None, high: float | None) -> str:
     """Write an interval, in hundredths."""
     if low is None or high is None:
@@ -255,6 +272,7 @@ def _ends(low: float | None, high: float | None) -> str:
 
 def _of_person(results: CheckResults) -> Iterator[Evidence]:
     risk = results.risk
+    yield from _left_out(results)
     if risk.unlike:
         yield _unlike("that risk seems lower")
     if risk.copied is None:
@@ -372,6 +390,14 @@ def _of_nearest(results: CheckResults) -> Iterator[Evidence]:
     if nearest is None:
         yield _missing("nearer_share", "nearest {records}", "checks.nearest")
         return
+    if nearest.excess is None:
+        yield Evidence(
+            key="nearer_share",
+            test="nearest {records}",
+            word="look",
+            sentence="Which {records} are nearer cannot be told: too many of them are alike.",
+        )
+        return
     yield _judged(
         "nearer_share",
         "nearest {records}",
@@ -488,6 +514,7 @@ def _of_anybody(results: CheckResults) -> Iterator[Evidence]:
 
 def _of_use(results: CheckResults) -> Iterator[Evidence]:
     utility = results.utility
+    yield from _left_out(results)
     if utility is not None and utility.unlike:
         yield _unlike("that utility seems worse")
     further: Mapping[str, Any] = {} if utility is None else utility.further

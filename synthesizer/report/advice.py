@@ -70,12 +70,12 @@ def worst_things(
 
 def _remedy(subject: Subject, e: Evidence, record: Record | None) -> str:
     """Return what to try against a finding, by what made the datasets."""
-    if e.key == "unlike":
-        return "write missing values with the same codes in all files, and compare again"
-    if e.key == "control":
-        return "name a control of other persons"
+    if e.key in _OF_FILES:
+        return _OF_FILES[e.key]
     if subject == "use":
         return _of_use(e, record)
+    if e.key == "nearer_share" and e.value is None and e.word == "look":
+        return "compare more variables, if there are more"
     if e.key == "attack_risk" and e.value is None:
         return "more conditions: checks: {attacks: {attempts: 2000}}"
     if record is None or record.of_files:
@@ -90,6 +90,12 @@ def _remedy(subject: Subject, e: Evidence, record: Record | None) -> str:
     return f"{narrower}{_of_memory(record)}"
 
 
+_OF_FILES = {
+    "unlike": "write missing values with the same codes in all files, and compare again",
+    "columns": "give columns the same names and codes in all files, and compare again",
+    "control": "name a control of other persons",
+}
+"""What helps where files do not go together."""
 _CAREERS = ("replicated_careers", "careers_beyond", "moves_beyond")
 _LARGE = 100
 _SMALL = {"cap": 15, "min_leaf": 10}

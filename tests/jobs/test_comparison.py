@@ -83,7 +83,7 @@ def test_only_differing_settings(four: ComparedRuns) -> None:
     assert "same seed and secret (common random numbers)" in four.notes[0]
     assert "a part of the luck only" in four.notes[0]
     assert "another seed (--seed)" in four.notes[-1]
-    assert "(--risk differential_confidentiality)" in four.notes[-1]
+    assert "rely on differential confidentiality" in four.notes[-1]
 
 
 def test_frontier(four: ComparedRuns) -> None:

@@ -130,7 +130,7 @@ def test_every_setting_is_a_whole_run(finished):
     assert numbers["frontier"] == list(found.comparison.frontier)
     assert json.loads((where / "manifest.json").read_text())["kind"] == "frontier"
     assert not workshop(where).exists()
-    assert told[0].startswith("2 settings, each a whole run (m = 2, 100 records, seed 3 for all)")
+    assert told[0].startswith("2 settings, each a whole run (m = 2, 100 records, one seed for all)")
     assert "setting 2 of 2: cart.min_leaf=40" in told
     assert any("the other one may take about" in line for line in told)
 

@@ -125,7 +125,7 @@ def test_checks_of_the_last_frames() -> None:
     assert fitted.checks is not first
 
 
-def test_a_limit_is_never_dropped() -> None:
+def test_a_limit_is_never_dropped(tmp_path: Path) -> None:
     checks = CHECKS | {"differential_confidentiality": False}
     fitted = Synthesizer(seed=1, workers=1, checks=checks, limits={"cap": 0.0}).fit(frame())
     with pytest.warns(UserWarning, match=r"limits.cap"):
@@ -135,6 +135,9 @@ def test_a_limit_is_never_dropped() -> None:
     kept = Synthesizer(seed=1, workers=1, checks=checks, limits={"cap": 1.0}).fit(frame())
     kept.generate()
     assert kept.exceeded == ()
+    kept.save(tmp_path / "model")
+    with pytest.raises(ModelError, match=r"keeps no limits.*evaluate"):
+        _ = Synthesizer.load(tmp_path / "model").exceeded
     with pytest.raises(ConfigError, match="switched off"):
         Synthesizer(checks=False, limits={"cap": 0.5}).fit(frame())
 

@@ -94,7 +94,20 @@ def test_without_a_control_no_person_is_safe_and_copies_still_stop(
     for test in ("half split", "nearest records", "singling out"):
         assert test in line.sentence.partition("Not measured: ")[2]
     assert "checks.nearest" in line.sentence
-    assert "--control" in line.sentence
+    assert "name a control" in line.sentence
+
+
+def test_columns_that_are_left_out_are_no_proof_of_use_or_safety(
+    files: Frames, found: dict[str, CheckResults]
+) -> None:
+    whole = found["fresh"]
+    less = evaluate(files["original"], files["fresh"].drop(columns="age"), declared=DECLARED)
+    part = whole.model_copy(update={"utility": less})
+    assert [verdict(whole)[subject].word for subject in ("person", "use")] == ["safe", "safe"]
+    for subject in ("person", "use"):
+        line = verdict(part)[subject]
+        assert line.word == "look"
+        assert "left out: 'age'" in line.sentence
 
 
 def test_the_marks_are_what_stops(
