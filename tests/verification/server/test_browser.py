@@ -7,24 +7,22 @@ violation in light and in dark, nothing wider than a screen of 1280 or of 400 pi
 
 import base64
 import os
-import shutil
 import socket
 import threading
 from contextlib import contextmanager
-from importlib import metadata
 from pathlib import Path
 
 import pytest
 import uvicorn
 from replay_trials import GAP
 
-webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
-from selenium.webdriver.common.by import By  # noqa: E402
-from selenium.webdriver.common.keys import Keys  # noqa: E402
-from selenium.webdriver.support.wait import WebDriverWait  # noqa: E402
+from tests.chromium import NO_AXE, axe_script, started_chromium
 
-MISSING = "Chromium is not installed (Debian: apt-get install chromium chromium-driver)"
-NO_AXE = "axe-core is not installed (pip install --no-deps axe-playwright-python)"
+pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.wait import WebDriverWait
+
 PATIENCE = 60
 """Seconds until something that should come is a fault, on whatever machine."""
 WIDTHS = (1280, 400)
@@ -44,15 +42,6 @@ axe.run({resultTypes: ["violations"], ...arguments[0]}).then(
     .map((v) => v.id + ": " + v.nodes.map((n) => n.target.join(" ")).join(", "))),
   (error) => done([String(error)]));
 """
-
-
-def axe_script():
-    """Return the text of axe-core, from a package that is never imported; "" without it."""
-    try:
-        files = metadata.distribution("axe-playwright-python").files or ()
-    except metadata.PackageNotFoundError:
-        return ""
-    return next(file.locate().read_text() for file in files if file.name == "axe.min.js")
 
 
 class Screen:
@@ -179,16 +168,7 @@ class Screen:
 
 @pytest.fixture(scope="module")
 def chromium():
-    programs = [shutil.which(name) for name in ("chromium", "chromedriver")]
-    if None in programs:
-        pytest.skip(MISSING)
-    options = webdriver.ChromeOptions()
-    options.binary_location = programs[0]
-    for flag in ("headless=new", "no-sandbox", "disable-gpu", "disable-dev-shm-usage",
-                 "hide-scrollbars", "force-prefers-reduced-motion"):  # fmt: skip
-        options.add_argument(f"--{flag}")
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = webdriver.Chrome(options, webdriver.ChromeService(programs[1]))
+    driver = started_chromium()
     yield driver
     driver.quit()
 
