@@ -18,7 +18,8 @@
 #'   warning of class `synthesizer_limit`.
 #' @param seed Decides what is random.
 #' @return An object of class `synthesizer_checks`: `figures` (a data frame), `verdict`, `exceeded`,
-#'   and `results`, every number as the command writes it.
+#'   `notes`, `failed` (what could not be computed, and why), and `results`, every number as the
+#'   command writes it.
 #' @examples
 #' \dontrun{
 #' r <- risk(s, people, keys = c("age", "sex"), target = "income")
@@ -79,9 +80,27 @@ checks_of <- function(content, command, exceeded) {
     verdict = verdict_of(content),
     figures = figures_of(content),
     exceeded = exceeded,
-    notes = as.character(unlist(content$notes)),
+    notes = notes_of(content),
+    failed = failed_of(content),
     results = content$results
   ))
+}
+
+# What the checks note, and what of them could not be computed, by name.
+notes_of <- function(checks) {
+  parts <- lapply(checks$results[c("risk", "utility", "panel")], function(part) part$notes)
+  unique(as.character(c(unlist(checks$notes), unlist(parts))))
+}
+
+failed_of <- function(checks) {
+  failed <- unlist(checks$results$failed)
+  if (length(failed)) failed else stats::setNames(character(), character())
+}
+
+print_remarks <- function(x) {
+  for (problem in x$exceeded) say("limit exceeded: ", problem)
+  for (name in names(x$failed)) say("not computed: ", name, ": ", x$failed[[name]])
+  for (note in x$notes) say("note: ", note)
 }
 
 config_of_checks <- function(files, checks, limits, variables, folder) {
@@ -98,6 +117,9 @@ check_inputs <- function(object, data, control, folder, names = NULL) {
   frames <- synthetic_frames(object)
   keep <- function(frame) if (length(names)) frame[intersect(names, names(frame))] else frame
   if (is.data.frame(data)) {
+    for (frame in Filter(is.data.frame, frames)) {
+      shared_columns(names(keep(frame)), names(keep(data)))
+    }
     data <- keep(data)
     forms <- forms_of(data)
     original <- write_frame(data, forms, file.path(folder, "original.csv"))
@@ -148,8 +170,7 @@ dataset_files <- function(x) {
 print.synthesizer_checks <- function(x, ...) {
   print(x$verdict)
   print_figures(x$figures)
-  for (problem in x$exceeded) say("limit exceeded: ", problem)
-  for (note in x$notes) say("note: ", note)
+  print_remarks(x)
   invisible(x)
 }
 

@@ -205,8 +205,11 @@ number_texts <- function(x) {
 
 # The text of each cell; "" is what the command reads as missing.
 encode_column <- function(x, form) {
+  type <- form$type
+  # Columns of files may be texts or factors where the original has numbers, dates or logicals.
+  if (type != "factor" && (is.factor(x) || is.character(x))) type <- "character"
   texts <- switch(
-    form$type,
+    type,
     factor = encode_factor(x, form),
     character = encode_character(x, form),
     logical = c("FALSE", "TRUE")[as.vector(x) + 1L],

@@ -48,8 +48,9 @@ command_path <- function() {
   path
 }
 
-# Run the command; 3 says that a limit is exceeded, everything else but 0 is an error.
-call_synthesizer <- function(arguments) {
+# Run the command; 3 says that a limit is exceeded, everything else but 0 is an error, unless it is
+# accepted.
+call_synthesizer <- function(arguments, accepted = integer()) {
   synthesizer_version()
   done <- call_program(command_path(), arguments)
   if (any(startsWith(done$err, "Traceback"))) {  # its last line may hold values of the data
@@ -59,11 +60,11 @@ call_synthesizer <- function(arguments) {
          done$status)
   }
   problems <- problems_of(done$err)
-  if (!done$status %in% c(0L, 3L)) {
+  if (!done$status %in% c(0L, 3L, accepted)) {
     fail(if (length(problems)) problems else
       sprintf("the command '%s' ended with status %d", arguments[1], done$status), done$status)
   }
-  list(status = done$status, out = done$out, problems = if (done$status == 3L) problems)
+  list(status = done$status, out = done$out, problems = if (done$status != 0L) problems)
 }
 
 call_program <- function(path, arguments) {
@@ -109,7 +110,7 @@ library_path <- function() {
 # The problems that the command tells: "error: ..." or "2 errors:" and a list. Long ones go on in
 # lines that are indented.
 problems_of <- function(lines) {
-  lines <- lines[nzchar(trimws(lines))]
+  lines <- lines[nzchar(trimws(lines)) & !grepl("^(Usage: |Try ')", lines)]
   start <- grep("^(error: |[0-9,]+ errors:)", lines)
   if (length(start)) lines <- lines[start[1]:length(lines)]
   lines <- lines[!grepl("^[0-9,]+ errors:$", lines)]
@@ -117,7 +118,7 @@ problems_of <- function(lines) {
   starts <- !grepl("^[ \t]", lines)
   starts[1] <- TRUE
   joined <- vapply(split(trimws(lines), cumsum(starts)), paste, "", collapse = " ")
-  sub("^(error: |- )", "", unname(joined))
+  sub("^([Ee]rror: |- )", "", unname(joined))
 }
 
 # Raise a condition of the package with every problem.

@@ -4,7 +4,8 @@
 #' the estimates, how far their intervals overlap, and a test of all differences at once.
 #' Confidential.
 #'
-#' @param object A result of [synthesize()] or [fit_synthetic()].
+#' @param object A result of [synthesize()] or [fit_synthetic()]; or synthetic data of others, a data
+#'   frame or a list of them.
 #' @param data The original data frame.
 #' @param variables Names of columns; all that both have when absent.
 #' @param x A comparison.
@@ -21,8 +22,14 @@
 compare <- function(object, data, ...) UseMethod("compare")
 
 #' @export
-compare.default <- function(object, data, ...) {
-  fail("compare: needs a result of synthesize() or fit_synthetic(), and the original")
+compare.default <- function(object, data, variables = NULL, ...) {
+  frames <- if (is.data.frame(object)) list(object) else object
+  if (!is.list(frames) || !length(frames) || !all(vapply(frames, is.data.frame, NA))) {
+    fail(paste("compare: needs a result of synthesize() or fit_synthetic(), or data frames,",
+               "and the original"))
+  }
+  check_frame(data)
+  distributions_of(data, frames, variables, NULL)
 }
 
 #' @rdname compare
@@ -36,8 +43,8 @@ most_levels <- 12
 bins <- 10
 
 distributions_of <- function(data, datasets, variables, codes) {
-  shared <- names(datasets[[1]])
-  if (!is.null(data)) shared <- intersect(shared, names(data))
+  shared <- Reduce(intersect, lapply(datasets, names))
+  if (!is.null(data)) shared <- shared_columns(shared, names(data))
   unknown <- setdiff(variables, shared)
   if (length(unknown)) fail(sprintf("variables: there is no column '%s' on both sides", unknown))
   tables <- lapply(stats::setNames(nm = variables %||% shared), function(name) {
@@ -46,6 +53,22 @@ distributions_of <- function(data, datasets, variables, codes) {
     distribution_of(original, synthetic, codes[[name]])
   })
   structure(tables, class = "synthetic_comparison")
+}
+
+# Columns on both sides; none is an error, for then these are different data.
+shared_columns <- function(synthetic, original) {
+  shared <- intersect(synthetic, original)
+  if (!length(shared)) {
+    fail(sprintf("no column is on both sides: the synthetic data have %s, the original has %s",
+                 few_names(synthetic), few_names(original)))
+  }
+  shared
+}
+
+few_names <- function(names) {
+  if (!length(names)) return("none")
+  more <- if (length(names) > 5) sprintf(" and %d more", length(names) - 5)
+  paste0(paste(utils::head(names, 5), collapse = ", "), more)
 }
 
 # Numbers or texts; dates are years.

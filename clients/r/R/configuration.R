@@ -133,10 +133,9 @@ predictors_of <- function(matrix, order, columns, usable) {
 # The secret as the configuration says it: none, or the manifest of the run that is repeated.
 secret_of <- function(secret) {
   if (is.null(secret) || identical(secret, "none")) return(secret)
-  path <- if (inherits(secret, "synthesis")) {
-    file.path(result_directory(secret), "manifest.json")
-  } else {
-    secret
+  path <- if (inherits(secret, "synthesis")) result_directory(secret) else secret
+  if (!is.character(path) || length(path) != 1 || is.na(path)) {
+    fail("secret must be \"none\", an earlier result, or the directory of one")
   }
   if (dir.exists(path)) path <- file.path(path, "manifest.json")
   list(from = absolute_path(path))

@@ -30,23 +30,29 @@ read_texts <- function(path) {
 
 # One dataset of a run. `forms` are those of the data frame it was made from, if any.
 read_dataset <- function(path, forms, variables) {
-  ending <- tolower(sub("\\.gz$", "", basename(path)))
-  switch(
-    sub(".*\\.", "", ending),
-    sav = , zsav = read_with("haven", path, function() haven::read_sav(path, user_na = TRUE)),
-    dta = read_with("haven", path, function() haven::read_dta(path)),
-    parquet = read_with("arrow", path, function() as.data.frame(arrow::read_parquet(path))),
+  ending <- ending_of(path)
+  package <- check_reader(ending)
+  as.data.frame(switch(
+    ending,
+    sav = , zsav = haven::read_sav(path, user_na = TRUE),
+    dta = haven::read_dta(path),
+    parquet = if (package == "arrow") arrow::read_parquet(path) else nanoparquet::read_parquet(path),
     csv = restore_frame(read_texts(path), forms, variables),
     fail(sprintf("%s: this format is not read; ask for format = \"csv\"", path))
-  )
+  ))
 }
 
-read_with <- function(package, path, read) {
-  if (!requireNamespace(package, quietly = TRUE)) {
-    fail(sprintf("%s: is read by the package %s; install it, or ask for format = \"csv\"",
-                 path, package))
+ending_of <- function(path) sub(".*\\.", "", tolower(sub("\\.gz$", "", basename(path))))
+
+# The package that reads a format; none that is installed is an error, before a run takes minutes.
+check_reader <- function(ending) {
+  packages <- switch(ending, sav = , zsav = , dta = "haven", parquet = c("arrow", "nanoparquet"))
+  there <- Filter(function(name) requireNamespace(name, quietly = TRUE), packages)
+  if (length(packages) && !length(there)) {
+    fail(sprintf("files of format '%s' are read by the package %s; %s", ending,
+                 paste(packages, collapse = " or "), "install it, or ask for format = \"csv\""))
   }
-  as.data.frame(read())
+  there[1]
 }
 
 restore_frame <- function(texts, forms, variables) {

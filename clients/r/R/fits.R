@@ -15,8 +15,8 @@
 #'
 #' @param object A result of [synthesize()] or [read_synthetic()].
 #' @param formula Formula of the model.
-#' @param fun Function that fits it, called as `fun(formula, data = , ...)`; its result needs
-#'   `coef()` and `vcov()`. [stats::lm()] when absent, [stats::glm()] where `...` has a `family`.
+#' @param fun Function that fits it, called as `fun(formula, data = , ...)`, or its name; its result
+#'   needs `coef()` and `vcov()`. [stats::lm()] when absent, [stats::glm()] where `...` has a `family`.
 #' @param ... Passed to `fun`; as it is, so no columns of the data.
 #' @param rule How the datasets were made; as the run says when absent.
 #' @param level Confidence level of the intervals.
@@ -24,8 +24,8 @@
 #' @param x A fit.
 #' @return An object of class `synthetic_fit`: `coefficients` (a data frame of estimates, standard
 #'   errors, intervals, degrees of freedom and p-values), `fits`, `rule`, `m`, `n` and `k`. Missing
-#'   codes such as -8 are `NA` in the fits. `coef()`, `vcov()` (of what is combined, the diagonal)
-#'   and `confint()` work.
+#'   codes such as -8 are `NA` in the fits. `summary()`, `coef()`, `vcov()` (of what is combined,
+#'   the diagonal) and `confint()` work.
 #' @seealso [compare()] holds it against the same model of the original.
 #' @examples
 #' \dontrun{
@@ -38,9 +38,12 @@ fit_synthetic <- function(object, formula, fun = NULL, ..., rule = NULL, level =
     fail("fit_synthetic: needs a result of synthesize() or read_synthetic()")
   }
   if (is.character(formula)) formula <- stats::as.formula(formula, env = parent.frame())
-  fun <- fun %||% if ("family" %in% names(list(...))) stats::glm else stats::lm
+  if (!inherits(formula, "formula")) fail("formula must be a formula, such as income ~ age + sex")
+  fun <- fitting_function(fun, list(...)$family)
   frames <- as.list(object, missing = "NA")
-  fits <- lapply(frames, function(frame) fun(formula, data = frame, ...))
+  fits <- lapply(seq_along(frames), function(i) {
+    fitted_to(paste("dataset", i), fun, formula, frames[[i]], ...)
+  })
   k <- mean(vapply(frames, nrow, 0L))
   fitted <- list(
     formula = formula, fun = fun, arguments = list(...), fits = fits, m = length(fits),
@@ -49,6 +52,30 @@ fit_synthetic <- function(object, formula, fun = NULL, ..., rule = NULL, level =
   )
   fitted$coefficients <- combined_fits(fits, fitted$rule, fitted$n, k, level)
   structure(fitted, class = "synthetic_fit")
+}
+
+fitting_function <- function(fun, family) {
+  if (is.character(family) && !exists(family[1], mode = "function")) {
+    fail(sprintf("family: there is no '%s'; use binomial, poisson, Gamma or another of ?family",
+                 family[1]))
+  }
+  fun <- fun %||% if (is.null(family)) stats::lm else stats::glm
+  if (is.character(fun) && exists(fun[1], mode = "function")) fun <- get(fun[1], mode = "function")
+  if (!is.function(fun)) fail("fun must be a function that fits a model, such as lm or glm")
+  fun
+}
+
+# A fit, of which coefficients and their variances can be had; else an error that says of what.
+fitted_to <- function(what, fun, formula, data, ...) {
+  fit <- tryCatch(fun(formula, data = data, ...), error = function(error) {
+    fail(sprintf("the model cannot be fitted to %s: %s", what, conditionMessage(error)))
+  })
+  speaks <- tryCatch(is.numeric(stats::coef(fit)) && is.numeric(as.matrix(stats::vcov(fit))),
+                     error = function(error) FALSE)
+  if (!speaks) {
+    fail("fun: what it returns has no coef() and vcov(); use lm, glm or another that fits models")
+  }
+  fit
 }
 
 combined_fits <- function(fits, rule, n, k, level) {
@@ -145,10 +172,34 @@ check_rule <- function(q, u, rule, n, k, level) {
 #' @rdname fit_synthetic
 #' @export
 print.synthetic_fit <- function(x, ...) {
-  say(sprintf("%s: %d synthetic dataset%s of %s records from %s, combined by rule '%s'",
-              formula_text(x$formula), x$m, if (x$m > 1) "s" else "", format(x$k, big.mark = ","),
-              format(x$n, big.mark = ","), x$rule))
+  say(headline(x))
   print(signif(x$coefficients, 4), ...)
+  invisible(x)
+}
+
+headline <- function(x) {
+  sprintf("%s: %s of %s records from %s, combined by rule '%s'", formula_text(x$formula),
+          counted(x$m, "synthetic dataset"), format(x$k, big.mark = ","),
+          format(x$n, big.mark = ","), x$rule)
+}
+
+#' @rdname fit_synthetic
+#' @export
+summary.synthetic_fit <- function(object, ...) {
+  table <- object$coefficients
+  normal <- all(is.infinite(table$df))
+  columns <- cbind(table$estimate, table$std_error, table$estimate / table$std_error, table$p_value)
+  dimnames(columns) <- list(rownames(table), c(
+    "Estimate", "Std. Error", if (normal) c("z value", "Pr(>|z|)") else c("t value", "Pr(>|t|)")))
+  structure(class = "summary.synthetic_fit",
+            list(headline = headline(object), coefficients = columns))
+}
+
+#' @export
+print.summary.synthetic_fit <- function(x, ...) {
+  say(x$headline)
+  stats::printCoefmat(x$coefficients, ...)
+  say("Estimates of the population; the errors allow for the synthesis.")
   invisible(x)
 }
 
@@ -175,14 +226,16 @@ confint.synthetic_fit <- function(object, parm = NULL, level = object$level, ...
 #' @export
 compare.synthetic_fit <- function(object, data, ...) {
   check_frame(data)
-  original <- do.call(object$fun, c(list(object$formula, data = codes_to_na(data, object$missing_codes)),
-                                    object$arguments))
+  original <- do.call(fitted_to, c(
+    list("the original", object$fun, object$formula, codes_to_na(data, object$missing_codes)),
+    object$arguments
+  ))
   names <- rownames(object$coefficients)
   q <- stats::coef(original)
   gone <- c(setdiff(names, names(q)), names(q)[is.na(q)])
   if (length(gone)) {
-    fail(sprintf("the original has no estimate of %s; use a smaller model",
-                 paste(gone, collapse = ", ")))
+    fail(sprintf("the original has no estimate of %s; %s", paste(gone, collapse = ", "),
+                 "give its columns the classes of the synthetic ones, or use a smaller model"))
   }
   v <- as.matrix(stats::vcov(original))[names, names, drop = FALSE]
   n <- used_records(original, nrow(data))

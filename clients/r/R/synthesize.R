@@ -46,11 +46,22 @@ synthesize <- function(data, m = 1, seed = NULL, visit.sequence = NULL, method =
                        predictor.matrix = NULL, variables = NULL, secret = NULL,
                        directory = NULL, overwrite = FALSE, format = NULL, quiet = FALSE) {
   name <- name_of(substitute(data))
-  further <- further_keys(...)
-  synthesizer_version()
   folder <- private_directory()
   on.exit(unlink(folder, recursive = TRUE))
+  run <- written_run(data, name, folder, m = m, seed = seed, visit.sequence = visit.sequence,
+                     method = method, ..., predictor.matrix = predictor.matrix,
+                     variables = variables, secret = secret, format = format)
+  run_file(run$file, directory, overwrite, quiet, run$forms)
+}
+
+# The YAML of a run, and the file of its data frame, in a private directory.
+written_run <- function(data, name, folder, m = 1, seed = NULL, visit.sequence = NULL,
+                        method = NULL, ..., predictor.matrix = NULL, variables = NULL,
+                        secret = NULL, format = NULL) {
+  further <- further_keys(...)
+  synthesizer_version()
   source <- source_of(data, folder, name)
+  check_reader(ending_of(format %||% source$data$path %||% ""))
   content <- c(
     list(version = 1, data = source$data),
     list(output = dropped_nulls(list(directory = "result", format = format))),
@@ -60,8 +71,8 @@ synthesize <- function(data, m = 1, seed = NULL, visit.sequence = NULL, method =
   )
   content$variables <- variables_of(source$forms, variables)
   if (!length(content$variables)) content$variables <- NULL
-  file <- write_private(yaml_text(content), file.path(folder, "run.yaml"))
-  run_file(file, directory, overwrite, quiet, source$forms)
+  list(file = write_private(yaml_text(content), file.path(folder, "run.yaml")),
+       forms = source$forms)
 }
 
 #' Run a configuration
@@ -172,6 +183,9 @@ read_result <- function(directory, forms, exceeded = NULL) {
   names <- vapply(manifest$files, function(file) file$name, "")
   names <- grep("^synthetic_[0-9]+\\.", names, value = TRUE)
   variables <- codebook$variables %||% list()
+  if (!length(names)) {
+    fail(sprintf("%s: its datasets are in parts; read them with arrow::open_dataset()", directory))
+  }
   datasets <- lapply(file.path(directory, names), read_dataset, forms, variables)
   structure(class = "synthesis", list(
     datasets = datasets,
@@ -182,7 +196,8 @@ read_result <- function(directory, forms, exceeded = NULL) {
     verdict = verdict_of(checks),
     figures = figures_of(checks),
     exceeded = exceeded %||% as.character(unlist(manifest$exceeded_limits)),
-    notes = as.character(unlist(manifest$notes)),
+    notes = unique(c(as.character(unlist(manifest$notes)), notes_of(checks))),
+    failed = failed_of(checks),
     variables = variables_frame(variables),
     missing_codes = missing_codes(variables),
     configuration = manifest$config,
@@ -249,15 +264,14 @@ NULL
 #' @export
 print.synthesis <- function(x, ...) {
   rows <- vapply(x$datasets, nrow, 0L)
-  cat(sprintf("%d synthetic dataset%s: %s records, %d variables\n", x$m, if (x$m > 1) "s" else "",
+  cat(sprintf("%s: %s records, %d variables\n", counted(x$m, "synthetic dataset"),
               paste(format(unique(rows), big.mark = ",", trim = TRUE), collapse = " or "),
               ncol(x$datasets[[1]])))
   print(x$verdict)
   for (problem in x$exceeded) say("limit exceeded: ", problem)
-  if (length(x$notes)) {
-    say(sprintf("%d note%s: summary() shows them.", length(x$notes),
-                if (length(x$notes) > 1) "s" else ""))
-  }
+  remarks <- c(if (length(x$notes)) counted(length(x$notes), "note"),
+               if (length(x$failed)) counted(length(x$failed), "failed check"))
+  if (length(remarks)) say(paste(remarks, collapse = " and "), ": summary() shows more.")
   invisible(x)
 }
 
@@ -266,7 +280,7 @@ print.synthesis <- function(x, ...) {
 summary.synthesis <- function(object, ...) {
   structure(class = "summary.synthesis", list(
     verdict = object$verdict, figures = object$figures, variables = object$variables,
-    notes = object$notes, exceeded = object$exceeded
+    notes = object$notes, failed = object$failed, exceeded = object$exceeded
   ))
 }
 
@@ -278,8 +292,7 @@ print.summary.synthesis <- function(x, ...) {
     say(sprintf("%s (%s): %s", x$variables$name[i], x$variables$kind[i], x$variables$made[i]))
   }
   print_figures(x$figures)
-  for (problem in x$exceeded) say("limit exceeded: ", problem)
-  for (note in x$notes) say("note: ", note)
+  print_remarks(x)
   invisible(x)
 }
 
@@ -317,6 +330,10 @@ as.list.synthesis <- function(x, ..., missing = c("code", "NA")) {
 plot.synthesis <- function(x, variables = NULL, ...) {
   plot(distributions_of(NULL, x$datasets, variables, x$missing_codes), ...)
   invisible(x)
+}
+
+counted <- function(n, word) {
+  sprintf("%s %s%s", format(n, big.mark = ","), word, if (n == 1) "" else "s")
 }
 
 say <- function(...) cat(strwrap(paste0(...), width = 80, exdent = 2), sep = "\n")

@@ -70,9 +70,30 @@ print_figures <- function(figures) {
     cat("\n")
     say(place)
     shown <- figures[figures$place == place, ]
-    table <- data.frame(value = signif(shown$value, 4), chance = signif(shown$chance, 4),
-                        original = signif(shown$original, 4), reads = shown$direction)
-    names <- make.unique(substr(shown$name, 1, 32))
-    print(`rownames<-`(table, names), na.print = "")
+    rows <- cbind(figure = shown$name, value = short_number(shown$value),
+                  chance = short_number(shown$chance), original = short_number(shown$original),
+                  reads = shown$direction)
+    print_rows(rows)
+  }
+}
+
+short_number <- function(x) {
+  ifelse(is.na(x), "", vapply(signif(x, 3), format, "", digits = 3, scientific = 5))
+}
+
+# A table of 80 columns; a name that is too long for its column has a line of its own.
+print_rows <- function(rows) {
+  cells <- rbind(colnames(rows), rows)
+  widths <- apply(nchar(cells), 2, max)
+  widths[1] <- min(widths[1], 79 - sum(widths[-1] + 2))
+  for (i in seq_len(nrow(cells))) {
+    if (nchar(cells[i, 1]) > widths[1]) {
+      cat(cells[i, 1], "\n", sep = "")
+      cells[i, 1] <- ""
+    }
+    sides <- ifelse(seq_along(widths) %in% c(1, length(widths)), "left", "right")
+    cat(sub(" +$", "", paste(mapply(formatC, cells[i, ], width = widths,
+                                    flag = ifelse(sides == "left", "-", "")), collapse = "  ")),
+        "\n", sep = "")
   }
 }

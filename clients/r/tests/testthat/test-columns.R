@@ -58,6 +58,13 @@ test_that("a form holds no value of the data", {
   expect_lt(length(serialize(internal("forms_of")(small_frame(5000)), NULL)), 5000)
 })
 
+test_that("a column of another class is written as it reads, not as codes of its levels", {
+  write <- function(x, like) internal("encode_column")(x, internal("form_of")(like))
+  expect_identical(write(factor(c("20", "7", NA)), c(1, 2)), c("20", "7", ""))
+  expect_identical(write(factor("2020-02-29"), as.Date("2020-01-01")), "2020-02-29")
+  expect_identical(write("TRUE", FALSE), "TRUE")
+})
+
 test_that("levels that the codebook does not list do not come back", {
   form <- internal("form_of")(factor(c("a", "rare", "b")))
   decode <- internal("decode_column")
@@ -82,4 +89,5 @@ test_that("what cannot be synthesised is told, all at once", {
   expect_match(problems_of_error(synthesize(twice)), "two columns 'a'")
   expect_match(problems_of_error(synthesize(42)), "must be a data frame")
   expect_match(problems_of_error(synthesize(small_frame(), 1, 1, NULL, NULL, 3)), "need names")
+  expect_match(problems_of_error(internal("secret_of")(3)), "secret must be \"none\"")
 })

@@ -26,3 +26,24 @@ test_that("rules that do not apply are refused", {
   expect_match(refused(rule = "simple", n = 1, k = 1, level = 95), "between 0 and 1")
   expect_match(problems_of_error(combine_estimates(one, -one, n = 1, k = 1)), "not negative")
 })
+
+test_that("faults of a fit, and data that have nothing in common, are told", {
+  people <- small_frame()
+  s <- structure(class = "synthesis", list(datasets = list(people, people), m = 2L, n = 120L,
+                                           rule = "simple", missing_codes = list()))
+  refused <- function(...) problems_of_error(fit_synthetic(s, ...))
+  expect_match(refused(pay ~ age, family = "binom"), "family: there is no 'binom'")
+  expect_match(suppressWarnings(refused(pay ~ age, fun = mean)), "no coef\\(\\) and vcov")
+  expect_match(refused(pay ~ nothing), "fitted to dataset 1: .*nothing")
+  expect_match(refused(3), "must be a formula")
+  fit <- fit_synthetic(s, pay ~ age, fun = "lm")
+  expect_equal(summary(fit)$coefficients[, 1], coef(fit))
+  expect_output(print(summary(fit)), "Pr\\(>\\|z\\|\\)")
+  expect_match(problems_of_error(compare(fit, iris)), "fitted to the original")
+  expect_match(problems_of_error(compare(s, iris)), "no column is on both sides")
+  expect_match(problems_of_error(risk(people, iris)), "no column is on both sides")
+  expect_identical(compare(people, people, "sex")$sex$synthetic, as.vector(table(people$sex)[c("f", "m")]) / 120)
+  long <- data.frame(place = "all", name = strrep("a name ", 12), value = 0.12345, chance = NA,
+                     original = 1, direction = "lower is safer")
+  expect_output(internal("print_figures")(long), paste0(strrep("a name ", 12), "\n.*0.123"))
+})

@@ -83,3 +83,26 @@ test_that("the rule of combining follows from how the data were made", {
   expect_identical(rule(TRUE, proper = TRUE), "partially")
   expect_identical(rule(weights = list(variable = "w", draw = "design")), "redrawn")
 })
+
+test_that("settings are compared, and a file is refined", {
+  skip_without_command()
+  people <- small_frame()
+  quick <- as.list(c(attacks = FALSE, nearest = FALSE, near_copies = FALSE, suda = FALSE,
+                     propensity = FALSE, regressions = FALSE, equivalent_sample = FALSE,
+                     conditional_tables = FALSE, differential_confidentiality = FALSE))
+  f <- frontier(people, list(cart.cap = c(30, 100)), seed = 1, quiet = TRUE,
+                checks = c(list(keys = list("age", "sex"), target = "edu"), quick))
+  expect_identical(f$setting, c("cart.cap=30", "cart.cap=100"))
+  expect_true(any(f$best) && all(is.finite(f$risk) & is.finite(f$utility)))
+  expect_identical(read_synthetic(f$directory[2])$m, 1L)
+  expect_output(print(f), "cart.cap=100")
+  codes <- data.frame(lapply(people[c("sex", "edu")], factor), age = factor(people$age %/% 20))
+  r <- suppressWarnings(refine(
+    transform(codes, edu = rev(edu)), codes, c("sex", "age"), "edu", risk = "cap",
+    risk_at_most = 0.3, generations = 3, population = 6, secret = "none"
+  ))
+  expect_identical(lapply(r$data, levels), lapply(codes, levels))
+  expect_lte(r$after[["risk"]], r$before[["risk"]])
+  expect_match(problems_of_error(refine(codes, codes, "sex", "edu", generatons = 3)),
+               "No such option: --generatons")
+})

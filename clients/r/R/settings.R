@@ -1,0 +1,131 @@
+#' Compare settings, or bring a file below a risk
+#'
+#' `frontier()` runs every combination of some settings and sets risk beside utility; `refine()`
+#' exchanges records of a synthetic data frame of categories until an intruder who knows the keys is
+#' right about the target no more often than the limit says. Confidential.
+#'
+#' @inheritParams synthesize
+#' @param vary Named list of settings and their values, such as
+#'   `list(cart.cap = c(30, 100), proper = c(TRUE, FALSE))`.
+#' @param ... For `frontier()` any argument of [synthesize()]; for `refine()` options of the command,
+#'   such as `generations = 50`, `risk = "cap"`, `codes = "all"`, `secret = "none"`.
+#' @param risk,utility Keys of the figures to compare by, such as `"cap"` and `"mean_two_way"`.
+#' @return `frontier()` returns a data frame of class `synthetic_frontier` with a row for each
+#'   setting: what was varied, `risk`, `utility`, `best` (no other one beats it in both) and
+#'   `directory`, which [read_synthetic()] reads; it has a `plot()`. `refine()` returns an object of
+#'   class `synthetic_refinement`: `data`, `before` and `after` (utility and risk), `limit`,
+#'   `reached` and `notes`. A limit that was not reached is a warning of class `synthesizer_limit`.
+#' @examples
+#' \dontrun{
+#' f <- frontier(people, list(cart.cap = c(30, 100)), seed = 1)
+#' plot(f)
+#' refine(s, people, keys = c("age", "sex"), target = "job", risk_at_most = 0.3)$data
+#' }
+#' @export
+frontier <- function(data, vary, m = 1, ..., risk = NULL, utility = NULL, directory = NULL,
+                     overwrite = FALSE, quiet = FALSE) {
+  name <- name_of(substitute(data))
+  if (!is_map(vary)) fail("vary must be a named list, such as list(cart.cap = c(30, 100))")
+  folder <- private_directory()
+  on.exit(unlink(folder, recursive = TRUE))
+  run <- written_run(data, name, folder, m = m, ...)
+  kept <- if (is.null(directory)) private_directory() else path.expand(directory)
+  out <- if (is.null(directory)) file.path(kept, "frontier") else kept
+  files <- if (is.null(directory)) removed_at_last(kept)
+  texts <- vapply(vary, function(values) paste(vapply(values, plain_text, ""), collapse = ","), "")
+  if (!quiet) message("synthesizer: fits, draws and checks every setting")
+  called <- call_synthesizer(c(
+    "frontier", run$file, "--out", out, as.vector(rbind("--vary", paste0(names(vary), "=", texts))),
+    if (!is.null(risk)) c("--risk", risk), if (!is.null(utility)) c("--utility", utility),
+    if (overwrite) "--overwrite"
+  ), accepted = 1L)
+  content <- read_json(file.path(out, "frontier.json"))
+  if (is.null(content)) fail(called$problems, called$status)
+  for (name in names(content$failed)) {
+    warning(sprintf("%s failed: %s", name, paste(content$failed[[name]], collapse = "; ")),
+            call. = FALSE)
+  }
+  frontier_of(content, out, files)
+}
+
+plain_text <- function(value) if (is.character(value)) value else yaml_scalar(value)
+
+frontier_of <- function(content, directory, files) {
+  axes <- c(content$axes$risk[[1]], content$axes$utility[[1]])
+  rows <- lapply(content$runs, function(run) {
+    value <- function(key) as.numeric(run$figures[[key]]$value %||% NA)
+    data.frame(setting = run$name, risk = value(axes[1]), utility = value(axes[2]),
+               best = run$name %in% unlist(content$frontier),
+               directory = file.path(directory, run$name))
+  })
+  structure(do.call(rbind, rows), class = c("synthetic_frontier", "data.frame"), axes = axes,
+            notes = as.character(unlist(content$notes)), files = files)
+}
+
+#' @export
+print.synthetic_frontier <- function(x, ...) {
+  axes <- attr(x, "axes")
+  if (is.null(axes)) return(print(as.data.frame(unclass(x)), ...))  # some rows or columns of it
+  say(sprintf("risk: %s; utility: %s; lower is better; * no other setting beats it in both",
+              axes[1], axes[2]))
+  print_rows(cbind(setting = x$setting, risk = short_number(x$risk),
+                   utility = short_number(x$utility), best = ifelse(x$best, "*", "")))
+  for (note in attr(x, "notes")) say("note: ", note)
+  invisible(x)
+}
+
+#' @rdname frontier
+#' @param x A result of `frontier()`.
+#' @export
+plot.synthetic_frontier <- function(x, ...) {
+  axes <- attr(x, "axes")
+  colour <- ifelse(x$best, "#1f6fb2", "#7a8794")
+  graphics::plot(x$utility, x$risk, pch = 19, col = colour, xlab = axes[2], ylab = axes[1],
+                 main = "Risk and utility, lower is better", ...)
+  graphics::text(x$utility, x$risk, x$setting, pos = 3, cex = 0.7, col = colour, xpd = NA)
+  invisible(x)
+}
+
+#' @rdname frontier
+#' @inheritParams risk
+#' @param risk_at_most Highest risk that is accepted; guessing the target from its distribution when
+#'   absent.
+#' @param dataset Which of the m datasets.
+#' @export
+refine <- function(object, data, keys, target, ..., risk_at_most = NULL, dataset = 1,
+                   variables = NULL, seed = 0) {
+  if (inherits(object, "synthesis")) object <- as.data.frame(object, dataset = dataset)
+  if (!is.data.frame(object)) fail("refine: needs a result of synthesize() or a data frame")
+  synthesizer_version()
+  options <- dropped_nulls(list(risk_at_most = risk_at_most, seed = seed, ...))
+  if (any(!nzchar(names(options)))) fail("options of refine need names, such as generations = 50")
+  folder <- private_directory()
+  on.exit(unlink(folder, recursive = TRUE))
+  files <- check_inputs(object, data, NULL, folder)
+  paths <- file.path(folder, c("refined.csv", "refined.json"))
+  called <- call_synthesizer(c(
+    "refine", files$original, files$synthetic, "--keys", paste(keys, collapse = ","),
+    "--target", target, "--config", config_of_checks(files, NULL, NULL, variables, folder),
+    "--out", paths[1], "--json", paths[2],
+    as.vector(rbind(paste0("--", gsub("[._]", "-", names(options))),
+                    vapply(options, plain_text, "")))
+  ))
+  content <- read_json(paths[2])
+  warn_of_limits(called$problems)
+  structure(class = "synthetic_refinement", list(
+    data = restore_frame(read_texts(paths[1]), files$forms %||% forms_of(object), list()),
+    before = unlist(content$before), after = unlist(content$after), limit = content$risk_at_most,
+    reached = content$reached, notes = as.character(unlist(content$notes))
+  ))
+}
+
+#' @export
+print.synthetic_refinement <- function(x, ...) {
+  words <- "risk %.4f before, %.4f after (limit %.4f, %s); distance to the original %.4f and %.4f"
+  say(sprintf(words,
+              x$before[["risk"]], x$after[["risk"]], x$limit,
+              if (x$reached) "reached" else "not reached", x$before[["utility"]],
+              x$after[["utility"]]))
+  for (note in x$notes) say("note: ", note)
+  invisible(x)
+}
