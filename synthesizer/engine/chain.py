@@ -30,8 +30,7 @@ from synthesizer.engine.drawing import (
     split_strata,
 )
 from synthesizer.engine.raking import Raking
-from synthesizer.engine.redrawing import Redrawing
-from synthesizer.engine.replicating import Replicating
+from synthesizer.engine.redrawing import Redrawing, Replicating
 from synthesizer.engine.screening import screened
 from synthesizer.engine.source import Progress, Request, Source
 from synthesizer.models.histories.history import FittedCareerModel
@@ -440,4 +439,6 @@ def _fit_step(
                 table = spec.redrawing.applied(table, sample)
             else:
                 table = table.resampled(sample.integers(table.n_units, size=table.n_units))
+        if type(spec.frame) is Frame:  # persons in periods, not members of households
+            step = replace(step, model=step.model.of_persons(table.n_units))
         return step.fit(table, spec.rules, rng)

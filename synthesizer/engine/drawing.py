@@ -26,9 +26,6 @@ from synthesizer.models.step import (
     rows_outside_rules,
 )
 
-"""More rows than that in one dataset do not fit into the memory of any usual machine."""
-
-
 MOST_CODES = 2_000
 """Codes of a variable that are asked about all at once."""
 

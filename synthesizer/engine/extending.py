@@ -208,6 +208,7 @@ def _fit_step(
         if not step.model.abilities.career:
             is_history = isinstance(step.model, HistoryModel)
             table = here if is_history else here.take(here.index.by_period[-1])
+            step = replace(step, model=step.model.of_persons(here.n_units))
             return step.fit(table, spec.rules, rng, last=True)
         codes, absent = _states(here, step.variable)
         persons = PanelTable(here.select(step.predictors).columns, here.index)

@@ -21,6 +21,7 @@ from typing import Any, Self, get_origin, get_type_hints
 
 from pydantic import PydanticSchemaGenerationError, TypeAdapter
 
+from synthesizer.data.boundary import public
 from synthesizer.data.errors import ConfigError, ModelError, Problems, did_you_mean
 from synthesizer.data.options import alternatives, checked
 from synthesizer.data.table import Kind, Variable
@@ -318,6 +319,7 @@ class Registry:
             registry._add(Entry(name=point.name, target=point.value, package=packages[place]))
         return registry
 
+    @public
     def register(
         self, name: str, model_class: type[ConditionalModel], package: str | None = None
     ) -> None:
@@ -351,6 +353,7 @@ class Registry:
             Entry(name=name, target=_target(model_class), package=package, loaded=model_class)
         )
 
+    @public
     def with_plugins(self, modules: Iterable[str]) -> Self:
         """Return a registry that also has the models of plug-ins; this one stays as it is.
 

@@ -203,7 +203,7 @@ def _read_only_inputs(case: Case) -> None:
         column.data.flags.writeable = False
         if column.states is not None:
             column.states.flags.writeable = False
-    case.drawn(case.fit())
+    case.drawn(case.fitted)
 
 
 def _result(case: Case) -> None:

@@ -8,7 +8,7 @@ into two steps before it calls a model, so a model sees either codes or finite n
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -201,10 +201,21 @@ class ConditionalModel(ABC):
 
         Others return what they are, which is the default; a wrapped model does it for them.
         """
+        return self._around(lambda base: base.moderated(names))
+
+    def of_persons(self, persons: int) -> Self:
+        """Return the model as it is fitted to a panel of so many persons, who may be few.
+
+        Others return what they are, which is the default; a wrapped model does it for them.
+        """
+        return self._around(lambda base: base.of_persons(persons))
+
+    def _around(self, change: Callable[[ConditionalModel], ConditionalModel]) -> Self:
+        """Return the model with the one that it wraps changed, where it wraps one."""
         base = getattr(self, "base", None)
         if not isinstance(base, ConditionalModel):
             return self
-        changed: dict[str, Any] = {"base": base.moderated(names)}
+        changed: dict[str, Any] = {"base": change(base)}
         return replace(self, **changed)
 
     @abstractmethod

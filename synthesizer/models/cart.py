@@ -8,7 +8,7 @@ from typing import Self
 
 import numpy as np
 
-from synthesizer.data.options import Count, Strings, options
+from synthesizer.data.options import Count, NotNegative, Strings, options
 from synthesizer.data.table import Column, FloatArray, Table, Variable
 from synthesizer.models.base import FittedModel
 from synthesizer.models.domains import Chances
@@ -16,6 +16,7 @@ from synthesizer.models.kit.leaves import Drawing, Leaves
 from synthesizer.models.kit.numbers import SafeNumbers, made_safe
 from synthesizer.models.kit.predictors import Encoding
 from synthesizer.models.kit.regression import observed_column
+from synthesizer.models.kit.tilt import LINEAR_RIDGE, ridge_of_persons
 from synthesizer.models.kit.tilted import TiltedLeaves
 from synthesizer.models.kit.trees import (
     AUTO_LEAF,
@@ -115,6 +116,10 @@ class Cart(TreeOptions):
         Predictors with which the relations of all others to the target may differ, such as sex:
         the tilt has the products of their columns, too, as a regression for each group would. Those
         that are no predictors are ignored; of no effect without ``tilt``.
+    ridge : float or None
+        Largest ridge of the tilt's linear terms, >= 0: the larger, the more of weak relations is
+        lost, and the less is known of single records. None is 1, and more in panels of fewer than
+        20,000 persons (`kit/tilt.py`); of no effect without ``tilt``.
 
     Examples
     --------
@@ -131,13 +136,14 @@ class Cart(TreeOptions):
 
     fitted_type = FittedCart
     in_words = "a {tree} tree"
-    told_options = (*TreeOptions.told_options, "tilt", "cap", "event", "moderators")
+    told_options = (*TreeOptions.told_options, "tilt", "cap", "event", "moderators", "ridge")
     predictor_option = "event"
 
     tilt: bool = True
     cap: Count = 30
     event: str | None = None
     moderators: Strings = ()
+    ridge: NotNegative | None = None
 
     @property
     def mentions(self) -> tuple[str, ...]:
@@ -147,6 +153,10 @@ class Cart(TreeOptions):
     def moderated(self, names: Iterable[str]) -> Self:
         """Return the model with more moderators."""
         return replace(self, moderators=tuple(dict.fromkeys((*self.moderators, *names))))
+
+    def of_persons(self, persons: int) -> Self:
+        """Return the model with the ridge of a panel; see `ConditionalModel.of_persons`."""
+        return self if self.ridge is not None else replace(self, ridge=ridge_of_persons(persons))
 
     @property
     def leaf_bounds(self) -> tuple[int, int]:
@@ -177,6 +187,7 @@ class Cart(TreeOptions):
             weights=weights,
             event=self.event,
             moderators=self.moderators,
+            ridge=LINEAR_RIDGE if self.ridge is None else self.ridge,
             rng=rng,
         )
         return FittedCart(target.variable, encoding, tilted, Drawing.of(self), numbers)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -33,11 +34,8 @@ class FittedGrouped(FittedModel):
 
     def sample_wider(self, predictors: Table, *, steps: int, rng: np.random.Generator) -> Column:
         """Draw by the model of each row's group, from a wider neighbourhood."""
-        place = self.groups.places(predictors, self.known)  # -1: no model of its own
         parts, order = [], []
-        for group in np.unique(place).tolist():
-            rows = np.flatnonzero(place == group)
-            model = self.others if group < 0 else self.own[group]
+        for model, rows in self._groups(predictors):
             parts.append(model.sample_wider(predictors.take(rows), steps=steps, rng=rng))
             order.append(rows)
         if not parts:
@@ -46,11 +44,8 @@ class FittedGrouped(FittedModel):
 
     def chances(self, predictors: Table, *, steps: int) -> Chances | None:
         """Return the chance of each code by the model of each row's group; see `FittedModel`."""
-        place = self.groups.places(predictors, self.known)
         parts, order = [], []
-        for group in np.unique(place).tolist():
-            rows = np.flatnonzero(place == group)
-            model = self.others if group < 0 else self.own[group]
+        for model, rows in self._groups(predictors):
             chances = model.chances(predictors.take(rows), steps=steps)
             if chances is None:
                 return None
@@ -59,6 +54,12 @@ class FittedGrouped(FittedModel):
         if not parts:
             return self.others.chances(predictors, steps=steps)
         return Chances.concatenate(parts).take(np.argsort(np.concatenate(order)))
+
+    def _groups(self, predictors: Table) -> Iterator[tuple[FittedModel, IntArray]]:
+        """Yield the model of each group that is there, with its rows."""
+        place = self.groups.places(predictors, self.known)  # -1: no model of its own
+        for group in np.unique(place).tolist():
+            yield self.others if group < 0 else self.own[group], np.flatnonzero(place == group)
 
 
 @options

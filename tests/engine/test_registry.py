@@ -114,12 +114,6 @@ def test_loading_the_registry_imports_no_model():
     assert done.stdout.strip() == "['synthesizer.models.base']"
 
 
-def test_registries_are_independent():
-    first, second = Registry(), Registry()
-    first.register("marginal", Sample)
-    assert second.names == ()
-
-
 def test_registry_reaches_worker_processes(registry):
     again = pickle.loads(pickle.dumps(registry))
     assert again.build("example", {"share": 0.5}) == registry.build("example", {"share": 0.5})
@@ -191,17 +185,12 @@ def test_a_wrapped_model_without_a_name_is_refused(registry):
         registry.name_of(Nameless())
 
 
-def test_unknown_model_lists_the_nearest_and_all(registry):
-    with pytest.raises(ConfigError, match="unknown model 'exmaple'; did you mean 'example'"):
-        registry.get("exmaple")
-
-
 def test_name_clash_names_both_packages(registry):
     with pytest.raises(ModelError, match="offered twice, by package 'synthesizer' and .* 'mine'"):
         registry.register("sample", Sample, package="mine")
 
 
-@pytest.mark.parametrize("wrong", [int, object(), ConditionalModel])
+@pytest.mark.parametrize("wrong", [int, ConditionalModel])
 def test_only_conditional_models_are_registered(wrong):
     with pytest.raises(ModelError, match="model 'wrong'"):
         Registry().register("wrong", wrong)

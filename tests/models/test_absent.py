@@ -7,7 +7,7 @@ import pytest
 
 from synthesizer.data.table import FloatArray, Table
 from synthesizer.models.cart import Cart
-from synthesizer.models.kit.node_tables import EXPECTED, LEFT, unseen_left
+from synthesizer.models.kit.tilted import EXPECTED, LEFT, unseen_left
 from tests.tables import coded, numeric
 
 

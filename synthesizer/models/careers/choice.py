@@ -3,9 +3,10 @@
 What single steps of a model get a little wrong adds up over a career, and what they copy adds up
 too. So K careers are drawn for each person and one is chosen with odds exp(b f), where f counts
 what a career has: its states by period, the time in each (absence is one), its spells and moves,
-its first and last state, its states times what is known of the person, and how near it comes to
-careers of the data. b makes the chosen careers agree with the data in the mean of each f: an
-exponential family on top of the model, with a ridge that leaves alone what the data cannot tell.
+its first and last state, states between two others (absence there is a gap), its states times what
+is known of the person, and how near it comes to careers of the data. b makes the chosen careers
+agree with the data in the mean of each f: an exponential family on top of the model, with a ridge
+that leaves alone what the data cannot tell.
 These are odds; the noise of choosing by them, person by person, would be that of a sample. So
 persons choose again, one after the other, with the odds times exp(-d / 2), d the squared distance
 of all together from the data: a Gibbs sampler (Geman and Geman 1984).
@@ -135,6 +136,7 @@ def _entries(
     n, periods = careers.shape
     moves = np.flatnonzero(runs.index > 0)
     person = runs.person.astype(np.int32)
+    inner = moves[runs.index[moves] < runs.counts[runs.person[moves]] - 1]
     every = np.arange(n, dtype=np.int32)
     rows = np.repeat(every, periods)
     spell, of_state = np.unique(runs.person * k + runs.state, return_inverse=True)
@@ -145,9 +147,10 @@ def _entries(
         (person, runs.state * (periods + 1) + runs.length),
         (person[moves], runs.state[moves - 1] * np.int64(k) + runs.state[moves]),
         (every, careers[:, 0] * np.int64(k) + careers[:, -1]),
+        (person[inner], runs.state[inner].astype(np.int64)),
     ]
     by_length = k * (periods + 1)
-    sizes = (k * min(periods, PERIODS), by_length, by_length, k * k, k * k)
+    sizes = (k * min(periods, PERIODS), by_length, by_length, k * k, k * k, k)
     begins = np.cumsum((0, *sizes))
     row = np.concatenate([of for of, _ in parts])
     cell = np.concatenate([c + at for (_, c), at in zip(parts, begins, strict=False)])

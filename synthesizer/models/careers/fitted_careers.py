@@ -67,6 +67,7 @@ DRAWS_WITHIN = (1, 4, 16, 64, 256, 256)  # of G and Z at once, for given cells
 CHOSEN = 5_000  # persons for whom careers are chosen at a time
 FEWEST = 50  # persons, from whom a choice is learnt
 
+LEAST_LEAF, LEAF_OF_STATE = 100, 3  # runs in a leaf, and for each state
 COPIED_RUNS = 100_000
 RESERVE = 20  # observed careers kept for each number of runs
 TRIALS = 2_000  # careers drawn to try what a draw will not be able to do
@@ -89,8 +90,10 @@ class CareerOptions:
         Next state by a tree on the history, or by the paper's chain of order one.
     concentration : float
         Persons that a coarser level of the chain counts as, > 0 (see `markov`).
-    min_leaf : int
-        Smallest leaf of the trees of states, in runs, >= 1.
+    min_leaf : int or None
+        Smallest leaf of the trees of states, in runs, >= 1. None takes 100; where that is more,
+        three for each state that occurs, but no more than half as many as there are persons: of
+        many states a small leaf holds those of single persons.
     copies : int
         Times that every person enters the trees of states, each time with run lengths redrawn
         around the own pattern (as those of synthetic careers are), >= 1; fewer where there are
@@ -130,7 +133,7 @@ class CareerOptions:
     theta: Annotated[float, Field(ge=0)] | Literal["auto"] = 10.0
     transition: Literal["cart", "markov"] = "cart"
     concentration: Positive = 5.0
-    min_leaf: Count = 100
+    min_leaf: Count | None = None
     person_min_leaf: Count = 50
     shrinkage: NotNegative = 0.0
     copies: Repeats = 10
@@ -556,8 +559,10 @@ def _fit_trees(
     counts, state = np.tile(runs.counts, copies), np.tile(runs.state, copies)
     length = lengths.redraw(counts, np.tile(component, copies), rng=rng)
     people = persons.take(np.tile(np.arange(runs.n_persons), copies))
+    many = min(LEAF_OF_STATE * len(np.unique(runs.state)), runs.n_persons // 2)
+    leaf = options.min_leaf or max(LEAST_LEAF, many)
     tree = Cart(
-        min_leaf=options.min_leaf * copies,
+        min_leaf=leaf * copies,
         even=options.even,
         shrinkage=options.shrinkage,
         tilt=False,

@@ -126,6 +126,10 @@ class HistoryModel(ConditionalModel):
         object.__setattr__(model, "left_out", tuple(names))
         return model
 
+    def of_persons(self, persons: int) -> Self:
+        """Return the model around one for so many persons; see `ConditionalModel.of_persons`."""
+        return super().of_persons(persons).leaving_out(self.left_out)
+
     @abstractmethod
     def fit_history(
         self, predictors: PanelTable, target: Column, rules: PathRules, *, rng: np.random.Generator

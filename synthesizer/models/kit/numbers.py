@@ -127,11 +127,6 @@ class SafeNumbers:
         return np.cumsum(self.counts)
 
     @cached_property
-    def _common(self) -> FloatArray:
-        """Values that enough units hold."""
-        return self.values[self.counts >= self.k]
-
-    @cached_property
     def _rare(self) -> FloatArray:
         """Values that fewer units hold."""
         return self.values[self.counts < self.k]

@@ -23,13 +23,17 @@ from synthesizer.models.kit.predictors import Float32Array
 LINEAR_RIDGE = 1.0
 """Largest ridge of what linear regressions rest on."""
 LEVELS_RIDGE = 5.0
-"""The same where each of three or more levels without an order has coefficients of its own."""
+"""The same, at least, where each of three or more levels without an order has coefficients of its
+own."""
 LEAST_RIDGE, LARGEST_RIDGE = 0.3, 200.0
+MANY_PERSONS = 20_000
+"""Persons of a panel, from whom on its tilts have the ridges of a table of records."""
 EVIDENCE_ROWS = 2_000
 """Rows from which the ridges are learnt, and a start for the coefficients."""
 CHUNK_ROWS = 4_096  # scores of one chunk stay in the processor's cache
-HIGHEST, LOWEST = 80.0, 1e-35
-"""Bounds of scores and sums, so that single precision neither overflows nor divides by zero."""
+HIGHEST, LOWEST = 70.0, 1e-35
+"""Bounds of scores and sums, so that single precision neither overflows, with millions of classes,
+nor divides by zero."""
 TOLERANCE = 0.1
 """Stop when every coordinate is about so many standard errors from the maximum."""
 
@@ -54,6 +58,8 @@ class Problem:
     """Logarithms of the probabilities of the leaves, shape (n, K)."""
     classes: IntArray
     """Class of each row, shape (n,)."""
+    ridge: float
+    """Largest ridge of what linear regressions rest on."""
     weights: Float32Array | None = None
     """Of the rows; None if all are alike."""
 
@@ -74,7 +80,8 @@ class Problem:
         ``matrix[i] @ coefficients @ moments[k]``. Each predictor has a normal prior for each
         moment, whose precision is learnt from the data by the evidence (MacKay 1992, Neural
         Computation 4; automatic relevance determination, Neal 1996): what does not help is drawn
-        to zero. The precision of linear terms is at most 1, so that the likelihood equations keep
+        to zero. The precision of linear terms is at most ``ridge``, 1 if nobody asks for more (see
+        `ridge_of_persons`), so that the likelihood equations keep
         the products of predictors and target, which linear and logistic regressions rest on, close
         to those of the data, however weak an effect is. Three or more levels have so many
         coefficients that they would know single rows: there it is at most 5.
@@ -148,7 +155,9 @@ class Problem:
         np.minimum(scores, HIGHEST, out=scores)
         own = scores[np.arange(len(scores)), self.classes[rows]]
         np.exp(scores, out=scores)
-        total = scores @ np.ones((scores.shape[1], 1), dtype=np.float32)
+        # finite and not below 0: some kernels of OpenBLAS say "invalid" all the same (numpy 24067)
+        with np.errstate(invalid="ignore"):
+            total = scores @ np.ones((scores.shape[1], 1), dtype=np.float32)
         return scores, np.asarray(np.maximum(total, LOWEST), dtype=np.float32), own
 
     def _first_ridges(self, gram: FloatArray, spread: FloatArray, scores: FloatArray) -> FloatArray:
@@ -172,7 +181,8 @@ class Problem:
         sizes = [columns.stop - columns.start for columns in self.groups]
         penalty = np.repeat(ridges, sizes, axis=0)
         block = np.ix_(self.linear, np.arange(self.n_linear))
-        most = LEVELS_RIDGE if self.shared and self.n_linear > 2 else LINEAR_RIDGE
+        has_levels = self.shared and self.n_linear > 2
+        most = max(self.ridge, LEVELS_RIDGE) if has_levels else self.ridge
         penalty[block] = np.minimum(penalty[block], most)
         penalty[0] = np.minimum(penalty[0], LINEAR_RIDGE)  # margins
         return penalty
@@ -255,6 +265,23 @@ class Problem:
                     size = float((coefficients[columns, k] ** 2).sum())
                     updated[g, k] = effective / max(size, 1e-12)
         return np.clip(updated, LEAST_RIDGE, LARGEST_RIDGE)
+
+
+def ridge_of_persons(persons: int) -> float:
+    """Return the largest ridge of linear terms in a panel of so many persons.
+
+    What a regression knows of the rows it was fitted to beyond others grows with its effective
+    number of coefficients over rows (Efron 2004, The estimation of prediction error, Journal of the
+    American Statistical Association 99), and adds up over all that is drawn of a person: first
+    values, whether each changes, new values. Of few persons the evidence alone decides.
+
+    Examples
+    --------
+    >>> [ridge_of_persons(n) for n in (600, 10_000, 20_000, 1_000_000)]
+    [200.0, 4.0, 1.0, 1.0]
+    """
+    ridge = LINEAR_RIDGE * (MANY_PERSONS / max(persons, 1)) ** 2
+    return min(max(ridge, LINEAR_RIDGE), LARGEST_RIDGE)
 
 
 def is_identity(matrix: Float32Array) -> bool:

@@ -18,7 +18,7 @@ from synthesizer.engine.genetic.coding import (
     coding_problems,
     sorted_cells,
 )
-from tests.engine.genetic.slow_scores import coding_of, file_of, files, random_file
+from tests.engine.genetic.slow_scores import coding_of, files, random_file
 from tests.tables import assert_same, coded
 
 
@@ -53,14 +53,6 @@ def test_numbers_run_through_all_combinations_once_with_the_last_variable_fastes
     expected = list(np.ndindex(*counts))
     assert [tuple(row) for row in coding.digits(every).tolist()] == expected
     np.testing.assert_array_equal(coding.encode(coding.decode(every)), every)
-
-
-def test_missing_codes_are_levels_of_their_own():
-    table = file_of([[0, 1, 2, 3], [0, 0, 1, 1]], [2, 2], [("", "-8"), ()])
-    coding = coding_of(table)
-    assert coding.levels.tolist() == [4, 2]
-    assert coding.encode(table).tolist() == [0, 2, 5, 7]
-    assert coding.decode(np.array([7]))["v0"].missing_state().tolist() == [2]
 
 
 def test_no_records():

@@ -158,31 +158,6 @@ def test_a_candidate_that_shares_nothing(n):
         assert value_of(RISKS[name](sought), records) == 0.0
 
 
-def test_doubling_a_candidate_changes_no_share():
-    sought = sought_of(people(), [0, 1], 2)
-    made = sought.coding.encode(people(9))
-    for name in (*UTILITIES, "cap", "cap_u", "disco", "tcap"):
-        objective = {**UTILITIES, **RISKS}[name](sought)
-        double = value_of(objective, np.tile(made, 2))
-        assert double == pytest.approx(value_of(objective, made), abs=1e-12)
-
-
-@pytest.mark.parametrize("name", [*UTILITIES])
-def test_distance_is_symmetric(name):
-    one, other = people(1), people(2)
-    first, second = sought_of(one, [0, 1], 2), sought_of(other, [0, 1], 2)
-    there = value_of(UTILITIES[name](first), second.records)
-    assert there == pytest.approx(value_of(UTILITIES[name](second), first.records), abs=1e-12)
-
-
-def test_distance_by_hand():
-    sought = sought_of(file_of([[0, 0], [0, 0]], [2, 2]), [0], 1)
-    # P = (1, 0), Q = (1/2, 1/2), M = (3/4, 1/4)
-    divergence = (np.log2(4 / 3) + 0.5 * np.log2(2 / 3) + 0.5 * np.log2(2)) / 2
-    found = value_of(UTILITIES["full_table"](sought), np.array([0, 3]))
-    assert found == pytest.approx(np.sqrt(divergence), abs=1e-12)
-
-
 def test_one_variable_has_one_table():
     age = Variable(name="age", kind=Kind.ORDERED, levels=("young", "middle", "old"))
     sought = Sought(np.array([0, 0, 1]), Coding.of([age]), (0,), 0)
@@ -302,14 +277,3 @@ def test_risky_rows_equal_a_slow_loop(case, name):
     targets = [column.variable.labels[code] for code in column.data]
     found = scorer.risky(scorer.count(records), records)
     assert found.tolist() == slow_risky(name, slow, targets)
-
-
-def test_margins_of_utility_and_risk_are_not_mixed_up():
-    sought = sought_of(random_file(80, [6, 5, 3], 4), [0, 1], 2)
-    made = sought.coding.encode(random_file(80, [6, 5, 3], 5))
-    for utility in UTILITIES:
-        for risk in RISKS:
-            scorer = scorer_of(sought, utility, risk)
-            score = scorer.score(scorer.count(made), len(made))
-            assert score.utility == value_of(UTILITIES[utility](sought), made)
-            assert score.risk == value_of(RISKS[risk](sought), made)

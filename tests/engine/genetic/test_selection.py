@@ -36,12 +36,6 @@ def test_fitness_is_the_weighted_distance_from_the_origin(points, weight):
         assert 0 <= value <= 1 + 1e-12
 
 
-def test_weights_at_both_ends():
-    points = np.array([[0.2, 0.9], [0.7, 0.1]])
-    np.testing.assert_allclose(fitness(points, weight=1.0), [0.2, 0.7])
-    np.testing.assert_allclose(fitness(points, weight=0.0), [0.9, 0.1])
-
-
 def winning(place, size, probability):
     """The chance of every candidate to win, by all tournaments there are."""
     n = len(place)
@@ -63,13 +57,6 @@ def test_shares_of_wins(size, probability):
     assert wins.shape == (n_wins,)
     observed = np.bincount(wins, minlength=4)
     assert chisquare(observed, winning(place, size, probability) * n_wins).pvalue > 1e-3
-
-
-def test_candidates_of_the_same_place_win_alike():
-    wins = tournament(
-        np.zeros(5, dtype=int), 20_000, size=3, probability=1.0, rng=np.random.default_rng(1)
-    )
-    assert chisquare(np.bincount(wins, minlength=5)).pvalue > 1e-3
 
 
 def test_tournaments_of_one_and_none():
@@ -99,11 +86,6 @@ def test_fronts_equal_the_definition(points):
     assert fronts(points).tolist() == slow_fronts(points.tolist())
 
 
-def test_equal_points_share_a_front():
-    assert fronts(np.full((4, 2), 0.3)).tolist() == [0, 0, 0, 0]
-    assert fronts(np.array([[0.1, 0.5], [0.1, 0.4], [0.2, 0.4]])).tolist() == [1, 0, 1]
-
-
 def slow_crowding(points, front):
     """Deb et al. (2002), section III-B, for points without ties."""
     distance = [0.0] * len(points)
@@ -128,12 +110,6 @@ def test_crowding_equals_the_definition(n, seed):
     np.testing.assert_allclose(crowding(points, front), expected, atol=1e-12)
 
 
-def test_crowding_by_hand():
-    points = np.array([[0.0, 1.0], [0.1, 0.6], [0.5, 0.5], [0.9, 0.2], [1.0, 0.0]])
-    found = crowding(points, np.zeros(5, dtype=int))
-    np.testing.assert_allclose(found, [np.inf, 1.0, 1.2, 1.0, np.inf], atol=1e-12)
-
-
 def test_crowding_of_equal_points():
     """No width is no distance; what lies between two equal points has none either."""
     same = crowding(np.full((4, 2), 0.5), np.zeros(4, dtype=int))
@@ -150,29 +126,6 @@ def test_hypervolume_equals_counting_squares(points):
         any(u <= x and r <= y for u, r in corners) for x in range(GRID) for y in range(GRID)
     )
     assert hypervolume(points) == pytest.approx(beaten / GRID**2, abs=1e-12)
-
-
-@settings(max_examples=60)
-@given(POINTS, st.randoms())
-def test_hypervolume_asks_neither_for_the_order_nor_for_what_is_beaten(points, random):
-    order = list(range(len(points)))
-    random.shuffle(order)
-    volume = hypervolume(points)
-    assert hypervolume(points[order]) == pytest.approx(volume, abs=1e-12)
-    assert hypervolume(points[fronts(points) == 0]) == pytest.approx(volume, abs=1e-12)
-    assert hypervolume(points[:-1]) <= volume + 1e-12
-
-
-def test_hypervolume_by_simulation():
-    points = np.random.default_rng(3).random((6, 2))
-    thrown = np.random.default_rng(4).random((40_000, 1, 2))
-    share = (points <= thrown).all(axis=2).any(axis=1).mean()
-    assert hypervolume(points) == pytest.approx(share, abs=0.01)
-
-
-def test_hypervolume_at_both_ends():
-    assert hypervolume(np.zeros((3, 2))) == 1.0
-    assert hypervolume(np.array([[1.0, 0.0], [0.0, 1.0]])) == 0.0
 
 
 LIMITS = st.sampled_from([0.0, 0.25, 0.5, 1.0])
@@ -280,9 +233,3 @@ def test_the_result_takes_the_place_of_the_last_who_would_stay():
     kept, ranks = _survivors(people[:3], first, people[3:], options)
     assert kept == [*(people[i] for i in first.order[:2]), people[2]]
     assert ranks.chosen == 2
-
-
-def test_a_limit_is_met_by_what_equals_it():
-    assert (
-        ranking(np.array([[0.5, 0.3], [0.1, 0.31]]), GeneticOptions(risk_at_most=0.3)).chosen == 0
-    )

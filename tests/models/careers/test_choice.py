@@ -56,7 +56,7 @@ def test_chosen_careers_agree_with_the_data_by_group():
 
 
 def test_counts_equal_slow_code():
-    """States by period, time in each, spells, moves, both ends; by sex states and the first run."""
+    """States by period, time in each, spells, moves, ends, between; by sex states, first run."""
     rng = np.random.default_rng(2)
     data = rng.integers(0, 3, size=(90, 7)).astype(np.int32)
     data[:, 1::2] = data[:, ::2][:, :3]  # runs of two, and states that come back
@@ -68,6 +68,7 @@ def test_counts_equal_slow_code():
     names = [("there", t, a) for t in range(7) for a in range(3)]
     names += [(what, a, time) for what in ("time", "spell") for a in range(3) for time in range(8)]
     names += [(what, a, b) for what in ("move", "ends") for a in range(3) for b in range(3)]
+    names += [("between", a, 0) for a in range(3)]
     in_part = np.arange(7) * 6 // 7  # the seven periods as six stretches
     names += [
         (known_as, place, 0) for known_as in range(known.shape[1]) for place in range(6 * 3 + 1)
@@ -81,6 +82,7 @@ def test_counts_equal_slow_code():
         own.update(("spell", *run) for run in runs)
         own.update(("move", one[0], two[0]) for one, two in itertools.pairwise(runs))
         own["ends", career[0], career[-1]] += 1
+        own.update(("between", state, 0) for state, _ in runs[1:-1])
         for term, value in enumerate(known[i]):
             for t, a in enumerate(career):
                 own[term, in_part[t] * 3 + a, 0] += value

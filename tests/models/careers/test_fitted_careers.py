@@ -187,7 +187,7 @@ def test_careers_that_would_be_copied_are_told():
     assert "of 40 careers drawn to try, 40 found no states" in fitted.notes[0]
 
 
-@pytest.mark.parametrize("cells", [100_000_000, 8])
+@pytest.mark.parametrize("cells", [100_000_000, 50])
 def test_who_finds_no_states_is_counted_and_drawn_from_the_reserve(cells, monkeypatch):
     """One of two groups has careers that the rules forbid, however persons are cut in blocks."""
     monkeypatch.setattr(fitted_careers, "BLOCK_CELLS", cells)
@@ -214,8 +214,7 @@ def test_blocks_hold_at_most_so_many_runs_but_one_person(most):
             assert counts[block].sum() + counts[after[0]] > most
 
 
-@BOTH
-@pytest.mark.parametrize("components", ["patterns", 3])
+@pytest.mark.parametrize(("transition", "components"), [("cart", 3), ("markov", "patterns")])
 def test_saved_models_draw_the_same(transition, components):
     options = CareerOptions(
         transition=transition,
@@ -276,6 +275,24 @@ def test_trees_see_every_person_several_times(options, copies, most, monkeypatch
     assert trees.first.leaves.tree.n_donors == 60 * times
     assert trees.later.leaves.tree.n_donors == (n_runs - 60) * times
     assert trees.later.leaves.tree.sizes[trees.later.leaves.tree.feature < 0].min() >= 10 * times
+
+
+@pytest.mark.parametrize(
+    ("persons", "states", "options", "leaf"),
+    [(400, 60, {}, 180), (300, 60, {}, 150), (150, 60, {}, 100), (400, 4, {}, 100),
+     (400, 60, {"min_leaf": 7}, 7)],
+)  # fmt: skip
+def test_leaves_grow_with_the_number_of_states(persons, states, options, leaf, monkeypatch):
+    found, plain = [], fitted_careers.fit_trees
+
+    def fit_trees(*args, **kwargs):
+        found.append(args[3].min_leaf)
+        return plain(*args, **kwargs)
+
+    monkeypatch.setattr(fitted_careers, "fit_trees", fit_trees)
+    data = np.arange(persons * 3).reshape(persons, 3) % states
+    fitted_to(data, CareerOptions(copies=1, candidates=1, **options), states=states)
+    assert found == [leaf]
 
 
 def test_draws_depend_on_the_generator_only():

@@ -94,15 +94,6 @@ def test_missing_codes_of_levels():
         assert codes == sorted(codes)
 
 
-def test_late_and_single_persons_and_one_period():
-    for index in (full_index(40, 1), full_index(1, 4), full_index(1, 1), random_index(n=9)):
-        start = np.arange(index.n_persons) + 20
-        column = numeric("x", start[index.person] + elapsed_since_first(index))
-        drawn = drawn_by(Advance(base=BASE), panel(index), column)
-        first = drawn.data[index.starts[index.person]]
-        np.testing.assert_array_equal(drawn.data - first, elapsed_since_first(index))
-
-
 def test_a_late_first_value_is_reckoned_back():
     n, periods = 4000, 10
     index = full_index(n, periods)

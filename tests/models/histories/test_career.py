@@ -24,7 +24,10 @@ def fitted_careers(target, index, rules=(), seed=1, **options):
 
 
 def opened(target, index, n=150, rules=(), seed=1, **options):
-    fitted = fitted_careers(target, index, rules, seed, **options)
+    return drawn_from(fitted_careers(target, index, rules, seed, **options), index, n, seed)
+
+
+def drawn_from(fitted, index, n, seed=1):
     persons = panel(PanelIndex.of_persons(n, index.times))
     return fitted.open(persons, rng=np.random.default_rng(seed + 1))
 
@@ -145,17 +148,20 @@ def ends(index, states):
     return Counter(zip(*parts, index.period[last], states.data[last], strict=True))
 
 
-@pytest.mark.parametrize("theta", [5.0, 100.0])
-@pytest.mark.parametrize("rules", [[], [ABSORBING], [NO_WAY_BACK], [ABSORBING, NO_WAY_BACK]])
+@pytest.mark.parametrize(
+    ("theta", "rules"),
+    [(5.0, []), (100.0, [ABSORBING]), (5.0, [NO_WAY_BACK])]
+    + [(theta, [ABSORBING, NO_WAY_BACK]) for theta in (5.0, 100.0)],
+)
 def test_matching_gives_the_exact_joint_counts_of_first_and_last(theta, rules):
     index, column = with_retirement(n=600)
     told = [PathRule(variable="x", allowed=allowed, text="rule") for allowed in rules]
-    options = {"match": True, "theta": theta}
-    found, states = opened(column, index, 600, told, **options)
+    fitted = fitted_careers(column, index, told, match=True, theta=theta)
+    found, states = drawn_from(fitted, index, 600)
     assert not broken_steps(found, states, told).any()
     own, drawn = ends(index, column), ends(found, states)
     assert sum(abs(own[cell] - drawn[cell]) for cell in own | drawn) == 0
-    assert fitted_careers(column, index, told, **options).notes == ()
+    assert fitted.notes == ()
 
 
 def test_matching_tells_what_the_rules_forbid():
@@ -171,7 +177,7 @@ def test_matching_tells_what_the_rules_forbid():
     rules = [PathRule(variable="x", allowed=ABSORBING, text="rule")]
     fitted = fitted_careers(column, index, rules, match=True)
     assert any(f"'x': match: {lost} confidential persons" in note for note in fitted.notes)
-    found, states = opened(column, index, 600, rules, match=True)
+    found, states = drawn_from(fitted, index, 600)
     drawn = ends(found, states)
     share = sum(max(own[cell] - drawn[cell], 0) for cell in own)
     assert share == lost

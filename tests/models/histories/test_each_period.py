@@ -9,8 +9,7 @@ from synthesizer.data.errors import ModelError
 from synthesizer.models.cart import Cart
 from synthesizer.models.histories.each_period import EachPeriod
 from synthesizer.models.histories.lag_one import LagOne
-from synthesizer.models.kit.near_donors import Nearest
-from synthesizer.models.nominal import Nominal
+from synthesizer.models.nominal import Nearest, Nominal
 from tests.data.panel.panels import full_index, panel, random_index
 from tests.models.histories.drawing import drawn_by
 from tests.tables import coded, numeric

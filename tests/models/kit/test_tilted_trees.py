@@ -12,12 +12,16 @@ from scipy.special import logsumexp
 from synthesizer.data.table import Kind, Table
 from synthesizer.models.base import FittedModel
 from synthesizer.models.cart import Cart, FittedCart
-from synthesizer.models.kit import node_tables, tilt
+from synthesizer.models.kit import tilt, tilted
 from synthesizer.models.kit.classes import Classes
 from synthesizer.models.kit.features import Features
-from synthesizer.models.kit.node_tables import absent_pairs, node_probabilities
 from synthesizer.models.kit.tilt import Problem
-from synthesizer.models.kit.tilted import TiltedLeaves, drawn_classes
+from synthesizer.models.kit.tilted import (
+    TiltedLeaves,
+    absent_pairs,
+    drawn_classes,
+    node_probabilities,
+)
 from tests.models.fits import coded, draw, fit, numeric
 from tests.models.test_trees import tree_of
 
@@ -72,7 +76,7 @@ CLASSES = np.array([0, 0, 0, 1, 0, 1, 1, 1, 1, 1])
 
 @pytest.mark.parametrize("least", [0.0, 3.0])
 def test_nodes_borrow_from_their_parents(least: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(node_tables, "BACKING", (2.0,))
+    monkeypatch.setattr(tilted, "BACKING", (2.0,))
     p = node_probabilities(
         TREE, LEAVES, CLASSES, 2, weights=np.ones(10), cap=1, least=least
     )  # fmt: skip
@@ -93,12 +97,12 @@ def test_the_evidence_is_that_of_rows_left_out_one_by_one(backing: float) -> Non
         leaf = others[LEAVES[others] == LEAVES[i]]
         own = np.sum(CLASSES[leaf] == CLASSES[i])
         slow += np.log((own + backing * root) / (len(leaf) + backing))
-    assert node_tables._left_out(TREE, counts, backing) == pytest.approx(slow)
+    assert tilted._left_out(TREE, counts, backing) == pytest.approx(slow)
 
 
 @pytest.mark.parametrize("cap", [10, 30])
 def test_no_row_weighs_more_than_the_cap(cap: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(node_tables, "BACKING", (1.0,))
+    monkeypatch.setattr(tilted, "BACKING", (1.0,))
     sizes = [3, 5, 92, 300]
     tree = tree_of(
         [0, 0, 0, -1, -1, -1, -1], [0.7, 0.4, 0.2, 0, 0, 0, 0], [6, 5, 4, -1, -1, -1, -1],
@@ -124,7 +128,7 @@ def test_pairs_that_never_occur() -> None:
     codes, classes = np.repeat([0, 1], 50), np.repeat([0, 1, 1, 0], [50, 10, 20, 20])
     found = absent_pairs(codes, 2, classes, 2)
     assert (found[0].tolist(), found[1].tolist()) == ([0], [1])
-    np.testing.assert_allclose(np.exp(found[2]), node_tables.LEFT / 15, rtol=1e-5)
+    np.testing.assert_allclose(np.exp(found[2]), tilted.LEFT / 15, rtol=1e-5)
 
 
 def problem(n: int = 300, *, shared: bool = False, effect: float = 1.0) -> Problem:
@@ -137,7 +141,7 @@ def problem(n: int = 300, *, shared: bool = False, effect: float = 1.0) -> Probl
     shares = np.bincount(y.astype(int), minlength=5) / n
     return Problem(
         matrix=matrix, groups=features.groups, linear=features.linear,
-        moments=moments.astype(np.float32), n_linear=0 if shared else 1, shared=shared,
+        moments=moments.astype(np.float32), n_linear=0 if shared else 1, shared=shared, ridge=1.0,
         offsets=np.log(np.tile(np.maximum(shares, 1e-6), (n, 1))).astype(np.float32),
         classes=y.astype(np.int64), weights=rng.uniform(0.5, 2, n).astype(np.float32),
     )  # fmt: skip
@@ -185,13 +189,33 @@ def test_the_maximum_is_that_of_a_plain_search(
     assert objective(found.ravel()) == pytest.approx(slow.fun, abs=2e-3)
 
 
-@pytest.mark.parametrize(("levels", "shared", "most"), [(4, True, 5), (2, True, 1), (4, False, 1)])
-def test_ridges_of_linear_terms_have_a_limit(levels: int, shared: bool, most: int) -> None:
-    it = replace(problem(shared=shared), moments=np.eye(levels, dtype=np.float32), n_linear=levels)
+@pytest.mark.parametrize(
+    ("levels", "shared", "ridge", "most"),
+    [(4, True, 1, 5), (2, True, 1, 1), (4, False, 1, 1), (4, True, 44, 44), (2, True, 44, 44)],
+)
+def test_ridges_of_linear_terms_have_a_limit(
+    levels: int, shared: bool, ridge: int, most: int
+) -> None:
+    moments = np.eye(levels, dtype=np.float32)
+    it = replace(problem(shared=shared), moments=moments, n_linear=levels, ridge=ridge)
     penalty = it._penalty(np.full((len(it.groups), levels), 200.0))
     assert set(penalty[it.linear][1:].ravel()) == {most}
     assert set(penalty[0]) == {1.0}
     assert (penalty[~it.linear] == 200.0).all()
+
+
+@pytest.mark.parametrize("size", [-1e4, 1e4])
+def test_sums_of_very_many_classes_stay_finite(size: float) -> None:
+    classes = 20_000
+    offsets = np.zeros((10, classes), dtype=np.float32)
+    moments = np.ones((classes, 1), dtype=np.float32)
+    it = replace(problem(10), moments=moments, offsets=offsets)
+    steep = np.zeros((it.matrix.shape[1], 1), dtype=np.float32)
+    steep[0] = size
+    with np.errstate(over="raise", invalid="raise", divide="raise"):
+        loss, gradient = it._loss(steep)
+    assert np.isfinite(loss)
+    assert np.isfinite(gradient).all()
 
 
 def test_linear_moments_are_those_of_the_data_and_nothing_is_learnt_from_nothing() -> None:
