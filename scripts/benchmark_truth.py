@@ -71,6 +71,7 @@ from truth_files import (
 )
 
 from synthesizer.data.table import FloatArray, Table
+from synthesizer.measures.figure import collected
 from synthesizer.measures.risk import attacks, nearer_share
 from synthesizer.measures.risk.differential import compare_halves
 from synthesizer.measures.risk.halves import all_names, control_run
@@ -80,7 +81,7 @@ from synthesizer.measures.risk.scenario import Scenario
 from synthesizer.measures.utility import combine
 from synthesizer.measures.utility.cells import cell_counts, group_tables
 from synthesizer.measures.utility.combining import rule_for
-from synthesizer.measures.utility.regressions import regressions as suggested_regressions
+from synthesizer.measures.utility.regressions import RegressionCounter
 from synthesizer.measures.utility.tables import table_utility
 
 SETTINGS: dict[str, Any] = {
@@ -136,7 +137,9 @@ def regressions(case: Case) -> Figures:
 
 def _coefficients(original: Table, case: Case) -> Figures:
     errors = np.abs(coefficient_errors(original, case.made[0], case.file.regressions))
-    found = suggested_regressions(original, case.made[0], seed=case.seed)
+    found = collected(
+        RegressionCounter(original, all_names(original), seed=case.seed), [case.made[0]]
+    )
     return {
         "coefficients, mean error in SE": float(np.nanmean(errors)),
         "coefficients beyond 1.96, %": 100 * float((~(errors <= BEYOND)).mean()),

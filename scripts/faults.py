@@ -84,7 +84,7 @@ RUN: Final = (
     "report.codebook.write:release_codebook",
     "report.codebook.write:codebook_page",
 )
-ALWAYS_ONCE: Final = ("typer.main:get_command", "cli.commands:models_with")
+ALWAYS_ONCE: Final = ("typer.main:get_command", "cli.run_commands:models_with")
 SMALL: Final = ("--generations", "2", "--population", "10", "--workers", "1")
 RISK: Final = ("persons.csv", "made.csv", "--keys", "sex,region", "--target", "marital")
 COMMANDS: Final[Mapping[str, Command]] = {
@@ -599,6 +599,8 @@ def measured(folder: Path, name: str, *, quick: bool) -> dict[str, Any]:
             for way in WAYS if not quick else [WAYS[(number + older) % len(WAYS)]]:
                 if way == "full" and operation not in NEEDS_ROOM:
                     continue  # the same as at the next one that does
+                if quick and names[number - 1 : number + 2] == ("write",) * 3:
+                    continue  # of writes in a row the first and the last
                 verdict = bench.case(number, way, older=older)
                 verdicts[verdict if verdict in ("", BETWEEN) else "fault"] += 1
                 if verdict not in ("", BETWEEN):
@@ -683,7 +685,11 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("commands", nargs="*", help=f"of {'; '.join(COMMANDS)}")
-    parser.add_argument("--quick", action="store_true", help="at each operation one way, in turn")
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="at each operation one way, in turn; of writes in a row the first and the last",
+    )
     parser.add_argument("--signals", type=int, default=0, help="moments of a whole process")
     words = parser.parse_args()
     if unknown := [name for name in words.commands if name not in COMMANDS]:

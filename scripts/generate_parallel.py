@@ -23,7 +23,8 @@ from typing import Annotated
 import typer
 from joblib import Parallel, delayed, parallel_config
 
-from synthesizer.cli.commands import Plugins, errors_told, models_with
+from synthesizer.cli.arguments import Plugins, models_with
+from synthesizer.cli.commands import errors_told
 from synthesizer.data.errors import ConfigError
 from synthesizer.data.files import finished_file, new_directory
 from synthesizer.data.workers import cluster, worker_problems

@@ -37,6 +37,7 @@ PURPOSES = {
     "fastapi": "the server's API",
     "httpx2": "the client, and tests of the server",
     "hypothesis": "tests with drawn cases",
+    "ipython": "tests of what a notebook shows",
     "joblib": "work on several cores",
     "coverage": "what the mutation tester asks for",
     "mutmut": "changes on purpose that the tests must notice",

@@ -26,8 +26,9 @@ if [ ! -f "$venv/stamp" ] || [ "$(cat "$venv/stamp")" != "$stamp" ]; then
   echo "setting up $venv (a few minutes, once)"
   rm -rf "$venv"
   "$(find_python)" -m venv "$venv"
-  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check \
+  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-compile \
     --constraint "$root/constraints.txt" --editable "$root[$extras]"
   echo "$stamp" > "$venv/stamp"
 fi
 export PATH="$venv/bin:$PATH"
+unset PYTHONDONTWRITEBYTECODE  # what is compiled when it is first used has to be kept

@@ -41,5 +41,7 @@ command -v Rscript >/dev/null || echo "R is not installed: the tests of clients/
 
 ruff check .
 ruff format --check .
-mypy
-python -m pytest -n auto --dist worksteal "$@"
+mypy & types=$!  # takes one core, as pytest does while it collects
+python -m pytest -n auto --dist worksteal "$@" || tests=$?
+wait "$types"
+exit "${tests:-0}"

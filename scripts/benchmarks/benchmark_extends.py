@@ -35,7 +35,7 @@ from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Column, FloatArray, IntArray
 from synthesizer.engine.extending import fit_extension, until
 from synthesizer.engine.source import Request
-from synthesizer.measures.utility.new_periods import NewPeriodsCounter
+from synthesizer.measures.utility.longitudinal import NewPeriodsCounter
 from synthesizer.measures.utility.sequences import career_matrix
 from synthesizer.plan.plan import Plan, prepare
 

@@ -27,7 +27,8 @@ from compare_genetic_page import figures, tables
 from compare_genetic_study import Settings, compare, prepare
 from measuring import markdown
 
-from synthesizer.cli.commands import Overwrite, Workers, errors_told
+from synthesizer.cli.arguments import Overwrite, Workers
+from synthesizer.cli.commands import errors_told
 from synthesizer.data.errors import ConfigError
 from synthesizer.data.files import check_file, write_texts
 from synthesizer.jobs.check_files import parse_names

@@ -23,11 +23,12 @@ from measuring import markdown
 
 from synthesizer.data.samples.builtin import read_sample
 from synthesizer.data.table import IntArray
+from synthesizer.measures.figure import collected
 from synthesizer.measures.risk.trajectories import (
     HalvesRow,
     KnownRow,
+    TrajectoryIntruder,
     TrajectoryOptions,
-    trajectories,
     trajectories_of_halves,
 )
 
@@ -84,7 +85,8 @@ def rows_of(name: str, draw: Draw, trials: int) -> Iterator[tuple[object, ...]]:
     for trial in range(trials):
         rng = np.random.default_rng([7, trial])
         original, fresh = draw(rng)
-        alone.append(trajectories(original, fresh, options=OPTIONS, seed=trial).known)
+        intruder = TrajectoryIntruder(original, OPTIONS, seed=trial)
+        alone.append(collected(intruder, [fresh]).known)
         half = len(original) // 2
         sides = original[:half], original[half:]
         halves.append(trajectories_of_halves(*sides, fresh, options=OPTIONS, seed=trial).known)

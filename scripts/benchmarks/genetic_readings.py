@@ -28,7 +28,8 @@ from benchmark_genetic import LARGEST, PAPER, World
 from compare_genetic import BANNER
 from measuring import markdown
 
-from synthesizer.cli.commands import Overwrite, errors_told
+from synthesizer.cli.arguments import Overwrite
+from synthesizer.cli.commands import errors_told
 from synthesizer.data.errors import ConfigError
 from synthesizer.data.files import check_file, write_texts
 from synthesizer.data.randomness import Seed

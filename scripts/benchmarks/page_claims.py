@@ -36,9 +36,9 @@ from fastapi.testclient import TestClient
 
 from synthesizer.jobs.serve import DEMO_CONFIG, make_demo, opened
 from synthesizer.verification.coefficient_questions import Interval
-from synthesizer.verification.partitions import view_of
 from synthesizer.verification.public_schema import PublicSchema, strictly
 from synthesizer.verification.query import query_of
+from synthesizer.verification.questions import view_of
 from synthesizer.verification.server import runner
 from synthesizer.verification.server.app import create_app
 from synthesizer.verification.server.dispatch import Dispatcher

@@ -19,9 +19,9 @@ from synthesizer.data.table import Column, FloatArray, Table
 from synthesizer.verification.coefficient_questions import OfCoefficient
 from synthesizer.verification.mechanisms import Mechanism
 from synthesizer.verification.partition_fits import PartitionFits, Regression, fit_partitions
-from synthesizer.verification.partitions import View
 from synthesizer.verification.public_schema import PublicSchema, PublicVariable
 from synthesizer.verification.query import Query, query_of
+from synthesizer.verification.questions import View
 
 Codes = npt.NDArray[np.int64]
 RACES, JOBS, YEARS = ("White", "Black", "Asian"), tuple("abcdef"), (2001, 2002, 2003)

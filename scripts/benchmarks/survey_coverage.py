@@ -9,7 +9,7 @@ variance of y. A survey draws 12 districts of each region with probability propo
 in each six persons of both groups, so that weights differ fourfold and have to do with y (r is
 -0.24): 576 records at most. Each survey is synthesised in the ways below, the
 estimates of each file are weighted, and they are combined by the rule of the way. Truth is the
-population's. Prints the Markdown table of docs/survey-files.md: the share of intervals that hold
+population's. Prints the Markdown table of docs/weights.md: the share of intervals that hold
 it, in percent, and in brackets the median length of the intervals over that of the survey's own
 with its design-based variance, and the mean difference of the estimates from the survey's, in its
 standard errors.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import signal
@@ -36,6 +37,12 @@ def main() -> None:
     except BrokenPipeError:  # the reader of a pipe, such as head, has seen enough
         sys.stderr.close()
         sys.exit(141)
+    except OSError as error:  # what typer prints itself, such as a help
+        if error.filename is not None or error.errno not in (errno.ENOSPC, errno.EIO):
+            raise
+        print(f"error: the output cannot be printed ({error.strerror})", file=sys.stderr)
+        sys.stdout = None
+        sys.exit(2)
     finally:
         for number in caught:  # all is done: whoever still waits for the end is not told a story
             signal.signal(number, signal.SIG_DFL)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
+from contextvars import ContextVar
 from dataclasses import dataclass
 from math import inf
 from time import perf_counter
@@ -19,6 +22,7 @@ from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
 from rich.table import Table as Grid
 from rich.text import Text
 
+from synthesizer.data.errors import plural
 from synthesizer.data.progress import Advance, Listener, silent
 from synthesizer.measures.figure import Row
 from synthesizer.report.page import DASH, MINUS, Added, DataTable, Form, row_table, written
@@ -27,6 +31,8 @@ PIPE_WIDTH = 140
 """Columns of a table in a pipe or a file that says no width (COLUMNS); sentences are one line."""
 WIDEST = 80
 """Columns of a sentence on a terminal that is wider."""
+MOST_LINES = 20
+"""Lines of 80 columns that a command ends with, where not everything is asked for."""
 _GAP = 2
 """Blanks between the columns of a table."""
 
@@ -39,17 +45,23 @@ class _Console(Console):
         raise BrokenPipeError
 
 
+_COUNTED: ContextVar[bool] = ContextVar("counted", default=False)
+"""Whether lines are counted, which are those of 80 columns whatever the terminal."""
+
+
 def _console(stream: TextIO | None = None) -> Console:
     """Return the standard output, or another stream, in the width and the colours it can show."""
     console = _Console(file=stream or sys.stdout, highlight=False)
-    if not _has_width(console):
+    if _COUNTED.get():
+        console.width = WIDEST
+    elif not _has_width(console):
         console.width = PIPE_WIDTH
     return console
 
 
 def _has_width(console: Console) -> bool:
     columns = os.environ.get("COLUMNS", "")
-    return console.is_terminal or (columns.isdigit() and int(columns) > 0)
+    return _COUNTED.get() or console.is_terminal or (columns.isdigit() and int(columns) > 0)
 
 
 def say(text: str, *, start: str = "", word: str = "", colour: str = "") -> None:
@@ -154,6 +166,13 @@ class _Phases:
         if self.bars is not None and shown is not None and shown.task is not None:
             self.bars.update(shown.task, description=f"{phase}: {text}")
 
+    def expect(self, phase: str, seconds: float) -> None:
+        """Show what a phase will take from here."""
+        task = self.phases[phase].task if phase in self.phases else None
+        if self.bars is not None and task is not None:
+            now = self.bars.tasks[self.bars.task_ids.index(task)].elapsed or 0.0
+            self.bars.update(task, expected=now + seconds)
+
     def stop(self, phase: str) -> None:
         """End a phase, and what is still open inside it."""
         self._clock()
@@ -197,13 +216,17 @@ def _duration(seconds: float) -> str:
 
 
 class _TimeLeft(ProgressColumn):
-    """The time that is left, by the speed so far; where that is not known the time taken."""
+    """The time that is left, by the speed so far or as expected; else the time taken."""
 
     def render(self, task: Task) -> Text:
         """Return both in words."""
-        if task.time_remaining is not None and not task.finished:
-            return Text(f"about {_duration(round(task.time_remaining))} left")
-        return Text(_duration(round(task.elapsed or 0.0)))
+        elapsed = task.elapsed or 0.0
+        left = task.time_remaining
+        if left is None and (expected := task.fields.get("expected")):
+            left = expected - elapsed
+        if left is not None and left > 0 and not task.finished:
+            return Text(f"about {_duration(round(left))} left")
+        return Text(_duration(round(elapsed)))
 
 
 class _Count(ProgressColumn):
@@ -239,6 +262,84 @@ def progress(*, quiet: bool, ended: bool = True) -> Iterator[Listener]:
         phases = _Phases(lambda line: _say(bars.console, line), bars, ended=ended)
         yield phases
         phases.print_ended()
+
+
+# What a command ends with.
+
+
+@dataclass(frozen=True)
+class _Part:
+    show: Callable[[int], None]
+    """Prints the first so many rows."""
+    rows: int
+    rank: int
+    kind: str
+    """What its rows are, a noun; nothing where nobody misses them."""
+
+
+class Ending:
+    """What a command ends with: all of it, or what has room on one screen.
+
+    Parts stand in the order in which they come. Those of rank 0 are always there; of the others, by
+    their rank, as many as have room, and of a table its first rows.
+    """
+
+    def __init__(self, *, every: bool) -> None:
+        self.every, self._parts = every, list[_Part]()
+
+    def add(
+        self, show: Callable[[int], None], *, rows: int = 1, rank: int = 0, kind: str = ""
+    ) -> None:
+        """Take a table, or what else prints itself."""
+        if rows:
+            self._parts.append(_Part(show, rows, rank, kind))
+
+    def say(self, text: str, *, rank: int = 0, kind: str = "", **style: str) -> None:
+        """Take a paragraph as `say` prints it."""
+        self.add(lambda _: say(text, **style), rank=rank, kind=kind)
+
+    def show(self, last: str) -> None:
+        """Print what has room, and where the rest is: ``last``, which begins with what it counts.
+
+        Nothing is left out, and ``last`` not said, where all is asked for.
+        """
+        rows, said = [part.rows for part in self._parts], ""
+        if not self.every:
+            rows, said = self._with_room(last, 1)
+            if (lines := _lines(lambda _: say(said), 1)) > 1:
+                rows, said = self._with_room(last, lines)
+        for part, count in zip(self._parts, rows, strict=True):
+            if count:
+                part.show(count)
+        if said:
+            say(said)
+
+    def _with_room(self, last: str, lines_of_last: int) -> tuple[list[int], str]:
+        """Return of each part the number of rows that are shown, and what counts the others."""
+        rows, room = [0] * len(self._parts), MOST_LINES - lines_of_last
+        for place, part in sorted(enumerate(self._parts), key=lambda item: item[1].rank):
+            count = part.rows if part.rank == 0 else min(part.rows, max(room, 0))
+            while (lines := _lines(part.show, count)) > room and part.rank and count:
+                count -= 1
+            rows[place], room = count, room - lines
+        left = Counter[str]()
+        for part, count in zip(self._parts, rows, strict=True):
+            left[part.kind] += part.rows - count
+        more = [f"{plural(count, noun)}, " for noun, count in left.items() if noun and count]
+        return rows, "".join(more) + last
+
+
+def _lines(show: Callable[[int], None], rows: int) -> int:
+    """Return the lines of 80 columns that rows of a part take."""
+    if not rows:
+        return 0
+    token = _COUNTED.set(True)
+    try:
+        with redirect_stdout(io.StringIO()) as printed:
+            show(rows)
+    finally:
+        _COUNTED.reset(token)
+    return printed.getvalue().count("\n")
 
 
 # Tables.

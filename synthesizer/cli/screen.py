@@ -6,11 +6,13 @@ import inspect
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from synthesizer.cli.printing import (
+    Ending,
     grouped,
     notes_told,
     say,
@@ -26,7 +28,7 @@ from synthesizer.data.randomness import NO_SECRET
 from synthesizer.data.table import Kind
 from synthesizer.measures.figure import plain
 from synthesizer.models.limits import Support
-from synthesizer.report.page import Added, DataTable, joined
+from synthesizer.report.page import Added, DataTable
 
 if TYPE_CHECKING:
     from synthesizer.data.evolved import Evolution, EvolvedDataset, FrontierFile
@@ -42,7 +44,7 @@ if TYPE_CHECKING:
     from synthesizer.plan.forecast import Forecast
     from synthesizer.plan.overview import Codebook, PlanRow, ZeroRow
     from synthesizer.plan.plan import Plan
-    from synthesizer.report.comparison import ComparedRun, ComparedRuns, FrontierOfPair
+    from synthesizer.report.comparison import ComparedRun, ComparedRuns
     from synthesizer.verification.answer import Choices, Verification
 
 MOST_DATASETS = 5
@@ -172,49 +174,43 @@ def frontier_lines(files: Sequence[FrontierFile], directory: object) -> Iterator
         yield f"  and {rest} more, up to {files[-1].file} ({PICK})"
 
 
+ONE_DRAW = "a verdict is one draw: to run until it is safe is to choose on the noise"
+_EVOLVED, _NOTES = 10, 20
+"""Ranks on a screen, after the worst things."""
+
+
 def show_result(result: RunResult, *, every: bool = False) -> None:
     """Print whether the data may be released, what is worst, and where the files are.
 
     ``every`` adds all that is known of the run, notes and figures.
     """
-    from synthesizer.cli.screen_checks import show_checks, show_decision
+    from synthesizer.cli.screen_checks import add_decision, show_checks
 
-    manifest, evolved = result.manifest, result.evolved
-    show_decision(result.verdict, result.record, every=every)
+    manifest, evolved, ending = result.manifest, result.evolved, Ending(every=every)
+    add_decision(ending, result.verdict, result.record)
     for words in result.checks.unlike:
-        say(words)
-    # what becomes of published datasets is for whoever extends them
-    notes = manifest.notes if every or manifest.extends is not None else result.new_notes
-    notes_told(notes)
+        ending.say(words)
+    if not manifest.earlier_runs and result.checks.figures:
+        ending.say(ONE_DRAW)
+    planned = [note for note in manifest.notes if note not in result.new_notes]
+    for late, notes in enumerate((result.new_notes, planned)):
+        for note in grouped(notes):
+            ending.say(f"note: {note}", rank=_NOTES + late, kind="note")
     if every:
         counts = Counter(step.model for step in manifest.chain)
-        say("models: " + ", ".join(f"{name} {count}" for name, count in counts.items()))
+        ending.say("models: " + ", ".join(f"{name} {count}" for name, count in counts.items()))
     for line in evolution_lines(evolved) if evolved else ():
-        say(line)
+        ending.say(line, rank=_EVOLVED)
     if every:
-        show_checks(result.checks, evolved.start if evolved else None)
+        ending.add(lambda _: show_checks(result.checks, evolved.start if evolved else None))
     if manifest.extends is not None:
-        _show_waves(result)
-    _show_files(result)
-    if not every:
-        say(f"{_left_out(result, notes)}: {_where(result)}")
-
-
-def _left_out(result: RunResult, told: Sequence[str]) -> str:
-    """Say what the summary of a run leaves out."""
-    notes = len(grouped(note for note in result.manifest.notes if note not in told))
+        ending.add(lambda _: _show_waves(result), rank=_EVOLVED)
+    for line in _file_lines(result):
+        ending.say(line)
     failed = len(result.checks.failed)
-    parts = [
-        plural(notes, "note") if notes else "",
-        f"{plural(failed, 'measure')} that could not be computed" if failed else "",
-        "all figures" if result.checks.figures else "",
-    ]
-    return joined([part for part in parts if part] or ["all about the run"])
-
-
-def _where(result: RunResult) -> str:
+    lost = f"{plural(failed, 'measure')} that failed, " if failed else ""
     page = "checks.json" if result.report is None else result.report.name
-    return f"in {page}, or shown by --all"
+    ending.show(f"{lost}all figures: {page}, or --all")
 
 
 def _show_waves(result: RunResult) -> None:
@@ -236,8 +232,8 @@ def _show_waves(result: RunResult) -> None:
             say(line)
 
 
-def _show_files(result: RunResult) -> None:
-    """Print the files: those for release, then those that are not, as they all are but these."""
+def _file_lines(result: RunResult) -> Iterator[str]:
+    """Yield the files: those for release, then those that are not, as they all are but these."""
     from synthesizer.report.codebook.write import NAMES
 
     codebook = [path.name for path in result.codebook if path.name in NAMES]
@@ -246,13 +242,12 @@ def _show_files(result: RunResult) -> None:
     shown = {*datasets, *codebook} | {entry.file for entry in picked}
     others = [entry.name for entry in result.manifest.files if entry.name not in shown]
     report = [result.report.name] if result.report else []
-    say(f"files in {result.directory}")
-    say(f"  to release, if you decide so: {', '.join([*_first_to_last(datasets), *codebook])}")
+    yield f"files in {result.directory}"
+    yield f"  to release, or not: {', '.join([*_first_to_last(datasets), *codebook])}"
     secret = "" if result.manifest.secret == NO_SECRET else " (it holds the secret)"
     kept = ", ".join([*report, *others, f"manifest.json{secret}"])
-    say(f"  confidential, not for release: {kept}")
-    for line in frontier_lines(picked, result.directory):
-        say(line)
+    yield f"  confidential: {kept}"
+    yield from frontier_lines(picked, result.directory)
 
 
 def _first_to_last(names: Sequence[str]) -> list[str]:
@@ -482,43 +477,78 @@ LONGEST_SETTING = 40
 MOST_SETTINGS = 5
 
 
-def show_comparison(compared: ComparedRuns, *, every: bool = False) -> None:
-    """Print the runs, what was set differently, and which of them no other one beats."""
+def show_comparison(
+    compared: ComparedRuns,
+    files: Sequence[str] = (),
+    *,
+    every: bool = False,
+    alarms: Sequence[str] = (),
+) -> None:
+    """Print the runs, what was set differently, which no other one beats, and where files are.
+
+    ``alarms`` are what went wrong while the runs were made.
+    """
     from synthesizer.report.comparison import runs_section
 
-    settings = [
-        (run.name, "; ".join(_settings(run, None if every else MOST_SETTINGS)))
-        for run in compared.runs
-    ]
-    tabulate(f"{len(settings)} runs: settings that differ", ("run", "settings"), settings)
-    if compared.frontiers and not every:
-        _show_axes(compared, compared.frontiers[0])
-    for block in runs_section(compared, {}).blocks if every or not compared.frontiers else ():
-        if isinstance(block, DataTable):
-            show_table(block)
-    for pair in compared.frontiers[:1]:
-        both = " and ".join(compared.figure(key).title for key in (pair.risk, pair.utility))
-        say(f"frontier: no other run is better on both {both}")
+    ending = Ending(every=every)
+    rows = [*_compared_rows(compared, None if every else MOST_SETTINGS)]
+    columns = [name for name, _ in rows[0]]
+    cells = [[cell for _, cell in row] for row in rows]
+    title = f"{len(rows)} runs; lower is better; frontier: no other run is better on both"
+    title = title if compared.frontiers else f"{len(rows)} runs: settings that differ"
+    kept = [i for i in range(len(columns)) if i == 0 or any(row[i] for row in cells)]
+    ending.add(
+        lambda count: tabulate(
+            title,
+            [columns[i] for i in kept],
+            [[row[i] for i in kept] for row in cells[:count]],
+            numbers=[place for place, i in enumerate(kept) if 1 < i < len(columns) - 1],
+        ),
+        rows=len(rows),
+        rank=1,
+        kind="run",
+    )
+    for alarm in alarms:
+        ending.say(alarm)
+    if every:
+        for block in runs_section(compared, {}).blocks:
+            if isinstance(block, DataTable):
+                ending.add(partial(_show_whole, block))
     for run in compared.runs:
-        for limit in run.exceeded if not every else ():
-            say(f"limit exceeded: {run.name}: {limit}")
-    notes_told(compared.notes)
+        for limit in run.exceeded:
+            ending.say(f"limit exceeded: {run.name}: {limit}", rank=2, kind="limit exceeded")
+    for note in grouped(compared.notes):
+        # what forbids a map comes first
+        brief = note if every else f"{note.partition('. ')[0].removesuffix('.')}."
+        is_why = not compared.frontiers and note == compared.notes[0]
+        ending.say(f"note: {brief}", rank=0 if is_why else _NOTES, kind="note")
+    for line in files:
+        ending.say(line)
+    ending.show("notes in full and all figures: --all")
 
 
-def _show_axes(compared: ComparedRuns, pair: FrontierOfPair) -> None:
-    """Print the two figures that decide, the safest run first."""
-    runs = sorted(compared.runs, key=lambda run: _last(run.value(pair.risk)))
-    rows = [
-        [
-            run.name,
-            *(_digits(run.value(key)) for key in (pair.risk, pair.utility)),
-            "yes" if run.name in pair.runs else "no",
+def _show_whole(table: DataTable, _: int) -> None:
+    show_table(table)
+
+
+def _compared_rows(compared: ComparedRuns, most: int | None) -> Iterator[list[tuple[str, str]]]:
+    """Yield each run with its settings and the two figures that decide, the frontier first."""
+    pair = compared.frontiers[0] if compared.frontiers else None
+    keys = () if pair is None else (pair.risk, pair.utility)
+    on = () if pair is None else pair.runs
+
+    def place(run: ComparedRun) -> tuple[bool, float]:
+        return run.name not in on, _last(run.value(keys[0])) if keys else 0.0
+
+    for run in sorted(compared.runs, key=place):
+        settings = "; ".join(_settings(run, most))
+        yield [
+            ("run", run.name),
+            # a grid calls its settings by what they set
+            ("settings", "" if run.name == settings.replace(": ", "=") else settings),
+            *((compared.figure(key).title, _digits(run.value(key))) for key in keys),
+            ("frontier", "yes" if run.name in on else "no" if keys else ""),
         ]
-        for run in runs
-    ]
-    titles = [compared.figure(key).title for key in (pair.risk, pair.utility)]
-    columns = ("run", *titles, "on the frontier")
-    tabulate("risk and utility; lower is better", columns, rows, numbers=(1, 2))
 
 
 def _last(value: float | None) -> float:
@@ -537,43 +567,35 @@ def _settings(run: ComparedRun, most: int | None) -> Iterator[str]:
 
 def show_frontier(frontier: Frontier, *, every: bool = False) -> None:
     """Print the comparison of a grid, what failed, and where the result is."""
-    show_comparison(frontier.comparison, every=every)
-    for name, why in frontier.failed.items():
-        say(f"failed: {name}: {'; '.join(why)}")
-    say(f"files in {frontier.directory}, confidential, not for release")
-    say("  frontier.html, frontier.json, and a directory for each setting")
+    files = [
+        f"files in {frontier.directory}, confidential, not for release: frontier.html, "
+        "frontier.json, and a directory for each setting"
+    ]
+    alarms = [f"failed: {name}: {'; '.join(why)}" for name, why in frontier.failed.items()]
+    show_comparison(frontier.comparison, files, every=every, alarms=alarms)
 
 
 def show_refined(file: RefinedFile, record: Path | None) -> None:
     """Print risk and utility before and after, and where the files are."""
-    refined = file.refined
-    risk = (
-        refined.before.risk,
-        refined.after.risk,
-        refined.limit,
-        refined.baseline,
-        refined.random,
-    )
-    utility = (refined.before.utility, refined.after.utility, None, None, None)
+    refined, ending = file.refined, Ending(every=False)
+    before, after = refined.before, refined.after
+    rows = [
+        ("risk", before.risk, after.risk, refined.limit, refined.baseline, refined.random),
+        ("utility", before.utility, after.utility, None, None, None),
+    ]
     what = f"{refined.options.risk} of {refined.target} by {', '.join(refined.keys)}"
-    tabulate(
-        "refined",
-        ("measure", "before", "after", "limit", "baseline", "random file", "reads"),
-        [
-            (f"risk: {what}", *map(_digits, risk), "lower is safer"),
-            (
-                f"utility: {refined.options.utility}",
-                *map(_digits, utility),
-                "lower is nearer to the original",
-            ),
-        ],
-    )
+    title = f"refined: risk is {what}; utility is {refined.options.utility}; lower is better"
+    columns = ("measure", "before", "after", "limit", "baseline", "random file")
+    cells = [(name, *map(_digits, values)) for name, *values in rows]
+    ending.add(lambda _: tabulate(title, columns, cells, numbers=range(1, 6)))
     for line in _lines(refined):
-        say(line)
-    notes_told([*file.notes, *refined.notes])
-    say(f"wrote {file.path}")
+        ending.say(line, rank=1)
+    for note in grouped([*file.notes, *refined.notes]):
+        ending.say(f"note: {note}", rank=_NOTES, kind="note")
+    ending.say(f"wrote {file.path}")
     if record is not None:
-        say(f"wrote {record} (confidential: not for release)")
+        ending.say(f"wrote {record} (confidential: not for release)")
+    ending.show("all figures: in the file of --json")
 
 
 def _digits(value: float | None) -> str:

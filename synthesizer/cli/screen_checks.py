@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
-from synthesizer.cli.printing import notes_told, say, show_rows, tabulate
+from synthesizer.cli.printing import Ending, grouped, say, show_rows, tabulate
 from synthesizer.measures.catalogue import FIGURES
 from synthesizer.measures.figure import Figure, conclusions
 from synthesizer.measures.verdict import TITLES
@@ -15,6 +16,7 @@ from synthesizer.report.page import Added
 if TYPE_CHECKING:
     from synthesizer.jobs.check_files import FileChecks
     from synthesizer.measures.results import CheckResults, RiskResult
+    from synthesizer.measures.utility.coefficients import FitComparison
     from synthesizer.measures.utility.longitudinal import PanelResult
     from synthesizer.measures.utility.suite import UtilityResult
     from synthesizer.measures.verdict import Subject, Verdict
@@ -25,52 +27,44 @@ WORST_VARIABLES = 5
 MOST_WARNINGS = 3
 PERIODS = "person-periods"
 """What is counted of a panel where the place of figures says so."""
-WORST = 3
-"""Things to try that are shown without ``--all``."""
 _TITLES = {1: "variables", 2: "pairs", 3: "triples"}
-
-Choice = Callable[[Iterable[Figure]], Sequence[Figure]]
-"""Which figures are shown."""
 
 
 def show_checks(results: CheckResults, start: str | None) -> None:
     """Print every figure; ``start`` as in `show_utility`."""
     say("checks:" if results.figures or results.failed else "checks: none was run")
     if results.utility is not None:
-        show_utility(results.utility, tuple, every=True, start=start)
+        show_utility(results.utility, start=start)
     if results.panel is not None:
         show_panel(results.panel)
-    show_risk(results.risk, tuple, every=True)
+    show_risk(results.risk)
 
 
-def show_decision(
+def add_decision(
+    ending: Ending,
     decided: Verdict,
     record: Record | None = None,
     *,
     subjects: Collection[Subject] = tuple(TITLES),
-    every: bool = False,
 ) -> None:
-    """Print what comes before everything else: may the data be released, and what is worst?
+    """Add what comes before everything else: may the data be released, and what is worst?
 
     ``subjects`` are the lines that were measured, which worst things are about.
     """
     shown = TITLES if "person" in subjects else subjects
     lines = [line for line in decided.lines if line.subject in shown]
     for line in lines:
-        words = line.sentence if every else line.brief
-        say(words, start=f"{line.title}:", word=line.said.upper(), colour=line.colour)
-    worst = worst_things(decided, record, subjects=subjects)
-    if worst:
-        say("worst first, and what to try:")
+        words = line.sentence if ending.every else line.brief
+        ending.say(words, start=f"{line.title}:", word=line.said.upper(), colour=line.colour)
     told = " ".join(line.brief for line in lines)
-    for number, advice in enumerate(worst if every else worst[:WORST], 1):
+    for number, advice in enumerate(worst_things(decided, record, subjects=subjects), 1):
         (_, first), *others = advice.findings
         # what the lines above say already is only named
         named = others or not advice.measured or first.sentence in told
         what = f"{advice.tests[:1].upper()}{advice.tests[1:]}." if named else first.sentence
-        say(f"  {number}. {what} Try: {advice.remedy}")
-    if len(worst) > WORST and not every:
-        say(f"  and {len(worst) - WORST} more: --all")
+        heading = "worst first, and what to try:\n" if number == 1 else ""
+        words = f"{heading}  {number}. {what} Try: {advice.remedy}"
+        ending.say(words, rank=number, kind="finding")
 
 
 def show_file_checks(checks: FileChecks, *, as_json: bool, every: bool) -> None:
@@ -78,38 +72,73 @@ def show_file_checks(checks: FileChecks, *, as_json: bool, every: bool) -> None:
     if as_json:
         print(checks.text, end="")
         return
-    results = checks.results
-    show_decision(checks.verdict, subjects=checks.subjects, every=every)
+    results, ending = checks.results, Ending(every=every)
+    add_decision(ending, checks.verdict, subjects=checks.subjects)
     for words in results.unlike:
-        say(words)
-    notes_told(checks.notes)
-    if results.utility is None:
-        show_risk(results.risk, tuple if every else headlines, every=every)
+        ending.say(words)
+    main = results.risk.main
+    if main is not None and not every:
+        ending.say(f"asked: {main.scenario.label}")
+    for note in grouped(checks.notes):
+        # a limit that nobody looks at must not be taken for one that is kept
+        rank = 0 if note.startswith("limits.") else _NOTES
+        ending.say(f"note: {note}", rank=rank, kind="note")
+    if every:
+        ending.add(lambda _: _show_all(results))
     else:
-        _show_files_utility(results.utility, every=every)
-        if results.panel is not None:
-            show_panel(results.panel)
-    if not every:
-        what = "figures" if results.utility is None else "figures, variables and pairs"
-        say(f"all {what}, and what each one is: --all, or --json")
+        _add_lines(ending, results)
+    ending.show("all figures, and what each one is: --all, or --json")
 
 
-def _show_files_utility(utility: UtilityResult, *, every: bool) -> None:
-    """Print tables of every order, worst first, fits and figures."""
-    for order, title in _TITLES.items() if utility.tables is not None else ():
-        rows = utility.tables.of_order(order) if utility.tables is not None else []
-        shown = rows if every else rows[:WORST_VARIABLES]
-        rest = "" if len(shown) == len(rows) else f" (the worst {len(shown)} of {len(rows)})"
-        more = ("chi_square", "df", "p", "p_vw", "roe", "specks") if every else ("p_vw",)
-        show_rows(shown, f"{title}{rest}", "variables", "s_pmse", *more)
+def _show_all(results: CheckResults) -> None:
+    utility = results.utility
+    if utility is None:
+        show_risk(results.risk)
+        return
+    tables = utility.tables
+    for order, title in _TITLES.items():
+        more = ("chi_square", "df", "p", "p_vw", "roe", "specks")
+        rows = () if tables is None else tables.of_order(order)
+        show_rows(rows, title, "variables", "s_pmse", *more)
     for fit in utility.fits:
-        show_rows(
-            fit.coefficients,
-            f"{fit.family}: {fit.title} (rule {fit.rule})",
-            *("name", "original", "original_low", "original_high"),
-            *("synthetic", "synthetic_low", "synthetic_high", "overlap", "standardised"),
-        )
-    show_utility(utility, tuple if every else file_headlines, every=every)
+        _show_fit(fit)
+    show_utility(utility)
+    if results.panel is not None:
+        show_panel(results.panel)
+
+
+_FITS, _WORST, _NOTES, _FIGURES = 10, 20, 30, 40
+"""Ranks on a screen, after the worst things."""
+
+
+def _show_fit(fit: FitComparison, rows: int | None = None) -> None:
+    """Print the first coefficients of a fit; with their intervals where all are asked for."""
+    ends = ("original_low", "original_high", "synthetic_low", "synthetic_high")
+    columns = ("name", "original", *ends[:2], "synthetic", *ends[2:], "overlap", "standardised")
+    show_rows(
+        fit.coefficients[:rows],
+        f"{fit.family}: {fit.title} (rule {fit.rule})",
+        *(name for name in columns if rows is None or name not in ends),
+    )
+
+
+def _add_lines(ending: Ending, results: CheckResults) -> None:
+    """Add the fits that were asked for, what is farthest off, and what failed."""
+    utility, panel = results.utility, results.panel
+    for fit in () if utility is None else utility.fits:
+        show = partial(_show_fit, fit)
+        ending.add(show, rows=len(fit.coefficients), rank=_FITS, kind="coefficient")
+    if panel is not None:
+        ending.add(lambda _: show_panel(panel), rank=_WORST)
+    for line in risk_lines(results.risk) if utility is None else utility_lines(utility):
+        is_note = line.startswith("  note: ")
+        ending.say(line, rank=_NOTES if is_note else _WORST, kind="note" if is_note else "")
+    about, figures = ("risk", results.risk) if utility is None else ("utility", utility)
+    for place, found in _by_place(figures.figures).items():
+        first = [f for f in found if (kind := FIGURES.get(f.key)) and kind.screen == "run"]
+        if first:
+            table = figure_table(first, chance="chance" if utility is None else "right synthesis")
+            ending.add(partial(_show_figures, f"{about}: {place}", table), rank=_FIGURES)
 
 
 def show_panel(panel: PanelResult) -> None:
@@ -137,52 +166,35 @@ def show_panel(panel: PanelResult) -> None:
         say(f"  {name}: could not be computed: {why}")
 
 
-def show_utility(
-    utility: UtilityResult,
-    choose: Choice,
-    *,
-    every: bool = False,
-    start: str | None = None,
-) -> None:
-    """Print utility figures, and where ``every`` what is needed to read them.
+def show_utility(utility: UtilityResult, *, start: str | None = None) -> None:
+    """Print every figure of utility, and how to read it.
 
     ``start`` is what datasets were evolved from, None where they were not.
     """
-    chosen = [
-        (place, figure)
-        for place, figures in _by_place(utility.figures).items()
-        for figure in choose(figures)
-    ]
-    if chosen:
+    figures = _named_by_place(utility.figures)
+    if figures:
         units = "persons or rows" if utility.units == "persons" and utility.fits else utility.units
-        table = figure_table(_named_by_place(chosen), units, every=every, chance="right synthesis")
-        _show_figures("utility", table)
+        _show_figures("utility", figure_table(figures, units, chance="right synthesis"))
     for line in utility_lines(utility, start=start):
         say(line)
-    if every:
-        say_legend(_named_by_place(chosen))
+    say_legend(figures)
 
 
-def show_risk(risk: RiskResult, choose: Choice, *, every: bool = False) -> None:
-    """Print risk figures by what they are about, and where ``every`` how to read them."""
-    shown: list[Figure] = []
+def show_risk(risk: RiskResult) -> None:
+    """Print every figure of risk by what it is about, and how to read it."""
     for place, figures in _by_place(risk.figures).items():
-        if chosen := choose(figures):
-            shown += chosen
-            units = PERIODS if PERIODS in place else risk.units
-            table = figure_table(chosen, units, every=every)
-            _show_figures(f"risk: {place}", table)
-            for words in conclusions(chosen) if every else ():
-                say(f"  {words}")
+        units = PERIODS if PERIODS in place else risk.units
+        _show_figures(f"risk: {place}", figure_table(figures, units))
+        for words in conclusions(figures):
+            say(f"  {words}")
     for line in risk_lines(risk):
         say(line)
-    if every:
-        say(
-            "baseline: who has no release and guesses, of CAP by the distribution of the target; "
-            "chance: the same release if it had nothing to do with what is sought; original: the "
-            "data released as they are"
-        )
-        say_legend(shown)
+    say(
+        "baseline: who has no release and guesses, of CAP by the distribution of the target; "
+        "chance: the same release if it had nothing to do with what is sought; original: the "
+        "data released as they are"
+    )
+    say_legend([figure for _, figure in risk.figures])
 
 
 def _named_by_place(chosen: Sequence[tuple[str, Figure]]) -> list[Figure]:
@@ -205,27 +217,12 @@ def _by_place(figures: Sequence[tuple[str, Figure]]) -> dict[str, list[Figure]]:
     return places
 
 
-def headlines(figures: Iterable[Figure]) -> list[Figure]:
-    """Return the figures that a summary shows."""
-    return [figure for figure in figures if _shown_by(figure) == "run"]
-
-
-def file_headlines(figures: Iterable[Figure]) -> list[Figure]:
-    """Return the figures that a command shows which looks at files."""
-    return [figure for figure in figures if _shown_by(figure)]
-
-
-def _shown_by(figure: Figure) -> str:
-    kind = FIGURES.get(figure.key)
-    return "" if kind is None else kind.screen
-
-
 def figure_table(
-    figures: Sequence[Figure], units: str, *, every: bool = True, chance: str = "chance"
+    figures: Sequence[Figure], units: str = "", *, chance: str = "chance"
 ) -> dict[str, list[str]]:
-    """Return the columns of a table of figures, without empty ones; ``units`` are counted.
+    """Return the columns of a table of figures, without empty ones.
 
-    Unless ``every``, records and direction are left out.
+    ``units`` are counted; records and direction are left out where they have no name.
     """
     columns: dict[str, list[str]] = {
         "figure": [f.name for f in figures],
@@ -234,13 +231,13 @@ def figure_table(
         "baseline": ["" if f.baseline is None else _number(f.baseline, f) for f in figures],
         chance: ["" if f.chance is None else _number(f.chance, f) for f in figures],
         "original": ["" if f.original is None else _number(f.original, f) for f in figures],
-        units: [f"{f.n:,}" for f in figures if every],
-        "reads": [f.direction for f in figures if every],
+        units: [f"{f.n:,}" for f in figures if units],
+        "reads": [f.direction for f in figures if units],
     }
     return {name: cells for name, cells in columns.items() if any(cells)}
 
 
-def _show_figures(title: str, table: dict[str, list[str]]) -> None:
+def _show_figures(title: str, table: dict[str, list[str]], _: int = 1) -> None:
     words = ("figure", "95 % interval", "reads")
     numbers = [position for position, name in enumerate(table) if name not in words]
     tabulate(title, [*table], [*zip(*table.values(), strict=True)], numbers=numbers)

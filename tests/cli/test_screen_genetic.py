@@ -210,7 +210,7 @@ def test_what_a_run_leaves_is_marked(folder: Path) -> None:
     assert "genetic: dataset 1: U 0." in told
     assert "% of its records are the original's" in told
     where = folder / "out"
-    released, confidential = told.split("files in ")[1].split("confidential, not for release: ")
+    released, confidential = told.split("files in ")[1].split("confidential: ")
     for name in ("history.csv", "checks.json", "manifest.json", "report.html"):
         assert name in confidential
         assert name not in released

@@ -1,0 +1,165 @@
+"""What is typed: arguments and options that several commands take, and what becomes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import wraps
+from inspect import Parameter, Signature, signature
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from synthesizer.data.errors import LimitExceededError, Problems
+
+if TYPE_CHECKING:
+    from synthesizer.data.progress import Listener
+    from synthesizer.engine.registry import Registry
+    from synthesizer.measures.verdict import Verdict
+
+
+def option(words: str, *names: str, group: str | None = None) -> Any:
+    """Return an option, explained in words; it is called like its parameter when not named.
+
+    ``group`` is the heading under which a help lists it, of those that few need.
+    """
+    return typer.Option(*names, help=words, rich_help_panel=group)
+
+
+Text = str | None
+"""An option that may be absent, and so for paths, numbers and lists."""
+
+Overwrite = Annotated[bool, option("Replace an existing result.", "--overwrite")]
+Quiet = Annotated[bool, option("Print errors only.", "--quiet", "-q")]
+Every = Annotated[bool, option("Print all notes and figures.", "--all")]
+FailOn = Annotated[
+    Literal["look", "stop"] | None,
+    option("Exit code 3 where the verdict is stop, or look or stop.", "--fail-on"),
+]
+Workers = Annotated[int | None, option("Parallel workers; all cores by default.")]
+Datasets = Annotated[int | None, option("Replaces the number of datasets.", "-m")]
+Plugins = Annotated[
+    list[str] | None,
+    option("Module whose MODELS are added; it is imported, which runs its code.", "--plugin"),
+]
+
+Catalogue = Annotated[
+    Path | None, option("SAS: .sas7bcat file with the value labels of a .sas7bdat file.")
+]
+AsJson = Annotated[bool, option("Print JSON.", "--json")]
+
+
+def models_with(plugins: list[str] | None) -> Registry:
+    """Return all installed models and those of plug-ins."""
+    from synthesizer.engine.registry import Registry
+
+    return Registry.load().with_plugins(plugins or ())
+
+
+def all_cores(workers: int | None) -> int:
+    """Return the workers of joblib: all cores where none are named."""
+    return -1 if workers is None else workers
+
+
+def secret_of(word: str | None) -> str | dict[str, str] | None:
+    """Return what ``secret`` says in a configuration; paths are seen from the working directory."""
+    return word if word in (None, "none") else {"from": str(Path(word).absolute())}
+
+
+def options_of(**options: Any) -> dict[str, Any]:
+    """Return the options that are named, in words or as a group of options."""
+    return {name: value for name, value in options.items() if value not in (None, {})}
+
+
+def names_in(problems: Problems, **texts: str | None) -> dict[str, tuple[str, ...] | None]:
+    """Return the names in options such as A,B,C; what is wrong with one is gathered."""
+    from synthesizer.jobs.check_files import parse_names
+
+    return {
+        option: problems.attempt(parse_names, text, place=f"--{option}")
+        for option, text in texts.items()
+    }
+
+
+@dataclass(frozen=True)
+class Shared:
+    """Marks a parameter of a command: it gets what a function returns, whose options are added."""
+
+    function: Callable[..., Any]
+
+
+def with_shared(function: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of its `Shared` parameters in their place."""
+    parameters: list[Parameter] = []
+    groups: dict[str, Callable[..., Any]] = {}
+    for parameter in signature(function, eval_str=True).parameters.values():
+        marks = [m for m in getattr(parameter.annotation, "__metadata__", ()) if type(m) is Shared]
+        if marks:
+            groups[parameter.name] = marks[0].function
+            parameters += signature(marks[0].function, eval_str=True).parameters.values()
+        else:
+            parameters.append(parameter)
+    if not groups:
+        return function
+
+    @wraps(function)
+    def passing(**options: Any) -> None:
+        made = {
+            name: maker(**{option: options.pop(option) for option in signature(maker).parameters})
+            for name, maker in groups.items()
+        }
+        function(**made, **options)
+
+    ordered = [parameter.replace(kind=Parameter.KEYWORD_ONLY) for parameter in parameters]
+    passing.__annotations__ = {item.name: item.annotation for item in ordered}
+    passing.__signature__ = Signature(ordered)  # type: ignore[attr-defined]
+    return passing
+
+
+def refuse(
+    exceeded: Sequence[str],
+    decided: Verdict,
+    fail_on: Literal["look", "stop"] | None,
+    subjects: Collection[str] = ("person", "anybody", "use"),
+) -> None:
+    """Raise LimitExceededError where a limit is exceeded, or the verdict is one to fail on."""
+    words = {None: (), "stop": ("stop",), "look": ("look", "stop")}[fail_on]
+    grave = [
+        f"--fail-on {fail_on}: {line.title}: {line.word}"
+        for line in decided.lines
+        if line.word in words and line.subject in subjects
+    ]
+    if exceeded or grave:
+        raise LimitExceededError([*exceeded, *grave])
+
+
+@contextmanager
+def progress(*, quiet: bool, ended: bool = True) -> Iterator[Listener]:
+    """Show how far a command has come; ``ended`` as in printing."""
+    from synthesizer.cli.printing import progress as shown
+
+    with shown(quiet=quiet, ended=ended) as listener:
+        yield listener
+
+
+_MOST_WRITTEN = 3
+
+
+def written_line(path: Path, why: str = "") -> str:
+    """Say that a file was written, and why it is not for release."""
+    return f"wrote {path}{f' (confidential: {why})' if why else ''}"
+
+
+def say_written(*paths: Path, why: str = "") -> None:
+    """Print which files were written, of many the first and the last."""
+    from synthesizer.cli.printing import say
+
+    if len(paths) > _MOST_WRITTEN:
+        say(f"{written_line(paths[0], why)} to {paths[-1].name}, {len(paths)} files")
+    else:
+        say("\n".join(written_line(path, why) for path in paths))
+
+
+STEWARD = "for the steward; mode 0600"

@@ -1,0 +1,416 @@
+"""Commands from data to a release: configurations, runs, saved models, grids of settings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from synthesizer.cli.arguments import (
+    AsJson,
+    Catalogue,
+    Datasets,
+    Every,
+    FailOn,
+    Overwrite,
+    Plugins,
+    Quiet,
+    Shared,
+    Text,
+    Workers,
+    models_with,
+    option,
+    options_of,
+    progress,
+    refuse,
+    say_written,
+    secret_of,
+    written_line,
+)
+from synthesizer.data.errors import ConfigError, OutputError, SynthesizerError
+
+ConfigPath = Annotated[Path, typer.Argument(help="YAML file of the run.", show_default=False)]
+Seed = Annotated[int | None, option("Replaces the seed of the configuration.")]
+Secret = Annotated[
+    Text,
+    option("Key of the draws: none, or the manifest.json of a run to repeat; drawn if absent."),
+]
+Rows = Annotated[int | None, option("Replaces the rows of each.")]
+Extends = Annotated[
+    Path | None,
+    option("Directory of a published run of a panel: add the new periods to its datasets."),
+]
+Revised = Annotated[
+    bool,
+    option("With --extends: go on though confidential data of its periods changed.", "--revised"),
+]
+OutDirectory = Annotated[Path | None, option("Replaces the output directory.", "--out", "-o")]
+NOT_FOR_RELEASE = "not for release"
+
+RiskAxis = Annotated[
+    Text,
+    option(
+        "Figure of risk of the frontier and the map; differential_confidentiality where all runs "
+        "have it, else cap."
+    ),
+]
+UtilityAxis = Annotated[Text, option("Figure of utility of both; mean_two_way.")]
+
+
+def overrides_of(
+    overwrite: Overwrite = False,
+    seed: Seed = None,
+    secret: Secret = None,
+    m: Datasets = None,
+    rows: Rows = None,
+    extends: Extends = None,
+    revised: Revised = False,
+    out: OutDirectory = None,
+    workers: Workers = None,
+) -> dict[str, Any]:
+    """Return what the options of a command replace in a configuration."""
+    return options_of(
+        seed=seed,
+        secret=secret_of(secret),
+        m=m,
+        rows=rows,
+        workers=workers,
+        extends=options_of(
+            run=None if extends is None else str(extends.absolute()), revised=revised or None
+        ),
+        output=options_of(
+            overwrite=overwrite or None, directory=None if out is None else str(out.absolute())
+        ),
+    )
+
+
+Overrides = Annotated[dict[str, Any], Shared(overrides_of)]
+
+
+def init(
+    data: Annotated[
+        Path | None,
+        typer.Argument(help="Data file, or a directory of Parquet files; none with --sql."),
+    ] = None,
+    output: Annotated[
+        Path | None, option("YAML file to write; DATA.yaml if absent.", "--out", "-o")
+    ] = None,
+    sql: Annotated[
+        tuple[str, str] | None,
+        typer.Option(help="URL of a database and a SELECT statement.", metavar="URL QUERY"),
+    ] = None,
+    encoding: Annotated[
+        Text, option("Encoding of a CSV file; found out by itself if absent.")
+    ] = None,
+    catalogue: Catalogue = None,
+    drop: Annotated[list[str] | None, option("Column to leave out (repeat for more).")] = None,
+    identifier: Annotated[
+        list[str] | None, option("Column that is an identifier (repeat for more).", "--id")
+    ] = None,
+    weight: Annotated[Text, option("Column of the survey weight.")] = None,
+    household: Annotated[Text, option("Column that all members of a household share.")] = None,
+    person: Annotated[
+        Text, option("Panel, a row a period: column that identifies persons.")
+    ] = None,
+    time: Annotated[Text, option("Panel: column of the period.")] = None,
+    career: Annotated[Text, option("Panel: variable whose sequence of states is a career.")] = None,
+    wide: Annotated[
+        list[str] | None,
+        option("Panel, a column a period: VARIABLE=FIRST..LAST or VARIABLE=A,B,C."),
+    ] = None,
+    absent: Annotated[
+        list[str] | None, option("With --wide: label of those who are not there.")
+    ] = None,
+    overwrite: Overwrite = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write a commented YAML that runs, and say what needs a look."""
+    from synthesizer.cli.screen import show_starter
+    from synthesizer.config.keys import SqlConfig
+    from synthesizer.jobs.starter import StarterOptions, panel_config, write_starter
+
+    source = data if sql is None else SqlConfig(url=sql[0], query=sql[1])
+    if source is None or (data is not None and sql is not None):
+        raise ConfigError("init needs a data file, or --sql URL QUERY, and not both")
+    options = StarterOptions(
+        panel=panel_config(
+            person=person, time=time, career=career, wide=wide or (), absent=absent or ()
+        ),
+        encoding=encoding,
+        catalogue=catalogue,
+        drop=tuple(drop or ()),
+        ids=tuple(identifier or ()),
+        weight=weight,
+        household=household,
+    )
+    with progress(quiet=quiet) as listener:
+        starter = write_starter(
+            source, output, options=options, overwrite=overwrite, listener=listener
+        )
+    if not quiet:
+        show_starter(starter)
+
+
+def validate(config: ConfigPath, overrides: Overrides, plugin: Plugins = None) -> None:
+    """Tell every problem of configuration, data and output."""
+    from synthesizer.cli.screen import show_valid
+    from synthesizer.plan.plan import prepare
+
+    show_valid(prepare(config, models_with(plugin), overrides=overrides))
+
+
+def plan(config: ConfigPath, plugin: Plugins = None) -> None:
+    """Show models, order, cost, seconds and memory before any fit."""
+    from time import process_time
+
+    from synthesizer.cli.screen import show_plan
+    from synthesizer.plan.forecast import forecast
+    from synthesizer.plan.overview import plan_table, zero_rows
+    from synthesizer.plan.plan import prepare
+
+    planned = prepare(config, models_with(plugin), check_directory=False)
+    ahead = forecast(planned, spent=process_time())
+    show_plan(planned, plan_table(planned), zero_rows(planned), ahead)
+
+
+def run(
+    config: ConfigPath,
+    overrides: Overrides,
+    no_checks: Annotated[
+        bool, option("Leave out all checks; not where limits are set.", "--no-checks")
+    ] = False,
+    resume: Annotated[
+        bool, option("Go on with a run in parts (data.fit_rows) that was stopped.", "--resume")
+    ] = False,
+    fail_on: FailOn = None,
+    plugin: Plugins = None,
+    quiet: Quiet = False,
+    every: Every = False,
+) -> None:
+    """Make datasets: read, fit, generate, check and write.
+
+    Exit code 3 means that a figure exceeds a limit of the configuration, or that the verdict is
+    one to fail on (--fail-on); all is written.
+    """
+    from synthesizer.cli.screen import show_result
+    from synthesizer.jobs import run as job
+    from synthesizer.measures.settings import ALL_OFF
+
+    if no_checks and fail_on is not None:
+        raise ConfigError("--fail-on: there is no verdict without checks; leave out --no-checks")
+    if no_checks:
+        # limits stay and are refused: a pipeline must not take unchecked data for checked ones
+        overrides["checks"] = ALL_OFF
+    with progress(quiet=quiet) as listener:
+        result = job.run(
+            config,
+            overrides=overrides,
+            registry=models_with(plugin),
+            listener=listener,
+            resume=resume,
+        )
+    if not quiet:
+        show_result(result, every=every)
+    if result.interrupted:
+        raise KeyboardInterrupt(
+            f"interrupted; the best so far was checked and written to {result.directory}"
+        )
+    refuse(result.exceeded, result.verdict, fail_on)
+
+
+def codebook(
+    data: Annotated[Path, typer.Argument(help="Data file, or the result directory of a run.")],
+    out: Annotated[
+        Path | None,
+        option("Of a run: directory for codebook.html and .json.", "--out", "-o"),
+    ] = None,
+    overwrite: Overwrite = False,
+    json: AsJson = False,
+) -> None:
+    """Show the variables of a file, or write a codebook for researchers.
+
+    The variables of a data file are confidential. Of the result directory of a run it writes what
+    may go out with the synthetic datasets: the variables, how they were made, what not to
+    conclude; no number is computed from the original.
+    """
+    from synthesizer.cli.printing import say_json
+    from synthesizer.cli.screen import show_codebook
+    from synthesizer.measures.figure import plain
+    from synthesizer.plan.overview import make_codebook
+    from synthesizer.report.codebook.write import is_result, run_codebook, write_run_codebook
+
+    if not is_result(data):
+        if out is not None:
+            raise OutputError(
+                f"{data}: is no result of a run, and the codebook of a data file is "
+                "confidential: it is only shown; leave out -o"
+            )
+        show_codebook(make_codebook(data), as_json=json)
+    elif out is not None:
+        paths = write_run_codebook(data, out, overwrite=overwrite)
+        say_written(*paths)
+    elif json:
+        say_json(plain(run_codebook(data)))
+    else:
+        raise OutputError(f"{data}: name a directory for its codebook (-o), or say --json")
+
+
+def fit(
+    config: ConfigPath,
+    model: Annotated[Path, option("File for the model (mode 0600).", "--out", "-o")],
+    overwrite: Overwrite = False,
+    seed: Seed = None,
+    secret: Secret = None,
+    plugin: Plugins = None,
+    quiet: Quiet = False,
+) -> None:
+    """Fit the models and save them; the file is confidential."""
+    from synthesizer.cli.printing import notes_told
+    from synthesizer.jobs import run as job
+    from synthesizer.plan.seeds import replay_notes
+
+    registry = models_with(plugin)
+    with progress(quiet=quiet) as listener:
+        fitted = job.fit_file(
+            config,
+            model,
+            overrides=overrides_of(seed=seed, secret=secret),
+            overwrite=overwrite,
+            registry=registry,
+            listener=listener,
+        )
+    if not quiet:
+        notes_told(replay_notes(fitted.seed))
+        say_written(model, why="it holds values of the data; mode 0600")
+
+
+def generate(
+    model: Annotated[Path, typer.Argument(help="File that 'fit' wrote.")],
+    m: Annotated[int, option("Number of datasets.", "-m")] = 1,
+    rows: Annotated[int | None, option("Rows of each; those of the data.")] = None,
+    seed: Annotated[int | None, option("Seed; that of the fit by default.")] = None,
+    out: Annotated[Path, option("Output directory.", "--out", "-o")] = Path("synthetic"),
+    workers: Workers = None,
+    overwrite: Overwrite = False,
+    plugin: Plugins = None,
+    quiet: Quiet = False,
+) -> None:
+    """Draw datasets from a saved model, without the data."""
+    from synthesizer.cli.printing import notes_told
+    from synthesizer.engine.saved import load_model
+    from synthesizer.jobs import generate as generation
+    from synthesizer.plan.seeds import replay_notes
+
+    loaded = load_model(model, models_with(plugin))
+    with progress(quiet=quiet) as listener:
+        paths = generation.generate(
+            loaded, out, m=m, rows=rows, seed=seed, overwrite=overwrite, workers=workers,
+            listener=listener,
+        )  # fmt: skip
+    if not quiet:
+        notes_told(replay_notes(loaded.seed))
+        say_written(*paths)
+        say_written(out / "manifest.json", why=f"{NOT_FOR_RELEASE}; it holds the secret")
+
+
+def frontier(
+    config: ConfigPath,
+    vary: Annotated[
+        list[str] | None,
+        option("KEY=VALUE,VALUE such as cart.min_leaf=3,10 or proper=true,false."),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        option("Output directory; that of the run and _frontier.", "--out", "-o"),
+    ] = None,
+    m: Datasets = None,
+    seed: Seed = None,
+    secret: Secret = None,
+    workers: Workers = None,
+    risk: RiskAxis = None,
+    utility: UtilityAxis = None,
+    overwrite: Overwrite = False,
+    plan: Annotated[bool, option("Check and show the settings only.", "--plan")] = False,
+    plugin: Plugins = None,
+    quiet: Quiet = False,
+    every: Every = False,
+) -> None:
+    """Run a grid of settings and draw its frontier.
+
+    An interrupted call goes on from the finished settings. Exit code 1 means: a setting failed
+    (the others are written).
+    """
+    from functools import partial
+
+    from synthesizer.cli.printing import complain, say
+    from synthesizer.cli.screen import show_frontier
+    from synthesizer.jobs.frontier import plan_frontier, run_frontier
+
+    planned = plan_frontier(
+        config, vary or (), directory=out, m=m, seed=seed, secret=secret_of(secret),
+        workers=workers, overwrite=overwrite, risk=risk, utility=utility,
+        registry=models_with(plugin),
+    )  # fmt: skip
+    if plan:
+        for line in planned.lines:
+            say(line)
+        return
+    outcome = run_frontier(
+        planned,
+        listening=partial(progress, quiet=quiet, ended=False),
+        say=str if quiet else lambda line: complain([line]),
+    )
+    if not quiet:
+        show_frontier(outcome, every=every)
+    if outcome.failed:
+        raise SynthesizerError(
+            f"setting {name} failed: {'; '.join(why)}" for name, why in outcome.failed.items()
+        )
+
+
+def compare(
+    runs: Annotated[list[Path], typer.Argument(help="Result directories of 'run', at least two.")],
+    out: Annotated[
+        Path | None, option("HTML file with the map, to write (mode 0600).", "--out", "-o")
+    ] = None,
+    json: Annotated[
+        Path | None, option("JSON file with every number (mode 0600).", "--json")
+    ] = None,
+    risk: RiskAxis = None,
+    utility: UtilityAxis = None,
+    overwrite: Overwrite = False,
+    every: Every = False,
+) -> None:
+    """Set runs side by side: settings, risk, utility and a map."""
+    from synthesizer.cli.screen import show_comparison
+    from synthesizer.jobs.compare import write_comparison
+
+    comparison = write_comparison(
+        runs, out, json=json, overwrite=overwrite, risk=risk, utility=utility
+    )
+    files = [written_line(path, NOT_FOR_RELEASE) for path in (out, json) if path is not None]
+    nowhere = ["no map was written; name an HTML file for it with -o"] if out is None else []
+    show_comparison(comparison, [*nowhere, *files], every=every)
+
+
+def models(
+    name: Annotated[str | None, typer.Argument(help="Show the options of this model.")] = None,
+    plugin: Plugins = None,
+) -> None:
+    """List the conditional models, or the options of one."""
+    from synthesizer.cli.screen import show_model, show_models
+
+    registry = models_with(plugin)
+    if name is None:
+        show_models(registry)
+    else:
+        show_model(registry, registry.canonical(name))
+
+
+def schema(plugin: Plugins = None) -> None:
+    """Print the JSON Schema of the YAML, for editors."""
+    from synthesizer.cli.printing import say_json
+    from synthesizer.config.reading import config_schema
+
+    say_json(config_schema(models_with(plugin)))
