@@ -35,17 +35,16 @@ from synthesizer.measures.figure import Result
 from synthesizer.measures.utility.formulas import coefficient_parts
 from synthesizer.report.page import Block, value_table, written
 from synthesizer.verification.answer import Answer, ShareAnswer
-from synthesizer.verification.mechanisms import Mechanism, Noise
+from synthesizer.verification.mechanisms import Mechanism
 from synthesizer.verification.partition_fits import PartitionFits, Regression, fit_partitions
-from synthesizer.verification.questions import Question, Released
+from synthesizer.verification.questions import Question, Released, View
 
 if TYPE_CHECKING:
-    from synthesizer.verification.partitions import View
     from synthesizer.verification.public_schema import PublicSchema
     from synthesizer.verification.query import Query
 
 
-class Range(Result):
+class CoefficientRange(Result):
     """Where a number should lie: from low to high, both ends in it."""
 
     low: float | None
@@ -143,7 +142,7 @@ class Statements:
     words: tuple[str, ...]
     estimates: tuple[float | None, ...]
     holds: tuple[bool | None, ...]
-    range: Range | None = None
+    range: CoefficientRange | None = None
     """Of the coefficient, where there is one statement about it."""
     unfitted: tuple[float, ...] = ()
     """Share of M partitions of the synthetic data that have no fit, for each."""
@@ -167,15 +166,13 @@ class Counted(OfCoefficient):
             ),
         )
 
-    def release(self, query: Query, prepared: Statements, view: View, noise: Noise) -> Released:
-        """Return the noisy numbers of partitions."""
-        counts = []
-        for mechanism, holds in zip(
-            self.mechanisms(query, prepared), self.outcomes(query, prepared, view), strict=True
-        ):
-            said = [int((holds == 1).sum()), int((holds == 0).sum()), int(np.isnan(holds).sum())]
-            counts.append(noise.draw(mechanism, said[: mechanism.size]))
-        return tuple(counts)
+    def whole_numbers(self, query: Query, prepared: Statements, view: View) -> list[list[int]]:
+        """Return the numbers of partitions that say yes, and where it is asked no and neither."""
+        size = self.mechanisms(query, prepared)[0].size
+        return [
+            [int((h == 1).sum()), int((h == 0).sum()), int(np.isnan(h).sum())][:size]
+            for h in self.outcomes(query, prepared, view)
+        ]
 
     def prepare(self, query: Query, schema: PublicSchema, synthetic: View) -> Statements:
         """Return the statements, and what as many partitions of the synthetic data are good for."""
@@ -214,11 +211,11 @@ class _OfRange(Counted):
 
     def outcomes(self, query: Query, prepared: Statements, view: View) -> list[FloatArray]:
         """Return whether the coefficient of each partition lies in the range."""
-        m, where = query.partitions, prepared.range or Range(low=None, high=None)
+        m, where = query.partitions, prepared.range or CoefficientRange(low=None, high=None)
         fits = self.fits(query, prepared.schema, view, view.partition(m), m)
         return [where.holds(fits.coefficients[:, 0])]
 
-    def _about(self, schema: PublicSchema, estimate: float, where: Range) -> Statements:
+    def _about(self, schema: PublicSchema, estimate: float, where: CoefficientRange) -> Statements:
         words = f"{self.coefficient} {where.words}"
         holds = bool(where.holds(np.array([estimate]))[0])
         return Statements(schema, (words,), (estimate,), (holds,), where)
@@ -247,10 +244,10 @@ class Interval(_OfRange):
         return self
 
     @property
-    def range(self) -> Range:
+    def range(self) -> CoefficientRange:
         """Where the coefficient should lie."""
         low, high = self.between or (self.above, self.below)
-        return Range(low=low, high=high)
+        return CoefficientRange(low=low, high=high)
 
     def stated(self, query: Query, schema: PublicSchema, synthetic: View) -> Statements:
         """Return the statement, and whether it is true of the synthetic data."""
@@ -281,7 +278,9 @@ class Tolerance(_OfRange):
         reach = self.within if self.within is not None else (self.share or 0.0) * abs(estimate)
         if reach <= 0:
             raise DataError("ask.share: the synthetic estimate is 0; write within, a distance")
-        return self._about(schema, estimate, Range(low=estimate - reach, high=estimate + reach))
+        return self._about(
+            schema, estimate, CoefficientRange(low=estimate - reach, high=estimate + reach)
+        )
 
 
 class Period(Result):
@@ -293,14 +292,14 @@ class Period(Result):
     """0 or more, 0 or less, or from the first number to the second."""
 
     @property
-    def range(self) -> Range:
+    def range(self) -> CoefficientRange:
         """Where the slope should lie."""
         if self.slope == "rising":
-            return Range(low=0.0, high=None)
+            return CoefficientRange(low=0.0, high=None)
         if self.slope == "falling":
-            return Range(low=None, high=0.0)
+            return CoefficientRange(low=None, high=0.0)
         low, high = self.slope
-        return Range(low=float(low), high=float(high))
+        return CoefficientRange(low=float(low), high=float(high))
 
 
 class Trend(Counted):
@@ -472,16 +471,14 @@ class Significance(OfCoefficient):
             ),
         )
 
-    def release(self, query: Query, prepared: _Tested, view: View, noise: Noise) -> Released:
-        """Return the noisy sum of clipped t statistics."""
+    def whole_numbers(self, query: Query, prepared: _Tested, view: View) -> list[list[int]]:
+        """Return the sum of clipped t statistics."""
         m = query.partitions
         fits = self.fits(query, prepared.schema, view, view.partition(m), m)
         with np.errstate(all="ignore"):
             t = (fits.coefficients[:, 0] - self.null) / fits.errors[:, 0]
         units = np.rint(np.clip(np.nan_to_num(t, nan=0.0), -self.clip, self.clip) * UNITS)
-        units = units.clip(-self._units, self._units)
-        (mechanism,) = self.mechanisms(query, prepared)
-        return (noise.draw(mechanism, [int(units.sum())]),)
+        return [[int(units.clip(-self._units, self._units).sum())]]
 
     def conclude(self, query: Query, prepared: _Tested, released: Released) -> SignificanceAnswer:
         """Return the p-value of the noisy sum."""

@@ -25,7 +25,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import sqrt
 
 import numpy as np
 from scipy.optimize import brentq
@@ -88,13 +87,6 @@ class Posterior:
     def mean(self) -> float:
         """Posterior mean."""
         return float(self.weights @ (np.arange(self.n + 1) + 1)) / (self.n + 2)
-
-    @property
-    def sd(self) -> float:
-        """Posterior standard deviation."""
-        k = np.arange(self.n + 1) + 1
-        square = float(self.weights @ (k * (k + 1))) / ((self.n + 2) * (self.n + 3))
-        return sqrt(max(0.0, square - self.mean**2))
 
     def density(self, share: FloatArray) -> FloatArray:
         """Return the density at shares in [0, 1], shape (shares,)."""

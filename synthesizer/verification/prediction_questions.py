@@ -38,9 +38,9 @@ from synthesizer.measures.utility.formulas import Model
 from synthesizer.report.charts import roc, scatter
 from synthesizer.report.page import Block, Chart, interval, row_table, value_table, written
 from synthesizer.verification.answer import Answer
-from synthesizer.verification.mechanisms import Mechanism, Noise
+from synthesizer.verification.mechanisms import Mechanism
 from synthesizer.verification.partition_fits import Regression, fit_partitions
-from synthesizer.verification.questions import Question, Released
+from synthesizer.verification.questions import Question, Released, View
 from synthesizer.verification.table_questions import (
     mechanisms_of_means,
     noisy_means,
@@ -48,7 +48,6 @@ from synthesizer.verification.table_questions import (
 )
 
 if TYPE_CHECKING:
-    from synthesizer.verification.partitions import View
     from synthesizer.verification.public_schema import PublicSchema
     from synthesizer.verification.query import Query
 
@@ -175,11 +174,10 @@ class RocCurve(OfPredictions):
         size = 2 * (len(prepared.ends) + 1)
         return (Mechanism(size, MOVES, query.micro_epsilon),)
 
-    def release(self, query: Query, prepared: _Scored, view: View, noise: Noise) -> Released:
-        """Return noisy counts of rows by score, those without the outcome first."""
-        (mechanism,) = self.mechanisms(query, prepared)
+    def whole_numbers(self, query: Query, prepared: _Scored, view: View) -> list[list[int]]:  # noqa: ARG002
+        """Return counts of rows by score, those without the outcome first."""
         y, score = prepared.predictor.predict(view.one_row().table)
-        return (noise.draw(mechanism, class_counts(y, score, prepared.ends).tolist()),)
+        return [class_counts(y, score, prepared.ends).tolist()]
 
     def conclude(self, query: Query, prepared: _Scored, released: Released) -> Answer:
         """Return the curve, the area under it, and what the noise may have done to that."""
@@ -334,13 +332,12 @@ class Residuals(OfPredictions):
         """Return the noise of the grid."""
         return (Mechanism(self.cells**2, MOVES, query.micro_epsilon),)
 
-    def release(self, query: Query, prepared: _Gridded, view: View, noise: Noise) -> Released:
-        """Return noisy counts of the grid, by predicted value and then by residual."""
-        (mechanism,) = self.mechanisms(query, prepared)
+    def whole_numbers(self, query: Query, prepared: _Gridded, view: View) -> list[list[int]]:  # noqa: ARG002
+        """Return counts of the grid, by predicted value and then by residual."""
         y, predicted = prepared.predictor.predict(view.one_row().table)
         with np.errstate(all="ignore"):
             counts = grid_counts(predicted, y - predicted, prepared.ends, self.cells)
-        return (noise.draw(mechanism, counts.tolist()),)
+        return [counts.tolist()]
 
     def conclude(self, query: Query, prepared: _Gridded, released: Released) -> Answer:
         """Return the counts without those that noise alone made, and points drawn from them."""
@@ -539,19 +536,14 @@ class Accuracy(OfPredictions):
             return (Mechanism(2, MOVES, query.micro_epsilon),)
         return mechanisms_of_means(1, 1, query.micro_epsilon)
 
-    def release(self, query: Query, prepared: _Judged, view: View, noise: Noise) -> Released:
-        """Return noisy counts of right and wrong, or a noisy sum and a noisy number."""
+    def whole_numbers(self, query: Query, prepared: _Judged, view: View) -> list[list[int]]:  # noqa: ARG002
+        """Return counts of right and wrong, or the sum of the losses and their number."""
         loss = self._loss(prepared.predictor, view)
-        mechanisms = self.mechanisms(query, prepared)
         if prepared.predictor.is_logit:
             right = int(loss.sum())
-            return (noise.draw(mechanisms[0], [right, len(loss) - right]),)
+            return [[right, len(loss) - right]]
         nowhere = np.zeros(len(loss), dtype=np.int64)
-        totals = totals_in(nowhere, 1, loss, prepared.ends)
-        return tuple(
-            noise.draw(mechanism, total.tolist())
-            for mechanism, total in zip(mechanisms, totals, strict=True)
-        )
+        return [total.tolist() for total in totals_in(nowhere, 1, loss, prepared.ends)]
 
     def conclude(self, query: Query, prepared: _Judged, released: Released) -> Answer:
         """Return the share or the mean error with the interval of the noise."""

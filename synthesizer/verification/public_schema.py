@@ -30,8 +30,8 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from synthesizer.data.errors import ConfigError, DataError, did_you_mean
-from synthesizer.data.faults import UNKNOWN, sentences, unwritable
 from synthesizer.data.files import parse_json, read_text
+from synthesizer.data.options import UNKNOWN, sentences, unwritable
 from synthesizer.data.sources import CSV_SUFFIXES, RawTable, Texts, read_path
 from synthesizer.data.table import Column, FloatArray, Kind, Schema, Table, Variable
 from synthesizer.data.values import is_number, parse

@@ -1,38 +1,134 @@
 """What every question has in common: the steps of an answer, one of which sees confidential data.
 
 ``prepare`` looks at synthetic data alone: intervals, grids, coefficients. ``mechanisms`` lists the
-noise and so the charge, before any confidential row is read. ``release`` computes whole numbers
-from the confidential data and hands them to the noise; only what the noise returns leaves it.
+noise and so the charge, before any confidential row is read. ``whole_numbers`` computes from the
+confidential data what ``release`` hands to the noise; only what the noise returns leaves it.
 ``conclude`` makes the answer of released numbers and what was prepared. A dry run takes the same
 steps with the synthetic data in place of the confidential ones.
+
+What a question sees of a file is a `View`. A person falls into a partition by HMAC-SHA256 of the
+number that names it, under the secret key of the ledger, so by nothing else in the file: whoever
+comes, goes or changes moves nobody else, and one person touches one partition. Remainders of
+numbers, chunks of a shuffled file or the order of rows would let one who can add rows choose where
+they fall, or move everybody when a row is added. Source: sub-sample and aggregate, Nissim,
+Raskhodnikova and Smith (2007), as used by Barrientos et al. (2018).
 """
 
 from __future__ import annotations
 
+import hmac
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+import numpy as np
+import numpy.typing as npt
 from pydantic import BaseModel
 
-from synthesizer.verification.public_schema import STRICT
+from synthesizer.data.expressions import Expression
+from synthesizer.data.table import BoolArray, IntArray, Table
+from synthesizer.verification.public_schema import STRICT, PublicSchema
 
 if TYPE_CHECKING:
     from synthesizer.verification.answer import Answer
     from synthesizer.verification.mechanisms import Mechanism, Noise
-    from synthesizer.verification.public_schema import PublicSchema
     from synthesizer.verification.query import Query
 
 Released = tuple[tuple[int, ...], ...]
 """Whole numbers that the noise returned, a tuple for each mechanism."""
 
 
-class Question(BaseModel):
-    """What is asked about the confidential data; ``measure`` of each subclass names it.
+@dataclass(frozen=True, eq=False)
+class View:
+    """The rows that a query is about.
 
-    A view is the rows that the query is about, as codes of the public schema
-    (`synthesizer.verification.partitions`).
+    Examples
+    --------
+    >>> view = View(Table([], 3), ("ann", "bob"), np.array([0, 1, 0]), b"k" * 32)
+    >>> places = view.partition(10)
+    >>> bool(places[0] == places[2])
+    True
     """
+
+    table: Table
+    """Codes of the public schema."""
+    persons: tuple[str, ...]
+    """Texts that name the persons."""
+    owners: npt.NDArray[np.int64]
+    """Place in ``persons`` of each row, shape (n,)."""
+    key: bytes
+    """Secret of this version of the data."""
+
+    @cached_property
+    def numbers(self) -> npt.NDArray[np.int64]:
+        """A number of each row's person that hangs on her name and the key alone, shape (n,)."""
+        # 63 of the 256 bits: two of a million persons share a number once in ten million files
+        of_person = [self._keyed(b"person", person.encode()) >> 193 for person in self.persons]
+        return np.array(of_person, dtype=np.int64)[self.owners]
+
+    def partition(self, m: int) -> npt.NDArray[np.int64]:
+        """Return the partition of each row's person, 0..m-1, shape (n,)."""
+        return self.numbers % m
+
+    def one_row(self) -> View:
+        """Return one row of each person, chosen by the key and by what the row holds.
+
+        Rows in another order are the same choice, and the choice hangs on this person's rows alone.
+        """
+        return self.first_rows(1)
+
+    def first_rows(self, k: int) -> View:
+        """Return up to k rows of each person, chosen in the same way."""
+        contents = self._contents()
+        drawn = np.array(
+            [
+                self._keyed(b"row", self.persons[owner].encode(), content)
+                for owner, content in zip(self.owners.tolist(), contents, strict=True)
+            ],
+            dtype=object,
+        )
+        order = sorted(range(len(drawn)), key=lambda row: (self.owners[row], drawn[row]))
+        owners = self.owners[order]
+        starts = np.flatnonzero(np.diff(owners, prepend=-1))
+        sizes = np.diff(np.append(starts, len(owners)))
+        rank = np.arange(len(owners)) - np.repeat(starts, sizes)
+        return self.take(np.sort(np.array(order, dtype=np.int64)[rank < k]))
+
+    def take(self, rows: IntArray | BoolArray) -> View:
+        """Return some rows."""
+        return View(self.table.take(rows), self.persons, self.owners[rows], self.key)
+
+    def _keyed(self, *message: bytes) -> int:
+        # lengths before the parts: no two messages are the same bytes
+        joined = b"".join(len(part).to_bytes(8, "big") + part for part in message)
+        return int.from_bytes(hmac.digest(self.key, joined, "sha256"), "big")
+
+    def _contents(self) -> list[bytes]:
+        """Return what each row holds as bytes, whatever its place."""
+        if not self.table.n_rows or not len(self.table):
+            return [b""] * self.table.n_rows
+        parts = [
+            np.ascontiguousarray(array).view(np.uint8).reshape(len(array), -1)
+            for column in self.table.columns
+            for array in (column.data, column.missing_state())
+        ]
+        return [row.tobytes() for row in np.concatenate(parts, axis=1)]
+
+
+def view_of(path: Path, schema: PublicSchema, query: Query, key: bytes) -> View:
+    """Read a file and return what a query asks about; no cell of it is an error."""
+    encoded = schema.encoded(schema.read(path), query.names)
+    view = View(encoded.table, encoded.persons, encoded.owners, key)
+    if query.subset is None:
+        return view
+    return view.take(Expression.parse(query.subset).condition(view.table))
+
+
+class Question(BaseModel):
+    """What is asked about the confidential data; ``measure`` of each subclass names it."""
 
     model_config = STRICT
 
@@ -60,7 +156,7 @@ class Question(BaseModel):
         yield from ()
 
     @abstractmethod
-    def prepare(self, query: Query, schema: PublicSchema, synthetic: Any) -> Any:
+    def prepare(self, query: Query, schema: PublicSchema, synthetic: View) -> Any:
         """Return what a view of the synthetic data says; DataError costs nothing yet."""
 
     @abstractmethod
@@ -68,11 +164,19 @@ class Question(BaseModel):
         """Return the noise of the answer; together it costs what the query offers or less."""
 
     @abstractmethod
-    def release(self, query: Query, prepared: Any, view: Any, noise: Noise) -> Released:
-        """Return what the noise makes of the whole numbers of a view of confidential data.
+    def whole_numbers(self, query: Query, prepared: Any, view: View) -> Sequence[Sequence[int]]:
+        """Return what a view of confidential data is asked for, a list for each mechanism.
 
         Nothing about the data raises: what cannot be computed has a value that was fixed before.
         """
+
+    def release(self, query: Query, prepared: Any, view: View, noise: Noise) -> Released:
+        """Return what the noise makes of the whole numbers of a view of confidential data."""
+        numbers = self.whole_numbers(query, prepared, view)
+        return tuple(
+            noise.draw(mechanism, values)
+            for mechanism, values in zip(self.mechanisms(query, prepared), numbers, strict=True)
+        )
 
     @abstractmethod
     def conclude(self, query: Query, prepared: Any, released: Released) -> Answer:

@@ -36,11 +36,10 @@ from synthesizer.measures.utility.formulas import Atom, atom_values
 from synthesizer.report.charts import DotRow, dots
 from synthesizer.report.page import Block, Chart, interval, row_table, written
 from synthesizer.verification.answer import Answer
-from synthesizer.verification.mechanisms import Mechanism, Noise
-from synthesizer.verification.questions import Question, Released
+from synthesizer.verification.mechanisms import Mechanism
+from synthesizer.verification.questions import Question, Released, View
 
 if TYPE_CHECKING:
-    from synthesizer.verification.partitions import View
     from synthesizer.verification.public_schema import PublicSchema
     from synthesizer.verification.query import Query
 
@@ -152,10 +151,9 @@ class Counts(OfCells):
         """Return the noise of all cells: changed rows move twice ``rows`` in all."""
         return (Mechanism(prepared.groups.size, 2 * self.rows, query.micro_epsilon),)
 
-    def release(self, query: Query, prepared: Prepared, view: View, noise: Noise) -> Released:
-        """Return the counts with noise."""
-        (mechanism,) = self.mechanisms(query, prepared)
-        return (noise.draw(mechanism, self._counts(prepared.groups, view).tolist()),)
+    def whole_numbers(self, query: Query, prepared: Prepared, view: View) -> list[list[int]]:  # noqa: ARG002
+        """Return the counts."""
+        return [self._counts(prepared.groups, view).tolist()]
 
     def _counts(self, groups: Groups, view: View) -> IntArray:
         places = groups.places(view.first_rows(self.rows).table)
@@ -235,14 +233,9 @@ class Means(OfCells):
         """Return the noise of sums and of counts."""
         return mechanisms_of_means(prepared.groups.size, self.rows, query.micro_epsilon)
 
-    def release(self, query: Query, prepared: Prepared, view: View, noise: Noise) -> Released:
-        """Return sums and counts with noise."""
-        totals = self._totals(prepared.groups, prepared.ends, view)
-        mechanisms = self.mechanisms(query, prepared)
-        return tuple(
-            noise.draw(mechanism, values.tolist())
-            for mechanism, values in zip(mechanisms, totals, strict=True)
-        )
+    def whole_numbers(self, query: Query, prepared: Prepared, view: View) -> list[list[int]]:  # noqa: ARG002
+        """Return sums and counts."""
+        return [part.tolist() for part in self._totals(prepared.groups, prepared.ends, view)]
 
     def _totals(
         self, groups: Groups, ends: tuple[float, float], view: View

@@ -20,11 +20,10 @@ from synthesizer.verification.answer import (
     Verification,
 )
 from synthesizer.verification.mechanisms import MICRO, DryNoise, Mechanism, Noise, OpenDP, Planned
-from synthesizer.verification.partitions import View, view_of
 from synthesizer.verification.posterior import attainable
 from synthesizer.verification.public_schema import PublicSchema, digest_of, load_schema
 from synthesizer.verification.query import Query, problems_of_unsound, read_query
-from synthesizer.verification.questions import Question, Released
+from synthesizer.verification.questions import Question, Released, View, view_of
 from synthesizer.verification.spending import Budget
 
 if TYPE_CHECKING:

@@ -11,7 +11,6 @@ from synthesizer.data.table import Column, Table
 from synthesizer.measures.figure import plain
 from synthesizer.report.page import fragment
 from synthesizer.verification.mechanisms import DryNoise, Planned
-from synthesizer.verification.partitions import View
 from synthesizer.verification.prediction_questions import (
     area_interval,
     area_under,
@@ -21,6 +20,7 @@ from synthesizer.verification.prediction_questions import (
 )
 from synthesizer.verification.public_schema import PublicSchema, PublicVariable
 from synthesizer.verification.query import query_of
+from synthesizer.verification.questions import View
 from synthesizer.verification.table_questions import Counts, Means
 
 SCHEMA = PublicSchema(

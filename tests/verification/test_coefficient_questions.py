@@ -8,9 +8,9 @@ from scipy.stats import norm
 from synthesizer.data.errors import ConfigError, DataError
 from synthesizer.data.table import Column, Table
 from synthesizer.verification.mechanisms import DryNoise
-from synthesizer.verification.partitions import View
 from synthesizer.verification.public_schema import PublicSchema, PublicVariable
 from synthesizer.verification.query import query_of
+from synthesizer.verification.questions import View
 
 RACES, YEARS = ("White", "Black"), tuple(range(2001, 2007))
 SCHEMA = PublicSchema(

@@ -4,7 +4,7 @@ import numpy as np
 from partition_trials import Chunked, Remainders, changed_partitions, sizes_p
 
 from synthesizer.data.table import Column, Kind, Table, Variable
-from synthesizer.verification.partitions import View
+from synthesizer.verification.questions import View
 
 PAY = Variable(name="pay", kind=Kind.NUMERIC)
 

@@ -67,10 +67,10 @@ def respelt(rng):
     return text
 
 
-def test_a_thousand_spellings_have_one_digest():
+def test_all_spellings_have_one_digest():
     rng = random.Random(11)
     wanted = query_of(QUERY).digest
-    for _ in range(1000):
+    for _ in range(200):
         text = respelt(rng)
         assert query_of(parse_yaml(text, origin="query")).digest == wanted, text
 

@@ -98,12 +98,12 @@ def reading(monkeypatch):
 
         return call
 
-    from synthesizer.verification import partitions, public_schema
+    from synthesizer.verification import public_schema, questions
 
     monkeypatch.setattr(public_schema, "read_path", recorded("rows", public_schema.read_path))
     monkeypatch.setattr(public_schema, "head_of", recorded("columns", public_schema.head_of))
     monkeypatch.setattr(job, "sha256", recorded("hash", job.sha256))
-    monkeypatch.setattr(job, "view_of", recorded("rows", partitions.view_of))
+    monkeypatch.setattr(job, "view_of", recorded("rows", questions.view_of))
     return seen
 
 

@@ -190,33 +190,25 @@ class Accounts:
             audit.append(store, actor, "account made", details={"account": name, "role": role})
             return _account(_row(store, name))
 
-    def set_role(self, name: str, role: Role, *, actor: str) -> Account:
-        """Give an account another role; its sessions end."""
-        if problems := [*_role_problems(role)]:
-            raise RequestError(problems, 422)
-        return self._set(name, actor, "role set", {"role": role}, role=role)
-
     def set_password(self, name: str, password: str, *, actor: str) -> Account:
         """Give an account a password; its sessions end."""
         if problems := [*_password_problems(password)]:
             raise RequestError(problems, 422)
-        return self._set(name, actor, "password set", {}, password=self._hash(password))
+        return self._set(name, actor, "password set", password=self._hash(password))
 
     def set_active(self, name: str, *, is_active: bool, actor: str) -> Account:
         """Close an account, so that neither password nor token lets in, or open it again."""
         action = "account opened" if is_active else "account closed"
-        return self._set(name, actor, action, {}, is_active=is_active)
+        return self._set(name, actor, action, is_active=is_active)
 
-    def _set(
-        self, name: str, actor: str, action: str, details: dict[str, str], **values: Any
-    ) -> Account:
+    def _set(self, name: str, actor: str, action: str, **values: Any) -> Account:
         with transaction(self.engine) as store:
             row = _row(store, name)
-            if values.get("role", "admin") != "admin" or not values.get("is_active", True):
+            if not values.get("is_active", True):
                 _check_last_admin(store, row.id)
             store.execute(update(ACCOUNT).where(ACCOUNT.c.id == row.id).values(values))
             store.execute(delete(SESSION).where(SESSION.c.account == row.id))
-            audit.append(store, actor, action, details={"account": name, **details})
+            audit.append(store, actor, action, details={"account": name})
             return _account(_row(store, name))
 
     # Tokens.
@@ -399,6 +391,95 @@ class Accounts:
                 return self._hasher.verify(kept, password)
             except (VerificationError, InvalidHashError, UnicodeEncodeError):
                 return False
+
+
+def require(account: Account, *roles: Role) -> None:
+    """Raise RequestError (403) where an account has none of the roles.
+
+    Examples
+    --------
+    >>> require(Account(1, "ada", "researcher"), "steward", "admin")
+    Traceback (most recent call last):
+    synthesizer.data.errors.RequestError: this is for stewards and admins only; ask one of them
+    """
+    if account.role not in roles:
+        who = " and ".join(f"{role}s" for role in roles)
+        raise RequestError(f"this is for {who} only; ask one of them", 403)
+
+
+class Administration:
+    """What pages and API let those do who manage: stewards researchers, admins all.
+
+    What is done is in the audit log under the name of who did it.
+    """
+
+    def __init__(self, accounts: Accounts) -> None:
+        self._engine, self._accounts = accounts.engine, accounts
+
+    def accounts(self, actor: Account) -> list[Account]:
+        """Return the accounts that the actor manages."""
+        require(actor, "steward", "admin")
+        return [one for one in self._accounts.all() if _may_manage(actor, one.role)]
+
+    def add(self, actor: Account, name: str, role: Role, *, password: str | None) -> Account:
+        """Make an account."""
+        require(actor, "steward", "admin")
+        if not _may_manage(actor, role):
+            raise RequestError("stewards make accounts of researchers only; ask an admin", 403)
+        return self._accounts.add(name, role, password=password, actor=actor.name)
+
+    def change(
+        self, actor: Account, name: str, *, is_active: bool | None, password: str | None
+    ) -> Account:
+        """Close an account or open it again, or give it a password; its sessions end."""
+        self.managed(actor, name)
+        if is_active is not None:
+            self._accounts.set_active(name, is_active=is_active, actor=actor.name)
+        if password is not None:
+            self._accounts.set_password(name, password, actor=actor.name)
+        return self.managed(actor, name)
+
+    def tokens(self, actor: Account, name: str) -> list[TokenInfo]:
+        """Return the tokens of an account, without their secrets."""
+        return self._accounts.tokens(self.managed(actor, name).name)
+
+    def new_token(self, actor: Account, name: str, label: str, *, days: int) -> str:
+        """Make a token and return it; nobody can read it again."""
+        managed = self.managed(actor, name)
+        return self._accounts.new_token(managed, label, days=days, actor=actor.name)
+
+    def revoke(self, actor: Account, name: str, token: int) -> None:
+        """End a token of an account; RequestError (404) where there is none."""
+        managed = self.managed(actor, name)
+        if token not in {one.id for one in self._accounts.tokens(managed.name)}:
+            raise RequestError("there is no such token of this account; its list has them", 404)
+        self._accounts.revoke(token, actor=actor.name)
+
+    def audit_log(
+        self, actor: Account, *, dataset: str | None, before: int | None, limit: int
+    ) -> list[audit.AuditEntry]:
+        """Return entries of the audit log, the latest first; see `audit.entries`."""
+        require(actor, "steward", "admin")
+        with transaction(self._engine, reads=True) as store:
+            return audit.entries(store, dataset=dataset, before=before, limit=limit)
+
+    def verify_audit(self, actor: Account) -> audit.Verified:
+        """Look at the chain of hashes of the whole audit log."""
+        require(actor, "steward", "admin")
+        with transaction(self._engine, reads=True) as store:
+            return audit.verify(store)
+
+    def managed(self, actor: Account, name: str) -> Account:
+        """Return an account; RequestError (404) where there is none that the actor manages."""
+        require(actor, "steward", "admin")
+        for one in self._accounts.all():
+            if one.name == name and _may_manage(actor, one.role):
+                return one
+        raise RequestError("there is no such account that you manage; the list has them", 404)
+
+
+def _may_manage(actor: Account, role: Role) -> bool:
+    return actor.role == "admin" or role == "researcher"
 
 
 def _digest(text: str) -> str:

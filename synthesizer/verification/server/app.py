@@ -11,9 +11,8 @@ from fastapi.routing import APIRoute
 from fastapi.telemetry import TelemetryConfig
 from starlette.concurrency import run_in_threadpool
 
-from synthesizer.verification.server import api, pages, steward_api, steward_pages
-from synthesizer.verification.server.accounts import Accounts
-from synthesizer.verification.server.administration import Administration
+from synthesizer.verification.server import api, pages, steward_pages
+from synthesizer.verification.server.accounts import Accounts, Administration
 from synthesizer.verification.server.dispatch import Dispatcher
 from synthesizer.verification.server.problem_json import ProblemReply, install
 from synthesizer.verification.server.runner import PROMISE
@@ -76,9 +75,9 @@ def create_app(
     )
     app.state.service = service
     app.state.guard = Guard(accounts, service.config.access)
-    app.state.administration = Administration(service.engine, accounts)
+    app.state.administration = Administration(accounts)
     install(app)
-    routers = (api.open_router, api.router, steward_api.router, pages.router, steward_pages.router)
+    routers = (api.open_router, api.router, api.steward_router, pages.router, steward_pages.router)
     for router in routers:
         app.include_router(router)
     app.add_middleware(Shield, secure=service.config.access.secure_cookies)

@@ -22,7 +22,6 @@ from synthesizer.data.errors import LedgerError
 from synthesizer.verification.database import now, transaction
 from synthesizer.verification.server import audit
 from synthesizer.verification.server.runner import Outcome, Task, run
-from synthesizer.verification.server.schedule import tick_after
 from synthesizer.verification.server.server_config import JobLimits
 from synthesizer.verification.server.server_datasets import Dataset
 from synthesizer.verification.server.server_tables import DRY_RUN, JOB
@@ -174,7 +173,7 @@ class Dispatcher:
                 return
             one.ledger.store(query, outcome.released, within=store)
             due = store.execute(select(JOB.c.due).where(*place)).scalar_one()
-            late = max(due, tick_after(now(), self._service.config.tick)) if now() > due else due
+            late = max(due, self._service.config.tick_after(now())) if now() > due else due
             store.execute(
                 update(JOB).where(*place).values(
                     state="computed", result=dict(outcome.content), page=outcome.page,

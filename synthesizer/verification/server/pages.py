@@ -19,6 +19,7 @@ from starlette.datastructures import FormData
 
 from synthesizer.data.errors import ConfigError, RequestError, SynthesizerError
 from synthesizer.verification.database import now
+from synthesizer.verification.server.api import Steps
 from synthesizer.verification.server.query_form import (
     KINDS,
     SUBJECTS,
@@ -59,15 +60,7 @@ MAIN = "main"
 """Name of an analysis that is offered where a user has none."""
 
 
-def service_of(request: Request) -> Service:
-    """Return the service of the app that serves a request."""
-    service = request.app.state.service
-    assert isinstance(service, Service)  # noqa: S101 - `create_app` puts it there
-    return service
-
-
 Who = Annotated[Signed, Depends(signed_in)]
-Steps = Annotated[Service, Depends(service_of)]
 
 
 async def form_data(request: Request) -> FormData:

@@ -4,18 +4,25 @@ Every request passes `Shield`, pages and API alike: headers that tell browsers t
 nothing from elsewhere, a limit of the body, a line in the log, and no word of an exception that
 nobody expected. The API takes a bearer token and looks at it before it reads the body. Pages take
 a cookie of a session, and a form counts only with the session's CSRF token.
+
+JSON is read strictly: what two readers could take for different things is refused. Twice the same
+key, NaN, Infinity and numbers beyond floats are no JSON; Python reads them all the same. Halves of
+characters and the character 0 cannot be stored in every database. Deep nesting exhausts the stack
+of whoever walks through it.
 """
 
 from __future__ import annotations
 
 import hmac
+import json
 import logging
+import math
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, NoReturn
 
 from anyio import CapacityLimiter, to_thread
 from fastapi import Request, Response
@@ -30,7 +37,6 @@ from synthesizer.verification.server.accounts import Account, Accounts, NewSessi
 from synthesizer.verification.server.problem_json import problem_of
 from synthesizer.verification.server.server_config import Access
 from synthesizer.verification.server.server_log import NAME
-from synthesizer.verification.server.strict_json import check_text, read_json
 
 LARGEST_BODY = 64 * 1024
 """Bytes; the longest query that makes sense has a tenth of it."""
@@ -50,6 +56,10 @@ HEADERS = {
 }
 """Of every reply."""
 NO_TEXT = "what was sent holds the character 0 or half a character, which no database takes"
+DEEPEST = 20
+"""So many arrays and objects within one another."""
+LONGEST_NUMBER = 30
+"""Digits of a whole number; Python's time to read one grows with their square."""
 _SIGN_INS = 4
 """So many passwords are looked at, or wait for it, in threads."""
 _BY_TLS = {"Strict-Transport-Security": "max-age=31536000"}
@@ -315,6 +325,92 @@ def check_csrf(request: Request, form: Mapping[str, Any]) -> None:
         sent.encode("utf-8", "replace"), signed.csrf.encode()
     ):
         raise RequestError("the form is of another session; open the page again", 403)
+
+
+def read_json(text: bytes) -> Any:
+    """Return what a text says.
+
+    Raises
+    ------
+    ValueError
+        With a sentence that repeats nothing of the text.
+
+    Examples
+    --------
+    >>> read_json(b'{"a": [1, 2.5, null]}')
+    {'a': [1, 2.5, None]}
+    >>> read_json(b'{"a": 1, "a": 2}')
+    Traceback (most recent call last):
+    ...
+    ValueError: a key is there twice; keep one of them
+    """
+    try:
+        content = json.loads(
+            text.decode("utf-8"),
+            object_pairs_hook=_object,
+            parse_constant=_no_constant,
+            parse_float=_float,
+            parse_int=_int,
+        )
+    except UnicodeDecodeError:
+        raise ValueError("the body is not UTF-8") from None
+    except json.JSONDecodeError as error:
+        raise ValueError(f"the body is no JSON at character {error.pos}") from None
+    except RecursionError:
+        raise ValueError(_TOO_DEEP) from None
+    for depth, value in _walk(content):
+        if depth > DEEPEST:
+            raise ValueError(_TOO_DEEP)
+        if isinstance(value, str):
+            check_text(value)
+    return content
+
+
+_TOO_DEEP = f"the body has more than {DEEPEST} arrays and objects within one another"
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    content = dict(pairs)
+    if len(content) < len(pairs):
+        raise ValueError("a key is there twice; keep one of them")
+    return content
+
+
+def _no_constant(_text: str) -> NoReturn:
+    raise ValueError("NaN and Infinity are no numbers of JSON")
+
+
+def _float(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError("a number is beyond 1.8e308")
+    return number
+
+
+def _int(text: str) -> int:
+    if len(text) > LONGEST_NUMBER:
+        raise ValueError(f"a number has more than {LONGEST_NUMBER} digits")
+    return int(text)
+
+
+def _walk(content: Any) -> Iterator[tuple[int, Any]]:
+    """Yield every value and key with its depth; a list of what is left, not the stack."""
+    left = [(1, content)]
+    while left:
+        depth, value = left.pop()
+        yield depth, value
+        if isinstance(value, dict):
+            left += ((depth + 1, one) for one in (*value, *value.values()))
+        elif isinstance(value, list):
+            left += ((depth + 1, one) for one in value)
+
+
+def check_text(text: str) -> None:
+    """Raise ValueError where a text cannot be stored in every database."""
+    if "\0" in text:
+        raise ValueError("a text holds the character 0")
+    if any("\ud800" <= character <= "\udfff" for character in text):
+        raise ValueError("a text holds half a character (an unpaired surrogate)")
 
 
 class _StrictRequest(Request):

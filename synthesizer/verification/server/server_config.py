@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Self
 
@@ -102,6 +104,10 @@ class ServerConfig(BaseModel):
         if "@" in self.database and ":" in self.database.partition("://")[2].partition("@")[0]:
             raise ValueError("database: keep the password out of the YAML; put it into ~/.pgpass")
         return self
+
+    def tick_after(self, moment: datetime) -> datetime:
+        """Return the first multiple of the tick that is not before a moment."""
+        return datetime.fromtimestamp(math.ceil(moment.timestamp() / self.tick) * self.tick, UTC)
 
     def within(self, folder: Path) -> ServerConfig:
         """Return the same with paths seen from a folder."""

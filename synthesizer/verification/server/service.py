@@ -7,6 +7,11 @@ The way of a question:
 Who asks, charge and slot are written down in one transaction. Nothing is refunded. An answer is
 shown when its time has come, which was fixed when it was charged, from public facts alone. Somebody
 else's query and one that does not exist are refused in the same words.
+
+A lane runs one job a slot. All slots have the same length, so the end of one tells nothing about
+its job, and neither does how long others wait. The answer leaves at the first tick after the slot,
+however early it was ready: against timing and state channels of query servers (Haeberlen, Pierce
+and Narayan 2011).
 """
 
 from __future__ import annotations
@@ -14,7 +19,7 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -26,9 +31,8 @@ from synthesizer.verification.ledger import DATASET
 from synthesizer.verification.mechanisms import MICRO
 from synthesizer.verification.query import Query
 from synthesizer.verification.server import audit
-from synthesizer.verification.server.accounts import Account, Role
+from synthesizer.verification.server.accounts import Account, require
 from synthesizer.verification.server.runner import Outcome
-from synthesizer.verification.server.schedule import next_slot
 from synthesizer.verification.server.server_config import ServerConfig
 from synthesizer.verification.server.server_datasets import Dataset
 from synthesizer.verification.server.server_tables import ACCOUNT, DRY_RUN, JOB, SUBMISSION
@@ -367,11 +371,10 @@ class Service:
             return
         charged = 0 if is_repeat else dry.charge
         if not is_repeat:
-            slot = next_slot(store, self.config, now())
             store.execute(
                 insert(JOB).values(
-                    version=one.ledger.version, query=row.query, state="queued", lane=slot.lane,
-                    begins=slot.begins, due=slot.due, attempts=0,
+                    version=one.ledger.version, query=row.query, state="queued", attempts=0,
+                    **self.next_slot(store, now()),
                 )
             )  # fmt: skip
         version = {"version": one.ledger.version}
@@ -380,6 +383,18 @@ class Service:
             store, row.name, "repeated" if is_repeat else "charged", dataset=one.name,
             details={"query": row.query, "submission": row.id, "epsilon": charged, **version},
         )  # fmt: skip
+
+    def next_slot(self, store: Connection, moment: datetime) -> dict[str, Any]:
+        """Return lane, begin and end of the earliest free slot; other charged jobs have theirs."""
+        length = timedelta(seconds=self.config.job.seconds)
+        rows = store.execute(select(JOB.c.lane, func.max(JOB.c.begins)).group_by(JOB.c.lane)).all()
+        free = dict.fromkeys(range(self.config.job.lanes), moment)
+        for lane, begins in rows:
+            if lane in free:
+                free[lane] = max(moment, begins + length)
+        lane = min(free, key=lambda place: (free[place], place))
+        due = self.config.tick_after(free[lane] + length)
+        return {"lane": lane, "begins": free[lane], "due": due}
 
     def _refuse(self, store: Connection, row: Row[Any], problems: Sequence[str]) -> None:
         _change(store, row.id, state="refused", problems=list(problems))
@@ -506,20 +521,6 @@ class Service:
             audit.append(
                 store, account.name, "answer given", dataset=found.dataset, details=details
             )
-
-
-def require(account: Account, *roles: Role) -> None:
-    """Raise RequestError (403) where an account has none of the roles.
-
-    Examples
-    --------
-    >>> require(Account(1, "ada", "researcher"), "steward", "admin")
-    Traceback (most recent call last):
-    synthesizer.data.errors.RequestError: this is for stewards and admins only; ask one of them
-    """
-    if account.role not in roles:
-        who = " and ".join(f"{role}s" for role in roles)
-        raise RequestError(f"this is for {who} only; ask one of them", 403)
 
 
 def _check_analysis(analysis: str) -> None:

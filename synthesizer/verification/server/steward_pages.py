@@ -12,11 +12,11 @@ from urllib.parse import quote, urlencode
 from fastapi import APIRouter, Depends, Query, Request, Response
 
 from synthesizer.data.errors import RequestError, SynthesizerError
-from synthesizer.verification.server.accounts import Role
+from synthesizer.verification.server.accounts import Role, require
+from synthesizer.verification.server.api import MOST_NUMBER, Managing, Steps
 from synthesizer.verification.server.pages import (
     LISTED,
     OwnForm,
-    Steps,
     Who,
     first,
     info_of,
@@ -24,12 +24,8 @@ from synthesizer.verification.server.pages import (
 )
 from synthesizer.verification.server.query_form import number_or_text
 from synthesizer.verification.server.security import Signed
-from synthesizer.verification.server.service import Service, require
-from synthesizer.verification.server.steward_api import Managing
+from synthesizer.verification.server.service import Service
 from synthesizer.verification.server.templating import PageRoute, html_page, moved
-
-MOST_NUMBER = 2**31 - 1
-"""Of what a database numbers."""
 
 
 def managing(who: Who) -> Signed:
@@ -151,11 +147,8 @@ def _account_page(
     request: Request, who: Signed, manage: Managing, name: str, *,
     problems: tuple[str, ...] = (), status: int = 200, token: str = "", label: str = "",
 ) -> Response:  # fmt: skip
-    account = next((one for one in manage.accounts(who.account) if one.name == name), None)
-    if account is None:
-        raise RequestError("there is no such account that you manage; the list has them", 404)
     return html_page(
-        request, "steward_account.html", status=status, account=account,
+        request, "steward_account.html", status=status, account=manage.managed(who.account, name),
         tokens=manage.tokens(who.account, name), problems=problems, token=token, label=label,
     )  # fmt: skip
 

@@ -120,15 +120,12 @@ def test_a_closed_account_is_out_at_once(accounts, ada):
     assert accounts.session(session.secret) is None
 
 
-def test_another_password_or_role_ends_sessions(accounts, ada):
+def test_another_password_ends_sessions(accounts, ada):
     session = sign_in(accounts)
     accounts.set_password("ada", PASSWORD[::-1], actor="ada")
     assert accounts.session(session.secret) is None
     assert sign_in(accounts) == WRONG
-    session = sign_in(accounts, password=PASSWORD[::-1])
-    accounts.set_role("ada", "steward", actor="root")
-    assert accounts.session(session.secret) is None
-    assert accounts.named("ada").role == "steward"
+    assert not isinstance(sign_in(accounts, password=PASSWORD[::-1]), tuple)
 
 
 def hashes_of(accounts, monkeypatch):
@@ -252,7 +249,6 @@ def test_a_hash_of_older_costs_is_renewed(accounts, ada, database):
         (lambda a: a.add("server", "steward", actor="root"), 422),
         (lambda a: a.set_password("ada", "\udcff" * 12, actor="root"), 422),
         (lambda a: a.set_password("nobody", PASSWORD, actor="root"), 404),
-        (lambda a: a.set_role("ada", "owner", actor="root"), 422),
         (lambda a: a.named("\0"), 404),
         (lambda a: a.new_token(a.named("ada"), "", actor="root", days=1e9), 422),
         (lambda a: a.revoke(99, actor="root"), 404),
@@ -275,24 +271,19 @@ def test_all_problems_of_an_account_are_told_at_once(accounts):
 
 def test_the_last_admin_stays(accounts):
     accounts.add("one", "admin", actor="root")
-    for change in (
-        lambda: accounts.set_active("one", is_active=False, actor="one"),
-        lambda: accounts.set_role("one", "steward", actor="one"),
-    ):
-        with pytest.raises(RequestError, match="last admin"):
-            change()
+    with pytest.raises(RequestError, match="last admin"):
+        accounts.set_active("one", is_active=False, actor="one")
     accounts.add("two", "admin", actor="one")
     accounts.set_active("one", is_active=False, actor="two")
     assert [account.is_active for account in accounts.all()] == [False, True]
 
 
 def test_every_change_is_in_the_audit_log(accounts, ada):
-    accounts.set_role("ada", "steward", actor="root")
     accounts.set_password("ada", PASSWORD, actor="ada")
     accounts.new_token(ada, "laptop", actor="ada")
     sign_in(accounts)
     accounts.set_active("ada", is_active=False, actor="root")
     assert actions(accounts) == [
-        ("root", "account made"), ("root", "role set"), ("ada", "password set"),
+        ("root", "account made"), ("ada", "password set"),
         ("ada", "token made"), ("ada", "signed in"), ("root", "account closed"),
     ]  # fmt: skip

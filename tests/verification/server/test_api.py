@@ -5,12 +5,6 @@ from fastapi.testclient import TestClient
 from replay_trials import GAP
 
 from synthesizer.verification.client import Client
-from synthesizer.verification.server.app import create_app
-
-
-@pytest.fixture
-def app(service, accounts):
-    return create_app(service, accounts)
 
 
 @pytest.fixture

@@ -19,6 +19,7 @@ from replay_trials import GAP
 from tests.chromium import NO_AXE, axe_script, started_chromium
 
 pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+from selenium.common.exceptions import StaleElementReferenceException
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.wait import WebDriverWait
@@ -54,7 +55,8 @@ class Screen:
         self.driver.get(self.place + path)
 
     def wait(self, what, of):
-        return WebDriverWait(self.driver, PATIENCE, poll_frequency=0.05).until(of, what)
+        stale = (StaleElementReferenceException,)  # the page is just being replaced
+        return WebDriverWait(self.driver, PATIENCE, 0.05, stale).until(of, what)
 
     def js(self, script, *arguments):
         return self.driver.execute_script(script, *arguments)

@@ -11,7 +11,6 @@ from synthesizer.verification.database import now, transaction
 from synthesizer.verification.ledger import Ledger
 from synthesizer.verification.server import audit, runner
 from synthesizer.verification.server.dispatch import Dispatcher
-from synthesizer.verification.server.schedule import next_slot, tick_after
 from synthesizer.verification.server.server_config import JobLimits
 from synthesizer.verification.server.server_datasets import open_datasets
 from synthesizer.verification.server.server_tables import JOB
@@ -81,17 +80,18 @@ def test_an_answer_leaves_at_a_time_that_was_fixed_before_its_job_began(service,
 def test_slots_hang_on_charged_questions_alone(service):
     moment = datetime(2026, 1, 1, 12, tzinfo=UTC)
     with transaction(service.engine) as store:
-        slot = next_slot(store, service.config, moment)
-    assert slot.begins == moment
-    assert slot.due == tick_after(moment + timedelta(seconds=service.config.job.seconds), 0.2)
+        slot = service.next_slot(store, moment)
+    end = moment + timedelta(seconds=service.config.job.seconds)
+    assert slot == {"lane": 0, "begins": moment, "due": service.config.tick_after(end)}
 
 
 @pytest.mark.parametrize("tick", [0.2, 1, 7, 30])
-def test_ticks_are_multiples_and_never_early(tick):
+def test_ticks_are_multiples_and_never_early(config, tick):
+    config = config.model_copy(update={"tick": tick})
     rng = random.Random(1)
     for _ in range(200):
         moment = datetime.fromtimestamp(rng.uniform(1e9, 2e9), UTC)
-        due = tick_after(moment, tick)
+        due = config.tick_after(moment)
         assert timedelta(0) <= due - moment + timedelta(microseconds=5)
         assert due - moment < timedelta(seconds=tick)
         assert abs(due.timestamp() / tick - round(due.timestamp() / tick)) < 1e-5

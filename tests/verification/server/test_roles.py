@@ -10,7 +10,7 @@ import pytest
 from fastapi.testclient import TestClient
 from replay_trials import GAP
 
-from synthesizer.verification.server import administration
+from synthesizer.verification.server import accounts
 from synthesizer.verification.server import service as steps
 from synthesizer.verification.server.app import create_app
 from synthesizer.verification.server.service import Service
@@ -141,7 +141,7 @@ def test_the_matrix_sees_a_missing_check_of_the_owner(world):
 def test_the_matrix_sees_a_missing_check_of_the_role(world):
     with (
         patch.object(steps, "require", lambda account, *roles: None),
-        patch.object(administration, "require", lambda account, *roles: None),
+        patch.object(accounts, "require", lambda account, *roles: None),
     ):
         wrong = {one.partition(":")[0] for one in faults(world)}
     assert {"submit", "set_cap", "list_accounts", "read_audit"} <= wrong

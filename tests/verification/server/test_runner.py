@@ -8,7 +8,7 @@ from replay_trials import GAP
 
 from synthesizer.verification.public_schema import PublicSchema
 from synthesizer.verification.query import query_of
-from synthesizer.verification.server import confinement
+from synthesizer.verification.server import runner
 from synthesizer.verification.server.runner import Task, outcome, run
 from synthesizer.verification.server.server_config import JobLimits
 
@@ -65,14 +65,14 @@ def test_a_process_that_takes_too_long_or_dies_is_none(schema, files):
 
 SCRIPT = """
 import os, socket, subprocess, sys
-from synthesizer.verification.server.confinement import confine, limit
+from synthesizer.verification.server.runner import confine, limit
 {bind}
 for step in (
     lambda: socket.socket(),
     lambda: socket.create_connection(("127.0.0.1", 9)),
     lambda: subprocess.run([sys.executable, "-c", ""]),
     lambda: os.write(os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT), b"row"),
-    lambda: bytearray(3_000_000_000),
+    lambda: bytes(5_000_000_000),  # the imports alone reserve more than one
 ):
     try:
         step()
@@ -88,10 +88,10 @@ def bound(bind, canary):
     return shown.split()
 
 
-@pytest.mark.skipif(not confinement.is_possible(), reason="the kernel's filter is of Linux")
+@pytest.mark.skipif(not runner.is_possible(), reason="the kernel's filter is of Linux")
 def test_a_confined_process_has_no_network_no_program_no_file_and_no_end_of_memory(tmp_path):
     canary = tmp_path / "canary"
-    done = bound("confine(seconds=5, memory_mb=1000)", canary)
+    done = bound("confine(seconds=5, memory_mb=4000)", canary)
     assert done == [
         *("PermissionError", "PermissionError", "PermissionError", "OSError", "MemoryError"),
     ]
@@ -100,13 +100,13 @@ def test_a_confined_process_has_no_network_no_program_no_file_and_no_end_of_memo
 
 def test_the_same_steps_succeed_in_a_process_that_is_free(tmp_path):
     done = bound("", tmp_path / "canary")
-    assert done[0] == done[2] == done[3] == "done"  # the control: the trial would see them
+    assert {*done[:1], *done[2:]} == {"done"}  # the control: the trial would see them
     assert (tmp_path / "canary").read_bytes() == b"row"
 
 
 def test_processor_time_ends():
     program = (
-        "from synthesizer.verification.server.confinement import limit\n"
+        "from synthesizer.verification.server.runner import limit\n"
         "limit(seconds=0, memory_mb=4000)\n"
         "while True: pass\n"
     )

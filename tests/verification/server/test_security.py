@@ -11,7 +11,7 @@ from fuzz_server import Idle
 from pydantic import BaseModel
 from replay_trials import GAP
 
-from synthesizer.data.errors import LedgerError, RequestError
+from synthesizer.data.errors import LedgerError
 from synthesizer.verification.server import security
 from synthesizer.verification.server.accounts import Accounts
 from synthesizer.verification.server.app import create_app
@@ -341,7 +341,3 @@ def test_a_token_is_no_session_and_a_session_no_token(pages, accounts, http):
 def test_an_app_without_a_session_says_so(pages):
     with TestClient(pages) as http:
         assert http.post("/form", data={"csrf": ""}).status_code == 401
-
-
-def test_problems_of_requests_have_their_status():
-    assert security.problem_of(RequestError("no", 404)).status_code == 404
