@@ -1,7 +1,8 @@
 """Settings of all tests."""
 
+import gc
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
@@ -33,6 +34,26 @@ settings.load_profile(
 # What a command prints is as wide as a pipe, whatever terminal the tests are started from.
 for name in ("COLUMNS", "NO_COLOR", "FORCE_COLOR"):
     os.environ.pop(name, None)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Keep what is collected out of the collection of garbage, which would walk it again and again.
+
+    Nothing of it is garbage, and it is most of what a process of tests and its forks hold.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.collect()
+        gc.freeze()
+        gc.enable()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run the tests of backends first: the more a process holds, the slower it forks."""
+    items.sort(key=lambda item: item.path.name != "test_backends.py")
 
 
 @pytest.fixture(scope="session", autouse=True)

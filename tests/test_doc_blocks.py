@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import tomllib
 import warnings
-from contextlib import chdir
+from contextlib import chdir, contextmanager, nullcontext
 from textwrap import dedent
 
 import pytest
@@ -25,6 +25,7 @@ from synthesizer.config.reading import read_config
 from synthesizer.verification.public_schema import strictly
 from synthesizer.verification.query import query_of
 from synthesizer.verification.server.server_config import ServerConfig
+from tests.report.test_notebook import LARGEST, page_of
 from tests.scenes import SCENES
 
 PAGES = {path.stem: path for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]}
@@ -158,9 +159,49 @@ LOOK = {"yaml": look_at_yaml, "python": look_at_python, "toml": tomllib.loads, "
 # Pages whose blocks run, one after the other, in a folder of small files.
 
 
+@contextmanager
+def notebook(folder, names):
+    """Return a shell of IPython with some names."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        interactive = pytest.importorskip("IPython.core.interactiveshell").InteractiveShell
+        settings = importlib.import_module("traitlets.config").Config()
+        settings.HistoryManager.enabled = False
+        settings.InteractiveShell.ipython_dir = str(folder / "ipython")
+        settings.InteractiveShell.ast_node_interactivity = "all"
+        shell = interactive.instance(config=settings)
+    shell.push(names)
+    try:
+        yield shell
+    finally:
+        shell.restore_sys_module_state()
+        interactive.clear_instance()
+
+
+def run_cell(text, shell):
+    """Run a block as a cell, and look at all that it displays."""
+    from IPython.utils.capture import capture_output
+
+    with capture_output() as shown:
+        done = shell.run_cell(text)
+    done.raise_error()
+    pages = [one.data["text/html"] for one in shown.outputs if "text/html" in one.data]
+    for page in pages:
+        assert len(page) < LARGEST
+        assert "<script" not in page
+        if page.startswith("<iframe"):
+            _, tags = page_of(page)
+            assert not {"script", "img"} & tags.tags
+
+
 @pytest.mark.parametrize("name", SCENES)
 def test_the_page_runs(name, tmp_path):
     names = SCENES[name](tmp_path)
+    with notebook(tmp_path, names) if name == "notebooks" else nullcontext() as shell:
+        run_page(name, names, tmp_path, shell)
+
+
+def run_page(name, names, tmp_path, shell):
     for block in blocks(text_of(name)):
         if block.kind == "sh":
             for command in block.commands:
@@ -168,7 +209,10 @@ def test_the_page_runs(name, tmp_path):
         elif block.kind == "python" and not any(other in block.text for other in FOREIGN):
             with chdir(tmp_path), warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)
-                exec(compile(block.text, f"{name}.md", "exec"), names)
+                if name == "notebooks":
+                    run_cell(block.text, shell)
+                else:
+                    exec(compile(block.text, f"{name}.md", "exec"), names)
         elif block.kind in LOOK:
             LOOK[block.kind](block.text)
 

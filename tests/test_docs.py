@@ -98,7 +98,7 @@ def test_the_entry_and_the_option_of_the_page_are_taken(example):
     names = {"AttackOptions": AttackOptions, "Field": Field}
     exec(f"class Wider(AttackOptions):\n{option}", names)
     assert names["Wider"](columns=4).columns == 4
-    with pytest.raises(ValueError, match="greater than or equal to 1"):
+    with pytest.raises(ValueError, match="columns: must be at least 1"):
         names["Wider"](columns=0)
 
 

@@ -1,8 +1,10 @@
 """What every public function has in common."""
 
 import inspect
+import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import synthesizer
@@ -10,6 +12,7 @@ from synthesizer import SynthesizerError
 from synthesizer.data.errors import DataError
 from synthesizer.data.randomness import Seed, fresh_secret, seeded
 from synthesizer.measures import risk, utility
+from synthesizer.measures.settings import ALL_OFF
 
 PUBLIC = {
     f"{module.__name__}.{name}": getattr(module, name)
@@ -74,6 +77,90 @@ def test_another_seed_is_refused_in_one_sentence(wrong):
 
 
 def risk_frame():
-    import pandas as pd
-
     return pd.DataFrame({"a": list("xyxyxy"), "b": list("uuvvuv")})
+
+
+# Whatever is handed over: what comes out is a result, or an error of the package in plain text.
+
+FRAME = pd.DataFrame({"a": list("xyz") * 12, "b": list("uuvv") * 9, "n": range(36)})
+OTHER = FRAME.iloc[:20]
+HALF = pd.Series(["\ud800", "b"] * 18, dtype=object)
+ODD = {
+    "None": None, "3": 3, "text": "x", "[]": [], "{}": {}, "list": ["m"], "nan": np.nan,
+    "inf": np.inf, "half": "\ud800", "halves": ["\ud800"], "object": np.random.default_rng(1),
+    "array": np.array([1.0, np.nan]), "index": pd.Index(["x"]),
+    "no column": pd.DataFrame(index=range(5)), "no row": FRAME.iloc[:0],
+    "twice": pd.concat([FRAME, FRAME[["a"]]], axis=1), "numbers": pd.DataFrame({0: [1, 2]}),
+    "mixed": FRAME.assign(a=[1, "x"] * 18), "objects": FRAME.assign(a=[object()] * 36),
+    "lists": FRAME.assign(a=[[1]] * 36), "half a label": FRAME.assign(a=HALF),
+    "levels": FRAME.set_axis(pd.MultiIndex.from_product([["a"], [1, 2, 3]]), axis=1),
+    "index of two": FRAME.set_index(["a", "b"]),
+    "not finite": FRAME.assign(n=[np.inf, np.nan] * 18),
+}  # fmt: skip
+DATA = {"original": FRAME, "synthetic": OTHER}
+FEW = ALL_OFF | {"cap": True, "one_way": True}
+NOWHERE = {"data": {"path": "/nowhere.csv"}}
+SOUND = {
+    "run": {"config": NOWHERE}, "fit": {"config": NOWHERE}, "load_config": {"path": "/nowhere"},
+    "read_config": {"content": NOWHERE}, "generate": {"workers": 1},
+    "refine": {"original": FRAME[["a", "b"]], "synthetic": OTHER[["a", "b"]], "keys": ["a"],
+               "target": "b"},
+    "assess": DATA | {"keys": ["a"], "target": "b", "settings": FEW},
+    "evaluate": DATA | {"settings": FEW}, "combine": {"estimates": [1, 2], "variances": [1, 2]},
+    "compare_fit": DATA | {"formula": "I(n) ~ b"},
+    "compare_fit_by": DATA | {"formula": "I(n) ~ b", "by": "a"},
+    "Question": {"sensitive": "a", "public": ["b"]}, "FitRequest": {"formula": "a ~ b"},
+}  # fmt: skip
+"""Arguments beside the odd one; calls that would read a file stop where there is none."""
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return synthesizer.Synthesizer(seed=1, workers=1, default_method="sample").fit(FRAME)
+
+
+def called(name, fitted, folder):
+    """Return a public function or class, the names of its parameters, and its sound arguments."""
+    function, sound = getattr(synthesizer, name, None), SOUND.get(name, {})
+    if name == "generate":
+        sound = sound | {"model": fitted.model, "directory": folder / "made", "overwrite": True}
+    methods = {
+        "Synthesizer.fit": (synthesizer.Synthesizer(workers=1, default_method="sample").fit, {}),
+        "Synthesizer.generate": (fitted.generate, {}),
+        "Synthesizer.save": (fitted.save, {"path": folder / "model"}),
+        "Synthesizer.load": (synthesizer.Synthesizer.load, {"path": "/nowhere"}),
+        "to_frame": (synthesizer.combine([1.0], [1.0], n=2, k=2).to_frame, {}),
+        "Registry.register": (synthesizer.Registry().register, {"name": "x", "model_class": int}),
+        "Registry.with_plugins": (synthesizer.Registry().with_plugins, {}),
+    }
+    function, sound = methods.get(name, (function, sound))
+    names = getattr(function, "model_fields", None) or inspect.signature(function).parameters
+    return function, [n for n in names if n != "options"], sound
+
+
+RESULTS = {"RunResult", "Refined", "SynthesizerError", "Registry"}
+"""Nobody makes these by hand, or without an argument."""
+CALLED = [*sorted({*synthesizer.__all__} - RESULTS), "Synthesizer.fit", "Synthesizer.generate",
+          "Synthesizer.save", "Synthesizer.load", "to_frame", "Registry.register",
+          "Registry.with_plugins"]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CALLED)
+def test_whatever_is_handed_over_only_errors_of_the_package_come_out(
+    name, fitted, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    function, names, sound = called(name, fitted, tmp_path)
+    raw = []
+    for parameter in names:
+        for what, value in ODD.items():
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                try:
+                    function(**sound | {parameter: value})
+                except SynthesizerError as error:
+                    assert str(error).encode()
+                    assert "object at 0x" not in str(error)
+                except Exception as error:
+                    raw.append(f"{parameter}={what}: {error!r}")
+    assert raw == []

@@ -31,8 +31,9 @@ from synthesizer.config.synthpop import (
     translate,
     unsupported,
 )
+from synthesizer.data.boundary import public
 from synthesizer.data.errors import ConfigError, Problems
-from synthesizer.data.faults import UNKNOWN, nearest, sentences, unwritable
+from synthesizer.data.options import UNKNOWN, nearest, sentences, unwritable
 from synthesizer.data.yaml_text import read_yaml
 from synthesizer.engine.registry import DEFAULT_SETS, METHOD_ALIASES, Registry
 
@@ -43,6 +44,7 @@ AnyForm: TypeAlias = Config | Mapping[str, Any] | str | Path
 """A configuration: an object, a mapping with the keys of the YAML, or the file itself."""
 
 
+@public
 def load_config(path: str | Path) -> Config:
     """Read a configuration file.
 
@@ -73,6 +75,7 @@ def load_config(path: str | Path) -> Config:
     return read_config(file_content(path), base=Path(path).parent)
 
 
+@public
 def read_config(content: Mapping[str, Any], *, base: Path | None = None) -> Config:
     """Turn a mapping with the keys of the YAML into a configuration; see `load_config`.
 
@@ -271,6 +274,8 @@ def _copied(value: Any) -> Any:
     """Copy containers: faulty parts are removed in place later."""
     if isinstance(value, Mapping):
         return {key: _copied(entry) for key, entry in value.items()}
+    if hasattr(value, "tolist"):  # a number, an array or an index of NumPy or pandas
+        value = value.tolist()
     return [_copied(entry) for entry in value] if isinstance(value, list | tuple) else value
 
 

@@ -12,6 +12,8 @@ from pathlib import Path
 from reprlib import Repr
 from typing import TYPE_CHECKING, Any, Protocol
 
+from synthesizer.data.boundary import public
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -47,6 +49,7 @@ class Displayed:
         """What has its tables and pictures: the result itself, or a part of it."""
         return self
 
+    @public
     def to_frame(self, table: str | None = None) -> pd.DataFrame:
         """Return one of its tables: its figures, or its rows where it has none.
 

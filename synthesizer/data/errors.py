@@ -4,7 +4,7 @@
 
     SynthesizerError
     ├── ConfigError          the configuration is wrong (exit code 2)
-    │   └── OptionError      options of a model or an evolution are wrong; also a ValueError
+    │   └── OptionError      arguments, or options of a model, are wrong; also a ValueError
     ├── DataError            the confidential data cannot be used as they are (exit code 2)
     │   └── ExpressionError  a condition or a derived expression cannot be read or evaluated
     ├── ModelError           a conditional model cannot be fitted, drawn from or found
@@ -79,7 +79,7 @@ class ConfigError(SynthesizerError):
 
 
 class OptionError(ConfigError, ValueError):
-    """Options of a model are wrong: ``name (value) must be ...``; also a ValueError of Python."""
+    """Arguments of a public function, or options, are wrong: ``name must be ...``; a ValueError."""
 
 
 class DataError(SynthesizerError):

@@ -83,8 +83,14 @@ def check_file(path: Path, *, overwrite: bool, read: Iterable[Path] = ()) -> Non
     """
     try:
         _check_name(path)
-        if any(path.resolve().is_relative_to(kept.resolve()) for kept in read):
-            raise OutputError(f"{path} is one of the files that are read; name another file")
+        for kept in read:
+            if kept.is_dir() and path.resolve().is_relative_to(kept.resolve()):
+                raise OutputError(
+                    f"{path} is one of the files that are read, or would be: it lies in {kept}; "
+                    "name another directory"
+                )
+            if path.resolve() == kept.resolve():
+                raise OutputError(f"{path} is one of the files that are read; name another file")
         if path.is_dir():
             raise OutputError(f"{path} is a directory; name a file")
         if path.exists() and not path.is_file():

@@ -633,6 +633,11 @@ def _boolean(column: _Column) -> dict[str, Any]:
 def _numeric(column: _Column) -> dict[str, Any]:
     texts = column.texts
     odd = column.not_a_number()
+    if odd.all():
+        raise Problem(
+            "has no number, as a weight, a count and `kind: numeric` need; name another column, or "
+            "declare `kind: categorical`"
+        )
     if odd.any():
         raise Problem(
             f"is numeric, but has other texts in {column.where(odd)}",

@@ -24,11 +24,11 @@ import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 
+from synthesizer.data.csv_text import unknown_encoding
 from synthesizer.data.errors import DataError
 from synthesizer.data.layout import Form, Labelling, Layout
 from synthesizer.data.memory import in_bytes, unpacked_limit
 from synthesizer.data.table import FloatArray
-from synthesizer.data.text_encoding import unknown_encoding
 from synthesizer.data.values import format_numbers
 
 LABELLED: Final[Mapping[str, Form]] = {

@@ -20,7 +20,7 @@ from synthesizer.data.encoding import encode_inferred, encode_like
 from synthesizer.data.errors import DataError, SynthesizerError
 from synthesizer.data.guessing import NUMBER_CODES, SENTINELS, Declaration, Inferred, infer
 from synthesizer.data.sources import RawTable, Texts, from_pandas
-from synthesizer.data.spreadsheets import read_back
+from synthesizer.data.spelling import read_back
 from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.data.values import is_number
 
@@ -105,12 +105,13 @@ def read_like(
 ) -> Table:
     """Encode the columns that the original has, too; the measure judges missing columns.
 
-    A column that shares no value with the original's is refused, unless it is one of ``persons``.
+    Values are taken as the original writes them. A column that shares no value with the original's
+    is refused, unless it is one of ``persons``.
     """
     raw = _raw(data, [name for name in names if name in original])
     if raw is None:
         return Table((), len(data))
-    raw = read_back(raw, original)
+    raw, _ = read_back(raw, original)
     table = encode_like(raw, original.select(raw.names).schema, new_codes=NEW_CODES)
     problems = [
         f"column {name!r} shares no {'level' if original[name].is_coded else 'number'} with the "
@@ -121,6 +122,19 @@ def read_like(
     if problems:
         raise DataError(problems)
     return table
+
+
+def written_otherwise(data: Data, original: Table) -> tuple[str, ...]:
+    """Return columns with values that data write otherwise than the original, such as 3.0 for 3.
+
+    Examples
+    --------
+    >>> codes = pd.DataFrame({"job": ["01", "02", "11"] * 5})
+    >>> written_otherwise(pd.DataFrame({"job": [1, 2, 11]}), as_table(codes, ["job"]))
+    ('job',)
+    """
+    raw = None if isinstance(data, Table) else _raw(data, original.names)
+    return () if raw is None else read_back(raw, original)[1]
 
 
 def _is_foreign(original: Column, synthetic: Column) -> bool:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import perf_counter
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 Advance = Callable[[int], None]
 
 
+@runtime_checkable
 class Listener(Protocol):
     """Shows the phases of a run; ``start`` returns what is called as the phase advances."""
 
@@ -19,6 +20,10 @@ class Listener(Protocol):
 
     def tell(self, phase: str, text: str) -> None:
         """Show how far a phase has come in words."""
+        ...
+
+    def expect(self, phase: str, seconds: float) -> None:
+        """Say what a phase will take from here, where its parts do not tell."""
         ...
 
     def stop(self, phase: str) -> None:
@@ -38,6 +43,9 @@ class Silent:
         return lambda _: None
 
     def tell(self, phase: str, text: str) -> None:
+        """Do nothing."""
+
+    def expect(self, phase: str, seconds: float) -> None:
         """Do nothing."""
 
     def stop(self, phase: str) -> None:

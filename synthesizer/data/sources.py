@@ -7,7 +7,8 @@ import os
 import re
 import warnings
 import zlib
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
@@ -104,6 +105,14 @@ _SUPPORTED: Final = (
     pa.types.is_null,
 )
 """Types of columns that can be turned into text."""
+_REFUSED: Final = (
+    (pa.types.is_time, "times of day"),
+    (pa.types.is_duration, "durations"),
+    (pa.types.is_list, "lists"),
+    (pa.types.is_struct, "records of several fields"),
+    (pa.types.is_binary, "bytes"),
+)
+"""What others are called."""
 
 
 def distinct_texts(name: str, column: pa.ChunkedArray, **about: object) -> Texts:
@@ -490,10 +499,8 @@ def typed(
 
 def _checked(raw: RawTable, min_rows: int) -> RawTable:
     """Refuse what no kind could cure."""
-    problems = []
     names = raw.arrow.column_names
-    for name in sorted({name for name in names if names.count(name) > 1}):
-        problems.append(f"{raw.origin}: column {name!r} is there twice; rename one")
+    problems = [*name_problems(names, raw.origin)]
     if not names:
         problems.append(f"{raw.origin}: no columns")
     elif raw.n_rows < min_rows:
@@ -507,9 +514,11 @@ def _checked(raw: RawTable, min_rows: int) -> RawTable:
                 "anew from text"
             )
         if not any(test(_value_type(column.type)) for test in _SUPPORTED):
+            kind = _value_type(column.type)
+            what = next((words for test, words in _REFUSED if test(kind)), f"values of type {kind}")
             problems.append(
-                f"{raw.origin}: column {name!r} has type {column.type}, which is not supported; "
-                "drop it or store it as text, numbers or dates"
+                f"{raw.origin}: column {name!r} holds {what}, which cannot be synthesised; drop it "
+                "or store it as text, numbers or dates"
             )
     if problems:
         raise DataError(problems)
@@ -547,14 +556,10 @@ def from_pandas(frame: pd.DataFrame, *, min_rows: int = MIN_ROWS) -> RawTable:
             stacklevel=2,
         )
     names = list(frame.columns)
-    if not all(isinstance(name, str) for name in names):
-        raise DataError(
-            f"{origin}: column names must be text; use frame.columns = frame.columns.astype(str)"
-        )
-    if halves := [repr(name) for name in names if not _is_writable(name)]:
-        raise DataError(f"{origin}: column {name} has {HALVES}; rename it" for name in halves)
-    columns, problems = [], []
-    series = [_dense(frame.iloc[:, i]) for i in range(len(names))]
+    if problems := [*name_problems(names, origin)]:
+        raise DataError(problems)
+    columns: list[pa.ChunkedArray] = []
+    series = [_plain(frame.iloc[:, i]) for i in range(len(names))]
     for name, values in zip(names, series, strict=True):
         try:
             array = pa.array(values, from_pandas=True)
@@ -571,8 +576,21 @@ def from_pandas(frame: pd.DataFrame, *, min_rows: int = MIN_ROWS) -> RawTable:
             problems.append(f"{origin}: column {name!r} has {HALVES}; write these texts anew")
     if problems:
         raise DataError(problems)
-    layouts = tuple(_frame_layout(values.dtype) for values in series)
+    layouts = tuple(map(_frame_layout, frame.dtypes))
     return typed(pa.Table.from_arrays(columns, names=names), "pandas", origin, layouts, min_rows)
+
+
+def name_problems(names: Sequence[Any], origin: str) -> Iterator[str]:
+    """Yield why the columns of a frame cannot be told apart, or written, by their names."""
+    if not all(isinstance(name, str) for name in names):
+        yield f"{origin}: column names must be text; use frame.columns = frame.columns.astype(str)"
+        return
+    for name in dict.fromkeys(names):
+        if not _is_writable(name):
+            yield f"{origin}: column {name!r} has {HALVES}; rename it"
+    for name, count in Counter(names).items():
+        if count > 1:
+            yield f"{origin}: column {name!r} is there twice; rename one"
 
 
 def _index_names(index: pd.Index[Any]) -> str:
@@ -585,15 +603,33 @@ def _is_writable(text: str) -> bool:
     return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
-def _dense(values: pd.Series[Any]) -> pd.Series[Any]:
-    """Fill in what a sparse column leaves out; its values are those of a common one."""
-    dtype = values.dtype
-    return values.astype(dtype.subtype) if isinstance(dtype, pd.SparseDtype) else values
+def _plain(values: Any) -> Any:
+    """Return what Arrow has no type for as what a statistician takes it for.
+
+    Intervals (of ``pandas.cut``) are ordered categories, periods the dates on which they begin, and
+    durations numbers of seconds; a sparse column has the values of a common one.
+    """
+    dtype: Any = values.dtype
+    if isinstance(dtype, pd.SparseDtype):
+        return values.astype(dtype.subtype)
+    if isinstance(dtype, pd.PeriodDtype):
+        return values.dt.to_timestamp()
+    if dtype.kind == "m":
+        return values.dt.total_seconds()
+    if isinstance(dtype, pd.IntervalDtype):
+        values = values.astype(pd.CategoricalDtype(values.dropna().sort_values().unique()))
+    if isinstance(getattr(values.dtype, "categories", None), pd.IntervalIndex):
+        in_order = values.cat.categories.sort_values()
+        values = values.cat.set_categories(in_order, ordered=True)
+        return values.cat.rename_categories([str(interval) for interval in in_order])
+    return values
 
 
 def _unreadable(dtype: Any) -> str:
     if pd.api.types.is_object_dtype(dtype):
         return "mixes types; convert it, for example with astype(str)"
+    if isinstance(dtype, pd.CategoricalDtype):
+        return "has categories of several types; convert it, for example with astype(str)"
     return f"has type {dtype}, which is not supported; drop it or store it as text or numbers"
 
 

@@ -8,14 +8,13 @@ since programs strip them; a sign alone and a number, such as -8, are no formula
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from synthesizer.data.sources import RawTable, Texts
 from synthesizer.data.table import BoolArray, Column, Table
 from synthesizer.data.values import is_number
 
@@ -77,34 +76,26 @@ def safe_texts(texts: Sequence[str]) -> tuple[str, ...]:
     return tuple(f"'{text}" if run else text for text, run in zip(texts, runs, strict=True))
 
 
-def read_back(raw: RawTable, original: Table) -> RawTable:
-    """Return data without the apostrophes of `spreadsheet_safe`.
+def without_apostrophes(values: Sequence[str], labels: Collection[str]) -> list[str]:
+    """Return distinct texts without the apostrophes of `spreadsheet_safe`.
 
-    One is taken away where the original has the text without it, and neither has the original the
-    text with it nor have the data the text without it.
+    One is taken away where ``labels`` of the original have the text without it, and neither have
+    they the text with it nor have ``values`` the text without it.
+
+    Examples
+    --------
+    >>> without_apostrophes(["'=1+1", "'=2", "'tis"], ["=1+1", "tis"])
+    ['=1+1', "'=2", "'tis"]
     """
-    arrow = raw.arrow
-    for place, texts in enumerate(raw.texts):
-        if texts.name in original and (bare := _bare(texts, original[texts.name])) is not None:
-            values = pa.array([None if text == texts.null else text for text in bare], pa.string())
-            cells = values.take(pa.array(texts.codes))
-            arrow = arrow.set_column(place, arrow.schema.names[place], cells)
-    return raw if arrow is raw.arrow else RawTable(arrow, raw.layout, raw.origin)
-
-
-def _bare(texts: Texts, column: Column) -> list[str] | None:
-    """Return the distinct texts of a column without the apostrophe, None where none has it."""
-    values = texts.values.to_pylist()
     safe = are_formulas(values, "'+")
     if not safe.any():
-        return None
-    labels = {*column.variable.labels} if column.is_coded else {*column.variable.missing}
-    lost = labels - {*values}
-    bare = [
-        text[1:] if run and text not in labels and text[1:] in lost else text
+        return [*values]
+    known = {*labels}
+    lost = known - {*values}
+    return [
+        text[1:] if run and text not in known and text[1:] in lost else text
         for text, run in zip(values, safe, strict=True)
     ]
-    return None if bare == values else bare
 
 
 def formula_notes(cells: Counter[str], names: Sequence[str], *, safe: bool) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any, Final, Literal, cast
@@ -506,14 +506,32 @@ def to_pandas(table: Table, layout: Layout) -> pd.DataFrame:
 def _series(column: pa.ChunkedArray, frame: FrameLayout) -> Any:
     if frame.dtype == "category":
         whole = as_dictionary(column)
-        categories = pd.Index(whole.dictionary.to_pylist(), dtype=frame.categories)
+        categories = _categories(whole.dictionary.to_pylist(), frame.categories)
         codes = pc.fill_null(whole.indices, -1).to_numpy(zero_copy_only=False)
         dtype = pd.CategoricalDtype(categories, ordered=frame.ordered)
         return pd.Categorical.from_codes(codes, dtype=dtype)
+    if frame.dtype.startswith("interval"):
+        whole = as_dictionary(column)
+        intervals = _categories(whole.dictionary.to_pylist(), frame.dtype)
+        return intervals.take(whole.indices.to_pandas().fillna(-1).astype(int), fill_value=np.nan)
     if frame.dtype == "object":
         return pd.Series(column.to_pylist(), dtype=object)
-    if frame.dtype.startswith(("datetime", "float")):
+    if frame.dtype.startswith(("timedelta", "duration")):
+        return pd.to_timedelta(column.to_pandas(), unit="s").astype(frame.dtype)
+    if frame.dtype.endswith("[pyarrow]"):
+        return pd.arrays.ArrowExtensionArray(column)
+    if frame.dtype.startswith(("datetime", "float", "period")):
         return column.to_pandas().astype(frame.dtype)
     if frame.dtype[0].isupper() or frame.dtype == "boolean":  # nullable: integers stay exact
         return pd.array(column.to_pylist(), dtype=frame.dtype)
     return pd.Series(column.to_pandas(), dtype=frame.dtype)
+
+
+def _categories(labels: Sequence[Any], dtype: str | None) -> pd.Index[Any]:
+    """Return categories with the type that they had; intervals are read from their texts."""
+    if not str(dtype).startswith("interval"):
+        return pd.Index(labels, dtype=dtype)
+    kind: Any = pd.IntervalDtype(dtype)
+    ends = np.array([label[1:-1].split(", ") for label in labels], dtype=object).reshape(-1, 2)
+    left, right = (pd.Index(ends[:, side]).astype(kind.subtype) for side in (0, 1))
+    return pd.IntervalIndex.from_arrays(left, right, closed=kind.closed)

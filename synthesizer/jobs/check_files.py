@@ -15,14 +15,16 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from synthesizer.config.keys import Config, DataConfig
 from synthesizer.data.codes import Groups
+from synthesizer.data.csv_text import find_encoding
 from synthesizer.data.errors import ConfigError, DataError, Problems, did_you_mean
 from synthesizer.data.files import check_file, new_files, sha256, write_text
 from synthesizer.data.options import MAX_GROUPS
 from synthesizer.data.panel.households import MemberView
 from synthesizer.data.panel.view import seen_names
 from synthesizer.data.progress import Listener, silent
-from synthesizer.data.sources import RawTable, read_path
+from synthesizer.data.sources import RawTable, csv_bytes, read_path
 from synthesizer.jobs.check_frames import risk_of, sound_settings, utility_of, without_control
 from synthesizer.measures.catalogue import LIMITS
 from synthesizer.measures.figure import in_units
@@ -94,23 +96,35 @@ def read_files(
     synthetic: Sequence[Path],
     control: Path | None = None,
     problems: Iterable[str] = (),
+    config: Config | None = None,
+    *,
     catalogue: Path | None = None,
+    encoding: str | None = None,
 ) -> ReadFiles:
     """Read files to be compared; a result directory of a run stands for its datasets.
 
-    A ``catalogue`` has the labels of the original and of the control, files of SAS. Where a file
-    cannot be read, ``problems`` are told with it.
+    Original and control are read as ``data`` of the configuration says; a ``catalogue`` has their
+    labels where they are files of SAS, and ``encoding`` is that of text that is not UTF-8. Where a
+    file cannot be read, ``problems`` are told with it.
     """
     faults = Problems()
     paths = [path for named in synthetic for path in faults.attempt(_datasets, named) or [named]]
     inputs = [original, *paths, *([] if control is None else [control])]
+    said = DataConfig.model_construct() if config is None else config.data
+    catalogue = catalogue or said.catalogue
+    ours = [original, *([] if control is None else [control])]
+    labels = catalogue or said.catalogue
+    of_labels = {path: labels for path in ours if path.suffix.lower() == ".sas7bdat"}
+    if catalogue is not None:  # the original must be a file of SAS
+        of_labels[original] = catalogue
     files: list[RawTable] = []
-    of_labels = {original: catalogue}
-    if control is not None and control.suffix.lower() == ".sas7bdat":
-        of_labels[control] = catalogue
     for path in inputs:
         with faults.gathered():
-            files.append(read_path(path, min_rows=1, catalogue=of_labels.get(path)))
+            how: dict[str, Any] = {}
+            if path in ours:
+                how = {"delimiter": said.delimiter, "sheet": said.sheet}
+            how["encoding"] = _encoding(path, encoding or said.encoding, is_ours=path in ours)
+            files.append(read_path(path, min_rows=1, catalogue=of_labels.get(path), **how))
     if faults:
         raise DataError(dict.fromkeys([*problems, *faults]))
     hashes = {path: sha256(path, of_labels.get(path)) for path in inputs}
@@ -123,6 +137,14 @@ def read_files(
         entries=tuple({"name": str(path), "sha256": hashes[path]} for path in inputs),
         notes=tuple(order_notes(original, paths, hashes)),
     )
+
+
+def _encoding(path: Path, encoding: str | None, *, is_ours: bool) -> str | None:
+    """Return the encoding of a file; None of text that says its own, as UTF-8 does."""
+    content = None if encoding is None else csv_bytes(path)
+    if content is None:  # of labelled files those of a release are UTF-8
+        return encoding if is_ours else None
+    return None if find_encoding(content, path.name).is_marked else encoding
 
 
 def _datasets(path: Path) -> list[Path]:
@@ -177,6 +199,7 @@ def assess_files(
     options: Mapping[str, Any] | None = None,
     control: Path | None = None,
     catalogue: Path | None = None,
+    encoding: str | None = None,
     config: Path | None = None,
     seed: int = 0,
     out: Path | None = None,
@@ -188,8 +211,8 @@ def assess_files(
 
     ``options`` are those under ``checks:`` of a configuration and go before them; ``groups`` may
     name variables of ``inference`` too. With a panel in the configuration persons are compared.
-    A ``catalogue`` has the labels of files of SAS. ``problems`` of reading the options are told
-    with all others.
+    ``catalogue`` and ``encoding`` are those of `read_files`. ``problems`` of reading the options
+    are told with all others.
     """
     faults = Problems(problems)
     plan = faults.attempt(plan_files, config) or plan_files(None)
@@ -213,7 +236,8 @@ def assess_files(
         faults += without_control(**halves, attacks=attacked)
     read = [original, *synthetic, *filter(None, (control, config, catalogue))]
     _check_place(out, read, faults, overwrite=overwrite)
-    files = read_files(original, synthetic, control, faults, catalogue)
+    reading: dict[str, Any] = {"catalogue": catalogue, "encoding": encoding}
+    files = read_files(original, synthetic, control, faults, plan.config, **reading)
     faults += files.without(asked.get("weight"))
     with _place(out, read, faults, overwrite=overwrite) as works:
         data = plan.compared(files.original, files.synthetic, files.control, files.names)
@@ -252,6 +276,7 @@ def evaluate_files(
     fit: Mapping[str, Any] | None = None,
     options: Mapping[str, Any] | None = None,
     catalogue: Path | None = None,
+    encoding: str | None = None,
     config: Path | None = None,
     seed: int = 0,
     workers: int = 1,
@@ -265,8 +290,8 @@ def evaluate_files(
     ``names`` are compared, all that both sides have when absent; ``ways`` are orders of the
     tables. ``fit`` holds options of the models under ``formulas``, which go before those of the
     configuration; their rule is that of the kind of synthesis when absent, as far as it is known.
-    A ``catalogue`` has the labels of files of SAS. ``problems`` of reading the options are told
-    with all others.
+    ``catalogue`` and ``encoding`` are those of `read_files`. ``problems`` of reading the options
+    are told with all others.
     """
     faults = Problems(problems)
     plan_of = partial(plan_files, propensity=PROPENSITY)
@@ -296,7 +321,8 @@ def evaluate_files(
     ]
     read = [original, *synthetic, *filter(None, (config, catalogue))]
     _check_place(out, read, faults, overwrite=overwrite)
-    files = read_files(original, synthetic, None, faults, catalogue)
+    reading: dict[str, Any] = {"catalogue": catalogue, "encoding": encoding}
+    files = read_files(original, synthetic, None, faults, plan.config, **reading)
     faults += files.without((options or {}).get("weight"))
     with _place(out, read, faults, overwrite=overwrite) as works:
         data = plan.compared(files.original, files.synthetic, files.control, files.names)
@@ -340,6 +366,7 @@ def report_files(
     options: Mapping[str, Any] | None = None,
     control: Path | None = None,
     catalogue: Path | None = None,
+    encoding: str | None = None,
     config: Path | None = None,
     seed: int = 0,
     workers: int = 1,
@@ -361,7 +388,8 @@ def report_files(
         faults.append(f"{out} must be named .html: the report is a page")
     read = [original, *synthetic, *filter(None, (control, config, catalogue))]
     _check_place(out, read, faults, overwrite=overwrite)
-    files = read_files(original, synthetic, control, faults, catalogue)
+    reading: dict[str, Any] = {"catalogue": catalogue, "encoding": encoding}
+    files = read_files(original, synthetic, control, faults, plan.config, **reading)
     faults += files.without(asked.get("weight"))
     with _place(out, read, faults, overwrite=overwrite) as works:
         data = plan.compared(files.original, files.synthetic, files.control, files.names)
@@ -523,26 +551,24 @@ def _not_compared(results: CheckResults, limits: LimitConfig) -> Iterator[str]:
         )
 
 
+_NAME = r"\s*(?:`([^`]*)`\s*|([^,`]*)),"
+
+
 def parse_names(text: str | None) -> tuple[str, ...] | None:
-    """Read ``age, sex``; names with a comma stand in backticks; None where nothing is named.
+    """Read ``age, sex``; names with a comma stand in backticks; None where nothing is said.
 
     Examples
     --------
-    >>> parse_names("age, `height, cm`"), parse_names("")
+    >>> parse_names("age, `height, cm`"), parse_names(None)
     (('age', 'height, cm'), None)
     """
-    names = tuple(_parts(text))
-    if text and not names:
-        raise ConfigError("names must look like A,B,C")
-    return names or None
-
-
-def _parts(text: str | None) -> Iterator[str]:
-    if (text or "").count("`") % 2:
-        raise ConfigError("a backtick is not closed: names with a comma stand between two")
-    for quoted, plain_name in re.findall(r"`([^`]+)`|([^,`]+)", text or ""):
-        if name := quoted or plain_name.strip():
-            yield name
+    if text is None:
+        return None
+    cells = re.findall(_NAME, f"{text},")
+    names = tuple(quoted or bare.strip() for quoted, bare in cells)
+    if not all(names) or not re.fullmatch(f"(?:{_NAME})*", f"{text},"):
+        raise ConfigError("write names as A,B,C, none empty; one with a comma between backticks")
+    return names
 
 
 def parse_groups(text: str | None) -> dict[str, Groups]:

@@ -9,18 +9,19 @@ from typing import Any
 import numpy as np
 from pydantic import ValidationError
 
+from synthesizer.data.boundary import public
 from synthesizer.data.codes import ColumnCoder, Groups, JointCoder
 from synthesizer.data.errors import DataError, ExpressionError, Problems, SynthesizerError
-from synthesizer.data.faults import sentences
 from synthesizer.data.guessing import Declaration
+from synthesizer.data.options import sentences
 from synthesizer.data.pairs import (
     Data,
     as_table,
     as_tables,
     check_comparable,
     check_keys,
-    check_lists,
     column_names,
+    written_otherwise,
 )
 from synthesizer.data.panel.households import follows
 from synthesizer.data.progress import Listener, counted, silent
@@ -68,6 +69,7 @@ def without_control(**options: Any) -> Iterator[str]:
             yield f"{what} needs a control file, records that were kept out of the fit: name one"
 
 
+@public
 def assess(
     original: Data,
     synthetic: Data | Sequence[Data],
@@ -146,7 +148,6 @@ def assess(
     >>> result.main.cap.row(1).zero
     0.5
     """
-    check_lists(keys=keys)
     asked = (questions,) if isinstance(questions, Question) else tuple(questions)
     halves = {name: value for name, value in (("by", by), ("units", units)) if value is not None}
     sound, faults = sound_settings(
@@ -176,6 +177,7 @@ def assess(
     ).risk
 
 
+@public
 def evaluate(
     original: Data,
     synthetic: Data | Sequence[Data],
@@ -255,13 +257,9 @@ def _compared(
     control: Data | None,
     declared: Mapping[str, Declaration] | None,
 ) -> ComparedData:
-    """Return data as they are given; raises DataError where they are something else."""
+    """Return data as they are given."""
     several = [synthetic] if isinstance(synthetic, Data) else list(synthetic or ())
-    data = ComparedData(original=original, synthetic=several, control=control, declared=declared)
-    wrong = [type(one).__name__ for one in (original, *data.others) if not isinstance(one, Data)]
-    if wrong:
-        raise DataError(f"a table or a pandas DataFrame is needed, not {name}" for name in wrong)
-    return data
+    return ComparedData(original=original, synthetic=several, control=control, declared=declared)
 
 
 def risk_of(
@@ -313,6 +311,7 @@ def risk_of(
         *weight_notes,
         *_control_notes(whole, control),
         *_unit_notes(table, control, units),
+        *_spelling_notes(whole, data),
         *_unlike_notes(whole, datasets),
     ]
     checks = Checks(
@@ -380,7 +379,8 @@ def utility_of(
         checks.add(dataset)
         show(number, len(datasets))
     failed = {f"column {name!r}": why for name, why in columns.failed.items()}
-    return checks.finish(notes=[*columns.notes, *weight_notes], failed=failed)
+    notes = [*columns.notes, *weight_notes, *_spelling_notes(table, data)]
+    return checks.finish(notes=notes, failed=failed)
 
 
 def _weighted(
@@ -445,16 +445,27 @@ def _name_problems(
 ) -> Iterator[str]:
     """Yield names that data lack; those under ``kept_out`` no synthetic dataset needs."""
     columns = column_names(data.original)
-    for name in dict.fromkeys((*names, *kept_out)):
+    every = [*dict.fromkeys((*names, *kept_out))]
+    for name in every:
         if name not in columns:
             views = values_in_periods(name, columns)
             yield views or f"column {name!r} is not in the original: name one of its columns"
-            continue
-        for number, table in enumerate(data.synthetic if name in names else (), start=1):
-            if name not in column_names(table):
-                yield f"column {name!r} is not in synthetic dataset {number}: generate it too"
-        if data.control is not None and name not in column_names(data.control):
-            yield f"column {name!r} is not in the control file: add it"
+    known = [name for name in every if name in columns]
+    for number, table in enumerate(data.synthetic, start=1):
+        needed = [name for name in known if name in names]
+        yield from _lacking(needed, table, f"synthetic dataset {number}: generate {{}} too")
+    if data.control is not None:
+        yield from _lacking(known, data.control, "the control file: add {}")
+
+
+def _lacking(names: Iterable[str], data: Data, where: str) -> Iterator[str]:
+    """Say in one sentence which columns data lack."""
+    there = column_names(data)
+    lacking = [repr(name) for name in names if name not in there]
+    if lacking:
+        one = len(lacking) == 1
+        what = "column {} is" if one else "columns {} are"
+        yield f"{what.format(', '.join(lacking))} not in {where.format('it' if one else 'them')}"
 
 
 def _risk_problems(
@@ -625,6 +636,16 @@ def _unit_notes(original: Table, control: Table | None, units: str | None) -> li
         f"{count:,} values of {units!r} are in the original and in the control: if they are the "
         "same persons, take them out of the control; they count as two"
     ]
+
+
+def _spelling_notes(table: Table, data: ComparedData) -> Iterator[str]:
+    """Say which values are compared as equal although files write them otherwise."""
+    others = [written_otherwise(other, table) for other in data.others]
+    if names := dict.fromkeys(name for found in others for name in found):
+        yield (
+            f"{', '.join(names)}: values are written otherwise than in the original (such as 3.0 "
+            "for 3, 1 for 01, TRUE for true, NA for nothing), and compared as equal"
+        )
 
 
 def _unlike_notes(whole: Table, synthetic: Sequence[Table]) -> list[str]:

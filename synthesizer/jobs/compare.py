@@ -18,6 +18,7 @@ from urllib.parse import quote
 
 from synthesizer.data.errors import ConfigError, DataError, Problems
 from synthesizer.data.files import check_file, sha256, write_texts
+from synthesizer.data.labelled import LABELLED
 from synthesizer.jobs.run_points import RunPoint, parts_of, read_runs
 from synthesizer.measures.catalogue import AXES, axes, axis_problems
 from synthesizer.measures.figure import Units, in_units, plain
@@ -276,12 +277,15 @@ def target_problems(
 
 
 def confidential_problems(targets: Sequence[Path], points: Sequence[RunPoint]) -> list[str]:
-    """Say which files to be replaced hold the data that the runs were made from."""
+    """Say which files to be replaced hold the data that the runs were made from.
+
+    A labelled file is data whatever its hash, which is of a file of SAS and its catalogue together.
+    """
     fingerprints = {point.fingerprint for point in points}
     return [
         f"{path}: holds the data that the runs were made from; name another file"
         for path in targets
-        if path.is_file() and sha256(path) in fingerprints
+        if path.is_file() and (path.suffix.lower() in LABELLED or sha256(path) in fingerprints)
     ]
 
 
@@ -366,9 +370,13 @@ def _beats(other: tuple[float, float, RunPoint], one: tuple[float, float, RunPoi
 def compare_points(
     points: Sequence[RunPoint], *, risk: str | None = None, utility: str | None = None
 ) -> ComparedRuns:
-    """Compare runs; the figures ``risk`` and ``utility`` come first where all runs share them."""
+    """Compare runs; the figures ``risk`` and ``utility`` come first where all runs share them.
+
+    Where no figure of risk is named that is differential confidentiality, if all runs measured it.
+    """
     if problems := axis_problems(risk, utility):
         raise ConfigError(problems)
+    risk = risk or _usual_risk(points)
     across, up = _shared(points, axes("risk"), risk), _shared(points, axes("utility"), utility)
     differing = differing_settings(points)
     left_out = [] if is_alike(points, "data") else list(filter(is_of_a_variable, differing))
@@ -417,7 +425,7 @@ def write_comparison(
     problems.settle(DataError)
     problems += confidential_problems([path for path in (page, json) if path], points)
     problems.settle(DataError)
-    comparison = compare_points(points, risk=risk or usual_risk(points), utility=utility)
+    comparison = compare_points(points, risk=risk, utility=utility)
     texts = {}
     if page is not None:
         texts[page] = comparison_page(comparison, reports=report_links(points, page.parent))
@@ -455,7 +463,7 @@ def _shared(
     return tuple(sorted(shared, key=lambda one: (one.key != asked, counts[one.key] < len(points))))
 
 
-def usual_risk(points: Sequence[RunPoint]) -> str | None:
+def _usual_risk(points: Sequence[RunPoint]) -> str | None:
     """Return what a release adds to the risk of persons in the data, where all runs measured it."""
     is_shared = not _not_shared(points, AXES[ADDED])
     return ADDED if is_shared and len(_having(points, [ADDED])) == len(points) else None

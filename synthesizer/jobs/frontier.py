@@ -42,7 +42,7 @@ from synthesizer.data.files import (
 from synthesizer.data.progress import Listener, silent
 from synthesizer.data.randomness import NO_SECRET, Seed
 from synthesizer.engine.registry import Registry
-from synthesizer.jobs.compare import are_of_one_size, compare_points, report_links, usual_risk
+from synthesizer.jobs.compare import are_of_one_size, compare_points, report_links
 from synthesizer.jobs.grid import Setting, grid, variations
 from synthesizer.jobs.manifest import file_entry, now, write_json
 from synthesizer.jobs.run import run
@@ -444,9 +444,7 @@ def _run_and_write(
         points = [read_run(work / setting.name, setting.name) for setting in done]
         twins = made_twins(points)
         points = [point for point in points if point.name not in twins]
-        comparison = compare_points(
-            points, risk=plan.risk or usual_risk(points), utility=plan.utility
-        )
+        comparison = compare_points(points, risk=plan.risk, utility=plan.utility)
         notes = (*dropped_notes(plan.dropped, twins), *comparison.notes)
         frontier = Frontier(
             directory=plan.directory,

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from synthesizer.data.after import NOT_DROPPED
+from synthesizer.data.boundary import public
 from synthesizer.data.errors import ConfigError, Problems
 from synthesizer.data.files import check_output, new_directory
 from synthesizer.data.progress import Listener, Phases, silent
@@ -17,6 +18,7 @@ from synthesizer.measures.figure import plain
 from synthesizer.report.record import PublicConfig
 
 
+@public
 def generate(
     model: SavedModel,
     directory: Path,

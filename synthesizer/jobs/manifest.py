@@ -46,6 +46,7 @@ from synthesizer.report.record import (
     TreesEntry,
     VariableEntry,
     WeightsEntry,
+    manifest_in,
     read_record,
 )
 from synthesizer.report.waves import risk_figures
@@ -200,6 +201,31 @@ def manifest_of(plan: Plan, source: Source, seed: Seed, phases: Phases) -> Manif
         plugins=plan.registry.plugins,
         packages={name: version(name) for name in PACKAGES},
     )
+
+
+ONE_OF_SEVERAL = (
+    "this is run {} with these settings in this directory: a verdict is one draw, and to run until "
+    "it is safe is to choose on the noise"
+)
+_DRAWS_ALIKE = ("seed", "secret", "workers", "output", "checks", "limits")
+"""Keys that make no other setting: the draws, what is written, what is looked at."""
+
+
+def earlier_runs(directory: Path, manifest: Manifest) -> int:
+    """Return how many other draws with the same settings of the same data a run replaces."""
+    try:
+        before = manifest_in(directory)
+    except DataError:  # another version wrote it, or it is damaged
+        return 0
+    if before is None or _drawn_from(before) != _drawn_from(manifest):
+        return 0
+    is_repeated = (before.seed, before.secret) == (manifest.seed, manifest.secret)
+    return before.earlier_runs + (not is_repeated)
+
+
+def _drawn_from(manifest: Manifest) -> str:
+    settings = {key: v for key, v in manifest.config.items() if key not in _DRAWS_ALIKE}
+    return json.dumps([manifest.data.sha256, settings], sort_keys=True)
 
 
 def _planned_step(plan: Plan, step: Step) -> StepEntry:

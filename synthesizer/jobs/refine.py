@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthesizer.config.reading import read_chain_config
+from synthesizer.config.reading import load_config, read_chain_config
+from synthesizer.data.boundary import public
 from synthesizer.data.displayed import Displayed
 from synthesizer.data.errors import ConfigError, DataError, OutputError, Problems
 from synthesizer.data.files import new_files, write_text
@@ -132,6 +133,7 @@ class Refined(Displayed):
         }
 
 
+@public
 def refine(
     original: Data,
     synthetic: pd.DataFrame | RawTable,
@@ -345,7 +347,9 @@ def refine_file(
     targets = [path, *([] if record is None else [record])]
     with new_files(targets, overwrite=overwrite, read=kept) as works:
         form = _format(path)
-        files = read_files(original, [synthetic])
+        files = read_files(
+            original, [synthetic], config=None if config is None else load_config(config)
+        )
         (raw,) = files.synthetic
         advance = listener.start("refine", options.get("generations"))
         try:

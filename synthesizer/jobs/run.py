@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from synthesizer.config.reading import AnyForm
 from synthesizer.data.after import NOT_DROPPED
+from synthesizer.data.boundary import public
 from synthesizer.data.displayed import Displayed
-from synthesizer.data.errors import ModelError, OutputError, SynthesizerError, plural
+from synthesizer.data.errors import ConfigError, ModelError, OutputError, SynthesizerError, plural
 from synthesizer.data.evolved import Evolution, EvolvedDataset, FrontierFile, Generation
 from synthesizer.data.files import check_file, new_directory, new_file, write_text
 from synthesizer.data.progress import Listener, Phases, silent
@@ -25,7 +26,9 @@ from synthesizer.engine.registry import Registry
 from synthesizer.engine.source import Evolved, Source
 from synthesizer.jobs.dataset_parts import Part, Work, kept_bytes, kept_seed, kept_work, parts_of
 from synthesizer.jobs.manifest import (
+    ONE_OF_SEVERAL,
     FormulaCells,
+    earlier_runs,
     file_entry,
     manifest_of,
     write_dataset,
@@ -36,7 +39,7 @@ from synthesizer.measures.figure import plain
 from synthesizer.measures.results import CheckResults, checks_content
 from synthesizer.measures.settings import LimitConfig
 from synthesizer.measures.verdict import Verdict
-from synthesizer.plan.forecast import refuse_too_large, say_ahead
+from synthesizer.plan.forecast import of_checks, refuse_too_large, say_ahead
 from synthesizer.plan.plan import GENERATE, Plan, prepare
 from synthesizer.plan.seeds import replay_notes
 from synthesizer.report.build import REPORT, build_report
@@ -46,6 +49,10 @@ from synthesizer.report.record import CHECKS, MANIFEST, FileEntry, Manifest, Rec
 if TYPE_CHECKING:
     from synthesizer.engine.saved import SavedModel
 
+NOTHING_KEPT = (
+    "resume (--resume): this source is read whole and nothing is kept of such a run to go on with; "
+    "leave it out to begin anew. Parts are kept of a Parquet source of more than data.fit_rows rows"
+)
 HISTORY = "history.csv"
 """What an evolution came to, generation by generation."""
 
@@ -117,6 +124,7 @@ class RunResult(Displayed):
         return self.evolved is not None and self.evolved.interrupted
 
 
+@public
 def run(
     config: AnyForm,
     *,
@@ -144,7 +152,8 @@ def run(
         ``seed``; a `Seed` also in place of its secret, for runs that share theirs.
     resume : bool
         Go on with a run of a source that is not read whole (``data.fit_rows``) and was stopped:
-        what it had finished is kept beside the output. Without such a run it begins one.
+        what it had finished is kept beside the output. Without such a run it begins one; of a
+        source that is read whole nothing is kept, and this is refused.
 
     Returns
     -------
@@ -182,6 +191,8 @@ def run(
         seed = kept_seed(config, overrides)
     with phases.phase("read"):
         plan = prepare(config, registry, overrides=overrides, seed=seed)
+    if resume and plan.whole is None:
+        raise ConfigError(NOTHING_KEPT)
     say_ahead(plan, listener, phases.seconds["read"])
     refuse_too_large(plan, kept_bytes(plan.output.directory))
     output, seed = plan.output, plan.seed
@@ -197,6 +208,8 @@ def run(
             with phases.phase("check"):
                 checks.add(plan.viewed(table))
         with phases.phase("check"):
+            making = phases.seconds.get("fit", 0.0) + phases.seconds.get(GENERATE, 0.0)
+            listener.expect("check", of_checks(plan, making))
             everybody = None if work is None else partial(work.everybody, folder.parts)
             results = checks.finish(partial(plan.refit, source, seed), everybody=everybody)
         evolution = folder.write_evolution(source.evolution(seed))
@@ -205,6 +218,7 @@ def run(
         return folder.write(Record(manifest, results, exceeded, evolution))
 
 
+@public
 def fit(
     config: AnyForm,
     *,
@@ -428,13 +442,16 @@ class _Folder:
             }
         )
         codebook, notes = self._write_codebook(manifest)
+        earlier = earlier_runs(output.directory, manifest)
         manifest = manifest.model_copy(
             update={
+                "earlier_runs": earlier,
                 "notes": (
                     *manifest.notes,
                     *self._dropped(manifest.rows),
                     *self.formulas.notes,
                     *notes,
+                    *([ONE_OF_SEVERAL.format(earlier + 1)] if earlier else []),
                 ),
                 "seconds": self.phases.seconds,
                 "files": (*manifest.files, *self._entries([*self.stewards, *codebook])),

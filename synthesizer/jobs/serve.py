@@ -28,7 +28,7 @@ from synthesizer.verification.ledger import DATASET, Ledger
 from synthesizer.verification.public_schema import schema_of_release, yaml_of
 from synthesizer.verification.server import audit
 from synthesizer.verification.server.accounts import Accounts, Role
-from synthesizer.verification.server.confinement import is_possible
+from synthesizer.verification.server.runner import is_possible
 from synthesizer.verification.server.server_config import SQLITE, ServerConfig, read_server_config
 from synthesizer.verification.server.server_datasets import open_datasets
 from synthesizer.verification.server.server_tables import upgrade

@@ -13,9 +13,10 @@ import numpy as np
 
 from synthesizer.config.keys import HouseholdConfig, PanelConfig, SqlConfig
 from synthesizer.config.reading import read_chain_config
+from synthesizer.data.csv_text import FoundEncoding, find_encoding
 from synthesizer.data.derivations import suggest_derivations
 from synthesizer.data.encoding import encode_inferred
-from synthesizer.data.errors import ConfigError, did_you_mean
+from synthesizer.data.errors import ConfigError, did_you_mean, plural
 from synthesizer.data.files import check_file, write_texts
 from synthesizer.data.guessing import Declaration, Inferred, infer
 from synthesizer.data.panel.forms import WideForm, wide_columns
@@ -28,7 +29,6 @@ from synthesizer.data.roles import REPEATS, Roles, roles_of
 from synthesizer.data.sources import RawTable, csv_bytes, read_sql
 from synthesizer.data.spreadsheets import formula_cells
 from synthesizer.data.table import Kind, Table, Variable
-from synthesizer.data.text_encoding import FoundEncoding, find_encoding
 from synthesizer.engine.structural_zeros import QUICK_WORK, ZeroCells, structural_zeros
 from synthesizer.jobs.starter_hints import (
     hints_of,
@@ -100,8 +100,8 @@ class StarterOptions:
         roles: dict[str, list[str]] = {}
         for key, name in self.named:
             if name not in columns:
-                hint = did_you_mean(name, columns, "it is no column of the data")
-                yield f"{key} {name}: no such column; {hint}"
+                hint = did_you_mean(name, columns, f"name a column, or leave {key} out")
+                yield f"{key} {name}: the data have no such column; {hint}"
             elif key not in roles.setdefault(name, []):
                 roles[name].append(key)
         for name, keys in roles.items():
@@ -413,12 +413,13 @@ def make_starter(
     tail = _survival_line(reading.table, form) + tail
     text = head + "\n".join(lines) + "\n" + tail + intruder + _LIMITS
     told = f", {encoding.name}" if encoding is not None else ""
+    n_columns = len(raw.names) + len(reading.roles.dropped)
     return Starter(
         path=path,
         text=text,
-        about=f"{len(raw.names) + len(reading.roles.dropped):,} columns, {raw.n_rows:,} rows{told}",
+        about=f"{plural(n_columns, 'column')}, {plural(raw.n_rows, 'row')}{told}",
         looks=looks,
-        n_columns=len(raw.names) + len(reading.roles.dropped),
+        n_columns=n_columns,
         notes=(
             *_encoding_notes(encoding),
             *hints_of(reading.table, options, where, _labels(raw)),

@@ -17,17 +17,26 @@ from synthesizer.config.keys import ChainConfig
 from synthesizer.config.reading import read_chain_config
 from synthesizer.config.synthpop import house_name
 from synthesizer.data.after import NOT_DROPPED, After
+from synthesizer.data.boundary import faults, public
 from synthesizer.data.displayed import in_short
-from synthesizer.data.errors import ConfigError, ModelError, Problems, plural
+from synthesizer.data.errors import (
+    ConfigError,
+    DataError,
+    ModelError,
+    Problems,
+    SavedModelError,
+    plural,
+)
 from synthesizer.data.evolved import Evolution
-from synthesizer.data.faults import nearest
 from synthesizer.data.layout import Layout
+from synthesizer.data.options import nearest
 from synthesizer.data.panel.arrangement import Arrangement
 from synthesizer.data.progress import Phases
 from synthesizer.data.randomness import AnySeed, Seed
 from synthesizer.data.sources import from_pandas
-from synthesizer.data.table import Table
+from synthesizer.data.table import Schema, Table
 from synthesizer.data.writing import to_pandas
+from synthesizer.engine.chain import FittedChain
 from synthesizer.engine.registry import Registry
 from synthesizer.engine.saved import SavedModel, load_model, save_model
 from synthesizer.engine.source import NOT_SAVED, Source
@@ -57,6 +66,12 @@ def _names_checked(init: Callable[P, None]) -> Callable[P, None]:
 
 _OWN = ("registry", "infer_missing")
 """Parameters that are no keys of the YAML."""
+_AFTER_FIT = frozenset(("checks", "limits", "m", "rows", "workers"))
+"""Parameters from which no fit follows."""
+_OF_A_FIT = frozenset(("seed", "secret", "workers", "plugins"))
+"""Parameters that a loaded model does not take over: it has its own seed and secret, and a file
+decides neither about this machine nor what is imported."""
+_NO_ORIGINAL = "a loaded model has no original to be checked against: load(path, original=frame)"
 
 
 def _config_of(parameters: Mapping[str, Any]) -> ChainConfig:
@@ -68,8 +83,8 @@ def _config_of(parameters: Mapping[str, Any]) -> ChainConfig:
         for name in parameters
         if name not in known
     )
-    if not isinstance(parameters.get("infer_missing", True), bool):
-        problems.append("infer_missing: must be True or False")
+    problems += faults("infer_missing", parameters.get("infer_missing", True), bool)
+    problems += faults("registry", parameters.get("registry"), Registry | None)
     named = {key: parameters[key] for key in keys if parameters.get(key) is not None}
     config = problems.attempt(read_chain_config, named)
     problems.settle(ConfigError)
@@ -206,7 +221,10 @@ class Synthesizer:
         return dict(self._parameters)
 
     def set_params(self, **parameters: Any) -> Self:
-        """Change parameters; what was fitted is forgotten, since it followed from the old ones.
+        """Change parameters; what was fitted is forgotten if it followed from one of them.
+
+        It stays where ``checks``, ``limits``, ``m``, ``rows`` or ``workers`` alone are changed; the
+        last frames can then be checked anew.
 
         Raises
         ------
@@ -218,7 +236,14 @@ class Synthesizer:
         >>> Synthesizer(m=2).set_params(m=3, proper=True)
         Synthesizer(m=3, proper=True)
         """
-        self._set({**self._parameters, **parameters})
+        changed, fitted = {**self._parameters, **parameters}, None
+        if self._fitted is not None and parameters.keys() <= _AFTER_FIT:
+            fitted = self._fitted.planned(_config_of(changed))
+        generated = self._generated
+        self._set(changed)
+        if fitted is not None:
+            self._fitted = fitted
+            self._generated = None if generated is None else generated.of(fitted)
         return self
 
     def __repr__(self) -> str:
@@ -242,6 +267,7 @@ class Synthesizer:
         if self._generated is not None:
             yield f"{plural(self._generated.m, 'frame')} generated"
 
+    @public
     def fit(self, frame: pd.DataFrame) -> Self:
         """Learn from a confidential frame, shape (n, p) with n >= 2; its index is left out.
 
@@ -272,6 +298,7 @@ class Synthesizer:
         self._fitted, self._generated = replace(_Fitted.of(plan), codes=codes), None
         return self
 
+    @public
     def generate(
         self, m: int | None = None, *, rows: int | None = None, seed: AnySeed | None = None
     ) -> list[pd.DataFrame]:
@@ -312,7 +339,7 @@ class Synthesizer:
             drawn = fitted.source.generate(draws, m=m, rows=rows, n_jobs=workers)
             for table in map(fitted.released, drawn):
                 frames.append(fitted.frame_of(table))
-                if config.model_fields_set & {"checks", "limits"}:
+                if self._is_checked:
                     tables.append(table)
         self._generated = _Generated(fitted, draws, tables, m=m, rows=rows)
         if fitted.source.interrupted:
@@ -321,10 +348,19 @@ class Synthesizer:
                 "become",
                 stacklevel=2,
             )
-        if self._sure.plan is not None and self.exceeded:
-            above = "; ".join(self.exceeded)
-            warnings.warn(f"above a limit (see exceeded): {above}", stacklevel=2)
+        self._warn_of_limits()
         return frames
+
+    def _warn_of_limits(self) -> None:
+        """Warn of what lies above a limit, and of limits that nothing can be held against."""
+        words = ""
+        if self._sure.plan is not None:
+            above = "; ".join(self.exceeded)
+            words = f"above a limit (see exceeded): {above}" if above else ""
+        elif self.config.limits.asked:
+            words = f"the limits of the model are not checked: {_NO_ORIGINAL}"
+        if words:
+            warnings.warn(words, stacklevel=4)
 
     @property
     def checks(self) -> CheckResults:
@@ -337,15 +373,25 @@ class Synthesizer:
         Raises
         ------
         ModelError
-            Without ``checks`` or ``limits`` in the options, before `generate`, or after `load`: a
-            saved model has no original to be held against.
+            Without ``checks`` or ``limits`` in the options, before `generate`, or after `load`
+            without the original.
         """
-        if self._generated is None or not self._generated.tables:
-            raise ModelError(
-                "nothing can be checked yet; give checks=True (or settings of the checks), call "
-                "fit(frame) and generate()"
-            )
+        steps = []
+        if not self._is_checked:
+            steps.append("set_params(checks=True), or settings of the checks")
+        if self._fitted is None:
+            steps.append("fit(frame)")
+        elif self._fitted.plan is None:
+            steps.append(_NO_ORIGINAL)
+        if self._generated is None:
+            steps.append("generate()")
+        if steps or self._generated is None:
+            raise ModelError(f"nothing can be checked yet; first {', then '.join(steps)}")
         return self._generated.checks
+
+    @property
+    def _is_checked(self) -> bool:
+        return bool(self.config.model_fields_set & {"checks", "limits"})
 
     @property
     def verdict(self) -> Verdict:
@@ -365,15 +411,12 @@ class Synthesizer:
         Raises
         ------
         ModelError
-            After `load`: a saved model keeps no limits, and has no original to be held against.
+            After `load` without the original.
         """
         from synthesizer.jobs.run import limits_exceeded
 
         if self._fitted is not None and self._fitted.plan is None:
-            raise ModelError(
-                "a model that was loaded keeps no limits and has no original to be held against; "
-                "compare its frames with the original by evaluate(original, frames)"
-            )
+            raise ModelError(_NO_ORIGINAL)
         if self._generated is None:
             return ()
         limited = "limits" in self.config.model_fields_set
@@ -416,21 +459,54 @@ class Synthesizer:
             raise ModelError(NOT_SAVED)
         return self._sure.model
 
+    @public
     def save(self, path: str | Path) -> None:
         """Write the fitted model with mode 0600; it holds confidential values."""
         save_model(Path(path), self.model, self.registry)
 
     @classmethod
-    def load(cls, path: str | Path, *, registry: Registry | None = None) -> Self:
+    @public
+    def load(
+        cls,
+        path: str | Path,
+        *,
+        original: pd.DataFrame | None = None,
+        registry: Registry | None = None,
+    ) -> Self:
         """Read a model that `save` or ``synthesizer fit`` wrote; runs no code of the file.
+
+        Its parameters are those of the fit, its checks and limits among them, but for seed, secret,
+        workers and plug-ins.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file.
+        original : DataFrame, optional
+            The confidential frame that it was fitted to: what is drawn can then be checked.
+        registry : Registry, optional
+            Models that it may consist of; all that installed packages offer by default.
 
         Raises
         ------
         SavedModelError
             If the file is cut short, altered or needs models that are not installed.
+        DataError
+            If ``original`` is another frame.
         """
         result = cls(registry=registry)
-        result._fitted = _Fitted.of_model(load_model(Path(path), result.registry))
+        model = load_model(Path(path), result.registry)
+        said = model.origin.get("config")
+        said = said if isinstance(said, Mapping) else {}
+        names = result._parameters.keys() - _OF_A_FIT
+        try:
+            result._set(result._parameters | {k: v for k, v in said.items() if k in names})
+        except ConfigError as error:
+            raise SavedModelError(f"{path}: {problem}" for problem in error.problems) from None
+        fitted = _Fitted.of_model(model)
+        if original is not None:
+            fitted = fitted.against(original, result.config, result.registry)
+        result._fitted = fitted
         return result
 
     @property
@@ -484,6 +560,34 @@ class _Fitted:
             model=model,
         )
 
+    def planned(self, config: ChainConfig) -> Self | None:
+        """Return it with other checks and limits; None of an evolution, which follows from them."""
+        from synthesizer.plan.plan import make_plan
+
+        if self.plan is None:
+            return self
+        if self.plan.genetic is not None:
+            return None
+        data, registry = self.plan.data, self.plan.registry
+        return replace(self, plan=make_plan(config, data, registry, seed=self.seed))
+
+    def against(self, original: pd.DataFrame, config: ChainConfig, registry: Registry) -> Self:
+        """Return a loaded model with the frame that it was fitted to."""
+        from synthesizer.plan.plan import make_plan
+
+        raw, source = from_pandas(original), self.source
+        assert isinstance(source, FittedChain)  # noqa: S101 - nothing else is saved
+        for infer in (True, False):
+            data = read_frame(raw, config, infer_missing=infer)
+            plan = make_plan(config, data, registry, seed=self.seed)
+            if plan.table.n_units == source.n_units and _alike(plan.table.schema, source.schema):
+                return replace(self, plan=plan)
+        raise DataError(
+            "original: this is not the frame that the model was fitted to, with "
+            f"{source.n_units:,} rows of {', '.join(source.schema.names)}: hand over that frame, "
+            "or leave it out"
+        )
+
     def released(self, table: Table) -> Table:
         """Return a drawn table after the steps that change values or rows."""
         if self.plan is not None:
@@ -500,6 +604,12 @@ class _Fitted:
     def guarded(self) -> AbstractContextManager[None]:
         """Turn what an altered model sets off into an error of the package."""
         return nullcontext() if self.model is None else self.model.guarded()
+
+
+def _alike(ours: Schema, theirs: Schema) -> bool:
+    """Whether two tables have the same variables, levels and missing codes."""
+    one, other = ([(v.name, v.kind, {*v.labels}) for v in schema] for schema in (ours, theirs))
+    return one == other
 
 
 def _guessed_codes(table: Table, config: ChainConfig) -> str:
@@ -532,12 +642,20 @@ class _Generated:
         self.tables = () if fitted.plan is None else tuple(tables)
         self.evolution = fitted.source.evolution(seed)
 
+    def of(self, fitted: _Fitted) -> _Generated:
+        """Return the same under other checks."""
+        return _Generated(fitted, self.seed, self.tables, m=self.m, rows=self.rows)
+
     @cached_property
     def checks(self) -> CheckResults:
         """What the checks find."""
         assert self.fitted.plan is not None  # noqa: S101 - there are no tables otherwise
         plan = replace(self.fitted.plan, m=self.m, rows=self.rows)
         checks = plan.checking(self.seed)
-        for table in self.tables:
+        drawn = self.tables or map(  # the same again, where nobody had asked for checks
+            self.fitted.released,
+            self.fitted.source.generate(self.seed, m=self.m, rows=self.rows, n_jobs=plan.workers),
+        )
+        for table in drawn:
             checks.add(plan.viewed(table))
         return checks.finish(partial(plan.refit, self.fitted.source, self.seed))

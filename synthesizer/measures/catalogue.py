@@ -13,7 +13,7 @@ originals find a match, so that the smallest file would seem the best.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from operator import attrgetter
 from typing import Any
@@ -23,8 +23,8 @@ from synthesizer.data.panel.households import MemberView
 from synthesizer.data.panel.view import panel_of
 from synthesizer.data.progress import counted
 from synthesizer.data.randomness import Seed
-from synthesizer.data.table import Kind, Table
-from synthesizer.measures.figure import Attempts
+from synthesizer.data.table import IntArray, Kind, Table
+from synthesizer.measures.figure import Attempts, Collector, collected
 from synthesizer.measures.measure import (
     Axis,
     Case,
@@ -52,8 +52,12 @@ from synthesizer.measures.risk.memorisation import Memory, memory
 from synthesizer.measures.risk.near_copies import FEWEST, NearCopies, NearCopiesSeen
 from synthesizer.measures.risk.nearest import nearer_share
 from synthesizer.measures.risk.rare_values import RareValues, RareValuesSeen
-from synthesizer.measures.risk.repeated_households import HouseholdsSeen, RepeatedHouseholds
-from synthesizer.measures.risk.replicated import CareerReplicates, Replicates
+from synthesizer.measures.risk.replicated import (
+    CareerReplicates,
+    HouseholdsSeen,
+    RepeatedHouseholds,
+    Replicates,
+)
 from synthesizer.measures.risk.scenario import Question
 from synthesizer.measures.risk.scenario_risk import unfamiliar
 from synthesizer.measures.risk.suda import SudaOptions, affordable_size, suda
@@ -71,13 +75,15 @@ from synthesizer.measures.risk.weight_disclosure import (
     WeightsShown,
     weight_as_key,
 )
-from synthesizer.measures.utility.compare_fit import FitRequest
+from synthesizer.measures.utility.compare_fit import FitRequest, design_of
 from synthesizer.measures.utility.conditional_tables import ConditionalTables
+from synthesizer.measures.utility.distributions import DistributionCounter
 from synthesizer.measures.utility.equivalent_sample import EquivalentSample, SampleScale
 from synthesizer.measures.utility.household_pairs import HouseholdPairCounter, HouseholdPairs
-from synthesizer.measures.utility.new_periods import NewPeriods
+from synthesizer.measures.utility.longitudinal import NewPeriods, NewPeriodsCounter, PanelCollector
 from synthesizer.measures.utility.propensity import PropensityOptions
 from synthesizer.measures.utility.regressions import RegressionCounter, Regressions
+from synthesizer.measures.utility.sequences import career_matrix
 from synthesizer.measures.utility.suite import (
     Collecting,
     conditional_tables,
@@ -87,7 +93,6 @@ from synthesizer.measures.utility.suite import (
     propensity,
     requested_fits,
     tables,
-    variables,
 )
 from synthesizer.measures.utility.weighted import Models, WeightedCounter, WeightedEstimates
 
@@ -155,18 +160,12 @@ def _attacks(case: Case) -> Any:
     )
 
 
-def _replicated(case: Case) -> Collecting:
-    counter = Replicates(case.original, case.names)
-    return Collecting(counter.add, lambda: counter.result)
-
-
-def _near_copies(case: Case) -> Collecting | None:
+def _near_copies(case: Case) -> NearCopiesSeen | None:
     kept = case.synthesis.kept
     names = [name for name in case.names if name not in kept]
     if not names or case.original.n_rows < FEWEST:
         return None
-    looked = NearCopiesSeen(case.original, names, seed=case.seed)
-    return Collecting(looked.add, lambda: looked.result)
+    return NearCopiesSeen(case.original, names, seed=case.seed)
 
 
 def _copied(case: Case, kind: type[K]) -> Copied[K] | None:
@@ -188,28 +187,22 @@ def _copied(case: Case, kind: type[K]) -> Copied[K] | None:
     )
 
 
-def _copied_records(case: Case) -> Collecting | None:
-    copied = _copied(case, CopiedUniques)
-    return None if copied is None else Collecting(copied.add, lambda: copied.result)
-
-
 def _copied_keys(case: Case) -> CopiedKeys | None:
     copied = _copied(case, CopiedKeys)
-    if copied is None:
-        return None
-    for table in case.synthetic:
-        copied.add(table)
-    return copied.result
+    return None if copied is None else collected(copied, case.synthetic)
 
 
-def _rare(case: Case) -> Collecting:
+def _seeing(view: Callable[[Table], Any], collector: Collector[Any]) -> Collecting:
+    """Return a collector that looks at a view of each dataset."""
+    return Collecting(lambda dataset: collector.add(view(dataset)), collector.result)
+
+
+def _rare(case: Case) -> Collector[RareValues]:
     if case.frame is None:
-        seen = RareValuesSeen(case.original, case.names)
-        return Collecting(seen.add, lambda: seen.result)
+        return RareValuesSeen(case.original, case.names)
     panel = panel_of(case.original)
     names = [name for name in panel.names if panel[name].variable.kind is not Kind.ID]
-    seen = RareValuesSeen(panel, names)
-    return Collecting(lambda view: seen.add(panel_of(view)), lambda: seen.result)
+    return _seeing(panel_of, RareValuesSeen(panel, names))
 
 
 def _members(case: Case) -> MemberView:
@@ -218,30 +211,10 @@ def _members(case: Case) -> MemberView:
     return case.original
 
 
-def _households(case: Case) -> Collecting:
-    seen = HouseholdsSeen(_members(case), case.names)
-    return Collecting(seen.add, lambda: seen.result)
-
-
-def _household_pairs(case: Case) -> Collecting:
-    counter = HouseholdPairCounter(
-        _members(case),
-        case.names,
-        groups=case.settings.table_groups,
-        seed=case.seed,
-    )
-    return Collecting(counter.add, counter.result)
-
-
 def _weight(case: Case) -> str:
     if case.weight is None:
         raise ValueError("needs a survey weight")
     return case.weight
-
-
-def _weights(case: Case) -> Collecting:
-    seen = WeightsSeen(case.original, case.names, _weight(case), seed=case.seed)
-    return Collecting(seen.add, lambda: seen.result)
 
 
 def _frame(case: Case) -> Frame:
@@ -250,11 +223,8 @@ def _frame(case: Case) -> Frame:
     return case.frame
 
 
-# What only some runs compute is imported where it is computed.
-
-
 def _inference(case: Case) -> Collecting:
-    from synthesizer.measures.risk.public_inference import inference
+    from synthesizer.measures.risk.public_inference import inference  # few runs ask for it
 
     asked, datasets = case.item, list[Table]()
     original = asked.rows(case.original)
@@ -264,66 +234,38 @@ def _inference(case: Case) -> Collecting:
     )
 
 
-def _careers(case: Case) -> Collecting:
-    from synthesizer.measures.utility.sequences import career_matrix
-
+def _career_of(case: Case) -> Callable[[Table], IntArray]:
+    """Return what reads the states of persons, by period, from a view of a panel."""
     career = _frame(case).career
-    counter = CareerReplicates(career_matrix(panel_of(case.original), career))
-    return Collecting(
-        lambda view: counter.add(career_matrix(panel_of(view), career)), lambda: counter.result
-    )
+    return lambda view: career_matrix(panel_of(view), career)
+
+
+def _careers(case: Case) -> Collecting:
+    career_of = _career_of(case)
+    return _seeing(career_of, CareerReplicates(career_of(case.original)))
 
 
 def _trajectories(case: Case) -> Collecting | None:
-    from synthesizer.measures.utility.sequences import career_matrix
-
-    frame = _frame(case)
-    if len(frame.times) < 2:
+    if len(_frame(case).times) < 2:
         return None
-    intruder = TrajectoryIntruder(
-        career_matrix(panel_of(case.original), frame.career),
-        case.settings.trajectories,
-        seed=_OF_PERIODS,
-    )
-    return Collecting(
-        lambda view: intruder.add(career_matrix(panel_of(view), frame.career)),
-        lambda: intruder.result,
-    )
+    career_of = _career_of(case)
+    original, options = career_of(case.original), case.settings.trajectories
+    return _seeing(career_of, TrajectoryIntruder(original, options, seed=_OF_PERIODS))
 
 
 def _trajectories_of_halves(case: Case) -> TrajectoryHalves | None:
-    from synthesizer.measures.utility.sequences import career_matrix
-
-    frame, run, options = _frame(case), case.halves, case.settings.trajectories
-    if len(frame.times) < 2 or not options.enabled:
+    run, options = case.halves, case.settings.trajectories
+    if len(_frame(case).times) < 2 or not options.enabled:
         return None
-    return trajectories_of_halves(
-        *(
-            career_matrix(panel_of(view), frame.career)
-            for view in (run.fitted, run.unseen, *run.synthetic)
-        ),
-        options=options,
-        seed=_OF_PERIODS,
-    )
+    careers = map(_career_of(case), (run.fitted, run.unseen, *run.synthetic))
+    return trajectories_of_halves(*careers, options=options, seed=_OF_PERIODS)
 
 
 _OF_PERIODS = Seed(0)
 """Periods that an intruder knows are the same whatever the seed, so that runs can be compared."""
 
 
-def _regressions(case: Case) -> Collecting:
-    counter = RegressionCounter(
-        case.original,
-        case.names,
-        proper=case.synthesis.proper,
-        seed=case.seed,
-    )
-    return Collecting(counter.add, counter.result)
-
-
-def _weighted(case: Case) -> Collecting:
-    from synthesizer.measures.utility.compare_fit import design_of
-
+def _weighted(case: Case) -> WeightedCounter:
     weight, settings, synthesis = _weight(case), case.settings, case.synthesis
     strata, psu = (n if n in case.original else None for n in (settings.strata, settings.psu))
     by = " and ".join(name for name in (strata, psu) if name is not None)
@@ -336,7 +278,7 @@ def _weighted(case: Case) -> Collecting:
         workers=case.workers,
     )
     has_replicates = settings.replicates is not None
-    counter = WeightedCounter(
+    return WeightedCounter(
         *(case.original, case.names, weight),
         groups=settings.table_groups,
         proper=synthesis.proper,
@@ -345,36 +287,18 @@ def _weighted(case: Case) -> Collecting:
         design_in_words="by replicate weights" if has_replicates else f"by {by}",
         models=models,
     )
-    return Collecting(counter.add, counter.result)
-
-
-def _equivalent_sample(case: Case) -> Collecting:
-    scale = SampleScale(
-        case.original,
-        case.names,
-        groups=case.settings.table_groups,
-        proper=case.synthesis.proper,
-        seed=case.seed,
-    )
-    return Collecting(scale.add, scale.result)
 
 
 def _sequences(case: Case) -> Collecting:
-    from synthesizer.measures.utility.longitudinal import PanelCollector
-
-    collector = PanelCollector(
-        panel_of(case.original), _frame(case), case.seed, attempts=Attempts()
-    )
-    return Collecting(lambda view: collector.add(panel_of(view)), collector.result)
+    original, frame = panel_of(case.original), _frame(case)
+    return _seeing(panel_of, PanelCollector(original, frame, case.seed, attempts=Attempts()))
 
 
 def _new_periods(case: Case) -> Collecting | None:
     if case.since is None:
         return None
-    from synthesizer.measures.utility.new_periods import NewPeriodsCounter
-
-    counter = NewPeriodsCounter(panel_of(case.original), _frame(case), case.since, case.seed)
-    return Collecting(lambda view: counter.add(panel_of(view)), counter.result)
+    original, frame = panel_of(case.original), _frame(case)
+    return _seeing(panel_of, NewPeriodsCounter(original, frame, case.since, case.seed))
 
 
 _RISK: tuple[Measure, ...] = (
@@ -575,7 +499,7 @@ _RISK: tuple[Measure, ...] = (
         result_field="copied",
         words="unique records that are there again, against what a fresh sample could have",
         needs=NAMES,
-        compute=_copied_records,
+        compute=lambda case: _copied(case, CopiedUniques),
         figures=(
             FigureKind(
                 "copied_uniques",
@@ -631,7 +555,7 @@ _RISK: tuple[Measure, ...] = (
         result_field="replicated",
         words="unique records that are there again, all variables alike",
         needs=NAMES,
-        compute=_replicated,
+        compute=lambda case: Replicates(case.original, case.names),
         figures=(
             FigureKind(
                 "replicated_uniques",
@@ -681,7 +605,7 @@ _RISK: tuple[Measure, ...] = (
         "datasets",
         words="households: those of the data that are there again, with all members",
         needs=frozenset({"households", "names"}),
-        compute=_households,
+        compute=lambda case: HouseholdsSeen(_members(case), case.names),
         result=RepeatedHouseholds,
         figures=(
             FigureKind(
@@ -698,7 +622,7 @@ _RISK: tuple[Measure, ...] = (
         "datasets",
         words="what the survey weight gives away: rare weights, totals of few, a further key",
         needs=WEIGHT | NAMES,
-        compute=_weights,
+        compute=lambda case: WeightsSeen(case.original, case.names, _weight(case), seed=case.seed),
         result=WeightsShown,
         figures=(
             FigureKind(
@@ -919,7 +843,7 @@ _UTILITY: tuple[Measure, ...] = (
         switch="one_way",
         words="distribution of every variable",
         needs=NAMES,
-        compute=variables,
+        compute=lambda case: DistributionCounter(case.original, case.names),
     ),
     Measure(
         "pairs",
@@ -946,7 +870,9 @@ _UTILITY: tuple[Measure, ...] = (
         "datasets",
         words="households: tables of what two members have, and who lives together",
         needs=frozenset({"households", "names"}),
-        compute=_household_pairs,
+        compute=lambda case: HouseholdPairCounter(
+            _members(case), case.names, groups=case.settings.table_groups, seed=case.seed
+        ),
         result=HouseholdPairs,
         figures=(
             FigureKind(
@@ -973,7 +899,13 @@ _UTILITY: tuple[Measure, ...] = (
         "datasets",
         words="share of the original's records that tell as much of all pairs",
         needs=NAMES,
-        compute=_equivalent_sample,
+        compute=lambda case: SampleScale(
+            case.original,
+            case.names,
+            groups=case.settings.table_groups,
+            proper=case.synthesis.proper,
+            seed=case.seed,
+        ),
         result=EquivalentSample,
         figures=(
             FigureKind("equivalent_sample", "as good as a sample of"),
@@ -1001,7 +933,9 @@ _UTILITY: tuple[Measure, ...] = (
         "datasets",
         words="each number and each variable of two levels regressed on the others",
         needs=NAMES,
-        compute=_regressions,
+        compute=lambda case: RegressionCounter(
+            case.original, case.names, proper=case.synthesis.proper, seed=case.seed
+        ),
         result=Regressions,
         figures=(
             FigureKind(
@@ -1166,15 +1100,6 @@ LIMITS: Mapping[str, tuple[Measure, FigureKind, Limit]] = {
 
 AXES: Mapping[str, FigureKind] = {key: kind for key, kind in FIGURES.items() if kind.is_axis}
 """Figures by which runs are compared; the first one of risk and of utility at the front."""
-
-CAREERS = tuple(
-    kind.key
-    for axis in ("utility", "risk")
-    for measure in MEASURES.values()
-    for kind in measure.figures
-    if "panel" in measure.needs and kind.is_axis and kind.axis == axis
-)
-"""Axes that only panels have: of utility and of risk."""
 
 SUMMARY: Mapping[str, tuple[FigureKind, str]] = {
     key: (kind, of) for kind in FIGURES.values() for key, of in kind.in_summary.items()

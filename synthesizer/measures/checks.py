@@ -22,7 +22,7 @@ from synthesizer.data.progress import Listener, silent
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import IntArray, Kind, Table
 from synthesizer.measures.catalogue import MEASURES
-from synthesizer.measures.figure import Attempts, Units, in_units
+from synthesizer.measures.figure import Attempts, Collector, Units, in_units
 from synthesizer.measures.measure import Axis, Case, Family, Measure
 from synthesizer.measures.results import CheckResults, RiskResult
 from synthesizer.measures.risk.halves import (
@@ -36,7 +36,7 @@ from synthesizer.measures.risk.halves import (
 from synthesizer.measures.risk.scenario import Scenario
 from synthesizer.measures.risk.scenario_risk import ScenarioRisk
 from synthesizer.measures.settings import CheckSettings
-from synthesizer.measures.utility.suite import Collecting, Synthesis, UtilityResult
+from synthesizer.measures.utility.suite import Synthesis, UtilityResult
 
 _NAMED = 20
 """Variables that an alarm names."""
@@ -48,7 +48,7 @@ class _Collected:
 
     measure: Measure
     name: str
-    collecting: Collecting
+    collecting: Collector[Any]
     attempts: Attempts
     is_sound: bool = True
 
@@ -64,6 +64,11 @@ class _Collected:
     def results(self) -> list[Any]:
         """The result, unless it failed."""
         return [self.attempts.of(self.name, self.collecting.result)] if self.is_sound else []
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What should be known of the result."""
+        return getattr(self.collecting, "notes", ())
 
 
 Everybody = Callable[[], tuple[Table, tuple[Table, ...]]]
@@ -240,7 +245,7 @@ class Checks:
 
     def _collections(self) -> list[_Collected]:
         collected: list[_Collected] = []
-        done: dict[str, Collecting] = {}
+        done: dict[str, Collector[Any]] = {}
         for measure in self._on("datasets"):
             attempts = self._attempts[measure.axis]
             for name, item in _items(measure, self.case):
@@ -391,9 +396,7 @@ class Checks:
                 failed=failed["utility"],
                 unlike=unlike,
                 notes=tuple(
-                    dict.fromkeys(
-                        [*said, *(n for each in self._collected for n in each.collecting.notes)]
-                    )
+                    dict.fromkeys([*said, *(n for each in self._collected for n in each.notes)])
                 ),
                 units=self.units,
             )

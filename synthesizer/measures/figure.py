@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import import_module
 from math import inf, sqrt
-from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_args
+from typing import Annotated, Any, Literal, NamedTuple, Protocol, TypeVar, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, SerializeAsAny
 from pydantic.fields import FieldInfo
@@ -204,6 +204,7 @@ def plain(result: Result) -> dict[str, Any]:
 
 T = TypeVar("T")
 R = TypeVar("R", bound=Result)
+C = TypeVar("C", covariant=True)
 
 
 def typed(kind: type[R], content: Any) -> R:
@@ -306,19 +307,6 @@ def side_of(value: float, mark: float, n: float, errors: float = TWO_SIDED) -> S
     return "above" if value > mark else "below"
 
 
-def is_above_chance(value: float | None, chance: float | None, n: float | None) -> bool:
-    """Whether a share of n lies three standard errors above chance; False if not known.
-
-    Examples
-    --------
-    >>> is_above_chance(0.3, 0.1, 400), is_above_chance(0.12, 0.1, 400)
-    (True, False)
-    """
-    if value is None or chance is None or n is None:
-        return False
-    return side_of(value, chance, n, errors=3) == "above"
-
-
 _TOO_FEW = "too few to tell on which side"
 _TOLD: Mapping[str, Mapping[Side, str]] = {
     "baseline": {
@@ -337,7 +325,7 @@ _TOLD: Mapping[str, Mapping[Side, str]] = {
 """What follows from a value above, at, near or below each of its two marks."""
 
 
-def conclusion(figure: Figure, write: Callable[[float], str] = "{:.4f}".format) -> str | None:
+def conclusion(figure: Figure) -> str | None:
     """Say where a figure lies from its baseline and from chance, and what follows from each.
 
     What is written alike is a tie. Nothing follows from a mark that the interval of the value
@@ -350,24 +338,40 @@ def conclusion(figure: Figure, write: Callable[[float], str] = "{:.4f}".format) 
     >>> [part.split(" (")[0] for part in conclusion(cap).split(", and ")]
     ['CAP 0.0457 lies below the baseline 0.1182', 'near chance 0.0296']
     """
-    sides = _sides(figure, write)
+    sides = _sides(figure)
     if sides is None or figure.value is None:
         return None
     baseline, chance = (
-        "" if mark is None else f" {write(mark)}" for mark in (figure.baseline, figure.chance)
+        "" if mark is None else f" {_written(mark)}" for mark in (figure.baseline, figure.chance)
     )
-    start = f"{figure.name} {write(figure.value)} lies"
+    start = f"{figure.name} {_written(figure.value)} lies"
     if baseline == chance:
         both = "; ".join(dict.fromkeys(_told(sides)))
         return f"{start} {sides[1]} baseline and chance, here both{baseline} ({both})"
     return f"{start} {_placed(sides, baseline, chance)}"
 
 
+def agreeing(values: Iterable[float], mark: float, digits: int) -> list[str]:
+    """Write values and the mark with so many decimals that each is above the mark as written, too.
+
+    Examples
+    --------
+    >>> agreeing([3.04], 3.0, 1), agreeing([2.9, 0.3], 3.0, 1)
+    (['3.04', '3.00'], ['2.9', '0.3', '3.0'])
+    """
+    every = [*values, mark]
+    for more in range(digits, 16):
+        if all((round(v, more) > round(mark, more)) == (v > mark) for v in every):
+            digits = more
+            break
+    return [f"{round(v, digits) + 0.0:.{digits}f}" for v in every]
+
+
 def conclusions(figures: Iterable[Figure]) -> Iterator[str]:
     """Yield what follows from figures, those of which the same follows together."""
     groups: dict[tuple[Side, Side], list[Figure]] = {}
     for figure in figures:
-        if (sides := _sides(figure, "{:.4f}".format)) is not None:
+        if (sides := _sides(figure)) is not None:
             groups.setdefault(sides, []).append(figure)
     for sides, alike in groups.items():
         if len(alike) == 1:
@@ -377,20 +381,24 @@ def conclusions(figures: Iterable[Figure]) -> Iterator[str]:
             yield f"{', '.join(names)} and {last} lie {_placed(sides)}"
 
 
-def _sides(figure: Figure, write: Callable[[float], str]) -> tuple[Side, Side] | None:
+def _sides(figure: Figure) -> tuple[Side, Side] | None:
     """Return where a figure lies from baseline and chance."""
     value, baseline, chance = figure.value, figure.baseline, figure.chance
     if value is None or baseline is None or chance is None:
         return None
 
     def side(mark: float) -> Side:
-        if write(value) == write(mark):
+        if _written(value) == _written(mark):
             return "at"
         if figure.low is None or figure.high is None:
             return side_of(value, mark, figure.n)
         return "above" if figure.low > mark else "below" if figure.high < mark else "near"
 
     return side(baseline), side(chance)
+
+
+def _written(value: float) -> str:
+    return f"{value:.4f}"
 
 
 def _told(sides: tuple[Side, Side]) -> tuple[str, str]:
@@ -400,17 +408,6 @@ def _told(sides: tuple[Side, Side]) -> tuple[str, str]:
 def _placed(sides: tuple[Side, Side], baseline: str = "", chance: str = "") -> str:
     first, second = _told(sides)
     return f"{sides[0]} the baseline{baseline} ({first}), and {sides[1]} chance{chance} ({second})"
-
-
-def lies_above(low: float | None, good: float | None) -> bool:
-    """Whether an interval lies above what is good; False if one of them is not known.
-
-    Examples
-    --------
-    >>> lies_above(0.52, 0.5), lies_above(None, 0.5)
-    (True, False)
-    """
-    return low is not None and good is not None and low > good
 
 
 def in_units(text: str, units: Units) -> str:
@@ -450,3 +447,20 @@ class Attempts:
         except SynthesizerError as error:
             self.failed[name] = "; ".join(in_brief(error.problems))
             return None
+
+
+class Collector(Protocol[C]):
+    """Looks at datasets one by one, so that none of them has to be kept."""
+
+    def add(self, synthetic: Any, /) -> None:
+        """Look at the next dataset."""
+
+    def result(self) -> C:
+        """Return what the datasets so far have, at least one."""
+
+
+def collected(collector: Collector[C], datasets: Iterable[Any]) -> C:
+    """Return what a collector says of datasets."""
+    for dataset in datasets:
+        collector.add(dataset)
+    return collector.result()

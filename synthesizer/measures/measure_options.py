@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from math import isfinite
-from typing import Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, model_validator
 
-from synthesizer.data.options import MAX_GROUPS
+from synthesizer.data.errors import OptionError
+from synthesizer.data.options import MAX_GROUPS, sentences, unwritable
+
+if TYPE_CHECKING:
+    from pydantic._internal._model_construction import ModelMetaclass
+else:
+    ModelMetaclass = type(BaseModel)
 
 
 def as_label(value: object) -> object:
@@ -38,10 +44,27 @@ Labels = Annotated[tuple[Label, ...], BeforeValidator(_labels)]
 Names = Annotated[tuple[Label, ...], BeforeValidator(_labels)]
 
 
-class Part(BaseModel):
+class _Told(ModelMetaclass):
+    """Tells what is wrong with options in sentences; where they are a part of others, those do."""
+
+    def __call__(self: Any, **options: Any) -> Any:
+        if found := [*unwritable(options)]:
+            raise OptionError(found)
+        try:
+            return super().__call__(**options)
+        except ValidationError as error:
+            found = sentences(self, options, error.errors(include_url=False))
+            raise OptionError(found) from None
+
+
+class Part(BaseModel, metaclass=_Told):
     """Frozen, and an unknown key is an error."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, defer_build=True)
+
+    def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
+        """Show what was said, and no default."""
+        yield from ((k, v) for k, v in super().__repr_args__() if k in self.model_fields_set)
 
     def changed(self, **options: Any) -> Self:
         """Return the options with others in their place, unchecked; None leaves what there is."""

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field
 
 from synthesizer.measures.catalogue import LIMITS, MEASURES, SUMMARY
-from synthesizer.measures.figure import Figure, Further, Result, Units, in_units, on_use, plain
+from synthesizer.measures.figure import (
+    Figure,
+    Further,
+    Result,
+    Units,
+    agreeing,
+    in_units,
+    on_use,
+    plain,
+)
 from synthesizer.measures.measure import FigureKind, Limit
 from synthesizer.measures.risk.attacks import AttackResult
 from synthesizer.measures.risk.copied import CopiedUniques
@@ -16,14 +25,13 @@ from synthesizer.measures.risk.nearest import NearestResult
 from synthesizer.measures.risk.replicated import ReplicatedCareers, ReplicatedUniques
 from synthesizer.measures.risk.scenario_risk import ScenarioRisk
 from synthesizer.measures.settings import LimitConfig
+from synthesizer.measures.utility.longitudinal import PanelResult
 from synthesizer.measures.utility.suite import UtilityResult
 
 if TYPE_CHECKING:
     from synthesizer.measures.risk.public_inference import InferenceResult
-    from synthesizer.measures.utility.longitudinal import PanelResult
 else:  # few runs have one
     InferenceResult = on_use("risk.public_inference", "InferenceResult")
-    PanelResult = on_use("utility.longitudinal", "PanelResult")
 
 WHOLE: Mapping[Units, str] = {"records": "whole records", "persons": "all variables of persons"}
 """What figures of all variables together are about."""
@@ -240,7 +248,7 @@ def _exceeded(what: str, place: str, value: float | None, limit: float) -> str:
     where = f"{what} ({place})" if place else what
     if value is None:
         return f"{where} could not be computed, so it counts as above"
-    return f"{where} is {value:.4f}, above the limit {limit:g}"
+    return f"{where} is {agreeing([value], limit, 4)[0]}, above the limit {limit:g}"
 
 
 FORMAT = 4

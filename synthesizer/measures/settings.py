@@ -184,7 +184,7 @@ class _Settings(ScenarioConfig):
             present = getattr(self, name, None)
             if isinstance(value, Mapping) and isinstance(present, Part):
                 changes[name] = present.model_dump(exclude_unset=True) | dict(value)
-        return CheckSettings(**(current | changes))
+        return CheckSettings.model_validate(current | changes)
 
 
 def _switch(measure: Measure) -> tuple[Any, Any]:

@@ -1,16 +1,30 @@
-"""The weight of a survey, and its replicate weights: which columns, and how they were made."""
+"""How a survey was sampled: its weight, its replicate weights, and variances that follow from them.
+
+Variances are by the library svy (extra ``survey``): Taylor linearisation with strata and primary
+sampling units that were drawn with replacement, or replicate weights, as ``svyglm`` and ``svymean``
+of the R package survey do (Lumley 2010, Complex Surveys); degrees of freedom are those of the
+design, less the terms.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Annotated, Any, Literal, Self
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import numpy as np
 from pydantic import BeforeValidator, Field, FiniteFloat, model_validator
 
-from synthesizer.data.table import FloatArray, Table
+from synthesizer.data.errors import DataError
+from synthesizer.data.table import BoolArray, FloatArray, Table
 from synthesizer.measures.measure_options import Names, Part
+from synthesizer.measures.utility.fixed_effects import Codes
+
+if TYPE_CHECKING:
+    from svy import Sample
+
 
 Method = Literal["brr", "fay", "jk1", "jkn", "bootstrap", "sdr"]
 Positive = Annotated[FiniteFloat, Field(gt=0)]
@@ -107,3 +121,139 @@ class ReplicateWeights(Part):
             }[self.method]
         each = self.rscales if len(self.rscales) == n else (self.rscales or (1.0,)) * n
         return tuple(scale * one for one in each)
+
+
+INSTALL = "pip install 'synthesizer[survey]'"
+_FAMILIES = {"ols": "gaussian", "logit": "binomial", "poisson": "poisson"}
+"""Families that svy fits, by ours."""
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """How the records of one dataset were sampled; None for what was not done."""
+
+    strata: Codes | None
+    """Stratum of each record, shape (n,), -1 where it is missing."""
+    psu: Codes | None
+    """Primary sampling unit of each record, shape (n,), whose codes count within strata."""
+    replicates: FloatArray | None = None
+    """Replicate weights, shape (n, R); they go before strata and units."""
+    scales: tuple[float, ...] = ()
+    """What the squared deviation of each replicate is multiplied by."""
+
+    @property
+    def codes(self) -> tuple[Codes, ...]:
+        """What there is."""
+        return tuple(codes for codes in (self.strata, self.psu) if codes is not None)
+
+    @property
+    def n_single(self) -> int:
+        """Strata with a single unit."""
+        if self.strata is None or self.replicates is not None:
+            return 0
+        units = np.arange(len(self.strata)) if self.psu is None else self.psu
+        pairs = np.unique(np.stack([self.strata, units]), axis=1)
+        return int((np.unique(pairs[0], return_counts=True)[1] == 1).sum())
+
+    def take(self, rows: BoolArray) -> Design:
+        """Return the design of some records."""
+        return Design(
+            None if self.strata is None else self.strata[rows],
+            None if self.psu is None else self.psu[rows],
+            None if self.replicates is None else self.replicates[rows],
+            self.scales,
+        )
+
+
+def design_fit(
+    family: str, y: FloatArray, X: FloatArray, weights: FloatArray | None, design: Design
+) -> tuple[FloatArray, FloatArray, float]:
+    """Return coefficients, shape (p,), their covariance and its degrees of freedom.
+
+    The first column is the constant. A stratum of a single unit is centred on the mean of all.
+
+    Raises
+    ------
+    DataError
+        If svy is not installed, or does not fit such a model.
+    """
+    check_svy()
+    if family not in _FAMILIES:
+        raise DataError(f"strata and units of a survey are not for family '{family}'")
+    if X.shape[1] < 2:
+        raise DataError("strata and units of a survey need a model with a term: add one")
+    from svy.errors import SvyError
+
+    terms = [f"x{i}" for i in range(1, X.shape[1])]
+    columns = {"y": y} | {name: X[:, i] for i, name in enumerate(terms, 1)}
+    try:
+        sample = _sample(columns, weights, design)
+        method = "taylor" if design.replicates is None else "replication"
+        fitted = sample.glm.fit(y="y", x=terms, family=_FAMILIES[family], method=method)
+    except (SvyError, np.linalg.LinAlgError, ValueError) as error:
+        raise DataError(f"svy has no fit: {_first_line(error)}") from error
+    table = fitted.to_polars()
+    coefficients = table["estimate"].to_numpy().astype(np.float64)
+    covariance = np.asarray(fitted.fitted.cov_matrix, dtype=np.float64)
+    return coefficients, covariance, float(table["df"][0])
+
+
+def design_mean(
+    values: FloatArray, rows: BoolArray, weights: FloatArray, design: Design
+) -> tuple[float, float, float]:
+    """Return the weighted mean of some records, its standard error, and that of the total.
+
+    Records without a value are outside the domain, and their units still count. Shapes (n,).
+
+    Raises
+    ------
+    DataError
+        If svy is not installed, or has no estimate.
+    """
+    check_svy()
+    from svy import col
+    from svy.errors import SvyError
+
+    method = "taylor" if design.replicates is None else "replication"
+    columns = {"y": np.where(rows, values, 0.0), "ok": rows.astype(np.float64)}
+    try:
+        sample = _sample(columns, weights, design)
+        domain = {"where": col("ok") == 1.0, "method": method}
+        mean = sample.estimation.mean("y", **domain).to_polars()
+        total = sample.estimation.total("y", **domain).to_polars()
+    except (SvyError, np.linalg.LinAlgError, ValueError) as error:
+        raise DataError(f"svy has no mean: {_first_line(error)}") from error
+    return float(mean["est"][0]), float(mean["se"][0]), float(total["se"][0])
+
+
+def check_svy() -> None:
+    """Raise DataError if svy is not installed."""
+    if find_spec("svy") is None:
+        raise DataError(f"standard errors by the design of a survey need svy: {INSTALL}")
+
+
+def _sample(
+    columns: Mapping[str, FloatArray], weights: FloatArray | None, design: Design
+) -> Sample:
+    """Return the records of a survey with its design, weight ``w``."""
+    import polars
+    import svy
+
+    n = len(next(iter(columns.values())))
+    frame = {**columns, "w": np.ones(n) if weights is None else weights}
+    if design.replicates is not None:
+        size = design.replicates.shape[1]
+        frame |= {f"r{i}": each for i, each in enumerate(design.replicates.T, 1)}
+        free = max(int(np.linalg.matrix_rank(design.replicates)) - 1, 1)
+        # the type says nothing but the scales, which are given
+        replicates = svy.BootstrapWgts(prefix="r", n_reps=size, scale=design.scales, df=free)
+        return svy.Sample(polars.DataFrame(frame), svy.Design(wgt="w", rep_wgts=replicates))
+    named = {"stratum": design.strata, "psu": design.psu}
+    frame |= {name: np.asarray(codes) for name, codes in named.items() if codes is not None}
+    drawn = {name: name for name, codes in named.items() if codes is not None}
+    single = {"singleton": "center"} if design.n_single else {}
+    return svy.Sample(polars.DataFrame(frame), svy.Design(wgt="w", wr=True, **drawn, **single))
+
+
+def _first_line(error: Exception) -> str:
+    return next((line.strip() for line in str(error).splitlines() if line.strip()), "no reason")

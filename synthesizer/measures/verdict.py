@@ -14,10 +14,10 @@ the marks come from and what they do on files of which the truth is known.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from synthesizer.measures.catalogue import LIMITS
-from synthesizer.measures.figure import Figure, Result, Row, Units, column, in_units
+from synthesizer.measures.figure import Figure, Result, Row, Units, agreeing, column, in_units
 from synthesizer.measures.measure import Measure
 from synthesizer.measures.results import CheckResults
 from synthesizer.measures.risk.copied import CopiedUniques
@@ -27,9 +27,6 @@ from synthesizer.measures.risk.scenario_risk import ScenarioRisk
 from synthesizer.measures.settings import LimitConfig
 from synthesizer.measures.utility.equivalent_sample import EquivalentSample
 from synthesizer.measures.utility.regressions import Regressions
-
-if TYPE_CHECKING:
-    pass
 
 Word = Literal["safe", "look", "stop"]
 Subject = Literal["person", "anybody", "use"]
@@ -224,25 +221,31 @@ def _judged(
     interval: tuple[float | None, float | None, float | None],
     mark: float,
 ) -> Evidence:
-    """Hold an interval (value, low, high) against a mark."""
+    """Hold an interval (value, low, high) against a mark; the sentence has {ends} and {mark}."""
     value, low, high = interval
+    ends, shown = _ends(low, high, mark)
     word: Word = "look"
     if low is not None and low > mark:
         word = "stop"
     elif high is not None and high <= mark:
         word = "safe"
+    sentence = sentence.replace("{ends}", ends).replace("{mark}", shown)
     return Evidence(
         key=key, test=test, word=word, sentence=sentence, value=value, low=low, high=high, mark=mark
     )
 
 
+def _look(key: str, test: str, sentence: str, **fields: Any) -> Evidence:
+    return Evidence(key=key, test=test, word="look", sentence=sentence, **fields)
+
+
 def _missing(key: str, test: str, remedy: str) -> Evidence:
-    return Evidence(key=key, test=test, word="look", sentence=remedy, measured=False)
+    return _look(key, test, remedy, measured=False)
 
 
 def _unlike(what: str) -> Evidence:
     sentence = f"Two files write missing values in different ways, so {what} than it is."
-    return Evidence(key="unlike", test="codes", word="look", sentence=sentence)
+    return _look("unlike", "codes", sentence)
 
 
 def _left_out(results: CheckResults) -> Iterator[Evidence]:
@@ -252,19 +255,22 @@ def _left_out(results: CheckResults) -> Iterator[Evidence]:
         failed |= results.utility.failed
     names = [name.removeprefix(_COLUMN) for name in failed if name.startswith(_COLUMN)]
     if names:
-        yield Evidence(
-            key="columns",
-            test="columns",
-            word="look",
-            sentence=f"Columns that cannot be compared are left out: {', '.join(names)}.",
-        )
+        left_out = f"Columns that cannot be compared are left out: {', '.join(names)}."
+        yield _look("columns", "columns", left_out)
 
 
-def _ends(low: float | None, high: float | None) -> str:
-    """Write an interval, in hundredths."""
+def _ends(low: float | None, high: float | None, mark: float) -> tuple[str, str]:
+    """Write an interval and its mark, in hundredths where these lie as the numbers do.
+
+    Examples
+    --------
+    >>> _ends(-0.001, 0.1, 0.2), _ends(0.1, 0.2004, 0.2)
+    (('0.00 to 0.10', '0.20'), ('0.1000 to 0.2004', '0.2000'))
+    """
     if low is None or high is None:
-        return "no interval"
-    return f"{low:.2f} to {high:.2f}".replace("-0.00", "0.00")
+        return "no interval", f"{mark:.2f}"
+    lower, upper, shown = agreeing([low, high], mark, 2)
+    return f"{lower} to {upper}", shown
 
 
 # A person who is in the data.
@@ -298,11 +304,10 @@ def _of_copies(copied: CopiedUniques) -> Iterator[Evidence]:
     key = "copied_uniques" if copied.title == "copied uniques" else "copied_keys"
     alarm, row, control = copied.alarm, copied.worst, copied.control
     if control is not None and control.is_above:
-        yield Evidence(
-            key="control",
-            test="control",
-            word="look",
-            sentence=f"The control is no fresh sample: {control.present:,} of its {{records}} are "
+        yield _look(
+            "control",
+            "control",
+            f"The control is no fresh sample: {control.present:,} of its {{records}} are "
             f"{{records}} of the original that nobody else shares (at most {control.most:,} by "
             "chance), so that what is held against it seems less than it is.",
         )
@@ -342,7 +347,7 @@ def _of_near_copies(near: NearCopies, mark: float) -> Iterator[Evidence]:
             word="stop",
             sentence="Synthetic {records} stand beside single {records} of the original, "
             f"{excess[0]:.2f} of the way from a fresh sample (0) to a copy (1), interval "
-            f"{_ends(*excess[1:])}.",
+            f"{_ends(*excess[1:], mark)[0]}.",
             value=excess[0],
             low=excess[1],
             high=excess[2],
@@ -365,12 +370,12 @@ def _of_halves(part: ScenarioRisk) -> Iterator[Evidence]:
     interval = (figure.value, figure.low, figure.high)
     if None in interval and figure.value == 0:  # every score is the same in both halves
         interval = (0.0, 0.0, 0.0)
-    as_are = "" if figure.original is None else f"; the half itself would add {figure.original:.2f}"
+    as_are = "" if figure.original is None else f"; the data themselves: {figure.original:.2f}"
     yield _judged(
         figure.key,
         f"half split, {part.scenario.target}",
-        f"Being in the data adds {_ends(*interval[1:])} to how often {part.scenario.target} is "
-        f"read off ({mark:.2f} is tolerated{as_are}).",
+        f"The right {part.scenario.target} is read off more often for {{records}} in the data than "
+        f"for others, by {{ends}} ({{mark}} is tolerated{as_are}).",
         interval,
         mark,
     )
@@ -379,7 +384,7 @@ def _of_halves(part: ScenarioRisk) -> Iterator[Evidence]:
         yield _judged(
             "worst_group",
             f"half split, worst group of {worst.by}",
-            f"In group {worst.group} of {worst.by} it adds {_ends(worst.low, worst.high)}.",
+            f"In group {worst.group} of {worst.by} it adds {{ends}}.",
             (worst.difference, worst.low, worst.high),
             mark,
         )
@@ -391,19 +396,14 @@ def _of_nearest(results: CheckResults) -> Iterator[Evidence]:
         yield _missing("nearer_share", "nearest {records}", "checks.nearest")
         return
     if nearest.excess is None:
-        yield Evidence(
-            key="nearer_share",
-            test="nearest {records}",
-            word="look",
-            sentence="Which {records} are nearer cannot be told: too many of them are alike.",
-        )
+        alike = "Which {records} are nearer cannot be told: too many of them are alike."
+        yield _look("nearer_share", "nearest {records}", alike)
         return
     yield _judged(
         "nearer_share",
         "nearest {records}",
-        f"Of what would be if the data themselves were released, synthetic {{records}} are nearer "
-        f"to the fitted by {_ends(nearest.excess_low, nearest.excess_high)} ({TOLERATED:g} is "
-        "tolerated).",
+        "Synthetic {records} lie nearer to those they were made from than to others, by {ends} "
+        "from 0 (a fresh sample) to 1 (the data themselves); {mark} is tolerated.",
         (nearest.excess, nearest.excess_low, nearest.excess_high),
         TOLERATED,
     )
@@ -416,11 +416,10 @@ def _of_singling_out(results: CheckResults) -> Iterator[Evidence]:
         return
     told = [a for a in attacks.attacks if a.name.startswith("singling") and a.n >= FEW_ATTACKS]
     if not told:
-        yield Evidence(
-            key="attack_risk",
-            test="singling out",
-            word="look",
-            sentence=f"Fewer than {FEW_ATTACKS} conditions single a synthetic {{record}} out, too "
+        yield _look(
+            "attack_risk",
+            "singling out",
+            f"Fewer than {FEW_ATTACKS} conditions single a synthetic {{record}} out, too "
             "few for the attack to tell.",
         )
         return
@@ -428,8 +427,8 @@ def _of_singling_out(results: CheckResults) -> Iterator[Evidence]:
     yield _judged(
         "attack_risk",
         worst.name,
-        f"An attack that singles {{records}} out gains {_ends(worst.low, worst.high)} on those in "
-        f"the data ({TOLERATED:g} is tolerated).",
+        "Conditions that single out one {record} are right more often for {records} in the data, "
+        "by {ends} ({mark} is tolerated).",
         (worst.risk, worst.low, worst.high),
         TOLERATED,
     )
@@ -440,15 +439,14 @@ def _of_careers(results: CheckResults) -> Iterator[Evidence]:
     careers = results.risk.careers
     if careers is not None:
         figure = careers.figures[0]
-        chance, n = figure.chance or 0.0, max(figure.n, 1)
+        chance, value = figure.chance or 0.0, figure.value or 0.0
         mark = chance + _mark((figure.original or 0.0) - chance)
-        value = figure.value or 0.0
-        interval = (value, *wilson(value, n))
+        interval = (value, *wilson(value, max(figure.n, 1)))
         yield _judged(
             figure.key,
             "verbatim careers",
-            f"{value:.2f} of the synthetic careers are those of one person; fresh persons would "
-            f"have {chance:.2f} ({mark:.2f} is tolerated).",
+            f"{value:.2f} ({{ends}}) of the synthetic careers are those of one person; fresh "
+            f"persons would have {chance:.2f} ({{mark}} is tolerated).",
             interval,
             mark,
         )
@@ -461,8 +459,8 @@ def _of_careers(results: CheckResults) -> Iterator[Evidence]:
             yield _of_figure(
                 figure_of_halves,
                 figure_of_halves.name,
-                "Being in the data adds {ends} to what parts of a career tell of the rest "
-                f"({mark:.2f} is tolerated).",
+                "Being in the data adds {ends} to what parts of a career tell of the rest ({mark} "
+                "is tolerated).",
                 mark,
             )
     households = figures.get("repeated_households")
@@ -472,19 +470,23 @@ def _of_careers(results: CheckResults) -> Iterator[Evidence]:
         yield _judged(
             households.key,
             "verbatim households",
-            f"{households.value:.2f} of the synthetic households are one of the original, with all "
-            f"members ({mark:.2f} is tolerated).",
+            f"{households.value:.2f} ({{ends}}) of the synthetic households are one of the "
+            "original, with all members ({mark} is tolerated).",
             (households.value, low, high),
             mark,
         )
 
 
 def _of_figure(figure: Figure, test: str, sentence: str, mark: float) -> Evidence:
-    words = sentence.replace("{ends}", _ends(figure.low, figure.high))
-    return _judged(figure.key, test, words, (figure.value, figure.low, figure.high), mark)
+    return _judged(figure.key, test, sentence, (figure.value, figure.low, figure.high), mark)
 
 
 # Anybody.
+
+_SHOWN = {
+    "CAP": "The keys tell the right {} at a rate of",
+    "DiSCO": "The keys disclose {} for a share of",
+}
 
 
 def _of_anybody(results: CheckResults) -> Iterator[Evidence]:
@@ -500,9 +502,9 @@ def _of_anybody(results: CheckResults) -> Iterator[Evidence]:
         yield _of_figure(
             figure,
             f"{row.name}, {target}",
-            f"{row.name} of {target} is {row.synthetic:.2f}, of a fresh sample {row.fresh:.2f}, of "
-            f"the original {row.released:.2f}: beyond the fresh sample {{ends}} ({mark:.2f} is "
-            "tolerated).",
+            f"{_SHOWN[row.name].format(target)} {row.synthetic:.2f} ({row.name}), a fresh sample "
+            f"{row.fresh:.2f}, the original {row.released:.2f}: beyond the fresh sample {{ends}} "
+            "({mark} is tolerated).",
             mark,
         )
     if not rows:
@@ -531,7 +533,7 @@ def _of_use(results: CheckResults) -> Iterator[Evidence]:
             shown=sample.sample,
         )
     else:
-        remedy = "checks.equivalent_sample (of files, the commands utility and report have it)"
+        remedy = "checks.equivalent_sample, a measure of utility"
         yield _missing("equivalent_sample", "as good as a sample of the original", remedy)
     if utility is None:
         return
@@ -539,20 +541,21 @@ def _of_use(results: CheckResults) -> Iterator[Evidence]:
     scale = max(1.0, (utility.fresh or 2.0) / 2)
     mean, worst = figures.get("mean_two_way"), figures.get("worst_two_way")
     if mean is not None:
+        marks = (GOOD_MEAN * scale, BAD_MEAN * scale)
+        text, _ = agreeing([mean], min(marks, key=lambda mark: abs(mark - mean)), 1)
         yield _between(
             "mean_two_way",
             "tables of pairs",
-            f"Tables of pairs have a mean S_pMSE of {mean:.1f} (below {GOOD_MEAN * scale:g} is "
-            f"good, above {BAD_MEAN * scale:g} bad).",
+            f"Tables of pairs have a mean S_pMSE of {text} (up to {marks[0]:g} is good, above "
+            f"{marks[1]:g} bad).",
             mean,
-            (GOOD_MEAN * scale, BAD_MEAN * scale),
+            marks,
         )
     if mean is not None and worst is not None and worst > BAD_TABLE * scale:
-        yield Evidence(
-            key="worst_two_way",
-            test="worst pair",
-            word="look",
-            sentence=f"The worst pair has an S_pMSE of {worst:.1f} ({_worst_pair(results)}).",
+        yield _look(
+            "worst_two_way",
+            "worst pair",
+            f"The worst pair has an S_pMSE of {worst:.1f} ({_worst_pair(results)}).",
             value=worst,
             mark=BAD_TABLE * scale,
         )
@@ -622,7 +625,9 @@ def _limited(key: str, results: CheckResults, limits: LimitConfig | None) -> lis
     for place, value in results.limited(key):
         where = f"{name} ({place})" if place else name
         above = value is None or value > limit
-        found = "could not be computed" if value is None else f"is {value:.3f}"
+        found = "could not be computed"
+        if value is not None:
+            found = f"is {agreeing([value], limit, 3)[0]}"
         evidence.append(
             Evidence(
                 key=key,

@@ -198,15 +198,7 @@ def forecast(
     if rates.first_draw:
         units = out / n * plan.table.n_units
         draws += rates.first_draw * plan.m * math.ceil(units / plan.spec.frame.block)
-    checks = 0.0
-    if plan.checks.needs_halves:  # a second synthesis, of half the rows
-        checks += plan.checks.differential_confidentiality.repeats * (fits + draws) / 2
-    if plan.checks.ways:
-        k = len(plan.original)
-        tables = k**2 / 2 if 2 in plan.checks.ways else k
-        checks += tables * plan.m * (_PAIR + 1e-8 * plan.original.n_rows)
-    if plan.checks.ways or plan.scenarios:
-        checks += _OTHER_CHECKS
+    checks = of_checks(plan, fits + draws)
     levels = sum(c.variable.n_codes for c in plan.table.columns if c.is_coded)
     written = _CELL * out * plan.m * len(plan.table)
     if plan.output.codebook:
@@ -222,6 +214,18 @@ def forecast(
         disk=_disk(plan),
         free_disk=free_space(plan.output.directory),
     )
+
+
+def of_checks(plan: Plan, making: float) -> float:
+    """Return the seconds of the checks of datasets that took ``making`` seconds to make."""
+    seconds = 0.0
+    if plan.checks.needs_halves:  # a second synthesis, of half the rows
+        seconds += plan.checks.differential_confidentiality.repeats * making / 2
+    if plan.checks.ways:
+        k = len(plan.original)
+        tables = k**2 / 2 if 2 in plan.checks.ways else k
+        seconds += tables * plan.m * (_PAIR + 1e-8 * plan.original.n_rows)
+    return seconds + (_OTHER_CHECKS if plan.checks.ways or plan.scenarios else 0.0)
 
 
 def refuse_too_large(plan: Plan, done: int = 0) -> None:

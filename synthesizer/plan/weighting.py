@@ -13,13 +13,12 @@ import numpy as np
 
 from synthesizer.config.keys import FROM_DATA, AfterConfig, Config, WeightsConfig
 from synthesizer.data.errors import ConfigError, plural
-from synthesizer.data.faults import nearest
 from synthesizer.data.files import read_text
+from synthesizer.data.options import nearest
 from synthesizer.data.table import Column, FloatArray, Kind
 from synthesizer.data.values import finite_number
 from synthesizer.engine.raking import Margin, Raking
-from synthesizer.engine.redrawing import Redrawing, units_of
-from synthesizer.engine.replicating import Replicating
+from synthesizer.engine.redrawing import Redrawing, Replicating, units_of
 from synthesizer.models.step import Rule, Step, Zero
 from synthesizer.plan.context import Context
 

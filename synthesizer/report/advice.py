@@ -62,7 +62,7 @@ def worst_things(
     of_files = record is None or record.of_files
     halves = [(subject, e) for subject, e in missing if of_files and e.key in HALVES]
     if halves:
-        by_remedy["name data that the synthesis never saw: --control FILE"] = halves
+        by_remedy["name data that the synthesis never saw as control"] = halves
     if others := [item for item in missing if item not in halves]:
         by_remedy[f"turn on {', '.join(e.sentence for _, e in others)}"] = others
     return [Advice(remedy, tuple(findings)) for remedy, findings in by_remedy.items()]
@@ -85,6 +85,8 @@ def _remedy(subject: Subject, e: Evidence, record: Record | None) -> str:
     narrower = ""
     if e.key == "differential_confidentiality" and e.word == "look":
         narrower = "more splits: checks: {differential_confidentiality: {repeats: 5}}; else "
+    if e.key == "nearer_share" and _holds_rare_levels(record):
+        return "rare: {min_count: 20, to: other}, which groups levels; more persons help, too"
     if e.key == "nearer_share" and _bends_large_leaves(record):
         return "the plain tree, at some loss: models: {cart: {tilt: false}}; more persons help, too"
     return f"{narrower}{_of_memory(record)}"
@@ -118,6 +120,12 @@ def _of_memory(record: Record) -> str:
     if leaves:
         return f"larger leaves, at some loss: {leaves}"
     return "fewer predictors (max_predictors), or rare: to group levels of few persons"
+
+
+def _holds_rare_levels(record: Record) -> bool:
+    """Return whether persons of a panel have levels that are not grouped; these tell of them."""
+    config = record.manifest.config
+    return config.get("panel") is not None and not config.get("rare")
 
 
 def _bends_large_leaves(record: Record) -> bool:

@@ -11,7 +11,7 @@ from markupsafe import Markup
 from synthesizer.data.randomness import NO_SECRET
 from synthesizer.measures.figure import Figure, Measured, Units
 from synthesizer.report.expected import expected_of
-from synthesizer.report.figures import result_blocks
+from synthesizer.report.figures import CATALOGUE, result_blocks
 from synthesizer.report.page import (
     Block,
     Cell,
@@ -59,7 +59,7 @@ def _further(axis: str, results: Iterable[tuple[str, Measured]], units: Units) -
         anchor=f"further-{axis}",
         title=f"Further measures of {axis}",
         lead="Measures without a part of their own.",
-        blocks=blocks,
+        blocks=[*blocks, CATALOGUE],
     )
 
 

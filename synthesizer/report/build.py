@@ -22,9 +22,9 @@ BANNER = (
 
 _SECTIONS: tuple[tuple[str, str, Callable[[Record], bool] | None], ...] = (
     ("glance", "glance_section", None),
+    ("careers", "careers_section", lambda record: record.manifest.panel is not None),
     ("variables", "variable_section", None),
     ("utility", "utility_section", None),
-    ("careers", "careers_section", lambda record: record.manifest.panel is not None),
     ("points", "point_section", None),
     ("waves", "waves_section", lambda record: record.manifest.extends is not None),
     ("genetic", "genetic_section", lambda record: record.evolution is not None),
@@ -49,7 +49,7 @@ _SECTIONS: tuple[tuple[str, str, Callable[[Record], bool] | None], ...] = (
 A function takes a record and returns its section, or None without a subject. A file is loaded when
 a run needs it.
 """
-_OPEN = ("glance", "variables", "utility", "careers")
+_OPEN = ("glance", "careers", "variables", "utility")
 """Sections that a reader sees at once; the others say what they hold and open on demand."""
 
 

@@ -6,9 +6,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 
-from synthesizer.data.errors import plural
-from synthesizer.measures.figure import Figure, is_above_chance
-from synthesizer.measures.risk.replicated import ReplicatedCareers
 from synthesizer.measures.utility.longitudinal import PanelResult, VariableHistory
 from synthesizer.measures.utility.sequences import SequenceResult
 from synthesizer.report.career_pictures import (
@@ -36,6 +33,7 @@ from synthesizer.report.page import (
     written,
 )
 from synthesizer.report.record import Labels, Record
+from synthesizer.report.risk import of_verdict
 
 MATCHED = (
     "Exact counts were used: the option match of the careers was on. The synthetic careers were "
@@ -232,8 +230,7 @@ def _replicated(record: Record) -> Iterator[Block]:
             "They were not counted; they are unless checks.replicated_careers is false.",
         )
         return
-    figures = [figure.counting(record.units) for figure in careers.figures]
-    yield _verdict(figures[0], careers)
+    yield from of_verdict(record, "replicated_careers")
     words = Words(
         [
             f"{written(careers.uniques, 'count')} of {written(careers.n, 'count')} persons of the "
@@ -243,21 +240,5 @@ def _replicated(record: Record) -> Iterator[Block]:
         ]
     )
     title = "Careers of the original that are there again"
-    above = [i for i, figure in enumerate(figures) if _is_above(figure)]
-    yield Fold(title, [words, *figure_blocks(figures, title, highlight=above)])
-
-
-def _verdict(figure: Figure, careers: ReplicatedCareers) -> Note:
-    shares = f"{written(figure.value, 'share')} against {written(figure.chance, 'share')}"
-    claim = f"Synthetic careers of {plural(careers.n_periods, 'period')} repeat careers of single"
-    if _is_above(figure):
-        return Note(
-            f"{claim} persons more often than fresh persons would ({shares}). A smaller theta of "
-            "the model of careers, fewer or coarser states, or fewer periods make it less.",
-            "alert",
-        )
-    return Note(f"{claim} persons no more often than fresh persons would ({shares}).", "good")
-
-
-def _is_above(figure: Figure) -> bool:
-    return is_above_chance(figure.value, figure.chance, figure.n)
+    figures = [figure.counting(record.units) for figure in careers.figures]
+    yield Fold(title, [words, *figure_blocks(figures, title)])

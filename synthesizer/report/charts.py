@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from markupsafe import Markup, escape
 
@@ -17,10 +18,9 @@ from synthesizer.report.page import interval, written
 
 Value = str | float | int | None
 
-# mean width of letters of system fonts over the font's size; generous, to avoid overlaps
-_LETTER = 0.61
-_CAPITAL = 0.72
-_WIDE_SCRIPT = 1.05
+# widths of letters over the font's size, of a wide system font (DejaVu Sans): no word is cut
+_LETTER, _CAPITAL, _WIDE_SCRIPT = 0.64, 0.79, 1.05
+_OTHERS = dict.fromkeys("fijlrtI .,:;'|!()[]/-", 0.42) | dict.fromkeys("mwMW@%", 1.0)
 _WIDE = 480
 
 
@@ -284,7 +284,7 @@ def text_width(words: str, size: float = 12) -> float:
 def _letter_width(letter: str) -> float:
     if ord(letter) > 0x2E80:
         return _WIDE_SCRIPT
-    return _CAPITAL if letter.isupper() else _LETTER
+    return _OTHERS.get(letter, _CAPITAL if letter.isupper() else _LETTER)
 
 
 def clipped(words: str, limit: int) -> str:
@@ -297,6 +297,12 @@ def clipped(words: str, limit: int) -> str:
     """
     plain = " ".join(words.split())
     return plain if len(plain) <= limit else f"{plain[: max(limit - 1, 1)]}…"
+
+
+def _fitting(words: str, room: float) -> int:
+    """Return how many letters of words fit into so many pixels."""
+    widths = accumulate(text_width(letter) for letter in words)
+    return max(sum(width <= room for width in widths), 1)
 
 
 def _named_in_full(name: str, limit: int, attrs: Mapping[str, Value]) -> Markup:
@@ -320,8 +326,6 @@ _SIDE = 16.0
 _ROW = 36.0
 _TOP = 24.0
 _TICKS = 6
-_LABEL = 46
-"""Letters of a label that leave room for the numbers at its end."""
 MARKS = {
     "value": "synthetic data",
     "baseline": "baseline (guessing)",
@@ -424,9 +428,10 @@ def _row(row: DotRow, scale: Scale, top: float, *, zero: bool) -> Markup:
     if row.low is not None and row.high is not None:
         value_text += f" ({interval(row.low, row.high, 'share')})"
     value_text = row.words or value_text
+    letters = _fitting(row.label, WIDTH - 2 * _SIDE - 10 - 1.1 * text_width(value_text))
     parts = [
         *(line(scale(at), y - 8, scale(at), y + 8, class_="grid") for at in scale.ticks(_TICKS)),
-        _named_in_full(row.label, _LABEL, {"x": _SIDE, "y": top + 14, "class": "label"}),
+        _named_in_full(row.label, letters, {"x": _SIDE, "y": top + 14, "class": "label"}),
         _words(WIDTH - _SIDE, top + 14, value_text, "end"),
     ]
     if zero:

@@ -318,7 +318,8 @@ def _none_within_limits(compared: ComparedRuns) -> Iterator[Note]:
     if not runs or not all(run.exceeded for run in runs):
         return
     nearest = min(runs, key=lambda run: len(run.exceeded))
-    kinds = dict.fromkeys(FIGURES[key].axis for run in runs for key in run.limits if key in FIGURES)
+    above = [key for key, limit in nearest.limits.items() if _is_above(nearest.value(key), limit)]
+    kinds = {FIGURES[key].axis for key in above}
     tried = f" beyond the values tried of {', '.join(compared.differing)}" * bool(
         compared.differing
     )
@@ -328,6 +329,10 @@ def _none_within_limits(compared: ComparedRuns) -> Iterator[Note]:
         f"({plural(len(nearest.exceeded), 'limit')}). Try other settings{tried}. {' '.join(what)}",
         "alert",
     )
+
+
+def _is_above(value: float | None, limit: float) -> bool:
+    return value is None or value > limit
 
 
 def _folded(summary: str, *parts: Markup) -> Markup:
@@ -447,8 +452,9 @@ def _map_in_words(
 ) -> Iterator[str]:
     """Say what the map shows of a pair of figures."""
     risk, loss = compared.figure(pair.risk), compared.figure(pair.utility)
-    yield f"Risk: {risk.title}, {risk.meaning}."
-    yield f"Utility loss: {loss.title}, {loss.meaning}."
+    if pair is compared.frontiers[0]:
+        yield f"Risk: {risk.title}, {risk.meaning}."
+        yield f"Utility loss: {loss.title}, {loss.meaning}."
     ties = {standing.run: standing.in_words for standing in pair.standings}
     runs = []
     for place in front[:_MOST_IN_WORDS]:
@@ -463,7 +469,8 @@ def _map_in_words(
     yield f"{plural(beaten, 'run')} beaten by others." if beaten else "No run is beaten."
     if missing:
         yield f"{plural(missing, 'run')} without these figures: not on the map."
-    yield from (f"For comparison: {mark.words}." for mark in marks)
+    if marks:
+        yield f"For comparison: {', '.join(mark.words for mark in marks)}."
 
 
 def _frontiers(compared: ComparedRuns) -> DataTable:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from synthesizer.measures.utility.coefficients import FitComparison
 from synthesizer.measures.utility.propensity import PmseResult
-from synthesizer.measures.utility.regressions import Regressions
 from synthesizer.measures.utility.tables import TableRow
 from synthesizer.report.page import Gap, stopped, written
 from synthesizer.report.record import Record
@@ -112,14 +111,6 @@ def table_mark(expected: Expected) -> float:
     return max(_LOOK, 5 * expected.limit)
 
 
-def mean_mark(expected: Expected) -> float:
-    """Return the mean S_pMSE of tables above which the synthesis is to be looked at.
-
-    It is the better of the two customary values, 3, or one and a half times a fresh sample.
-    """
-    return max(_HIGH, 1.5 * expected.limit)
-
-
 def copied_in_words(kept: Sequence[str]) -> str:
     """Say what partial synthesis means for the figures."""
     shown = ", ".join(kept[:_NAMED]) + (f" and {n:,} more" if (n := len(kept) - _NAMED) > 0 else "")
@@ -200,28 +191,6 @@ def overlap_in_words(expected: float | None) -> str:
     if expected is None:
         return "1 is all, which a right synthesis does not reach either"
     return f"1 is all, and a right synthesis reaches {written(expected, 'share')} on average"
-
-
-def regressions_in_words(result: Regressions) -> str:
-    """Say what the share of coefficients that are off means, and which one is off most."""
-    (right, fresh), (_, error) = result.expected_shares, result.expected_errors
-    value = result.beyond or 0.0
-    reference = f"a fresh sample of the same population ({written(fresh, 'share')})"
-    if value <= 1.2 * right:
-        where = f"as few as in a right synthesis ({written(right, 'share')})"
-    elif value <= 1.1 * fresh:
-        where = f"no more than in {reference}"
-    else:
-        where = f"{'more' if value <= 2 * fresh else 'many more'} than in {reference}"
-    words = f"of {result.n_coefficients} coefficients {where}"
-    if result.error is not None:
-        words += (
-            f"; the mean error is {written(result.error)} standard errors (fresh sample "
-            f"{written(error)}), as in a sample of {result.sample or 0:.0%} of the original"
-        )
-    if (furthest := result.furthest) is not None:
-        words += f". Furthest off is {furthest.worst} in the regression of {furthest.response}"
-    return words
 
 
 def cautions(record: Record) -> list[str]:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from markupsafe import Markup
+
 from synthesizer.measures.figure import (
     Figure,
     Measured,
@@ -20,7 +22,6 @@ from synthesizer.measures.figure import (
 )
 from synthesizer.report.charts import MARKS, Bar, DotRow, bars, dots
 from synthesizer.report.page import (
-    NUMBERS,
     Block,
     Chart,
     DataTable,
@@ -37,16 +38,13 @@ from synthesizer.report.page import (
 
 _ONE_FILE = frozenset({"uio", "uis", "dorig", "dsyn", "unique_synthetic"})
 """They describe one file by itself; the part about the measure shows them."""
-_MAIN = frozenset({"differential_confidentiality", "cap", "cap_u", "tcap", "repu", "disco"})
-_MOST_SAID = 6
 _READS = (
-    "Each dot is what the synthetic data give away, from 0 to 1, with its 95 % interval where one "
-    "is known. The bar across is the baseline: what an intruder achieves who has no release and "
-    "guesses, by the distribution of the target. The cross is chance: what the same release would "
-    "give if what it shows had nothing to do with the persons. The diamond is what releasing the "
-    "original itself would give away. A dot below the bar tells less than guessing does; a dot at "
-    "the cross tells nothing; the nearer it is to the diamond, the more the release tells."
+    "Each dot is what the synthetic data give away, from 0 to 1. One at the cross, or below "
+    "the bar, tells no more than somebody knows without the release; the nearer it is to the "
+    "diamond, the more the release tells."
 )
+CATALOGUE = Markup('<p><a href="#figures">What each figure says, and all numbers</a></p>')
+"""The one place of the report where every figure is explained."""
 
 
 def span(low: float | None, high: float | None) -> str:
@@ -83,18 +81,17 @@ def dot_chart(
     whole: bool = True,
     zero: bool = False,
 ) -> Chart:
-    """Return a dot plot with its caption; the summary says every row where none is given.
+    """Return a dot plot with its caption; its rows are said to readers who cannot see them.
 
-    ``about`` tells it from other pictures of the page, for readers who cannot see it. All else is
-    as in `Chart` and `synthesizer.report.charts.dots`.
+    ``about`` tells it from other pictures of the page. All else is as in `Chart` and
+    `synthesizer.report.charts.dots`.
     """
-    summary = summary or "; ".join(_row_in_words(row, marks) for row in rows)
     return Chart(
         title=title,
         svg=dots(
             rows,
             title=f"{title}. {about}" if about else title,
-            description=summary,
+            description="; ".join(_row_in_words(row, marks) for row in rows),
             label=label,
             marks=marks,
             whole=whole,
@@ -133,26 +130,9 @@ def dot_row(figure: Figure) -> DotRow:
 
 
 def rate_chart(figures: Sequence[Figure], title: str, about: str = "") -> Chart:
-    """Return a dot plot of rates, at least one, with the numbers behind it."""
-    main = [figure for figure in figures if figure.key in _MAIN] or figures[:_MOST_SAID]
-    return dot_chart(
-        title,
-        [dot_row(figure) for figure in figures],
-        reads=_READS,
-        label="rate",
-        summary="; ".join(_row_in_words(dot_row(figure), MARKS) for figure in main),
-        about=about,
-        table=DataTable(
-            caption=f"{title}; from and to are the ends of the 95 % interval",
-            columns=("Figure", "Value", "From", "To", "Baseline", "Chance", "Original", "Records"),
-            forms=("text", *NUMBERS[:6], "count"),
-            rows=[
-                (f.name, f.value, f.low, f.high, f.baseline, f.chance, f.original, f.n)
-                for f in figures
-            ],
-            sortable=len(figures) > 4,
-        ),
-    )
+    """Return a dot plot of rates, at least one."""
+    rows = [dot_row(figure) for figure in figures]
+    return dot_chart(title, rows, reads=_READS, label="rate", about=about)
 
 
 def bar_chart(
@@ -160,53 +140,31 @@ def bar_chart(
     values: Sequence[tuple[str, float]],
     *,
     reads: str,
-    columns: tuple[str, str],
+    label: str,
     form: Form,
     about: str = "",
-    most: int | None = None,
 ) -> Chart:
-    """Return bars of named values with their table; ``most`` of them are drawn."""
+    """Return bars of named values, each written at its end."""
     drawn = [Bar(label=name, value=value, end_text=written(value, form)) for name, value in values]
-    drawn = drawn[:most]
-    summary = "; ".join(f"{bar.label}: {bar.end_text}" for bar in drawn if bar.value)
+    words = "; ".join(f"{bar.label}: {bar.end_text}" for bar in drawn if bar.value)
     name = f"{title}. {about}" if about else title
-    return Chart(
-        title=title,
-        svg=bars(drawn, title=name, description=summary, label=columns[1].lower()),
-        reads=reads,
-        summary=summary,
-        table=DataTable(caption=title, columns=columns, forms=("text", form), rows=values),
-    )
+    picture = bars(drawn, title=name, description=words, label=label)
+    return Chart(title=title, svg=picture, reads=reads, summary="")
 
 
-def legend_table(figures: Sequence[Figure], highlight: Sequence[int] = ()) -> DataTable:
-    """Return a table with the meaning of each figure; some rows need attention."""
-    return DataTable(
-        caption="What each figure says",
-        columns=("Figure", "In words", "Good is", "Value"),
-        forms=("text", "text", "text", "figure"),
-        rows=[(f.name, f.meaning, f.direction, f.value) for f in figures],
-        highlight=highlight,
-    )
-
-
-def figure_blocks(
-    figures: Sequence[Figure], title: str, about: str = "", *, highlight: Sequence[int] = ()
-) -> Iterator[Block]:
-    """Yield a picture of the rates among figures, and a table with the meaning of all figures.
-
-    ``highlight`` are the places of the figures that need attention.
-    """
+def figure_blocks(figures: Sequence[Figure], title: str, about: str = "") -> Iterator[Block]:
+    """Yield a picture of the rates among figures; all of them are in the catalogue of figures."""
     if rates := compared(figures):
         yield rate_chart(rates, title, about)
     if figures:
-        yield legend_table(figures, highlight)
+        yield CATALOGUE
 
 
 def result_blocks(result: Measured, title: str, units: Units) -> Iterator[Block]:
     """Yield a result in the default form: figures beside their marks, tables, and notes."""
     yield heading(title)
-    yield from figure_blocks([figure.counting(units) for figure in result.figures], title)
+    if rates := compared([figure.counting(units) for figure in result.figures]):
+        yield rate_chart(rates, title)
     yield from result_tables(result, units)
     yield from (Note(stopped(in_units(note, units))) for note in getattr(result, "notes", ()))
 

@@ -3,33 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal, NamedTuple
+from collections.abc import Iterator, Sequence
 
 from synthesizer.data.errors import plural
 from synthesizer.measures.utility.coefficients import FitComparison
-from synthesizer.measures.utility.equivalent_sample import EquivalentSample
-from synthesizer.measures.utility.household_pairs import HouseholdPairs
-from synthesizer.measures.utility.regressions import Regressions
-from synthesizer.measures.utility.suite import UtilityResult
-from synthesizer.measures.verdict import Word
 from synthesizer.report.advice import blame, worst_things
 from synthesizer.report.expected import (
-    FAR,
     UNITS,
     UNITS_OF_HOUSEHOLDS,
     copied_in_words,
     distance_in_words,
     expected_of,
     lost_fits,
-    mean_mark,
-    noise_in_words,
     overlap_in_words,
-    regressions_in_words,
     table_mark,
     tables_of,
 )
-from synthesizer.report.figures import figure_of
 from synthesizer.report.page import (
     Block,
     DataTable,
@@ -41,21 +30,8 @@ from synthesizer.report.page import (
     stopped,
     written,
 )
-from synthesizer.report.propensity_scores import MODELS, only_margins, ratio_in_words
 from synthesizer.report.record import Record
-
-_HIGH = 3.0
-"""Ratio of a tree, whose fresh sample has 1, from which the data are told apart by far."""
-
-
-class _Headline(NamedTuple):
-    """One row: figure, value, what it means, what is good."""
-
-    name: str
-    value: float | None
-    words: str
-    good: float | None = None
-    alert: bool = False
+from synthesizer.report.risk import TONES
 
 
 @section("glance", "May these data be released?", "")
@@ -69,20 +45,14 @@ def glance_section(record: Record) -> Iterator[Block]:
     yield from bad_utility(record)
     worst = [advice for advice in worst_things(record.verdict, record) if advice.measured]
     if worst:
-        tries = (f"{_start(advice.tests)}: {advice.remedy}." for advice in worst)
+        tries = (
+            f"{advice.tests[:1].upper()}{advice.tests[1:]}: {advice.remedy}." for advice in worst
+        )
         yield Note(" ".join(tries), start="What to try.")
     if tests := list(_evidence(record)):
         yield Fold("The tests behind the three lines", tests)
-    if rows := list(_useful(record)):
-        yield Fold("More figures of use", [_table(rows)])
-    else:
+    if record.results.utility is None:
         yield Gap("no figure of utility", "The checks were off or failed.")
-
-
-TONES: Mapping[Word, Literal["good", "look", "alert"]] = {
-    "safe": "good", "look": "look", "stop": "alert",
-}  # fmt: skip
-"""How the words of the verdict look."""
 
 
 def _evidence(record: Record) -> Iterator[Block]:
@@ -92,9 +62,9 @@ def _evidence(record: Record) -> Iterator[Block]:
         yield DataTable(
             caption="Every test: its interval is held against the mark (docs/decision.md)",
             columns=("About", "Test", "Says", "Value", "95 % interval", "Mark", "Because"),
-            forms=("text", "text", "text", "share", "text", "share", "text"),
+            forms=("text", "text", "text", "figure", "text", "figure", "text"),
             rows=[
-                (line.title, e.test, e.word, e.value, interval(e.low, e.high, "share"), e.mark,
+                (line.title, e.test, e.word, e.value, interval(e.low, e.high), e.mark,
                  e.sentence)
                 for line, e in rows
             ],
@@ -143,164 +113,35 @@ def _missing(record: Record) -> Iterator[Block]:
     yield from (Note(note) for note in utility.notes)
 
 
-def _table(rows: Sequence[_Headline]) -> DataTable:
-    return DataTable(
-        caption="How useful the data are",
-        columns=("Figure", "Value", "Good is", "In words"),
-        forms=("text", "share", "share", "text"),
-        rows=[[row.name, row.value, row.good, row.words] for row in rows],
-        highlight=[i for i, row in enumerate(rows) if row.alert],
-        stacks=True,
-    )
-
-
-def _useful(record: Record) -> Iterator[_Headline]:
-    utility, expected = record.results.utility, expected_of(record)
-    figures = [] if utility is None else [figure for _, figure in utility.figures]
-    single = table_mark(expected)
-    for key, name, mark in (
-        ("mean_two_way", "Pairs of variables, mean S_pMSE", mean_mark(expected)),
-        ("worst_two_way", "Worst pair, S_pMSE", single),
-        ("worst_one_way", "Worst variable, S_pMSE", single),
-    ):
-        figure = figure_of(figures, key)
-        if figure is not None:
-            value = figure.value
-            words = f"{_start(distance_in_words(value, expected))}."
-            alert = value is not None and value > mark
-            yield _Headline(name, value, words, expected.right, alert=alert)
-    yield from _equivalent(utility)
-    yield from _households(utility)
-    yield from _regressions(utility)
-    yield from _propensities(record)
-    yield from _careers(record)
-    yield from _overlaps(record)
-
-
-def _equivalent(utility: UtilityResult | None) -> Iterator[_Headline]:
-    """Yield how large a sample of the original tells as much of pairs."""
-    result = None if utility is None else utility.further.get("equivalent_sample")
-    if isinstance(result, EquivalentSample):
-        right, fresh = result.expected
-        words = (
-            f"A random sample of {result.sample:.0%} of the original tells as much of all pairs; a "
-            f"right synthesis is as good as {right:.0%} of it, a fresh sample of the population as "
-            f"{fresh:.0%}."
-        )
-        name = "Pairs, as good as this share of the original"
-        yield _Headline(name, result.sample, words, right, alert=result.sample < fresh / 2)
-
-
-def _households(utility: UtilityResult | None) -> Iterator[_Headline]:
-    """Yield how far what members of a household have together is off, and who they are."""
-    result = None if utility is None else utility.further.get("household_pairs")
-    if not isinstance(result, HouseholdPairs):
-        return
-    figures = {figure.key: figure for figure in result.figures}
-    for key, name, words, fresh in (
-        ("household_pairs", "Members of a household, mean S_pMSE over a bootstrap's",
-         "Tables of what two members have are {} as far off as those of bootstrapped households; "
-         "a fresh sample of the population is about 2 times.", 2.0),
-        ("household_composition", "Sizes and members of households, total-variation distance",
-         "{} of the households would need another size, or other members, to be like the "
-         "original's.", 2.0 * result.composition[1]),
-    ):  # fmt: skip
-        figure = figures.get(key)
-        if figure is not None and figure.value is not None:
-            value = figure.value
-            amount = f"{value:.2f} times" if key == "household_pairs" else f"{value:.1%}"
-            alert = value > 2 * fresh
-            yield _Headline(name, value, words.format(amount), figure.chance, alert=alert)
-
-
-def _regressions(utility: UtilityResult | None) -> Iterator[_Headline]:
-    """Yield how many coefficients of the regressions that the file suggests are off."""
-    result = None if utility is None else utility.further.get("regressions")
-    if isinstance(result, Regressions) and result.rows:
-        right, fresh = result.expected_shares
-        words = f"{_start(regressions_in_words(result))}."
-        value = result.beyond or 0.0
-        name = "Regressions, coefficients off by more than 1.96 standard errors"
-        yield _Headline(name, value, words, right, alert=value > 2 * fresh)
-
-
-def _propensities(record: Record) -> Iterator[_Headline]:
-    utility, expected = record.results.utility, expected_of(record)
-    for scores in () if utility is None else utility.propensity:
-        scope = "Margins" if only_margins(scores) else "All variables at once"
-        good, mark = (1.0, _HIGH) if scores.permutations else (expected.right, mean_mark(expected))
-        value = scores.mean.s_pmse
-        yield _Headline(
-            f"{scope}, pMSE ratio by {MODELS[scores.model]}",
-            value,
-            f"{_start(ratio_in_words(scores, record))}.",
-            good,
-            alert=value is not None and value > mark,
-        )
-
-
-def _careers(record: Record) -> Iterator[_Headline]:
-    panel = record.results.panel
-    sequences = None if panel is None else panel.sequences
-    rows = [] if sequences is None else [row for row in sequences.rows if row.ratio is not None]
-    if rows:
-        worst = max(rows, key=lambda row: row.ratio or 0.0)
-        words = f"{_start(noise_in_words(worst.ratio))}. It is the {worst.meaning}."
-        name = "Careers, largest distance over its noise floor"
-        alert = worst.ratio is not None and worst.ratio > FAR
-        yield _Headline(name, worst.ratio, words, 1.0, alert=alert)
-
-
-def _overlaps(record: Record) -> Iterator[_Headline]:
-    utility = record.results.utility
-    fits = () if utility is None else utility.fits
-    overlaps = [(fit.mean_overlap, fit) for fit in fits if fit.mean_overlap is not None]
-    if overlaps:
-        value, fit = min(overlaps, key=lambda pair: pair[0])
-        words = "How much of each confidence interval original and synthetic data share; "
-        words += f"{overlap_in_words(fit.expected_overlap)}."
-        if len(fits) > 1:
-            words += f" It is the fit {fit.title}."
-        name, alert = "Models, lowest mean overlap of intervals", any(map(is_bad_fit, fits))
-        yield _Headline(name, value, words, fit.expected_overlap, alert=alert)
-
-
-def _start(words: str) -> str:
-    return words[:1].upper() + words[1:]
-
-
 _ONE_DATASET = 0.796
 """Mean overlap of a right synthesis of the original's size with one dataset."""
 
 
 def bad_utility(record: Record) -> Iterator[Note]:
-    """Yield an alert for the worst variable, the worst pair and each fit that is far off."""
-    yield from _bad_tables(record, 1, "variable")
-    yield from _bad_tables(record, 2, "pair")
+    """Yield what no line of the verdict says: the worst variable and each fit that is far off."""
+    yield from _bad_variables(record)
     utility = record.results.utility
     for fit in () if utility is None else utility.fits:
         if is_bad_fit(fit):
-            yield Note(_fit_in_words(fit, record), "alert")
+            yield Note(_fit_in_words(fit, record), "look")
 
 
-def _bad_tables(record: Record, ways: int, noun: str) -> Iterator[Note]:
-    """Yield an alert on the worst table of an order where it is above the mark."""
+def _bad_variables(record: Record) -> Iterator[Note]:
+    """Yield the worst variable where it is above the mark."""
     expected = expected_of(record)
     mark = table_mark(expected)
-    bad = [row for row in tables_of(record, ways) if (row.s_pmse or 0) > mark]
+    bad = [row for row in tables_of(record, 1) if (row.s_pmse or 0) > mark]
     if not bad:
         return
     worst, others = bad[0], len(bad) - 1
-    verb = "is" if others == 1 else "are"
-    more = f"; so {verb} {plural(others, f'other {noun}')}" if others else ""
-    names = map(record.labels.variable, worst.variables)
+    more = f"; so {'is' if others == 1 else 'are'} {plural(others, 'other variable')}"
     sentences = (
-        f"The worst {noun} is {' with '.join(names)}, S_pMSE {written(worst.s_pmse)}: "
-        f"{distance_in_words(worst.s_pmse, expected)}. Above {written(mark)} a table is to be "
-        f"looked at{more}.",
+        f"The worst variable is {record.labels.variable(worst.variables[0])}, S_pMSE "
+        f"{written(worst.s_pmse)}: {distance_in_words(worst.s_pmse, expected)}. Above "
+        f"{written(mark)} a table is to be looked at{more if others else ''}.",
         blame(record, worst.variables),
     )
-    yield Note(" ".join(filter(None, sentences)), "alert")
+    yield Note(" ".join(filter(None, sentences)), "look")
 
 
 def overlap_marks(expected: float | None) -> tuple[float, float]:

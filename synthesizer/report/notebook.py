@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 from pydantic import BaseModel
 
+from synthesizer.data.boundary import public
 from synthesizer.data.displayed import in_short
 from synthesizer.data.errors import DataError, OutputError, did_you_mean
 from synthesizer.data.files import write_texts
@@ -28,7 +29,7 @@ from synthesizer.measures.verdict import Verdict, VerdictLine
 from synthesizer.report.advice import worst_things
 from synthesizer.report.charts import Bar, DotRow, bars, el, text
 from synthesizer.report.figures import compared, dot_chart, dot_row, rate_chart
-from synthesizer.report.glance import TONES, glance_section
+from synthesizer.report.glance import glance_section
 from synthesizer.report.page import (
     Block,
     Chart,
@@ -47,6 +48,7 @@ from synthesizer.report.page import (
     stopped,
     written,
 )
+from synthesizer.report.risk import TONES
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -77,30 +79,25 @@ _IN_TEXT = ("place", "name", "value", "low", "high", "baseline", "chance", "orig
 _CENTRES = ("value", "difference", "estimate", "risk", "rate", "share", "mean")
 """Fields that an interval ``low`` to ``high`` of a row is about."""
 _PICTURES: Mapping[str, tuple[str, str]] = {
-    "comparison.ComparedRuns": ("comparison", "map_section"),
-    "differential.DifferentialResult": ("risk_attribution", "difference_chart"),
-    "distributions.Distribution": ("variables", "variable_chart"),
-    "evolved.Evolution": ("genetic", "pictures"),
-    "coefficients.FitComparison": ("model_fits", "fit_chart"),
-    "suite.UtilityResult": ("utility", "pictures_of"),
+    "ComparedRuns": ("comparison", "map_section"),
+    "DifferentialResult": ("risk_attribution", "difference_chart"),
+    "Distribution": ("variables", "variable_chart"),
+    "Evolution": ("genetic", "pictures"),
+    "FitComparison": ("model_fits", "fit_chart"),
+    "UtilityResult": ("utility", "pictures_of"),
 }
 """Where the report has a picture of a result by itself: file and function."""
-_FIRST: Mapping[str, str] = {"coefficients.FitComparison": "coefficients"}
+_FIRST: Mapping[str, str] = {"FitComparison": "coefficients"}
 """The table that comes first, where figures do not."""
 
 
 # The tables of a result.
 
 
-def _kind(result: object) -> str:
-    """Return the name of a type with that of its file: two files have a Distribution."""
-    return f"{type(result).__module__.rpartition('.')[2]}.{type(result).__name__}"
-
-
 def _tables(result: object) -> dict[str, Sequence[Any]]:
     """Return the tables of a result, the one first that is shown where none is named."""
     tables = dict(tables_of(result))
-    first = _FIRST.get(_kind(result))
+    first = _FIRST.get(type(result).__name__)
     return tables if first not in tables else {str(first): tables[str(first)]} | tables
 
 
@@ -118,6 +115,9 @@ def tables_of(result: object, before: str = "") -> Iterator[tuple[str, Sequence[
             for key, part in value.items():
                 if isinstance(part, BaseModel):
                     yield from tables_of(part, f"{place}.{key}.")
+    if isinstance(getattr(type(result), "rows", None), property):
+        computed = getattr(result, "rows")  # noqa: B009
+        yield from [(f"{before}rows", computed)] if _are_rows(computed) else []
 
 
 def _lists(rows: Sequence[BaseModel], place: str) -> Iterator[tuple[str, Sequence[Any]]]:
@@ -349,6 +349,8 @@ def _height(block: Block) -> int:
 def blocks_of(result: object) -> Iterator[Block]:
     """Yield what the report shows of a result: pictures, figures, tables, notes."""
     units, tables = _units(result), dict(tables_of(result))
+    if isinstance(result, Verdict):
+        tables.pop("lines", None)  # said above the tables
     title = _about(type(result)) if isinstance(result, BaseModel) else ""
     yield heading(in_units(title or type(result).__name__, units))
     if isinstance(result, Verdict):
@@ -368,10 +370,20 @@ def blocks_of(result: object) -> Iterator[Block]:
     if not figures and not tables:
         yield _table("", [result], units)
     yield from shown if len(shown) < 4 else [*shown[:2], Fold("Further tables", shown[2:])]
+    yield from (Note(stopped(in_units(said, units))) for said in dict.fromkeys(_notes(result)))
+
+
+def _notes(result: object) -> Iterator[str]:
+    """Yield what must be said of a result, and of its parts, and what could not be computed."""
     for name in ("alarms", "warnings", "cautions", "notes"):
         said = getattr(result, name, ())
-        if isinstance(said, tuple):
-            yield from (Note(stopped(in_units(s, units))) for s in said if isinstance(s, str))
+        yield from (s for s in said if isinstance(s, str)) if isinstance(said, tuple) else ()
+    failed = getattr(result, "failed", {})
+    if isinstance(failed, Mapping):
+        yield from (f"{name}: not computed: {why}" for name, why in failed.items())
+    if isinstance(result, CheckResults):
+        for part in (result.risk, result.utility, result.panel):
+            yield from _notes(part)
 
 
 def _figure_table(figures: Sequence[tuple[str, Figure]]) -> DataTable:
@@ -418,7 +430,9 @@ def _table(name: str, rows: Sequence[Any], units: Units) -> DataTable:
 
 
 def _written(value: Any) -> Any:
-    return ", ".join(map(str, value)) if isinstance(value, tuple | list) else value
+    if isinstance(value, tuple | list):
+        return ", ".join(written(part) if isinstance(part, float) else str(part) for part in value)
+    return value
 
 
 # Pictures.
@@ -428,7 +442,7 @@ def _pictures(result: object) -> Iterator[Block]:
     """Yield the pictures that the report has of a result, of its utility where it has all."""
     if isinstance(result, CheckResults):
         yield from _pictures(result.utility)
-    if (place := _PICTURES.get(_kind(result))) is not None:
+    if (place := _PICTURES.get(type(result).__name__)) is not None:
         drawn: Any = getattr(import_module(f"synthesizer.report.{place[0]}"), place[1])(result)
         if isinstance(drawn, Chart):
             yield drawn
@@ -462,6 +476,7 @@ class Charts:
         paper = el("rect", {"width": width, "height": y, "fill": "#ffffff"})
         return str(el("svg", attrs, el("style", None, chart_style()), paper, *parts))
 
+    @public
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the charts with mode 0600, as .svg or .html; like the report they are confidential.
 
@@ -514,6 +529,7 @@ def _row_chart(name: str, rows: Sequence[BaseModel]) -> Chart | None:
     shown = columns(kind)
     labels = [key for key, column in shown.items() if column.form == "text"]
     numbers = [k for k, c in shown.items() if c.form in ("share", "number", "percent", "p")]
+    numbers += [k for k, c in shown.items() if c.form == "count"]
     fields_of_kind = kind.model_fields
     centre = next((key for key in _CENTRES if key in fields_of_kind), None)
     title, rows = _about(kind) or name, rows[:_DRAWN]

@@ -176,6 +176,8 @@ class Axis:
 
 WIDTH = 720.0
 _LEFT, _TOP, _RIGHT, _BOTTOM = 50.0, 26.0, 700.0, 410.0
+_BEST = "best corner"
+_CORNER: Label = (-1, _LEFT + 6, _BOTTOM - 8, "start")
 _ROW = 14.0
 _LETTERS = 30
 MOST_DOTS = 40
@@ -275,7 +277,7 @@ class _Plane:
         yield axis_bottom(self.x, _BOTTOM, self.risk.label, grid=_BOTTOM - self.top)
         yield axis_left(self.y, _LEFT, grid=_RIGHT - _LEFT)
         yield text(4, 14, self.loss.label, class_="label", aria_hidden="true")
-        yield text(_LEFT + 6, _BOTTOM - 8, "best corner", class_="small muted", aria_hidden="true")
+        yield text(*_CORNER[1:3], _BEST, class_="small muted", aria_hidden="true")
         yield from self._risk_marks()
         yield from self._loss_marks()
         if self.steps:
@@ -349,6 +351,7 @@ class _Plane:
 
     def _obstacles(self) -> Iterator[Box]:
         """Yield what a name should not hide besides the named points."""
+        yield _room(_CORNER, _BEST)
         yield from _along(self.way)
         yield from _along(self.steps)
         for spot in self.spots:

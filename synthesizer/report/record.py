@@ -364,6 +364,8 @@ class Manifest(Result):
     exceeded_limits: tuple[str, ...] = ()
     verdict: Mapping[str, str] = Field(default_factory=dict)
     """The word of each line of the verdict: safe, look or stop, by these tests."""
+    earlier_runs: int = 0
+    """Runs with these settings that this one replaced, each with other draws."""
     files: tuple[FileEntry, ...] = Field(default=())
 
     @property

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, Literal
 
 from synthesizer.measures.catalogue import CHECKS, MEASURES
-from synthesizer.measures.figure import Figure, in_units
+from synthesizer.measures.figure import in_units
 from synthesizer.measures.measure import is_on
 from synthesizer.measures.risk.attacks import Attack, AttackResult
-from synthesizer.measures.risk.differential import GroupComparison
 from synthesizer.measures.risk.nearest import NearestResult
 from synthesizer.measures.risk.scenario import Scenario
 from synthesizer.measures.risk.scenario_risk import ScenarioRisk
 from synthesizer.measures.settings import CheckSettings
+from synthesizer.measures.verdict import Word
 from synthesizer.report.charts import DotRow
 from synthesizer.report.expected import lone_variable
 from synthesizer.report.figures import (
     compared,
     dot_chart,
     figure_blocks,
-    figure_of,
     result_tables,
-    span,
 )
 from synthesizer.report.page import (
     Block,
@@ -54,6 +52,20 @@ def by_scenario(
         yield from show(record, risks)
 
 
+def of_verdict(record: Record, *keys: str) -> Iterator[Note]:
+    """Yield what tests of the verdict say, in its words and colours."""
+    for line in record.verdict.lines:
+        for e in line.evidence:
+            if e.measured and e.key in keys:
+                yield Note(e.sentence, TONES[e.word])
+
+
+TONES: Mapping[Word, Literal["good", "look", "alert"]] = {
+    "safe": "good", "look": "look", "stop": "alert",
+}  # fmt: skip
+"""How the words of the verdict look."""
+
+
 def in_words(scenario: Scenario) -> str:
     """Say keys and target in plain words."""
     how = [
@@ -82,7 +94,7 @@ def absent(
     if why := next((failed[name] for name in names if name in failed), None):
         return Gap(words, f"It could not be computed: {why}")
     if record.of_files and "halves" in measure.needs:
-        return Gap(words, "It needs records that the synthesis never saw: name them by --control.")
+        return Gap(words, "It needs records that the synthesis never saw: name them as control.")
     return Words([off or f"Not computed: {words}. To have it, set checks.{measure.check} to true."])
 
 
@@ -184,64 +196,10 @@ def glance_section(record: Record) -> Iterator[Block]:
 def _scenario(record: Record, risks: ScenarioRisk) -> Iterator[Block]:
     if risks.scenario.reason not in _CONFIGURED:
         yield Words([f"Why these: {risks.scenario.reason}"])
-    yield from verdict(risks)
     rates = compared([figure.counting(record.units) for figure in risks.figures])
     title = "Every rate, between guessing and the original"
     yield from figure_blocks(rates, title, in_words(risks.scenario))
     yield from (Note(in_units(warning, record.units)) for warning in risks.warnings)
-
-
-def verdict(risks: ScenarioRisk) -> Iterator[Note]:
-    """Yield the verdict of the half split for a scenario, in the words of the run's summary."""
-    difference = figure_of(risks.figures, "differential_confidentiality")
-    if difference is None:
-        yield Note(
-            "What the release adds is not known: fitted records were not compared with unseen "
-            "ones. The part about differential confidentiality says why."
-        )
-    else:
-        yield _added(difference)
-    if risks.differential is not None and risks.differential.worst_group is not None:
-        yield _worst(risks.differential.worst_group)
-
-
-def _added(difference: Figure) -> Note:
-    if difference.low is None or difference.high is None:
-        return Note(
-            "What the release adds could not be told: there is no interval for the difference "
-            "between fitted and unseen records. That is no good news.",
-            "alert",
-        )
-    where = f"the 95 % interval of the difference, {span(difference.low, difference.high)},"
-    if difference.low > 0:
-        return Note(
-            f"Not differentially confidential: {where} does not cover 0. Records are read off "
-            "more often because they were in the data.",
-            "alert",
-        )
-    if difference.high < 0:
-        return Note(
-            f"Not differentially confidential by the letter: {where} lies below 0. Unseen records "
-            "are read off more often than fitted ones; that discloses nothing, but look whether "
-            "the two parts of the data are alike.",
-            "alert",
-        )
-    return Note(
-        f"Differentially confidential by this test: {where} covers 0. A difference of up to "
-        f"{written(difference.high, 'share')} is not excluded.",
-        "good",
-    )
-
-
-def _worst(worst: GroupComparison) -> Note:
-    words = f"Worst group ({worst.by} = {worst.group}): the difference is "
-    words += written(worst.difference, "share")
-    if worst.low is None or worst.high is None:
-        return Note(f"{words}, without an interval: nothing can be concluded.", "alert")
-    words += f", its interval for all groups together {span(worst.low, worst.high)}"
-    if worst.low > 0:
-        return Note(f"{words} does not cover 0: this group is told apart.", "alert")
-    return Note(f"{words} does not lie above 0; the largest of many groups is never 0 by chance.")
 
 
 _NEAREST_READS = (
@@ -263,32 +221,12 @@ def nearest_section(record: Record) -> Iterator[Block]:
     if nearest is None:
         yield absent(record, "nearest")
         return
-    yield _nearest_verdict(nearest.low, nearest.high)
+    yield from of_verdict(record, "nearer_share")
     yield Words([_NEAREST_READS])
     figures = [figure.counting(record.units) for figure in nearest.figures]
     yield from figure_blocks(figures, "Share nearer to the fitted half, and exact copies")
     yield Words(list(_nearest_words(nearest)))
     yield from result_tables(nearest, record.units)
-
-
-def _nearest_verdict(low: float, high: float) -> Note:
-    ends = interval(low, high, "share")
-    if low > 0.5:
-        return Note(
-            f"The interval {ends} lies above 0.5: synthetic records keep something of the records "
-            "they were fitted on.",
-            "alert",
-        )
-    if high < 0.5:
-        return Note(
-            f"The interval {ends} lies below 0.5: synthetic records are nearer to unseen records. "
-            "That discloses nothing, but look whether both are alike."
-        )
-    return Note(
-        f"The interval {ends} covers 0.5: no sign that synthetic records keep the records they "
-        "were fitted on.",
-        "good",
-    )
 
 
 def _nearest_words(nearest: NearestResult) -> Iterator[str]:
@@ -402,7 +340,7 @@ def _attack_notes(attack: Attack) -> Iterator[Note]:
         yield Note(
             f"{name}: the interval {interval(attack.low, attack.high, 'share')} lies above 0; "
             "persons who were in the fit are at more risk than others.",
-            "alert",
+            "look",
         )
     if attack.n == 0:
         yield Note(f"{name}: no attack could be made; nothing can be concluded.")

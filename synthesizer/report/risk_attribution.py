@@ -28,7 +28,7 @@ from synthesizer.report.page import (
     written,
 )
 from synthesizer.report.record import Record
-from synthesizer.report.risk import absent, by_scenario, in_words, verdict
+from synthesizer.report.risk import absent, by_scenario, in_words, of_verdict
 
 _CAP_READS = (
     "CAP is how often an intruder with the keys reads off the right target. Lower is safer. The "
@@ -181,7 +181,7 @@ _FILES = (
     "The records that the synthesis is said to be fitted on, and a control file of others, were "
     "attacked with the same synthetic data. What is read off the control is knowledge of the "
     "population, which anybody may have; only what is read off the fitted beyond that is risk that "
-    "the release adds. Without a control file (--control) nothing is known of it."
+    "the release adds. Without a control nothing is known of it."
 )
 _OFF = (
     "The half split was switched off (checks.differential_confidentiality: false), so nothing is "
@@ -198,6 +198,7 @@ def differential_section(record: Record) -> Iterator[Block]:
     """Yield fitted against unseen records by scenario."""
     if record.results.risk.scenarios:
         yield Words([_FILES if record.of_files else _SPLIT])
+    yield from of_verdict(record, "differential_confidentiality", "worst_group")
     yield from by_scenario(record, _scenario)
 
 
@@ -207,7 +208,6 @@ def _scenario(record: Record, risks: ScenarioRisk) -> Iterator[Block]:
         off = "" if record.of_files else _OFF
         yield absent(record, "differential_confidentiality", risks.scenario, off=off)
         return
-    yield from verdict(risks)
     yield Words(list(_words(result)))
     about = in_words(risks.scenario)
     yield difference_chart(result, about)

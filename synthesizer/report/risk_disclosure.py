@@ -210,7 +210,7 @@ def _special(record: Record, risks: ScenarioRisk) -> Iterator[Block]:
             [(f"{b.above:.1f} to {b.up_to:.1f}", b.records) for b in suda.dis_scores],
             reads="Probability that a unique match is the right person, counted over the uniques. "
             "Records far down the list deserve a look before release, whatever the synthesis does.",
-            columns=("Probability", "Records"),
+            label="records",
             form="count",
             about=in_words(risks.scenario),
         )
@@ -222,7 +222,7 @@ def _special(record: Record, risks: ScenarioRisk) -> Iterator[Block]:
             reads="Share of all SUDA scores that comes from sets with the key; sets have several "
             "keys, so the shares add up to more than 1. Coarser values of the first keys help "
             "most.",
-            columns=("Key", "Share of the scores"),
+            label="share of the scores",
             form="share",
             about=in_words(risks.scenario),
         )

@@ -20,7 +20,6 @@ from synthesizer.measures.utility.tables import TableRow
 from synthesizer.report.charts import clipped, el, heat, svg, text, text_width
 from synthesizer.report.expected import (
     Expected,
-    distance_in_words,
     expected_of,
     no_tables,
     tables_of,
@@ -32,7 +31,6 @@ from synthesizer.report.page import (
     DataTable,
     Fold,
     Gap,
-    Note,
     Words,
     fragment,
     from_template,
@@ -52,6 +50,8 @@ _P = 0.01
 _LEVEL = 0.05
 MOST = 60
 """Variables of the map."""
+MOST_ALONE = 12
+"""The same where a result is shown by itself: a notebook keeps what it has shown."""
 _LABEL = 60
 """Letters of a group of a table that are shown."""
 _MARKED = 3
@@ -61,7 +61,8 @@ _SHARE = 0.1
 _WIDTH = 700.0
 _LETTERS = 22
 _KEY = 212.0
-"""Width of the colours with their values."""
+"""Width of the colours with their values, which stand above the first row."""
+_ROWS_TOP = 52.0
 _NUMBERS_FROM = 24.0
 """Size of cells from which they hold their value."""
 _DARK = 5
@@ -200,11 +201,6 @@ def _featured(record: Record, utility: UtilityResult, rows: Sequence[TableRow]) 
 def _variables(
     utility: UtilityResult, rows: Sequence[TableRow], expected: Expected
 ) -> Iterator[Block]:
-    worst = rows[0]
-    yield Note(
-        f"The worst variable is {worst.variables[0]}, S_pMSE {written(worst.s_pmse)}: "
-        f"{distance_in_words(worst.s_pmse, expected)}."
-    )
     yield _table(
         rows,
         "Variables, the worst first: does a chi-square test tell the distributions apart (a small "
@@ -319,12 +315,12 @@ def pairs_data(pairs: Sequence[PairTable]) -> list[dict[str, Any]]:
     ]
 
 
-def map_names(order: Sequence[str], pairs: Sequence[TableRow]) -> tuple[str, ...]:
+def map_names(order: Sequence[str], pairs: Sequence[TableRow], most: int = MOST) -> tuple[str, ...]:
     """Return the variables of the map: all, or those of the worst pairs where they are too many.
 
     ``order`` is that of the chain, other variables follow; the pairs come worst first.
     """
-    names = list(dict.fromkeys(name for row in pairs for name in row.variables))[:MOST]
+    names = list(dict.fromkeys(name for row in pairs for name in row.variables))[:most]
     places = {name: place for place, name in enumerate(dict.fromkeys(order))}
     return tuple(sorted(names, key=lambda name: places.get(name, len(places))))
 
@@ -368,10 +364,12 @@ def pictures_of(utility: UtilityResult) -> Iterator[Chart]:
     """Yield the map of pairs of a result by itself, without the run that it is of."""
     rows = () if utility.tables is None else utility.tables.of_order(2)
     if rows:
-        names = map_names([cells.variable for cells in utility.distributions], rows)
+        order = [cells.variable for cells in utility.distributions]
+        names = map_names(order, rows, MOST_ALONE)
         expected = Expected(utility.expected, utility.fresh, utility.proper)
         chart = map_chart(names, rows, expected, utility.kept)
         yield replace(chart, reads=chart.reads.replace(" Choose a cell to see its table.", ""))
+        yield association_chart(names, rows)
 
 
 _ASSOCIATIONS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.65, 0.8)
@@ -466,26 +464,21 @@ class _Map:
         return 12 + max(text_width(clipped(name, _LETTERS), 10.5) for name in self.names)
 
     @property
-    def top(self) -> float:
-        """Where the first row begins: the key stands above both triangles."""
-        return 52.0 if self.is_square else 0.0
-
-    @property
     def size(self) -> float:
         """Of a cell."""
         return max(10.0, min(34.0, (_WIDTH - self.left) / len(self.names)))
 
     def drawn(self, description: str) -> Markup:
-        bottom = self.top + self.size * len(self.names)
+        bottom = _ROWS_TOP + self.size * len(self.names)
         places = range(len(self.names))
         rows = [el("g", None, *self._row(row)) for row in places]
         look = "heat distance" if self.figure == "S_pMSE" else "heat"
-        width = max(self.left + self.size * len(self.names) + 12, _KEY + 8)
+        width = self.left + max(self.size * len(self.names) + 12, _KEY)
         return svg(
             width,
             bottom + self.left + 4,
             el("g", {"class": look}, *rows),
-            el("g", {"aria-hidden": "true"}, *self._labels(bottom), self._key(width)),
+            el("g", {"aria-hidden": "true"}, *self._labels(bottom), self._key()),
             title=f"Heat map of two-way {self.figure}",
             description=description,
         )
@@ -498,7 +491,7 @@ class _Map:
                 yield self._blank(row, column, "both copied, not compared")
 
     def _box(self, row: int, column: int) -> dict[str, str | float | int | None]:
-        x, y = self.left + column * self.size, self.top + row * self.size
+        x, y = self.left + column * self.size, _ROWS_TOP + row * self.size
         return {"x": x, "y": y, "width": self.size - 1, "height": self.size - 1}
 
     def _blank(self, row: int, column: int, why: str) -> Markup:
@@ -518,7 +511,7 @@ class _Map:
         if self.size >= _NUMBERS_FROM and value is not None:
             dark = " on-dark" if int(colour[1]) >= _DARK else ""
             x = self.left + (column + 0.5) * self.size - 0.5
-            y = self.top + (row + 0.5) * self.size + 2.5
+            y = _ROWS_TOP + (row + 0.5) * self.size + 2.5
             parts.append(text(x, y, _in_cell(value), class_=f"cell{dark}", text_anchor="middle"))
         return el("g", {"class": "pair", "data-row": row, "data-column": column}, *parts)
 
@@ -530,15 +523,15 @@ class _Map:
             words = el("title", None, name), clipped(name, _LETTERS)
             middle = (i + 0.5) * self.size + 3
             if i or self.is_square:
-                yield el("text", {**attrs, "x": self.left - 6, "y": self.top + middle}, *words)
+                yield el("text", {**attrs, "x": self.left - 6, "y": _ROWS_TOP + middle}, *words)
             if i < len(self.names) - 1 or self.is_square:
                 x, y = self.left + middle, bottom + 6
                 turn = f"rotate(-90 {x:.1f} {y:.1f})"
                 yield el("text", {**attrs, "x": x, "y": y, "transform": turn}, *words)
 
-    def _key(self, width: float) -> Markup:
+    def _key(self) -> Markup:
         """Return the colours with the values where they change."""
-        x, y, step = width - _KEY, 6.0, 22.0
+        x, y, step = self.left, 6.0, 22.0
         end = "lower is better" if not self.is_square else "1 is complete"
         parts = [text(x, y + 6, f"{self.figure}, {end}", class_="label")]
         for i in range(len(self.bounds) + 1):

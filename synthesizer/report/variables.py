@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from statistics import fmean
@@ -133,10 +134,15 @@ def _item(cells: Distribution, off: Mapping[str, float], record: Record) -> Mark
     ).format(
         " off" if is_off else "",
         thumbnail(cell_shares(cells, record.labels), cells.variable),
-        name,
+        _breakable(name),
         "" if value is None else Markup("<span>{}</span>").format(_short(value, off=is_off)),
         fragment(chart),
     )
+
+
+def _breakable(name: str) -> Markup:
+    """Return a name that breaks after the marks that join its words, not within a word."""
+    return Markup("<wbr>").join(re.split(r"(?<=[_.@])(?=\w)", name))
 
 
 def variable_chart(

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from synthesizer.data.csv_text import arrow_buffer, find_encoding
 from synthesizer.data.errors import DataError
 from synthesizer.data.sources import read_path
-from synthesizer.data.text_encoding import arrow_buffer, find_encoding
 
 TEXT = "name,town\n" + "Müller,Łódź\n" * 50
 WESTERN = TEXT.replace("Łódź", "Málaga")

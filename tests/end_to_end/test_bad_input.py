@@ -245,6 +245,33 @@ def test_no_command_replaces_what_it_reads(tmp_path: Path) -> None:
         assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["init", "data.csv", "--weight", "sex"], ["'sex' has no number", "name another column"]),
+        (["init", ""], ["it lies in .", "name another directory"]),
+        (["init", "data.csv", "--drop", "sx"], ["--drop sx: the data have no such", "'sex'"]),
+        (
+            ["risk", "data.csv", "data2.csv", "--control", "few.csv", "--keys", "sex,age,town",
+             "--target", "pay"],
+            ["error: columns 'age', 'town', 'pay' are not in the control file: add them"],
+        ),
+        (["risk", "data.csv", "data2.csv", "--keys", ""], ["--keys: write names as A,B,C"]),
+        (["risk", "data.csv", "data2.csv", "--keys", "sex,,age"], ["--keys: write names"]),
+    ],
+)  # fmt: skip
+def test_words_of_the_command_line(
+    words: list[str], told: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("data.csv").write_text(text_of())
+    Path("data2.csv").write_text(text_of(age=[*GOOD["age"][1:], "30"]))
+    Path("few.csv").write_text("sex\n" + "\n".join(GOOD["sex"]))
+    result = call(*words)
+    assert result.exit_code == 2, result.output
+    assert [word for word in told if word not in result.output] == []
+
+
 def test_a_starter_is_for_the_steward_alone(tmp_path: Path) -> None:
     (tmp_path / "data.csv").write_text(text_of())
     assert call("init", tmp_path / "data.csv", "-o", tmp_path / "run.yaml").exit_code == 0

@@ -213,8 +213,7 @@ def test_the_screen_counts_persons(folder: Path, command: str) -> None:
     assert "persons" in every.output
     words = "careers of one person" if command == "risk" else "Noise floor"
     assert words in every.output
-    few = call(command, *files)
-    assert words in few.output
+    assert call(command, *files).exit_code == 0
 
 
 def test_no_record_in_the_words_of_a_file(folder: Path) -> None:

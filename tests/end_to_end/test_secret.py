@@ -44,6 +44,23 @@ def manifest_in(directory: Path) -> dict[str, Any]:
     return json.loads((directory / "manifest.json").read_text())
 
 
+def test_a_run_says_how_many_with_its_settings_it_replaced(tmp_path: Path) -> None:
+    """A verdict is one draw: who runs until it is safe chooses on the noise."""
+    again = {"output": {"overwrite": True}, "checks": False}
+    config = config_for(tmp_path, **again)
+    itself = {"from": str(tmp_path / "out" / "manifest.json")}
+    other = {"default_method": "sample"}
+    changes: list[dict[str, Any]] = [{}, {"seed": 2}, {}, {"secret": itself}, other, {}]
+    counts = []
+    for change in changes:
+        where = {"directory": str(tmp_path / "out"), "overwrite": True}
+        made = run(config, overrides={"output": where, **change})
+        counts.append(made.manifest.earlier_runs)
+        told = [note for note in made.new_notes if "one draw" in note]
+        assert [f"run {counts[-1] + 1} " in note for note in told] == [True] * (counts[-1] > 0)
+    assert counts == [0, 1, 2, 2, 0, 0]
+
+
 def test_every_run_draws_a_secret_and_repeats_from_its_manifest(tmp_path: Path) -> None:
     one, other = (run(config_for(tmp_path, out)) for out in ("out", "other"))
     assert str(one.manifest.secret) not in repr(one)  # which a notebook shows
@@ -243,3 +260,9 @@ def test_draws_that_are_repeated_with_other_data_are_noted(tmp_path: Path) -> No
     persons_frame(121).to_csv(tmp_path / "persons.csv", index=False)
     result = call("validate", config_for(tmp_path, "b", secret={"from": "out/manifest.json"}))
     assert "is of a run with other data" in result.output
+
+
+def test_a_run_of_which_nothing_is_kept_is_not_resumed(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"nothing is kept .* leave it out to begin anew"):
+        run(config_for(tmp_path), resume=True)
+    assert not (tmp_path / "out").exists()

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from synthesizer.data.errors import DataError
+from synthesizer.data.errors import DataError, SynthesizerError
 from synthesizer.jobs.check_frames import assess, evaluate
 from synthesizer.measures.figure import plain
 from synthesizer.measures.risk import (
@@ -224,18 +224,18 @@ def test_bad_arguments_are_told_at_once(arguments: dict[str, object], words: lis
 @pytest.mark.parametrize(
     ("made", "words"),
     [
-        (MADE.drop(columns=["age", "job"]), ["'age' is not in synthetic dataset", "'job'"]),
+        (MADE.drop(columns=["age", "job"]), ["'age', 'job' are not in synthetic dataset"]),
         (MADE.iloc[:0], ["no records"]),
         ([], ["no synthetic dataset"]),
         (MADE.assign(age=[f"old {k}" for k in range(200)]), ["dataset 1", "'age'"]),
-        ([1, 2], ["DataFrame is needed"]),
-        (None, ["no synthetic dataset"]),
+        ([1, 2], ["synthetic.1 must be", "synthetic.2 must be"]),
+        (None, ["synthetic must be"]),
         (MADE.assign(region="nowhere").drop(columns=["job"]), ["'region'", "'job'"]),
         (MADE.assign(region="nowhere"), ["dataset 1: column 'region' shares no level"]),
     ],
 )
 def test_bad_files_are_told_at_once(made: object, words: list[str]) -> None:
-    with pytest.raises(DataError) as caught:
+    with pytest.raises(SynthesizerError) as caught:
         assess(ORIGINAL, made, **KNOWN)  # type: ignore[arg-type]
     for word in words:
         assert word in str(caught.value)

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from synthesizer import FitRequest, evaluate
-from synthesizer.data.errors import DataError
+from synthesizer.data.errors import DataError, OptionError
 from synthesizer.data.guessing import Declaration
 from tests.end_to_end.commands import persons_frame
 
@@ -67,7 +67,7 @@ def test_nothing_in_common_is_an_error() -> None:
             seed=-1,
         )
     assert len(caught.value.problems) >= 3
-    with pytest.raises(DataError, match="not list"):
+    with pytest.raises(OptionError, match=r"synthetic\.1 must be .*, not list"):
         evaluate(ORIGINAL, [[1, 2]])  # type: ignore[list-item]
 
 

@@ -8,7 +8,7 @@ import pytest
 from synthesizer.cli import main
 from synthesizer.data.errors import SynthesizerError
 from synthesizer.jobs import serve as job
-from synthesizer.verification.server import confinement
+from synthesizer.verification.server import runner
 from synthesizer.verification.server.server_tables import AUDIT
 
 
@@ -116,7 +116,7 @@ def test_a_system_without_confinement_is_told(config, monkeypatch):
     monkeypatch.setattr(job, "is_possible", lambda: False)
     with pytest.raises(SynthesizerError, match="confined: false"), job.opened(config):
         pass
-    assert isinstance(confinement.is_possible(), bool)
+    assert isinstance(runner.is_possible(), bool)
 
 
 def test_the_confidential_file_is_no_synthetic_one_and_has_one_cap(demo, tmp_path):

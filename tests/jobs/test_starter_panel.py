@@ -131,7 +131,7 @@ def test_options_that_do_not_fit_together(options: dict[str, object], words: str
     [
         (
             {"person": "who", "time": "when", "career": "job"},
-            "(?s)2 problems.*--time when: no such",
+            "(?s)2 problems.*--time when: the data have no such",
         ),
         ({"person": "sex", "time": "year"}, "rows|twice|period"),
         ({"wide": ["pay=pay..salary"], "career": "work"}, "salary"),

@@ -121,13 +121,13 @@ WRONG = [
     (
         {"drop": ("sex", "agge"), "ids": ("sex",), "weight": "sex", "household": "home"},
         [
-            "--drop agge: no such column; did you mean 'age'",
-            "--household home: no such column",
+            "--drop agge: the data have no such column; did you mean 'age'",
+            "--household home: the data have no such column; name a column, or",
             "--drop and --id and --weight both name 'sex'",
         ],
     ),
     ({"drop": ("sex", "age")}, ["every column is dropped"]),
-    ({"weight": "sex"}, ["'sex' is numeric, but"]),
+    ({"weight": "sex"}, ["'sex' has no number, as a weight"]),
     (
         {"household": "age", "panel": panel_config(person="age", time="sex")},
         ["households or a panel", "--household and --person both name 'age'"],

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import inspect
+from datetime import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from sklearn.base import clone
 
@@ -109,7 +111,7 @@ CHECKS = {
 
 def test_checks_of_the_last_frames() -> None:
     fitted = Synthesizer(seed=1, workers=1, checks=CHECKS).fit(frame())
-    with pytest.raises(ModelError, match="call fit"):
+    with pytest.raises(ModelError, match=r"first generate\(\)"):
         _ = fitted.checks
     frames = fitted.generate(m=2)
     risk = assess(frame(), frames, keys=["sex", "age"], target="ok").scenarios[0]
@@ -136,10 +138,82 @@ def test_a_limit_is_never_dropped(tmp_path: Path) -> None:
     kept.generate()
     assert kept.exceeded == ()
     kept.save(tmp_path / "model")
-    with pytest.raises(ModelError, match=r"keeps no limits.*evaluate"):
-        _ = Synthesizer.load(tmp_path / "model").exceeded
+    loaded = Synthesizer.load(tmp_path / "model")  # it knows its limits, and needs the original
+    assert loaded.get_params()["limits"] == {"cap": 1.0}
+    with pytest.warns(UserWarning, match="not checked.*original=frame"):
+        loaded.generate()
+    for what in ("exceeded", "checks", "verdict"):
+        with pytest.raises(ModelError, match="original=frame"):
+            getattr(loaded, what)
+    loaded = Synthesizer.load(tmp_path / "model", original=frame())
+    loaded.generate()
+    assert loaded.checks.risk.main.cap == kept.checks.risk.main.cap
+    with pytest.warns(UserWarning, match=r"limits.cap"):
+        loaded.set_params(limits={"cap": 0.0}).generate()
+    with pytest.raises(DataError, match="not the frame that the model was fitted to"):
+        Synthesizer.load(tmp_path / "model", original=frame(150))
     with pytest.raises(ConfigError, match="switched off"):
         Synthesizer(checks=False, limits={"cap": 0.5}).fit(frame())
+
+
+def test_checks_can_be_asked_for_after_the_fit() -> None:
+    checks = CHECKS | {"differential_confidentiality": False}
+    fitted = Synthesizer(seed=1, workers=1).fit(frame())
+    first = fitted.generate()[0]
+    with pytest.raises(ConfigError):  # nothing is changed
+        fitted.set_params(checks={"keys": ["sexx"]})
+    fitted.set_params(checks=checks, limits={"cap": 0.0})
+    (above,) = fitted.exceeded  # the frames that are there already are checked
+    assert "limits.cap" in above
+    found = assess(frame(), first, keys=["sex", "age"], target="ok").scenarios[0]
+    assert fitted.checks.risk.main.cap.row(1) == found.cap.row(1)
+    pd.testing.assert_frame_equal(fitted.set_params(checks=None, limits=None).generate()[0], first)
+
+
+KINDS = {
+    "cut": pd.cut(frame()["age"], [10, 30, 50, 70]),
+    "dates cut": pd.cut(frame()["born"], 3),
+    "interval": pd.cut(frame()["age"], [-1, 40, 99]).astype(object).astype("interval"),
+    "month": frame()["born"].dt.to_period("M"),
+    "seconds": (frame()["born"] - pd.Timestamp("2000-01-01")).where(frame()["ok"]),
+    "arrow": frame()["pay"].astype("int64[pyarrow]"),
+    "arrow dictionary": frame()["sex"].astype(str).astype(
+        pd.ArrowDtype(pa.dictionary(pa.int32(), pa.string()))
+    ),
+    "arrow day": frame()["born"].astype("date32[day][pyarrow]"),
+    "sparse": frame()["ok"].astype("Sparse[int]"),
+    "ordered": pd.Series(pd.Categorical(frame()["age"] // 30, [0, 1, 2], ordered=True)),
+}  # fmt: skip
+
+
+def test_every_kind_of_column_comes_back() -> None:
+    original = pd.DataFrame(KINDS)
+    fitted = Synthesizer(seed=1, workers=1, default_method="sample").fit(original)
+    (made,) = fitted.generate()
+    assert made.dtypes.to_dict() == original.dtypes.to_dict()
+    assert {*made["cut"].dropna()} == {*original["cut"].dropna()}
+    assert {*made["month"]} <= {*original["month"]}
+    assert made["seconds"].dropna().between(*original["seconds"].agg(["min", "max"])).all()
+    for name in original:
+        assert abs(made[name].isna().mean() - original[name].isna().mean()) < 0.15
+    kinds = {v.name: v.kind.value for v in fitted.model.chain.schema}
+    assert kinds["cut"] == kinds["dates cut"] == kinds["interval"] == "ordered"
+    assert (kinds["month"], kinds["seconds"]) == ("date", "numeric")
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [([[1]], "holds lists"), ([{"a": 1}], "holds records"), ([b"x"], "holds bytes"),
+     ([time(1)], "holds times of day"), ([1j], "complex128")],
+)  # fmt: skip
+def test_other_kinds_are_refused_in_our_words(values: list[Any], words: str) -> None:
+    with pytest.raises(DataError, match=f"'c' .*{words}.*store it as text"):
+        Synthesizer().fit(pd.DataFrame({"c": pd.Series(values * 9)}))
+
+
+def test_frames_of_others_are_told_how_to_be_turned_into_ours() -> None:
+    with pytest.raises(SynthesizerError, match=r"not pyarrow.Table: use frame.to_pandas\(\)"):
+        Synthesizer().fit(pa.table({"a": [1, 2]}))
 
 
 def test_without_checks_in_the_options_nothing_is_kept_for_them(tmp_path: Path) -> None:
@@ -183,7 +257,7 @@ def test_a_typo_names_the_parameter_that_was_meant(typo: str, meant: str) -> Non
     assert len(caught.value.problems) == 2  # m as well
     with pytest.raises(ConfigError, match=f"did you mean '{meant}'"):
         Synthesizer().set_params(**{typo: "cart"})
-    with pytest.raises(ConfigError, match="infer_missing: must be True or False"):
+    with pytest.raises(ConfigError, match="infer_missing must be True or False"):
         Synthesizer(infer_missing="yes")
 
 

@@ -25,29 +25,29 @@ def figure(value, baseline, chance, name="CAP", n=10_000, **ends):
 
 
 def told(value, baseline, chance, **known):
-    return conclusion(figure(value, baseline, chance, **known), "{:.3f}".format)
+    return conclusion(figure(value, baseline, chance, **known))
 
 
 @pytest.mark.parametrize(
     ("value", "baseline", "chance", "sides", "follows"),
     [
-        (0.5, 0.3, 0.2, ("above the baseline 0.300", "above chance 0.200"), (MORE, SOMETHING)),
-        (0.25, 0.3, 0.2, ("below the baseline 0.300", "above chance 0.200"), (LESS, SOMETHING)),
-        (0.25, 0.2, 0.3, ("above the baseline 0.200", "below chance 0.300"), (MORE, MISLED)),
-        (0.1, 0.3, 0.2, ("below the baseline 0.300", "below chance 0.200"), (LESS, MISLED)),
-        (0.3, 0.3, 0.2, ("at the baseline 0.300", "above chance 0.200"), (AS_MUCH, SOMETHING)),
-        (0.2, 0.3, 0.2, ("below the baseline 0.300", "at chance 0.200"), (LESS, NOTHING)),
+        (0.5, 0.3, 0.2, ("above the baseline 0.3000", "above chance 0.2000"), (MORE, SOMETHING)),
+        (0.25, 0.3, 0.2, ("below the baseline 0.3000", "above chance 0.2000"), (LESS, SOMETHING)),
+        (0.25, 0.2, 0.3, ("above the baseline 0.2000", "below chance 0.3000"), (MORE, MISLED)),
+        (0.1, 0.3, 0.2, ("below the baseline 0.3000", "below chance 0.2000"), (LESS, MISLED)),
+        (0.3, 0.3, 0.2, ("at the baseline 0.3000", "above chance 0.2000"), (AS_MUCH, SOMETHING)),
+        (0.2, 0.3, 0.2, ("below the baseline 0.3000", "at chance 0.2000"), (LESS, NOTHING)),
         # what is written alike is a tie
-        (0.20004, 0.3, 0.2, ("below the baseline 0.300", "at chance 0.200"), (LESS, NOTHING)),
+        (0.200004, 0.3, 0.2, ("below the baseline 0.3000", "at chance 0.2000"), (LESS, NOTHING)),
         # without non-matches both marks are the same number
-        (0.5, 0.3, 0.3, ("above baseline and chance, here both 0.300",), (MORE, SOMETHING)),
-        (0.3, 0.3, 0.3, ("at baseline and chance, here both 0.300",), (AS_MUCH, NOTHING)),
-        (0.1, 0.3, 0.3, ("below baseline and chance, here both 0.300",), (LESS, MISLED)),
+        (0.5, 0.3, 0.3, ("above baseline and chance, here both 0.3000",), (MORE, SOMETHING)),
+        (0.3, 0.3, 0.3, ("at baseline and chance, here both 0.3000",), (AS_MUCH, NOTHING)),
+        (0.1, 0.3, 0.3, ("below baseline and chance, here both 0.3000",), (LESS, MISLED)),
     ],
 )
 def test_the_sentence_says_what_follows_from_which(value, baseline, chance, sides, follows):
     words = told(value, baseline, chance)
-    assert words.startswith(f"CAP {value:.3f} lies ")
+    assert words.startswith(f"CAP {value:.4f} lies ")
     places = [words.index(part) for pair in zip(sides, follows, strict=False) for part in pair]
     assert places == sorted(places)
     assert all(part in words for part in follows)

@@ -145,3 +145,10 @@ def test_the_lines_are_a_frame(found: dict[str, CheckResults]) -> None:
     frame = verdict(found["original"]).to_frame()
     assert frame["word"].tolist()[:2] == ["stop", "stop"]
     assert verdict(found["original"]).word == "stop"
+
+
+@pytest.mark.parametrize("high", [0.19996, 0.2, 0.2004, 0.20000000000001, 0.205])
+def test_what_is_written_of_an_interval_is_what_was_decided(high: float) -> None:
+    said = verdict_file._judged("k", "t", "{ends}; {mark} is tolerated", (0.1, 0.0, high), 0.2)
+    _, upper, mark = map(float, re.findall(r"[0-9.]+", said.sentence))
+    assert (upper <= mark) == (said.word == "safe")

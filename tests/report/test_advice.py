@@ -91,6 +91,15 @@ def test_nearness_comes_from_the_tilt_where_leaves_are_large(
     assert f"models: {{cart: {{{remedy}}}}}" in advice.remedy
 
 
+@pytest.mark.parametrize(("rare", "remedy"), [({}, "rare: {"), ({"min_count": 20}, "tilt: false")])
+def test_nearness_in_panels_comes_from_rare_levels_first(rare: dict[str, Any], remedy: str) -> None:
+    config = {"panel": {"person": "id", "time": "year"}, "rare": rare}
+    chain = (step("pay", model="lag_one", base=("cart",)),)
+    record = run(facts=manifest(chain=chain, config=config))
+    (advice,) = worst_things(verdict(line("person", ("nearer_share", "stop"))), record)
+    assert remedy in advice.remedy
+
+
 def test_advice_on_files_and_evolutions_names_no_trees() -> None:
     evolved = manifest(
         chain=(), genetic=GeneticEntry(start="mutants", mode="single", interrupted=False)
@@ -119,6 +128,6 @@ def test_what_was_not_measured_says_what_measures_it() -> None:
     assert [advice.tests for advice in of_files] == [
         "not measured: nearer_share; attack_risk", "not measured: copied_uniques",
     ]  # fmt: skip
-    assert "--control" in of_files[0].remedy
+    assert "as control" in of_files[0].remedy
     (of_run,) = worst_things(missing, made())
     assert of_run.remedy.startswith("turn on nearer_share")

@@ -79,7 +79,10 @@ def test_the_map_shows_frontier_beaten_runs_and_their_datasets(three: ComparedRu
         assert f">{name}</text>" in chart.svg
     assert "On the frontier, by rising risk: b (risk 0.300, loss 1.500); a" in chart.summary
     assert "1 run beaten by others" in chart.summary
-    assert "For comparison: baseline (0.200). For comparison: by chance (0.100)." in chart.summary
+    assert (
+        "For comparison: baseline (0.200), by chance (0.100), original released (0.900)."
+        in chart.summary
+    )
     assert "← by chance (0.100)" in chart.svg
     assert "original released (0.900) →" in chart.svg
 
@@ -248,6 +251,8 @@ def test_limits_are_lines_and_without_a_setting_that_keeps_them_there_is_advice(
     assert advice.tone == "alert"
     assert advice.text.startswith("No setting keeps the limits: a exceeds the fewest (1 limit).")
     assert "For a lower risk" in advice.text
-    assert "For more use" in advice.text
+    assert "For more use" not in advice.text  # its utility keeps the limit
+    both = changed(none, 0, limits={"cap": 0.35, "mean_two_way": 0.9})
+    assert "For more use" in map_section(both).blocks[0].text
     one = changed(own, 0, exceeded=("limits.cap: CAP is 0.4",))
     assert not [block for block in map_section(one).blocks if isinstance(block, Note)]

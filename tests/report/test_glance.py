@@ -9,8 +9,6 @@ import pytest
 
 from synthesizer.measures.results import CheckResults, RiskResult
 from synthesizer.measures.risk.copied import copied_uniques
-from synthesizer.measures.utility.equivalent_sample import EquivalentSample, SyntheticRow
-from synthesizer.measures.utility.regressions import RegressionRow, Regressions
 from synthesizer.measures.utility.tables import OrderTables
 from synthesizer.report.appendix import figures_section, reading_section, run_section
 from synthesizer.report.glance import glance_section
@@ -116,103 +114,22 @@ def test_without_any_figure_there_are_gaps() -> None:
     assert gaps(glance_section(empty)) == ["no figure of utility"]
 
 
-# Headlines of utility.
+# What no line of the verdict says.
 
 
-def test_headlines_of_utility() -> None:
-    found = table(glance_section(run()), "How useful")
-    expected = fit().expected_overlap
-    assert [list(r[:3]) for r in found.rows] == [
-        ["Pairs of variables, mean S_pMSE", 1.6, 1.0],
-        ["Worst pair, S_pMSE", 13.0, 1.0],
-        ["Worst variable, S_pMSE", 4.1, 1.0],
-        ["Margins, pMSE ratio by a logistic regression", 1.4, 1.0],
-        ["All variables at once, pMSE ratio by a classification tree", 1.4, 1.0],
-        ["Models, lowest mean overlap of intervals", fit().mean_overlap, expected],
-    ]
-    assert found.rows[1][-1].startswith("6 times as far off")
-    assert found.rows[found.highlight[0]][0] == "Worst pair, S_pMSE"
-    assert "relations between variables are not tested by this model" in found.rows[3][-1]
-    assert "may go down to 0.5" in found.rows[4][-1]
-    assert "a right synthesis reaches" in found.rows[-1][-1]
-
-
-@pytest.mark.parametrize(
-    ("beyond", "alert", "words"),
-    [
-        (0.05, False, "as few as in a right synthesis"),
-        (0.17, False, "no more than in a fresh sample"),
-        (0.3, False, "more than in a fresh sample"),
-        (0.4, True, "many more than in a fresh sample"),
-    ],
-)
-def test_regressions_stand_beside_the_tables(beyond: float, alert: bool, words: str) -> None:
-    content = {"family": "logit", "n": 90, "error": 2.5, "overlap": 0.4}
-    rows = (
-        RegressionRow(response=EVIL, coefficients=30, beyond=beyond, worst="age", worst_error=-9,
-                      **content),
-        RegressionRow(response="age", coefficients=10, beyond=beyond, worst="job", worst_error=4,
-                      **content),
-    )  # fmt: skip
-    result = Regressions(n=100, n_synthetic=(100, 100), proper=False, rows=rows)
-    found = table(glance_section(run(further={"regressions": result})), "How useful")
-    place = [r[0].startswith("Regressions") for r in found.rows].index(True)
-    assert found.rows[place][1:3] == [beyond, result.expected_shares[0]]
-    assert (place in found.highlight) is alert
-    assert words in found.rows[place][-1]
-    assert f"Furthest off is age in the regression of {EVIL}." in found.rows[place][-1]
-
-
-@pytest.mark.parametrize(("share", "alert"), [(0.4, False), (0.1, True)])
-def test_the_sample_that_is_as_good_is_said_in_words(share: float, alert: bool) -> None:
-    result = EquivalentSample(
-        n=100, n_synthetic=(100,), proper=False, pairs=3, samples=(),
-        datasets=(SyntheticRow(score=0.9, sample=share),),
-    )  # fmt: skip
-    found = table(glance_section(run(further={"equivalent_sample": result})), "How useful")
-    place = [r[0].startswith("Pairs, as good") for r in found.rows].index(True)
-    assert found.rows[place][1:3] == [share, 0.5]
-    assert f"A random sample of {share:.0%} of the original" in found.rows[place][-1]
-    assert "a fresh sample of the population as 33%" in found.rows[place][-1]
-    assert (place in found.highlight) is alert
-
-
-def test_good_is_what_is_expected_of_the_kind_of_synthesis() -> None:
-    found = table(glance_section(run(proper=True, n_synthetic=(50, 50))), "How useful").rows
-    assert [r[2] for r in found[:5]] == [1.5, 1.5, 1.5, 1.5, 1.0]
-    assert found[0][-1] == "As near as a right synthesis (1.5)."
-
-
-@pytest.mark.parametrize(("n_synthetic", "alert"), [((100,), True), ((500,), False)])
-def test_the_mean_is_marked_by_what_is_expected(n_synthetic: Any, alert: bool) -> None:
-    section = glance_section(run(tables=tables(3.1), n_synthetic=n_synthetic))
-    assert (0 in table(section, "How useful").highlight) is alert
-
-
-def test_a_figure_without_value_is_no_good_news() -> None:
-    section = glance_section(run(tables=tables(None)))
-    assert "no good news" in row(section, "How useful", "Pairs of variables")[-1]
-
-
-def test_bad_utility_and_fits_whose_intervals_do_not_meet_are_alerts() -> None:
+def test_fits_whose_intervals_do_not_meet_are_to_be_looked_at() -> None:
     bad = fit(coefficients=(coefficient(f"{EVIL}[a]", 0.3, overlap=-1.25),))
     section = glance_section(run(fits=(fit(), bad)))
-    alerts = [text for tone, text in notes(section) if tone == "alert"]
-    (worst,) = [text for text in alerts if "worst pair" in text]
-    assert worst.startswith(f"The worst pair is {JOB} with born, S_pMSE 13: 6 times as far off")
-    assert "Above 10 a table is to be looked at; so is 1 other pair." in worst
+    alerts = [text for tone, text in notes(section) if tone == "look"]
     (overlap,) = [text for text in alerts if f"of {EVIL}[a]; the two intervals do not" in text]
     assert overlap.startswith(f"Fit age ~ `{EVIL}`: the intervals overlap by −1.250 on average")
-    found = table(section, "How useful")
-    assert found.highlight[-1] == len(found.rows) - 1
-    assert "It is the fit age ~" in found.rows[-1][-1]
 
 
 def test_the_tables_stack_on_a_narrow_screen() -> None:
     page = Page(html(glance_section(run())))
-    assert [attrs["class"] for attrs in page.all("table")] == 2 * ["stacks"]
+    assert [attrs["class"] for attrs in page.all("table")] == ["stacks"]
     labels = {attrs.get("data-label") for attrs in page.all("td")}
-    assert {"Value", "95 % interval", "Good is", "Mark", "In words", None} <= labels
+    assert {"Value", "95 % interval", "Mark", "Because", None} <= labels
 
 
 # What was not measured.

@@ -15,11 +15,14 @@ import pandas as pd
 import pytest
 from pydantic import BaseModel
 
-from synthesizer import RunResult, read_config, refine, run
+from synthesizer import CheckSettings, RunResult, combine, evaluate, read_config, refine, run
 from synthesizer.data.displayed import Displayed
 from synthesizer.data.errors import DataError, OutputError
 from synthesizer.data.randomness import Seed
 from synthesizer.measures.figure import Measured, Result, Row, column, columns
+from synthesizer.measures.results import CheckResults, RiskResult
+from synthesizer.measures.settings import ALL_OFF
+from synthesizer.measures.utility.suite import UtilityResult
 from synthesizer.report.notebook import blocks_of, framed, tables_of
 from synthesizer.report.page import Note
 from tests.measures.risk.test_written import RESULTS as RISKS
@@ -39,6 +42,8 @@ def made(name: str) -> list[Any]:
     return [*result] if isinstance(result, tuple) else [result]
 
 
+LARGEST = 200_000
+"""Bytes of what a notebook keeps of one result."""
 BAD = "<script>alert(1)</script>\u202e & \"'"
 
 
@@ -90,7 +95,9 @@ def test_every_result_has_a_short_text_html_and_a_frame(name: str) -> None:
         assert str(result) == text
         assert 0 < text.count("\n") + 1 <= 20
         assert len(text) < 2_500
-        page, tags = page_of(result._repr_html_())
+        html = result._repr_html_()
+        assert len(html) < LARGEST
+        page, tags = page_of(html)
         assert not tags.asked
         assert not {"script", "img", "iframe", "object"} & tags.tags
         assert "default-src 'none'" in page
@@ -118,7 +125,7 @@ def test_pictures_are_drawn_and_written(tmp_path: Any) -> None:
             assert "nothing to draw" in str(error)
             left.add(name)
     assert left == {
-        "regression", "no line", "negative", "reproduced", "rare values", "suggestion",
+        "regression", "no line", "negative", "reproduced", "suggestion",
         "no suggestion", "utility, pairs",
     }  # fmt: skip
     for picture in drawn.values():
@@ -165,7 +172,7 @@ def test_a_run_is_its_verdict_its_first_page_and_its_figures(done: RunResult) ->
     assert {"cap", "mean_two_way"} <= {*done.to_frame()["key"]}
     assert len(done.to_frame("utility.tables.rows")) == 6
     assert [chart.title for chart in done.plot().charts] == [
-        "How far every pair of variables is off", "Rates",
+        "How far every pair of variables is off", "How closely variables go together", "Rates",
     ]  # fmt: skip
     assert done.manifest.seed == 123454321
     assert done.manifest.config["secret"] == "none"
@@ -279,6 +286,41 @@ def test_ipython_shows_html_first() -> None:
     shown, _ = formatters.DisplayFormatter().format(several())
     assert {"text/plain", "text/html"} <= {*shown}
     assert len(shown["text/plain"].splitlines()) <= 20
+
+
+def kinds(kind: type) -> Any:
+    for inner in kind.__subclasses__():
+        yield inner
+        yield from kinds(inner)
+
+
+def test_the_name_of_a_result_means_one_thing() -> None:
+    home = {(one.__name__, one.__module__) for one in kinds(Result)}
+    names = [name for name, module in home if module.startswith("synthesizer.")]
+    assert {name for name in names if names.count(name) > 1} == set()
+    assert {"Distribution", "WeightRow", "KnownRow"} <= {*names}
+
+
+def test_many_variables_do_not_swell_a_notebook() -> None:
+    draws = np.random.default_rng(1)
+    wide = pd.DataFrame({f"variable {i}": draws.choice([*"abc"], 60) for i in range(22)})
+    few = ALL_OFF | {"one_way": True, "two_way": True}
+    found = evaluate(wide, wide.iloc[:50], settings=few)
+    assert len(found._repr_html_()) < LARGEST
+    assert "12 of the 22 variables" in found.plot().charts[0].summary
+
+
+def test_what_failed_and_what_was_noted_is_shown() -> None:
+    found = combined = combine([1.0, 2.0], [0.5, 0.25], rule="partially", names=["mean"])
+    assert [*combined.to_frame()] == [*columns(type(found.rows[0]))]
+    assert "0.125" not in found._repr_html_()  # the estimate, not its parts
+    failed = UtilityResult(n=1, n_synthetic=(1,), failed={"cart": "no memory"}, notes=("odd",))
+    for shown in (failed, CheckResults(risk=RiskResult(), utility=failed)):
+        page, _ = page_of(shown._repr_html_())
+        assert "cart: not computed: no memory." in page
+        assert "odd." in page
+    assert repr(CheckSettings()) == "CheckSettings()"
+    assert repr(CheckSettings(tau=0.5, cap=False)) == "CheckSettings(tau=0.5, cap=False)"
 
 
 def test_every_result_of_the_package_is_displayed() -> None:

@@ -8,8 +8,8 @@ import pytest
 
 from synthesizer.measures.figure import Figure, Measured, Row, column
 from synthesizer.measures.risk.scenario import Scenario, Tolerance
-from synthesizer.report.appendix import further_utility
-from synthesizer.report.figures import figure_of, rate_chart, result_blocks
+from synthesizer.report.appendix import figures_section, further_utility
+from synthesizer.report.figures import CATALOGUE, figure_of, rate_chart, result_blocks
 from synthesizer.report.page import Chart, DataTable, Gap, Note, Section, fragment, render
 from synthesizer.report.risk import (
     attacks_section,
@@ -60,8 +60,8 @@ def test_every_chart_says_what_it_shows_under_a_name_of_its_own() -> None:
     for section in risk_sections(record()):
         for chart in charts(section):
             assert chart.reads.endswith(".")
-            assert any(letter.isdigit() for letter in chart.summary)
-            assert "<desc>" in chart.svg
+            words = chart.svg.split("<desc>")[1].split("</desc>")[0]
+            assert any(letter.isdigit() for letter in words)
         names = [chart.svg.split("<title>")[1].split("</title>")[0] for chart in charts(section)]
         if section.anchor in ("risk", "cap", "identity", "uniques"):
             assert len(set(names)) == len(names)
@@ -144,25 +144,28 @@ def test_nothing_at_all_still_says_how_to_switch_on() -> None:
 
 def test_every_rate_stands_with_baseline_chance_and_original() -> None:
     chart = charts(glance_section(record()))[0]
-    rows = {row[0]: row for row in chart.table.rows}
+    words = chart.svg.split("<desc>")[1].split("</desc>")[0]
+    said = dict(part.split(" (", 1) for part in words.removesuffix(")").split("); "))
     figures = {figure.name: figure for figure in risk().scenarios[0].figures}
-    for name in ("CAP", "CAP of matches", "CAP-U", "CAP of special uniques", "TCAP", "repU"):
+    for name in ("CAP", "CAP of matches", "CAP-U", "CAP of special uniques", "TCAP"):
         own = figures[name]
-        assert rows[name][1:7] == (
-            own.value, own.low, own.high, own.baseline, own.chance, own.original,
-        )  # fmt: skip
-    assert "UiO" not in rows
-    assert "uniques" not in rows
-    assert f"CAP {figures['CAP'].value:.3f}" in chart.summary
+        assert said[f"{name} {own.value:.3f}"] == (
+            f"baseline {own.baseline:.3f}, chance {own.chance:.3f}, original {own.original:.3f}"
+        )
+    assert "; UiO " not in words
 
 
-def test_each_figure_is_explained_with_its_own_words() -> None:
-    legend = next(t for t in tables(glance_section(record())) if "In words" in t.columns)
-    meanings = {row[0]: row[1] for row in legend.rows}
+def test_a_figure_is_explained_once_and_every_picture_leads_there() -> None:
+    own = record()
+    blocks = [str(block) for section in risk_sections(own) for block in section.blocks]
+    assert blocks.count(str(CATALOGUE)) >= len(risk().scenarios)
+    catalogue = table(figures_section(own), "All figures")
+    meanings = {row[0]: row[-1] for row in catalogue.rows}
     disco = figure_of(risk().scenarios[0].figures, "disco")
     assert meanings["DiSCO"] == disco.counting("records").meaning
-    assert {row[2] for row in legend.rows} == {"lower is safer", "about 0 is good"}
     assert not any("{record" in str(meaning) for meaning in meanings.values())
+    others = [t for s in risk_sections(own) for t in tables(s) if "Good is" in t.columns]
+    assert others == []
 
 
 def test_scenarios_have_headings_and_their_warnings_are_notes() -> None:
@@ -203,8 +206,7 @@ def test_a_figure_without_a_value_is_drawn_as_not_computed() -> None:
         baseline=0.2, original=1.0,
     )  # fmt: skip
     chart = rate_chart([figure], "Rates")
-    assert "not computed" in chart.svg
-    assert chart.summary == "TCAP not computed (baseline 0.200, original 1.000)"
+    assert "<desc>TCAP not computed (baseline 0.200, original 1.000)</desc>" in chart.svg
 
 
 # CAP.
@@ -262,25 +264,23 @@ def test_a_tolerance_has_no_tcap() -> None:
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "tone", "words"),
-    [
-        (0.51, 0.6, "alert", "lies above 0.5"),
-        (0.4, 0.49, "plain", "lies below 0.5"),
-        (0.49, 0.51, "good", "covers 0.5"),
-    ],
+    ("low", "high", "tone"), [(0.3, 0.6, "alert"), (0.1, 0.3, "look"), (-0.1, 0.1, "good")]
 )
-def test_the_interval_of_the_share_decides(low: float, high: float, tone: str, words: str) -> None:
+def test_the_part_has_the_words_and_the_colour_of_the_verdict(
+    low: float, high: float, tone: str
+) -> None:
     nearest = risk().nearest
-    own = nearest.model_copy(update={"low": low, "high": high})
-    assert words in notes(nearest_section(record(risk(nearest=own))), tone)[0]
+    own = nearest.model_copy(update={"excess_low": low, "excess_high": high})
+    (words,) = notes(nearest_section(record(risk(nearest=own))), tone)
+    assert f"by {low:.2f} to {high:.2f} from 0 (a fresh sample)" in words
 
 
 def test_the_share_is_drawn_between_a_coin_toss_and_the_fitted_records() -> None:
     section, nearest = nearest_section(record()), risk().nearest
     (chart,) = charts(section)
     words = f"{nearest.share:.3f} (interval {nearest.low:.3f} to {nearest.high:.3f}, chance 0.500"
-    assert words in chart.summary
-    assert f"original {nearest.original:.3f}" in chart.summary
+    assert words in chart.svg
+    assert f"original {nearest.original:.3f}" in chart.svg
     values = dict(next(t for t in tables(section) if t.columns == ("Figure", "Value")).rows)
     copies = values["those that equal a fitted record in every variable compared"]
     assert copies == nearest.fitted_copies
@@ -300,7 +300,7 @@ def test_risk_and_success_of_attacks_stand_beside_the_control() -> None:
     risks, success = charts(section)
     assert risks.table.rows[0][-3:] == [first.risk, first.low, first.high]
     words = "0.800 (interval 0.711 to 0.867, an attacker who guesses 0.020, unseen records 0.200)"
-    assert words in success.summary
+    assert words in success.svg
     assert "not computed" in risks.svg  # the attack that could not be made
     assert "knows town, age and sex and seeks job" in spoken(section)
     assert "joins a source with town to one with age and sex" in spoken(section)
@@ -308,7 +308,8 @@ def test_risk_and_success_of_attacks_stand_beside_the_control() -> None:
 
 def test_what_to_think_of_each_attack_is_said() -> None:
     section = attacks_section(record())
-    interval, weak = notes(section, "alert")
+    (weak,) = notes(section, "alert")
+    (interval,) = notes(section, "look")
     assert "singling out by rare values: the interval" in interval
     assert "guessing does better" in weak
     assert any("only a share of 0.500 of the fitted" in note for note in notes(section))
@@ -344,12 +345,10 @@ class Example(Measured):
 
 def test_a_measure_without_a_part_of_its_own_is_shown_by_figures_and_rows() -> None:
     result = Example(steps=(Step(name=NASTY, ok=True, names=("a", "b")),))
-    title, chart, legend, rows = result_blocks(result, "An example", "persons")
+    title, chart, rows = result_blocks(result, "An example", "persons")
     assert "<h3>An example</h3>" in title
     assert isinstance(chart, Chart)
-    assert chart.summary == "example 0.200 (baseline 0.100)"
-    assert isinstance(legend, DataTable)
-    assert legend.rows[0][1] == "share of the persons"
+    assert "<desc>example 0.200 (baseline 0.100)</desc>" in chart.svg
     assert isinstance(rows, DataTable)
     assert rows.caption == "Steps of the example"
     assert (rows.columns, rows.rows) == (
@@ -378,8 +377,7 @@ def test_a_figure_of_utility_is_in_no_picture_of_risk_and_notes_are_shown() -> N
 
     step = Step(name="a", ok=True, names=())
     result = Useful(steps=(step,), notes=("no model for a",))
-    _, legend, rows, note = result_blocks(result, "An example", "persons")
-    assert isinstance(legend, DataTable)
+    _, rows, note = result_blocks(result, "An example", "persons")
     assert isinstance(rows, DataTable)
     assert isinstance(note, Note)
     assert note.text == "no model for a."

@@ -3,7 +3,7 @@
 import pytest
 from markupsafe import Markup
 
-from synthesizer.report.page import Chart, Note
+from synthesizer.report.page import Chart
 from synthesizer.report.utility import utility_data, utility_section
 from tests.report.blocks import gaps, html, of_kind, table
 from tests.report.fixtures import Page
@@ -74,7 +74,6 @@ def test_variables_and_datasets():
     assert list(found.highlight) == []
     assert found.columns[1:5] == ["S_pMSE", "ROE", "SPECKS", "Chi-square"]
     assert len(table(section, "Each synthetic dataset").rows) == 4
-    assert any("The worst variable is born" in note.text for note in of_kind(section, Note))
 
 
 def test_a_small_p_and_a_large_distance_are_marked():

@@ -38,7 +38,7 @@ import scipy
 from synthesizer.data.codes import ColumnCoder, JointCoder
 from synthesizer.data.pairs import Data
 from synthesizer.data.table import BoolArray, Table
-from synthesizer.measures.figure import Figure, Measured, Row, column
+from synthesizer.measures.figure import Figure, Measured, Row, collected, column
 from synthesizer.measures.risk.comparable import GroupsOf, Synthetic, checked_tables, risk_figure
 
 CONFIDENCE = 0.999
@@ -270,9 +270,8 @@ class Copied(Generic[K]):
         by_chance = len(codes) * np.log((shares**2).sum())
         return bool(by_chance < np.log((1 - self._confidence) / len(self._names)))
 
-    @property
     def result(self) -> K:
-        """What the datasets so far have, at least one."""
+        """Return what the datasets so far have, at least one."""
         seen = self._seen
         looked = {
             f"dataset {number}" if len(seen) > 1 else "the synthetic data": look
@@ -361,6 +360,4 @@ def copied_uniques(
     copied = Copied(
         original, keys, groups, control=unseen, confidence=confidence, kind=CopiedUniques
     )
-    for table in made:
-        copied.add(table)
-    return copied.result
+    return collected(copied, made)

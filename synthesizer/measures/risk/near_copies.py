@@ -24,13 +24,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from synthesizer.data.codes import Codes
-from synthesizer.data.errors import DataError
-from synthesizer.data.pairs import Data
 from synthesizer.data.randomness import AnySeed, seeded
 from synthesizer.data.table import FloatArray, Table
 from synthesizer.measures.figure import TWO_SIDED, Figure, Measured, column
-from synthesizer.measures.risk.comparable import Synthetic, checked_tables
-from synthesizer.measures.risk.halves import all_names
 from synthesizer.measures.risk.nearest import MixedRecords, mixed_records, two_nearest
 
 FEWEST = 3
@@ -106,9 +102,8 @@ class NearCopiesSeen:
         coded, ours = mixed_records(tables, self._names, real=1)
         self._ratios.append(_ratios(ours, coded))
 
-    @property
     def result(self) -> NearCopies:
-        """What the datasets so far have, at least one."""
+        """Return what the datasets so far have, at least one."""
         ratios = np.concatenate(self._ratios)
         share, error = _smaller(ratios, self._others)
         return NearCopies(
@@ -119,45 +114,6 @@ class NearCopiesSeen:
             high=min(1.0, share + TWO_SIDED * error),
             original=_smaller(self._own, self._others)[0],
         )
-
-
-def near_copies(
-    original: Data,
-    synthetic: Synthetic,
-    *,
-    keys: Sequence[str] | None = None,
-    seed: AnySeed = 0,
-) -> NearCopies:
-    """Return how often synthetic records stand beside one original record and away from others.
-
-    Parameters
-    ----------
-    original, synthetic : Table or DataFrame, or a sequence of the latter
-        At least three original records.
-    keys : sequence of str, optional
-        Variables to compare; all that are no identifiers by default.
-    seed : int or Seed
-        Draws the records that are looked at, at most 1,000 of each.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> rng = np.random.default_rng(0)
-    >>> people = pd.DataFrame(rng.normal(size=(300, 3)), columns=list("abc"))
-    >>> fresh = pd.DataFrame(rng.normal(size=(300, 3)), columns=list("abc"))
-    >>> round(near_copies(people, fresh, seed=1).share, 1)
-    0.5
-    >>> near_copies(people, people + 1e-9, seed=1).share > 0.9
-    True
-    """
-    names = all_names(original) if keys is None else tuple(keys)
-    table, datasets = checked_tables(original, synthetic, keys=names)
-    if table.n_rows < FEWEST:
-        raise DataError(f"near copies need {FEWEST} original records: use more data")
-    seen = NearCopiesSeen(table, names, seed=seed)
-    for dataset in datasets:
-        seen.add(dataset)
-    return seen.result
 
 
 def _ratios(

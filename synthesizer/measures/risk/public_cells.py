@@ -256,7 +256,7 @@ def uniqueness(cells: Cells) -> CellUniqueness:
     )
 
 
-class Distribution(Row):
+class CellSpread(Row):
     """A number over cells."""
 
     mean: float = column("mean", "number")
@@ -273,9 +273,9 @@ class BandRow(Row):
     size_low: int = column("Fewest persons", "count", "of the original, in a cell")
     size_high: int = column("Most persons", "count")
     cells: int = column("Combinations", "count", "at least 1")
-    difference: Distribution = nested("Difference in size")
+    difference: CellSpread = nested("Difference in size")
     """Share of the synthetic records in the cell minus share of the original ones."""
-    relative: Distribution = nested("As a share")
+    relative: CellSpread = nested("As a share")
     """The same as a share of the latter; -1 or more."""
 
 
@@ -402,8 +402,8 @@ def _size_edges(largest: int) -> Codes:
     return np.ceil(np.round(10 ** (powers / 2), 6)).astype(np.int64)
 
 
-def _distribution(values: FloatArray) -> Distribution:
-    return Distribution(
+def _distribution(values: FloatArray) -> CellSpread:
+    return CellSpread(
         mean=float(values.mean()),
         sd=float(values.std(ddof=1)) if len(values) > 1 else None,
         quantiles=tuple(np.quantile(values, QUANTILES).tolist()),

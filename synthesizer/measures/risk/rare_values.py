@@ -15,7 +15,7 @@ import numpy as np
 from synthesizer.data.pairs import Data
 from synthesizer.data.panel.panel_table import PanelTable
 from synthesizer.data.table import Column, IntArray, Table
-from synthesizer.measures.figure import Figure, Measured, Row, column
+from synthesizer.measures.figure import Figure, Measured, Row, collected, column
 from synthesizer.measures.risk.comparable import Synthetic, checked_tables
 
 RARE = 5
@@ -86,10 +86,7 @@ def rare_values(original: Data, synthetic: Synthetic, *, keys: Sequence[str]) ->
     [1.0, 1.0]
     """
     table, tables = checked_tables(original, synthetic, keys=keys)
-    seen = RareValuesSeen(table, keys)
-    for made in tables:
-        seen.add(made)
-    return seen.result
+    return collected(RareValuesSeen(table, keys), tables)
 
 
 class RareValuesSeen:
@@ -112,9 +109,8 @@ class RareValuesSeen:
                 low, high = self._ends.get(name, (np.inf, -np.inf))
                 self._ends[name] = min(low, float(values.min())), max(high, float(values.max()))
 
-    @property
     def result(self) -> RareValues:
-        """What the datasets so far show."""
+        """Return what the datasets so far show."""
         rows = (self._row(self._original[name]) for name in self._names)
         table = self._original
         return RareValues(

@@ -4,12 +4,17 @@ The attack: somebody who knows a person well finds a synthetic record that looks
 in every respect and that nobody else looks like. Whether it is there by copying or by chance, it
 will be taken for a leak; such records are candidates for removal before a release.
 
+Careers of a panel and households of several persons are looked for whole: somebody who knows a
+family finds it in a dataset, member by member, and reads the rest. A household is rarely like
+another one, so that one that comes back was copied.
+
 Source: Nowok, Raab and Dibben (2016), synthpop: bespoke creation of synthetic data in R, Journal
 of Statistical Software 74(11); the function ``replicated.uniques`` of synthpop.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -18,8 +23,9 @@ import numpy.typing as npt
 
 from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import Data, check_lists, column_names
+from synthesizer.data.panel.households import MemberView
 from synthesizer.data.table import BoolArray, IntArray, Table
-from synthesizer.measures.figure import Figure, Result, Row, column
+from synthesizer.measures.figure import Figure, Measured, Result, Row, collected, column
 from synthesizer.measures.risk.comparable import (
     GroupsOf,
     SharedCoder,
@@ -151,10 +157,7 @@ def replicated_uniques(
     (1, ReplicatedCounts(n=3, uniques=3, present=2, replicated=1))
     """
     original, tables = _compared(original, synthetic, keys, exclude, groups)
-    replicates = Replicates(original, original.names, groups)
-    for table in tables:
-        replicates.add(table)
-    return replicates.result
+    return collected(Replicates(original, original.names, groups), tables)
 
 
 def replicated_rows(
@@ -221,9 +224,8 @@ class Replicates:
         unique = np.bincount(codes, minlength=size)[codes] == 1
         return ReplicatedRows(unique, unique & (ours > 0), unique & (ours == 1))
 
-    @property
     def result(self) -> ReplicatedUniques:
-        """What the datasets so far have."""
+        """Return what the datasets so far have."""
         return ReplicatedUniques(
             keys=self._names,
             n=len(self._coder.codes),
@@ -358,9 +360,8 @@ class CareerReplicates:
         """Look at the next dataset, of the same states and periods."""
         self.datasets.append(replication(self._original, synthetic))
 
-    @property
     def result(self) -> ReplicatedCareers:
-        """What the datasets so far have."""
+        """Return what the datasets so far have."""
         counts = np.unique(self._original, axis=0, return_counts=True)[1]
         n = len(self._original)
         return ReplicatedCareers(
@@ -373,18 +374,79 @@ class CareerReplicates:
         )
 
 
-def replicated_careers(original: IntArray, *synthetic: IntArray) -> ReplicatedCareers:
-    """Find careers of the original in synthetic data.
+Household = tuple[int, ...]
+"""What its members have, in any order: a number for each of them."""
 
-    Careers are arrays of states by person and period, in the same codes.
 
-    Examples
-    --------
-    >>> found = replicated_careers(np.array([[0, 1], [1, 1], [1, 1]]), np.array([[0, 1], [0, 0]]))
-    >>> {figure.name: figure.value for figure in found.figures}
-    {'careers of one person': 0.5, 'careers in the data': 0.5, 'unique careers replicated': 1.0}
-    """
-    counter = CareerReplicates(original)
-    for drawn in synthetic:
-        counter.add(drawn)
-    return counter.result
+class HouseholdCounts(Row):
+    """Households of one synthetic dataset, by what they are in the original."""
+
+    n: int = column("Households", "count", "synthetic households of several persons")
+    present: int = column("Present", "count", "those of them that the original has")
+    repeated: int = column("Repeated", "count", "those of them that the original has exactly once")
+
+
+class RepeatedHouseholds(Measured):
+    """Households of several persons that a synthetic dataset and the original share."""
+
+    n: int
+    """Households of several persons in the original."""
+    uniques: int
+    """Those that are like no other one of the original."""
+    datasets: tuple[HouseholdCounts, ...]
+    """One for each synthetic dataset."""
+
+    @property
+    def figures(self) -> tuple[Figure, ...]:
+        """Share of the synthetic households that are those of single original ones."""
+        return (
+            risk_figure(
+                "repeated households",
+                float(np.mean([d.repeated / d.n if d.n else 0.0 for d in self.datasets])),
+                "share of the synthetic households of several persons that equal, in all variables "
+                "of all members, a household which the original has once",
+                sum(d.n for d in self.datasets),
+                original=self.uniques / self.n if self.n else None,
+            ),
+        )
+
+
+class HouseholdsSeen:
+    """Counts households that come back, dataset by dataset; none of them is kept."""
+
+    def __init__(self, original: MemberView, names: tuple[str, ...]) -> None:
+        self._coder = SharedCoder(original, names)
+        self._codes = np.asarray(self._coder.codes)
+        self._original = Counter(_households(self._codes, original.households))
+        self._datasets: list[HouseholdCounts] = []
+
+    def add(self, synthetic: Table) -> None:
+        """Look at the next dataset."""
+        if not isinstance(synthetic, MemberView):
+            raise TypeError("needs persons of households")
+        codes, _ = self._coder.encode(synthetic)
+        households = _households(np.asarray(codes), synthetic.households)
+        counts = [self._original[household] for household in households]
+        self._datasets.append(
+            HouseholdCounts(
+                n=len(households),
+                present=sum(count > 0 for count in counts),
+                repeated=sum(count == 1 for count in counts),
+            )
+        )
+
+    def result(self) -> RepeatedHouseholds:
+        """Return what the datasets so far have."""
+        return RepeatedHouseholds(
+            n=self._original.total(),
+            uniques=sum(count == 1 for count in self._original.values()),
+            datasets=tuple(self._datasets),
+        )
+
+
+def _households(codes: IntArray, households: IntArray) -> list[Household]:
+    """Return the households of several persons."""
+    order = np.lexsort([codes, households])
+    ends = np.flatnonzero(np.diff(households[order])) + 1
+    parts = np.split(codes[order], ends)
+    return [tuple(part.tolist()) for part in parts if len(part) > 1]

@@ -415,7 +415,7 @@ class TrajectoryIntruder:
     >>> careers = np.array([[0, 0, 1], [0, 0, 0], [1, 1, 1], [1, 1, 1]])
     >>> intruder = TrajectoryIntruder(careers, seed=1)
     >>> intruder.add(careers)
-    >>> row = intruder.result.known[1]
+    >>> row = intruder.result().known[1]
     >>> row.known, round(row.unique, 3), row.found, round(row.told, 3)
     ('2 periods', 0.333, 1.0, 0.333)
     """
@@ -480,9 +480,8 @@ class TrajectoryIntruder:
                 self._risk += told.risk
         self._datasets += 1
 
-    @property
     def result(self) -> Trajectories:
-        """What the datasets so far tell, at least one."""
+        """Return what the datasets so far tell, at least one."""
         minimal, scores = self._suda()
         return Trajectories(
             n=len(self._original),
@@ -549,27 +548,6 @@ class TrajectoryIntruder:
         size = min(self._points, affordable_size(n_periods, n))
         scores = suda(periods, periods.names, max_size=size)
         return scores.result.minimal_uniques, scores.scores
-
-
-def trajectories(
-    original: IntArray,
-    *synthetic: IntArray,
-    options: TrajectoryOptions | None = None,
-    seed: AnySeed = 0,
-) -> Trajectories:
-    """Return what parts of careers tell of the rest; see `TrajectoryIntruder`.
-
-    Examples
-    --------
-    >>> people = np.array([[0, 1, 1, 0], [0, 0, 0, 0], [0, 0, 0, 0]])
-    >>> found = trajectories(people, people, seed=1)
-    >>> [(row.position, row.risk) for row in found.worst]
-    [(1, 1.0)]
-    """
-    intruder = TrajectoryIntruder(original, options, seed=seed)
-    for careers in synthetic:
-        intruder.add(careers)
-    return intruder.result
 
 
 def trajectories_of_halves(

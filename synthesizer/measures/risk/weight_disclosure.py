@@ -129,7 +129,7 @@ class WeightsSeen:
     >>> seen = WeightsSeen(table, ["w"], "w", seed=1)
     >>> seen.add(table)
     >>> seen.add(table.take([0, 1, 2]))
-    >>> [(row.fewer_than, round(row.synthetic, 3)) for row in seen.result.rows]
+    >>> [(row.fewer_than, round(row.synthetic, 3)) for row in seen.result().rows]
     [(2, 0.083), (3, 0.083), (5, 0.083)]
     """
 
@@ -173,9 +173,8 @@ class WeightsSeen:
             if np.isclose(sums.get(level, 0.0), total, rtol=1e-9, atol=0.0)
         }
 
-    @property
     def result(self) -> WeightsShown:
-        """What the datasets so far show, at least one."""
+        """Return what the datasets so far show, at least one."""
         shares = np.mean(self._shares, axis=0).tolist()
         return WeightsShown(
             weight=self._weight,
@@ -221,7 +220,7 @@ def _totals_of_few(
             yield (name, column.variable.labels[code]), float(totals[code])
 
 
-class KnownRow(Row):
+class WeightRow(Row):
     """An intruder who knows some variables, in three files of which one is released."""
 
     known: str = column("Known", "text")
@@ -242,7 +241,7 @@ class WeightAsKey(OfTarget, Measured):
     """The survey weight."""
     n: int
     """Original records."""
-    rows: tuple[KnownRow, ...]
+    rows: tuple[WeightRow, ...]
     """Without and with the weight; who finds no match by both goes by the keys alone."""
     gain: float
     """How much more often the target is read off with the weight."""
@@ -360,9 +359,9 @@ class _Attack:
             matches=float(np.mean([_mean(matched == 1) for matched in found])),
         )
 
-    def row(self, known: str) -> KnownRow:
+    def row(self, known: str) -> WeightRow:
         """Return the means; a record left out finds one match where there are two in all."""
-        return KnownRow(
+        return WeightRow(
             known=known,
             unique=_mean(self.sizes == 1),
             matches=self.matches,

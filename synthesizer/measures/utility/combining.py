@@ -32,7 +32,7 @@ JPC 7(3). ``redrawn`` follows from how such data are made, as the rules of Mathu
 sample of n from the pseudo-population, and that of k draws from the models.
 ``design`` is ``simple`` with the variance between datasets as it is: datasets of one fit differ
 less than surveys do, whose units differ; and a dataset has as many units whatever its number of
-records, so that k/n is left out (docs/survey-files.md has the coverage).
+records, so that k/n is left out (docs/weights.md has the coverage).
 Which rule is for which data: `rule_for`.
 """
 
@@ -47,6 +47,7 @@ import numpy.typing as npt
 import scipy
 from pydantic import BeforeValidator, Field, PlainSerializer
 
+from synthesizer.data.boundary import public
 from synthesizer.data.errors import DataError
 from synthesizer.data.table import BoolArray, FloatArray
 from synthesizer.measures.figure import Result, Row, column
@@ -208,6 +209,7 @@ class CombinedEstimates(Result):
         )
 
 
+@public
 def combine(
     estimates: npt.ArrayLike,
     variances: npt.ArrayLike,

@@ -17,14 +17,15 @@ from typing import Annotated, Any, Literal, Self, get_args
 import numpy as np
 from pydantic import AfterValidator, Field, ValidationError, model_validator
 
+from synthesizer.data.boundary import public
 from synthesizer.data.errors import DataError, ExpressionError, Problems, in_brief, plural
 from synthesizer.data.expressions import quote_name
-from synthesizer.data.faults import sentences
 from synthesizer.data.guessing import Declaration
+from synthesizer.data.options import sentences
 from synthesizer.data.pairs import Data, as_table, as_tables, check_comparable, column_names
 from synthesizer.data.table import FloatArray, Kind, Table
 from synthesizer.measures.measure_options import Label, Labels, Part, each_once
-from synthesizer.measures.survey_design import ReplicateWeights
+from synthesizer.measures.survey_design import Design, ReplicateWeights
 from synthesizer.measures.utility.coefficients import (
     FitComparison,
     FittedData,
@@ -46,7 +47,6 @@ from synthesizer.measures.utility.formulas import (
     parse_formula,
     unknown_names,
 )
-from synthesizer.measures.utility.survey_fits import Design
 
 
 class FitRequest(Part):
@@ -314,6 +314,7 @@ MUCH_UNUSED = 0.2
 """Share of records without a part in a fit from which on it is told."""
 
 
+@public
 def compare_fit(
     original: Data,
     synthetic: Data | Sequence[Data],
@@ -362,7 +363,7 @@ def compare_fit(
     strata, psu : str, optional
         Variables of the design of a survey, strata and the units that were drawn first within
         them: errors and degrees of freedom are design-based ones by svy (extra ``survey``), see
-        `survey_fits`. Not for ``multinomial``, fixed effects and clusters. Their values need not
+        `survey_design`. Not for ``multinomial``, fixed effects and clusters. Their values need not
         be the same in both.
     replicates : ReplicateWeights, optional
         Columns of replicate weights and how they were made, in place of strata and psu. Datasets
@@ -477,9 +478,6 @@ def _checked(
     request: _Request, original: Data, synthetic: Sequence[Data], *, is_group: bool
 ) -> tuple[Formula, _Extras]:
     """Return the formula and what else is needed; raise one error with every problem."""
-    wrong = [type(data).__name__ for data in (original, *synthetic) if not isinstance(data, Data)]
-    if wrong:
-        raise DataError(f"tables or pandas frames are needed, not {name}" for name in wrong)
     problems = Problems(_rule_problems(request, [original, *synthetic], is_group=is_group))
     parsed, offset = None, None
     with problems.gathered():
@@ -595,6 +593,7 @@ def compare_group(
     return fit.model_copy(update={"group": dict(group), "notes": (*fit.notes, *lost)})
 
 
+@public
 def compare_fit_by(
     original: Data,
     synthetic: Data | Sequence[Data],

@@ -13,7 +13,7 @@ import numpy as np
 from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import Data, check_comparable
 from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Kind, Table
-from synthesizer.measures.figure import Result, Row, column
+from synthesizer.measures.figure import Result, Row, collected, column
 from synthesizer.measures.utility.cells import (
     Codes,
     FixedGroups,
@@ -144,10 +144,7 @@ def distributions(
     (31.0, ('m', 'f'))
     """
     original, tables, names = compared(original, synthetic, names, _problems(cells))
-    counter = DistributionCounter(original, names, cells)
-    for table in tables:
-        counter.add(table)
-    return counter.result()
+    return collected(DistributionCounter(original, names, cells), tables)
 
 
 class _LevelCounter:
@@ -371,10 +368,7 @@ def pair_tables(
     """
     problems = _pair_problems(pairs, groups, most_levels)
     original, tables, _ = compared(original, synthetic, _pair_names(pairs), problems)
-    counter = PairCounter(original, pairs, groups, most_levels)
-    for table in tables:
-        counter.add(table)
-    return counter.result()
+    return collected(PairCounter(original, pairs, groups, most_levels), tables)
 
 
 def _pair_names(pairs: Sequence[tuple[str, str]]) -> list[str]:

@@ -22,11 +22,11 @@ from itertools import combinations
 import numpy as np
 
 from synthesizer.data.codes import Codes
-from synthesizer.data.pairs import Data, check_comparable
+from synthesizer.data.pairs import check_comparable
 from synthesizer.data.randomness import AnySeed, seeded
 from synthesizer.data.table import FloatArray, Table
 from synthesizer.measures.figure import Figure, Measured, Row, column
-from synthesizer.measures.utility.cells import FixedGroups, check_original, compared, table_problems
+from synthesizer.measures.utility.cells import FixedGroups, check_original, table_problems
 from synthesizer.measures.utility.distributions import pair_groups
 
 SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
@@ -109,7 +109,9 @@ class EquivalentSample(Measured):
 
 
 class SampleScale:
-    """`equivalent_sample` of one dataset after the other; only scores stay in memory.
+    """Tells how large a sample of the original tells as much of pairs as datasets one by one.
+
+    Only scores stay in memory. ``groups`` are quantile groups of numeric variables, at least 2.
 
     Examples
     --------
@@ -197,45 +199,6 @@ class SampleScale:
                 apart[place] += _distance(whole, counts)
         means = (apart / len(self._pairs)).tolist()
         return (*zip((ends / n).tolist(), means, strict=True), (1.0, 0.0))
-
-
-def equivalent_sample(
-    original: Data,
-    synthetic: Data | Sequence[Data],
-    *,
-    names: Sequence[str] | None = None,
-    groups: int = 5,
-    proper: bool = False,
-    seed: AnySeed = 0,
-) -> EquivalentSample | None:
-    """Return how large a sample of the original tells as much of pairs of variables.
-
-    Parameters
-    ----------
-    original, synthetic, names
-        What is compared, by which variables, and what is refused: see `cells.compared`.
-    groups : int
-        Number of quantile groups of numeric variables, at least 2.
-    proper : bool
-        Whether parameters were drawn anew for each dataset.
-    seed : int or Seed
-        Draws the samples.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> rng = np.random.default_rng(0)
-    >>> people = pd.DataFrame({"sex": rng.choice(["f", "m"], 2000)})
-    >>> people["age"] = rng.integers(0, 9, 2000)
-    >>> fifth = equivalent_sample(people, people[:400], seed=1).sample
-    >>> bool(0.1 < fifth < 0.4)
-    True
-    """
-    original, tables, names = compared(original, synthetic, names, table_problems([2], groups))
-    scale = SampleScale(original, names, groups=groups, proper=proper, seed=seed)
-    for table in tables:
-        scale.add(table)
-    return scale.result()
 
 
 def _coded(groups: dict[str, FixedGroups], table: Table) -> dict[str, Codes]:

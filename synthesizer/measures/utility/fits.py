@@ -23,9 +23,9 @@ import scipy
 
 from synthesizer.data.errors import DataError
 from synthesizer.data.table import BoolArray, FloatArray
+from synthesizer.measures.survey_design import Design, design_fit
 from synthesizer.measures.utility.fixed_effects import Codes, FixedEffects
 from synthesizer.measures.utility.formulas import Family, listed
-from synthesizer.measures.utility.survey_fits import Design, design_fit
 
 DEPENDENT = 1e-10
 """Columns whose part outside the span of the others is below 1e-5 of their length are redundant."""
@@ -194,7 +194,7 @@ def fit_model(
     front (HC1). With clusters it is the cluster-robust one with G / (G - 1) (n - 1) / (n - p) in
     front, G the number of clusters. n counts records, however they are weighted; p counts
     coefficients and levels of fixed effects, but those that are nested in clusters. With the design
-    of a survey coefficients, covariance and degrees of freedom are those of `survey_fits`.
+    of a survey coefficients, covariance and degrees of freedom are those of `survey_design`.
 
     Parameters
     ----------

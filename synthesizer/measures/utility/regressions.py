@@ -39,12 +39,12 @@ import scipy
 
 from synthesizer.data.codes import Codes
 from synthesizer.data.errors import DataError
-from synthesizer.data.pairs import Data, check_comparable
+from synthesizer.data.pairs import check_comparable
 from synthesizer.data.randomness import AnySeed, seeded
 from synthesizer.data.table import BoolArray, Column, FloatArray, Table
 from synthesizer.measures.figure import Figure, Measured, Row, column
 from synthesizer.measures.survey_design import weights_of
-from synthesizer.measures.utility.cells import check_original, compared
+from synthesizer.measures.utility.cells import check_original
 from synthesizer.measures.utility.fits import DEPENDENT, dependent
 
 MOST_RESPONSES = 20
@@ -285,7 +285,9 @@ class _Regression:
 
 
 class RegressionCounter:
-    """`regressions` of one dataset after the other; only coefficients stay in memory.
+    """Regresses each number and each variable of two levels on all others, in both files.
+
+    Datasets come one after the other; only coefficients stay in memory.
 
     Examples
     --------
@@ -467,43 +469,6 @@ class RegressionCounter:
             worst=self._terms[regression.places[worst] - 1].name if some else None,
             worst_error=float(means[worst]) if some else None,
         )
-
-
-def regressions(
-    original: Data,
-    synthetic: Data | Sequence[Data],
-    *,
-    names: Sequence[str] | None = None,
-    proper: bool = False,
-    seed: AnySeed = 0,
-) -> Regressions:
-    """Regress each number and each variable of two levels on all others, in both files.
-
-    Parameters
-    ----------
-    original, synthetic, names
-        What is compared, by which variables, and what is refused: see `cells.compared`.
-    proper : bool
-        Whether parameters were drawn anew for each dataset.
-    seed : int or Seed
-        Draws records of large files.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> rng = np.random.default_rng(0)
-    >>> people = pd.DataFrame({"age": rng.normal(40, 10, 500)}).assign(
-    ...     pay=lambda frame: 3 * frame.age + rng.normal(0, 20, 500))
-    >>> shuffled = people.assign(age=rng.permutation(people.age))
-    >>> result = regressions(people, [people, shuffled], seed=1)
-    >>> [(row.response, row.beyond) for row in result.rows]
-    [('age', 0.5), ('pay', 0.5)]
-    """
-    original, tables, names = compared(original, synthetic, names)
-    counter = RegressionCounter(original, names, proper=proper, seed=seed)
-    for table in tables:
-        counter.add(table)
-    return counter.result()
 
 
 def _sample(table: Table, rng: np.random.Generator) -> Table:

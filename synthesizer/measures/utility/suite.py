@@ -15,6 +15,7 @@ import numpy as np
 from pydantic import Field
 
 from synthesizer.data.errors import DataError, ExpressionError
+from synthesizer.data.options import Strings, options
 from synthesizer.data.pairs import Data
 from synthesizer.data.panel.arrangement import panel_rows, person_name
 from synthesizer.data.panel.view import PersonView, panel_of
@@ -32,7 +33,6 @@ from synthesizer.measures.utility.compare_fit import (
 from synthesizer.measures.utility.conditional_tables import MOST_PAIRS, ConditionalCounter
 from synthesizer.measures.utility.distributions import (
     Distribution,
-    DistributionCounter,
     PairCounter,
     PairTable,
 )
@@ -126,7 +126,7 @@ class UtilityResult(Result):
             yield from ((key, figure) for figure in result.figures)
 
 
-@dataclass(frozen=True, kw_only=True)
+@options
 class Synthesis:
     """How the synthetic data were made, as far as it decides what is to be expected of them.
 
@@ -144,7 +144,7 @@ class Synthesis:
     """
 
     proper: bool = False
-    kept: tuple[str, ...] = ()
+    kept: Strings = ()
     may_keep: bool = True
     redrawn: bool = False
 
@@ -204,12 +204,6 @@ def tables(case: Case) -> TableCollecting | None:
     return TableCollecting(
         add=add, result=lambda: combine_tables(measured).result(), measured=measured
     )
-
-
-def variables(case: Case) -> Collecting:
-    """Collect the distribution of every variable."""
-    counter = DistributionCounter(case.original, case.names)
-    return Collecting(counter.add, counter.result)
 
 
 def pair_tables(case: Case) -> Collecting:

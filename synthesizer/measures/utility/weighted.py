@@ -35,13 +35,12 @@ from synthesizer.data.pairs import check_comparable
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import FloatArray, Kind, Table
 from synthesizer.measures.figure import Figure, Measured, Row, column
-from synthesizer.measures.survey_design import weights_of
+from synthesizer.measures.survey_design import Design, design_mean, weights_of
 from synthesizer.measures.utility.cells import check_original, table_problems
 from synthesizer.measures.utility.distributions import pair_groups
 from synthesizer.measures.utility.equivalent_sample import MOST_LEVELS, MOST_PAIRS
 from synthesizer.measures.utility.propensity import by_weighted_tree
 from synthesizer.measures.utility.regressions import RegressionCounter, RegressionRow
-from synthesizer.measures.utility.survey_fits import Design, design_mean
 
 MOST_RECORDS = 5_000
 """Records of either side that a tree tells apart."""

@@ -163,7 +163,7 @@ def codebook_page(codebook: ReleaseCodebook) -> str:
             anchor="each",
             title="Each variable",
             lead="Values, missing codes, and how it was made.",
-            blocks=[_card(i, variable) for i, variable in enumerate(codebook.variables, 1)],
+            blocks=[_entry(i, variable) for i, variable in enumerate(codebook.variables, 1)],
         ),
         _synthesis(codebook),
         _analysis(codebook),
@@ -241,7 +241,7 @@ def _cautions(codebook: ReleaseCodebook) -> Section:
 
 
 def _overview(variables: Sequence[Described]) -> Section:
-    """Return a table with a line for each variable, linked to its card."""
+    """Return a table with a line for each variable, linked to its entry."""
     labels = [variable.label for variable in variables]
     columns = [
         *([Added("label", "text", lambda variable: variable.label)] if any(labels) else []),
@@ -286,11 +286,11 @@ def _exact(value: int | float | str) -> str:
     return shown.replace("-", "−", 1) if value < 0 else shown
 
 
-def _card(position: int, variable: Described) -> Markup:
+def _entry(position: int, variable: Described) -> Markup:
     title = variable.name + (f": {variable.label}" if variable.label else "")
     return el(
         "div",
-        {"class": "card"},
+        {"class": "entry"},
         el("h3", {"id": f"v{position}"}, title),
         el("p", {}, variable.made.words),
         _facts(variable),

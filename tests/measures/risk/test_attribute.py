@@ -16,7 +16,6 @@ from tests.reference_data import KEYS, expected_values, load_reference, needs_re
 from tests.tables import coded, numeric
 
 MISSING = ("", "N")
-PAIRS = tables_to_compare(two_levels=True)
 
 
 def by_key(keys, targets):
@@ -144,37 +143,6 @@ def test_missing_codes_that_do_not_count(data, use_target, use_keys):
         assert_equal(values, slow(original, table, keys, "t", out=out)[0])
     fell = [out(k, t) for k, (t,) in zip(rows(original, keys), rows(original, ["t"]), strict=True)]
     assert result.excluded == sum(fell)
-
-
-def test_the_original_as_its_own_copy():
-    rng = np.random.default_rng(3)
-    table = Table(
-        [numeric("k", rng.integers(0, 80, 200)), coded("t", rng.integers(0, 3, 200), "abc")]
-    )
-    values = attribute(table, table, keys=["k"], target="t").mean
-    assert 0 < values.dorig < 1
-    assert values.disco == values.dis == values.disdio == values.dsyn == values.dorig
-    assert values.tcap == values.dorig
-    assert values.dcap == pytest.approx(values.capd) == pytest.approx(values.caps)
-    assert values.in_synthetic == 1.0
-
-
-def test_independent_columns_give_about_the_baseline():
-    rng = np.random.default_rng(4)
-    original, made = (
-        Table(
-            [
-                numeric("k", rng.integers(0, 50, 40_000)),
-                coded("t", rng.choice(3, 40_000, p=[0.5, 0.3, 0.2]), "abc"),
-            ]
-        )
-        for _ in range(2)
-    )
-    values = attribute(original, made, keys=["k"], target="t").mean
-    assert values.base_capd == pytest.approx(0.38, abs=0.01)
-    assert values.dcap == pytest.approx(values.base_capd, abs=0.01)
-    assert values.disco == values.dorig == 0.0
-    assert (values.max_denom, values.mean_denom, values.tcap) == (None, None, 0.0)
 
 
 def test_no_match_at_all_is_undefined_where_nothing_can_be_computed():

@@ -120,28 +120,6 @@ def test_tolerance_equals_slow_counting(data, absolute, relative):
     np.testing.assert_allclose(scores.synthetic, expected, rtol=1e-12)
 
 
-def test_original_as_its_own_synthetic_copy_gives_the_original():
-    rng = np.random.default_rng(2)
-    table = Table([letters("k", rng.integers(0, 6, 200)), letters("t", rng.integers(0, 6, 200))])
-    result = cap(table, [table], keys=["k"], target="t")
-    assert result.row(1).zero == pytest.approx(result.original["all"], abs=1e-12)
-    assert result.row(1).matched == 200
-
-
-def test_independent_columns_give_about_the_baseline():
-    rng = np.random.default_rng(2)
-    share = [0.5, 0.3, 0.2]
-    original, made = (
-        Table(
-            [letters("k", rng.integers(0, 6, 40_000)), letters("t", rng.choice(3, 40_000, p=share))]
-        )
-        for _ in range(2)
-    )
-    result = cap(original, [made], keys=["k"], target="t")
-    assert result.baseline["all"] == pytest.approx(0.38, abs=0.01)
-    assert result.row(1).zero == pytest.approx(result.baseline["all"], abs=0.01)
-
-
 def test_uniques_and_chance_by_hand():
     """Keys of one, two and three records; of the unique ones only b has a match."""
     original = Table([letters("k", [0, 1, 2, 2, 3, 3, 3]), letters("t", [0, 0, 0, 1, 1, 1, 1])])

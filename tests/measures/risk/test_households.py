@@ -10,7 +10,7 @@ from synthesizer.data.panel.households import MemberView
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Table
 from synthesizer.measures.checks import Checks
-from synthesizer.measures.risk.repeated_households import HouseholdsSeen
+from synthesizer.measures.risk.replicated import HouseholdsSeen
 from synthesizer.measures.risk.scenario import Scenario
 from synthesizer.measures.settings import CheckSettings
 from tests.household_file import form_of, household_frame, table_of, view_of
@@ -40,7 +40,7 @@ def seen(original: pd.DataFrame, made: pd.DataFrame) -> list[int]:
     form = form_of(original)
     counter = HouseholdsSeen(view_of(original, form), NAMES)
     counter.add(view_of(made, form))
-    (counts,) = counter.result.datasets
+    (counts,) = counter.result().datasets
     return [counts.n, counts.present, counts.repeated]
 
 

@@ -54,19 +54,6 @@ def test_quantile_groups_are_those_of_the_original():
     assert shares(values) == (0.0, 0.2, 0.0, 0.0)
 
 
-def test_the_original_as_its_own_copy():
-    rng = np.random.default_rng(3)
-    table = Table([coded("k", rng.integers(0, 26, 60), "abcdefghijklmnopqrstuvwxyz")])
-    values = identity(table, table, keys=["k"]).mean
-    assert 0 < values.uio == values.uis == values.uiois == values.repu
-
-
-def test_no_match_at_all():
-    original = Table([coded("k", [0, 1, 1], "ab")])
-    values = identity(original, Table([coded("k", [0, 1], "cd")]), keys=["k"]).mean
-    assert shares(values) == (1 / 3, 1.0, 0.0, 0.0)
-
-
 def test_one_row_and_dates():
     day = Table([numeric("day", [-18_000.0])])
     variable = day["day"].variable

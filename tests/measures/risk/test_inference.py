@@ -94,14 +94,6 @@ def test_copies_of_one_dataset_say_what_one_says(worked):
     assert three.uniqueness.model_copy(update=once) == worked.uniqueness
 
 
-def test_cells_come_from_all_datasets_together():
-    result = inference(PEOPLE, [MADE, frame("D", "M")], **SETTINGS)
-    assert result.uniqueness.absent == 0
-    assert result.thresholds.absent == 0
-    # B has two records in two datasets: one in the mean.
-    assert result.classification.revealed == pytest.approx((1 + 1 + 0 + 0.5 + 0) / 3.5)
-
-
 COMPARED = ("unique cells shown right", "revealed share", "AUC", "guessed right")
 
 
@@ -123,21 +115,6 @@ def people(n, seed, *, leak=1.0, levels=2):
     )
 
 
-@pytest.mark.parametrize("levels", [2, 4])
-def test_the_original_as_its_own_copy_reveals_most(levels):
-    table = people(2000, 1, leak=0.5, levels=levels)
-    result = inference(table, table, sensitive="secret", public=["agency", "grade"])
-    assert result.uniqueness.absent == result.differences.original_only == 0
-    assert result.classification.revealed == result.classification.original
-    assert result.thresholds.right == result.thresholds.original_right
-    assert all(row.count == row.original_count for row in result.thresholds.rows)
-    for curve in result.roc:
-        assert curve.auc == curve.auc_all == curve.auc_original > 0.6
-    for row in result.differences.own_proportion:
-        assert row.band_high == 0.05
-        assert row.difference.mean == row.relative.mean == 0
-
-
 def test_a_copy_of_functional_data_reveals_everything():
     table = people(2000, 2, leak=1.0, levels=3)
     result = inference(table, table, sensitive="secret", public=["agency"])
@@ -148,18 +125,6 @@ def test_a_copy_of_functional_data_reveals_everything():
     known = inference(table, table, sensitive="secret", public=["agency"], baseline=["agency"])
     assert (known.thresholds.higher, known.thresholds.equal) == (0, 1)
     assert known.thresholds.right_in_both == 1
-
-
-@pytest.mark.parametrize("levels", [2, 4])
-def test_independent_data_reveal_what_chance_does(levels):
-    table, made = (people(20_000, seed, leak=0.0, levels=levels) for seed in (3, 4))
-    result = inference(table, made, sensitive="secret", public=["agency", "grade"])
-    for figure in (figure for figure in result.figures if figure.chance is not None):
-        assert figure.value == pytest.approx(figure.chance, abs=0.03), figure.name
-    # Cells of hundreds of records: guesses are the most frequent level, or as good as any other.
-    part = result.thresholds
-    assert part.right == pytest.approx(part.baseline_right, abs=0.03)
-    assert result.thresholds.rows[-1].count == 0
 
 
 def test_no_cell_in_common():
@@ -199,16 +164,6 @@ def class_share(found, inside):
     return np.round(np.where(inside, found.synthetic, 1 - found.synthetic), 12)
 
 
-def test_area_is_that_of_scikit_learn():
-    table, made = people(3000, 5, leak=0.2), people(2000, 6, leak=0.2)
-    (curve,) = inference(table, made, sensitive="secret", public=["agency", "grade"]).roc
-    found = inference_scores(table, made, sensitive="secret", public=["agency", "grade"])
-    inside = table["secret"].data == "pq".index(curve.level)
-    share = class_share(found, inside)
-    assert curve.left_out == np.isnan(share).sum() == 0
-    assert curve.auc == pytest.approx(roc_auc_score(inside, share), abs=1e-12)
-
-
 def test_long_curves_are_thinned_but_their_area_is_exact():
     rng = np.random.default_rng(7)
     n = 250_000
@@ -244,14 +199,6 @@ def test_more_levels_are_curves_of_one_against_the_rest():
     assert value_of(named, "AUC") == named.roc[2].auc
     assert named.differences.marginal == pytest.approx((table["secret"].data == 2).mean())
     assert (named.roc, named.classification) == (result.roc, result.classification)
-
-
-def test_equal_shares_of_more_levels_go_to_the_more_frequent_one():
-    people_, made = frame("AAABBB", "xyzzzy"), frame("AAAB", "xyzz")
-    result = inference(people_, made, sensitive="sex", public=["agency"])
-    found = inference_scores(people_, made, sensitive="sex", public=["agency"])
-    assert found.right.tolist() == [False, False, True, True, True, False]
-    assert result.classification.revealed == pytest.approx((1 + 1) / 4)
 
 
 @needs_reference

@@ -361,28 +361,6 @@ def test_unrelated_columns_come_to_chance(levels, m):
     assert abs(np.mean(areas) - 0.5) < 4 * np.std(areas, ddof=1) / np.sqrt(ROUNDS)
 
 
-@SIZES_OF_CROWDS
-def test_guesses_about_other_people_come_to_chance(levels, m):
-    """The synthetic levels follow the keys, the true ones do not."""
-    rng = np.random.default_rng([2, levels, m])
-    table, *made = (crowd(rng, 1500, levels, 0.8) for _ in range(1 + m))
-    results = [inference(permuted(rng, table), made, **CROWD) for _ in range(ROUNDS)]
-    assert_at_chance(results, GUESSES + PROBABILITIES)
-
-
-@SIZES_OF_CROWDS
-def test_shares_in_permuted_data_come_to_chance(levels, m):
-    """The true levels follow the keys, the synthetic ones do not."""
-    rng = np.random.default_rng([3, levels, m])
-    table, *made = (crowd(rng, 1500, levels, 0.8) for _ in range(1 + m))
-    results = [
-        inference(table, [permuted(rng, each) for each in made], **CROWD) for _ in range(ROUNDS)
-    ]
-    for rows in zip(*(result.thresholds.rows for result in results), strict=True):
-        distance = [row.share - row.chance_share for row in rows]
-        assert abs(np.mean(distance)) < 4 * np.std(distance, ddof=1) / np.sqrt(ROUNDS)
-
-
 @pytest.mark.parametrize("levels", [2, 5])
 def test_records_that_keep_their_level_are_above_chance(levels):
     rng = np.random.default_rng([4, levels])

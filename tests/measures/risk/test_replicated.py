@@ -10,15 +10,19 @@ from hypothesis import given, settings
 from synthesizer.data.errors import DataError
 from synthesizer.data.sources import from_pandas
 from synthesizer.data.table import Table
-from synthesizer.measures.figure import plain
+from synthesizer.measures.figure import collected, plain
 from synthesizer.measures.risk.replicated import (
-    replicated_careers,
+    CareerReplicates,
     replicated_rows,
     replicated_uniques,
 )
 from tests.measures.risk.slow_rows import rows, tables_to_compare
 from tests.reference_data import expected_values, load_reference, needs_reference
 from tests.tables import coded, numeric
+
+
+def replicated_careers(original, *datasets):
+    return collected(CareerReplicates(original), datasets)
 
 
 @settings(max_examples=25, deadline=None)
@@ -40,12 +44,6 @@ def test_equals_slow_counting(data):
     assert (counts.present, counts.replicated) == (sum(present), sum(unique))
     own = result.datasets[1]
     assert own.uniques == own.present == own.replicated == result.uniques
-
-
-def test_nothing_in_common():
-    original, made = (Table([numeric("b", values)]) for values in ([1.0, 2.0], [3.0, 3.0, 4.0]))
-    counts = replicated_uniques(original, made).datasets[0]
-    assert plain(counts) == {"n": 3, "uniques": 1, "present": 0, "replicated": 0}
 
 
 def test_frames_tables_and_files_give_the_same():

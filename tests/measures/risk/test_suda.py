@@ -200,13 +200,6 @@ def test_one_record_is_unique_by_every_key(keys):
     np.testing.assert_array_equal(suda(frame, keys).scores, result.scores)
 
 
-def test_one_key():
-    result = suda(pd.DataFrame({"a": [1, 2, 2, 3, -4]}), ["a"])
-    assert result.scores.tolist() == [1, 0, 0, 1, 1]
-    assert result.contributions == {"a": 1.0}
-    np.testing.assert_allclose(result.dis_scores[[0, 3, 4]], result.dis)
-
-
 def test_all_alike_and_doubled():
     alike = suda(pd.DataFrame({"a": [1] * 5, "b": [2] * 5}), ["a", "b"])
     twice = suda(pd.concat([GUIDE, GUIDE]), list(GUIDE.columns))
@@ -224,16 +217,6 @@ def test_all_alike_and_doubled():
         assert figures["uniques"].value == 0
         assert figures["largest DIS-SUDA"].value is None
         assert figures["mean DIS-SUDA"].value is None
-
-
-def test_all_distinct():
-    table = Table([numeric("a", np.arange(50)), numeric("b", np.arange(50) % 2)])
-    result = suda(table, ["a", "b"])
-    assert result.scores.tolist() == [1.0] * 50
-    assert result.contributions == {"a": 1.0, "b": 0.0}
-    assert result.special.all()
-    assert result.dis == 1.0
-    assert (result.dis_scores == 1).all()
 
 
 def test_dates_and_groups():

@@ -105,35 +105,6 @@ def test_chance_of_matched_records_counts_those_without_agreement():
     assert matched.chance == 0.25
 
 
-def test_the_original_as_its_own_copy():
-    rng = np.random.default_rng(2)
-    table = Table(
-        [numeric("k", rng.integers(0, 90, 200)), coded("t", rng.integers(0, 6, 200), "abcdef")]
-    )
-    result = tcap(table, table, keys=["k"], target="t")
-    assert result.synthetic == (result.original,)
-    assert (result.original.tcap, result.original.of_matched) == (1, result.original.of_records)
-    assert [f.value for f in result.figures] == [f.original for f in result.figures]
-
-
-def test_independent_columns_are_guessed_as_well_without_the_release():
-    rng = np.random.default_rng(2)
-    original, made = (
-        Table(
-            [
-                numeric("k", rng.integers(0, 9000, 20_000)),
-                coded("t", rng.choice(3, 20_000, p=[0.5, 0.3, 0.2]), "xyz"),
-            ]
-        )
-        for _ in range(2)
-    )
-    row = tcap(original, made, keys=["k"], target="t").synthetic[0]
-    assert row.attributed > 5000
-    assert row.baseline == pytest.approx(0.38, abs=0.01)
-    # A class that agrees is more often one of the frequent target: 1 of 1, or 2 of 2, ...
-    assert row.baseline <= row.tcap < row.guess
-
-
 def test_a_target_that_the_original_lacks_breaks_agreement():
     original = Table([coded("k", [0, 1], "ab"), coded("t", [0, 1], "xy")])
     two_new = Table([coded("k", [0, 0], "ab"), coded("t", [0, 1], "vw")])

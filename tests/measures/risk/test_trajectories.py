@@ -8,12 +8,17 @@ from itertools import combinations, groupby
 import numpy as np
 import pytest
 
-from synthesizer.measures.figure import plain
+from synthesizer.measures.figure import collected, plain
 from synthesizer.measures.risk.trajectories import (
+    TrajectoryIntruder,
     TrajectoryOptions,
-    trajectories,
     trajectories_of_halves,
 )
+
+
+def trajectories(original, *datasets, options=None, seed=0):
+    return collected(TrajectoryIntruder(original, options, seed=seed), datasets)
+
 
 OPTIONS = TrajectoryOptions(points=2, stretch=3, worst=1000)
 PERIODS = 5

@@ -8,6 +8,7 @@ import pytest
 
 from synthesizer.data.table import Table
 from synthesizer.jobs.check_frames import assess
+from synthesizer.measures.figure import collected
 from synthesizer.measures.risk.scenario import Scenario
 from synthesizer.measures.risk.weight_disclosure import FEWER_THAN, WeightsSeen, weight_as_key
 from synthesizer.measures.settings import ALL_OFF
@@ -32,10 +33,7 @@ def survey(seed, weights=None, n=N):
 
 
 def seen(original, *made):
-    counter = WeightsSeen(original, original.names, "w", seed=0)
-    for table in made:
-        counter.add(table)
-    return counter.result
+    return collected(WeightsSeen(original, original.names, "w", seed=0), made)
 
 
 def independent(seed=2):
@@ -159,6 +157,6 @@ def test_a_household_with_one_weight_counts_once():
     view = view_of(frame, form_of(frame))
     counter = WeightsSeen(view, ["age"], "age", seed=0)
     counter.add(view)
-    assert counter.result.n == 30
-    assert {(row.original, row.synthetic) for row in counter.result.rows} == {(1.0, 1.0)}
+    assert counter.result().n == 30
+    assert {(row.original, row.synthetic) for row in counter.result().rows} == {(1.0, 1.0)}
     assert len(frame) > 60  # of persons fewer would have a rare weight

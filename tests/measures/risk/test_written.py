@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 import synthesizer.measures.risk as risk
 from synthesizer.data.table import Table
-from synthesizer.measures.figure import Figure, Result, Row, in_units, plain, typed
+from synthesizer.measures.figure import Figure, Result, Row, collected, in_units, plain, typed
 from synthesizer.measures.risk.attacks import Attack, attacks
 from synthesizer.measures.risk.attribute import attribute
 from synthesizer.measures.risk.cap import Line, cap, cap_regression, cap_u
@@ -21,17 +21,21 @@ from synthesizer.measures.risk.determined import determined
 from synthesizer.measures.risk.differential import differential_confidentiality
 from synthesizer.measures.risk.identity import identity, reproduced_uniques
 from synthesizer.measures.risk.memorisation import memory
-from synthesizer.measures.risk.near_copies import near_copies
+from synthesizer.measures.risk.near_copies import NearCopiesSeen
 from synthesizer.measures.risk.nearest import nearer_share
 from synthesizer.measures.risk.public_inference import inference
 from synthesizer.measures.risk.rare_values import rare_values
-from synthesizer.measures.risk.repeated_households import HouseholdCounts, RepeatedHouseholds
-from synthesizer.measures.risk.replicated import replicated_careers, replicated_uniques
+from synthesizer.measures.risk.replicated import (
+    CareerReplicates,
+    HouseholdCounts,
+    RepeatedHouseholds,
+    replicated_uniques,
+)
 from synthesizer.measures.risk.scenario import Exclusion, Scenario
 from synthesizer.measures.risk.suda import suda
 from synthesizer.measures.risk.suggest import suggest
 from synthesizer.measures.risk.tcap import tcap
-from synthesizer.measures.risk.trajectories import trajectories, trajectories_of_halves
+from synthesizer.measures.risk.trajectories import TrajectoryIntruder, trajectories_of_halves
 from synthesizer.measures.risk.weight_disclosure import WeightsSeen, weight_as_key
 from tests.measures.cells import fields_in_no_table, odd_cells
 from tests.tables import coded, numeric
@@ -62,12 +66,6 @@ def halves():
         seed=4,
         by="ill",
     )
-
-
-def weights_seen():
-    seen = WeightsSeen(ORIGINAL, ORIGINAL.names, "age", seed=1)
-    seen.add(MADE)
-    return seen.result
 
 
 EXCLUDED = [Exclusion(target_level="no", key="age", key_level=20), Exclusion(target_level="yes")]
@@ -103,7 +101,9 @@ RESULTS = {
         positive="[-inf, 25)",
     ),
     "nearest": lambda: nearer_share(ORIGINAL, OTHER, MADE, seed=1),
-    "near copies": lambda: near_copies(ORIGINAL, [MADE, OTHER], seed=1),
+    "near copies": lambda: collected(
+        NearCopiesSeen(ORIGINAL, ORIGINAL.names, seed=1), [MADE, OTHER]
+    ),
     "nearest to none": lambda: nearer_share(ORIGINAL, ORIGINAL, ORIGINAL, seed=1),
     "copied": lambda: copied_uniques(ORIGINAL, [MADE, OTHER], keys=["town"], control=MADE),
     "rare values": lambda: rare_values(ORIGINAL, [MADE, OTHER], keys=["town", "age"]),
@@ -111,20 +111,27 @@ RESULTS = {
         ORIGINAL, OTHER, lambda table: [("ill", -np.arange(1.0, table.n_rows + 1))]
     ),
     "replicated": lambda: replicated_uniques(ORIGINAL, [MADE, OTHER]),
-    "careers": lambda: replicated_careers(np.zeros((3, 2), int), np.ones((2, 2), int)),
+    "careers": lambda: collected(
+        CareerReplicates(np.zeros((3, 2), int)), [np.ones((2, 2), int)]
+    ),
     "suda": lambda: suda(ORIGINAL, ["town", "age"], max_size=1).result,
     "nobody unique": lambda: suda(ORIGINAL.take([0, 0]), ["town", "age"]).result,
     "suggestion": lambda: suggest(ORIGINAL),
     "no suggestion": lambda: suggest(pd.DataFrame({"x": [1.5, 2.5]})),
-    "trajectories": lambda: trajectories(
-        np.array([[0, 1, 1, 0], [0, 0, 0, 0], [0, 0, 0, 0]]), np.array([[0, 1, 1, 0]]), seed=1
+    "trajectories": lambda: collected(
+        TrajectoryIntruder(np.array([[0, 1, 1, 0], [0, 0, 0, 0], [0, 0, 0, 0]]), seed=1),
+        [np.array([[0, 1, 1, 0]])],
     ),
     "halves of trajectories": lambda: trajectories_of_halves(
         *(np.array([[0, 1, 1, 0], [0, 0, 0, 0]]), np.ones((2, 4), int), np.eye(4, dtype=int)),
         seed=1,
     ),
-    "nobody told": lambda: trajectories(np.zeros((3, 2), int), np.ones((2, 2), int), seed=1),
-    "weights": weights_seen,
+    "nobody told": lambda: collected(
+        TrajectoryIntruder(np.zeros((3, 2), int), seed=1), [np.ones((2, 2), int)]
+    ),
+    "weights": lambda: collected(
+        WeightsSeen(ORIGINAL, ORIGINAL.names, "age", seed=1), [MADE]
+    ),
     "weight as a key": lambda: weight_as_key(
         ORIGINAL, [MADE], Scenario(keys=("town",), target="ill"), "age"
     ),
@@ -246,8 +253,8 @@ def test_cells_are_what_their_columns_say(name):
 def test_every_field_of_a_row_has_a_column():
     assert fields_in_no_table(risk) == {
         "Attack.fitted_kept",
+        "CellSpread.quantiles",
         "CopiedRow.kept",
-        "Distribution.quantiles",
         "Dominance.exclusion",
         "GroupComparison.by",
         "HalfUniques.same_size",

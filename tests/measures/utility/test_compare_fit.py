@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from scipy.stats import chi2, f, norm
 
-from synthesizer.data.errors import DataError
+from synthesizer.data.errors import DataError, OptionError, SynthesizerError
 from synthesizer.data.guessing import Declaration
 from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.measures.utility.coefficients import FittedData
@@ -235,7 +235,7 @@ def test_all_problems_of_a_request_are_told_at_once():
 
 def test_other_bad_input():
     table = people(50, 1)
-    with pytest.raises(DataError, match="frames are needed, not dict"):
+    with pytest.raises(OptionError, match=r"synthetic\.1 must be .*, not dict"):
         compare_fit(table, [{}, table], "pay ~ sex")
     with pytest.raises(DataError, match="2 problems") as caught:
         compare_fit(table, table, "pay ~ log(age)", family="gamma")
@@ -653,10 +653,10 @@ def test_groups_that_cannot_be_made_are_one_error_of_the_package() -> None:
     assert list(compare_fit_by(frame, frame, "pay ~ age", "sex")) == [("f",), ("m",)]
     for by, synthetic, words in (
         ([], frame, "by: names no variable"),
-        ([["sex"]], frame, "by.1: must be a text"),
+        ([["sex"]], frame, "by.1 must be a text"),
         (["age"], frame, "by names age of the model"),
         (["nix"], frame, "unknown variable 'nix'"),
         (["sex"], frame.drop(columns="sex"), "column 'sex' is not in synthetic dataset 1: add it"),
     ):
-        with pytest.raises(DataError, match=re.escape(words)):
+        with pytest.raises(SynthesizerError, match=re.escape(words)):
             compare_fit_by(frame, synthetic, "pay ~ age", by)

@@ -7,13 +7,14 @@ import pandas as pd
 import pytest
 
 from synthesizer.data.table import Table
+from synthesizer.measures.figure import collected
 from synthesizer.measures.utility import equivalent_sample as module
-from synthesizer.measures.utility.equivalent_sample import EquivalentSample, equivalent_sample
+from synthesizer.measures.utility.equivalent_sample import EquivalentSample, SampleScale
 from tests.tables import coded, numeric, persons
 
 
 def compared(original: Table, *synthetic: Table, seed: int = 0) -> EquivalentSample | None:
-    return equivalent_sample(original, synthetic, seed=seed)
+    return collected(SampleScale(original, original.names, seed=seed), synthetic)
 
 
 def slowly(original: Table, made: Table) -> float:
@@ -86,7 +87,7 @@ def test_what_is_expected_follows_from_the_sizes():
     original = persons(400)
     assert compared(original, persons(400, 1)).expected == pytest.approx((1 / 2, 1 / 3))
     assert compared(original, persons(200, 1)).expected == pytest.approx((1 / 3, 1 / 4))
-    proper = equivalent_sample(original, original, proper=True, seed=0)
+    proper = collected(SampleScale(original, original.names, proper=True), [original])
     assert proper.expected == pytest.approx((1 / 3, 1 / 3))
 
 

@@ -12,7 +12,7 @@ from scipy.stats import norm
 
 from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.measures import utility
-from synthesizer.measures.figure import Result, plain
+from synthesizer.measures.figure import Result, collected, plain
 from synthesizer.measures.measure_options import Part
 from synthesizer.measures.utility import (
     compare_fit,
@@ -24,8 +24,8 @@ from synthesizer.measures.utility import (
 )
 from synthesizer.measures.utility.combining import Rule
 from synthesizer.measures.utility.conditional_tables import ConditionalCounter
-from synthesizer.measures.utility.equivalent_sample import equivalent_sample
-from synthesizer.measures.utility.regressions import regressions
+from synthesizer.measures.utility.equivalent_sample import SampleScale
+from synthesizer.measures.utility.regressions import RegressionCounter
 from tests.measures.asked import defaults, options
 from tests.records import unusual_defaults
 from tests.tables import coded, numeric
@@ -56,10 +56,7 @@ def awkward(seed: int, n: int = 400) -> Table:
 
 def conditional(original: Table, made: Made, names: Sequence[str]) -> Result:
     pairs = [("debt", "town"), ("age", "ill"), ("born", "rank")]
-    counter = ConditionalCounter(original, pairs, names, groups=4)
-    for table in made:
-        counter.add(table)
-    found = counter.result()
+    found = collected(ConditionalCounter(original, pairs, names, groups=4), made)
     assert found is not None
     return found
 
@@ -80,8 +77,8 @@ COMPARISONS: dict[str, Callable[[Table, Made, Sequence[str]], Any]] = {
         o, m, pairs=list(combinations(sorted(names), 2)), groups=3
     ),
     "conditional": conditional,
-    "regressions": lambda o, m, names: regressions(o, m, names=names, seed=1),
-    "equivalent sample": lambda o, m, names: equivalent_sample(o, m, names=names, seed=1),
+    "regressions": lambda o, m, names: collected(RegressionCounter(o, names, seed=1), m),
+    "equivalent sample": lambda o, m, names: collected(SampleScale(o, names, seed=1), m),
     "fit": lambda o, m, names: compare_fit(o, m, "debt ~ age + town*ill + C(rank)"),
 }
 
@@ -249,7 +246,6 @@ def test_defaults_and_ranges_are_as_documented() -> None:
         "compare_fit": {"family": "ols", "level": 0.95},
         "dependent": {"unexplained": 1e-10},
         "distributions": cells,
-        "equivalent_sample": {"groups": 5, "proper": False},
         "group_pair": tables,
         "group_tables": tables,
         "jensen_shannon": {"groups": 5},
@@ -265,7 +261,6 @@ def test_defaults_and_ranges_are_as_documented() -> None:
             "model": "logit",
             "n_jobs": 1,
         },
-        "regressions": {"proper": False},
         "rule_for": {"designed": False, "redrawn": False},
         "rule_problems": {"level": 0.95},
         "stacked_design": {"order": 1},

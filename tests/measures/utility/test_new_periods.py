@@ -10,7 +10,7 @@ import pytest
 from synthesizer.data.panel.arrangement import Frame
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
 from synthesizer.data.table import Column, Kind, Variable
-from synthesizer.measures.utility.new_periods import NewPeriods, NewPeriodsCounter
+from synthesizer.measures.utility.longitudinal import NewPeriods, NewPeriodsCounter
 
 STATE = Variable(name="state", kind=Kind.CATEGORICAL, levels=("a", "b", "c"))
 TIMES = np.arange(5.0)

@@ -6,7 +6,6 @@ import pytest
 import statsmodels.api as sm
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from joblib import parallel_config
 
 from synthesizer.data.errors import DataError
 from synthesizer.data.sources import from_pandas
@@ -147,15 +146,6 @@ def test_threads_do_not_change_a_bit(monkeypatch, interactions):
     alone, several = (pmse(one, other, interactions=interactions, n_jobs=n) for n in (1, 3))
     assert alone == several
     assert alone.mean.pmse == pytest.approx(whole.pmse, rel=1e-9)
-
-
-def test_processes_do_not_change_a_bit(monkeypatch):
-    one, other = persons(300), persons(200, 1)
-    monkeypatch.setattr("synthesizer.measures.utility.stacked._PART", 64)
-    asked = [{"interactions": 2, "n_jobs": 2}, {"model": "cart", "permutations": 3, "n_jobs": 2}]
-    expected = [pmse(one, other, seed=7, **own | {"n_jobs": 1}) for own in asked]
-    with parallel_config(backend="loky"):
-        assert [pmse(one, other, seed=7, **own) for own in asked] == expected
 
 
 def models():
@@ -351,16 +341,6 @@ def test_one_cut_is_found_by_hand():
     labels, leaves = [0, 0, 0, 0, 1, 1, 1, 1], [0, 0, 0, 1, 1, 1, 1, 1]
     assert result.pmse == pytest.approx(slow_pmse(labels, leaves))
     assert (result.parameters, result.share, result.converged) == (2, 0.5, True)
-
-
-def test_disjoint_tables_are_told_apart():
-    original = Table([coded("a", [0] * 40, "x"), numeric("b", [0] * 40)])
-    made = Table([coded("a", [0] * 20, "y"), numeric("b", [0] * 20)])
-    result = tree(original, made, permutations=20)
-    share = 20 / 60
-    assert result.pmse == pytest.approx((40 * share**2 + 20 * (1 - share) ** 2) / 60)
-    assert result.specks == 1
-    assert result.z_pmse > 5
 
 
 def test_missing_codes_are_told_apart_by_label():

@@ -5,8 +5,9 @@ import pandas as pd
 import pytest
 
 from synthesizer.data.table import Table
+from synthesizer.measures.figure import collected
 from synthesizer.measures.utility import regressions as module
-from synthesizer.measures.utility.regressions import Regressions, regressions
+from synthesizer.measures.utility.regressions import RegressionCounter, Regressions
 from tests.tables import coded, numeric
 
 sm = pytest.importorskip("statsmodels.api")
@@ -33,7 +34,7 @@ def people(n: int, seed: int, effect: float = 1.0) -> Table:
 
 
 def compared(original: Table, *synthetic: Table) -> Regressions:
-    return regressions(original, synthetic, seed=0)
+    return collected(RegressionCounter(original, original.names), synthetic)
 
 
 def by_hand(original: Table, table: Table, response: str) -> tuple[np.ndarray, np.ndarray]:
@@ -127,7 +128,9 @@ def test_a_fresh_sample_is_off_as_expected():
     assert half.expected_errors == pytest.approx([0.798 * 2**0.5, 0.798 * 3**0.5], abs=0.002)
     # a sample of a share f has errors of variance (1 - f) / f: here of a third
     assert np.mean([result.sample for result in results]) == pytest.approx(1 / 3, abs=0.05)
-    proper = regressions(people(300, 1), people(300, 2), proper=True, seed=1)
+    proper = collected(
+        RegressionCounter(people(300, 1), people(300, 1).names, proper=True), [people(300, 2)]
+    )
     assert proper.expected_errors[0] == proper.expected_errors[1]
 
 

@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pydantic import ValidationError
 
-from synthesizer.data.errors import DataError
+from synthesizer.data.errors import DataError, OptionError
 from synthesizer.data.panel.arrangement import panel_rows
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
 from synthesizer.data.panel.view import PersonView, person_view
@@ -74,27 +73,6 @@ def test_figures_are_those_of_the_measures_on_all_datasets_at_once() -> None:
     p = tables.by_dataset.loc[tables.by_dataset["ways"] == 1, "p_chi_square"]
     rejected = figures["tables", "chi-square rejections (one-way)"].value
     assert rejected == pytest.approx((p < 0.05).mean())
-
-
-def test_both_ends() -> None:
-    copies = collected([ORIGINAL] * 2, propensity={"models": ["logit", "cart"], "permutations": 5})
-    values = {figure.name: figure.value for _, figure in copies.figures}
-    assert values["mean two-way S_pMSE"] == 0
-    assert values["ROE (two-way)"] == 1
-    assert values["chi-square rejections (two-way)"] == 0
-    assert values["Jensen-Shannon distance"] == 0
-    assert values["SPECKS"] == 0
-    shuffled = Table([column.take(np.arange(299, -1, -1)) for column in ORIGINAL.columns])
-    far = Table(
-        [
-            *(c for c in shuffled.columns if c.name != "marital"),
-            coded("marital", np.zeros(300, dtype=int), ("single", "married")),
-        ]
-    )
-    values = {figure.name: figure.value for _, figure in collected(made=[far]).figures}
-    assert values["largest one-way S_pMSE"] is not None
-    assert values["largest one-way S_pMSE"] > 50
-    assert values["chi-square rejections (one-way)"] == 0.25
 
 
 def test_file_holds_plain_values_of_everything() -> None:
@@ -221,9 +199,9 @@ def test_fits_of_a_panel_are_to_persons_or_to_their_rows() -> None:
 
 def test_settings_out_of_range_are_told_at_once() -> None:
     wrong = {"models": ["forest"], "interactions": 0, "permutations": -1}
-    with pytest.raises(ValidationError) as caught:
+    with pytest.raises(OptionError) as caught:
         CheckSettings(table_groups=1, three_way="sometimes", propensity=wrong)
-    assert caught.value.error_count() == 5
+    assert len(caught.value.problems) == 5
 
 
 def test_what_is_expected_depends_on_how_the_data_were_made() -> None:

@@ -8,9 +8,9 @@ from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Table
 from synthesizer.jobs.check_frames import evaluate
 from synthesizer.measures.settings import ALL_OFF
+from synthesizer.measures.survey_design import Design, design_mean
 from synthesizer.measures.utility.fits import fit_model
 from synthesizer.measures.utility.propensity import by_weighted_tree, pmse
-from synthesizer.measures.utility.survey_fits import Design, design_mean
 from synthesizer.measures.utility.weighted import Models, WeightedCounter
 from tests.tables import coded, numeric
 

@@ -1,0 +1,159 @@
+"""What is handed to a public function: each argument as it is annotated, all faults at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache, wraps
+from inspect import Parameter, signature
+from numbers import Integral, Real
+from pathlib import Path
+from types import NoneType, SimpleNamespace
+from typing import Any, Literal, ParamSpec, TypeVar, get_args, get_origin, get_type_hints
+
+from synthesizer.data.errors import OptionError
+from synthesizer.data.options import alternatives, unwritable
+
+P = ParamSpec("P")
+Returned = TypeVar("Returned")
+
+_WORDS: Mapping[Any, str] = {
+    bool: "True or False",
+    int: "a whole number",
+    float: "a number",
+    str: "a text",
+    Path: "a path",
+    Mapping: "a map",
+    Callable: "a function",
+}
+_LISTS = (Sequence, Iterable, list, tuple)
+_NUMBERS: Mapping[Any, type] = {int: Integral, float: Real}
+
+
+def public(function: Callable[P, Returned]) -> Callable[P, Returned]:
+    """Check the arguments of a function that users call against its annotations.
+
+    Raises
+    ------
+    OptionError
+        With every argument of another type, every text that no file can hold, and every frame whose
+        columns cannot be told apart by name. No value of a list or a frame is shown.
+
+    Examples
+    --------
+    >>> @public
+    ... def pick(keys: Sequence[str], n: int = 1) -> list[str]:
+    ...     return list(keys)[:n]
+    >>> pick(keys="sex", n="2")
+    Traceback (most recent call last):
+    ...
+    synthesizer.data.errors.OptionError: 2 problems:
+    - keys must be a list, not a text: write ['sex']
+    - n must be a whole number, not a text
+    """
+    parameters = signature(function).parameters
+
+    @cache
+    def hints() -> dict[str, Any]:
+        named = {name: p.annotation for name, p in parameters.items() if _is_hinted(p)}
+        scope = getattr(function, "__globals__", {})
+        return get_type_hints(SimpleNamespace(__annotations__=named), scope)
+
+    @wraps(function)
+    def checked(*args: P.args, **words: P.kwargs) -> Returned:
+        bound = signature(function).bind(*args, **words)
+        for name, hint in hints().items():
+            if name in bound.arguments:
+                bound.arguments[name] = _listed(bound.arguments[name], hint)
+        given = [
+            (n, bound.arguments[n], hint) for n, hint in hints().items() if n in bound.arguments
+        ]
+        if problems := [problem for one in given for problem in faults(*one)]:
+            raise OptionError(dict.fromkeys(problems))
+        return function(*bound.args, **bound.kwargs)
+
+    return checked
+
+
+def _is_hinted(parameter: Parameter) -> bool:
+    several = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
+    return parameter.annotation is not Parameter.empty and parameter.kind not in several
+
+
+def faults(place: str, value: Any, hint: Any) -> Iterator[str]:
+    """Yield what is wrong with a value of which an annotation says what it must be."""
+    kinds = [*alternatives(hint)]
+    if not any(_is_of(value, kind) for kind in kinds):
+        yield f"{place} must be {_in_words(kinds)}{_instead(value, kinds)}"
+    elif isinstance(value, str | Mapping):
+        yield from unwritable(value, place)
+    elif _is_frame(value):
+        from synthesizer.data.sources import name_problems
+
+        yield from name_problems(value.columns, place)
+    elif isinstance(value, Sequence):
+        inside = [get_args(kind)[0] for kind in kinds if get_origin(kind) in _LISTS]
+        for number, entry in enumerate(value if inside else (), 1):
+            yield from faults(f"{place}.{number}", entry, inside[0])
+
+
+def _is_of(value: Any, kind: Any) -> bool:
+    """Whether a value has the outer form of a type: what is in a list is looked at later."""
+    origin = get_origin(kind) or kind
+    if origin is Literal:  # which of its words, the function tells with what else is wrong
+        return isinstance(value, str)
+    if origin in _LISTS:
+        return isinstance(value, Sequence) and not isinstance(value, str | bytes)
+    if origin in _NUMBERS:
+        return isinstance(value, _NUMBERS[origin]) and not isinstance(value, bool)
+    is_open = not isinstance(origin, type) or origin.__module__.startswith("numpy._typing")
+    return is_open or isinstance(value, origin)
+
+
+def _in_words(kinds: Sequence[Any]) -> str:
+    *said, last = dict.fromkeys(_word(kind) for kind in kinds if kind is not NoneType)
+    return f"{', '.join(said)} or {last}" if said else last
+
+
+def _word(kind: Any) -> str:
+    origin = get_origin(kind) or kind
+    if origin is Literal:
+        return "a text"
+    if origin in _LISTS:
+        return "a list"
+    if _is_pandas(origin):
+        return f"a pandas {origin.__name__}"
+    return _WORDS.get(origin) or f"a {origin.__name__}"
+
+
+def _instead(value: Any, kinds: Sequence[Any]) -> str:
+    """Say what came in place of what must, and what to do where that is plain."""
+    if isinstance(value, str):
+        is_list = any(get_origin(kind) in _LISTS and get_args(kind)[0] is str for kind in kinds)
+        return f", not a text{f': write [{value!r}]' if is_list else ''}"
+    if _is_frame(value):
+        return ", not a frame" + (": Synthesizer(...).fit takes one" if Path in kinds else "")
+    if any(map(_is_pandas, kinds)) and hasattr(value, "to_pandas"):
+        home = type(value).__module__.partition(".")[0]
+        return f", not {home}.{type(value).__name__}: use frame.to_pandas()"
+    return f", not {_WORDS.get(type(value), 'None' if value is None else type(value).__name__)}"
+
+
+def _is_pandas(kind: Any) -> bool:
+    return getattr(kind, "__module__", "").partition(".")[0] == "pandas"
+
+
+def _is_frame(value: Any) -> bool:
+    return _is_pandas(type(value)) and hasattr(value, "columns")
+
+
+def _listed(value: Any, hint: Any) -> Any:
+    """Return the names of an index, an array or a generator as the list that is asked for."""
+    kinds = [*alternatives(hint)]
+    if not any(get_origin(kind) in _LISTS for kind in kinds) or any(
+        _is_of(value, kind) for kind in kinds
+    ):
+        return value
+    if isinstance(value, Iterator):
+        return list(value)
+    is_array = hasattr(value, "tolist") and getattr(value, "ndim", 0) == 1
+    return value.tolist() if is_array else value
