@@ -234,14 +234,20 @@ def expanded(word, folder):
     return sorted(str(path.relative_to(folder)) for path in found)
 
 
-# The tutorial: what it shows is what is printed today, but for numbers.
+# The tutorial: what it shows is what is printed today, but for numbers, and for the test that
+# decides a line of a verdict: which of two close ones it is may follow from the last bits of a fit.
+
+LINE = re.compile(
+    r"((?:A person in the data|Anybody|Use): [A-Z ]+\.) .*?"
+    r"(?= (?:Anybody:|Use:|worst first|a verdict is|wrote|```))"
+)
 
 
 def masked(text):
     """Return a text without its numbers, and without the blanks that follow from these."""
     numbers = re.sub(r"\d[\d.,]*", "#", text)
     units = re.sub(r"# (min|s|h|kB|MB|GB)\b", "#", numbers)  # of a busy machine they are others
-    return re.sub(r"[\s─]+", " ", units)
+    return LINE.sub(r"\1", re.sub(r"[\s─]+", " ", units))
 
 
 def test_the_tutorial_shows_what_is_printed(tmp_path):
@@ -251,4 +257,6 @@ def test_the_tutorial_shows_what_is_printed(tmp_path):
 
 def test_the_comparison_sees_another_word():
     assert masked("wrote a.csv  (6,366 rows)") == masked("wrote a.csv (12 rows)")
-    assert masked("SAFE BY THESE TESTS. 3 of 4") != masked("LOOK. 3 of 4")
+    verdict = "Anybody: {}. The keys tell. Use: LOOK. As good. wrote a.csv"
+    assert masked(verdict.format("SAFE BY THESE TESTS")) != masked(verdict.format("LOOK"))
+    assert masked(verdict) == "Anybody: {}. The keys tell. Use: LOOK. wrote a.csv"

@@ -168,6 +168,17 @@ def test_scores_are_the_first_principal_component_of_the_level_means(prior):
     np.testing.assert_allclose(found, means @ direction, atol=1e-12)
 
 
+@pytest.mark.parametrize("levels", range(3, 9))
+def test_levels_that_tell_the_target_equally_well_have_places_of_their_own(levels):
+    """All axes are of the same strength: rounding must not choose one on which levels meet."""
+    codes = np.repeat(np.arange(levels), 4).astype(np.int32)
+    response = np.eye(levels)[codes] - 1 / levels
+    scores = level_scores(codes, levels, response, 0.0)
+    assert np.diff(np.sort(scores)).min() > 0.01
+    nudged = response * (1 + 1e-13 * rng().normal(size=response.shape))
+    np.testing.assert_allclose(level_scores(codes, levels, nudged, 0.0), scores, atol=1e-9)
+
+
 def test_missing_codes_of_numbers_have_places_of_their_own():
     column = numeric("x", [2.0, np.nan, np.nan, 5.0], states=[0, 1, 2, 0], missing=("", "-8"))
     table = Table([column])

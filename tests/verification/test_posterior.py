@@ -119,7 +119,8 @@ def test_probabilities_are_those_of_the_mixture():
     parts = stats.beta(k + 1, 51 - k)
     above = posterior.weights @ parts.sf(0.45)
     assert posterior.probability_above(0.45) == pytest.approx(above, abs=1e-12)
-    assert (posterior.probability_above(0), posterior.probability_above(1)) == (1, 0)
+    ends = (posterior.probability_above(0), posterior.probability_above(1))
+    assert ends == pytest.approx((1, 0), abs=1e-12)
     assert (posterior.quantile(0), posterior.quantile(1)) == (0, 1)
 
 

@@ -22,6 +22,9 @@ from synthesizer.models.kit.numerics import check_codes, check_floats
 
 Float32Array = npt.NDArray[np.float32]
 FLOAT32_MAX = float(np.finfo(np.float32).max)
+EQUAL = 1e-9
+"""Relative difference that rounding may make."""
+GOLDEN = (math.sqrt(5) - 1) / 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,10 +84,14 @@ def level_scores(
     means = sums / np.maximum(sizes + prior, 1e-300)[:, None]
     if means.shape[1] == 1:
         return np.asarray(means[:, 0])
-    weighted = means * np.sqrt(sizes)[:, None]
-    direction = np.linalg.svd(weighted, full_matrices=False)[2][0]
+    _, strengths, axes = np.linalg.svd(means * np.sqrt(sizes)[:, None], full_matrices=False)
+    direction = axes[0]
+    if (leading := axes[strengths >= strengths[0] * (1 - EQUAL)]).shape[0] > 1:
+        # Axes of the same strength are any of their plane: a fixed one, on which no levels meet.
+        direction = (leading @ np.modf(np.arange(1, means.shape[1] + 1) * GOLDEN)[0]) @ leading
     # The sign of a singular vector is arbitrary: fix it, so that fits are reproducible.
-    direction *= np.sign(direction[np.abs(direction).argmax()]) or 1.0
+    largest = np.abs(direction) >= np.abs(direction).max() * (1 - EQUAL)
+    direction *= np.sign(direction[largest.argmax()]) or 1.0
     return np.asarray(means @ direction)
 
 
