@@ -323,11 +323,13 @@ def _of_copies(copied: CopiedUniques) -> Iterator[Evidence]:
         sentence = alarm.removeprefix("ALARM: ").strip()
         yield Evidence(word=word, sentence=f"{sentence[:1].upper()}{sentence[1:]}.", **fields)
     elif copied.uniques:
-        by = "" if key == "copied_uniques" else f" by {', '.join(copied.names)}"
+        unique = "unique {records}"
+        if key == "copied_keys":
+            unique = f"{{records}} unique by {', '.join(copied.names)}"
         yield Evidence(
             word="safe",
-            sentence=f"{row.present:,} of {copied.uniques:,} {{records}} unique{by} are there "
-            f"again; a fresh sample could have {row.most:,}.",
+            sentence=f"{row.present:,} of {copied.uniques:,} {unique} are there again; a fresh "
+            f"sample could have {row.most:,}.",
             **fields,
         )
 

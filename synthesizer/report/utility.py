@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from markupsafe import Markup
@@ -453,17 +454,17 @@ class _Map:
     """Places of copied variables, whose pairs stay blank."""
     figure: str = "S_pMSE"
 
-    @property
+    @cached_property
     def is_square(self) -> bool:
         """Whether both triangles are drawn."""
         return any(column > row for row, column in self.values)
 
-    @property
+    @cached_property
     def left(self) -> float:
         """Where the cells begin; the labels of the rows are left of them."""
         return 12 + max(text_width(clipped(name, _LETTERS), 10.5) for name in self.names)
 
-    @property
+    @cached_property
     def size(self) -> float:
         """Of a cell."""
         return max(10.0, min(34.0, (_WIDTH - self.left) / len(self.names)))

@@ -26,7 +26,7 @@ def wilson(share: float, n: float, level: float = 0.95) -> tuple[float, float]:
     >>> [round(end, 4) for end in wilson(0.0, 500)]
     [0.0, 0.0076]
     """
-    z = float(scipy.stats.norm.ppf((1 + level) / 2))
+    z = float(scipy.special.ndtri((1 + level) / 2))
     centre = share + z * z / (2 * n)
     reach = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
     low, high = ((centre + sign * reach) / (1 + z * z / n) for sign in (-1, 1))

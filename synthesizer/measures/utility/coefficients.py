@@ -182,7 +182,7 @@ class FitComparison(Result):
             return None
         ratio = self.datasets[0].n * len(sizes) / sum(sizes)
         variance = (ratio if self.rule in FIXED else 1 + ratio) / len(sizes)
-        half = float(scipy.stats.norm.ppf((1 + self.level) / 2))
+        half = float(scipy.special.ndtri((1 + self.level) / 2))
         return 1 - math.sqrt(2 * variance / math.pi) / (2 * half)
 
     @property
