@@ -6,7 +6,7 @@ the configuration fits the data is the plan's question (`synthesizer.plan.plan`)
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
@@ -531,7 +531,14 @@ class ChainConfig(Part):
     --------
     >>> ChainConfig(m=2).default_method
     'cart'
+    >>> ChainConfig(m=2, seed=7)  # no seed on a screen
+    ChainConfig(m=2)
     """
+
+    def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
+        """Show what was said, but for what decides the draws."""
+        said = super().__repr_args__()
+        yield from ((name, value) for name, value in said if name not in ("seed", "secret"))
 
     version: Literal[1] = Field(1, description="version of this format")
     seed: Whole | None = Field(None, ge=0, le=MAX_SEED, description="drawn and stored when absent")

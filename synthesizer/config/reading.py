@@ -76,14 +76,14 @@ def load_config(path: str | Path) -> Config:
 
 
 @public
-def read_config(content: Mapping[str, Any], *, base: Path | None = None) -> Config:
+def read_config(content: Mapping[str, Any], *, base: str | Path | None = None) -> Config:
     """Turn a mapping with the keys of the YAML into a configuration; see `load_config`.
 
     Parameters
     ----------
     content : mapping
         Keys and values of the YAML.
-    base : Path, optional
+    base : str or Path, optional
         Where relative paths begin; the working directory by default.
 
     Returns
@@ -103,7 +103,7 @@ def read_config(content: Mapping[str, Any], *, base: Path | None = None) -> Conf
     (2, {'cart': {'minbucket': 10}})
     """
     problems = Problems()
-    return _sound(sound_part(content, base or Path(), problems), problems)
+    return _sound(sound_part(content, Path(base or ""), problems), problems)
 
 
 def read_chain_config(content: Mapping[str, Any]) -> ChainConfig:
@@ -146,8 +146,8 @@ def sound_config(
 ) -> Config | None:
     """Return the sound part of a configuration in any of its forms, with keys replaced."""
     if isinstance(config, Config):
-        chain = read_chain_config(overrides or {})
-        return config.model_copy(update={key: getattr(chain, key) for key in overrides or ()})
+        said = _overridden(config.model_dump(by_alias=True, exclude_unset=True), overrides)
+        return config if not overrides else sound_part(said, Path(), problems)
     if isinstance(config, Mapping):
         return sound_part(_overridden(dict(config), overrides), Path(), problems)
     return sound_part(file_content(config, overrides), Path(config).parent, problems)
@@ -274,7 +274,7 @@ def _copied(value: Any) -> Any:
     """Copy containers: faulty parts are removed in place later."""
     if isinstance(value, Mapping):
         return {key: _copied(entry) for key, entry in value.items()}
-    if hasattr(value, "tolist"):  # a number, an array or an index of NumPy or pandas
+    if hasattr(value, "tolist"):  # a number or an index of NumPy or pandas
         value = value.tolist()
     return [_copied(entry) for entry in value] if isinstance(value, list | tuple) else value
 

@@ -11,7 +11,7 @@ from types import NoneType, SimpleNamespace
 from typing import Any, Literal, ParamSpec, TypeVar, get_args, get_origin, get_type_hints
 
 from synthesizer.data.errors import OptionError
-from synthesizer.data.options import alternatives, unwritable
+from synthesizer.data.options import alternatives, is_data, nearest, unwritable, what_data
 
 P = ParamSpec("P")
 Returned = TypeVar("Returned")
@@ -60,18 +60,30 @@ def public(function: Callable[P, Returned]) -> Callable[P, Returned]:
 
     @wraps(function)
     def checked(*args: P.args, **words: P.kwargs) -> Returned:
-        bound = signature(function).bind(*args, **words)
+        try:
+            bound = signature(function).bind(*args, **words)
+        except TypeError as error:
+            name, known = function.__qualname__, parameters.keys()
+            unknown = (
+                [] if _takes_any(parameters) else [word for word in words if word not in known]
+            )
+            problems = [f"{name} has no parameter {w!r}{nearest(w, known)}" for w in unknown]
+            raise OptionError(problems or [f"{name}: {error}"]) from None
         for name, hint in hints().items():
             if name in bound.arguments:
                 bound.arguments[name] = _listed(bound.arguments[name], hint)
         given = [
             (n, bound.arguments[n], hint) for n, hint in hints().items() if n in bound.arguments
         ]
-        if problems := [problem for one in given for problem in faults(*one)]:
-            raise OptionError(dict.fromkeys(problems))
+        if found := [problem for one in given for problem in faults(*one)]:
+            raise OptionError(dict.fromkeys(found))
         return function(*bound.args, **bound.kwargs)
 
     return checked
+
+
+def _takes_any(parameters: Mapping[str, Parameter]) -> bool:
+    return any(one.kind is Parameter.VAR_KEYWORD for one in parameters.values())
 
 
 def _is_hinted(parameter: Parameter) -> bool:
@@ -132,6 +144,8 @@ def _instead(value: Any, kinds: Sequence[Any]) -> str:
         return f", not a text{f': write [{value!r}]' if is_list else ''}"
     if _is_frame(value):
         return ", not a frame" + (": Synthesizer(...).fit takes one" if Path in kinds else "")
+    if is_data(value) and any(get_origin(kind) in _LISTS for kind in kinds):
+        return f", not {what_data(value)}"
     if any(map(_is_pandas, kinds)) and hasattr(value, "to_pandas"):
         home = type(value).__module__.partition(".")[0]
         return f", not {home}.{type(value).__name__}: use frame.to_pandas()"
@@ -147,7 +161,10 @@ def _is_frame(value: Any) -> bool:
 
 
 def _listed(value: Any, hint: Any) -> Any:
-    """Return the names of an index, an array or a generator as the list that is asked for."""
+    """Return the names of an index or a generator as the list that is asked for.
+
+    A column or an array is data, whose values a message about names would show.
+    """
     kinds = [*alternatives(hint)]
     if not any(get_origin(kind) in _LISTS for kind in kinds) or any(
         _is_of(value, kind) for kind in kinds
@@ -155,5 +172,4 @@ def _listed(value: Any, hint: Any) -> Any:
         return value
     if isinstance(value, Iterator):
         return list(value)
-    is_array = hasattr(value, "tolist") and getattr(value, "ndim", 0) == 1
-    return value.tolist() if is_array else value
+    return value.tolist() if hasattr(value, "get_indexer") else value

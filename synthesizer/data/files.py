@@ -96,7 +96,10 @@ def check_file(path: Path, *, overwrite: bool, read: Iterable[Path] = ()) -> Non
         if path.exists() and not path.is_file():
             raise OutputError(f"{path} is a device or a pipe; name a file")
         if path.exists() and not overwrite:
-            raise OutputError(f"{path} exists already; name another file or say --overwrite")
+            raise OutputError(
+                f"{path} exists already; name another file or say --overwrite "
+                "(overwrite=True in Python)"
+            )
         parent = path.absolute().parent
         if not parent.is_dir():
             raise OutputError(f"{path}: there is no such directory; make it first")

@@ -6,15 +6,16 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from synthesizer.data.code_lists import is_named_like_order, scale_order, why_codes
-from synthesizer.data.errors import DataError
+from synthesizer.data.errors import DataError, OptionError, Problems
 from synthesizer.data.layout import Labelling
+from synthesizer.data.options import as_label, checked
 from synthesizer.data.sources import RawTable, Texts
 from synthesizer.data.table import BoolArray, FloatArray, Kind, Variable
 from synthesizer.data.values import (
@@ -118,6 +119,45 @@ class Declaration:
         if self.levels is not None:
             return Kind.CATEGORICAL
         return None if self.date_format is None else Kind.DATE
+
+
+Declared: TypeAlias = Mapping[str, Any]
+"""What public functions take as ``declared``: declarations, or maps with their fields."""
+
+
+def declarations_of(declared: Declared | None) -> dict[str, Declaration]:
+    """Return declarations of variables, also where a map says what a `Declaration` would.
+
+    Raises
+    ------
+    OptionError
+        With every unknown key and every value of another kind.
+
+    Examples
+    --------
+    >>> declarations_of({"income": {"kind": "numeric", "missing": [-8]}})["income"].missing
+    ('-8',)
+    """
+    problems, found = Problems(), {}
+    for name, said in (declared or {}).items():
+        place = f"declared.{name}"
+        if isinstance(said, Declaration):
+            found[name] = said
+        elif isinstance(said, Mapping):
+            with problems.gathered(place):
+                found[name] = checked(Declaration, {k: _labels(k, v) for k, v in said.items()})
+        else:
+            kind = type(said).__name__
+            problems.append(f"{place} must be a map such as {{'missing': ['-8']}}, not {kind}")
+    problems.settle(OptionError)
+    return found
+
+
+def _labels(key: str, value: Any) -> Any:
+    """Return levels and missing codes as they are written."""
+    if key not in ("missing", "levels") or value is None:
+        return value
+    return [as_label(one) for one in (value if isinstance(value, list | tuple) else [value])]
 
 
 @dataclass(frozen=True)

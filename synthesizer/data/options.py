@@ -89,6 +89,8 @@ def options(kind: Any = None, *, strict: bool = True) -> Any:
 
     @wraps(validated)
     def init(self: Any, **values: Any) -> None:
+        if data := [f"{n} must be no {what_data(v)}" for n, v in values.items() if is_data(v)]:
+            raise OptionError(data)
         try:
             validated(self, **values)
         except ValidationError as error:
@@ -162,7 +164,7 @@ def _of_option(name: str, faults: Sequence[ErrorDetails]) -> Iterator[str]:
                 return
         reasons = " or ".join(dict.fromkeys(reason(fault) for fault in faults))
         value = first["input"]
-        told = type(value).__name__ if hasattr(value, "columns") else ascii(value)  # no data
+        told = type(value).__name__ if is_data(value) else ascii(value)
         yield f"{name} ({told}) must be {reasons}{_number_hint(value)}"
 
 
@@ -322,11 +324,20 @@ def _inner(kind: Any, key: int | str) -> Iterator[Any]:
     yield from (plain for inner_type in inner_types for plain in alternatives(inner_type))
 
 
+def as_label(value: object) -> object:
+    """Write a YAML scalar as it stands in the data: -8 is the code "-8", true is "true"."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if value is None or value != value:  # not a number: R's NA as data frames hold it
+        return ""
+    return repr(value) if isinstance(value, int | float) else value
+
+
 def unwritable(content: Any, place: str = "") -> Iterator[str]:
     """Yield which texts hold what no name, label or path can: half characters and NUL.
 
     YAML and JSON can spell both by escapes; no file in UTF-8 and no path can hold them. Neither can
-    a file hold a frame, which Python may hand over in its place.
+    a file hold data, which Python may hand over in place of names: none of its values is shown.
     """
     if isinstance(content, str):
         if at := next((i + 1 for i, c in enumerate(content) if c == "\0" or _is_half(c)), None):
@@ -337,11 +348,32 @@ def unwritable(content: Any, place: str = "") -> Iterator[str]:
             inner = f"{place}.{key}" if place else str(key)
             faults = list(unwritable(key, f"{place or 'configuration'}, key {number}"))
             yield from faults or unwritable(value, inner)
-    elif hasattr(content, "columns"):
-        yield f"{place}: must be texts, numbers, lists or maps, not a {type(content).__name__}"
+    elif is_data(content):
+        yield f"{place}: must be texts, numbers, lists or maps, not {what_data(content)}"
     elif isinstance(content, list | tuple):
         for number, value in enumerate(content, 1):
             yield from unwritable(value, f"{place}.{number}")
+
+
+def is_data(value: object) -> bool:
+    """Whether a value holds data: a frame, a column or an array, but no index, which has names.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> is_data(np.ones(3)), is_data(np.float64(1)), is_data(["sex"])
+    (True, False, False)
+    """
+    has_values = hasattr(value, "dtype") and getattr(value, "ndim", 1) > 0
+    return (has_values or hasattr(value, "columns")) and not hasattr(value, "get_indexer")
+
+
+def what_data(value: object) -> str:
+    """Return what data are, and what to write in their place where they may be a list."""
+    kind = type(value).__name__
+    if hasattr(value, "columns"):
+        return f"a {kind}"
+    return f"a {kind}, which holds data: write a list such as ['age', 'sex']"
 
 
 def _is_half(character: str) -> bool:

@@ -368,8 +368,8 @@ def _size_problems(wanted: object) -> Iterator[str]:
     elif isinstance(wanted, int | np.integer):
         if wanted < 1:
             yield f"({wanted}) must be at least 1"
-    elif not np.isfinite(np.asarray(wanted, dtype=np.float64)).all():
-        yield "must be finite cut points"
+    elif not all(isinstance(cut, int | float | np.number) and np.isfinite(cut) for cut in wanted):
+        yield "must be a whole number or a list of cut points, finite numbers"
 
 
 def _is_constant(column: Column) -> bool:

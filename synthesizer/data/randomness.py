@@ -28,7 +28,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from synthesizer.data.errors import DataError
+from synthesizer.data.errors import DataError, OptionError
 
 MAX_SEED = 2**63 - 1
 SECRET_BYTES = 32
@@ -60,7 +60,7 @@ class Seed:
 
     Raises
     ------
-    ValueError
+    OptionError
         If one of them is none; the secret is not repeated.
 
     Examples
@@ -79,10 +79,14 @@ class Seed:
     secret: str | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.entropy, int | np.integer) or isinstance(self.entropy, bool):
+            raise OptionError(f"seed must be a whole number, not {type(self.entropy).__name__}")
         if not 0 <= self.entropy <= MAX_SEED:
-            raise ValueError(f"seed ({self.entropy}) must be between 0 and 2**63 - 1")
-        if self.secret is not None and not _SECRET.fullmatch(self.secret):
-            raise ValueError(f"the secret must be {2 * SECRET_BYTES} hexadecimal digits")
+            raise OptionError(f"seed ({self.entropy}) must be between 0 and 2**63 - 1")
+        if self.secret is None:
+            return
+        if not isinstance(self.secret, str) or not _SECRET.fullmatch(self.secret):
+            raise OptionError(f"the secret must be {2 * SECRET_BYTES} hexadecimal digits")
 
     def generator(self, *path: str | int) -> np.random.Generator:
         """Return the generator that belongs to ``path`` (names and whole numbers)."""

@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from synthesizer.data.csv_text import parse_csv
-from synthesizer.data.errors import DataError, plural
+from synthesizer.data.errors import DataError, Problems, plural
 from synthesizer.data.labelled import LABELLED, read_labelled
 from synthesizer.data.layout import FrameLayout, Labelling, Layout
 from synthesizer.data.memory import in_bytes, unpacked_limit
@@ -494,7 +494,16 @@ def typed(
 ) -> RawTable:
     """Wrap a table whose columns have types of their own."""
     layout = Layout(form=form, names=tuple(arrow.column_names), types=arrow.schema, frame=frame)
-    return _checked(RawTable(arrow, layout, origin), min_rows)
+    return _checked(RawTable(_by_clocks(arrow), layout, origin), min_rows)
+
+
+def _by_clocks(arrow: pa.Table) -> pa.Table:
+    """Return times with a zone as the clocks of the zone show them: midnight stays midnight."""
+    for place, column in enumerate(arrow.columns):
+        if pa.types.is_timestamp(column.type) and column.type.tz is not None:
+            name = arrow.schema.names[place]
+            arrow = arrow.set_column(place, name, pc.local_timestamp(column))
+    return arrow
 
 
 def _checked(raw: RawTable, min_rows: int) -> RawTable:
@@ -558,14 +567,13 @@ def from_pandas(frame: pd.DataFrame, *, min_rows: int = MIN_ROWS) -> RawTable:
     names = list(frame.columns)
     if problems := [*name_problems(names, origin)]:
         raise DataError(problems)
-    columns: list[pa.ChunkedArray] = []
+    columns: dict[str, pa.ChunkedArray] = {}
     series = [_plain(frame.iloc[:, i]) for i in range(len(names))]
     for name, values in zip(names, series, strict=True):
         try:
             array = pa.array(values, from_pandas=True)
-            columns.append(
-                array if isinstance(array, pa.ChunkedArray) else pa.chunked_array([array])
-            )
+            is_chunked = isinstance(array, pa.ChunkedArray)
+            columns[name] = array if is_chunked else pa.chunked_array([array])
         except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
             problems.append(f"{origin}: column {name!r} {_unreadable(values.dtype)}")
         except OverflowError:
@@ -574,19 +582,28 @@ def from_pandas(frame: pd.DataFrame, *, min_rows: int = MIN_ROWS) -> RawTable:
             )
         except UnicodeEncodeError:
             problems.append(f"{origin}: column {name!r} has {HALVES}; write these texts anew")
-    if problems:
-        raise DataError(problems)
     layouts = tuple(map(_frame_layout, frame.dtypes))
-    return typed(pa.Table.from_arrays(columns, names=names), "pandas", origin, layouts, min_rows)
+    if problems and not columns:
+        raise DataError(problems)
+    found = Problems(problems)
+    with found.gathered():  # what is wrong with the other columns is told at once
+        raw = typed(pa.table(columns), "pandas", origin, layouts, min_rows)
+    found.settle(DataError)
+    return raw
 
 
 def name_problems(names: Sequence[Any], origin: str) -> Iterator[str]:
     """Yield why the columns of a frame cannot be told apart, or written, by their names."""
+    if any(isinstance(name, tuple) for name in names):
+        yield (
+            f"{origin}: column names must be text, one level of them; use frame.columns = "
+            "['_'.join(map(str, name)) for name in frame.columns]"
+        )
+        return
     if not all(isinstance(name, str) for name in names):
         yield f"{origin}: column names must be text; use frame.columns = frame.columns.astype(str)"
-        return
     for name in dict.fromkeys(names):
-        if not _is_writable(name):
+        if isinstance(name, str) and not _is_writable(name):
             yield f"{origin}: column {name!r} has {HALVES}; rename it"
     for name, count in Counter(names).items():
         if count > 1:

@@ -124,8 +124,13 @@ def _as_type(column: Column, kind: pa.DataType) -> pa.Array:
 def _instants(variable: Variable, data: FloatArray, kind: pa.DataType) -> pa.Array:
     missing = np.isnan(data)
     stamps = instants(np.where(missing, 0.0, data), int(variable.storage.get("resolution", 1)))
-    stamps = pc.cast(pc.cast(stamps, pa.int64()), pa.timestamp("us", tz=getattr(kind, "tz", None)))
-    return pc.cast(pc.if_else(pa.array(missing), None, stamps), kind, safe=False)
+    stamps = pc.if_else(pa.array(missing), None, pc.cast(stamps, pa.timestamp("us")))
+    zone = getattr(kind, "tz", None)
+    if (
+        zone is not None
+    ):  # the hour that clocks show twice is the first, the one they leave out next
+        stamps = pc.assume_timezone(stamps, zone, ambiguous="earliest", nonexistent="latest")
+    return pc.cast(stamps, kind, safe=False)
 
 
 def _number(variable: Variable, data: FloatArray, kind: pa.DataType) -> pa.Array:

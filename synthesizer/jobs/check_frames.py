@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from synthesizer.data.boundary import public
 from synthesizer.data.codes import ColumnCoder, Groups, JointCoder
 from synthesizer.data.errors import DataError, ExpressionError, Problems, SynthesizerError
-from synthesizer.data.guessing import Declaration
+from synthesizer.data.guessing import Declaration, Declared, declarations_of
 from synthesizer.data.options import sentences
 from synthesizer.data.pairs import (
     Data,
@@ -86,7 +86,7 @@ def assess(
     units: str | None = None,
     with_attacks: bool | None = None,
     settings: Settings | None = None,
-    declared: Mapping[str, Declaration] | None = None,
+    declared: Declared | None = None,
     seed: AnySeed = 0,
     listener: Listener = silent,
 ) -> RiskResult:
@@ -121,8 +121,9 @@ def assess(
         with it by default.
     settings : CheckSettings or mapping, optional
         What else is computed, and how; the keys are those under ``checks:`` of a configuration.
-    declared : mapping of str to Declaration, optional
-        Kinds and missing codes of variables, inferred where absent.
+    declared : mapping of str to mapping or Declaration, optional
+        Kinds and missing codes of variables, such as ``{"income": {"missing": ["-8"]}}``; inferred
+        where absent.
     seed : int or Seed
         Decides everything that is random.
     listener : Listener, optional
@@ -185,7 +186,7 @@ def evaluate(
     names: Sequence[str] | None = None,
     settings: Settings | None = None,
     synthesis: Synthesis | None = None,
-    declared: Mapping[str, Declaration] | None = None,
+    declared: Declared | None = None,
     seed: AnySeed = 0,
     n_jobs: int = 1,
     listener: Listener = silent,
@@ -255,11 +256,12 @@ def _compared(
     original: Data,
     synthetic: Data | Sequence[Data] | None,
     control: Data | None,
-    declared: Mapping[str, Declaration] | None,
+    declared: Declared | None,
 ) -> ComparedData:
     """Return data as they are given."""
     several = [synthetic] if isinstance(synthetic, Data) else list(synthetic or ())
-    return ComparedData(original=original, synthetic=several, control=control, declared=declared)
+    said = declarations_of(declared)
+    return ComparedData(original=original, synthetic=several, control=control, declared=said)
 
 
 def risk_of(

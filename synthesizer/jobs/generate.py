@@ -21,7 +21,7 @@ from synthesizer.report.record import PublicConfig
 @public
 def generate(
     model: SavedModel,
-    directory: Path,
+    directory: str | Path,
     *,
     m: int = 1,
     rows: int | None = None,
@@ -36,7 +36,7 @@ def generate(
     ----------
     model : SavedModel
         As loaded or fitted.
-    directory : Path
+    directory : str or Path
         Created by the call.
     m, rows : int, optional
         Number of datasets, and rows of each; as many as were fitted by default.
@@ -77,6 +77,7 @@ def generate(
         problems.append(NOT_DROPPED)
     problems += worker_problems(workers)
     draws = problems.attempt(model.seed.instead, seed) or model.seed
+    directory = Path(directory)
     problems += check_output(directory, overwrite=overwrite)
     problems.settle(ConfigError)
     phases = Phases(listener)

@@ -8,7 +8,7 @@ the one nearest to the original is taken.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,11 +21,11 @@ from synthesizer.data.boundary import public
 from synthesizer.data.displayed import Displayed
 from synthesizer.data.errors import ConfigError, DataError, OutputError, Problems
 from synthesizer.data.files import new_files, write_text
-from synthesizer.data.guessing import Declaration
+from synthesizer.data.guessing import Declaration, Declared, declarations_of
 from synthesizer.data.layout import Layout
 from synthesizer.data.pairs import Data, as_table, check_keys, column_names
 from synthesizer.data.progress import Advance, Listener, silent
-from synthesizer.data.randomness import Seed
+from synthesizer.data.randomness import AnySeed, Seed
 from synthesizer.data.sources import CSV_SUFFIXES, RawTable, from_pandas
 from synthesizer.data.table import Kind, Table
 from synthesizer.data.workers import worker_problems
@@ -34,8 +34,9 @@ from synthesizer.engine.genetic.coding import coding_problems
 from synthesizer.engine.genetic.evolution import Outcome
 from synthesizer.engine.genetic.genetic_options import STARTS, GeneticOptions
 from synthesizer.engine.genetic.genetic_source import Evolver, Words, below_random, told_in_words
-from synthesizer.engine.genetic.scores import RISKS, Score, Sought
+from synthesizer.engine.genetic.scores import RISKS, UTILITIES, Score, Sought
 from synthesizer.jobs.check_files import read_files
+from synthesizer.measures.figure import Figure
 from synthesizer.plan.evolving import declared_for_refining, like_original
 from synthesizer.plan.seeds import replay_notes, seed_of
 
@@ -75,6 +76,48 @@ class Refined(Displayed):
     """Its settings."""
     draws: Seed = field(repr=False)
     """Seed and secret of every draw."""
+
+    @property
+    def figures(self) -> tuple[Figure, ...]:
+        """Risk and utility before and after, and whether people are still found."""
+        risk, utility = RISKS[self.options.risk], UTILITIES[self.options.utility]
+        return tuple(
+            figure
+            for when, score in (("before", self.before), ("after", self.after))
+            for figure in (
+                Figure(
+                    key="risk",
+                    name=f"risk {when}",
+                    value=score.risk,
+                    meaning=f"{risk.meaning}; the limit is {self.limit:.4g}",
+                    direction="lower is safer",
+                    n=self.table.n_rows,
+                    baseline=self.baseline,
+                    chance=self.random,
+                ),
+                Figure(
+                    key="utility",
+                    name=f"distance {when}",
+                    value=score.utility,
+                    meaning=utility.meaning,
+                    direction="lower is better",
+                    n=self.table.n_rows,
+                ),
+                *self._found(when),
+            )
+        )
+
+    def _found(self, when: str) -> Iterator[Figure]:
+        share = self.found[when]
+        if share is not None:
+            yield Figure(
+                key="found",
+                name=f"found {when}",
+                value=share[0],
+                meaning="people whose key is there; who is not found is no risk and no use",
+                direction="a count",
+                n=self.table.n_rows,
+            )
 
     @property
     def data(self) -> pd.DataFrame:
@@ -142,8 +185,8 @@ def refine(
     target: str,
     risk_at_most: float | None = None,
     codes: Sequence[str] | bool = (),
-    declared: Mapping[str, Declaration] | None = None,
-    seed: int = 0,
+    declared: Declared | None = None,
+    seed: AnySeed = 0,
     secret: str | Mapping[str, Any] | None = None,
     n_jobs: int = 1,
     advance: Advance | None = None,
@@ -164,10 +207,12 @@ def refine(
         Highest risk that is accepted, in [0, 1]; the baseline of the risk when absent.
     codes : sequence of str, or True
         Variables whose numbers are codes of categories; True for all.
-    declared : mapping of str to Declaration, optional
-        Kinds and missing codes of the original.
-    seed, n_jobs : int
-        Seed of every draw, and threads, which change nothing.
+    declared : mapping of str to mapping or Declaration, optional
+        Kinds and missing codes of the original, such as ``{"job": {"missing": ["-8"]}}``.
+    seed : int or Seed
+        Decides every draw; a `Seed` also in place of ``secret``.
+    n_jobs : int
+        Threads, which change nothing.
     secret : str or mapping, optional
         As in a configuration: drawn when absent; ``none`` lets the seed alone decide; ``{"from":
         path}`` names the record of a call to repeat.
@@ -199,12 +244,15 @@ def refine(
     keys = [keys] if isinstance(keys, str) else list(keys)
     problems = Problems()
     with problems.gathered():
-        draws = seed_of(read_chain_config({"seed": seed, "secret": secret}))
+        asked = {"secret": secret} if isinstance(seed, Seed) else {"secret": secret, "seed": seed}
+        draws = seed_of(read_chain_config(asked)).instead(seed)
     problems += worker_problems(n_jobs)
     with problems.gathered():
         settings = _options(options, risk_at_most)
     with problems.gathered():
-        table, encoded = _tables(original, raw, tuple(keys), target, codes, declared or {})
+        table, encoded = _tables(
+            original, raw, tuple(keys), target, codes, declarations_of(declared)
+        )
     problems.settle(DataError)
     sought = Sought.of(table, keys, target)
     risk = RISKS[settings.risk](sought)

@@ -28,6 +28,7 @@ from synthesizer.data.errors import (
     plural,
 )
 from synthesizer.data.evolved import Evolution
+from synthesizer.data.files import check_file
 from synthesizer.data.layout import Layout
 from synthesizer.data.options import nearest
 from synthesizer.data.panel.arrangement import Arrangement
@@ -293,7 +294,7 @@ class Synthesizer:
             warnings.warn(
                 f"taken for missing codes: {codes}; infer_missing=False takes them for values, "
                 "missing under variables says which are",
-                stacklevel=2,
+                stacklevel=3,
             )
         self._fitted, self._generated = replace(_Fitted.of(plan), codes=codes), None
         return self
@@ -346,7 +347,7 @@ class Synthesizer:
             warnings.warn(
                 f"interrupted: {len(frames)} of {m} datasets, the last one as good as it had "
                 "become",
-                stacklevel=2,
+                stacklevel=3,
             )
         self._warn_of_limits()
         return frames
@@ -354,7 +355,7 @@ class Synthesizer:
     def _warn_of_limits(self) -> None:
         """Warn of what lies above a limit, and of limits that nothing can be held against."""
         words = ""
-        if self._sure.plan is not None:
+        if self._sure.plan is not None and self._is_limited:
             above = "; ".join(self.exceeded)
             words = f"above a limit (see exceeded): {above}" if above else ""
         elif self.config.limits.asked:
@@ -376,18 +377,22 @@ class Synthesizer:
             Without ``checks`` or ``limits`` in the options, before `generate`, or after `load`
             without the original.
         """
+        if self._fitted is not None and self._fitted.plan is None:
+            raise ModelError(_NO_ORIGINAL)
         steps = []
         if not self._is_checked:
             steps.append("set_params(checks=True), or settings of the checks")
         if self._fitted is None:
             steps.append("fit(frame)")
-        elif self._fitted.plan is None:
-            steps.append(_NO_ORIGINAL)
         if self._generated is None:
             steps.append("generate()")
         if steps or self._generated is None:
             raise ModelError(f"nothing can be checked yet; first {', then '.join(steps)}")
         return self._generated.checks
+
+    @property
+    def _is_limited(self) -> bool:
+        return bool(self.config.limits.asked) or self.config.genetic is not None
 
     @property
     def _is_checked(self) -> bool:
@@ -403,7 +408,7 @@ class Synthesizer:
 
     @property
     def exceeded(self) -> tuple[str, ...]:
-        """The limits that the last `generate` lies above, in words; empty when all is well.
+        """The limits that the last `generate` lies above, in words; empty where none is exceeded.
 
         Those under ``limits``, and ``risk_at_most`` of the genetic synthesizer. A figure that has
         a limit and could not be computed counts as above it.
@@ -411,14 +416,16 @@ class Synthesizer:
         Raises
         ------
         ModelError
-            After `load` without the original.
+            Before `generate`, after `load` without the original, and where nothing has a limit.
         """
         from synthesizer.jobs.run import limits_exceeded
 
         if self._fitted is not None and self._fitted.plan is None:
             raise ModelError(_NO_ORIGINAL)
         if self._generated is None:
-            return ()
+            raise ModelError("nothing is generated yet; call fit(frame) and generate() first")
+        if not self._is_limited:
+            raise ModelError("nothing has a limit; say set_params(limits={...})")
         limited = "limits" in self.config.model_fields_set
         results = self._generated.checks if limited else None
         return limits_exceeded(self.config.limits, self._sure.source, results)
@@ -447,7 +454,9 @@ class Synthesizer:
 
         At most ``points`` of them, both ends among them; empty but in mode pareto.
         """
-        if self._generated is None or self._generated.evolution is None:
+        if self._generated is None:
+            raise ModelError("nothing is generated yet; call fit(frame) and generate() first")
+        if self._generated.evolution is None:
             return []
         sure = self._sure
         return [sure.frame_of(sure.released(t)) for t in self._generated.evolution.frontier]
@@ -460,8 +469,16 @@ class Synthesizer:
         return self._sure.model
 
     @public
-    def save(self, path: str | Path) -> None:
-        """Write the fitted model with mode 0600; it holds confidential values."""
+    def save(self, path: str | Path, *, overwrite: bool = False) -> None:
+        """Write the fitted model with mode 0600; it holds confidential values.
+
+        Raises
+        ------
+        OutputError
+            If a file is there already and ``overwrite`` does not say to replace it, or it cannot be
+            written.
+        """
+        check_file(Path(path), overwrite=overwrite)
         save_model(Path(path), self.model, self.registry)
 
     @classmethod

@@ -10,21 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, model_validator
 
 from synthesizer.data.errors import OptionError
-from synthesizer.data.options import MAX_GROUPS, sentences, unwritable
+from synthesizer.data.options import MAX_GROUPS, as_label, sentences, unwritable
 
 if TYPE_CHECKING:
     from pydantic._internal._model_construction import ModelMetaclass
 else:
     ModelMetaclass = type(BaseModel)
-
-
-def as_label(value: object) -> object:
-    """Write a YAML scalar as it stands in the data: -8 is the code "-8", true is "true"."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if value is None or value != value:  # not a number: R's NA as data frames hold it
-        return ""
-    return repr(value) if isinstance(value, int | float) else value
 
 
 def _labels(value: object) -> object:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field, create_model, model_validator
 
-from synthesizer.data.options import MAX_GROUPS, MAX_REPEATS
+from synthesizer.data.options import MAX_GROUPS, MAX_REPEATS, as_label
 from synthesizer.measures.catalogue import CHECKS, LIMITS, MEASURES
 from synthesizer.measures.measure import Axis, Measure, Need, is_on
-from synthesizer.measures.measure_options import GroupsMap, Label, Names, Part, as_label
+from synthesizer.measures.measure_options import GroupsMap, Label, Names, Part
 from synthesizer.measures.risk.scenario import Exclusion, Scenario, Tolerance
 from synthesizer.measures.survey_design import ReplicateWeights
 

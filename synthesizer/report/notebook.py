@@ -133,7 +133,7 @@ def _are_rows(value: object) -> bool:
     return isinstance(value, tuple) and bool(value) and all(isinstance(v, BaseModel) for v in value)
 
 
-def _about(kind: type[BaseModel]) -> str:
+def _about(kind: type) -> str:
     """Return what a type is about, without what only who writes code needs."""
     return first_line(kind).partition(";")[0].partition(": see")[0]
 
@@ -286,7 +286,7 @@ def _head(result: object) -> str:
         for name, value in _values(result)
         if _is_plain(value) and value not in (None, (), "") and name not in _UNTOLD
     ]
-    told = ", ".join(f"{name}={in_short(value)}" for name, value in plain)
+    told = ", ".join(f"{name}={_brief(value)}" for name, value in plain)
     return f"{type(result).__name__}({told})" if told else type(result).__name__
 
 
@@ -309,6 +309,8 @@ def _brief(value: object) -> str:
         return f"<{len(value):,} {type(value[0]).__name__}>"
     if isinstance(value, tuple) and value and isinstance(value[0], BaseModel):
         return f"({', '.join(map(repr, value))}{',' if len(value) == 1 else ''})"
+    if isinstance(value, float):
+        return written(value)
     return repr(value) if isinstance(value, BaseModel) else in_short(value)
 
 
@@ -351,7 +353,8 @@ def blocks_of(result: object) -> Iterator[Block]:
     units, tables = _units(result), dict(tables_of(result))
     if isinstance(result, Verdict):
         tables.pop("lines", None)  # said above the tables
-    title = _about(type(result)) if isinstance(result, BaseModel) else ""
+    told = isinstance(result, BaseModel) or is_dataclass(result)
+    title = _about(type(result)) if told else ""
     yield heading(in_units(title or type(result).__name__, units))
     if isinstance(result, Verdict):
         yield from (Note(one.sentence, TONES[one.word], f"{one.title}: {one.said}.")

@@ -20,7 +20,7 @@ from pydantic import AfterValidator, Field, ValidationError, model_validator
 from synthesizer.data.boundary import public
 from synthesizer.data.errors import DataError, ExpressionError, Problems, in_brief, plural
 from synthesizer.data.expressions import quote_name
-from synthesizer.data.guessing import Declaration
+from synthesizer.data.guessing import Declaration, Declared, declarations_of
 from synthesizer.data.options import sentences
 from synthesizer.data.pairs import Data, as_table, as_tables, check_comparable, column_names
 from synthesizer.data.table import FloatArray, Kind, Table
@@ -169,7 +169,8 @@ class FitRequest(Part):
         )
 
 
-Declared = Mapping[str, Declaration] | None
+Said = Mapping[str, Declaration] | None
+"""What is said of variables."""
 
 
 @dataclass(frozen=True)
@@ -196,7 +197,7 @@ class _Extras:
         weights = () if self.weights is None else (self.weights,)
         return (*weights, *(self.offset.names if self.offset else ()))
 
-    def read(self, data: Data, table: Table, declared: Declared = None) -> Extras:
+    def read(self, data: Data, table: Table, declared: Said = None) -> Extras:
         """Return what the records of one dataset carry.
 
         Clusters and effects are read from ``data`` as it came, with codes of its own; weights and
@@ -210,7 +211,7 @@ class _Extras:
             self.design(data, declared),
         )
 
-    def design(self, data: Data, declared: Declared) -> Design | None:
+    def design(self, data: Data, declared: Said) -> Design | None:
         """Return how the records of a survey were sampled; None where nothing says it."""
         how = (self.weights, self.strata, self.psu, self.replicates)
         return design_of(data, *how, declared=declared)
@@ -223,7 +224,7 @@ def design_of(
     psu: str | None,
     replicates: ReplicateWeights | None,
     *,
-    declared: Declared = None,
+    declared: Said = None,
 ) -> Design | None:
     """Return the replicate weights of a dataset, its strata and units, or None without any.
 
@@ -256,7 +257,7 @@ def _replicated(replicates: ReplicateWeights, data: Data, names: Sequence[str]) 
     return Design(None, None, values, replicates.scales(len(names)))
 
 
-def _group_codes(data: Data, name: str, declared: Declared) -> Codes:
+def _group_codes(data: Data, name: str, declared: Said) -> Codes:
     """Return the group of each record of a dataset, -1 where it is missing."""
     column = as_table(data, [name], declared)[name]
     observed = column.is_observed
@@ -329,7 +330,7 @@ def compare_fit(
     replicates: ReplicateWeights | None = None,
     offset: str | None = None,
     level: float = 0.95,
-    declared: Mapping[str, Declaration] | None = None,
+    declared: Declared | None = None,
 ) -> FitComparison:
     """Fit a model to the original and to every synthetic dataset and compare the coefficients.
 
@@ -412,14 +413,14 @@ def compare_fit(
         offset=offset,
         level=level,
     )
-    return _compare(request, original, several, declared)
+    return _compare(request, original, several, declarations_of(declared))
 
 
 def _compare(
     request: _Request,
     original: Data,
     several: Sequence[Data],
-    declared: Declared = None,
+    declared: Said = None,
     *,
     is_group: bool = False,
 ) -> FitComparison:
@@ -600,20 +601,27 @@ def compare_fit_by(
     formula: str,
     by: str | Sequence[str],
     *,
-    declared: Mapping[str, Declaration] | None = None,
-    **settings: Any,
+    family: Family = "ols",
+    rule: Rule | None = None,
+    clusters: str | None = None,
+    weights: str | None = None,
+    strata: str | None = None,
+    psu: str | None = None,
+    replicates: ReplicateWeights | None = None,
+    offset: str | None = None,
+    level: float = 0.95,
+    declared: Declared | None = None,
 ) -> dict[tuple[str, ...], FitComparison | DataError]:
     """Fit a model to every group of records, as `compare_fit` does to all of them.
 
     Parameters
     ----------
-    original, synthetic, formula, declared
+    original, synthetic, formula
         See `compare_fit`.
     by : str or sequence of str
         Variables; each combination of values that the original has is a group.
-    **settings
-        ``family``, ``rule``, ``clusters``, ``weights``, ``strata``, ``psu``, ``replicates``,
-        ``offset`` and ``level`` of `compare_fit`.
+    family, rule, clusters, weights, strata, psu, replicates, offset, level, declared
+        See `compare_fit`.
 
     Returns
     -------
@@ -622,7 +630,7 @@ def compare_fit_by(
 
     Raises
     ------
-    DataError
+    DataError, OptionError
         With every problem of the data, the formula and the names; not for a group alone.
 
     Examples
@@ -635,7 +643,17 @@ def compare_fit_by(
     >>> list(fits), fits["f",].mean_overlap
     ([('f',), ('m',)], 1.0)
     """
-    content = {"formula": formula, "by": by} | {k: v for k, v in settings.items() if k != "level"}
+    options = {
+        "family": family,
+        "rule": rule,
+        "clusters": clusters,
+        "weights": weights,
+        "strata": strata,
+        "psu": psu,
+        "replicates": replicates,
+        "offset": offset,
+    }
+    content = {"formula": formula, "by": by, **options}
     try:
         request = FitRequest.model_validate(content)
     except ValidationError as error:
@@ -645,17 +663,23 @@ def compare_fit_by(
     if not by:
         raise DataError("by: names no variable: name at least one, or use compare_fit")
     several = [synthetic] if isinstance(synthetic, Data) else list(synthetic or ())
-    problems = [
+    settings: dict[str, Any] = {**options, "level": level}
+    problems = Problems()
+    with problems.gathered():  # what is wrong with all groups
+        whole = _Request(formula=formula.strip(), **settings)
+        _checked(whole, original, several, is_group=True)
+    problems += unknown_names(by, column_names(original))
+    problems += [
         f"column {name!r} is not in synthetic dataset {number}: add it"
         for number, data in enumerate(several, start=1)
         for name in by
         if name in column_names(original) and name not in column_names(data)
     ]
-    if problems:
-        raise DataError(problems)
+    problems.settle(DataError)
+    said = declarations_of(declared)
     names = request.names
     free = (*parse_formula(formula).effects, *(filter(None, [request.clusters])))
-    table, tables = as_tables(original, several, names, declared, persons=free)
+    table, tables = as_tables(original, several, names, said, persons=free)
     fits: dict[tuple[str, ...], FitComparison | DataError] = {}
     for group in groups_of(table, by):
         try:
@@ -694,7 +718,7 @@ def _n_rows(data: Data) -> int:
     return data.n_rows if isinstance(data, Table) else len(data)
 
 
-def _extras_of_original(wanted: _Extras, data: Data, table: Table, declared: Declared) -> Extras:
+def _extras_of_original(wanted: _Extras, data: Data, table: Table, declared: Said) -> Extras:
     try:
         extras = wanted.read(data, table, declared)
         if wanted.replicates is not None and (extras.design is None or not extras.design.scales):
