@@ -9,7 +9,8 @@ import pytest
 
 import synthesizer
 from synthesizer import SynthesizerError
-from synthesizer.data.errors import DataError
+from synthesizer.data.errors import DataError, OptionError
+from synthesizer.data.guessing import Declaration
 from synthesizer.data.randomness import Seed, fresh_secret, seeded
 from synthesizer.measures import risk, utility
 from synthesizer.measures.settings import ALL_OFF
@@ -112,6 +113,58 @@ SOUND = {
     "Question": {"sensitive": "a", "public": ["b"]}, "FitRequest": {"formula": "a ~ b"},
 }  # fmt: skip
 """Arguments beside the odd one; calls that would read a file stop where there is none."""
+
+
+PARAMETERS = [
+    *(("Synthesizer", name) for name in synthesizer.Synthesizer().get_params()),
+    *(("CheckSettings", name) for name in ("keys", "exclude", "scenarios", "by", "limits")),
+    *(("assess", name) for name in ("keys", "target", "groups", "questions", "by", "settings")),
+    *(("evaluate", name) for name in ("names", "ways", "settings", "declared")),
+    *(("refine", name) for name in ("keys", "target", "codes", "generations", "declared")),
+    *(("compare_fit_by", name) for name in ("by", "clusters", "weights", "strata", "replicates")),
+    *(("compare_fit", name) for name in ("formula", "declared", "offset", "psu")),
+    *(("run", "overrides"), ("Synthesis", "proper"), ("FitRequest", "weights")),
+]
+"""What takes names or settings, in the place of which a notebook may hand over a column."""
+
+
+@pytest.mark.parametrize(("name", "parameter"), PARAMETERS)
+@pytest.mark.parametrize("kind", [pd.Series, np.array, pd.array])
+def test_a_column_in_place_of_its_name_shows_no_value(name, parameter, kind):
+    column = kind(["canary-7f3a", "b"] * 18)
+    sound = SOUND.get(name, {})
+    with pytest.raises((SynthesizerError, TypeError)) as caught:
+        getattr(synthesizer, name)(**{**sound, parameter: column})
+    assert "canary" not in str(caught.value)
+    if isinstance(caught.value, SynthesizerError):
+        assert len(caught.value.problems) <= 3
+
+
+def test_a_misspelt_parameter_is_told_the_nearest():
+    with pytest.raises(OptionError, match="assess has no parameter 'key'; did you mean 'keys'"):
+        synthesizer.assess(FRAME, OTHER, key=["a"], target="b")
+    with pytest.raises(OptionError, match="run: missing a required argument: 'config'"):
+        synthesizer.run()
+
+
+def test_what_is_said_of_variables_may_be_maps():
+    income = pd.DataFrame({"n": [-8, *range(100, 135)], "g": list("ab") * 18})
+    for said in ({"n": {"missing": [-8]}}, {"n": Declaration(missing=("-8",))}):
+        fit = synthesizer.compare_fit(income, income, "n ~ g", declared=said)
+        group = income["n"][2::2].mean()  # of the others of the group: the code is no number
+        assert fit.to_frame("coefficients")["original"][0] == pytest.approx(group)
+    wrong = {"n": {"mising": ["-8"]}, "g": 5}
+    with pytest.raises(OptionError) as caught:
+        synthesizer.evaluate(income, income, declared=wrong)
+    assert [p[:10] for p in caught.value.problems] == ["declared.n", "declared.g"]
+
+
+def test_overrides_reach_a_configuration_that_was_read(tmp_path):
+    config = synthesizer.read_config({"data": {"path": "/nowhere.csv"}, "m": 2, "seed": 7})
+    assert "7" not in repr(config)
+    said = {"data": {"path": "/other.csv"}, "output": {"overwrite": True}}
+    with pytest.raises(SynthesizerError, match="other.csv"):
+        synthesizer.run(config, overrides=said)
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, Final, TypeAlias
 
@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from synthesizer.data.code_lists import is_named_like_order, scale_order, why_codes
 from synthesizer.data.errors import DataError, OptionError, Problems
 from synthesizer.data.layout import Labelling
-from synthesizer.data.options import as_label, checked
+from synthesizer.data.options import as_label, checked, nearest
 from synthesizer.data.sources import RawTable, Texts
 from synthesizer.data.table import BoolArray, FloatArray, Kind, Variable
 from synthesizer.data.values import (
@@ -144,6 +144,10 @@ def declarations_of(declared: Declared | None) -> dict[str, Declaration]:
         if isinstance(said, Declaration):
             found[name] = said
         elif isinstance(said, Mapping):
+            known = [one.name for one in fields(Declaration)]
+            unknown = [key for key in said if key not in known]
+            problems += (f"{place}.{key}: unknown key{nearest(key, known)}" for key in unknown)
+            said = {key: value for key, value in said.items() if key in known}
             with problems.gathered(place):
                 found[name] = checked(Declaration, {k: _labels(k, v) for k, v in said.items()})
         else:

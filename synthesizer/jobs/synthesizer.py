@@ -355,7 +355,7 @@ class Synthesizer:
     def _warn_of_limits(self) -> None:
         """Warn of what lies above a limit, and of limits that nothing can be held against."""
         words = ""
-        if self._sure.plan is not None and self._is_limited:
+        if self._sure.plan is not None:
             above = "; ".join(self.exceeded)
             words = f"above a limit (see exceeded): {above}" if above else ""
         elif self.config.limits.asked:
@@ -391,10 +391,6 @@ class Synthesizer:
         return self._generated.checks
 
     @property
-    def _is_limited(self) -> bool:
-        return bool(self.config.limits.asked) or self.config.genetic is not None
-
-    @property
     def _is_checked(self) -> bool:
         return bool(self.config.model_fields_set & {"checks", "limits"})
 
@@ -408,7 +404,7 @@ class Synthesizer:
 
     @property
     def exceeded(self) -> tuple[str, ...]:
-        """The limits that the last `generate` lies above, in words; empty where none is exceeded.
+        """The limits that the last `generate` lies above, in words; empty where it keeps all.
 
         Those under ``limits``, and ``risk_at_most`` of the genetic synthesizer. A figure that has
         a limit and could not be computed counts as above it.
@@ -416,7 +412,7 @@ class Synthesizer:
         Raises
         ------
         ModelError
-            Before `generate`, after `load` without the original, and where nothing has a limit.
+            Before `generate`, and after `load` without the original.
         """
         from synthesizer.jobs.run import limits_exceeded
 
@@ -424,8 +420,6 @@ class Synthesizer:
             raise ModelError(_NO_ORIGINAL)
         if self._generated is None:
             raise ModelError("nothing is generated yet; call fit(frame) and generate() first")
-        if not self._is_limited:
-            raise ModelError("nothing has a limit; say set_params(limits={...})")
         limited = "limits" in self.config.model_fields_set
         results = self._generated.checks if limited else None
         return limits_exceeded(self.config.limits, self._sure.source, results)

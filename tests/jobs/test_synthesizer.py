@@ -13,7 +13,13 @@ from sklearn.base import clone
 
 from synthesizer import CheckSettings, Synthesizer, assess
 from synthesizer.config.keys import ChainConfig
-from synthesizer.data.errors import ConfigError, DataError, ModelError, SynthesizerError
+from synthesizer.data.errors import (
+    ConfigError,
+    DataError,
+    ModelError,
+    OutputError,
+    SynthesizerError,
+)
 
 
 def frame(n: int = 200) -> pd.DataFrame:
@@ -224,8 +230,29 @@ def test_without_checks_in_the_options_nothing_is_kept_for_them(tmp_path: Path) 
     fitted.save(tmp_path / "model")
     loaded = Synthesizer.load(tmp_path / "model")
     loaded.generate()
-    with pytest.raises(ModelError, match="checks=True"):
+    with pytest.raises(ModelError, match="original=frame"):
         _ = loaded.checks
+    with pytest.raises(OutputError, match="overwrite=True in Python"):
+        fitted.save(tmp_path / "model")
+    fitted.save(tmp_path / "model", overwrite=True)
+
+
+def test_before_anything_is_generated_no_limit_is_said_to_hold() -> None:
+    fitted = Synthesizer(limits={"cap": 0.0}, checks=CHECKS, workers=1)
+    for _ in range(2):
+        with pytest.raises(ModelError, match="nothing is generated yet"):
+            _ = fitted.exceeded
+        fitted.fit(frame())
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Europe/Zurich", "+02:00", "America/New_York"])
+def test_clocks_of_a_zone_keep_midnight(zone: str) -> None:
+    days = pd.Series(pd.date_range("2000-01-01", periods=120, freq="D", tz=zone))
+    ours = pd.DataFrame({"sex": ["f", "m"] * 60, "day": days})
+    ours["typed"] = days.astype(f"timestamp[us, tz={zone}][pyarrow]")
+    (made,) = Synthesizer(seed=1, workers=1).fit(ours).generate()
+    assert made.dtypes.equals(ours.dtypes)
+    assert {*made["day"].dt.hour, *made["typed"].dt.hour} == {0}
 
 
 @pytest.mark.parametrize(

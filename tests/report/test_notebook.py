@@ -202,7 +202,9 @@ def test_refined_compared_and_evolved_data_are_displayed(tmp_path: Path) -> None
         assert "secret" not in repr(result)
         page_of(result._repr_html_())
         assert len(result.to_frame()) > 0
-    assert "before=" in repr(refined)
+    risks = refined.to_frame().set_index("name")["value"]
+    assert risks["risk before"] == refined.before.risk > 0.6 >= risks["risk after"]
+    assert refined.plot().charts
     assert {"one", "two"} == {*compared.to_frame("runs")["name"]}
     assert len(evolved().plot().charts) == 2
     assert compared.plot().charts

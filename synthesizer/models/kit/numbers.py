@@ -23,6 +23,9 @@ PROBES = 8
 """Steps of the grid, up and down, in which a number of the same precision is sought."""
 NEAR = 4
 """A number stays within so many times k records, or its precision gives way."""
+CROWDED, FEW = 0.25, 100
+"""Of fewer than 100 k units of whom few each hold more than a quarter of the numbers between the
+bounds, hardly any other number is left: to avoid theirs would leave a heap of a few others."""
 EPS = float(np.finfo(np.float64).eps)
 MOST_DECIMALS = 15
 """Numbers written with more are finer than floats."""
@@ -38,10 +41,12 @@ class SafeNumbers:
     largest unit, and given the precision of the value itself: 43,000 becomes another multiple of
     1,000, 1,237 no multiple of 5. Where that is a number that fewer than k units hold, the nearest
     that nobody or enough units hold is taken. So no number leaves that singles out a person or a
-    small group (the attack of Giomi et al. 2023 by one column), unless few units hold every number
-    there is between the bounds. The bounds are those of top- and bottom-coding by k records
-    (Hundepool et al. 2012, Statistical Disclosure Control, section 3.3). Fewer than 2 k units tell
-    nothing but their mean, rounded to its first digit: all rare values become that number.
+    small group (the attack of Giomi et al. 2023 by one column), unless a small file holds most
+    numbers there are between the bounds, as the ages of sixty persons: then whoever names a number
+    at random finds such a one, and what was interpolated stays. The bounds are those of top- and
+    bottom-coding by k records (Hundepool et al. 2012, Statistical Disclosure Control, section 3.3).
+    Fewer than 2 k units tell nothing but their mean, rounded to its first digit: all rare values
+    become that number.
 
     Examples
     --------
@@ -147,6 +152,14 @@ class SafeNumbers:
         return float(numbers[np.argmin(np.abs(numbers - mean))])
 
     @cached_property
+    def _is_crowded(self) -> bool:
+        """Whether a small file leaves hardly a number between the bounds that is not rare."""
+        low, high = np.rint(np.array(self.bounds) * 10.0 ** (self.decimals or 0))
+        inside = (self._rare_units >= low) & (self._rare_units <= high)
+        is_full = np.count_nonzero(inside) > CROWDED * (high - low + 1)
+        return bool(is_full and self.n_units < FEW * self.k)
+
+    @cached_property
     def _rare_units(self) -> FloatArray:
         """The same in units of the last decimal, rising."""
         return np.unique(np.rint(self._rare * 10.0 ** (self.decimals or 0)))
@@ -222,6 +235,8 @@ class SafeNumbers:
         """Round draws to the precision of the rare values that they replace, or a finer one."""
         decimals = self.decimals or 0
         out = np.clip(np.round(drawn, decimals), low, high)
+        if self._is_crowded:
+            return np.asarray(out)
         steps = self._steps[np.searchsorted(self._rare, values)]
         near_low, near_high = (
             self._at(rank) for rank in self._window(values, low, high, NEAR * self.k)

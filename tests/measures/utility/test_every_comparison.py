@@ -244,6 +244,7 @@ def test_defaults_and_ranges_are_as_documented() -> None:
         "by_weighted_tree": {"n_jobs": 1, "permutations": 10},
         "combine": {"level": 0.95, "rule": "simple"},
         "compare_fit": {"family": "ols", "level": 0.95},
+        "compare_fit_by": {"family": "ols", "level": 0.95},
         "dependent": {"unexplained": 1e-10},
         "distributions": cells,
         "group_pair": tables,

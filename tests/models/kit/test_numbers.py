@@ -1,4 +1,4 @@
-"""Numbers that few persons hold never leave; what many hold, bounds and heaps stay."""
+"""Numbers that few persons hold do not leave; what many hold, bounds and heaps stay."""
 
 from __future__ import annotations
 
@@ -71,6 +71,21 @@ def test_no_rare_number_leaves(name: str, k: int) -> None:
         assert drawn.max() <= rising[-k]
         if len(values) >= 12 * k:
             assert spearmanr(drawn, values).statistic > 0.95
+
+
+@pytest.mark.parametrize("n", [40, 60, 100, 200, 400, 499])
+def test_whole_numbers_of_a_small_file_keep_their_distribution(n: int) -> None:
+    """Nearly every number is rare: whoever avoids them leaves a heap of the few that are not."""
+    values = np.round(np.random.default_rng(n).normal(50, 10, n))
+    many = np.concatenate([values] * 20)
+    safe = SafeNumbers.of_values(values, k=K, decimals=0)
+    drawn = safe.replace(many, np.random.default_rng(2))
+    coded_to_bounds = np.clip(many, *safe.bounds)  # more than that is not taken away
+    assert drawn.std() == pytest.approx(coded_to_bounds.std(), rel=0.06)
+    assert drawn.mean() == pytest.approx(coded_to_bounds.mean(), abs=0.5)
+    assert len(np.unique(drawn)) > 0.8 * len(np.unique(coded_to_bounds))
+    assert safe.bounds[0] <= drawn.min()
+    assert drawn.max() <= safe.bounds[1]
 
 
 @pytest.mark.parametrize("step", [5, 10, 1000])
@@ -159,10 +174,10 @@ def test_models_that_copy_numbers_are_safe(model: ConditionalModel) -> None:
 
 
 def test_ordered_codes_with_many_levels_and_a_missing_code() -> None:
-    codes = np.clip(np.round(RNG.normal(50, 20, 400)), 0, 99).astype(int)
+    codes = np.clip(np.round(RNG.normal(50, 20, 600)), 0, 99).astype(int)
     codes[:3] = 100
     target = coded("age", codes, 100, missing=["?"], kind=Kind.ORDERED)
-    drawn = draw(fit(Sample(), Table([], n_rows=400), target), Table([], n_rows=2000))
+    drawn = draw(fit(Sample(), Table([], n_rows=600), target), Table([], n_rows=2000))
     assert not np.isin(drawn, np.setdiff1d(rare(codes), [100])).any()
     assert 0 < (drawn == 100).sum() < 60
 
