@@ -24,6 +24,7 @@ from synthesizer.data.guessing import Declaration, Declared, declarations_of
 from synthesizer.data.options import sentences
 from synthesizer.data.pairs import Data, as_table, as_tables, check_comparable, column_names
 from synthesizer.data.table import FloatArray, Kind, Table
+from synthesizer.data.values import finite_number
 from synthesizer.measures.measure_options import Label, Labels, Part, each_once
 from synthesizer.measures.survey_design import Design, ReplicateWeights
 from synthesizer.measures.utility.coefficients import (
@@ -443,10 +444,23 @@ def _compare(
     designed = has_units and len([fit for _, fit in synthetic_fits if fit is not None]) > 1
     rule = request.rule or rule_for(proper=False, keeps=False, designed=designed)
     result = _compared(request, rule, model, (ours, fit), synthetic_fits)
-    if not lacking:
-        return result
-    note = _without_replicates(wanted, original, table, model, extras, fit)
-    return result.model_copy(update={"notes": (note, *result.notes)})
+    # the kinds of a table were decided by who made it
+    notes = [] if isinstance(original, Table) else [*_taken_for_categories(model, declared)]
+    if lacking:
+        notes.insert(0, _without_replicates(wanted, original, table, model, extras, fit))
+    return result.model_copy(update={"notes": (*notes, *result.notes)})
+
+
+def _taken_for_categories(model: Model, declared: Said) -> Iterator[str]:
+    """Say which numbers have a coefficient for each value, though nobody asked for categories."""
+    for atom, levels in model.levels.items():
+        said = None if declared is None else declared.get(atom.text)
+        is_asked = atom.kind != "name" or (said is not None and said.declared_kind is not None)
+        if len(levels) > 2 and not is_asked and None not in map(finite_number, levels):
+            yield (
+                f"{atom} has {len(levels)} different numbers and is taken for categories: write "
+                f"I({atom.spelling}) for one slope, C({atom.spelling}) if that is right"
+            )
 
 
 def _lacking(wanted: _Extras, several: Sequence[Data]) -> bool:

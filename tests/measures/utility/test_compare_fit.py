@@ -660,3 +660,13 @@ def test_groups_that_cannot_be_made_are_one_error_of_the_package() -> None:
     ):
         with pytest.raises(SynthesizerError, match=re.escape(words)):
             compare_fit_by(frame, synthetic, "pay ~ age", by)
+
+
+def test_numbers_that_are_taken_for_categories_are_told():
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({"y": rng.normal(size=300), "educ": rng.choice([9.0, 12.0, 16.0], 300)})
+    assert "write I(educ) for one slope" in " ".join(compare_fit(frame, frame, "y ~ educ").notes)
+    for formula in ("y ~ I(educ)", "y ~ C(educ)"):
+        assert compare_fit(frame, frame, formula).notes == ()
+    declared = {"educ": {"kind": "categorical"}}
+    assert compare_fit(frame, frame, "y ~ educ", declared=declared).notes == ()
