@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -43,6 +43,7 @@ from synthesizer.measures.risk.replicated import replicated_rows
 from synthesizer.measures.risk.scenario import Scenario
 from synthesizer.measures.settings import CheckSettings, LimitConfig
 from synthesizer.measures.utility.suite import Synthesis
+from synthesizer.models.kit.numbers import safe_of
 from synthesizer.models.step import Step
 from synthesizer.plan.composition import household_problems, with_any_head, without_others
 from synthesizer.plan.context import (
@@ -69,6 +70,10 @@ GENERATE = "generate and write"
 
 MIN_STRATUM_ROWS = 10
 """A chain needs 10 rows and 10 for every variable, as in synthpop, unless told otherwise."""
+MANY_UNITS = 20
+"""Times k units, of which the k smallest and k largest numbers are a tenth."""
+NAMED = 5
+"""Variables that a note names."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -467,6 +472,7 @@ def _planned(context: Context, seed: Seed | None) -> Plan:
     if context.data.whole is not None:
         context.problems += sample_problems(context.data.whole, config, keeps=keeps)
         context.notes.append(sample_note(context.data.whole, context.original))
+    context.notes += _few_units(context, steps)
     context.problems.settle(ConfigError)
     return Plan(
         data=context.data,
@@ -609,6 +615,28 @@ def _check_rows(context: Context, n_steps: int, *, keeps: bool) -> None:
                 "use fewer or coarser variables, or set min_stratum_rows and accept that "
                 "small strata repeat persons"
             )
+
+
+def _few_units(context: Context, steps: Sequence[Step]) -> Iterator[str]:
+    """Note that the k smallest and largest numbers of a small file are a good part of it."""
+    numbers = [
+        (step, safe_of(step.model))
+        for step in steps
+        if step.variable in context.table and not context.table[step.variable].is_coded
+    ]
+    k = max((safe for _, safe in numbers), default=0)
+    n = context.table.n_units
+    if 0 < n < MANY_UNITS * k:
+        coded = [step for step, safe in numbers if safe]
+        more = f" and {len(coded) - NAMED} more" if len(coded) > NAMED else ""
+        names = ", ".join(step.variable for step in coded[:NAMED]) + more
+        options = ", ".join(f"{m}: {{safe: 2}}" for m in dict.fromkeys(s.method for s in coded))
+        units = "persons" if context.is_panel else "records"
+        yield (
+            f"{n:,} {units} are few: numbers of {names} are drawn from the {k}th smallest to the "
+            f"{k}th largest only, and vary less than in the data; models: {{{options}}} takes less "
+            "away, at some risk"
+        )
 
 
 def _inside_source(config: Config) -> Iterator[str]:
