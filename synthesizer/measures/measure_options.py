@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from inspect import Parameter, Signature
 from math import isfinite
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, model_validator
+from pydantic_core import PydanticUndefined
 
 from synthesizer.data.errors import OptionError
 from synthesizer.data.options import MAX_GROUPS, as_label, sentences, unwritable
@@ -46,6 +48,28 @@ class _Told(ModelMetaclass):
         except ValidationError as error:
             found = sentences(self, options, error.errors(include_url=False))
             raise OptionError(found) from None
+
+    @property
+    def __signature__(self: Any) -> Signature:
+        """What may be said, without types of pydantic, for who asks a notebook for help."""
+        defaults = {
+            name: Parameter.empty if field.is_required() else field.get_default()
+            for name, field in self.model_fields.items()
+        }
+        return Signature(
+            [
+                Parameter(
+                    name,
+                    Parameter.KEYWORD_ONLY,
+                    default=None if default is PydanticUndefined else default,
+                )
+                for name, default in defaults.items()
+            ]
+        )
+
+    @__signature__.setter
+    def __signature__(self, _: object) -> None:
+        """Ignore that of pydantic."""
 
 
 class Part(BaseModel, metaclass=_Told):
