@@ -41,9 +41,8 @@ from synthesizer.report.page import (
 from synthesizer.report.record import Labels, Record
 
 _ASK = (
-    "No models were fitted. To see whether a researcher would draw the same conclusions from the "
-    "synthetic data, name models in the configuration, for example "
-    'checks: {fits: ["income ~ age + sex"]}, and run again.'
+    "No model of your own was named; automatic regressions are under Further measures of utility. "
+    'Name the models of a researcher: checks: {fits: ["income ~ age + sex"]}, and run again.'
 )
 _FAMILIES = {
     "ols": "linear regression", "logit": "logistic regression", "poisson": "Poisson regression",

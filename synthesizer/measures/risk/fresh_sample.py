@@ -47,7 +47,7 @@ class FreshRow(Row):
         """The difference as a figure."""
         return Figure(
             key=KEYS[self.name],
-            name=f"{self.name} beyond a fresh sample",
+            name=f"{self.name} of one dataset beyond a fresh sample",
             value=self.difference,
             low=self.low,
             high=self.high,
