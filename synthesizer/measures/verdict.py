@@ -100,6 +100,11 @@ class VerdictLine(Row):
         return COLOURS[self.word]
 
     @property
+    def short(self) -> str:
+        """The word alone, which of use is useful in place of safe."""
+        return "useful" if self.subject == "use" and self.word == "safe" else self.word
+
+    @property
     def brief(self) -> str:
         """The test that decides, and which tests were not made; of a safe line the narrowest."""
         told = [e for e in self.evidence if e.measured and e.word == self.word]
