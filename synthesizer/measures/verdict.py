@@ -483,8 +483,8 @@ def _of_careers(results: CheckResults) -> Iterator[Evidence]:
         yield _judged(
             figure.key,
             "verbatim careers",
-            f"{value:.2f} ({{ends}}) of the synthetic careers are those of one person; fresh "
-            f"persons would have {chance:.2f} ({{mark}} is tolerated).",
+            f"A share of {value:.2f} ({{ends}}) of the synthetic careers are those of one person; "
+            f"fresh persons would have {chance:.2f} ({{mark}} is tolerated).",
             interval,
             mark,
         )
@@ -508,8 +508,8 @@ def _of_careers(results: CheckResults) -> Iterator[Evidence]:
         yield _judged(
             households.key,
             "verbatim households",
-            f"{households.value:.2f} ({{ends}}) of the synthetic households are one of the "
-            "original, with all members ({mark} is tolerated).",
+            f"A share of {households.value:.2f} ({{ends}}) of the synthetic households are one of "
+            "the original, with all members ({mark} is tolerated).",
             (households.value, low, high),
             mark,
         )

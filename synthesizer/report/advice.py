@@ -116,10 +116,9 @@ _SMALL = {"cap": 15, "min_leaf": 10}
 
 def _of_file(subject: Subject) -> str:
     """Return what lowers the risk of a file whose model nobody knows."""
-    again = "ask for a synthesis that smooths more (larger leaves, groups, fewer digits)"
     if subject == "anybody":
-        return f"{again}; 'synthesizer refine' lowers what keys tell about a target"
-    return again
+        return "'synthesizer refine', which lowers what keys tell about a target"
+    return "ask for a synthesis that smooths more (larger leaves, groups, fewer digits)"
 
 
 def _of_memory(record: Record) -> str:

@@ -30,6 +30,7 @@ from synthesizer.report.page import (
     interval,
     section,
     stopped,
+    with_minus,
     written,
 )
 from synthesizer.report.record import Record
@@ -40,7 +41,7 @@ from synthesizer.report.risk import TONES
 def glance_section(record: Record) -> Iterator[Block]:
     """Yield the verdict, what stands against a release, and on demand the tests behind it."""
     for line in record.verdict.lines:
-        yield Note(line.sentence, TONES[line.word], f"{line.title}: {line.said}.")
+        yield Note(with_minus(line.sentence), TONES[line.word], f"{line.title}: {line.said}.")
     yield from (Note(f"{words}.", "alert") for words in record.results.unlike)
     yield from _limits(record)
     yield from _missing(record)
@@ -61,7 +62,15 @@ def _evidence(record: Record) -> Iterator[Block]:
     """Yield the tests behind the verdict."""
     every = [(line, e) for line in record.verdict.lines for e in line.evidence if e.measured]
     rows = [
-        (line.title, e.test, _says(line, e), e.value, interval(e.low, e.high), _good(e), e.sentence)
+        (
+            line.title,
+            e.test,
+            _says(line, e),
+            e.value,
+            interval(e.low, e.high),
+            _good(e),
+            with_minus(e.sentence),
+        )
         for line, e in every
     ]
     near = record.results.risk.further.get("near_copies")
@@ -98,7 +107,7 @@ def _good(e: Evidence) -> str | None:
     if e.mark is None:
         return None
     side = "at least" if e.test == "as good as a sample" else "at most"
-    return f"{side} {written(e.mark)}"
+    return f"{side} {written(e.mark) if e.mark >= 1 else f'{e.mark:.3g}'}"
 
 
 def _limits(record: Record) -> Iterator[Block]:

@@ -119,7 +119,7 @@ def utility_section(record: Record) -> Iterator[Block]:
             "variables",
         )
         yield Fold("Every dataset by itself", [each])
-    yield Fold("What S_pMSE is", [Words([f"{_WHAT} {expected_of(record).sentence} {_ROE}"])])
+    yield Fold("What S_pMSE is", [Words([f"{_WHAT} {_ROE}"])])
 
 
 def utility_data(record: Record) -> dict[str, Any]:
