@@ -365,7 +365,7 @@ def test_a_measure_without_a_part_of_its_own_is_shown_by_figures_and_rows() -> N
     assert "An example" in str(further.blocks[0])
     useful = further_utility(utility_examples.run(further={"an_example": result}))
     assert useful.title == "Further measures of utility"
-    assert "an example" in str(useful.blocks[0])
+    assert "An example" in str(useful.blocks[0])
 
 
 def test_a_figure_of_utility_is_in_no_picture_of_risk_and_notes_are_shown() -> None:
