@@ -129,7 +129,8 @@ def draw(folder: Path) -> None:
             # the picture ends where a block ends, not within a sentence
             top, end = browser.execute_script(
                 f"const blocks = [...document.querySelectorAll('#{part} :is(.note, p, .card, h2)')];"
-                "const ends = blocks.map((block) => block.getBoundingClientRect().bottom + 8);"
+                "const seen = blocks.filter((block) => block.checkVisibility());"
+                "const ends = seen.map((block) => block.getBoundingClientRect().bottom + 8);"
                 "return [scrollY, Math.max(...ends.filter((end) => end <= innerHeight))];"
             )
             clip = {"x": 0, "y": top, "width": width, "height": end, "scale": 1}

@@ -363,12 +363,14 @@ _RISK: tuple[Measure, ...] = (
             ),
             FigureKind(
                 "cap_beyond",
-                "CAP of one dataset beyond a fresh sample",
-                limit=Limit("mean CAP minus that of a fresh sample of the population", low=-1),
+                "CAP beyond a fresh sample",
+                limit=Limit(
+                    "mean CAP of one dataset minus that of a fresh sample of the population", low=-1
+                ),
             ),
             FigureKind(
                 "disco_beyond",
-                "DiSCO of one dataset beyond a fresh sample",
+                "DiSCO beyond a fresh sample",
                 limit=Limit("DiSCO minus that of a fresh sample of the population", low=-1),
             ),
         ),

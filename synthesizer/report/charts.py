@@ -717,7 +717,7 @@ def bars(rows: Sequence[Bar], *, title: str, description: str, label: str) -> Ma
 
 _PAIRS_ROW = 27.0
 _PAIRS_BAR = 9.0
-_PAIRS_ROOM = 200.0
+_PAIRS_ROOM = 230.0
 """Width of the names of pairs of bars at most."""
 SIDES = (("fill-original", "original"), ("fill-synthetic", "synthetic"))
 """Legend of bars of both files."""

@@ -315,11 +315,11 @@ _TRY = {
 def _within_limits(compared: ComparedRuns) -> Iterator[Note]:
     """Say which runs keep the limits, and what else to try where none does."""
     runs = compared.runs
-    if not any(run.has_limits for run in runs):
-        return
     keep = [run.name for run in runs if run.has_limits and not run.exceeded]
     if keep:
         yield Note(f"{joined(keep)} {'keeps' if len(keep) == 1 else 'keep'} the limits.", "good")
+        return
+    if not runs or not all(run.exceeded for run in runs):
         return
     fewest = min(len(run.exceeded) for run in runs)
     nearest = [run for run in runs if len(run.exceeded) == fewest]

@@ -44,7 +44,7 @@ READS = (
     "diamond, the more the release tells."
 )
 """How rates are read; said once on a page."""
-_BRIEFLY = "Read as under Risk at a glance: bar and cross tell nothing new, the diamond all."
+_BRIEFLY = "Bar and cross tell nothing new, the diamond all that the original would."
 CATALOGUE = Markup('<p><a href="#figures">What each figure says, and all numbers</a></p>')
 """The one place of the report where every figure is explained."""
 

@@ -336,10 +336,9 @@ class _Plane:
         parts = [el("title", None, spot.tooltip or spot.name)] if spot.tooltip or spot.name else []
         if spot.low is not None and spot.high is not None:
             ends = self.x(spot.low), self.x(spot.high)
-            look = f"line-{spot.colour} faint"
-            parts.append(line(ends[0], y, ends[1], y, class_=look))
+            parts.append(line(ends[0], y, ends[1], y, class_=f"line-{spot.colour} faint"))
             # caps, since the line of the frontier runs along an interval
-            parts += [line(end, y - 4, end, y + 4, class_=look) for end in ends]
+            parts += [line(end, y - 4, end, y + 4, class_=f"line-{spot.colour}") for end in ends]
         parts.append(_shape(spot, x, y))
         return el("g", None, *parts)
 
