@@ -128,7 +128,7 @@ def draw(folder: Path) -> None:
             )
             # the picture ends where a block ends, not within a sentence
             top, end = browser.execute_script(
-                f"const blocks = [...document.querySelectorAll('#{part} :is(.note, p, .card, h2)')];"
+                f"const blocks = [...document.querySelectorAll('#{part} :is(.note, p, .card)')];"
                 "const seen = blocks.filter((block) => block.checkVisibility());"
                 "const ends = seen.map((block) => block.getBoundingClientRect().bottom + 8);"
                 "return [scrollY, Math.max(...ends.filter((end) => end <= innerHeight))];"

@@ -521,6 +521,7 @@ def _of_figure(figure: Figure, test: str, sentence: str, mark: float) -> Evidenc
 
 # Anybody.
 
+_ONE = {"CAP": "CAP, one dataset", "DiSCO": "DiSCO"}
 _SHOWN = {
     "CAP": "The keys ({keys}) tell the right {target} at a rate of",
     "DiSCO": "The keys disclose {target} for a share of",
@@ -549,7 +550,7 @@ def _beyond_fresh(part: ScenarioRisk) -> Iterator[Evidence]:
             figure,
             f"{row.name}, {target}",
             f"{_SHOWN[row.name].format(keys=named, target=target)} {row.synthetic:.2f} "
-            f"({row.name}, one dataset), a fresh sample {row.fresh:.2f}, the original "
+            f"({_ONE[row.name]}), a fresh sample {row.fresh:.2f}, the original "
             f"{row.released:.2f}: beyond the fresh sample {{ends}} ({{mark}} is tolerated).",
             mark,
         )

@@ -79,10 +79,10 @@ def _evidence(record: Record) -> Iterator[Block]:
         and near.excess
         and "near_copies" not in {e.key for _, e in every}
     ):
-        value, *ends = near.excess
+        value, low, high = near.excess
         none = "That records are no nearer to single ones clears nobody: this test can only stop."
         rows.append(
-            (TITLES["person"], "near copies", "nothing", value, interval(*ends), None, none)
+            (TITLES["person"], "near copies", "nothing", value, interval(low, high), None, none)
         )
     if rows:
         yield DataTable(

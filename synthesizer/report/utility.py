@@ -363,7 +363,7 @@ def map_chart(
         ).drawn(summary),
         reads="Each cell is a table of two variables, compared between synthetic and original "
         f"data by S_pMSE. The stronger its colour, the worse. {expected.sentence} Rows of strong "
-        f"colour are variables that the synthesis relates badly to others.{choose}{left_out}",
+        f"colour are variables badly related to others.{choose}{left_out}",
         summary=summary,
     )
 
@@ -415,8 +415,8 @@ def association_chart(
             bounds=_ASSOCIATIONS,
             figure="Cramer's V",
         ).drawn(summary),
-        reads="Below the diagonal is the original, above it the synthetic data: the square should "
-        "look the same on both sides. Colour is Cramer's V, from 0 (no association) to 1; missing "
+        reads="Below the diagonal is the original, above it the synthetic data: both sides should "
+        "look the same. Colour is Cramer's V, from 0 (no association) to 1; missing "
         "codes count as levels.",
         summary=summary,
     )

@@ -58,8 +58,8 @@ _EPOCH = date(1970, 1, 1)
 _SIDES = ("original", "synthetic")
 _WHAT = (
     "Blue: the original; orange line: the synthetic data; grey: missing codes. Choose a variable "
-    "for its numbers: shares of the {records}, from 0 to 1; a thin line on a synthetic bar reaches "
-    "from the lowest to the highest of the datasets. S_pMSE compares numbers in groups."
+    "for its shares of the {records}; a thin line reaches from the lowest to the highest dataset. "
+    "S_pMSE compares numbers in groups."
 )
 _SMALL = (150.0, 58.0)
 """Width and height of a variable's small picture."""
