@@ -16,6 +16,7 @@ import shlex
 import shutil
 import subprocess
 import tempfile
+from base64 import b64decode
 from collections.abc import Iterator
 from contextlib import chdir
 from dataclasses import dataclass
@@ -125,8 +126,17 @@ def draw(folder: Path) -> None:
             browser.execute_script(
                 f"document.getElementById('{part}').scrollIntoView({{behavior: 'instant'}})"
             )
+            # the picture ends where a block ends, not within a sentence
+            top, end = browser.execute_script(
+                f"const blocks = [...document.querySelectorAll('#{part} :is(.note, p, .card)')];"
+                "const seen = blocks.filter((block) => block.checkVisibility());"
+                "const ends = seen.map((block) => block.getBoundingClientRect().bottom + 8);"
+                "return [scrollY, Math.max(...ends.filter((end) => end <= innerHeight))];"
+            )
+            clip = {"x": 0, "y": top, "width": width, "height": end, "scale": 1}
+            picture = browser.execute_cdp_cmd("Page.captureScreenshot", {"clip": clip})
             target = DOCS / "images" / f"{name}.png"
-            browser.save_screenshot(str(target))
+            target.write_bytes(b64decode(picture["data"]))
             print(target.relative_to(ROOT), target.stat().st_size)
 
 

@@ -1,4 +1,4 @@
-"""Synthetic microdata by a chain of conditional models, and the proof of what was made.
+"""Synthetic microdata by a chain of conditional models, and measures of what was made.
 
 The names below are loaded on first use, so that the command line starts quickly.
 """

@@ -160,7 +160,7 @@ def show_error(error: SynthesizerError) -> None:
 app = typer.Typer(
     name="synthesizer",
     cls=Tasks,
-    help="Turn confidential microdata into synthetic microdata, and prove what was made.",
+    help="Turn confidential microdata into synthetic microdata, and measure what was made.",
     epilog="Exit codes: 0 done; 1 failed; 2 bad configuration, data or output; 3 a limit of the "
     "configuration is exceeded, or the verdict is one to fail on; 130 interrupted.",
     no_args_is_help=True,
@@ -184,7 +184,7 @@ def _options(
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print it.")
     ] = False,
 ) -> None:
-    """Turn confidential microdata into synthetic microdata, and prove what was made."""
+    """Turn confidential microdata into synthetic microdata, and measure what was made."""
 
 
 def add_command(group: typer.Typer, name: str, function: Function) -> None:

@@ -28,7 +28,7 @@ from synthesizer.cli.arguments import (
     secret_of,
     written_line,
 )
-from synthesizer.data.errors import ConfigError, OutputError, SynthesizerError
+from synthesizer.data.errors import ConfigError, LimitExceededError, OutputError, SynthesizerError
 
 ConfigPath = Annotated[Path, typer.Argument(help="YAML file of the run.", show_default=False)]
 Seed = Annotated[int | None, option("Replaces the seed of the configuration.")]
@@ -339,7 +339,7 @@ def frontier(
     """Run a grid of settings and draw its frontier.
 
     An interrupted call goes on from the finished settings. Exit code 1 means: a setting failed
-    (the others are written).
+    (the others are written); 3: no setting keeps the limits of the configuration.
     """
     from functools import partial
 
@@ -367,6 +367,9 @@ def frontier(
         raise SynthesizerError(
             f"setting {name} failed: {'; '.join(why)}" for name, why in outcome.failed.items()
         )
+    runs = outcome.comparison.runs
+    if runs and all(run.exceeded for run in runs):
+        raise LimitExceededError("no setting keeps the limits of the configuration")
 
 
 def compare(

@@ -321,7 +321,7 @@ _RISK: tuple[Measure, ...] = (
                 "CAP",
                 "how often an intruder who has all datasets and knows the keys reads off the right "
                 "target; {records} without a match count as 0",
-                title="CAP, all datasets pooled",
+                title="CAP, all datasets together",
                 scope="pooled",
                 limit=Limit("mean CAP, non-matches zero"),
                 summary={
@@ -340,7 +340,7 @@ _RISK: tuple[Measure, ...] = (
                 "cap_undefined",
                 "CAP of matches",
                 "how often the intruder is right about the {records} whose keys are found",
-                title="CAP of matches, all datasets pooled",
+                title="CAP of matches, all datasets together",
                 scope="pooled",
                 limit=Limit("mean CAP of matches"),
             ),
@@ -348,7 +348,7 @@ _RISK: tuple[Measure, ...] = (
                 "cap_u",
                 "CAP-U",
                 "how often the intruder is right about {records} whose keys nobody shares",
-                title="CAP of uniques, all datasets pooled",
+                title="CAP of uniques, all datasets together",
                 scope="pooled",
                 limit=Limit("mean CAP of statistical uniques, non-matches zero", some=True),
             ),
@@ -356,7 +356,7 @@ _RISK: tuple[Measure, ...] = (
                 "cap_special_uniques",
                 "CAP of special uniques",
                 "how often the intruder is right about the {records} that stand out most",
-                title="CAP of special uniques, all datasets pooled",
+                title="CAP of special uniques, all datasets together",
                 scope="pooled",
                 limit=Limit("mean CAP of special uniques, non-matches zero", some=True),
                 checks=("suda",),
@@ -364,7 +364,9 @@ _RISK: tuple[Measure, ...] = (
             FigureKind(
                 "cap_beyond",
                 "CAP beyond a fresh sample",
-                limit=Limit("mean CAP minus that of a fresh sample of the population", low=-1),
+                limit=Limit(
+                    "mean CAP of one dataset minus that of a fresh sample of the population", low=-1
+                ),
             ),
             FigureKind(
                 "disco_beyond",
@@ -396,7 +398,7 @@ _RISK: tuple[Measure, ...] = (
                 "TCAP",
                 "how often a guess is right where the synthetic {records} with the same keys agree "
                 "on one target",
-                title="TCAP, all datasets pooled",
+                title="TCAP, all datasets together",
                 scope="pooled",
                 limit=Limit(
                     "TCAP: right among attributed records (not of all matched ones)",
@@ -419,7 +421,7 @@ _RISK: tuple[Measure, ...] = (
                 "differential_confidentiality",
                 "differential confidentiality",
                 "mean CAP of persons who were in the data minus that of persons who were not: the "
-                "risk that the release adds; about 0 is safe, below 0 is as good as 0",
+                "risk that the release adds; about 0 adds nothing, below 0 is as good as 0",
                 scope="pooled",
                 ideal=0.0,
                 limit=Limit("difference of mean CAP, fitted minus unseen", low=-1),
@@ -429,7 +431,7 @@ _RISK: tuple[Measure, ...] = (
                 "differential_single",
                 "differential confidentiality of one dataset",
                 "mean CAP, from one dataset, of persons who were in the data minus that of persons "
-                "who were not; about 0 is safe, below 0 is as good as 0",
+                "who were not; about 0 adds nothing, below 0 is as good as 0",
                 ideal=0.0,
             ),
             FigureKind(
@@ -671,8 +673,8 @@ _RISK: tuple[Measure, ...] = (
                 "careers_beyond",
                 "told by periods of the fitted",
                 "panels: how much more of a career an intruder who knows a few periods of it reads "
-                "off of persons who were in the data than of others; about 0 is safe, below 0 is "
-                "as good as 0",
+                "off of persons who were in the data than of others; about 0 adds nothing, below 0 "
+                "is as good as 0",
                 title="careers told by a few periods, fitted minus unseen",
                 scope="data",
                 ideal=0.0,

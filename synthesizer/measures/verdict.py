@@ -60,6 +60,9 @@ _COLUMN = "column "
 """How what failed begins where it is a column of compared files."""
 _NAMED = 2
 """Findings that the sentence of a line tells; the others are in its evidence."""
+_KEYS = 3
+"""Keys that a sentence names; others are counted."""
+_WEAK = "The data themselves would pass: name keys that tell more."
 
 
 class Evidence(Row):
@@ -76,6 +79,8 @@ class Evidence(Row):
     mark: float | None = column("Mark", "share", "what the interval is held against", default=None)
     measured: bool = True
     """Whether the test was made."""
+    is_weak: bool = False
+    """Whether the data themselves would pass, too: its keys tell next to nothing."""
 
 
 class VerdictLine(Row):
@@ -93,6 +98,11 @@ class VerdictLine(Row):
     def colour(self) -> str:
         """Green, yellow or red."""
         return COLOURS[self.word]
+
+    @property
+    def short(self) -> str:
+        """The word alone, which of use is useful in place of safe."""
+        return "useful" if self.subject == "use" and self.word == "safe" else self.word
 
     @property
     def brief(self) -> str:
@@ -220,9 +230,15 @@ def _judged(
     sentence: str,
     interval: tuple[float | None, float | None, float | None],
     mark: float,
+    around_0: str = "",
 ) -> Evidence:
-    """Hold an interval (value, low, high) against a mark; the sentence has {ends} and {mark}."""
+    """Hold an interval (value, low, high) against a mark; the sentence has {ends} and {mark}.
+
+    ``around_0`` is the sentence where the interval shows no more than none.
+    """
     value, low, high = interval
+    if around_0 and low is not None and low <= 0:
+        sentence = around_0
     ends, shown = _ends(low, high, mark)
     word: Word = "look"
     if low is not None and low > mark:
@@ -372,15 +388,28 @@ def _of_halves(part: ScenarioRisk) -> Iterator[Evidence]:
     interval = (figure.value, figure.low, figure.high)
     if None in interval and figure.value == 0:  # every score is the same in both halves
         interval = (0.0, 0.0, 0.0)
+    target = part.scenario.target
     as_are = "" if figure.original is None else f"; the data themselves: {figure.original:.2f}"
-    yield _judged(
+    tolerated = f"({{mark}} is tolerated{as_are})."
+    evidence = _judged(
         figure.key,
-        f"half split, {part.scenario.target}",
-        f"The right {part.scenario.target} is read off more often for {{records}} in the data than "
-        f"for others, by {{ends}} ({{mark}} is tolerated{as_are}).",
+        f"half split, {target}",
+        f"The right {target} is read off more often for {{records}} in the data than for others, "
+        f"by {{ends}} {tolerated}",
         interval,
         mark,
+        f"How often the right {target} is read off differs by {{ends}} between {{records}} in the "
+        f"data and others {tolerated}",
     )
+    if figure.original is not None and figure.original <= mark and evidence.word != "stop":
+        words = _WEAK
+        if evidence.word == "look":
+            words = (
+                f"These keys tell hardly anything about {target} even from the data themselves, "
+                "so that the half split cannot tell: name keys that tell more."
+            )
+        evidence = _weakened(evidence, words)
+    yield evidence
     worst = part.differential.worst_group
     if worst is not None and worst.low is not None and worst.low > mark:
         yield _judged(
@@ -390,6 +419,11 @@ def _of_halves(part: ScenarioRisk) -> Iterator[Evidence]:
             (worst.difference, worst.low, worst.high),
             mark,
         )
+
+
+def _weakened(e: Evidence, words: str) -> Evidence:
+    """Add that the keys are weak."""
+    return e.model_copy(update={"sentence": f"{e.sentence} {words}", "is_weak": True})
 
 
 def _of_nearest(results: CheckResults) -> Iterator[Evidence]:
@@ -433,6 +467,8 @@ def _of_singling_out(results: CheckResults) -> Iterator[Evidence]:
         "by {ends} ({mark} is tolerated).",
         (worst.risk, worst.low, worst.high),
         TOLERATED,
+        "How often conditions that single out one {record} are right differs by {ends} between "
+        "{records} in the data and others ({mark} is tolerated).",
     )
 
 
@@ -447,8 +483,8 @@ def _of_careers(results: CheckResults) -> Iterator[Evidence]:
         yield _judged(
             figure.key,
             "verbatim careers",
-            f"{value:.2f} ({{ends}}) of the synthetic careers are those of one person; fresh "
-            f"persons would have {chance:.2f} ({{mark}} is tolerated).",
+            f"A share of {value:.2f} ({{ends}}) of the synthetic careers are those of one person; "
+            f"fresh persons would have {chance:.2f} ({{mark}} is tolerated).",
             interval,
             mark,
         )
@@ -472,8 +508,8 @@ def _of_careers(results: CheckResults) -> Iterator[Evidence]:
         yield _judged(
             households.key,
             "verbatim households",
-            f"{households.value:.2f} ({{ends}}) of the synthetic households are one of the "
-            "original, with all members ({mark} is tolerated).",
+            f"A share of {households.value:.2f} ({{ends}}) of the synthetic households are one of "
+            "the original, with all members ({mark} is tolerated).",
             (households.value, low, high),
             mark,
         )
@@ -485,32 +521,43 @@ def _of_figure(figure: Figure, test: str, sentence: str, mark: float) -> Evidenc
 
 # Anybody.
 
+_ONE = {"CAP": "CAP, one dataset", "DiSCO": "DiSCO"}
 _SHOWN = {
-    "CAP": "The keys tell the right {} at a rate of",
-    "DiSCO": "The keys disclose {} for a share of",
+    "CAP": "The keys ({keys}) tell the right {target} at a rate of",
+    "DiSCO": "The keys disclose {target} for a share of",
 }
 
 
 def _of_anybody(results: CheckResults) -> Iterator[Evidence]:
-    rows = [
-        (part.scenario.target, row)
-        for part in results.risk.scenarios
-        if part.cap is not None
-        for row in part.cap.fresh
-    ]
-    for target, row in rows:
+    scenarios = [part for part in results.risk.scenarios if part.cap is not None and part.cap.fresh]
+    for part in scenarios:
+        yield from _beyond_fresh(part)
+    if not scenarios:
+        yield _missing("cap_beyond", "CAP and DiSCO", "checks.cap (with keys and a target)")
+
+
+def _beyond_fresh(part: ScenarioRisk) -> Iterator[Evidence]:
+    """Yield what one dataset gives away with the keys beyond a fresh sample."""
+    keys, target = part.scenario.keys, part.scenario.target
+    named = ", ".join(keys)
+    if len(keys) > _KEYS + 1:
+        named = f"{', '.join(keys[:_KEYS])} and {len(keys) - _KEYS} others"
+    is_weak = False
+    for row in () if part.cap is None else part.cap.fresh:
         figure = row.figure
         mark = _mark(figure.original)
-        yield _of_figure(
+        evidence = _of_figure(
             figure,
             f"{row.name}, {target}",
-            f"{_SHOWN[row.name].format(target)} {row.synthetic:.2f} ({row.name}), a fresh sample "
-            f"{row.fresh:.2f}, the original {row.released:.2f}: beyond the fresh sample {{ends}} "
-            "({mark} is tolerated).",
+            f"{_SHOWN[row.name].format(keys=named, target=target)} {row.synthetic:.2f} "
+            f"({_ONE[row.name]}), a fresh sample {row.fresh:.2f}, the original "
+            f"{row.released:.2f}: beyond the fresh sample {{ends}} ({{mark}} is tolerated).",
             mark,
         )
-    if not rows:
-        yield _missing("cap_beyond", "CAP and DiSCO", "checks.cap (with keys and a target)")
+        # said once of the same keys
+        if not is_weak and figure.original is not None and figure.original <= mark:
+            evidence, is_weak = _weakened(evidence, _WEAK), True
+        yield evidence
 
 
 # Use.

@@ -70,15 +70,12 @@ def worst_things(
 
 def _remedy(subject: Subject, e: Evidence, record: Record | None) -> str:
     """Return what to try against a finding, by what made the datasets."""
-    if e.key in _OF_FILES:
-        return _OF_FILES[e.key]
+    of_files = record is None or record.of_files
+    if words := _of_test(e, of_files):
+        return words
     if subject == "use":
         return _of_use(e, record)
-    if e.key == "nearer_share" and e.value is None and e.word == "look":
-        return "compare more variables, if there are more"
-    if e.key == "attack_risk" and e.value is None:
-        return "more conditions: checks: {attacks: {attempts: 2000}}"
-    if record is None or record.of_files:
+    if record is None or of_files:
         return _of_file(subject)
     if e.key in _CAREERS:
         return f"a smaller theta of the model of careers; {_of_memory(record)}"
@@ -90,6 +87,19 @@ def _remedy(subject: Subject, e: Evidence, record: Record | None) -> str:
     if e.key == "nearer_share" and _bends_large_leaves(record):
         return "the plain tree, at some loss: models: {cart: {tilt: false}}; more persons help, too"
     return f"{narrower}{_of_memory(record)}"
+
+
+def _of_test(e: Evidence, of_files: bool) -> str:
+    """Return what helps a test that could not tell, whatever made the data."""
+    if e.key in _OF_FILES:
+        return _OF_FILES[e.key]
+    if e.is_weak:
+        return f"name keys that tell more: {'--keys' if of_files else 'checks: {keys: [...]}'}"
+    if e.key == "nearer_share" and e.value is None and e.word == "look":
+        return "compare more variables, if there are more"
+    if e.key == "attack_risk" and e.value is None:
+        return "more conditions: checks: {attacks: {attempts: 2000}}"
+    return ""
 
 
 _OF_FILES = {
@@ -106,10 +116,9 @@ _SMALL = {"cap": 15, "min_leaf": 10}
 
 def _of_file(subject: Subject) -> str:
     """Return what lowers the risk of a file whose model nobody knows."""
-    again = "ask for a synthesis that smooths more (larger leaves, groups, fewer digits)"
     if subject == "anybody":
-        return f"{again}; 'synthesizer refine' lowers what keys tell about a target"
-    return again
+        return "'synthesizer refine', which lowers what keys tell about a target"
+    return "ask for a synthesis that smooths more (larger leaves, groups, fewer digits)"
 
 
 def _of_memory(record: Record) -> str:

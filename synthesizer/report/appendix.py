@@ -51,7 +51,7 @@ def _further(axis: str, results: Iterable[tuple[str, Measured]], units: Units) -
     blocks = [
         block
         for key, result in results
-        for block in result_blocks(result, key.replace("_", " "), units)
+        for block in result_blocks(result, f"{key[:1].upper()}{key[1:]}".replace("_", " "), units)
     ]
     if not blocks:
         return None
@@ -245,7 +245,14 @@ _TERMS = (
      "as the original, 0.80 is expected of one dataset and 0.91 of five."),
     ("Keys and target", "What an intruder knows of a person, and what the intruder seeks."),
     ("CAP", "Correct attribution probability: how often the target is read off rightly from the "
-     "synthetic records with the same keys. Compare with baseline, chance and the original's."),
+     "synthetic records with the same keys. Compare with baseline, chance and the original's. "
+     "More datasets together find more keys, so that their CAP is larger than that of one."),
+    ("TCAP", "CAP of the intruder who believes only what all records with the same keys agree "
+     "on: right ones of those that agree (all datasets together), or DiSCO / iS (one dataset)."),
+    ("DiSCO", "Share of the original records whose keys show one target in the synthetic data, "
+     "the right one."),
+    ("iS", "Share of the original records whose keys occur in the synthetic data."),
+    ("repU", "Share of the original records whose keys nobody shares, in either file."),
     ("Differential confidentiality", "CAP of records that the synthesis was fitted on minus CAP "
      "of records it never saw. If it is 0, being in the data does not add to a person's risk."),
     ("Share nearer to the fitted half", "How often a synthetic record is nearer to one it was "

@@ -174,7 +174,7 @@ def _panel(
     """Yield the bands of one side, from the bottom to the top."""
     x = Scale(domain=(0, len(shares)), range=(left, left + room))
     y = Scale(domain=(0, 1), range=(_TOP + _TALL, _TOP))
-    yield text(left, _TOP - 10, name, class_="label strong")
+    yield text(left, _TOP - 10, f"{name}, share of persons", class_="label strong")
     low = [0.0] * len(shares)
     for state, colour in enumerate(shown.colours):
         high = [min(below + row[state], 1.0 + 1e-9) for below, row in zip(low, shares, strict=True)]
@@ -194,8 +194,11 @@ def index_chart(shown: ShownStates) -> Iterator[Chart]:
     sides = shown.original_lines, shown.synthetic_lines
     if not all(sides):
         return
-    ours, theirs = (written(fmean(map(_changes, side))) for side in sides)
-    summary = f"A line changes its state {ours} times in the original, {theirs} in the synthetic."
+    ours, theirs = (f"{fmean(map(_changes, side)):.2f}" for side in sides)
+    summary = (
+        f"From the first period to the last a line changes its state {ours} times on average in "
+        f"the original, {theirs} in the synthetic data; single careers change more often."
+    )
     yield Chart(
         title="Careers in order, original beside synthetic",
         svg=_index(shown, summary),
@@ -221,7 +224,7 @@ def _index(shown: ShownStates, description: str) -> Markup:
     ):
         left = _LEFT + number * (room + _GAP)
         x = Scale(domain=(0, len(shown.periods)), range=(left, left + room))
-        parts.append(text(left, _TOP - 10, name, class_="label strong"))
+        parts.append(text(left, _TOP - 10, f"{name}, persons in order", class_="label strong"))
         tall = _TALL / len(lines)
         for row, career in enumerate(lines):
             parts += _spells(career, shown.colours, x, _TOP + row * tall, tall + 0.3)

@@ -117,7 +117,7 @@ def period_names(record: Record, sequences: SequenceResult) -> tuple[str, ...]:
 
 def _sizes(panel: PanelResult, career: str | None) -> str:
     drawn = [size.rows_per_person for size in panel.synthetic]
-    career_states = f"the states of {career}" if career else "being there or not"
+    career_states = f"the values of {career}" if career else "being there or not"
     return (
         f"A career is the sequence of {career_states} over the periods. The original has "
         f"{written(panel.original.persons, 'count')} persons, who are there in "

@@ -598,11 +598,11 @@ def histograms(
     >>> picture.count("fill-original soft"), picture.count("<polyline")
     (2, 1)
     """
-    top, bottom = 34.0, 190.0
+    top, bottom = 44.0, 200.0
     x = Scale(domain=(0, len(original)), range=(44, WIDTH - 16))
     y = Scale(domain=(0, max(*original, *synthetic) or 1.0), range=(bottom, top))
-    parts = [legend(4, 14, (("fill-original", "original"), ("line-synthetic", "synthetic")))]
-    parts.append(axis_left(y, x(0), "", count=4, grid=x(len(original)) - x(0)))
+    parts = [legend(4, 14, OUTLINED)]
+    parts.append(axis_left(y, x(0), "share of records", count=4, grid=x(len(original)) - x(0)))
     outline = [(x(0), y(0))]
     for place, (ours, theirs) in enumerate(zip(original, synthetic, strict=True)):
         box = {"x": x(place) + 0.5, "width": x(1) - x(0) - 1}
@@ -717,9 +717,12 @@ def bars(rows: Sequence[Bar], *, title: str, description: str, label: str) -> Ma
 
 _PAIRS_ROW = 27.0
 _PAIRS_BAR = 9.0
-_PAIRS_LETTERS = 22
+_PAIRS_ROOM = 230.0
+"""Width of the names of pairs of bars at most."""
 SIDES = (("fill-original", "original"), ("fill-synthetic", "synthetic"))
-"""Legend of what is drawn of both files."""
+"""Legend of bars of both files."""
+OUTLINED = (("fill-original soft", "original"), ("line-synthetic", "synthetic"))
+"""Legend of columns of the original with the outline of the synthetic data."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -740,7 +743,7 @@ def paired_bars(
     rows: Sequence[PairedBar], *, label: str, top: float = 28.0
 ) -> tuple[list[Markup], float]:
     """Return pairs of bars from ``top`` down, at least one, and where they end with their axis."""
-    left = 12 + max(text_width(clipped(row.label, _PAIRS_LETTERS)) for row in rows)
+    left = 12 + min(max(text_width(row.label) for row in rows), _PAIRS_ROOM)
     ends = [end for row in rows for end in (row.original, row.synthetic, row.high)]
     scale = Scale(
         domain=(0, max((end for end in ends if end is not None), default=0.0) or 1.0),
@@ -763,7 +766,7 @@ def _pair_of_bars(row: PairedBar, scale: Scale, top: float) -> Markup:
         "text-anchor": "end",
         "class": "label muted" if row.muted else "label",
     }
-    parts = [_named_in_full(row.label, _PAIRS_LETTERS, attrs)]
+    parts = [_named_in_full(row.label, _fitting(row.label, _PAIRS_ROOM), attrs)]
     for value, y, look in (
         (row.original, top + 4, "fill-original"),
         (row.synthetic, top + 5 + _PAIRS_BAR, "fill-synthetic"),

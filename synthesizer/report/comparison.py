@@ -14,6 +14,7 @@ from synthesizer.data.errors import plural
 from synthesizer.measures.catalogue import FIGURES
 from synthesizer.measures.figure import Result, Row, Units, in_units
 from synthesizer.measures.measure import FigureKind
+from synthesizer.measures.verdict import TITLES
 from synthesizer.report.charts import el
 from synthesizer.report.page import (
     Added,
@@ -26,6 +27,7 @@ from synthesizer.report.page import (
     Note,
     Section,
     fragment,
+    joined,
     render,
     row_table,
     written,
@@ -101,6 +103,8 @@ class ComparedRun(Row):
     """Upper limits of the configuration, by key of the catalogue."""
     exceeded: tuple[str, ...]
     """Limits that the run exceeds."""
+    verdict: Mapping[str, str] = Field(default_factory=dict)
+    """What each line of the verdict says, by its title."""
     failed: tuple[str, ...]
     """Checks that could not be computed."""
 
@@ -233,14 +237,10 @@ _MOST_NAMED = 12
 """Runs up to which all are named on the map; beyond, those on the frontier where there is room."""
 _MOST_IN_WORDS = 8
 _READS = (
-    "Each large dot is a run, each small one a dataset of it. To the left is safer, further down "
-    "is closer to the original: the lower left corner would be best. No other run beats the "
-    "filled dots on the line (the frontier) on both; a hollow dot is beaten by some run. Choose "
-    "among the filled ones how much risk the better utility is worth; those that are a tie with "
-    "another run (said below) differ from it by no more than their spread, which the small dots or "
-    "the line through a dot (its 95 % interval) show: there the order may be luck. Where the risk "
-    "is that of all datasets pooled, a run lies right of its datasets: who has them all learns "
-    "more."
+    "Each large dot is a run with the 95 % interval of its risk, each small one a dataset of it. "
+    "To the left is safer, further down closer to the original. No other run beats the filled dots "
+    "(the frontier) on both. Between ties, which differ by no more than their spread, the order "
+    "may be luck."
 )
 
 
@@ -274,7 +274,7 @@ def comparison_page(
 
 def map_section(compared: ComparedRuns) -> Section:
     """Return the map of the first figures, those of the others on demand, or why there is none."""
-    blocks: list[Block] = [*_none_within_limits(compared)]
+    blocks: list[Block] = [*_within_limits(compared)]
     pairs = list(_drawn_pairs(compared))
     if pairs:
         most = _MOST_DOTS // (len(compared.runs) * len(pairs))
@@ -312,21 +312,32 @@ _TRY = {
 }
 
 
-def _none_within_limits(compared: ComparedRuns) -> Iterator[Note]:
-    """Say what else to try where every run is above a limit."""
+def _within_limits(compared: ComparedRuns) -> Iterator[Note]:
+    """Say which runs keep the limits, and what else to try where none does."""
     runs = compared.runs
+    keep = [run.name for run in runs if run.has_limits and not run.exceeded]
+    if keep:
+        yield Note(f"{joined(keep)} {'keeps' if len(keep) == 1 else 'keep'} the limits.", "good")
+        return
     if not runs or not all(run.exceeded for run in runs):
         return
-    nearest = min(runs, key=lambda run: len(run.exceeded))
-    above = [key for key, limit in nearest.limits.items() if _is_above(nearest.value(key), limit)]
+    fewest = min(len(run.exceeded) for run in runs)
+    nearest = [run for run in runs if len(run.exceeded) == fewest]
+    above = {
+        key
+        for run in nearest
+        for key, limit in run.limits.items()
+        if _is_above(run.value(key), limit)
+    }
     kinds = {FIGURES[key].axis for key in above}
     tried = f" beyond the values tried of {', '.join(compared.differing)}" * bool(
         compared.differing
     )
     what = [words for axis, words in _TRY.items() if axis in kinds] or list(_TRY.values())
     yield Note(
-        f"No setting keeps the limits: {nearest.name} exceeds the fewest "
-        f"({plural(len(nearest.exceeded), 'limit')}). Try other settings{tried}. {' '.join(what)}",
+        f"No setting keeps the limits: {joined([run.name for run in nearest])} "
+        f"{'exceeds' if len(nearest) == 1 else 'exceed'} the fewest ({plural(fewest, 'limit')}"
+        f"{'' if len(nearest) == 1 else ' each'}). Try other settings{tried}. {' '.join(what)}",
         "alert",
     )
 
@@ -515,6 +526,7 @@ def runs_section(compared: ComparedRuns, reports: Mapping[str, str]) -> Section:
                 _use_columns(compared),
             ),
             ("Risk; lower is safer", _risk_columns(compared)),
+            ("May it be released?", [_NAME, *map(_word, TITLES.values())]),
         )
         if runs
     ]
@@ -545,6 +557,10 @@ _NAME = Added("run", "text", lambda run: run.name)
 
 def _value(heading: str, form: Form, key: str, attribute: str = "value") -> Added:
     return Added(heading, form, lambda run: getattr(run.figures[key], attribute))
+
+
+def _word(title: str) -> Added:
+    return Added(title, "text", lambda run: run.verdict.get(title))
 
 
 def _use_columns(compared: ComparedRuns) -> list[Added]:
@@ -585,10 +601,11 @@ def _risk_columns(compared: ComparedRuns) -> list[Added]:
     half = "differential_confidentiality"
     return [
         _NAME,
-        _value("CAP", "share", "cap"),
+        _value("CAP, all datasets", "share", "cap"),
+        _value("CAP, one dataset", "share", "cap_single"),
         _value("its baseline", "share", "cap", "baseline"),
         _value("by chance", "share", "cap", "chance"),
-        _value("spread over single datasets", "share", "cap", "range_of_datasets"),
+        _value("spread over datasets", "share", "cap", "range_of_datasets"),
         _value("CAP, fitted minus unseen", "share", half),
         _value("its 95 % interval from", "share", half, "low"),
         _value("to", "share", half, "high"),
@@ -624,11 +641,13 @@ def _settings(compared: ComparedRuns) -> Section:
     blocks: list[Block] = []
     if keys:
         differing = [_setting(key) for key in keys]
+        if len({run.seed for run in runs}) > 1:
+            differing.append(Added("seed", "text", lambda run: str(run.seed)))
         blocks.append(
             row_table(
                 runs,
                 "Settings that are not the same in all runs",
-                names=[_NAME, *differing, Added("seed", "text", lambda run: str(run.seed))],
+                names=[_NAME, *differing],
             )
         )
     else:

@@ -38,11 +38,13 @@ from synthesizer.report.page import (
 
 _ONE_FILE = frozenset({"uio", "uis", "dorig", "dsyn", "unique_synthetic"})
 """They describe one file by itself; the part about the measure shows them."""
-_READS = (
+READS = (
     "Each dot is what the synthetic data give away, from 0 to 1. One at the cross, or below "
     "the bar, tells no more than somebody knows without the release; the nearer it is to the "
     "diamond, the more the release tells."
 )
+"""How rates are read; said once on a page."""
+_BRIEFLY = "Bar and cross tell nothing new, the diamond all that the original would."
 CATALOGUE = Markup('<p><a href="#figures">What each figure says, and all numbers</a></p>')
 """The one place of the report where every figure is explained."""
 
@@ -132,7 +134,7 @@ def dot_row(figure: Figure) -> DotRow:
 def rate_chart(figures: Sequence[Figure], title: str, about: str = "") -> Chart:
     """Return a dot plot of rates, at least one."""
     rows = [dot_row(figure) for figure in figures]
-    return dot_chart(title, rows, reads=_READS, label="rate", about=about)
+    return dot_chart(title, rows, reads=_BRIEFLY, label="rate", about=about)
 
 
 def bar_chart(

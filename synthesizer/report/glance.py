@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 
 from synthesizer.data.errors import plural
+from synthesizer.measures.risk.near_copies import NearCopies
 from synthesizer.measures.utility.coefficients import FitComparison
+from synthesizer.measures.verdict import TITLES, Evidence, VerdictLine
 from synthesizer.report.advice import blame, worst_things
 from synthesizer.report.expected import (
     UNITS,
@@ -28,6 +30,7 @@ from synthesizer.report.page import (
     interval,
     section,
     stopped,
+    with_minus,
     written,
 )
 from synthesizer.report.record import Record
@@ -38,7 +41,7 @@ from synthesizer.report.risk import TONES
 def glance_section(record: Record) -> Iterator[Block]:
     """Yield the verdict, what stands against a release, and on demand the tests behind it."""
     for line in record.verdict.lines:
-        yield Note(line.sentence, TONES[line.word], f"{line.title}: {line.said}.")
+        yield Note(with_minus(line.sentence), TONES[line.word], f"{line.title}: {line.said}.")
     yield from (Note(f"{words}.", "alert") for words in record.results.unlike)
     yield from _limits(record)
     yield from _missing(record)
@@ -57,23 +60,54 @@ def glance_section(record: Record) -> Iterator[Block]:
 
 def _evidence(record: Record) -> Iterator[Block]:
     """Yield the tests behind the verdict."""
-    rows = [(line, e) for line in record.verdict.lines for e in line.evidence if e.measured]
+    every = [(line, e) for line in record.verdict.lines for e in line.evidence if e.measured]
+    rows = [
+        (
+            line.title,
+            e.test,
+            _says(line, e),
+            e.value,
+            interval(e.low, e.high),
+            _good(e),
+            with_minus(e.sentence),
+        )
+        for line, e in every
+    ]
+    near = record.results.risk.further.get("near_copies")
+    if (
+        isinstance(near, NearCopies)
+        and near.excess
+        and "near_copies" not in {e.key for _, e in every}
+    ):
+        value, low, high = near.excess
+        none = "That records are no nearer to single ones clears nobody: this test can only stop."
+        rows.append(
+            (TITLES["person"], "near copies", "nothing", value, interval(low, high), None, none)
+        )
     if rows:
         yield DataTable(
             caption="Every test: its interval is held against the mark (docs/decision.md)",
-            columns=("About", "Test", "Says", "Value", "95 % interval", "Mark", "Because"),
-            forms=("text", "text", "text", "figure", "text", "figure", "text"),
-            rows=[
-                (line.title, e.test, e.word, e.value, interval(e.low, e.high), e.mark,
-                 e.sentence)
-                for line, e in rows
-            ],
-            highlight=[i for i, (_, e) in enumerate(rows) if e.word == "stop"],
+            columns=("About", "Test", "Says", "Value", "95 % interval", "Good", "Because"),
+            forms=("text", "text", "text", "figure", "text", "text", "text"),
+            rows=rows,
+            highlight=[i for i, (_, e) in enumerate(every) if e.word == "stop"],
             stacks=True,
-        )  # fmt: skip
+        )
     if record.units == "persons":
         households = record.manifest.household is not None
         yield Note(UNITS_OF_HOUSEHOLDS if households else UNITS)
+
+
+def _says(line: VerdictLine, e: Evidence) -> str:
+    return "useful" if line.subject == "use" and e.word == "safe" else e.word
+
+
+def _good(e: Evidence) -> str | None:
+    """Say on which side of its mark a test is good."""
+    if e.mark is None:
+        return None
+    side = "at least" if e.test == "as good as a sample" else "at most"
+    return f"{side} {written(e.mark) if e.mark >= 1 else f'{e.mark:.3g}'}"
 
 
 def _limits(record: Record) -> Iterator[Block]:

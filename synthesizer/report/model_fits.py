@@ -41,9 +41,8 @@ from synthesizer.report.page import (
 from synthesizer.report.record import Labels, Record
 
 _ASK = (
-    "No models were fitted. To see whether a researcher would draw the same conclusions from the "
-    "synthetic data, name models in the configuration, for example "
-    'checks: {fits: ["income ~ age + sex"]}, and run again.'
+    "No model of your own was named{}. "
+    'Name the models of a researcher: checks: {{fits: ["income ~ age + sex"]}}, and run again.'
 )
 _FAMILIES = {
     "ols": "linear regression", "logit": "logistic regression", "poisson": "Poisson regression",
@@ -79,8 +78,15 @@ def estimates_section(record: Record) -> Section:
         anchor="estimates",
         title="Estimates",
         lead="Would a researcher draw the same conclusions from the synthetic data?",
-        blocks=list(_blocks(record)) or [Words([_ASK])],
+        blocks=list(_blocks(record)) or [Words([_ask(record)])],
     )
+
+
+def _ask(record: Record) -> str:
+    utility = record.results.utility
+    has_others = utility is not None and "regressions" in utility.further
+    others = "; automatic regressions are under Further measures of utility"
+    return _ASK.format(others if has_others else "")
 
 
 def _blocks(record: Record) -> Iterator[Block]:

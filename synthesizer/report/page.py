@@ -323,6 +323,17 @@ def joined(names: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
 
+def with_minus(sentence: str) -> str:
+    """Write the signs of negative numbers as the tables do.
+
+    Examples
+    --------
+    >>> with_minus("differs by -0.02 to 0.03 from 2-way tables")
+    'differs by −0.02 to 0.03 from 2-way tables'
+    """
+    return re.sub(r"(?<![\w.)-])-(?=\d)", "−", sentence)
+
+
 def stopped(sentence: str) -> str:
     """End a sentence with one full stop, whether or not it has one."""
     sentence = sentence.rstrip()

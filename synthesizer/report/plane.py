@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Literal
 
@@ -177,7 +178,6 @@ class Axis:
 WIDTH = 720.0
 _LEFT, _TOP, _RIGHT, _BOTTOM = 50.0, 26.0, 700.0, 410.0
 _BEST = "best corner"
-_CORNER: Label = (-1, _LEFT + 6, _BOTTOM - 8, "start")
 _ROW = 14.0
 _LETTERS = 30
 MOST_DOTS = 40
@@ -259,6 +259,15 @@ class _Plane:
         self.way = [self.at(*point) for point in way]
         self.steps = list(self._steps([self.at(*point) for point in frontier]))
 
+    @cached_property
+    def corner(self) -> Label:
+        """Where the best corner is named: right of lines of reference that would cross it."""
+        left = _LEFT + 6
+        for place in sorted(self.x(mark.value) for mark in self.risk.marks):
+            if left - 4 <= place <= left + text_width(_BEST, 11) + 4:
+                left = place + 6
+        return -1, left, _BOTTOM - 8, "start"
+
     def at(self, risk: float, loss: float) -> tuple[float, float]:
         return round(self.x(risk), 1), round(self.y(loss), 1)
 
@@ -277,9 +286,9 @@ class _Plane:
         yield axis_bottom(self.x, _BOTTOM, self.risk.label, grid=_BOTTOM - self.top)
         yield axis_left(self.y, _LEFT, grid=_RIGHT - _LEFT)
         yield text(4, 14, self.loss.label, class_="label", aria_hidden="true")
-        yield text(*_CORNER[1:3], _BEST, class_="small muted", aria_hidden="true")
         yield from self._risk_marks()
         yield from self._loss_marks()
+        yield text(*self.corner[1:3], _BEST, class_="small muted halo", aria_hidden="true")
         if self.steps:
             yield polyline(self.steps, "line-s1")
         if self.way:
@@ -328,6 +337,8 @@ class _Plane:
         if spot.low is not None and spot.high is not None:
             ends = self.x(spot.low), self.x(spot.high)
             parts.append(line(ends[0], y, ends[1], y, class_=f"line-{spot.colour} faint"))
+            # caps, since the line of the frontier runs along an interval
+            parts += [line(end, y - 4, end, y + 4, class_=f"line-{spot.colour}") for end in ends]
         parts.append(_shape(spot, x, y))
         return el("g", None, *parts)
 
@@ -351,7 +362,7 @@ class _Plane:
 
     def _obstacles(self) -> Iterator[Box]:
         """Yield what a name should not hide besides the named points."""
-        yield _room(_CORNER, _BEST)
+        yield _room(self.corner, _BEST)
         yield from _along(self.way)
         yield from _along(self.steps)
         for spot in self.spots:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from synthesizer.data.errors import plural
 from synthesizer.measures.figure import in_units
 from synthesizer.measures.risk.scenario_risk import ScenarioRisk
-from synthesizer.report.expected import AGAIN, expected_of, lone_variable, tables_of
+from synthesizer.report.expected import AGAIN, lone_variable, tables_of
 from synthesizer.report.page import (
     Block,
     Chart,
@@ -100,8 +100,7 @@ def _chart(record: Record, risk: DatasetRisk, points: Sequence[Point]) -> Chart:
         svg=picture,
         reads="Towards the lower left is better. To the right is risk: "
         f"{in_units(risk.meaning, record.units)}. Upwards is distance: mean S_pMSE of all pairs of "
-        f"variables. {expected_of(record).sentence} Numbers at the points are those of the "
-        "datasets.",
+        "variables. Numbers at the points are those of the datasets.",
         summary=summary,
         table=DataTable(
             caption="Risk and distance of every dataset by itself",

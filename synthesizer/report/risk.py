@@ -9,6 +9,7 @@ from synthesizer.measures.catalogue import CHECKS, MEASURES
 from synthesizer.measures.figure import in_units
 from synthesizer.measures.measure import is_on
 from synthesizer.measures.risk.attacks import Attack, AttackResult
+from synthesizer.measures.risk.copied import CopiedUniques
 from synthesizer.measures.risk.nearest import NearestResult
 from synthesizer.measures.risk.scenario import Scenario
 from synthesizer.measures.risk.scenario_risk import ScenarioRisk
@@ -17,6 +18,7 @@ from synthesizer.measures.verdict import Word
 from synthesizer.report.charts import DotRow
 from synthesizer.report.expected import lone_variable
 from synthesizer.report.figures import (
+    READS,
     compared,
     dot_chart,
     figure_blocks,
@@ -32,6 +34,7 @@ from synthesizer.report.page import (
     joined,
     row_table,
     section,
+    with_minus,
     written,
 )
 from synthesizer.report.record import Record
@@ -57,7 +60,7 @@ def of_verdict(record: Record, *keys: str) -> Iterator[Note]:
     for line in record.verdict.lines:
         for e in line.evidence:
             if e.measured and e.key in keys:
-                yield Note(e.sentence, TONES[e.word])
+                yield Note(with_minus(e.sentence), TONES[e.word])
 
 
 TONES: Mapping[Word, Literal["good", "look", "alert"]] = {
@@ -181,8 +184,10 @@ def glance_section(record: Record) -> Iterator[Block]:
     risk = record.results.risk
     lacking = list(unmeasured(record))
     yield from lacking
-    yield from by_scenario(record, _scenario)
     others = compared([figure for _, figure in risk.other_figures])
+    if risk.scenarios or others:
+        yield Words([READS])
+    yield from by_scenario(record, _scenario)
     if others:
         yield heading("Beyond keys and target")
         yield from figure_blocks(others, "Whole records, sensitive variables and attacks")
@@ -225,18 +230,20 @@ def nearest_section(record: Record) -> Iterator[Block]:
     yield Words([_NEAREST_READS])
     figures = [figure.counting(record.units) for figure in nearest.figures]
     yield from figure_blocks(figures, "Share nearer to the fitted half, and exact copies")
-    yield Words(list(_nearest_words(nearest)))
+    yield Words(list(_nearest_words(nearest, record.results.risk.copied)))
     yield from result_tables(nearest, record.units)
 
 
-def _nearest_words(nearest: NearestResult) -> Iterator[str]:
+def _nearest_words(nearest: NearestResult, copied: CopiedUniques | None) -> Iterator[str]:
     yield (
         f"Of {nearest.synthetic:,} synthetic records that were compared, {nearest.nearer:,} are "
         f"nearer to a fitted record, {nearest.unseen_nearer:,} to an unseen one and "
         f"{nearest.ties:,} as near to both; the interval counts as if they were "
         f"{written(nearest.effective, 'count')} independent ones."
     )
-    yield f"Compared on {len(nearest.names)} variables: {joined(nearest.names)}."
+    same = copied is not None and copied.names == nearest.names
+    listed = "those of whole records under Special uniques" if same else joined(nearest.names)
+    yield f"Compared on {len(nearest.names)} variables: {listed}."
     if nearest.fitted_kept < 1:
         yield (
             f"Only a share of {written(nearest.fitted_kept, 'share')} of the fitted records was "

@@ -279,8 +279,8 @@ def _copied_blocks(result: CopiedUniques, about: str, record: Record) -> Iterato
     words = [
         f"{about}: {result.uniques:,} of {result.n:,} original {record.units} are unique by "
         f"{joined(result.names)}. {row.present:,} of them stand in {row.data}; a fresh sample of "
-        f"the same population could have at most {row.most:,}, which {result.pairs:,} combinations "
-        "of exactly two original records tell."
+        f"the same population could have at most {row.most:,}, since exactly two original "
+        f"{record.units} share {plural(result.pairs, 'combination')}."
     ]
     if result.kept:
         words.append(f"Left out, since they are kept on purpose: {joined(result.kept)}.")

@@ -7,7 +7,7 @@ shown as tables.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -119,7 +119,7 @@ def utility_section(record: Record) -> Iterator[Block]:
             "variables",
         )
         yield Fold("Every dataset by itself", [each])
-    yield Fold("What S_pMSE is", [Words([f"{_WHAT} {expected_of(record).sentence} {_ROE}"])])
+    yield Fold("What S_pMSE is", [Words([f"{_WHAT} {_ROE}"])])
 
 
 def utility_data(record: Record) -> dict[str, Any]:
@@ -139,7 +139,8 @@ def _order(record: Record) -> list[str]:
 def _pairs(record: Record, utility: UtilityResult, rows: Sequence[TableRow]) -> Iterator[Block]:
     expected = expected_of(record)
     names = map_names(_order(record), rows)
-    yield map_chart(names, rows, expected, utility.kept, record.labels)
+    shown = len(utility.pairs)
+    yield map_chart(names, rows, expected, utility.kept, record.labels, tables=shown)
     if any(row.v_original is not None for row in rows):
         yield association_chart(names, rows, record.labels)
     yield Markup('<div id="pair-view"></div>')
@@ -155,7 +156,9 @@ def _pairs(record: Record, utility: UtilityResult, rows: Sequence[TableRow]) -> 
         yield from featured
     else:
         yield Fold("The worst pairs, table by table", featured)
-    yield Fold(f"All {plural(len(rows), 'pair')}", [listed, _tests(utility, rows, "pair")])
+    most = f"The {_LISTED} worst of {len(rows):,} pairs"
+    title = most if len(rows) > _LISTED else f"All {plural(len(rows), 'pair')}"
+    yield Fold(title, [listed, _tests(utility, rows, "pair")])
 
 
 def _table(
@@ -332,10 +335,12 @@ def map_chart(
     expected: Expected,
     kept: Collection[str] = (),
     labels: Labels | None = None,
+    tables: int = 0,
 ) -> Chart:
     """Return the map of pairs, the worst first; its cells carry positions for the page's script.
 
-    Cells of two variables that were ``kept`` as they are stay blank.
+    Cells of two variables that were ``kept`` as they are stay blank. So many of the worst pairs
+    have ``tables`` on the page.
     """
     place = {name: i for i, name in enumerate(names)}
     everything = {name for row in pairs for name in row.variables}
@@ -344,6 +349,9 @@ def map_chart(
         summary += f" The map shows {len(names)} of the {len(everything)} variables: those of the"
         summary += " worst pairs."
     blank = {place[name] for name in kept if name in place}
+    choose = " Choose a cell to see its table" if tables else ""
+    if choose:
+        choose += f"; the {tables} worst have one." if tables < len(pairs) else "."
     left_out = " Cells without a value are of two copied variables." if len(blank) > 1 else ""
     return Chart(
         title="How far every pair of variables is off",
@@ -355,8 +363,7 @@ def map_chart(
         ).drawn(summary),
         reads="Each cell is a table of two variables, compared between synthetic and original "
         f"data by S_pMSE. The stronger its colour, the worse. {expected.sentence} Rows of strong "
-        "colour are variables that the synthesis relates badly to others. Choose a cell to see its "
-        f"table.{left_out}",
+        f"colour are variables badly related to others.{choose}{left_out}",
         summary=summary,
     )
 
@@ -368,8 +375,7 @@ def pictures_of(utility: UtilityResult) -> Iterator[Chart]:
         order = [cells.variable for cells in utility.distributions]
         names = map_names(order, rows, MOST_ALONE)
         expected = Expected(utility.expected, utility.fresh, utility.proper)
-        chart = map_chart(names, rows, expected, utility.kept)
-        yield replace(chart, reads=chart.reads.replace(" Choose a cell to see its table.", ""))
+        yield map_chart(names, rows, expected, utility.kept)
         yield association_chart(names, rows)
 
 
@@ -409,8 +415,9 @@ def association_chart(
             bounds=_ASSOCIATIONS,
             figure="Cramer's V",
         ).drawn(summary),
-        reads="Below the diagonal is the original, above it the synthetic data: the square should "
-        "look the same on both sides. Colour is Cramer's V, from 0 (no association) to 1.",
+        reads="Below the diagonal is the original, above it the synthetic data: both sides should "
+        "look the same. Colour is Cramer's V, from 0 (no association) to 1; missing "
+        "codes count as levels.",
         summary=summary,
     )
 

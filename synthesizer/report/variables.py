@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import date, timedelta
 from statistics import fmean
 from typing import NamedTuple
@@ -11,9 +12,11 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from synthesizer.data.errors import plural
+from synthesizer.data.table import Kind
 from synthesizer.measures.figure import Units, in_units
 from synthesizer.measures.utility.distributions import Distribution, Statistics
 from synthesizer.report.charts import (
+    OUTLINED,
     SIDES,
     WIDTH,
     PairedBar,
@@ -55,8 +58,8 @@ _EPOCH = date(1970, 1, 1)
 _SIDES = ("original", "synthetic")
 _WHAT = (
     "Blue: the original; orange line: the synthetic data; grey: missing codes. Choose a variable "
-    "for its numbers: shares of the {records}, from 0 to 1; a thin line on a synthetic bar reaches "
-    "from the lowest to the highest of the datasets."
+    "for its shares of the {records}; a thin line reaches from the lowest to the highest dataset. "
+    "S_pMSE compares numbers in groups."
 )
 _SMALL = (150.0, 58.0)
 """Width and height of a variable's small picture."""
@@ -80,10 +83,17 @@ class CellShares(NamedTuple):
 
 
 def cell_shares(cells: Distribution, labels: Labels | None = None) -> list[CellShares]:
-    """Return every cell with mean and ends of its synthetic shares, missing codes last."""
+    """Return every cell with mean and ends of its synthetic shares, missing codes last.
+
+    Categories are in the order of their codes, as numbers where all are, unless only the most
+    frequent are shown.
+    """
     labels = labels or Labels()
     columns = zip(*cells.synthetic, strict=True)
-    rows = zip(cells.labels, cells.missing, cells.original, columns, strict=True)
+    rows = list(zip(cells.labels, cells.missing, cells.original, columns, strict=True))
+    if cells.kind == Kind.CATEGORICAL.value and not cells.others:
+        place = _places([label for label, missing, *_ in rows if not missing])
+        rows.sort(key=lambda row: (row[1], place.get(row[0], 0)))
     return [
         CellShares(
             labels.level(cells.variable, label),
@@ -95,6 +105,15 @@ def cell_shares(cells: Distribution, labels: Labels | None = None) -> list[CellS
         )
         for label, missing, original, synthetic in rows
     ]
+
+
+def _places(codes: Sequence[str]) -> dict[str, int]:
+    """Return the place of each code in the order of its numbers, or letters."""
+    try:
+        ordered = sorted(codes, key=float)
+    except ValueError:
+        ordered = sorted(codes)
+    return {code: place for place, code in enumerate(ordered)}
 
 
 @section("variables", "Variables", "The distribution of every variable, original beside synthetic.")
@@ -126,9 +145,9 @@ def variable_section(record: Record) -> Iterator[Block]:
 def _item(cells: Distribution, off: Mapping[str, float], record: Record) -> Markup:
     name = record.labels.variable(cells.variable)
     value = off.get(cells.variable)
-    distance = "" if value is None else f", S_pMSE {written(value)}"
     is_off = value is not None and value > table_mark(expected_of(record))
-    chart = variable_chart(cells, record.units, record.labels, distance)
+    # the tile has the name and S_pMSE above
+    chart = replace(variable_chart(cells, record.units, record.labels), title=cells.kind)
     return Markup(
         '<details class="card{}"><summary>{}<span class="name">{}</span>{}</summary>{}</details>'
     ).format(
@@ -149,7 +168,6 @@ def variable_chart(
     cells: Distribution,
     units: Units = "records",
     labels: Labels | None = None,
-    distance: str = "",
 ) -> Chart:
     """Return the distribution of a variable, original beside synthetic, with its numbers."""
     name = cells.variable if labels is None else labels.variable(cells.variable)
@@ -160,9 +178,12 @@ def variable_chart(
         f"original and {written(worst.mean, 'share')} of the synthetic {units}."
     )
     if cells.others:
-        summary += f" {plural(cells.others, 'rarer level')} together are shown as one."
+        summary += (
+            f" The most frequent levels are shown; {plural(cells.others, 'rarer level')} together "
+            "are shown as one."
+        )
     return Chart(
-        title=f"{name} ({cells.kind}{distance})",
+        title=f"{name} ({cells.kind})",
         svg=picture(cells, summary, axis=f"share of {units}", labels=labels),
         reads="",
         summary=summary,
@@ -250,10 +271,11 @@ def picture(
 ) -> Markup:
     """Return a variable's picture: a histogram where the cells have edges, else bars."""
     shares = cell_shares(cells, labels)
-    parts, bars, bottom = [legend(2, 12, SIDES)], shares, _TOP
+    sides = SIDES if cells.edges is None else OUTLINED
+    parts, bars, bottom = [legend(2, 12, sides)], shares, _TOP
     if cells.edges is not None:
         columns = [share for share in shares if not share.is_missing]
-        parts += _histogram(cells.kind, columns, cells.edges)
+        parts += _histogram(cells.kind, columns, cells.edges, axis)
         bars, bottom = shares[len(columns) :], _TOP + _TALL + 34
     if bars:
         drawn, bottom = paired_bars([_bar(share) for share in bars], label=axis, top=bottom)
@@ -275,7 +297,7 @@ def _bar(share: CellShares) -> PairedBar:
 
 
 def _histogram(
-    kind: str, columns: Sequence[CellShares], edges: Sequence[float]
+    kind: str, columns: Sequence[CellShares], edges: Sequence[float], label: str
 ) -> Iterator[Markup]:
     """Yield filled columns of the original and the outline of the synthetic mean.
 
@@ -284,8 +306,8 @@ def _histogram(
     """
     most = max(max(share.original, share.high) for share in columns) or 1.0
     x = Scale(domain=(0, len(columns)), range=(_LEFT, _RIGHT))
-    y = Scale(domain=(0, most), range=(_TOP + _TALL, _TOP + 14))
-    yield axis_left(y, _LEFT, "", count=4, grid=_RIGHT - _LEFT)
+    y = Scale(domain=(0, most), range=(_TOP + _TALL, _TOP + 24))
+    yield axis_left(y, _LEFT, label, count=4, grid=_RIGHT - _LEFT)
     outline = [(x(0), y(0))]
     for place, share in enumerate(columns):
         top, width = y(share.original), max(x(1) - x(0) - 1, 1)

@@ -147,6 +147,49 @@ def test_the_lines_are_a_frame(found: dict[str, CheckResults]) -> None:
     assert verdict(found["original"]).word == "stop"
 
 
+@pytest.mark.parametrize(
+    ("released", "interval", "word", "is_weak"),
+    [
+        (0.01, (0.0, -0.02, 0.03), "look", True),
+        (0.01, (0.0, -0.02, 0.02), "safe", True),
+        (0.01, (0.05, 0.03, 0.07), "stop", False),
+        (0.03, (0.0, -0.02, 0.03), "look", False),
+    ],
+)
+def test_keys_that_tell_nothing_are_to_be_replaced(
+    found: dict[str, CheckResults],
+    released: float,
+    interval: tuple[float, float, float],
+    word: str,
+    is_weak: bool,
+) -> None:
+    part = found["fresh"].risk.scenarios[0]
+    split = part.differential
+    assert split is not None
+    ends = dict(zip(("difference", "low", "high"), interval, strict=True))
+    rows = tuple(row.model_copy(update=ends) for row in split.summary)
+    split = split.model_copy(update={"released": released, "summary": rows, "worst_group": None})
+    (said,) = verdict_file._of_halves(part.model_copy(update={"differential": split}))
+    assert (said.word, said.is_weak) == (word, is_weak)
+    assert ("name keys that tell more" in said.sentence) == is_weak
+    assert ("differs by" in said.sentence) == (interval[1] <= 0)
+
+
+@pytest.mark.parametrize(("share", "is_weak"), [(0.019, True), (0.021, False)])
+def test_the_original_itself_may_pass(
+    found: dict[str, CheckResults], share: float, is_weak: bool
+) -> None:
+    part = found["fresh"].risk.scenarios[0]
+    assert part.cap is not None
+    row = part.cap.fresh[0]
+    cap = part.cap.model_copy(
+        update={"fresh": (row.model_copy(update={"released": row.fresh + share}),)}
+    )
+    (said,) = verdict_file._beyond_fresh(part.model_copy(update={"cap": cap}))
+    assert said.is_weak == is_weak
+    assert said.sentence.endswith("name keys that tell more.") == is_weak
+
+
 @pytest.mark.parametrize("high", [0.19996, 0.2, 0.2004, 0.20000000000001, 0.205])
 def test_what_is_written_of_an_interval_is_what_was_decided(high: float) -> None:
     said = verdict_file._judged("k", "t", "{ends}; {mark} is tolerated", (0.1, 0.0, high), 0.2)

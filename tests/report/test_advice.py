@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from synthesizer.measures.verdict import Evidence, Subject, Verdict, VerdictLine, Word
+from synthesizer.measures.verdict import HALVES, Evidence, Subject, Verdict, VerdictLine, Word
 from synthesizer.report.advice import Advice, worst_things
 from synthesizer.report.record import GeneticEntry
 from tests.report.utility_examples import manifest, run, step, table, tables
@@ -110,6 +110,17 @@ def test_advice_on_files_and_evolutions_names_no_trees() -> None:
         assert "cart" not in words
         assert "min_leaf" not in words
     assert "more generations" in words
+
+
+def test_weak_keys_are_not_mended_by_leaves() -> None:
+    weak = Evidence(key=HALVES[0], test="", word="look", sentence="", is_weak=True)
+    lines = verdict(line("person").model_copy(update={"evidence": (weak,)}))
+    assert [
+        advice.remedy for record in (made(), None) for advice in worst_things(lines, record)
+    ] == [
+        "name keys that tell more: checks: {keys: [...]}",
+        "name keys that tell more: --keys",
+    ]
 
 
 def test_the_worst_pair_names_the_model_to_blame() -> None:

@@ -131,6 +131,12 @@ def test_many_ties_are_counted() -> None:
     assert words.endswith("tie with r2 in risk and utility; and with 2 other runs")
 
 
+def test_each_run_has_the_words_of_its_verdict(three: ComparedRuns) -> None:
+    words = runs_section(three, {}).blocks[-1]
+    assert isinstance(words, DataTable)
+    assert [row[1:] for row in words.rows] == [["look"] * 3] * 3
+
+
 def test_without_a_frontier_nobody_is_off_it(three: ComparedRuns) -> None:
     assert [row[1:3] for row in table(without_axes(three)).rows] == [[None, None]] * 3
 
@@ -240,12 +246,15 @@ def test_limits_are_lines_and_without_a_setting_that_keeps_them_there_is_advice(
 ) -> None:
     limits = {"cap": 0.35, "mean_two_way": 1.2}
     own = runs(tmp_path, {"a": (0.4, 1.0), "b": (0.3, 1.5)}, limits=limits)
-    chart = first_map(own)
+    keeping, chart = map_section(own).blocks[:2]
+    assert isinstance(keeping, Note)
+    assert isinstance(chart, Chart)
+    assert (keeping.text, keeping.tone) == ("a and b keep the limits.", "good")
     assert chart.svg.count('class="line-bad"') == 2
     assert "limit (0.350)" in chart.svg
-    none = own
-    for place in (0, 1):
-        none = changed(none, place, exceeded=("limits.cap: CAP is 0.4",))
+    one = changed(own, 0, exceeded=("limits.cap: CAP is 0.4",))
+    assert map_section(one).blocks[0].text == "b keeps the limits."
+    none = changed(one, 1, exceeded=("limits.cap: CAP is 0.4", "limits.repu: it is 1"))
     advice, _ = map_section(none).blocks[:2]
     assert isinstance(advice, Note)
     assert advice.tone == "alert"
@@ -254,5 +263,6 @@ def test_limits_are_lines_and_without_a_setting_that_keeps_them_there_is_advice(
     assert "For more use" not in advice.text  # its utility keeps the limit
     both = changed(none, 0, limits={"cap": 0.35, "mean_two_way": 0.9})
     assert "For more use" in map_section(both).blocks[0].text
-    one = changed(own, 0, exceeded=("limits.cap: CAP is 0.4",))
-    assert not [block for block in map_section(one).blocks if isinstance(block, Note)]
+    alike = changed(none, 1, exceeded=("limits.cap: CAP is 0.4",))
+    words = "No setting keeps the limits: a and b exceed the fewest (1 limit each)."
+    assert map_section(alike).blocks[0].text.startswith(words)

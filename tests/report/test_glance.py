@@ -129,7 +129,7 @@ def test_the_tables_stack_on_a_narrow_screen() -> None:
     page = Page(html(glance_section(run())))
     assert [attrs["class"] for attrs in page.all("table")] == ["stacks"]
     labels = {attrs.get("data-label") for attrs in page.all("td")}
-    assert {"Value", "95 % interval", "Mark", "Because", None} <= labels
+    assert {"Value", "95 % interval", "Good", "Because", None} <= labels
 
 
 # What was not measured.

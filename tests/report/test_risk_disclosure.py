@@ -65,7 +65,7 @@ def test_each_measure_is_explained() -> None:
     nobody = attribute().mean.model_copy(update={"tcap": None})
     own = attribute().model_copy(update={"mean": nobody, "datasets": (nobody,)})
     shown = table(disclosure(attribute=own), "Attribute disclosure")
-    assert shown.rows[names.index("TCAP")][2:] == (None, None, None, None)
+    assert shown.rows[names.index("TCAP (DiSCO / iS)")][2:] == (None, None, None, None)
     assert shown.rows[0][2:4] == (nobody.disco, nobody.dorig)
 
 

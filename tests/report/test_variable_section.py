@@ -37,12 +37,29 @@ def test_shares_and_their_ends():
     assert [share.is_missing for share in shares] == [False, False, False, True]
 
 
+@pytest.mark.parametrize(
+    ("codes", "others", "shown"),
+    [
+        (("10", "2", "N"), 0, ["2", "10", "N"]),
+        (("b", "a", "N"), 0, ["a", "b", "N"]),
+        (("10", "2", "N"), 3, ["10", "2", "N"]),
+    ],
+)
+def test_categories_are_in_the_order_of_their_codes_where_all_are_shown(
+    codes: tuple[str, ...], others: int, shown: list[str]
+) -> None:
+    cells = SEX.model_copy(
+        update={"labels": codes, "missing": (False, False, True), "others": others}
+    )
+    assert [share.label for share in cell_shares(cells)] == shown
+
+
 def test_a_histogram_has_an_outline_and_missing_codes_bars_of_their_own():
     page = drawn(AGE)
     (outline,) = page.all("polyline")
     assert outline["class"] == "line-synthetic"
     soft = [a for a in page.all("rect") if a["class"] == "fill-original soft"]
-    assert len(soft) == 3
+    assert len(soft) == 1 + 3  # legend and columns
     assert {"N", "0", "20", "40", "60"} <= set(page.text("text"))
     ranges = [a for a in page.all("line") if a.get("class") == "line-ink"]
     assert len(ranges) == 2

@@ -75,7 +75,9 @@ class AttributeValues(Row):
         "DCAP", "share", "mean CAP of the original records from the synthetic; 0 without a match"
     )
     tcap: float | None = column(
-        "TCAP", "share", "counted in DiSCO, of the records whose key occurs in the synthetic data"
+        "TCAP (DiSCO / iS)",
+        "share",
+        "counted in DiSCO, of the records whose key occurs in the synthetic data",
     )
     mean_denom: float | None = column(
         "Mean group",

@@ -39,6 +39,7 @@ from synthesizer.measures.risk.comparable import (
     OfTarget,
     Synthetic,
     checked_tables,
+    of_all,
     risk_figure,
 )
 from synthesizer.measures.risk.fresh_sample import FreshRow, beyond_fresh
@@ -134,7 +135,7 @@ class CapResult(OfTarget):
         ]
         whole = self.row(self.last)
         matches = risk_figure(
-            "CAP of matches",
+            of_all("CAP of matches", self.last),
             whole.undefined,
             f"the same, {{records}} without a match left out ({whole.matched:,} match), from "
             "baseline and chance, too: of those that match the two are the same",
@@ -148,23 +149,27 @@ class CapResult(OfTarget):
 
 
 _WORDS = {
-    "all": ("CAP", "all {records}"),
-    "uniques": ("CAP-U", "{records} whose key nobody shares"),
-    "special_uniques": ("CAP of special uniques", "the most special of them (SUDA)"),
+    "all": ("cap", "CAP", "all {records}"),
+    "uniques": ("cap_u", "CAP-U", "{records} whose key nobody shares"),
+    "special_uniques": (
+        "cap_special_uniques",
+        "CAP of special uniques",
+        "the most special of them (SUDA)",
+    ),
 }
-"""Name of the figure of a subset, and whose CAP it is."""
+"""Key and name of the figure of a subset, and whose CAP it is."""
 
 
 def _figure(row: CapRow, target: str, **marks: float | None) -> Figure:
-    name, whose = _WORDS[row.subset]
+    key, name, whose = _WORDS[row.subset]
     return risk_figure(
-        name,
+        of_all(name, row.m),
         row.zero,
         f"how often an intruder with the keys reads off the right {target} of {whose} in all "
-        f"datasets pooled, non-matches as zero; baseline: the {target} of all of them guessed from "
-        f"its distribution; chance: the same matches with anybody's {target}",
+        f"datasets together, non-matches as zero; baseline: the {target} of all of them guessed "
+        f"from its distribution; chance: the same matches with anybody's {target}",
         row.size,
-        key="cap_special_uniques" if row.subset == "special_uniques" else "",
+        key=key,
         chance=row.chance_zero,
         **marks,
     )

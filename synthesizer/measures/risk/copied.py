@@ -77,7 +77,7 @@ class CopiedRow(Row):
     data: str = column("Data", "text", "a dataset, all of them, or the control")
     n: int = column("Records", "count", "of these data")
     present: int = column("Uniques there", "count", "of the original, there once or more")
-    most: int = column("A fresh sample", "count", "could have at most so many")
+    most: int = column("Fresh sample, at most", "count", "so many could be there by chance")
     kept: tuple[str, ...] = ()
     """Variables that are the original's own in every record, in its order, though not all are: a
     partial synthesis, or a copy of which some variables were changed."""

@@ -55,7 +55,7 @@ class FreshRow(Row):
             original=self.released - self.fresh,
             n=self.n,
             direction="about 0 is good",
-            meaning=f"{self.name} of all {{records}}, mean over the datasets, minus that of a "
+            meaning=f"{self.name} of one dataset (mean over the datasets), minus that of a "
             "fresh sample of the same population and size, which the original tells by leaving "
             "out one {record} after the other; below 0 is as good as 0",
         )

@@ -153,8 +153,8 @@ def _dominance(warnings: Sequence[Dominance]) -> Iterator[str]:
             yield (
                 f"DiSCO counts {sum(w.records for w in most):,} {{records}} "
                 f"({sum(w.share for w in most):.0%} of its {{records}}, dataset "
-                f"{most[0].dataset}) for {len(most)} {what}: if that is common knowledge, exclude "
-                "them (attribute, warnings in the JSON has them as they are written under exclude)"
+                f"{most[0].dataset}) for {len(most)} {what}: if that is common knowledge, name "
+                "them under checks.exclude (attribute.warnings in checks.json writes them out)"
             )
             break
 

@@ -27,6 +27,7 @@ from synthesizer.measures.risk.comparable import (
     OfTarget,
     Synthetic,
     fixed_groups,
+    of_all,
     problems_of,
     risk_figure,
     split,
@@ -152,16 +153,17 @@ class TcapResult(OfTarget):
         chance = None if row.chance is None else row.chance * row.attributed / row.matched
         return (
             risk_figure(
-                "TCAP",
+                of_all("TCAP", row.m),
                 row.tcap,
                 self._meaning("attributed"),
                 row.attributed,
+                key="tcap",
                 baseline=row.baseline,
                 chance=row.chance,
                 original=released.tcap,
             ),
             risk_figure(
-                "TCAP of matched {records}",
+                of_all("TCAP of matched {records}", row.m),
                 row.of_matched,
                 self._meaning("matched"),
                 row.matched,
@@ -174,7 +176,7 @@ class TcapResult(OfTarget):
     def _meaning(self, which: str) -> str:
         return (
             f"share of {which} {{records}} whose {self.target} is read off rightly where synthetic "
-            "{records} of the same key in all datasets pooled agree "
+            "{records} of the same key in all datasets together agree "
             f"(tau = {self.tau:g}); more datasets agree less often"
         )
 

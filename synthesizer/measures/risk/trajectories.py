@@ -227,7 +227,7 @@ class TrajectoryHalves(Measured):
                 value=row.fitted - row.unseen,
                 meaning=f"how much more of a career an intruder who knows {row.known} of it reads "
                 "off rightly of {records} who were fitted than of those who were not: the risk "
-                "that the release adds; about 0 is safe, below 0 is as good as 0",
+                "that the release adds; about 0 adds nothing, below 0 is as good as 0",
                 direction="lower is safer",
                 n=2 * self.n,
                 low=row.low,

@@ -206,17 +206,34 @@ def tables(case: Case) -> TableCollecting | None:
     )
 
 
+_CANDIDATES = 2
+"""Times the tables of pairs that are kept: so many are counted."""
+
+
 def pair_tables(case: Case) -> Collecting:
-    """Collect the tables of all pairs where they are few, else the worst of the first dataset."""
+    """Collect the tables of all pairs where they are few, else of the worst over the datasets.
+
+    These are among the worst of the first dataset, of which more are counted than are kept.
+    """
     settings, counters = case.settings, list[PairCounter]()
+    most = settings.pair_tables
 
     def add(synthetic: Table) -> None:
         if not counters:
-            pairs = _worst_pairs(case, settings.pair_tables)
+            pairs = _worst_pairs(case, _CANDIDATES * most)
             counters.append(PairCounter(case.original, pairs, groups=settings.table_groups))
         counters[0].add(synthetic)
 
-    return Collecting(add, lambda: counters[0].result())
+    def result() -> tuple[PairTable, ...]:
+        counted = counters[0].result()
+        tables: TableCollecting | None = case.done.get("tables")
+        if len(counted) <= most or tables is None or not tables.measured:
+            return counted[:most]
+        worst = combine_tables(tables.measured).worst(2, most)["names"]
+        by_names = {pair.variables: pair for pair in counted}
+        return tuple(by_names[names] for names in worst if names in by_names)
+
+    return Collecting(add, result)
 
 
 def conditional_tables(case: Case) -> Collecting:

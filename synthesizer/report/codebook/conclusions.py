@@ -133,9 +133,9 @@ def _about_persons(facts: Facts, released: Released) -> Iterator[tuple[str, str]
         )
     else:
         yield (
-            "No record is a person",
-            "A synthetic record stands for nobody. That it looks like somebody you know, or is "
-            "unique, is no finding about that person.",
+            "Records are drawn",
+            "Models drew them. That a record looks like somebody you know, or is unique, is no "
+            "finding about that person.",
         )
     yield _IDENTIFY
     ids = [name for name, seen in released.variables.items() if seen.kind is Kind.ID]

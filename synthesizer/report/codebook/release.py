@@ -28,8 +28,8 @@ from synthesizer.report.codebook.words import (
 from synthesizer.report.record import PublicManifest
 
 PURPOSE = (
-    "For release with the synthetic datasets. Every number here was computed from the synthetic "
-    "datasets or set or published by the data holder."
+    "To go with the synthetic datasets where these are released. Every number here was computed "
+    "from the synthetic datasets or set or published by the data holder."
 )
 
 

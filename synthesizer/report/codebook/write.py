@@ -120,7 +120,7 @@ def _unlisted(run: Path, names: Sequence[str]) -> list[str]:
     ]
 
 
-_BANNER = "Synthetic data: for release together with the datasets."
+_BANNER = "Codebook of synthetic data, to go with the datasets where these are released."
 _KINDS = {
     Kind.CATEGORICAL: "categories",
     Kind.ORDERED: "ordered categories",
@@ -173,10 +173,10 @@ def codebook_page(codebook: ReleaseCodebook) -> str:
 
 
 def _banner(codebook: ReleaseCodebook) -> str:
-    """Say what the records are; only records drawn from models belong to nobody."""
+    """Say what the page belongs to; whether it may be released is no matter of a codebook."""
     if codebook.synthesis.evolved in ("mutants", "files"):
-        return "Evolved data: for release together with the datasets. Records may be real."
-    return _BANNER if codebook.synthesis.kept else f"{_BANNER} No record is a person."
+        return f"{_BANNER} Records may be real."
+    return _BANNER
 
 
 def _datasets(codebook: ReleaseCodebook) -> Section:

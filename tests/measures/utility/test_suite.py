@@ -94,7 +94,7 @@ def test_file_holds_plain_values_of_everything() -> None:
 def test_only_the_worst_pairs_are_kept() -> None:
     found = collected(pair_tables=2)
     assert found.tables is not None
-    worst = table_utility(ORIGINAL, MADE[:1], quantiles_of="original").worst(2, 2)["names"]
+    worst = table_utility(ORIGINAL, MADE, quantiles_of="original").worst(2, 2)["names"]
     assert [pair.variables for pair in found.pairs] == list(worst)
     assert collected(two_way=False).pairs == ()
 

@@ -26,7 +26,7 @@ CHAIN_WORDS = (
     "models of its own",
     "modelled together",
     "stands for nobody",
-    "No record is a person",
+    "Records are drawn",
     "extension that is no part",
     "Drawn by",
     "it is set to",
@@ -129,7 +129,7 @@ def test_datasets_of_a_chain_keep_its_words_and_get_more(tmp_path: Path) -> None
     words, before = content["synthesis"]["words"], plain["synthesis"]["words"]
     assert words[: len(before)] == before
     assert words[len(before)].startswith("Then the datasets were evolved")
-    assert "No record is a person" in titles(content)
+    assert "Records are drawn" in titles(content)
     assert "Standard errors are not known" in titles(content)
     assert "Intervals can be too narrow" in titles(plain)
     assert "Intervals can be too narrow" not in titles(content)
@@ -243,7 +243,7 @@ def test_a_run_describes_its_datasets_and_not_its_frontier(folder: Path) -> None
 def test_a_run_from_the_chain_and_from_files(folder: Path) -> None:
     chain = run_book(run(config(folder, "chain", start="chain")).directory)
     assert chain["synthesis"]["evolved"] == "chain"
-    assert "No record is a person" in titles(chain)
+    assert "Records are drawn" in titles(chain)
     start = str(folder / "chain" / "synthetic_1.csv")
     files = run_book(run(config(folder, "files", start=[start])).directory)
     assert files["synthesis"]["evolved"] == "files"
