@@ -27,6 +27,7 @@ from synthesizer.measures.risk.scenario_risk import ScenarioRisk
 from synthesizer.measures.settings import LimitConfig
 from synthesizer.measures.utility.equivalent_sample import EquivalentSample
 from synthesizer.measures.utility.regressions import Regressions
+from synthesizer.measures.utility.suite import UtilityResult
 
 Word = Literal["safe", "look", "stop"]
 Subject = Literal["person", "anybody", "use"]
@@ -45,6 +46,14 @@ GOOD_SAMPLE, BAD_SAMPLE = 1 / 2, 1 / 10
 """Of the share of the original that a fresh sample is as good as."""
 GOOD_COEFFICIENTS, BAD_COEFFICIENTS = 2.0, 4.0
 """Times the share of coefficients that a fresh sample has beyond 1.96 standard errors."""
+ASSOCIATED = 0.1
+"""Cramer's V from which on two variables go together: a small effect (Cohen 1988)."""
+GOOD_KEPT, BAD_KEPT = 0.7, 0.5
+"""Of the associations: independent columns keep nothing, a fresh sample nearly all."""
+AT_LEAST = frozenset({"equivalent_sample", "associations", "few_records"})
+"""Tests whose value must reach its mark; others must not exceed it."""
+FEW_RECORDS = 100
+"""Fewer tell nothing about tables and rates."""
 
 COLOURS: Mapping[Word, str] = {"safe": "green", "look": "yellow", "stop": "red"}
 TITLES: Mapping[Subject, str] = {
@@ -169,10 +178,11 @@ def verdict(results: CheckResults, limits: LimitConfig | None = None) -> Verdict
     limits : LimitConfig, optional
         Limits of the steward, which take the place of the marks for their figures.
     """
+    few = [*_few_records(results)]
     found: dict[Subject, list[Evidence]] = {
-        "person": [*_of_person(results)],
-        "anybody": [*_of_anybody(results)],
-        "use": [*_of_use(results)],
+        "person": [*few, *_of_person(results)],
+        "anybody": [*few, *_of_anybody(results)],
+        "use": [*few, *_of_use(results)],
     }
     for key in () if limits is None else limits.asked:
         own = _limited(key, results, limits)
@@ -273,6 +283,21 @@ def _left_out(results: CheckResults) -> Iterator[Evidence]:
     if names:
         left_out = f"Columns that cannot be compared are left out: {', '.join(names)}."
         yield _look("columns", "columns", left_out)
+
+
+def _few_records(results: CheckResults) -> Iterator[Evidence]:
+    """Yield a look where a file has too few records for whatever is said of it."""
+    copied, utility = results.risk.copied, results.utility
+    sizes = {"the original": FEW_RECORDS, "a synthetic dataset": FEW_RECORDS}
+    if copied is not None:
+        sizes = dict(zip(sizes, (copied.n, min(row.n for row in copied.rows)), strict=True))
+    elif utility is not None:
+        sizes = dict(zip(sizes, (utility.n, min(utility.n_synthetic, default=0)), strict=True))
+    for whose, n in sizes.items():
+        if n < FEW_RECORDS:
+            what = "{record}" if n == 1 else "{records}"
+            sentence = f"{whose} has {n:,} {what}, too few to tell.".capitalize()
+            yield _look("few_records", "{records}", sentence, value=float(n), mark=FEW_RECORDS)
 
 
 def _ends(low: float | None, high: float | None, mark: float) -> tuple[str, str]:
@@ -608,6 +633,7 @@ def _of_use(results: CheckResults) -> Iterator[Evidence]:
             value=worst,
             mark=BAD_TABLE * scale,
         )
+    yield from _of_associations(utility)
     regressions = further.get("regressions")
     if isinstance(regressions, Regressions) and regressions.rows:
         fresh = regressions.expected_shares[1]
@@ -619,6 +645,28 @@ def _of_use(results: CheckResults) -> Iterator[Evidence]:
             f"{fresh:.0%}).",
             beyond,
             (GOOD_COEFFICIENTS * fresh, BAD_COEFFICIENTS * fresh),
+        )
+
+
+def _of_associations(utility: UtilityResult) -> Iterator[Evidence]:
+    """Yield how much is left of what goes together in the original."""
+    rows = () if utility.tables is None else utility.tables.rows
+    pairs = [
+        (row.v_original, row.v_synthetic)
+        for row in rows
+        if row.v_original is not None
+        and row.v_synthetic is not None
+        and row.v_original >= ASSOCIATED
+    ]
+    if pairs:
+        kept = sum(map(min, pairs)) / sum(ours for ours, _ in pairs)
+        yield _between(
+            "associations",
+            "associations",
+            f"{kept:.0%} of the associations between variables are kept (independent columns: 0%).",
+            -kept,
+            (-GOOD_KEPT, -BAD_KEPT),
+            shown=kept,
         )
 
 

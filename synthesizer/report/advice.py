@@ -106,6 +106,7 @@ _OF_FILES = {
     "unlike": "write missing values with the same codes in all files, and compare again",
     "columns": "give columns the same names and codes in all files, and compare again",
     "control": "name a control of other persons",
+    "few_records": "look at more records",
 }
 """What helps where files do not go together."""
 _CAREERS = ("replicated_careers", "careers_beyond", "moves_beyond")

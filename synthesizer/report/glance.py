@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from synthesizer.data.errors import plural
 from synthesizer.measures.risk.near_copies import NearCopies
 from synthesizer.measures.utility.coefficients import FitComparison
-from synthesizer.measures.verdict import TITLES, Evidence, VerdictLine
+from synthesizer.measures.verdict import AT_LEAST, TITLES, Evidence, VerdictLine
 from synthesizer.report.advice import blame, worst_things
 from synthesizer.report.expected import (
     UNITS,
@@ -106,7 +106,7 @@ def _good(e: Evidence) -> str | None:
     """Say on which side of its mark a test is good."""
     if e.mark is None:
         return None
-    side = "at least" if e.test == "as good as a sample" else "at most"
+    side = "at least" if e.key in AT_LEAST else "at most"
     return f"{side} {written(e.mark) if e.mark >= 1 else f'{e.mark:.3g}'}"
 
 

@@ -12,7 +12,7 @@ from synthesizer import Synthesizer
 from synthesizer.data.samples.builtin import SAMPLES, sample_path
 from synthesizer.jobs.check_frames import assess, evaluate
 from synthesizer.measures import verdict as verdict_file
-from synthesizer.measures.results import CheckResults
+from synthesizer.measures.results import CheckResults, RiskResult
 from synthesizer.measures.settings import LimitConfig
 from synthesizer.measures.verdict import Verdict, verdict
 
@@ -195,3 +195,37 @@ def test_what_is_written_of_an_interval_is_what_was_decided(high: float) -> None
     said = verdict_file._judged("k", "t", "{ends}; {mark} is tolerated", (0.1, 0.0, high), 0.2)
     _, upper, mark = map(float, re.findall(r"[0-9.]+", said.sentence))
     assert (upper <= mark) == (said.word == "safe")
+
+
+def correlated(n: int, seed: int) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    common = rng.normal(size=n)
+    noisy = {name: common + rng.normal(size=n) for name in "abcd"}
+    return pd.DataFrame(
+        {name: pd.cut(x, [-9, -1, 0, 1, 9]).astype(str) for name, x in noisy.items()}
+    )
+
+
+@pytest.mark.parametrize("n", [150, 600])
+def test_columns_without_a_relation_are_of_no_use_however_few_records_there_are(n: int) -> None:
+    """Tables of few records hardly tell independent columns from a right synthesis."""
+    ours, fresh = correlated(n, 1), correlated(n, 2)
+    rng = np.random.default_rng(3)
+    apart = pd.DataFrame({name: rng.permutation(ours[name]) for name in ours})
+    words = {}
+    for name, data in (("fresh", fresh), ("apart", apart)):
+        use = verdict(CheckResults(risk=RiskResult(), utility=evaluate(ours, data, seed=1)))["use"]
+        words[name] = {e.key: e.word for e in use.evidence}["associations"], use.word
+    assert words["fresh"][0] == "safe"
+    assert words["apart"] == ("stop", "stop")
+
+
+@pytest.mark.parametrize(("n", "k"), [(99, 600), (600, 99), (600, 1), (2, 600)])
+def test_few_records_tell_nothing(n: int, k: int) -> None:
+    ours, theirs = correlated(n, 1), correlated(k, 2)
+    use = verdict(CheckResults(risk=RiskResult(), utility=evaluate(ours, theirs, seed=1)))["use"]
+    assert use.word != "safe"
+    assert "too few to tell" in " ".join(e.sentence for e in use.evidence)
+    risk = assess(ours, theirs, keys=["a", "b"], target="c", seed=1)
+    lines = verdict(CheckResults(risk=risk))
+    assert {lines["person"].word, lines["anybody"].word} <= {"look", "stop"}
