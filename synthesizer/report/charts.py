@@ -596,7 +596,7 @@ def histograms(
     --------
     >>> picture = histograms([0.2, 0.8], [0.5, 0.5], title="Scores", description="", label="score")
     >>> picture.count("fill-original soft"), picture.count("<polyline")
-    (2, 1)
+    (3, 1)
     """
     top, bottom = 44.0, 200.0
     x = Scale(domain=(0, len(original)), range=(44, WIDTH - 16))

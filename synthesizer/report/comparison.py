@@ -602,7 +602,6 @@ def _risk_columns(compared: ComparedRuns) -> list[Added]:
     return [
         _NAME,
         _value("CAP, all datasets", "share", "cap"),
-        _value("CAP, one dataset", "share", "cap_single"),
         _value("its baseline", "share", "cap", "baseline"),
         _value("by chance", "share", "cap", "chance"),
         _value("spread over datasets", "share", "cap", "range_of_datasets"),

@@ -7,6 +7,7 @@ import stat
 from pathlib import Path
 
 import pytest
+import yaml
 
 from synthesizer.data.errors import ModelError
 from synthesizer.jobs import frontier
@@ -49,6 +50,15 @@ def test_a_grid_leaves_runs_page_and_numbers(folder: Path) -> None:
     assert json.loads((grid / "frontier.json").read_text())["frontier"]
     page = (grid / "frontier.html").read_text()
     assert '<a href="cart.min_leaf%3D5/report.html">cart.min_leaf=5</a>' in page
+
+
+def test_a_grid_of_which_no_setting_keeps_the_limits_ends_with_3(folder: Path) -> None:
+    content = yaml.safe_load((folder / "run.yaml").read_text()) | {"limits": {"mean_two_way": 0}}
+    config = write_yaml(folder / "limits.yaml", content)
+    result = call("frontier", config, "--vary", "proper=true,false", "-o", folder / "limits")
+    assert result.exit_code == 3
+    assert "no setting keeps the limits" in result.output
+    assert "No setting keeps the limits" in (folder / "limits" / "frontier.html").read_text()
 
 
 def test_progress_and_result_are_told(folder: Path) -> None:
