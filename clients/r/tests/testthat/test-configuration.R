@@ -12,8 +12,8 @@ test_that("a configuration is written without surprises", {
                    "a: [\"x\\\"y\", \"b\\nc\"]\nb: true\nc: 0.5\nd: \"y ~ a + b\"\n")
   expect_identical(yaml(rules = list(list(`if` = "age < 15", then = list(m = "s")))),
                    "rules: [{if: \"age < 15\", then: {m: \"s\"}}]\n")
-  expect_match(problems_of_error(yaml(a = NA)), "NA has no place")
-  expect_match(problems_of_error(yaml(a = mean)), "function has no place")
+  expect_match(problems_of_error(yaml(a = NA)), "NA has no place here")
+  expect_match(problems_of_error(yaml(a = mean)), "a: a function has no place here")
 })
 
 test_that("what synthpop gives by position becomes names", {
