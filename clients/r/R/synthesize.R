@@ -230,8 +230,8 @@ kept_attributes <- c("class", "tzone", "units", "label", "labels", "na_values", 
                      "format.spss", "format.stata", "format.sas", "display_width")
 
 keep_forms <- function(directory, forms) {
-  if (is.null(forms)) return(invisible())
-  variables <- read_json(file.path(directory, "codebook.json"))$variables
+  if (is.null(forms) || !file.exists(file.path(directory, "manifest.json"))) return(invisible())
+  variables <- read_json(file.path(directory, "codebook.json"))$variables %||% list()
   variables <- stats::setNames(variables, vapply(variables, function(v) v$name, ""))
   forms <- lapply(stats::setNames(nm = names(forms)), function(name) {
     form <- forms[[name]]
