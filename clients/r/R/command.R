@@ -64,7 +64,7 @@ call_synthesizer <- function(arguments, accepted = integer()) {
                  arguments[1], "use fewer rows or columns, or a machine with more memory"),
          done$status)
   }
-  problems <- in_words_of_r(problems_of(done$err))
+  problems <- in_words_of_r(c(problems_of(done$err), lines_above(done)))
   if (!done$status %in% c(0L, 3L, accepted)) {
     fail(if (length(problems)) problems else
       sprintf("the command '%s' ended with status %d and said nothing", arguments[1], done$status),
@@ -176,6 +176,14 @@ problems_of <- function(lines) {
   starts[1] <- TRUE
   joined <- vapply(split(trimws(lines), cumsum(starts)), paste, "", collapse = " ")
   sub("^([Ee]rror: |- )", "", unname(joined))
+}
+
+# What stands above an error that says "see above": on the screen before it.
+lines_above <- function(done) {
+  if (!any(grepl("see above", done$err, fixed = TRUE))) return(character())
+  first <- grep("^(error: |[0-9,]+ errors:)", done$err)
+  before <- done$err[seq_len(max(0, first[1] - 1, na.rm = TRUE))]
+  trimws(c(grep("could not be computed", done$out, value = TRUE), before[nzchar(before)]))
 }
 
 # Raise a condition of the package with every problem.

@@ -58,7 +58,7 @@ variables_of <- function(forms, said = list()) {
   if (length(said) && !is_map(said)) {
     fail("variables must be a named list, such as list(age = list(kind = \"numeric\"))")
   }
-  no_map <- !vapply(said, function(words) is.list(words) && (!length(words) || is_map(words)), NA)
+  no_map <- !vapply(said, function(words) is_map(words) || is.list(words) && !length(words), NA)
   if (any(no_map)) {
     fail(sprintf("variables: '%s' needs a named list; write list(%s = list(kind = \"numeric\"))",
                  names(said)[no_map], names(said)[no_map]))
@@ -66,7 +66,7 @@ variables_of <- function(forms, said = list()) {
   entries <- lapply(forms[written_columns(forms)], function(form) form$entry)
   for (name in names(said)) {
     entry <- entries[[name]] %||% list()
-    words <- said[[name]]
+    words <- as.list(said[[name]])
     kind <- words$kind
     if (!is.null(kind) && !identical(kind, entry$kind)) entry[c("levels", "date_format")] <- NULL
     entry[names(words)] <- words

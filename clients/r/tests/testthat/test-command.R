@@ -78,3 +78,16 @@ test_that("an interrupt of the command is one of R, and a killed command is told
   expect_match(problems_of_error(call("kill -9 $$")), "'run' was killed before its end")
   expect_identical(left_behind(), before)
 })
+
+test_that("an error that points above itself comes with what stands there", {
+  skip_on_os("windows")
+  lost <- fake_command(
+    "case $1 in --version) echo synthesizer 9.1.0; exit;; esac",
+    "echo '  fit y ~ x: could not be computed: y has no number'",
+    "echo 'error: fit y ~ x: has no result, see above' >&2; exit 1"
+  )
+  people <- small_frame()
+  expect_identical(problems_of_error(with_command(lost, utility(people, people, fits = "y ~ x"))),
+                   c("fit y ~ x: has no result, see above",
+                     "fit y ~ x: could not be computed: y has no number"))
+})
