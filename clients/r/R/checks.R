@@ -97,9 +97,11 @@ run_checks <- function(command, object, data, checks, variables = NULL, names = 
   checks
 }
 
-# Errors name keys of `checks` and `limits` as what they are here: arguments.
-call_checks <- function(...) {
-  tryCatch(call_synthesizer(...), synthesizer_error = function(error) {
+call_checks <- function(...) as_arguments(call_synthesizer(...))
+
+# Errors name keys of `checks` as what they are here: arguments.
+as_arguments <- function(expression) {
+  tryCatch(expression, synthesizer_error = function(error) {
     fail(sub("^checks\\.([a-z_]+)", "\\1", error$problems), error$status)
   })
 }
@@ -147,7 +149,7 @@ config_of_checks <- function(files, checks, limits, variables, folder) {
   content$checks <- checks
   content$limits <- limits
   content <- content[lengths(content) > 0]
-  write_private(yaml_text(content), file.path(folder, "checks.yaml"))
+  write_private(as_arguments(yaml_text(content)), file.path(folder, "checks.yaml"))
 }
 
 # Files of the original, of every synthetic dataset and of the control, in a private directory.

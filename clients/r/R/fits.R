@@ -107,8 +107,10 @@ fitting_function <- function(fun, family) {
   fun
 }
 
-# A fit, of which coefficients and their variances can be had; else an error that says of what.
+# A fit, of which coefficients and their variances can be had; else an error that says of what. The
+# formula sees `data`, so that weights = data$w in `fun` are those of the dataset.
 fitted_to <- function(what, fun, formula, data, ...) {
+  environment(formula) <- list2env(list(data = data), parent = environment(formula))
   fit <- tryCatch(fun(formula, data = data, ...), error = function(error) {
     fail(sprintf("the model cannot be fitted to %s: %s", what, conditionMessage(error)))
   })

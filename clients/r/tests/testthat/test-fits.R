@@ -71,6 +71,9 @@ test_that("arguments that a function does not have are refused", {
   refused("'family'", fit_synthetic(s, pay ~ age, famly = binomial))
   refused("subset: .*write it into fun", fit_synthetic(s, pay ~ age, subset = age > 3))
   refused("weights = NAME", fit_synthetic(s, pay ~ edu, weights = age))
-  weighted <- fit_synthetic(s, pay ~ edu, fun = function(formula, data) lm(formula, data, weights = age))
-  expect_equal(coef(weighted), coef(lm(pay ~ edu, people, weights = age)))
+  for (weighted in list(function(formula, data) lm(formula, data, weights = age),
+                        function(formula, data) lm(formula, data, weights = data$age))) {
+    fit <- fit_synthetic(s, pay ~ edu, fun = weighted)
+    expect_equal(coef(fit), coef(lm(pay ~ edu, people, weights = age)))
+  }
 })
