@@ -11,7 +11,9 @@
 #'   path of a file.
 #' @param variables For `risk()` what is known of columns, as in [synthesize()]; for `utility()`
 #'   names of the columns to compare.
-#' @param fits Models to fit on both sides, as formulas or texts.
+#' @param fits Models to fit on both sides: formulas, texts, or lists with `formula` and `family`,
+#'   `weights`, `clusters`, `offset` or `by`, such as
+#'   `list(list(formula = "pay ~ age", weights = "w"))`.
 #' @param ... Further keys under `checks` of the configuration, such as
 #'   `suda = list(max_size = 4)` or `groups = list(age = 10)`.
 #' @param limits Named list of figures that must not be exceeded; what exceeds its limit is a
@@ -19,7 +21,7 @@
 #' @param seed Decides what is random.
 #' @return An object of class `synthesizer_checks`: `figures` (a data frame), `verdict`, `exceeded`,
 #'   `notes`, `failed` (what could not be computed, and why), and `results`, every number as the
-#'   command writes it.
+#'   command writes it. A fit that has no result is a warning of class `synthesizer_failed`.
 #' @examples
 #' \dontrun{
 #' r <- risk(s, people, keys = c("age", "sex"), target = "income")
@@ -29,7 +31,7 @@
 #' @export
 risk <- function(object, data, keys = NULL, target = NULL, control = NULL, ..., variables = NULL,
                  limits = NULL, seed = 0) {
-  checks <- dropped_nulls(list(keys = as_listed(keys), target = target, ...))
+  checks <- checks_keys("risk", data, names(formals(risk)), ..., keys = keys, target = target)
   run_checks("risk", object, data, checks, variables = variables, control = control,
              limits = limits, seed = seed)
 }
@@ -37,24 +39,41 @@ risk <- function(object, data, keys = NULL, target = NULL, control = NULL, ..., 
 #' @rdname risk
 #' @export
 utility <- function(object, data, variables = NULL, fits = NULL, ..., limits = NULL, seed = 0) {
-  if (inherits(fits, "formula") || is.character(fits)) fits <- as.list(c(fits))
-  fits <- vapply(fits %||% list(), function(fit) {
-    if (inherits(fit, "formula")) formula_text(fit) else as.character(fit)
-  }, "")
+  checks <- checks_keys("utility", data, names(formals(utility)), ...)
+  checks$fits <- fits_of(fits, if (inherits(object, "synthesis")) object$rule)
   if (is.data.frame(data) && length(variables)) {
     unknown <- setdiff(variables, names(data))
-    if (length(unknown)) fail(sprintf("variables: data has no column '%s'", unknown))
+    if (length(unknown)) fail(paste("variables:", unknown_names(unknown, names(data), "no column")))
   }
-  arguments <- as.vector(rbind(rep("--fit", length(fits)), fits))
-  if (length(fits) && inherits(object, "synthesis")) {
-    arguments <- c(arguments, "--rule", object$rule)
+  run_checks("utility", object, data, checks, limits = limits, seed = seed, names = variables)
+}
+
+# Models as the configuration lists them.
+fits_of <- function(fits, rule) {
+  if (inherits(fits, "formula") || is_map(fits) && !is.null(fits$formula)) fits <- list(fits)
+  lapply(as.list(fits), function(fit) {
+    if (!is.list(fit)) fit <- list(formula = fit)
+    if (inherits(fit$formula, "formula")) fit$formula <- formula_text(fit$formula)
+    if (!is_text(fit$formula)) fail("fits: must be formulas, such as income ~ age + sex")
+    if (is.null(fit$rule)) fit$rule <- rule
+    fit
+  })
+}
+
+# Keys under `checks`, of which each is an argument here.
+checks_keys <- function(what, data, arguments, ..., keys = NULL, target = NULL) {
+  further <- list(...)
+  if (length(further) && (is.null(names(further)) || any(!nzchar(names(further))))) {
+    fail(sprintf("%s: arguments beyond data need names, such as keys = c(\"age\", \"sex\")", what))
   }
-  run_checks("utility", object, data, list(...), limits = limits, seed = seed,
-             names = variables, arguments = arguments)
+  checks <- c(dropped_nulls(list(keys = as_listed(keys), target = target)), further)
+  together(misspelt_arguments(names(further), arguments), name_columns(checks, data))
+  checks
 }
 
 run_checks <- function(command, object, data, checks, variables = NULL, names = NULL,
                        control = NULL, limits = NULL, seed = 0, arguments = character()) {
+  check_arguments(seed = seed)
   synthesizer_version()
   folder <- private_directory()
   on.exit(unlink(folder, recursive = TRUE))
@@ -64,14 +83,35 @@ run_checks <- function(command, object, data, checks, variables = NULL, names = 
   if (is.character(data) && length(names)) {
     arguments <- c(arguments, "--variables", paste(names, collapse = ","))
   }
-  called <- call_synthesizer(c(
+  called <- call_checks(c(
     command, files$original, files$synthetic, "--config", config, "--out", out,
     "--seed", yaml_scalar(seed), arguments,
     if (!is.null(files$control)) c("--control", files$control)
-  ))
-  checks <- checks_of(read_json(out), command, called$problems)
-  warn_of_limits(called$problems)
+  ), accepted = if (command == "utility") 1L)
+  content <- read_json(out)
+  if (is.null(content)) fail(called$problems, called$status)
+  exceeded <- if (called$status == 3L) called$problems
+  checks <- checks_of(content, command, exceeded)
+  if (called$status == 1L) warn_of_failures(checks$failed)
+  warn_of_limits(exceeded)
   checks
+}
+
+call_checks <- function(...) as_arguments(call_synthesizer(...))
+
+# Errors name keys of `checks` as what they are here: arguments.
+as_arguments <- function(expression) {
+  tryCatch(expression, synthesizer_error = function(error) {
+    fail(sub("^checks\\.([a-z_]+)", "\\1", error$problems), error$status)
+  })
+}
+
+# Models without a result; everything else is there.
+warn_of_failures <- function(failed) {
+  lost <- failed[startsWith(names(failed), "fit ")]
+  if (length(lost)) {
+    warning(condition(c("synthesizer_failed", "warning"), unname(paste0(names(lost), ": ", lost)), 1L))
+  }
 }
 
 checks_of <- function(content, command, exceeded) {
@@ -89,7 +129,7 @@ checks_of <- function(content, command, exceeded) {
 # What the checks note, and what of them could not be computed, by name.
 notes_of <- function(checks) {
   parts <- lapply(checks$results[c("risk", "utility", "panel")], function(part) part$notes)
-  unique(as.character(c(unlist(checks$notes), unlist(parts))))
+  in_words_of_r(unique(as.character(c(unlist(checks$notes), unlist(parts)))))
 }
 
 failed_of <- function(checks) {
@@ -109,12 +149,13 @@ config_of_checks <- function(files, checks, limits, variables, folder) {
   content$checks <- checks
   content$limits <- limits
   content <- content[lengths(content) > 0]
-  write_private(yaml_text(content), file.path(folder, "checks.yaml"))
+  write_private(as_arguments(yaml_text(content)), file.path(folder, "checks.yaml"))
 }
 
 # Files of the original, of every synthetic dataset and of the control, in a private directory.
 check_inputs <- function(object, data, control, folder, names = NULL) {
   frames <- synthetic_frames(object)
+  data_names <- if (is.data.frame(data)) names(data)
   keep <- function(frame) if (length(names)) frame[intersect(names, names(frame))] else frame
   if (is.data.frame(data)) {
     for (frame in Filter(is.data.frame, frames)) {
@@ -138,9 +179,17 @@ check_inputs <- function(object, data, control, folder, names = NULL) {
   list(
     original = original,
     synthetic = vapply(seq_along(frames), function(i) put(frames[[i]], paste0("synthetic_", i)), ""),
-    control = if (!is.null(control)) put(control, "control"),
+    control = if (!is.null(control)) put(control_of(control, data_names), "control"),
     forms = forms
   )
+}
+
+control_of <- function(control, names) {
+  if (is.data.frame(control) && length(names) && !length(intersect(names(control), names))) {
+    fail(sprintf("control: has no column in common with the original: it has %s, the original has %s",
+                 few_names(names(control)), few_names(names)))
+  }
+  control
 }
 
 synthetic_frames <- function(object) {
@@ -158,7 +207,7 @@ path_of <- function(path, what) {
   if (!is.character(path) || length(path) != 1 || is.na(path)) {
     fail(sprintf("%s must be a data frame or the path of a file", what))
   }
-  absolute_path(path)
+  file_path(path)
 }
 
 dataset_files <- function(x) {
@@ -175,7 +224,10 @@ print.synthesizer_checks <- function(x, ...) {
 }
 
 #' @export
-summary.synthesizer_checks <- function(object, ...) object$figures
+summary.synthesizer_checks <- function(object, ...) {
+  no_further("summary", character(), ...)
+  object$figures
+}
 
 #' Open the steward's page
 #'
@@ -197,10 +249,19 @@ summary.synthesizer_checks <- function(object, ...) object$figures
 report <- function(object, data = NULL, keys = NULL, target = NULL, control = NULL, ...,
                    variables = NULL, limits = NULL, file = NULL, overwrite = FALSE,
                    browse = interactive()) {
+  check_arguments(overwrite = overwrite, file = file)
+  if (!isTRUE(browse) && !isFALSE(browse)) fail("browse: must be TRUE or FALSE")
   page <- if (is.null(data)) {
+    further <- c(names(list(...)), names(dropped_nulls(list(
+      keys = keys, target = target, control = control, variables = variables, limits = limits))))
+    misspelt_arguments(further, names(formals(report)))
+    if (length(further)) {
+      fail(sprintf("%s: the report of a run shows what the run measured; %s", further,
+                   "name the original as data to measure anew"))
+    }
     report_of_run(object, file, overwrite)
   } else {
-    checks <- dropped_nulls(list(keys = as_listed(keys), target = target, ...))
+    checks <- checks_keys("report", data, names(formals(report)), ..., keys = keys, target = target)
     report_of_files(object, data, checks, variables, limits, control, file, overwrite)
   }
   if (browse) utils::browseURL(page)
@@ -226,7 +287,7 @@ report_of_files <- function(object, data, checks, variables, limits, control, fi
   files <- check_inputs(object, data, control, folder)
   config <- config_of_checks(files, checks, limits, variables, folder)
   page <- file %||% file.path(private_directory(), "report.html")
-  called <- call_synthesizer(c(
+  called <- call_checks(c(
     "report", "--original", files$original, as.vector(rbind("--synthetic", files$synthetic)),
     if (!is.null(files$control)) c("--control", files$control),
     "--config", config, "--out", page, if (overwrite) "--overwrite"

@@ -31,6 +31,8 @@ check_frame <- function(data) {
 # What a column is; `fault` says why it cannot be synthesised.
 form_of <- function(x) {
   kept <- attributes(x)[setdiff(names(attributes(x)), c("names", "levels", "dim", "dimnames"))]
+  fault <- letters_fault(if (is.factor(x)) levels(x) else if (is.character(x)) x)
+  if (!is.null(fault)) return(list(fault = fault))
   form <- if (is.factor(x)) factor_form(x) else plain_form(x)
   if (!is.null(form$fault)) return(form)
   form$attributes <- kept
@@ -38,6 +40,24 @@ form_of <- function(x) {
   label <- attr(x, "label", exact = TRUE)
   if (is.character(label) && length(label) == 1 && nzchar(label)) form$entry$label <- label
   form
+}
+
+# Bytes that are no letters of the encoding would be written as other texts.
+letters_fault <- function(texts) {
+  if (is.null(texts)) return(NULL)
+  wrong <- !is.na(texts) & !valid_letters(texts)
+  if (any(wrong)) {
+    sprintf("has %s with bytes that are no letters of its encoding; %s", counted(sum(wrong), "text"),
+            "turn it into UTF-8 first, such as iconv(x, \"latin1\", \"UTF-8\")")
+  }
+}
+
+valid_letters <- function(texts) {
+  marked <- Encoding(texts)
+  native <- marked == "unknown"
+  valid <- marked == "latin1" | marked == "UTF-8" & validUTF8(texts)
+  valid[native] <- !is.na(iconv(texts[native], "", "UTF-8"))
+  valid
 }
 
 plain_form <- function(x) {

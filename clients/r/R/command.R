@@ -59,13 +59,68 @@ call_synthesizer <- function(arguments, accepted = integer()) {
                  arguments[1], kind, "its words are not shown, since they may hold values"),
          done$status)
   }
-  problems <- problems_of(done$err)
+  if (done$status %in% c(9L, 15L, 137L, 143L)) {
+    fail(sprintf("the command '%s' was killed before its end; where nobody did, memory ran out: %s",
+                 arguments[1], "use fewer rows or columns, or a machine with more memory"),
+         done$status)
+  }
+  problems <- in_words_of_r(c(problems_of(done$err), lines_above(done)))
   if (!done$status %in% c(0L, 3L, accepted)) {
     fail(if (length(problems)) problems else
-      sprintf("the command '%s' ended with status %d", arguments[1], done$status), done$status)
+      sprintf("the command '%s' ended with status %d and said nothing", arguments[1], done$status),
+      done$status)
   }
   list(status = done$status, out = done$out, problems = if (done$status != 0L) problems)
 }
+
+# While a command runs, R does not hear an interrupt, which goes to the command and its shell: it is
+# repeated here, so that handlers of interrupts run and a script stops. The shell dies by the signal
+# (2) where it does not pass on the 130 of the command.
+pass_interrupt_on <- function(done) {
+  said <- done$err[nzchar(done$err)]
+  stopped <- done$status == 130L || done$status == 2L && !length(said) ||
+    done$status != 0L && any(grepl("^(error: )?interrupted[,;]|^KeyboardInterrupt", said))
+  if (!stopped) return(invisible())
+  kept <- grep("nothing was written|Keyboard", problems_of(said), value = TRUE, invert = TRUE)
+  kept <- kept[!grepl(tempdir(), kept, fixed = TRUE)]
+  if (length(kept)) message(kept[1])
+  if (.Platform$OS.type == "unix") {
+    tools::pskill(Sys.getpid(), tools::SIGINT)
+    Sys.sleep(1)  # R looks for signals here
+  }
+  signalCondition(structure(class = c("interrupt", "condition"),
+                            list(message = "interrupted", call = NULL)))
+  fail("interrupted", 130L)
+}
+
+# What the command says of its options, in arguments of R.
+in_words_of_r <- function(problems) {
+  for (i in seq_along(r_words)) {
+    problems <- gsub(names(r_words)[i], r_words[[i]], problems, perl = TRUE)
+  }
+  problems
+}
+
+r_words <- c(
+  "^Invalid value for '?-{1,2}([a-z-]+)'?: (?:Input should be|input should be) (.*)" = "\\1: must be \\2",
+  "^Invalid value for '?-{1,2}([a-z-]+)'?: " = "\\1: ",
+  "(?:say |name another )?--overwrite(?: \\(output\\.overwrite: true\\))?" = "say overwrite = TRUE",
+  "^output\\.(directory|format):" = "\\1:",
+  "--(risk|utility|vary|seed|rule|weight|groups) ([A-Za-z_.0-9]+)(?=[:,; ]|$)" = "\\1 = \"\\2\"",
+  "(?<![\\w-])-m ([0-9]+)" = "m = \\1",
+  "(plugins|codes|secret|seed|control|weight|rule) \\(--[a-z-]+(?: [A-Z]+)?\\)" = "\\1",
+  ", or say --json" = "",
+  "--plugin ([A-Za-z_.]+)" = "plugins = \"\\1\"",
+  "rules: \\[\\{if: ([A-Za-z]+), then: \\{([A-Za-z]+): ([A-Za-z]+)\\}\\}\\]" =
+    "rules = list(list(`if` = \"\\1\", then = list(\\2 = \"\\3\")))",
+  "([a-z_.]+): \\{([a-z_]+): ([0-9.]+), ([a-z_]+): ([a-z_]+)\\}" =
+    "\\1 = list(\\2 = \\3, \\4 = \"\\5\")",
+  "Turn on (?=checks\\.)" = "Turn on, as in checks = list(NAME = TRUE), ",
+  "(?<=[, ])checks\\.([a-z_]+)(?=[,;. ]|$)" = "\\1",
+  "(?<![\\w-])--([a-z]+)-([a-z]+)-([a-z]+)" = "\\1_\\2_\\3",
+  "(?<![\\w-])--([a-z]+)-([a-z]+)" = "\\1_\\2",
+  "(?<![\\w-])--([a-z]+)" = "\\1"
+)
 
 call_program <- function(path, arguments) {
   folder <- private_directory()
@@ -78,7 +133,9 @@ call_program <- function(path, arguments) {
   status <- suppressWarnings(system2(
     path, shQuote(enc2utf8(arguments)), stdout = files[1], stderr = files[2], stdin = ""
   ))
-  list(status = as.integer(status), out = lines_of(files[1]), err = lines_of(files[2]))
+  done <- list(status = as.integer(status), out = lines_of(files[1]), err = lines_of(files[2]))
+  pass_interrupt_on(done)
+  done
 }
 
 lines_of <- function(path) {
@@ -121,10 +178,123 @@ problems_of <- function(lines) {
   sub("^([Ee]rror: |- )", "", unname(joined))
 }
 
+# What stands above an error that says "see above": on the screen before it.
+lines_above <- function(done) {
+  if (!any(grepl("see above", done$err, fixed = TRUE))) return(character())
+  first <- grep("^(error: |[0-9,]+ errors:)", done$err)
+  before <- done$err[seq_len(max(0, first[1] - 1, na.rm = TRUE))]
+  trimws(c(grep("could not be computed", done$out, value = TRUE), before[nzchar(before)]))
+}
+
 # Raise a condition of the package with every problem.
 fail <- function(problems, status = NA_integer_) {
   stop(condition(c("synthesizer_error", "error"), problems, status))
 }
+
+# The values of all arguments; the problems of all that fail are one error.
+together <- function(...) {
+  problems <- character()
+  values <- stats::setNames(vector("list", ...length()), names(substitute(list(...)))[-1])
+  for (i in seq_len(...length())) {
+    value <- tryCatch(list(...elt(i)), synthesizer_error = function(error) {
+      problems <<- c(problems, error$problems)
+      list(NULL)
+    })
+    values[i] <- value
+  }
+  if (length(problems)) fail(unique(problems))
+  values
+}
+
+# Errors in an expression say which argument they are of.
+about <- function(name, expression) {
+  tryCatch(expression, synthesizer_error = function(error) {
+    joint <- ifelse(grepl("^[A-Za-z_.]+: ", error$problems), ".", ": ")
+    fail(paste0(name, joint, error$problems), error$status)
+  })
+}
+
+# The known name that is meant by a misspelt one, if any is near.
+near_name <- function(name, known) {
+  if (!length(known)) return(NULL)
+  distance <- drop(utils::adist(name, known, ignore.case = TRUE))
+  best <- which.min(distance)
+  if (distance[best] <= max(1, nchar(name) %/% 3)) known[best]
+}
+
+# A problem for each name that is unknown.
+unknown_names <- function(names, known, what) {
+  vapply(setdiff(names, known), function(name) {
+    near <- near_name(name, known)
+    sprintf("%s '%s'%s", what, name, if (is.null(near)) {
+      sprintf("; there %s %s", if (length(known) == 1) "is" else "are", few_names(known))
+    } else {
+      sprintf("; did you mean '%s'?", near)
+    })
+  }, "", USE.NAMES = FALSE)
+}
+
+# Nothing is an argument but what has a name in the function.
+no_further <- function(what, known, ..., hints = character(), unless = character()) {
+  names <- names(substitute(list(...)))[-1] %||% character(...length())
+  names <- setdiff(names, unless)
+  if (!length(names)) return(invisible())
+  problems <- vapply(names, function(name) {
+    if (!nzchar(name)) return(sprintf("%s: has an argument too many; its arguments are %s", what,
+                                      paste(known, collapse = ", ")))
+    if (name %in% names(hints)) return(sprintf("%s: %s", name, hints[[name]]))
+    near <- near_name(name, known)
+    sprintf("%s: %s has no such argument%s", name, what, if (!is.null(near)) {
+      sprintf("; did you mean '%s'?", near)
+    } else if (length(known)) {
+      sprintf("; it has %s", paste(known, collapse = ", "))
+    } else {
+      ""
+    })
+  }, "", USE.NAMES = FALSE)
+  fail(unique(problems))
+}
+
+# Names of synthpop.
+old_names <- c(
+  vars = "write variables = c(\"age\", \"sex\")",
+  population.inference =
+    "take it out; fit_synthetic() always infers about the population, by the rule of the synthesis"
+)
+
+# Names in `...` that are misspelt arguments, beside those that are keys of the configuration.
+misspelt_arguments <- function(names, known) {
+  known <- known[nchar(known) > 3]
+  problems <- vapply(setdiff(names, c(known, "")), function(name) {
+    near <- near_name(name, known)
+    if (is.null(near) || utils::adist(name, near) > 2 || substr(name, 1, 1) != substr(near, 1, 1)) {
+      return("")
+    }
+    sprintf("%s: unknown argument; did you mean '%s'?", name, near)
+  }, "", USE.NAMES = FALSE)
+  if (any(nzchar(problems))) fail(problems[nzchar(problems)])
+}
+
+# Arguments that many functions have, as they must be.
+check_arguments <- function(m = 1, seed = NULL, directory = NULL, overwrite = FALSE, quiet = FALSE,
+                            format = NULL, file = NULL) {
+  faults <- c(
+    if (!is_whole(m, 1)) "m: must be a whole number from 1, such as m = 5",
+    if (!is.null(seed) && !is_whole(seed, 0)) "seed: must be a whole number from 0, such as seed = 1",
+    if (!is.null(directory) && !is_text(directory)) "directory: must be one path",
+    if (!is.null(file) && !is_text(file)) "file: must be one path",
+    if (!is.null(format) && !is_text(format)) "format: must be one text, such as \"csv\"",
+    if (!isTRUE(overwrite) && !isFALSE(overwrite)) "overwrite: must be TRUE or FALSE",
+    if (!isTRUE(quiet) && !isFALSE(quiet)) "quiet: must be TRUE or FALSE"
+  )
+  if (length(faults)) fail(faults)
+}
+
+is_whole <- function(x, least) {
+  is.numeric(x) && length(x) == 1 && is.finite(x) && x == trunc(x) && x >= least
+}
+
+is_text <- function(x) is.character(x) && length(x) == 1 && !is.na(x) && nzchar(x)
 
 condition <- function(class, problems, status = NA_integer_) {
   text <- if (length(problems) > 1) {

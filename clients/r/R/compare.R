@@ -9,7 +9,7 @@
 #' @param data The original data frame.
 #' @param variables Names of columns; all that both have when absent.
 #' @param x A comparison.
-#' @param ... Not used.
+#' @param ... Nothing; a misspelt argument is an error.
 #' @return For a synthesis a named list of data frames with `level`, `original` and `synthetic`
 #'   (shares, synthetic datasets pooled); for a fit an object with the data frames `coefficients`
 #'   and `combined`, and `lack_of_fit`. Both have a `plot()`.
@@ -23,6 +23,7 @@ compare <- function(object, data, ...) UseMethod("compare")
 
 #' @export
 compare.default <- function(object, data, variables = NULL, ...) {
+  no_further("compare", "variables", ..., hints = old_names)
   frames <- if (is.data.frame(object)) list(object) else object
   if (!is.list(frames) || !length(frames) || !all(vapply(frames, is.data.frame, NA))) {
     fail(paste("compare: needs a result of synthesize() or fit_synthetic(), or data frames,",
@@ -35,6 +36,7 @@ compare.default <- function(object, data, variables = NULL, ...) {
 #' @rdname compare
 #' @export
 compare.synthesis <- function(object, data, variables = NULL, ...) {
+  no_further("compare", "variables", ..., hints = old_names)
   check_frame(data)
   distributions_of(data, object$datasets, variables, object$missing_codes)
 }
@@ -127,6 +129,7 @@ print.synthetic_comparison <- function(x, ...) {
 #' @rdname compare
 #' @export
 plot.synthetic_comparison <- function(x, ...) {
+  no_further("plot", character(), ..., hints = c(variables = "name them in compare()"))
   shown <- utils::head(names(x), 12)
   rows <- ceiling(sqrt(length(shown)))
   before <- graphics::par(mfrow = c(rows, ceiling(length(shown) / rows)), mar = c(6, 3, 2, 0.5))

@@ -4,12 +4,12 @@
 yaml_text <- function(content) paste(c(yaml_block(content, ""), ""), collapse = "\n")
 
 yaml_block <- function(map, indent) {
-  unlist(lapply(names(map), function(name) {
+  unlist(lapply(names(map), function(name) about(name, {
     value <- map[[name]]
     key <- paste0(indent, yaml_key(name), ":")
     if (is_map(value)) c(key, yaml_block(value, paste0(indent, "  "))) else
       paste(key, yaml_flow(value))
-  }))
+  })))
 }
 
 yaml_key <- function(name) {
@@ -36,7 +36,7 @@ yaml_flow <- function(value) {
 }
 
 yaml_scalar <- function(value) {
-  if (is.atomic(value) && is.na(value)) fail("NA has no place in a configuration; name a value")
+  if (is.atomic(value) && is.na(value)) fail("NA has no place here; name a value")
   if (inherits(value, c("Date", "POSIXct"))) value <- format(value)
   if (is.logical(value)) return(if (value) "true" else "false")
   if (is.numeric(value)) {
@@ -45,7 +45,7 @@ yaml_scalar <- function(value) {
       number_texts(value))
   }
   if (!is.character(value)) {
-    fail(sprintf("a %s has no place in a configuration; use texts, numbers and lists",
+    fail(sprintf("a %s has no place here; use texts, numbers and lists",
                  class(value)[1]))
   }
   as.character(jsonlite::toJSON(enc2utf8(value), auto_unbox = TRUE))
@@ -57,6 +57,11 @@ formula_text <- function(formula) paste(trimws(deparse(formula, width.cutoff = 5
 variables_of <- function(forms, said = list()) {
   if (length(said) && !is_map(said)) {
     fail("variables must be a named list, such as list(age = list(kind = \"numeric\"))")
+  }
+  no_map <- !vapply(said, function(words) is_map(words) || is.list(words) && !length(words), NA)
+  if (any(no_map)) {
+    fail(sprintf("variables: '%s' needs a named list; write list(%s = list(kind = \"numeric\"))",
+                 names(said)[no_map], names(said)[no_map]))
   }
   entries <- lapply(forms[written_columns(forms)], function(form) form$entry)
   for (name in names(said)) {
@@ -77,18 +82,20 @@ variables_of <- function(forms, said = list()) {
 
 # Arguments that synthpop gives by position become names, without columns that have no value.
 by_name <- function(method, visit, matrix, forms) {
-  if (is.null(forms)) {  # a file, of which the command knows the columns
-    return(list(method = method, visit_sequence = as_listed(visit), predictor_matrix = matrix))
-  }
   columns <- names(forms)
   usable <- written_columns(forms)
   empty <- setdiff(columns, usable)
-  visit <- named_visit(visit, columns)
-  method <- named_method(method, columns)
+  ordered <- NULL
+  known <- together(
+    visit = ordered <- if (is.null(forms)) visit else named_visit(visit, columns),
+    method = checked_method(if (is.null(forms)) method else named_method(method, columns)),
+    matrix = predictors_of(matrix, ordered, columns, usable)
+  )
+  method <- known$method
   list(
     method = if (is.list(method)) method[setdiff(names(method), empty)] else method,
-    visit_sequence = as_listed(setdiff(visit, empty)),
-    predictor_matrix = predictors_of(matrix, visit %||% columns, columns, usable)
+    visit_sequence = as_listed(setdiff(known$visit, empty)),
+    predictor_matrix = known$matrix
   )
 }
 
@@ -113,21 +120,63 @@ named_method <- function(method, columns) {
   as.list(method)
 }
 
-# Rows of the matrix are targets; only what comes earlier can be a predictor.
-predictors_of <- function(matrix, order, columns, usable) {
-  if (!is.matrix(matrix)) return(matrix)
-  if (is.null(rownames(matrix)) || is.null(colnames(matrix))) {
-    if (!all(dim(matrix) == length(columns))) {
-      fail(sprintf("predictor.matrix: needs names of rows and columns, or %d of both",
-                   length(columns)))
-    }
-    dimnames(matrix) <- list(columns, columns)
+# A formula of R that computes a column has I() and ^, which the command does without.
+checked_method <- function(method) {
+  texts <- vapply(as.list(method), function(model) {
+    if (inherits(model, "formula")) formula_text(model) else
+    if (is.character(model) && length(model) == 1 && !is.na(model)) model else ""
+  }, "")
+  wrapped <- grepl("^\\s*~\\s*I\\s*\\(", texts)
+  if (any(wrapped)) {
+    inner <- sub("^\\s*~\\s*I\\s*\\((.*)\\)\\s*$", "\\1", texts[wrapped])
+    fail(sprintf("method: leave I() out; write %s\"~ %s\"",
+                 if (is.null(names(texts))) "" else paste(names(texts)[wrapped], "= "),
+                 gsub("^", "**", inner, fixed = TRUE)))
   }
-  targets <- intersect(rownames(matrix), usable)
-  lapply(stats::setNames(nm = targets), function(target) {
+  method
+}
+
+# Rows of the matrix are targets; only what comes earlier can be a predictor. Of a file (no columns
+# are known here) the command looks at the names.
+predictors_of <- function(matrix, visit, columns, usable) {
+  if (!is.matrix(matrix) && !is.data.frame(matrix)) return(matrix)
+  matrix <- checked_matrix(matrix, columns)
+  of_file <- is.null(columns)
+  order <- visit %||% columns %||% rownames(matrix)
+  if (of_file) usable <- union(order, colnames(matrix))
+  lapply(stats::setNames(nm = intersect(rownames(matrix), usable)), function(target) {
     earlier <- order[seq_len(max(0, match(target, order, nomatch = 1) - 1))]
     as.list(intersect(colnames(matrix)[matrix[target, ] != 0], intersect(earlier, usable)))
   })
+}
+
+# A matrix of numbers whose rows and columns have names, and names of columns of the data.
+checked_matrix <- function(matrix, columns) {
+  if (is.data.frame(matrix)) {
+    numbered <- is.integer(attr(matrix, "row.names"))
+    matrix <- as.matrix(matrix)
+    if (numbered) rownames(matrix) <- if (nrow(matrix) == ncol(matrix)) colnames(matrix)
+  }
+  faults <- c(
+    if (!is.numeric(matrix) && !is.logical(matrix)) "must hold 0 and 1, or TRUE and FALSE",
+    if (anyNA(matrix)) "NA says neither yes nor no; write 0 or 1"
+  )
+  if (is.null(rownames(matrix)) || is.null(colnames(matrix))) {
+    if (length(columns) && all(dim(matrix) == length(columns))) {
+      dimnames(matrix) <- list(columns, columns)
+    } else {
+      faults <- c(faults, paste0("needs names of rows and columns", if (length(columns)) {
+        sprintf(", or %d of both", length(columns))
+      }))
+    }
+  } else {
+    names <- unlist(dimnames(matrix))
+    if (length(columns)) faults <- c(faults, unknown_names(names, columns, "unknown variable"))
+    twice <- unique(unlist(lapply(dimnames(matrix), function(x) x[duplicated(x)])))
+    if (length(twice)) faults <- c(faults, sprintf("'%s' is there twice; keep one", twice))
+  }
+  if (length(faults)) fail(paste("predictor.matrix:", faults))
+  matrix
 }
 
 # The secret as the configuration says it: none, or the manifest of the run that is repeated.

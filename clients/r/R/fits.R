@@ -17,7 +17,9 @@
 #' @param formula Formula of the model.
 #' @param fun Function that fits it, called as `fun(formula, data = , ...)`, or its name; its result
 #'   needs `coef()` and `vcov()`. [stats::lm()] when absent, [stats::glm()] where `...` has a `family`.
-#' @param ... Passed to `fun`; as it is, so no columns of the data.
+#' @param ... Passed to `fun`, as it is. `weights` and `subset` are refused, since they would be
+#'   values of one data frame: for a weighted fit write a `fun` that names the column, as in the
+#'   examples, or `utility(s, people, fits = list(list(formula = , weights = "w")))`.
 #' @param rule How the datasets were made; as the run says when absent.
 #' @param level Confidence level of the intervals.
 #' @param n Number of original records; as the run says when absent.
@@ -31,15 +33,18 @@
 #' \dontrun{
 #' fit_synthetic(s, income ~ age + sex)
 #' fit_synthetic(s, employed ~ age, family = binomial)
+#' weighted <- function(formula, data) lm(formula, data, weights = w)
+#' fit_synthetic(s, income ~ age, fun = weighted)  # w is a column of the data
 #' }
 #' @export
 fit_synthetic <- function(object, formula, fun = NULL, ..., rule = NULL, level = 0.95, n = NULL) {
   if (!inherits(object, "synthesis")) {
     fail("fit_synthetic: needs a result of synthesize() or read_synthetic()")
   }
-  if (is.character(formula)) formula <- stats::as.formula(formula, env = parent.frame())
-  if (!inherits(formula, "formula")) fail("formula must be a formula, such as income ~ age + sex")
+  formula <- formula_of(formula, parent.frame())
+  refuse_columns(names(substitute(list(...))))
   fun <- fitting_function(fun, list(...)$family)
+  check_fit_arguments(fun, names(list(...)))
   frames <- as.list(object, missing = "NA")
   fits <- lapply(seq_along(frames), function(i) {
     fitted_to(paste("dataset", i), fun, formula, frames[[i]], ...)
@@ -54,6 +59,43 @@ fit_synthetic <- function(object, formula, fun = NULL, ..., rule = NULL, level =
   structure(fitted, class = "synthetic_fit")
 }
 
+formula_of <- function(formula, frame) {
+  if (is_text(formula)) {
+    formula <- tryCatch(stats::as.formula(formula, env = frame), error = function(error) NULL)
+  }
+  if (!inherits(formula, "formula")) {
+    fail("formula: cannot be read; it must be a formula, such as income ~ age + sex")
+  }
+  formula
+}
+
+# Columns of the data have no values where a fit is called.
+refuse_columns <- function(names) {
+  taken <- intersect(c("weights", "subset"), names)
+  advice <- c(
+    weights = paste("weights: would be values of one data frame; write them into fun:",
+                    "fun = function(formula, data) lm(formula, data, weights = NAME), or",
+                    "utility(fits = list(list(formula = , weights = \"NAME\")))"),
+    subset = paste("subset: would be values of one data frame; write it into fun:",
+                   "fun = function(formula, data) lm(formula, data[data$NAME == \"LEVEL\", ])")
+  )
+  if (length(taken)) fail(unname(advice[taken]))
+}
+
+# lm() and glm() only warn of arguments that they do not have, or not even that.
+check_fit_arguments <- function(fun, names) {
+  takes <- names(formals(args(fun)))
+  inner <- if (identical(fun, stats::lm)) stats::lm.fit else
+    if (identical(fun, stats::glm)) stats::glm.control
+  known <- setdiff(c(takes, if (!is.null(inner)) names(formals(inner)), if (identical(fun, stats::lm)) "family"), "...")
+  unknown <- setdiff(names, c(known, ""))
+  if (!is.null(inner) || !"..." %in% takes) {
+    if (length(unknown)) fail(unknown_names(unknown, c(known, "rule", "level"), "unknown argument"))
+  } else {
+    misspelt_arguments(unknown, c(known, "rule", "level"))
+  }
+}
+
 fitting_function <- function(fun, family) {
   if (is.character(family) && !exists(family[1], mode = "function")) {
     fail(sprintf("family: there is no '%s'; use binomial, poisson, Gamma or another of ?family",
@@ -65,8 +107,10 @@ fitting_function <- function(fun, family) {
   fun
 }
 
-# A fit, of which coefficients and their variances can be had; else an error that says of what.
+# A fit, of which coefficients and their variances can be had; else an error that says of what. The
+# formula sees `data`, so that weights = data$w in `fun` are those of the dataset.
 fitted_to <- function(what, fun, formula, data, ...) {
+  environment(formula) <- list2env(list(data = data), parent = environment(formula))
   fit <- tryCatch(fun(formula, data = data, ...), error = function(error) {
     fail(sprintf("the model cannot be fitted to %s: %s", what, conditionMessage(error)))
   })
@@ -186,6 +230,7 @@ headline <- function(x) {
 #' @rdname fit_synthetic
 #' @export
 summary.synthetic_fit <- function(object, ...) {
+  no_further("summary", character(), ..., hints = old_names)
   table <- object$coefficients
   normal <- all(is.infinite(table$df))
   columns <- cbind(table$estimate, table$std_error, table$estimate / table$std_error, table$p_value)
@@ -217,14 +262,24 @@ vcov.synthetic_fit <- function(object, ...) {
 
 #' @export
 confint.synthetic_fit <- function(object, parm = NULL, level = object$level, ...) {
+  no_further("confint", c("parm", "level"), ...)
   table <- combined_fits(object$fits, object$rule, object$n, object$k, level)
   limits <- as.matrix(table[c("low", "high")])
-  if (is.null(parm)) limits else limits[parm, , drop = FALSE]
+  if (is.null(parm)) return(limits)
+  if (is.character(parm)) {
+    unknown <- unknown_names(parm, rownames(limits), "the model has no coefficient")
+    if (length(unknown)) fail(paste("parm:", unknown))
+  } else if (!is.numeric(parm) || !all(abs(parm) %in% seq_len(nrow(limits)))) {
+    fail(sprintf("parm: must be names of coefficients, or numbers from 1 to %d", nrow(limits)))
+  }
+  limits[parm, , drop = FALSE]
 }
 
 #' @rdname compare
 #' @export
 compare.synthetic_fit <- function(object, data, ...) {
+  no_further("compare", character(), ..., hints = c(
+    level = "name it in fit_synthetic()", variables = "name them in the formula", old_names))
   check_frame(data)
   original <- do.call(fitted_to, c(
     list("the original", object$fun, object$formula, codes_to_na(data, object$missing_codes)),
@@ -297,6 +352,7 @@ print.synthetic_fit_comparison <- function(x, ...) {
 #' @rdname compare
 #' @export
 plot.synthetic_fit_comparison <- function(x, ...) {
+  no_further("plot", character(), ...)
   table <- x$coefficients
   half <- stats::qnorm((1 + x$level) / 2)
   rows <- rev(seq_len(nrow(table)))

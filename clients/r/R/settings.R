@@ -25,6 +25,14 @@
 frontier <- function(data, vary, m = 1, ..., risk = NULL, utility = NULL, directory = NULL,
                      overwrite = FALSE, quiet = FALSE) {
   name <- name_of(substitute(data))
+  further <- names(list(...))
+  misspelt_arguments(further, c(names(formals(frontier)), names(formals(synthesize))))
+  check_arguments(m, list(...)$seed, directory, overwrite, quiet)
+  faults <- c(
+    if (!is.null(risk) && !is_text(risk)) "risk: must be one text, such as \"cap\"",
+    if (!is.null(utility) && !is_text(utility)) "utility: must be one text, such as \"mean_two_way\""
+  )
+  if (length(faults)) fail(faults)
   if (!is_map(vary)) fail("vary must be a named list, such as list(cart.cap = c(30, 100))")
   folder <- private_directory()
   on.exit(unlink(folder, recursive = TRUE))
@@ -42,10 +50,13 @@ frontier <- function(data, vary, m = 1, ..., risk = NULL, utility = NULL, direct
   content <- read_json(file.path(out, "frontier.json"))
   if (is.null(content)) fail(called$problems, called$status)
   for (name in names(content$failed)) {
-    warning(sprintf("%s failed: %s", name, paste(content$failed[[name]], collapse = "; ")),
+    warning(sprintf("%s failed: %s", name,
+                    paste(in_words_of_r(unlist(content$failed[[name]])), collapse = "; ")),
             call. = FALSE)
   }
-  frontier_of(content, out, files)
+  made <- frontier_of(content, out, files)
+  for (run_folder in Filter(dir.exists, made$directory)) keep_forms(run_folder, run$forms)
+  made
 }
 
 plain_text <- function(value) if (is.character(value)) value else yaml_scalar(value)
@@ -94,11 +105,17 @@ plot.synthetic_frontier <- function(x, ...) {
 #' @export
 refine <- function(object, data, keys, target, ..., risk_at_most = NULL, dataset = 1,
                    variables = NULL, seed = 0) {
+  options <- dropped_nulls(list(risk_at_most = risk_at_most, seed = seed, ...))
+  if (any(!nzchar(names(options)))) fail("options of refine need names, such as generations = 50")
+  together(
+    no_further("refine", c(options_of_refine, names(formals(refine))), ...,
+               unless = c(options_of_refine, gsub("_", ".", options_of_refine, fixed = TRUE))),
+    check_arguments(seed = seed),
+    name_columns(list(keys = keys, target = target), data)
+  )
   if (inherits(object, "synthesis")) object <- as.data.frame(object, dataset = dataset)
   if (!is.data.frame(object)) fail("refine: needs a result of synthesize() or a data frame")
   synthesizer_version()
-  options <- dropped_nulls(list(risk_at_most = risk_at_most, seed = seed, ...))
-  if (any(!nzchar(names(options)))) fail("options of refine need names, such as generations = 50")
   folder <- private_directory()
   on.exit(unlink(folder, recursive = TRUE))
   files <- check_inputs(object, data, NULL, folder)
@@ -108,7 +125,7 @@ refine <- function(object, data, keys, target, ..., risk_at_most = NULL, dataset
     "--target", target, "--config", config_of_checks(files, NULL, NULL, variables, folder),
     "--out", paths[1], "--json", paths[2],
     as.vector(rbind(paste0("--", gsub("[._]", "-", names(options))),
-                    vapply(options, plain_text, "")))
+                    vapply(options, option_text, "")))
   ))
   content <- read_json(paths[2])
   warn_of_limits(called$problems)
@@ -118,6 +135,12 @@ refine <- function(object, data, keys, target, ..., risk_at_most = NULL, dataset
     reached = content$reached, notes = as.character(unlist(content$notes))
   ))
 }
+
+# Of the command, beside those that have arguments of their own.
+options_of_refine <- c("risk", "utility", "codes", "population", "generations", "patience",
+                       "mutation", "crossover", "aimed", "seconds", "secret", "workers")
+
+option_text <- function(values) paste(vapply(values, plain_text, ""), collapse = ",")
 
 #' @export
 print.synthetic_refinement <- function(x, ...) {

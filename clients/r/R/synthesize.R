@@ -50,26 +50,35 @@ synthesize <- function(data, m = 1, seed = NULL, visit.sequence = NULL, method =
   on.exit(unlink(folder, recursive = TRUE))
   run <- written_run(data, name, folder, m = m, seed = seed, visit.sequence = visit.sequence,
                      method = method, ..., predictor.matrix = predictor.matrix,
-                     variables = variables, secret = secret, format = format)
+                     variables = variables, secret = secret, format = format,
+                     where = list(directory, overwrite, quiet))
   run_file(run$file, directory, overwrite, quiet, run$forms)
 }
 
-# The YAML of a run, and the file of its data frame, in a private directory.
+# The YAML of a run, and the file of its data frame, in a private directory. All that is wrong with
+# the arguments is told at once; `where` are those of the result.
 written_run <- function(data, name, folder, m = 1, seed = NULL, visit.sequence = NULL,
                         method = NULL, ..., predictor.matrix = NULL, variables = NULL,
-                        secret = NULL, format = NULL) {
-  further <- further_keys(...)
+                        secret = NULL, format = NULL, where = list(NULL, FALSE, FALSE)) {
+  source <- NULL
+  known <- together(
+    check_arguments(m, seed, where[[1]], where[[2]], where[[3]], format),
+    further = further_keys(data, names(formals(synthesize)), ...),
+    secret = secret_of(secret),
+    check_reader(ending_of(format %||% if (is.character(data)) data[1] else "")),
+    source <- source_of(data, folder, name),
+    given = if (!is.null(source)) by_name(method, visit.sequence, predictor.matrix, source$forms),
+    variables = if (!is.null(source)) variables_of(source$forms, variables)
+  )
   synthesizer_version()
-  source <- source_of(data, folder, name)
-  check_reader(ending_of(format %||% source$data$path %||% ""))
   content <- c(
     list(version = 1, data = source$data),
     list(output = dropped_nulls(list(directory = "result", format = format))),
-    dropped_nulls(list(m = m, seed = seed, secret = secret_of(secret))),
-    dropped_nulls(by_name(method, visit.sequence, predictor.matrix, source$forms)),
-    further
+    dropped_nulls(list(m = m, seed = seed, secret = known$secret)),
+    dropped_nulls(known$given),
+    known$further
   )
-  content$variables <- variables_of(source$forms, variables)
+  content$variables <- known$variables
   if (!length(content$variables)) content$variables <- NULL
   list(file = write_private(yaml_text(content), file.path(folder, "run.yaml")),
        forms = source$forms)
@@ -86,7 +95,8 @@ written_run <- function(data, name, folder, m = 1, seed = NULL, visit.sequence =
 #' }
 #' @export
 run_config <- function(file, directory = NULL, overwrite = FALSE, quiet = FALSE) {
-  if (!is.character(file) || length(file) != 1) fail("file must be the path of a YAML file")
+  if (!is_text(file)) fail("file must be the path of a YAML file")
+  check_arguments(directory = directory, overwrite = overwrite, quiet = quiet)
   synthesizer_version()
   run_file(file, directory, overwrite, quiet, NULL)
 }
@@ -99,6 +109,7 @@ run_file <- function(file, directory, overwrite, quiet, forms) {
   result <- if (held) file.path(folder, "result") else folder
   if (!quiet) message("synthesizer: fits, draws and checks; large files take minutes")
   called <- call_synthesizer(c("run", file, "--out", result, if (overwrite) "--overwrite"))
+  keep_forms(result, forms)
   made <- read_result(result, forms, exceeded = called$problems)
   if (held) made$files <- removed_at_last(folder)
   done <- TRUE
@@ -120,7 +131,8 @@ name_of <- function(expression) {
   if (grepl("^[A-Za-z][A-Za-z0-9._]*$", name)) name else "data"
 }
 
-further_keys <- function(...) {
+# Keys of the configuration in `...`; `arguments` are those that a misspelt one may mean.
+further_keys <- function(data, arguments, ...) {
   further <- list(...)
   if (length(further) && (is.null(names(further)) || any(!nzchar(names(further))))) {
     fail("arguments beyond method need names, such as keep = \"sex\"")
@@ -129,8 +141,31 @@ further_keys <- function(...) {
   if (length(taken)) {
     fail(sprintf("%s: is no argument; use data, directory and format", taken))
   }
+  together(misspelt_arguments(names(further), arguments), name_columns(further, data))
   further
 }
+
+# Columns are named. Their values would reach an error as names of columns that do not exist.
+name_columns <- function(arguments, data) {
+  if (!is.data.frame(data)) return(invisible())
+  faults <- vapply(names(arguments), function(name) {
+    x <- arguments[[name]]
+    if (is.data.frame(x) && ncol(x) == 1) x <- x[[1]]
+    if (is.list(x) && is.null(names(x)) && all(lengths(x) == 1)) x <- unlist(x)
+    holds <- is.atomic(x) && length(x) == nrow(data) && length(x) > 1 &&
+      !all(as.character(x) %in% names(data))
+    if (!holds) return("")
+    same <- vapply(data, function(column) {
+      is.atomic(column) && identical(as.character(column), as.character(x))
+    }, NA)
+    sprintf("%s: must name columns, not hold them; write %s = \"%s\"", name, name,
+            if (any(same)) names(data)[same][1] else "NAME")
+  }, "")
+  if (any(nzchar(faults))) fail(unname(faults[nzchar(faults)]))
+}
+
+keys_of_data <- c("catalogue", "delimiter", "encoding", "fit_rows", "max_unpacked_mb", "path",
+                  "persons", "sample", "sheet", "sql")
 
 source_of <- function(data, folder, name) {
   if (is.data.frame(data)) {
@@ -140,11 +175,24 @@ source_of <- function(data, folder, name) {
     write_frame(data, forms, file.path(folder, file))
     return(list(data = list(path = file), forms = forms))
   }
-  if (is.list(data) && is_map(data)) return(list(data = data))
-  if (!is.character(data) || length(data) != 1 || is.na(data)) {
+  if (is.list(data) && is_map(data) && any(names(data) %in% keys_of_data)) {
+    return(list(data = data))
+  }
+  if (is.list(data) || is.matrix(data)) {
+    fail(sprintf("data must be a data frame, not a %s; write as.data.frame(data)",
+                 if (is.matrix(data)) "matrix" else "list"))
+  }
+  if (!is_text(data)) {
     fail("data must be a data frame, the path of a file, or a list such as list(sample = \"fair\")")
   }
-  list(data = list(path = absolute_path(data)))
+  list(data = list(path = file_path(data)))
+}
+
+# The absolute path of what is no directory.
+file_path <- function(path) {
+  path <- absolute_path(path)
+  if (dir.exists(path)) fail(sprintf("%s: is a directory; name a file in it", path))
+  path
 }
 
 # The configuration lies elsewhere: paths are seen from the working directory, also of files that
@@ -160,18 +208,55 @@ dropped_nulls <- function(values) values[!vapply(values, is.null, NA)]
 #'
 #' @param directory Directory that the command `synthesizer run` or [synthesize()] wrote.
 #' @return An object of class `synthesis`, as [synthesize()] returns it. Columns of CSV files are
-#'   what the codebook says: factors, ordered factors, logicals, numbers, dates.
+#'   what they were in the data frame given to [synthesize()], which keeps their classes in
+#'   `columns.rds` of its `directory`; of other results what the codebook says: factors, ordered
+#'   factors, logicals, numbers, dates.
 #' @examples
 #' \dontrun{
 #' s <- read_synthetic("persons_synthetic")
 #' }
 #' @export
 read_synthetic <- function(directory) {
-  if (!is.character(directory) || length(directory) != 1) {
-    fail("directory must be one path")
-  }
-  read_result(path.expand(directory), NULL)
+  if (!is_text(directory)) fail("directory must be one path")
+  directory <- path.expand(directory)
+  read_result(directory, kept_forms(directory))
 }
+
+# Beside a result lies what its columns are in R: classes and the attributes that go with them, and
+# levels that the codebook lists. It holds no value of a record.
+forms_file <- "columns.rds"
+
+kept_attributes <- c("class", "tzone", "units", "label", "labels", "na_values", "na_range",
+                     "format.spss", "format.stata", "format.sas", "display_width")
+
+keep_forms <- function(directory, forms) {
+  if (is.null(forms) || !file.exists(file.path(directory, "manifest.json"))) return(invisible())
+  variables <- read_json(file.path(directory, "codebook.json"))$variables %||% list()
+  variables <- stats::setNames(variables, vapply(variables, function(v) v$name, ""))
+  forms <- lapply(stats::setNames(nm = names(forms)), function(name) {
+    form <- forms[[name]]
+    form$attributes <- form$attributes[intersect(names(form$attributes), kept_attributes)]
+    form$entry <- NULL
+    if (form$type == "factor") {
+      listed <- if (!identical(variables[[name]]$kind, "id")) levels_of(variables[[name]])
+      public <- form$texts %in% c(listed, form$empty)
+      form[c("levels", "texts")] <- list(form$levels[public], form$texts[public])
+    }
+    form
+  })
+  before <- Sys.umask("077")
+  on.exit(Sys.umask(before))
+  saveRDS(list(run = run_id(directory), forms = forms), file.path(directory, forms_file))
+}
+
+# None where another run has replaced the result since.
+kept_forms <- function(directory) {
+  path <- file.path(directory, forms_file)
+  kept <- if (file.exists(path)) tryCatch(readRDS(path), error = function(error) NULL)
+  if (is.list(kept) && identical(kept$run, run_id(directory))) kept$forms
+}
+
+run_id <- function(directory) unname(tools::md5sum(file.path(directory, "manifest.json")))
 
 read_result <- function(directory, forms, exceeded = NULL) {
   manifest <- read_json(file.path(directory, "manifest.json"))
@@ -196,7 +281,7 @@ read_result <- function(directory, forms, exceeded = NULL) {
     verdict = verdict_of(checks),
     figures = figures_of(checks),
     exceeded = exceeded %||% as.character(unlist(manifest$exceeded_limits)),
-    notes = unique(c(as.character(unlist(manifest$notes)), notes_of(checks))),
+    notes = unique(c(in_words_of_r(as.character(unlist(manifest$notes))), notes_of(checks))),
     failed = failed_of(checks),
     variables = variables_frame(variables),
     missing_codes = missing_codes(variables),
@@ -247,7 +332,8 @@ result_directory <- function(x) {
 #' @param dataset Which of the m datasets.
 #' @param missing `"code"` leaves missing codes such as -8 as they stand in the files; `"NA"` makes
 #'   them `NA`.
-#' @param row.names,optional,... Not used.
+#' @param row.names,optional Not used.
+#' @param ... Nothing; a misspelt argument is an error.
 #' @return `as.data.frame()` returns one dataset, `as.list()` all m; `summary()` an object with the
 #'   data frames `figures` and `variables`; the others return `x`, invisibly.
 #' @name synthesis
@@ -278,6 +364,7 @@ print.synthesis <- function(x, ...) {
 #' @rdname synthesis
 #' @export
 summary.synthesis <- function(object, ...) {
+  no_further("summary", character(), ...)
   structure(class = "summary.synthesis", list(
     verdict = object$verdict, figures = object$figures, variables = object$variables,
     notes = object$notes, failed = object$failed, exceeded = object$exceeded
@@ -300,12 +387,21 @@ print.summary.synthesis <- function(x, ...) {
 #' @export
 as.data.frame.synthesis <- function(x, row.names = NULL, optional = FALSE, ..., dataset = 1,
                                     missing = c("code", "NA")) {
-  missing <- match.arg(missing)
+  no_further("as.data.frame", c("dataset", "missing"), ..., unless = "stringsAsFactors")
+  missing <- missing_as(missing)
   if (!is.numeric(dataset) || length(dataset) != 1 || !dataset %in% seq_len(x$m)) {
     fail(sprintf("dataset must be a number from 1 to %d", x$m))
   }
   frame <- x$datasets[[dataset]]
   if (missing == "NA") codes_to_na(frame, x$missing_codes) else frame
+}
+
+missing_as <- function(missing) {
+  if (identical(missing, c("code", "NA"))) return("code")
+  if (!is_text(missing) || !missing %in% c("code", "NA")) {
+    fail("missing: must be \"code\" or \"NA\"")
+  }
+  missing
 }
 
 codes_to_na <- function(frame, codes) {
@@ -321,14 +417,16 @@ codes_to_na <- function(frame, codes) {
 #' @rdname synthesis
 #' @export
 as.list.synthesis <- function(x, ..., missing = c("code", "NA")) {
-  missing <- match.arg(missing)
+  no_further("as.list", "missing", ...)
+  missing <- missing_as(missing)
   lapply(seq_len(x$m), function(i) as.data.frame(x, dataset = i, missing = missing))
 }
 
 #' @rdname synthesis
 #' @export
 plot.synthesis <- function(x, variables = NULL, ...) {
-  plot(distributions_of(NULL, x$datasets, variables, x$missing_codes), ...)
+  no_further("plot", "variables", ..., hints = old_names)
+  plot(distributions_of(NULL, x$datasets, variables, x$missing_codes))
   invisible(x)
 }
 

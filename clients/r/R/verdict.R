@@ -22,14 +22,18 @@ verdict.default <- function(x, ...) {
 }
 
 #' @export
-verdict.synthesis <- function(x, ...) x$verdict
+verdict.synthesis <- function(x, ...) {
+  no_further("verdict", "x", ...)
+  x$verdict
+}
 
 #' @export
-verdict.synthesizer_checks <- function(x, ...) x$verdict
+verdict.synthesizer_checks <- verdict.synthesis
 
 verdict_of <- function(checks) {
   lines <- checks$verdict$lines
   verdict <- rows_frame(lines, c("subject", "title", "word", "said", "sentence"))
+  verdict$sentence <- in_words_of_r(verdict$sentence)
   evidence <- lapply(lines, function(line) {
     rows <- rows_frame(line$evidence, c("test", "word", "sentence"), c("value", "low", "high", "mark"))
     if (nrow(rows)) cbind(subject = line$subject, rows) else NULL

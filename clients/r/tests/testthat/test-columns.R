@@ -91,3 +91,11 @@ test_that("what cannot be synthesised is told, all at once", {
   expect_match(problems_of_error(synthesize(small_frame(), 1, 1, NULL, NULL, 3)), "need names")
   expect_match(problems_of_error(internal("secret_of")(3)), "secret must be \"none\"")
 })
+
+test_that("bytes that are no letters are refused, with their number", {
+  x <- c("a\xe9", "b", "a\xe9")
+  expect_match(problems_of_error(synthesize(data.frame(x))), "column 'x' has 2 texts with bytes")
+  expect_match(problems_of_error(synthesize(data.frame(x = factor(x, unique(x))))), "has 1 text")
+  Encoding(x) <- "latin1"
+  expect_null(internal("form_of")(x)$fault)
+})

@@ -52,3 +52,42 @@ test_that("words of a call reach the command as they are, and files are private 
   expect_match(paste(lines, collapse = "\n"), "path: \"data.csv\"", fixed = TRUE)
   expect_false(file.exists("hacked"))
 })
+
+test_that("options of the command become arguments of R", {
+  says <- function(from, to) expect_identical(internal("in_words_of_r")(from), to)
+  says("x exists; name another directory or say --overwrite (output.overwrite: true)",
+       "x exists; name another directory or say overwrite = TRUE")
+  says("--risk capp: is no figure", "risk = \"capp\": is no figure")
+  says("name codes under codes (--codes), or make more: -m 5", "name codes under codes, or make more: m = 5")
+  says("Invalid value for '--seed': Input should be a valid integer", "seed: must be a valid integer")
+  says("write rules: [{if: CONDITION, then: {VARIABLE: VALUE}}]",
+       "write rules = list(list(`if` = \"CONDITION\", then = list(VARIABLE = \"VALUE\")))")
+  says("--risk-at-most: is -8", "risk_at_most: is -8")
+})
+
+test_that("an interrupt of the command is one of R, and a killed command is told", {
+  skip_on_os("windows")
+  known <- "case $1 in --version) echo synthesizer 9.1.0; exit;; esac"
+  before <- left_behind()
+  call <- function(...) {
+    with_command(fake_command(known, ...), synthesize(small_frame(), quiet = TRUE))
+  }
+  stopped <- function(...) tryCatch(call(...), interrupt = function(signal) "interrupt")
+  expect_identical(stopped("echo error: interrupted\\; nothing was written >&2; exit 130"), "interrupt")
+  expect_identical(stopped("kill -INT $$; sleep 1"), "interrupt")
+  expect_match(problems_of_error(call("kill -9 $$")), "'run' was killed before its end")
+  expect_identical(left_behind(), before)
+})
+
+test_that("an error that points above itself comes with what stands there", {
+  skip_on_os("windows")
+  lost <- fake_command(
+    "case $1 in --version) echo synthesizer 9.1.0; exit;; esac",
+    "echo '  fit y ~ x: could not be computed: y has no number'",
+    "echo 'error: fit y ~ x: has no result, see above' >&2; exit 1"
+  )
+  people <- small_frame()
+  expect_identical(problems_of_error(with_command(lost, utility(people, people, fits = "y ~ x"))),
+                   c("fit y ~ x: has no result, see above",
+                     "fit y ~ x: could not be computed: y has no number"))
+})

@@ -47,3 +47,33 @@ test_that("faults of a fit, and data that have nothing in common, are told", {
                      original = 1, direction = "lower is safer")
   expect_output(internal("print_figures")(long), paste0(strrep("a name ", 12), "\n.*0.123"))
 })
+
+test_that("arguments that a function does not have are refused", {
+  people <- small_frame()
+  s <- structure(class = "synthesis", list(datasets = list(people), m = 1L, n = 120L,
+                                           rule = "simple", missing_codes = list()))
+  refused <- function(words, ...) {
+    problems <- problems_of_error(...)
+    expect_match(problems, words)
+  }
+  refused("datset: .* 'dataset'", as.data.frame(s, datset = 1))
+  refused("'missing'", as.list(s, mising = "NA"))
+  refused("an argument too many", summary(s, 3))
+  refused("write variables", compare(s, people, vars = "age"))
+  refused("write variables", plot(s, vars = "age"))
+  refused("name the original", report(s, keys = "age"))
+  expect_identical(dim(data.frame(s)), dim(people))
+  fit <- fit_synthetic(s, pay ~ age)
+  refused("always infers about the population", summary(fit, population.inference = TRUE))
+  refused("name it in fit_synthetic", compare(fit, people, level = 0.9))
+  refused("no coefficient 'agee'; did you mean 'age'", confint(fit, "agee"))
+  refused("formula: cannot be read", fit_synthetic(s, "pay ~ ~ ("))
+  refused("'family'", fit_synthetic(s, pay ~ age, famly = binomial))
+  refused("subset: .*write it into fun", fit_synthetic(s, pay ~ age, subset = age > 3))
+  refused("weights = NAME", fit_synthetic(s, pay ~ edu, weights = age))
+  for (weighted in list(function(formula, data) lm(formula, data, weights = age),
+                        function(formula, data) lm(formula, data, weights = data$age))) {
+    fit <- fit_synthetic(s, pay ~ edu, fun = weighted)
+    expect_equal(coef(fit), coef(lm(pay ~ edu, people, weights = age)))
+  }
+})

@@ -28,7 +28,10 @@ test_that("a run is that of the command line, byte by byte, and comes back typed
   expect_identical(verdict(s)$word, rep("look", 3))
   expect_output(print(s), "2 synthetic datasets: 120 records, 5 variables")
   again <- read_synthetic(kept)
-  expect_equal(again$datasets, s$datasets)
+  expect_identical(again$datasets, s$datasets)
+  expect_identical(as.character(file.mode(file.path(kept, "columns.rds"))), "600")
+  stored <- paste(deparse(readRDS(file.path(kept, "columns.rds"))), collapse = "")
+  expect_false(any(vapply(unique(people$pay), grepl, NA, x = stored, fixed = TRUE)))
   expect_false(any(grepl("pay|120", capture.output(str(s$configuration$data)))))
   expect_identical(basename(report(s, browse = FALSE)), "report.html")
 
@@ -74,6 +77,24 @@ test_that("a limit that is exceeded is a warning, and risk takes any data frames
   expect_identical(r$verdict$subject, c("person", "anybody", "use")[seq_along(r$verdict$subject)])
 })
 
+test_that("a model that cannot be fitted is a warning, and everything else is there", {
+  skip_without_command()
+  people <- small_frame()
+  warned <- NULL
+  u <- withCallingHandlers(
+    utility(people, people, fits = list(sex ~ age, list(formula = "pay ~ age", weights = "age")),
+            two_way = FALSE, propensity = FALSE, regressions = FALSE, equivalent_sample = FALSE,
+            conditional_tables = FALSE),
+    synthesizer_failed = function(warning) {
+      warned <<- warning$problems
+      invokeRestart("muffleWarning")
+    }
+  )
+  expect_match(warned, "fit sex ~ age: .*number as response")
+  expect_match(u$failed[["fit sex ~ age"]], "number as response")
+  expect_identical(u$results$utility$fits[[1]]$weights, "age")
+})
+
 test_that("the rule of combining follows from how the data were made", {
   rule <- function(kept = FALSE, ...) {
     internal("rule_of")(list(chain = list(list(kept = kept)), config = list(...)), NULL)
@@ -104,5 +125,5 @@ test_that("settings are compared, and a file is refined", {
   expect_identical(lapply(r$data, levels), lapply(codes, levels))
   expect_lte(r$after[["risk"]], r$before[["risk"]])
   expect_match(problems_of_error(refine(codes, codes, "sex", "edu", generatons = 3)),
-               "No such option: --generatons")
+               "did you mean 'generations'")
 })
