@@ -83,6 +83,14 @@ def names_in(problems: Problems, **texts: str | None) -> dict[str, tuple[str, ..
     }
 
 
+def name_in(problems: Problems, **texts: str | None) -> dict[str, str | None]:
+    """Return the name of one column in each option; an empty one is gathered as a problem."""
+    for option, text in texts.items():
+        if text is not None and not text.strip():
+            problems.append(f"--{option}: is empty; name one column")
+    return {option: text or None for option, text in texts.items()}
+
+
 @dataclass(frozen=True)
 class Shared:
     """Marks a parameter of a command: it gets what a function returns, whose options are added."""

@@ -88,6 +88,14 @@ class Tasks(TyperGroup):
 class Options(TyperCommand):
     """Lists arguments, options, and options under the headings of their groups."""
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read what was typed; what is wrong with it is told without the words of a library."""
+        try:
+            return super().parse_args(ctx, args)
+        except typer.BadParameter as error:
+            error.message = error.message.removeprefix("Value error, ")
+            raise
+
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the lists."""
         groups: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}

@@ -19,6 +19,7 @@ from synthesizer.cli.arguments import (
     Text,
     Workers,
     all_cores,
+    name_in,
     names_in,
     option,
     options_of,
@@ -152,16 +153,18 @@ def risk(
     question = names_in(problems, public=public, baseline=baseline, thresholds=thresholds)
     options = options_of(
         **names_in(problems, keys=keys),
-        target=target,
+        **name_in(problems, target=target, weight=weight),
         groups=problems.attempt(parse_groups, groups),
         tau=tau,
         suda=options_of(max_size=max_size, sampling_fraction=sampling_fraction),
-        differential_confidentiality=options_of(by=by, units=units),
+        differential_confidentiality=options_of(**name_in(problems, by=by, units=units)),
         inference=options_of(
-            sensitive=sensitive, positive=positive, units="periods" if periods else None, **question
+            **name_in(problems, sensitive=sensitive),
+            positive=positive,
+            units="periods" if periods else None,
+            **question,
         ),
         attacks=None if attacks is None else {"enabled": attacks},
-        weight=weight,
     )
     with progress(quiet=screen.json) as listener:
         checks = assess_files(
@@ -218,8 +221,8 @@ def utility(
 
     problems = Problems()
     fit = options_of(
-        family=family, rule=rule, clusters=clusters, weights=weights, offset=offset,
-        **names_in(problems, by=by),
+        family=family, rule=rule, offset=offset, **names_in(problems, by=by),
+        **name_in(problems, clusters=clusters, weights=weights),
     )  # fmt: skip
     lists = names_in(problems, model=model, variables=variables, ways=ways)
     score = options_of(models=lists["model"], interactions=interactions, permutations=permutations)
@@ -230,7 +233,8 @@ def utility(
             ways=lists["ways"] or (),
             formulas=tuple(fits or ()),
             fit=fit,
-            options={"table_groups": groups, "propensity": score} | options_of(weight=weight),
+            options={"table_groups": groups, "propensity": score}
+            | options_of(**name_in(problems, weight=weight)),
             workers=all_cores(workers),
             listener=listener,
             problems=problems,
@@ -296,7 +300,10 @@ def report(
     with progress(quiet=False) as listener:
         record = report_files(
             original, synthetic, path,
-            options=options_of(**names_in(problems, keys=keys), target=target, weight=weight),
+            options=options_of(
+                **names_in(problems, keys=keys),
+                **name_in(problems, target=target, weight=weight),
+            ),
             control=control, catalogue=catalogue, encoding=encoding, config=config, seed=seed,
             workers=all_cores(workers), overwrite=overwrite, listener=listener,
             problems=problems,
@@ -358,6 +365,7 @@ def refine(
     }  # fmt: skip
     problems = Problems()
     names = names_in(problems, keys=keys, codes=None if codes == "all" else codes)
+    name_in(problems, target=target)
     problems.settle(ConfigError)
     with progress(quiet=quiet) as listener:
         outcome = refine_file(
