@@ -25,7 +25,6 @@ from synthesizer.cli.arguments import (
     options_of,
     progress,
     refuse,
-    say_written,
     secret_of,
     written_line,
 )
@@ -48,6 +47,7 @@ JsonFile = Annotated[Path | None, option("JSON file to write (mode 0600).", "--o
 
 if TYPE_CHECKING:
     from synthesizer.jobs.check_files import FileChecks
+    from synthesizer.report.record import Record
 
 Original = Annotated[Path, typer.Argument(help="The confidential file.")]
 SyntheticFiles = Annotated[
@@ -285,15 +285,15 @@ def report(
             lone = ", ".join(f"--{name.replace('_', '-')}" for name in named)
             raise ConfigError(f"{lone}: only of files; leave out the directory of a run, or these")
         from synthesizer.report.build import write_report
+        from synthesizer.report.record import read_record
 
-        say_written(write_report(directory, out, overwrite=overwrite), why=STEWARD)
+        page = write_report(directory, out, overwrite=overwrite)
+        _show_page(page, read_record(directory, compare_files=False))
         return
     if original is None or not synthetic:
         raise ConfigError(
             "name the result directory of a run, or files by --original and --synthetic"
         )
-    from synthesizer.cli.printing import Ending
-    from synthesizer.cli.screen_checks import add_decision
     from synthesizer.jobs.check_files import report_files
 
     problems, path = Problems(), Path("report.html") if out is None else out
@@ -308,11 +308,19 @@ def report(
             workers=all_cores(workers), overwrite=overwrite, listener=listener,
             problems=problems,
         )  # fmt: skip
+    _show_page(path, record)
+    refuse(record.exceeded, record.verdict, fail_on)
+
+
+def _show_page(path: Path, record: Record) -> None:
+    """Print the verdict on what a page is about, and where the page is."""
+    from synthesizer.cli.printing import Ending
+    from synthesizer.cli.screen_checks import add_decision
+
     ending = Ending(every=False)
     add_decision(ending, record.verdict, record)
     ending.say(written_line(path, STEWARD))
     ending.show("all figures: on that page")
-    refuse(record.exceeded, record.verdict, fail_on)
 
 
 def refine(

@@ -51,7 +51,9 @@ _COUNTED: ContextVar[bool] = ContextVar("counted", default=False)
 
 def _console(stream: TextIO | None = None) -> Console:
     """Return the standard output, or another stream, in the width and the colours it can show."""
-    console = _Console(file=stream or sys.stdout, highlight=False)
+    # without colours nothing is bold either: no escape sequence is left
+    colours = None if os.environ.get("NO_COLOR") else "auto"
+    console = _Console(file=stream or sys.stdout, highlight=False, color_system=colours)
     if _COUNTED.get():
         console.width = WIDEST
     elif not _has_width(console):

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 WORST_PAIRS = 3
 WORST_VARIABLES = 5
 MOST_WARNINGS = 3
+NO_USE = "use is not looked at here: synthesizer utility, or report"
 PERIODS = "person-periods"
 """What is counted of a panel where the place of figures says so."""
 _TITLES = {1: "variables", 2: "pairs", 3: "triples"}
@@ -51,8 +52,7 @@ def add_decision(
 
     ``subjects`` are the lines that were measured, which worst things are about.
     """
-    shown = TITLES if "person" in subjects else subjects
-    lines = [line for line in decided.lines if line.subject in shown]
+    lines = [line for line in decided.lines if line.subject in subjects]
     for line in lines:
         words = line.sentence if ending.every else line.brief
         ending.say(words, start=f"{line.title}:", word=line.said.upper(), colour=line.colour)
@@ -87,6 +87,8 @@ def show_file_checks(checks: FileChecks, *, as_json: bool, every: bool) -> None:
         ending.add(lambda _: _show_all(results))
     else:
         _add_lines(ending, results)
+    if results.utility is None:
+        ending.say(NO_USE)
     ending.show("all figures, and what each one is: --all, or --json")
 
 
