@@ -14,7 +14,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from math import inf
 from time import perf_counter
-from typing import Any, TextIO
+from typing import Any, Literal, TextIO
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -52,7 +52,7 @@ _COUNTED: ContextVar[bool] = ContextVar("counted", default=False)
 def _console(stream: TextIO | None = None) -> Console:
     """Return the standard output, or another stream, in the width and the colours it can show."""
     # without colours nothing is bold either: no escape sequence is left
-    colours = None if os.environ.get("NO_COLOR") else "auto"
+    colours: Literal["auto"] | None = None if os.environ.get("NO_COLOR") else "auto"
     console = _Console(file=stream or sys.stdout, highlight=False, color_system=colours)
     if _COUNTED.get():
         console.width = WIDEST

@@ -368,7 +368,7 @@ def utility_of(
         every = column_names(data.original)
         lacking = _name_problems(data, [name for name in every if name in columns.absent])
         others = [why for name, why in columns.failed.items() if name not in columns.absent]
-        raise DataError(dict.fromkeys([*lacking, *others, nothing]))
+        raise DataError(dict.fromkeys([*lacking, *others] or [nothing]))
     further = [n for fit in settings.fits for n in fit.names if n in column_names(data.original)]
     further += filter(None, (settings.weight, settings.strata, settings.psu))
     if settings.replicates is not None:
