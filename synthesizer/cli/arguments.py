@@ -126,21 +126,26 @@ def with_shared(function: Callable[..., None]) -> Callable[..., None]:
     return passing
 
 
-def refuse(
+def refusals(
     exceeded: Sequence[str],
     decided: Verdict,
     fail_on: Literal["look", "stop"] | None,
     subjects: Collection[str] = ("person", "anybody", "use"),
-) -> None:
-    """Raise LimitExceededError where a limit is exceeded, or the verdict is one to fail on."""
+) -> list[str]:
+    """Return which limits are exceeded, and which lines of the verdict are to fail on."""
     words = {None: (), "stop": ("stop",), "look": ("look", "stop")}[fail_on]
     grave = [
         f"--fail-on {fail_on}: {line.title}: {line.word}"
         for line in decided.lines
         if line.word in words and line.subject in subjects
     ]
-    if exceeded or grave:
-        raise LimitExceededError([*exceeded, *grave])
+    return [*exceeded, *grave]
+
+
+def refuse(reasons: Sequence[str]) -> None:
+    """Raise LimitExceededError where there are reasons."""
+    if reasons:
+        raise LimitExceededError(reasons)
 
 
 @contextmanager

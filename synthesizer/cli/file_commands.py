@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -24,6 +25,7 @@ from synthesizer.cli.arguments import (
     option,
     options_of,
     progress,
+    refusals,
     refuse,
     secret_of,
     written_line,
@@ -84,8 +86,9 @@ class FileScreen:
         """Print the checks; raise LimitExceededError above a limit, or at the word to fail on."""
         from synthesizer.cli.screen_checks import show_file_checks
 
-        show_file_checks(checks, as_json=self.json, every=self.every)
-        refuse(checks.exceeded, checks.verdict, self.fail_on, checks.subjects)
+        reasons = refusals(checks.exceeded, checks.verdict, self.fail_on, checks.subjects)
+        show_file_checks(checks, as_json=self.json, every=self.every, later=reasons)
+        refuse(reasons)
 
 
 def file_screen(
@@ -166,7 +169,7 @@ def risk(
         ),
         attacks=None if attacks is None else {"enabled": attacks},
     )
-    with progress(quiet=screen.json) as listener:
+    with progress(quiet=screen.json, ended=False) as listener:
         checks = assess_files(
             **files, options=options, control=control, listener=listener, problems=problems
         )
@@ -226,7 +229,7 @@ def utility(
     )  # fmt: skip
     lists = names_in(problems, model=model, variables=variables, ways=ways)
     score = options_of(models=lists["model"], interactions=interactions, permutations=permutations)
-    with progress(quiet=screen.json) as listener:
+    with progress(quiet=screen.json, ended=False) as listener:
         checks = evaluate_files(
             **files,
             names=lists["variables"],
@@ -288,7 +291,7 @@ def report(
         from synthesizer.report.record import read_record
 
         page = write_report(directory, out, overwrite=overwrite)
-        _show_page(page, read_record(directory, compare_files=False))
+        _show_page(page, read_record(directory, compare_files=False), ())
         return
     if original is None or not synthetic:
         raise ConfigError(
@@ -308,16 +311,17 @@ def report(
             workers=all_cores(workers), overwrite=overwrite, listener=listener,
             problems=problems,
         )  # fmt: skip
-    _show_page(path, record)
-    refuse(record.exceeded, record.verdict, fail_on)
+    reasons = refusals(record.exceeded, record.verdict, fail_on)
+    _show_page(path, record, reasons)
+    refuse(reasons)
 
 
-def _show_page(path: Path, record: Record) -> None:
+def _show_page(path: Path, record: Record, later: Sequence[str]) -> None:
     """Print the verdict on what a page is about, and where the page is."""
     from synthesizer.cli.printing import Ending
     from synthesizer.cli.screen_checks import add_decision
 
-    ending = Ending(every=False)
+    ending = Ending(every=False, later=later)
     add_decision(ending, record.verdict, record)
     ending.say(written_line(path, STEWARD))
     ending.show("all figures: on that page")

@@ -182,14 +182,15 @@ _EVOLVED, _NOTES = 10, 20
 """Ranks on a screen, after the worst things."""
 
 
-def show_result(result: RunResult, *, every: bool = False) -> None:
+def show_result(result: RunResult, *, every: bool = False, later: Sequence[str] = ()) -> None:
     """Print whether the data may be released, what is worst, and where the files are.
 
-    ``every`` adds all that is known of the run, notes and figures.
+    ``every`` adds all that is known of the run, notes and figures; ``later`` are errors that are
+    printed below it.
     """
     from synthesizer.cli.screen_checks import add_decision, show_checks
 
-    manifest, evolved, ending = result.manifest, result.evolved, Ending(every=every)
+    manifest, evolved, ending = result.manifest, result.evolved, Ending(every=every, later=later)
     add_decision(ending, result.verdict, result.record)
     for words in result.checks.unlike:
         ending.say(words)

@@ -629,7 +629,11 @@ def _looked_at(
             reasons[key] = measure.axis
         elif "halves" in measure.needs and not has_control:
             reasons[key] = "needs --control"
-    notes = [f"limits.{key} is not looked at here ({why})" for key, why in reasons.items()]
+    notes = []
+    for why in dict.fromkeys(reasons.values()):
+        keys = [f"limits.{key}" for key, other in reasons.items() if other == why]
+        are = "are" if len(keys) > 1 else "is"
+        notes.append(f"{', '.join(keys)} {are} not looked at here ({why})")
     return limits.only(limits.asked.keys() - reasons.keys()), notes
 
 
