@@ -552,14 +552,26 @@ def _compared_rows(compared: ComparedRuns, most: int | None) -> Iterator[list[tu
         return run.name not in on, _last(run.value(keys[0])) if keys else 0.0
 
     for run in sorted(compared.runs, key=place):
-        settings = "; ".join(_settings(run, most))
+        settings = [*_settings(run, most)]
         yield [
             ("run", run.name),
             # a grid calls its settings by what they set
-            ("settings", "" if run.name == settings.replace(": ", "=") else settings),
+            ("settings", "" if _is_named(run.name, settings) else "; ".join(settings)),
             *((compared.figure(key).title, _digits(run.value(key))) for key in keys),
             ("frontier", "yes" if run.name in on else "no" if keys else ""),
         ]
+
+
+def _is_named(name: str, settings: Sequence[str]) -> bool:
+    """Whether a run is called by its settings.
+
+    Examples
+    --------
+    >>> _is_named("proper=true,cart.min_leaf=3", ["models.cart.min_leaf: 3", "proper: true"])
+    True
+    """
+    said = [text.replace(": ", "=").removeprefix("models.") for text in settings]
+    return sorted(name.split(",")) == sorted(said)
 
 
 def _last(value: float | None) -> float:
