@@ -83,6 +83,14 @@ def names_in(problems: Problems, **texts: str | None) -> dict[str, tuple[str, ..
     }
 
 
+def name_in(problems: Problems, **texts: str | None) -> dict[str, str | None]:
+    """Return the name of one column in each option; an empty one is gathered as a problem."""
+    for option, text in texts.items():
+        if text is not None and not text.strip():
+            problems.append(f"--{option}: is empty; name one column")
+    return {option: text or None for option, text in texts.items()}
+
+
 @dataclass(frozen=True)
 class Shared:
     """Marks a parameter of a command: it gets what a function returns, whose options are added."""
@@ -118,21 +126,26 @@ def with_shared(function: Callable[..., None]) -> Callable[..., None]:
     return passing
 
 
-def refuse(
+def refusals(
     exceeded: Sequence[str],
     decided: Verdict,
     fail_on: Literal["look", "stop"] | None,
     subjects: Collection[str] = ("person", "anybody", "use"),
-) -> None:
-    """Raise LimitExceededError where a limit is exceeded, or the verdict is one to fail on."""
+) -> list[str]:
+    """Return which limits are exceeded, and which lines of the verdict are to fail on."""
     words = {None: (), "stop": ("stop",), "look": ("look", "stop")}[fail_on]
     grave = [
         f"--fail-on {fail_on}: {line.title}: {line.word}"
         for line in decided.lines
         if line.word in words and line.subject in subjects
     ]
-    if exceeded or grave:
-        raise LimitExceededError([*exceeded, *grave])
+    return [*exceeded, *grave]
+
+
+def refuse(reasons: Sequence[str]) -> None:
+    """Raise LimitExceededError where there are reasons."""
+    if reasons:
+        raise LimitExceededError(reasons)
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from synthesizer.cli import file_commands as files
 from synthesizer.cli import run_commands as runs
 from synthesizer.cli import verification_commands as verification
 from synthesizer.cli.arguments import with_shared
-from synthesizer.data.errors import OutputError, SynthesizerError, in_brief
+from synthesizer.data.errors import OutputError, SynthesizerError
 from synthesizer.data.files import discard_output, written_paths
 
 Function = Callable[..., None]
@@ -88,6 +88,14 @@ class Tasks(TyperGroup):
 class Options(TyperCommand):
     """Lists arguments, options, and options under the headings of their groups."""
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read what was typed; what is wrong with it is told without the words of a library."""
+        try:
+            return super().parse_args(ctx, args)
+        except typer.BadParameter as error:
+            error.message = error.message.removeprefix("Value error, ")
+            raise
+
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the lists."""
         groups: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
@@ -150,11 +158,9 @@ def interrupted(written: Iterable[Path]) -> str:
 
 def show_error(error: SynthesizerError) -> None:
     """Print every problem to the standard error."""
-    from synthesizer.cli.printing import complain
+    from synthesizer.cli.printing import complain, error_lines
 
-    first, *others = error.problems or ("",)
-    lines = [f"- {problem}" for problem in in_brief(error.problems)]
-    complain([f"{len(error.problems)} errors:", *lines] if others else [f"error: {first}"])
+    complain(error_lines(error.problems))
 
 
 app = typer.Typer(

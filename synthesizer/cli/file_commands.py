@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -19,12 +20,13 @@ from synthesizer.cli.arguments import (
     Text,
     Workers,
     all_cores,
+    name_in,
     names_in,
     option,
     options_of,
     progress,
+    refusals,
     refuse,
-    say_written,
     secret_of,
     written_line,
 )
@@ -47,6 +49,7 @@ JsonFile = Annotated[Path | None, option("JSON file to write (mode 0600).", "--o
 
 if TYPE_CHECKING:
     from synthesizer.jobs.check_files import FileChecks
+    from synthesizer.report.record import Record
 
 Original = Annotated[Path, typer.Argument(help="The confidential file.")]
 SyntheticFiles = Annotated[
@@ -83,8 +86,9 @@ class FileScreen:
         """Print the checks; raise LimitExceededError above a limit, or at the word to fail on."""
         from synthesizer.cli.screen_checks import show_file_checks
 
-        show_file_checks(checks, as_json=self.json, every=self.every)
-        refuse(checks.exceeded, checks.verdict, self.fail_on, checks.subjects)
+        reasons = refusals(checks.exceeded, checks.verdict, self.fail_on, checks.subjects)
+        show_file_checks(checks, as_json=self.json, every=self.every, later=reasons)
+        refuse(reasons)
 
 
 def file_screen(
@@ -152,18 +156,20 @@ def risk(
     question = names_in(problems, public=public, baseline=baseline, thresholds=thresholds)
     options = options_of(
         **names_in(problems, keys=keys),
-        target=target,
+        **name_in(problems, target=target, weight=weight),
         groups=problems.attempt(parse_groups, groups),
         tau=tau,
         suda=options_of(max_size=max_size, sampling_fraction=sampling_fraction),
-        differential_confidentiality=options_of(by=by, units=units),
+        differential_confidentiality=options_of(**name_in(problems, by=by, units=units)),
         inference=options_of(
-            sensitive=sensitive, positive=positive, units="periods" if periods else None, **question
+            **name_in(problems, sensitive=sensitive),
+            positive=positive,
+            units="periods" if periods else None,
+            **question,
         ),
         attacks=None if attacks is None else {"enabled": attacks},
-        weight=weight,
     )
-    with progress(quiet=screen.json) as listener:
+    with progress(quiet=screen.json, ended=False) as listener:
         checks = assess_files(
             **files, options=options, control=control, listener=listener, problems=problems
         )
@@ -218,19 +224,20 @@ def utility(
 
     problems = Problems()
     fit = options_of(
-        family=family, rule=rule, clusters=clusters, weights=weights, offset=offset,
-        **names_in(problems, by=by),
+        family=family, rule=rule, offset=offset, **names_in(problems, by=by),
+        **name_in(problems, clusters=clusters, weights=weights),
     )  # fmt: skip
     lists = names_in(problems, model=model, variables=variables, ways=ways)
     score = options_of(models=lists["model"], interactions=interactions, permutations=permutations)
-    with progress(quiet=screen.json) as listener:
+    with progress(quiet=screen.json, ended=False) as listener:
         checks = evaluate_files(
             **files,
             names=lists["variables"],
             ways=lists["ways"] or (),
             formulas=tuple(fits or ()),
             fit=fit,
-            options={"table_groups": groups, "propensity": score} | options_of(weight=weight),
+            options={"table_groups": groups, "propensity": score}
+            | options_of(**name_in(problems, weight=weight)),
             workers=all_cores(workers),
             listener=listener,
             problems=problems,
@@ -281,31 +288,43 @@ def report(
             lone = ", ".join(f"--{name.replace('_', '-')}" for name in named)
             raise ConfigError(f"{lone}: only of files; leave out the directory of a run, or these")
         from synthesizer.report.build import write_report
+        from synthesizer.report.record import read_record
 
-        say_written(write_report(directory, out, overwrite=overwrite), why=STEWARD)
+        page = write_report(directory, out, overwrite=overwrite)
+        _show_page(page, read_record(directory, compare_files=False), ())
         return
     if original is None or not synthetic:
         raise ConfigError(
             "name the result directory of a run, or files by --original and --synthetic"
         )
-    from synthesizer.cli.printing import Ending
-    from synthesizer.cli.screen_checks import add_decision
     from synthesizer.jobs.check_files import report_files
 
     problems, path = Problems(), Path("report.html") if out is None else out
     with progress(quiet=False) as listener:
         record = report_files(
             original, synthetic, path,
-            options=options_of(**names_in(problems, keys=keys), target=target, weight=weight),
+            options=options_of(
+                **names_in(problems, keys=keys),
+                **name_in(problems, target=target, weight=weight),
+            ),
             control=control, catalogue=catalogue, encoding=encoding, config=config, seed=seed,
             workers=all_cores(workers), overwrite=overwrite, listener=listener,
             problems=problems,
         )  # fmt: skip
-    ending = Ending(every=False)
+    reasons = refusals(record.exceeded, record.verdict, fail_on)
+    _show_page(path, record, reasons)
+    refuse(reasons)
+
+
+def _show_page(path: Path, record: Record, later: Sequence[str]) -> None:
+    """Print the verdict on what a page is about, and where the page is."""
+    from synthesizer.cli.printing import Ending
+    from synthesizer.cli.screen_checks import add_decision
+
+    ending = Ending(every=False, later=later)
     add_decision(ending, record.verdict, record)
     ending.say(written_line(path, STEWARD))
     ending.show("all figures: on that page")
-    refuse(record.exceeded, record.verdict, fail_on)
 
 
 def refine(
@@ -358,6 +377,7 @@ def refine(
     }  # fmt: skip
     problems = Problems()
     names = names_in(problems, keys=keys, codes=None if codes == "all" else codes)
+    name_in(problems, target=target)
     problems.settle(ConfigError)
     with progress(quiet=quiet) as listener:
         outcome = refine_file(

@@ -14,7 +14,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from math import inf
 from time import perf_counter
-from typing import Any, TextIO
+from typing import Any, Literal, TextIO
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -22,7 +22,7 @@ from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
 from rich.table import Table as Grid
 from rich.text import Text
 
-from synthesizer.data.errors import plural
+from synthesizer.data.errors import in_brief, plural
 from synthesizer.data.progress import Advance, Listener, silent
 from synthesizer.measures.figure import Row
 from synthesizer.report.page import DASH, MINUS, Added, DataTable, Form, row_table, written
@@ -51,7 +51,9 @@ _COUNTED: ContextVar[bool] = ContextVar("counted", default=False)
 
 def _console(stream: TextIO | None = None) -> Console:
     """Return the standard output, or another stream, in the width and the colours it can show."""
-    console = _Console(file=stream or sys.stdout, highlight=False)
+    # without colours nothing is bold either: no escape sequence is left
+    colours: Literal["auto"] | None = None if os.environ.get("NO_COLOR") else "auto"
+    console = _Console(file=stream or sys.stdout, highlight=False, color_system=colours)
     if _COUNTED.get():
         console.width = WIDEST
     elif not _has_width(console):
@@ -104,6 +106,13 @@ def _wrapped(text: Text, within: int) -> Iterator[Text]:
 def say_json(content: Any) -> None:
     """Print JSON."""
     print(json.dumps(content, indent=2, ensure_ascii=False))
+
+
+def error_lines(problems: Sequence[str]) -> list[str]:
+    """Return the paragraphs that tell problems, of many the first."""
+    first, *others = problems or ("",)
+    lines = [f"- {problem}" for problem in in_brief(problems)]
+    return [f"{len(problems)} errors:", *lines] if others else [f"error: {first}"]
 
 
 def complain(lines: Iterable[str]) -> None:
@@ -284,8 +293,10 @@ class Ending:
     their rank, as many as have room, and of a table its first rows.
     """
 
-    def __init__(self, *, every: bool) -> None:
+    def __init__(self, *, every: bool, later: Sequence[str] = ()) -> None:
+        """Begin an ending; ``later`` are errors that are printed below it and need room, too."""
         self.every, self._parts = every, list[_Part]()
+        self._room = MOST_LINES - _lines(lambda _: say("\n".join(error_lines(later))), len(later))
 
     def add(
         self, show: Callable[[int], None], *, rows: int = 1, rank: int = 0, kind: str = ""
@@ -316,7 +327,7 @@ class Ending:
 
     def _with_room(self, last: str, lines_of_last: int) -> tuple[list[int], str]:
         """Return of each part the number of rows that are shown, and what counts the others."""
-        rows, room = [0] * len(self._parts), MOST_LINES - lines_of_last
+        rows, room = [0] * len(self._parts), self._room - lines_of_last
         for place, part in sorted(enumerate(self._parts), key=lambda item: item[1].rank):
             count = part.rows if part.rank == 0 else min(part.rows, max(room, 0))
             while (lines := _lines(part.show, count)) > room and part.rank and count:

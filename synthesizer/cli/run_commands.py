@@ -23,6 +23,7 @@ from synthesizer.cli.arguments import (
     option,
     options_of,
     progress,
+    refusals,
     refuse,
     say_written,
     secret_of,
@@ -210,13 +211,14 @@ def run(
             listener=listener,
             resume=resume,
         )
+    reasons = refusals(result.exceeded, result.verdict, fail_on)
     if not quiet:
-        show_result(result, every=every)
+        show_result(result, every=every, later=reasons)
     if result.interrupted:
         raise KeyboardInterrupt(
             f"interrupted; the best so far was checked and written to {result.directory}"
         )
-    refuse(result.exceeded, result.verdict, fail_on)
+    refuse(reasons)
 
 
 def codebook(

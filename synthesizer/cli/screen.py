@@ -22,6 +22,7 @@ from synthesizer.cli.printing import (
     tabulate,
 )
 from synthesizer.data.errors import plural
+from synthesizer.data.panel.arrangement import NO_RELEASE
 from synthesizer.data.panel.households import MEMBER
 from synthesizer.data.panel.panel_table import PanelTable
 from synthesizer.data.randomness import NO_SECRET
@@ -175,27 +176,30 @@ def frontier_lines(files: Sequence[FrontierFile], directory: object) -> Iterator
 
 
 ONE_DRAW = "a verdict is one draw: to run until it is safe is to choose on the noise"
+_MOST_LOST = 3
+"""Measures that failed and are named."""
 _EVOLVED, _NOTES = 10, 20
 """Ranks on a screen, after the worst things."""
 
 
-def show_result(result: RunResult, *, every: bool = False) -> None:
+def show_result(result: RunResult, *, every: bool = False, later: Sequence[str] = ()) -> None:
     """Print whether the data may be released, what is worst, and where the files are.
 
-    ``every`` adds all that is known of the run, notes and figures.
+    ``every`` adds all that is known of the run, notes and figures; ``later`` are errors that are
+    printed below it.
     """
     from synthesizer.cli.screen_checks import add_decision, show_checks
 
-    manifest, evolved, ending = result.manifest, result.evolved, Ending(every=every)
+    manifest, evolved, ending = result.manifest, result.evolved, Ending(every=every, later=later)
     add_decision(ending, result.verdict, result.record)
     for words in result.checks.unlike:
         ending.say(words)
     if not manifest.earlier_runs and result.checks.figures:
         ending.say(ONE_DRAW)
-    planned = [note for note in manifest.notes if note not in result.new_notes]
-    for late, notes in enumerate((result.new_notes, planned)):
-        for note in grouped(notes):
-            ending.say(f"note: {note}", rank=_NOTES + late, kind="note")
+    _add_notes(ending, result)
+    if lost := [*result.checks.failed]:
+        more = f" and {len(lost) - _MOST_LOST} more" if len(lost) > _MOST_LOST else ""
+        ending.say(f"could not be computed: {', '.join(lost[:_MOST_LOST])}{more}")
     if every:
         counts = Counter(step.model for step in manifest.chain)
         ending.say("models: " + ", ".join(f"{name} {count}" for name, count in counts.items()))
@@ -207,10 +211,17 @@ def show_result(result: RunResult, *, every: bool = False) -> None:
         ending.add(lambda _: _show_waves(result), rank=_EVOLVED)
     for line in _file_lines(result):
         ending.say(line)
-    failed = len(result.checks.failed)
-    lost = f"{plural(failed, 'measure')} that failed, " if failed else ""
     page = "checks.json" if result.report is None else result.report.name
-    ending.show(f"{lost}all figures: {page}, or --all")
+    ending.show(f"all figures: {page}, or --all")
+
+
+def _add_notes(ending: Ending, result: RunResult) -> None:
+    """Add what is new before what the plan said already, and never leave out the gravest."""
+    planned = [note for note in result.manifest.notes if note not in result.new_notes]
+    for late, notes in enumerate((result.new_notes, planned)):
+        for note in grouped(notes):
+            rank = 0 if NO_RELEASE in note else _NOTES + late
+            ending.say(f"note: {note}", rank=rank, kind="note")
 
 
 def _show_waves(result: RunResult) -> None:
@@ -541,14 +552,26 @@ def _compared_rows(compared: ComparedRuns, most: int | None) -> Iterator[list[tu
         return run.name not in on, _last(run.value(keys[0])) if keys else 0.0
 
     for run in sorted(compared.runs, key=place):
-        settings = "; ".join(_settings(run, most))
+        settings = [*_settings(run, most)]
         yield [
             ("run", run.name),
             # a grid calls its settings by what they set
-            ("settings", "" if run.name == settings.replace(": ", "=") else settings),
+            ("settings", "" if _is_named(run.name, settings) else "; ".join(settings)),
             *((compared.figure(key).title, _digits(run.value(key))) for key in keys),
             ("frontier", "yes" if run.name in on else "no" if keys else ""),
         ]
+
+
+def _is_named(name: str, settings: Sequence[str]) -> bool:
+    """Whether a run is called by its settings.
+
+    Examples
+    --------
+    >>> _is_named("proper=true,cart.min_leaf=3", ["models.cart.min_leaf: 3", "proper: true"])
+    True
+    """
+    said = [text.replace(": ", "=").removeprefix("models.") for text in settings]
+    return sorted(name.split(",")) == sorted(said)
 
 
 def _last(value: float | None) -> float:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 WORST_PAIRS = 3
 WORST_VARIABLES = 5
 MOST_WARNINGS = 3
+NO_USE = "use is not looked at here: synthesizer utility, or report"
 PERIODS = "person-periods"
 """What is counted of a panel where the place of figures says so."""
 _TITLES = {1: "variables", 2: "pairs", 3: "triples"}
@@ -51,8 +52,7 @@ def add_decision(
 
     ``subjects`` are the lines that were measured, which worst things are about.
     """
-    shown = TITLES if "person" in subjects else subjects
-    lines = [line for line in decided.lines if line.subject in shown]
+    lines = [line for line in decided.lines if line.subject in subjects]
     for line in lines:
         words = line.sentence if ending.every else line.brief
         ending.say(words, start=f"{line.title}:", word=line.said.upper(), colour=line.colour)
@@ -67,12 +67,17 @@ def add_decision(
         ending.say(words, rank=number, kind="finding")
 
 
-def show_file_checks(checks: FileChecks, *, as_json: bool, every: bool) -> None:
-    """Print the checks of files: alarms and notes first, which may say that all is in vain."""
+def show_file_checks(
+    checks: FileChecks, *, as_json: bool, every: bool, later: Sequence[str] = ()
+) -> None:
+    """Print the checks of files: alarms and notes first, which may say that all is in vain.
+
+    ``later`` are errors that are printed below it.
+    """
     if as_json:
         print(checks.text, end="")
         return
-    results, ending = checks.results, Ending(every=every)
+    results, ending = checks.results, Ending(every=every, later=later)
     add_decision(ending, checks.verdict, subjects=checks.subjects)
     for words in results.unlike:
         ending.say(words)
@@ -87,6 +92,8 @@ def show_file_checks(checks: FileChecks, *, as_json: bool, every: bool) -> None:
         ending.add(lambda _: _show_all(results))
     else:
         _add_lines(ending, results)
+    if results.utility is None:
+        ending.say(NO_USE)
     ending.show("all figures, and what each one is: --all, or --json")
 
 
@@ -107,7 +114,7 @@ def _show_all(results: CheckResults) -> None:
         show_panel(results.panel)
 
 
-_FITS, _WORST, _NOTES, _FIGURES = 10, 20, 30, 40
+_FAILED, _FITS, _WORST, _NOTES, _FIGURES = 9, 10, 20, 30, 40
 """Ranks on a screen, after the worst things."""
 
 
@@ -131,8 +138,12 @@ def _add_lines(ending: Ending, results: CheckResults) -> None:
     if panel is not None:
         ending.add(lambda _: show_panel(panel), rank=_WORST)
     for line in risk_lines(results.risk) if utility is None else utility_lines(utility):
-        is_note = line.startswith("  note: ")
-        ending.say(line, rank=_NOTES if is_note else _WORST, kind="note" if is_note else "")
+        rank, kind = _WORST, ""
+        if line.startswith("  note: "):
+            rank, kind = _NOTES, "note"
+        elif ": could not be computed: " in line:
+            rank, kind = _FAILED, "failure"
+        ending.say(line, rank=rank, kind=kind)
     about, figures = ("risk", results.risk) if utility is None else ("utility", utility)
     for place, found in _by_place(figures.figures).items():
         first = [f for f in found if (kind := FIGURES.get(f.key)) and kind.screen == "run"]

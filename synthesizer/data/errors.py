@@ -149,13 +149,23 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
 
     Examples
     --------
+    >>> did_you_mean("SEX", ["age", "sex"])
+    "did you mean 'sex'? upper and lower case count"
     >>> did_you_mean("persn", ["person", "time"]), did_you_mean("foo", ["person"], "take it out")
     ("did you mean 'person'?", 'take it out')
     >>> did_you_mean("nope", ["income"], "it is no column")
     'it is no column'
     """
-    close = difflib.get_close_matches(name, list(known), n=1, cutoff=_NEAR)
+    known = list(known)
+    if alike := in_other_case(name, known):
+        return f"did you mean {alike!r}? upper and lower case count"
+    close = difflib.get_close_matches(name, known, n=1, cutoff=_NEAR)
     return f"did you mean {close[0]!r}?" if close else otherwise
+
+
+def in_other_case(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name that differs in nothing but upper and lower case."""
+    return next((other for other in known if other.casefold() == name.casefold()), None)
 
 
 def plural(count: int, noun: str, nouns: str = "") -> str:

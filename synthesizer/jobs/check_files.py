@@ -25,7 +25,14 @@ from synthesizer.data.panel.households import MemberView
 from synthesizer.data.panel.view import seen_names
 from synthesizer.data.progress import Listener, silent
 from synthesizer.data.sources import RawTable, csv_bytes, read_path
-from synthesizer.jobs.check_frames import risk_of, sound_settings, utility_of, without_control
+from synthesizer.jobs.check_frames import (
+    lacking_names,
+    risk_of,
+    sound_settings,
+    unknown_names,
+    utility_of,
+    without_control,
+)
 from synthesizer.measures.catalogue import LIMITS
 from synthesizer.measures.figure import in_units
 from synthesizer.measures.measure import Axis
@@ -71,12 +78,8 @@ class ReadFiles:
 
     def without(self, weight: str | None) -> Iterator[str]:
         """Say which files lack the survey weight that was asked for."""
-        if weight is None:
-            return
-        for raw, name in zip((self.original, *self.synthetic), self.names, strict=False):
-            if weight not in raw.names:
-                other = did_you_mean(weight, raw.names, "name a column that all files have")
-                yield f"--weight: {weight!r} is no column of {name}; {other}"
+        files = zip(self.names, (self.original, *self.synthetic), strict=False)
+        yield from _without(weight, {name: raw.names for name, raw in files})
 
     def text(self, seed: int, content: Mapping[str, Any]) -> str:
         """Return the text of a JSON file about the files, for the steward."""
@@ -91,6 +94,38 @@ class ReadFiles:
         )
 
 
+@dataclass(frozen=True)
+class TypedNames:
+    """Names of columns on the command line, which are told even where another file is not read."""
+
+    names: tuple[str, ...] = ()
+    kept_out: tuple[str, ...] = ()
+    """Names that no synthetic file needs."""
+    weight: str | None = None
+
+    def lacking(self, files: Mapping[int, RawTable], paths: Sequence[Path]) -> Iterator[str]:
+        """Say what files lack of those that could be read, by their places; the first is ours."""
+        ours = files[0].names if 0 in files else None
+        if ours is not None:
+            yield from unknown_names((*self.names, *self.kept_out), ours)
+        needed = [n for n in dict.fromkeys(self.names) if ours is None or n in ours]
+        for number in range(1, len(paths)):
+            if number in files:
+                there = files[number].names
+                yield from lacking_names(needed, there, f"synthetic dataset {number}")
+        read = {str(path): files[n].names for n, path in enumerate(paths) if n in files}
+        yield from _without(self.weight, read)
+
+
+def _without(weight: str | None, files: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """Say which files lack the survey weight that was asked for."""
+    lacking = [name for name, columns in files.items() if weight not in columns]
+    if weight is not None and lacking:
+        every = [name for name in files[lacking[0]] if all(name in c for c in files.values())]
+        hint = did_you_mean(weight, every, "name a column that all files have")
+        yield f"--weight: {weight!r} is no column of {', '.join(lacking)}; {hint}"
+
+
 def read_files(
     original: Path,
     synthetic: Sequence[Path],
@@ -100,12 +135,13 @@ def read_files(
     *,
     catalogue: Path | None = None,
     encoding: str | None = None,
+    typed: TypedNames | None = None,
 ) -> ReadFiles:
     """Read files to be compared; a result directory of a run stands for its datasets.
 
     Original and control are read as ``data`` of the configuration says; a ``catalogue`` has their
     labels where they are files of SAS, and ``encoding`` is that of text that is not UTF-8. Where a
-    file cannot be read, ``problems`` are told with it.
+    file cannot be read, ``problems`` are told with it, and ``typed`` names that the others lack.
     """
     faults = Problems()
     paths = [path for named in synthetic for path in faults.attempt(_datasets, named) or [named]]
@@ -117,26 +153,61 @@ def read_files(
     of_labels = {path: labels for path in ours if path.suffix.lower() == ".sas7bdat"}
     if catalogue is not None:  # the original must be a file of SAS
         of_labels[original] = catalogue
-    files: list[RawTable] = []
-    for path in inputs:
+    files: dict[int, RawTable] = {}
+    for place, path in enumerate(inputs):
         with faults.gathered():
             how: dict[str, Any] = {}
             if path in ours:
                 how = {"delimiter": said.delimiter, "sheet": said.sheet}
             how["encoding"] = _encoding(path, encoding or said.encoding, is_ours=path in ours)
-            files.append(read_path(path, min_rows=1, catalogue=of_labels.get(path), **how))
+            files[place] = read_path(path, min_rows=1, catalogue=of_labels.get(path), **how)
     if faults:
-        raise DataError(dict.fromkeys([*problems, *faults]))
+        lacking = () if typed is None else typed.lacking(files, [original, *paths])
+        told = faults if typed is None else map(_typed_encoding, faults)
+        raise DataError(dict.fromkeys([*problems, *lacking, *told]))
     hashes = {path: sha256(path, of_labels.get(path)) for path in inputs}
     if control is not None and hashes[control] in {hashes[path] for path in (original, *paths)}:
         raise DataError(f"{control}: the control is one of the other files; it must be of others")
     return ReadFiles(
         original=files[0],
-        synthetic=tuple(files[1 : 1 + len(paths)]),
-        control=None if control is None else files[-1],
+        synthetic=tuple(files[number] for number in range(1, 1 + len(paths))),
+        control=None if control is None else files[len(paths) + 1],
         entries=tuple({"name": str(path), "sha256": hashes[path]} for path in inputs),
         notes=tuple(order_notes(original, paths, hashes)),
     )
+
+
+_OPTIONS = {
+    "table_groups": "groups", "models": "model", "formula": "fit", "enabled": "attacks",
+}  # fmt: skip
+"""What keys of a configuration are called on the command line where the names differ."""
+
+
+def _typed(problem: str) -> str:
+    """Call what a problem is about by its option, and not by its key in a configuration.
+
+    Examples
+    --------
+    >>> _typed("suda.max_size: must be at least 1 (got 0)")
+    '--max-size: must be at least 1 (got 0)'
+    """
+    place, colon, words = problem.partition(": ")
+    keys = [key for key in place.split(".") if not key.isdigit()]
+    if not colon or " " in place or not keys:
+        return problem
+    return f"--{_OPTIONS.get(keys[-1], keys[-1]).replace('_', '-')}: {words}"
+
+
+def _typed_encoding(problem: str) -> str:
+    """Name the option that says an encoding, and not the key of a configuration.
+
+    Examples
+    --------
+    >>> _typed_encoding("a.csv: is not UTF-8; set `encoding: cp1252`, which reads all of it")
+    'a.csv: is not UTF-8; set --encoding cp1252, which reads all of it'
+    """
+    named = re.sub("`encoding: ([^`]*)`", r"--encoding \1", problem)
+    return named.replace("`encoding`", "--encoding")
 
 
 def _encoding(path: Path, encoding: str | None, *, is_ours: bool) -> str | None:
@@ -220,7 +291,7 @@ def assess_files(
     groups: Mapping[str, Groups] = asked.pop("groups", {})
     asked["inference"] = faults.attempt(_question, asked.pop("inference", {}), groups)
     settings, wrong = sound_settings(plan.checks, **asked)
-    faults += wrong
+    faults += map(_typed, wrong)
     main = settings.scenario(reason="as asked for")
     main = replace(main, groups=_only(groups, main.names) or main.groups)
     used = {*main.names, *(name for question in settings.inference for name in question.names)}
@@ -233,10 +304,14 @@ def assess_files(
     halves = asked.get("differential_confidentiality", {})
     if control is None:
         attacked = asked.get("attacks", {}).get("enabled")
-        faults += without_control(**halves, attacks=attacked)
+        faults += (f"--{why}" for why in without_control(**halves, attacks=attacked))
     read = [original, *synthetic, *filter(None, (control, config, catalogue))]
     _check_place(out, read, faults, overwrite=overwrite)
     reading: dict[str, Any] = {"catalogue": catalogue, "encoding": encoding}
+    reading["typed"] = _typed_names(
+        plan, [*used, *asked.get("keys", ()), asked.get("target")],
+        kept_out=[halves.get("by"), halves.get("units")], weight=asked.get("weight"),
+    )  # fmt: skip
     files = read_files(original, synthetic, control, faults, plan.config, **reading)
     faults += files.without(asked.get("weight"))
     with _place(out, read, faults, overwrite=overwrite) as works:
@@ -304,7 +379,7 @@ def evaluate_files(
     settings, wrong = sound_settings(
         checks, **switches, full_table=True, fits=fits or None, **(options or {})
     )
-    faults += wrong
+    faults += dict.fromkeys(map(_typed, wrong))
     for formula in formulas:
         faults.attempt(parse_formula, formula)
     if not formulas:
@@ -322,8 +397,10 @@ def evaluate_files(
     read = [original, *synthetic, *filter(None, (config, catalogue))]
     _check_place(out, read, faults, overwrite=overwrite)
     reading: dict[str, Any] = {"catalogue": catalogue, "encoding": encoding}
+    weight = (options or {}).get("weight")
+    reading["typed"] = _typed_names(plan, names or (), weight=weight)
     files = read_files(original, synthetic, None, faults, plan.config, **reading)
-    faults += files.without((options or {}).get("weight"))
+    faults += files.without(weight)
     with _place(out, read, faults, overwrite=overwrite) as works:
         data = plan.compared(files.original, files.synthetic, files.control, files.names)
         if synthesis is not None and data.frame is not None:
@@ -383,12 +460,14 @@ def report_files(
     plan = faults.attempt(plan_of, config) or plan_of(None)
     asked = {name: value for name, value in (options or {}).items() if value is not None}
     settings, wrong = sound_settings(plan.checks, **asked)
-    faults += wrong
+    faults += map(_typed, wrong)
     if out.suffix.lower() not in (".html", ".htm"):
         faults.append(f"{out} must be named .html: the report is a page")
     read = [original, *synthetic, *filter(None, (control, config, catalogue))]
     _check_place(out, read, faults, overwrite=overwrite)
     reading: dict[str, Any] = {"catalogue": catalogue, "encoding": encoding}
+    named = [*asked.get("keys", ()), asked.get("target")]
+    reading["typed"] = _typed_names(plan, named, weight=asked.get("weight"))
     files = read_files(original, synthetic, control, faults, plan.config, **reading)
     faults += files.without(asked.get("weight"))
     with _place(out, read, faults, overwrite=overwrite) as works:
@@ -419,6 +498,19 @@ def report_files(
         for work in works:
             write_text(work, page)
         return record
+
+
+def _typed_names(
+    plan: FilesPlan,
+    names: Iterable[str | None],
+    *,
+    kept_out: Iterable[str | None] = (),
+    weight: str | None = None,
+) -> TypedNames:
+    """Return names to look for in files; none where a configuration makes variables of them."""
+    if plan.config is not None and (plan.config.panel or plan.config.household):
+        return TypedNames()
+    return TypedNames(tuple(filter(None, names)), tuple(filter(None, kept_out)), weight)
 
 
 def _manifest(
@@ -537,7 +629,11 @@ def _looked_at(
             reasons[key] = measure.axis
         elif "halves" in measure.needs and not has_control:
             reasons[key] = "needs --control"
-    notes = [f"limits.{key} is not looked at here ({why})" for key, why in reasons.items()]
+    notes = []
+    for why in dict.fromkeys(reasons.values()):
+        keys = [f"limits.{key}" for key, other in reasons.items() if other == why]
+        are = "are" if len(keys) > 1 else "is"
+        notes.append(f"{', '.join(keys)} {are} not looked at here ({why})")
     return limits.only(limits.asked.keys() - reasons.keys()), notes
 
 
@@ -564,6 +660,8 @@ def parse_names(text: str | None) -> tuple[str, ...] | None:
     """
     if text is None:
         return None
+    if not text.strip():
+        raise ConfigError("is empty; name columns as A,B,C")
     cells = re.findall(_NAME, f"{text},")
     names = tuple(quoted or bare.strip() for quoted, bare in cells)
     if not all(names) or not re.fullmatch(f"(?:{_NAME})*", f"{text},"):

@@ -11,7 +11,14 @@ from pydantic import ValidationError
 
 from synthesizer.data.boundary import public
 from synthesizer.data.codes import ColumnCoder, Groups, JointCoder
-from synthesizer.data.errors import DataError, ExpressionError, Problems, SynthesizerError
+from synthesizer.data.errors import (
+    DataError,
+    ExpressionError,
+    Problems,
+    SynthesizerError,
+    did_you_mean,
+    in_other_case,
+)
 from synthesizer.data.guessing import Declaration, Declared, declarations_of
 from synthesizer.data.options import sentences
 from synthesizer.data.pairs import (
@@ -283,18 +290,20 @@ def risk_of(
     data, settings, weight_notes = _weighted(data, settings)
     faults = Problems(problems)
     draws = faults.attempt(seeded, seed) or Seed(0)
-    if not first.keys or not first.target:
-        suggested = faults.attempt(_suggested, data, first)
-        if suggested is None:
-            raise DataError(faults)
-    else:
-        suggested = [first]
-    scenarios, questions = (*suggested, *further), settings.inference
-    halves = settings.differential_confidentiality
+    questions, halves = settings.inference, settings.differential_confidentiality
     units = None if data.counts_persons else halves.units
+    kept_out = [
+        name for name in (halves.by, units) if name and (faults or data.control is not None)
+    ]
+    named = [*filter(None, (*first.keys, first.target)), *_names(further, questions)]
+    faults += _name_problems(data, named, kept_out)
+    suggested = [first]
+    if not first.keys or not first.target:
+        # beside what is wrong already nothing is suggested, which is no fault of the data
+        suggested = [] if faults else faults.attempt(_suggested, data, first) or []
+    scenarios = (*suggested, *further)
     names = [*_names(scenarios, questions)]
-    kept_out = [] if data.control is None else [name for name in (halves.by, units) if name]
-    faults += _name_problems(data, names, kept_out)
+    kept_out = [] if data.control is None else kept_out
     names += kept_out
     with faults.gathered():
         table, datasets = as_tables(data.original, data.synthetic, names, data.declared)
@@ -356,7 +365,10 @@ def utility_of(
     columns = _alike(data) if names is None else _Columns(names=tuple(dict.fromkeys(names)))
     if not columns.names:
         nothing = "there is no variable to compare: name data with columns of the original"
-        raise DataError([*columns.failed.values(), nothing])
+        every = column_names(data.original)
+        lacking = _name_problems(data, [name for name in every if name in columns.absent])
+        others = [why for name, why in columns.failed.items() if name not in columns.absent]
+        raise DataError(dict.fromkeys([*lacking, *others] or [nothing]))
     further = [n for fit in settings.fits for n in fit.names if n in column_names(data.original)]
     further += filter(None, (settings.weight, settings.strata, settings.psu))
     if settings.replicates is not None:
@@ -447,27 +459,38 @@ def _name_problems(
 ) -> Iterator[str]:
     """Yield names that data lack; those under ``kept_out`` no synthetic dataset needs."""
     columns = column_names(data.original)
-    every = [*dict.fromkeys((*names, *kept_out))]
-    for name in every:
-        if name not in columns:
-            views = values_in_periods(name, columns)
-            yield views or f"column {name!r} is not in the original: name one of its columns"
-    known = [name for name in every if name in columns]
+    yield from unknown_names((*names, *kept_out), columns)
+    known = [name for name in dict.fromkeys((*names, *kept_out)) if name in columns]
     for number, table in enumerate(data.synthetic, start=1):
         needed = [name for name in known if name in names]
-        yield from _lacking(needed, table, f"synthetic dataset {number}: generate {{}} too")
+        yield from lacking_names(needed, column_names(table), f"synthetic dataset {number}")
     if data.control is not None:
-        yield from _lacking(known, data.control, "the control file: add {}")
+        yield from lacking_names(known, column_names(data.control), "the control file")
 
 
-def _lacking(names: Iterable[str], data: Data, where: str) -> Iterator[str]:
-    """Say in one sentence which columns data lack."""
-    there = column_names(data)
-    lacking = [repr(name) for name in names if name not in there]
-    if lacking:
-        one = len(lacking) == 1
-        what = "column {} is" if one else "columns {} are"
-        yield f"{what.format(', '.join(lacking))} not in {where.format('it' if one else 'them')}"
+def unknown_names(names: Iterable[str], columns: Sequence[str]) -> Iterator[str]:
+    """Say which names are no columns of the original, and what may be meant."""
+    for name in dict.fromkeys(names):
+        if name not in columns:
+            views = values_in_periods(name, columns)
+            hint = did_you_mean(name, columns, "name one of its columns")
+            yield views or f"column {name!r} is not in the original; {hint}"
+
+
+def lacking_names(names: Iterable[str], columns: Sequence[str], where: str) -> Iterator[str]:
+    """Say in one sentence which columns a file lacks, and which it has in another case."""
+    lacking = [name for name in names if name not in columns]
+    if not lacking:
+        return
+    others = [alike for name in lacking if (alike := in_other_case(name, columns))]
+    hint = "name columns that all files have"
+    if others:
+        hint = f"it has {_quoted(others)}: upper and lower case count, write names alike"
+    yield f"{where} has no column{'s'[: len(lacking) > 1]} {_quoted(lacking)}; {hint}"
+
+
+def _quoted(names: Iterable[str]) -> str:
+    return ", ".join(map(repr, names))
 
 
 def _risk_problems(
@@ -479,8 +502,13 @@ def _risk_problems(
     """Return what stands against the scenarios and the questions of these tables."""
     problems = Problems()
     named = [name for name in _names(scenarios, questions) if name in table]
-    with problems.gathered():
-        check_comparable(table, datasets, named)
+    if not datasets:
+        with problems.gathered():
+            check_comparable(table, datasets)
+    for number, dataset in enumerate(datasets, start=1):
+        with problems.gathered():
+            there = [name for name in named if name in dataset]
+            check_comparable(table, [dataset], there, first=number)
     for scenario in scenarios:
         if not set(scenario.names) <= set(table):
             continue
@@ -488,9 +516,11 @@ def _risk_problems(
         with problems.gathered():
             check_keys(table, **target, groups=scenario.groups)
         if scenario.exclude:
+            having = [data for data in datasets if set(scenario.names) <= set(data)]
             with problems.gathered():
-                check_exclusions([table, *datasets], **target, exclude=scenario.exclude)
-    for question in [] if problems else questions:
+                check_exclusions([table, *having], **target, exclude=scenario.exclude)
+    is_whole = all(name in data for data in (table, *datasets) for name in named)
+    for question in questions if is_whole and not problems else []:
         with problems.gathered():
             rows, *others = (question.rows(data) for data in (table, *datasets))
             check_inference(rows, others, **question.settings)
@@ -583,16 +613,18 @@ def _readable(data: ComparedData, names: Sequence[str]) -> list[str]:
     return kept
 
 
+_THEM = {"keys": "them", "target": "it"}
+
+
 def _suggested(data: ComparedData, scenario: Scenario) -> list[Scenario]:
     """Return the scenario with keys and target that the original suggests; none without them."""
-    if problems := [*_name_problems(data, [*filter(None, (*scenario.keys, scenario.target))])]:
-        raise DataError(problems)
     names = _alike(replace(data, synthetic=(), control=None)).names
     table = as_table(data.original, names, data.declared, ids=False)
     suggestion = suggest(table, keys=scenario.keys or None, target=scenario.target or None)
     if not suggestion.keys or suggestion.target is None:
         if scenario.keys or scenario.target:
-            raise DataError("no keys and target could be found in the original: name them")
+            other = "target" if scenario.keys else "keys"
+            raise DataError(f"no {other} could be found in the original: name {_THEM[other]}")
         return []
     keys, target, reason = suggestion.keys, suggestion.target, suggestion.reason
     return [replace(scenario, keys=keys, target=target, reason=reason)]

@@ -173,7 +173,12 @@ class FrontierPlan:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """The plan in words."""
+        """The plan in words, with every setting."""
+        return (*self.head, *(f"  {setting.name}" for setting in self.settings))
+
+    @property
+    def head(self) -> tuple[str, ...]:
+        """The plan in words, without its settings."""
         sizes = sorted({setting.config.m for setting in self.settings})
         datasets = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
         lines = [
@@ -191,7 +196,7 @@ class FrontierPlan:
                 "note: the datasets differ in size, so no figure of utility can be compared and "
                 "there will be no map, only tables; leave rows the same for all settings"
             )
-        return (*lines, *(f"  {setting.name}" for setting in self.settings))
+        return tuple(lines)
 
 
 def workshop(directory: Path) -> Path:
@@ -414,7 +419,7 @@ def run_frontier(
     A setting that fails, be it by an error of the program, does not stop the others; see
     ``Frontier.failed``. One that makes the same data as another is left out, with a note.
     """
-    for line in plan.lines:
+    for line in plan.head:  # each setting is told when it begins
         say(line)
     with written_paths() as written:
         try:

@@ -19,7 +19,13 @@ import pandas as pd
 from synthesizer.config.reading import load_config, read_chain_config
 from synthesizer.data.boundary import public
 from synthesizer.data.displayed import Displayed
-from synthesizer.data.errors import ConfigError, DataError, OutputError, Problems
+from synthesizer.data.errors import (
+    ConfigError,
+    DataError,
+    OutputError,
+    Problems,
+    did_you_mean,
+)
 from synthesizer.data.files import new_files, write_text
 from synthesizer.data.guessing import Declaration, Declared, declarations_of
 from synthesizer.data.layout import Layout
@@ -322,32 +328,37 @@ def _tables(
     foreign = [name for name in raw.names if name not in columns]
     problems = [f"{raw.origin}: column {n!r} is not in the original; take it out" for n in foreign]
     names = [name for name in raw.names if name in columns]
-    problems += [
-        f"variable {name!r} is not in the {where}; name one of its columns"
-        for name in dict.fromkeys((*keys, target))
-        for where, there in (("original", columns), ("synthetic file", set(raw.names)))
-        if name not in there
-    ]
     coded = names if codes is True else [] if codes is False else list(codes)
-    problems += [f"codes: variable {n!r} is in neither file" for n in coded if n not in names]
+    places = dict.fromkeys((*keys, target), "")
+    places = dict.fromkeys(coded, "codes: ") | places
+    for name, place in places.items():
+        if name not in names:
+            where = "synthetic file" if name in columns else "original"
+            hint = did_you_mean(name, names, "name a column that both files have")
+            problems.append(f"{place}variable {name!r} is not in the {where}; {hint}")
     if problems:
         raise DataError(problems)
     declarations = {name: Declaration(kind=Kind.CATEGORICAL) for name in coded} | dict(declared)
     table = as_table(original, names, declarations, ids=False)
     variables = [column.variable for column in table.columns]
     faults = Problems(coding_problems([v for v in variables if v.is_coded]))
+    if faults and coded:
+        faults.append(
+            "numbers with many values are no codes: group them in both files, or leave them out of "
+            f"{raw.origin}"
+        )
     numbers = ", ".join(v.name for v in variables if not v.is_coded)
     if numbers:
         faults.append(
-            f"{numbers}: numbers and dates are not refined, as categories would change beside "
-            "them; name those that are codes under codes (--codes), and take the others out of "
-            f"{raw.origin}, or draw them again: synthesizer run with genetic: {{start: "
-            f"[{raw.origin}], risk_at_most: ...}}"
+            f"{numbers}: refine changes categories, and these are numbers or dates. The YAML of "
+            "the run (--config) or --codes A,B says which numbers are codes; group the others in "
+            f"both files, or leave them out of {raw.origin}; or draw them again: synthesizer run "
+            f"with genetic: {{start: [{raw.origin}], risk_at_most: ...}}"
         )
     with faults.gathered():
         check_keys(table, keys=keys, target=target)
     faults.settle(DataError)
-    return table, like_original(raw, table)
+    return table, like_original(raw, table, codes=coded)
 
 
 def _restored(drawn: Table, raw: RawTable) -> Table:

@@ -92,7 +92,11 @@ class _Settings(ScenarioConfig):
         (), description="further keys and targets, checked like the first"
     )
     tau: float = Field(
-        1.0, gt=0, le=1, description="TCAP: share of one target value that a class must have"
+        1.0,
+        strict=True,
+        gt=0,
+        le=1,
+        description="TCAP: share of one target value that a class must have",
     )
     weight: Label | None = Field(
         None,
@@ -110,10 +114,18 @@ class _Settings(ScenarioConfig):
     )
     three_way: bool = Field(False, description="S_pMSE of every three variables")
     table_groups: int = Field(
-        5, ge=2, le=MAX_GROUPS, description="quantile groups of numeric variables in tables"
+        5,
+        strict=True,
+        ge=2,
+        le=MAX_GROUPS,
+        description="quantile groups of numeric variables in tables",
     )
     pair_tables: int = Field(
-        300, ge=0, le=MAX_REPEATS, description="tables of the worst pairs that are kept"
+        300,
+        strict=True,
+        ge=0,
+        le=MAX_REPEATS,
+        description="tables of the worst pairs that are kept",
     )
 
     @model_validator(mode="before")
@@ -271,7 +283,13 @@ else:
         **{
             key: (
                 float | None,
-                Field(None, ge=limit.low, le=limit.high, description=limit.description),
+                Field(
+                    None,
+                    strict=True,
+                    ge=limit.low,
+                    le=limit.high,
+                    description=limit.description,
+                ),
             )
             for key, (_, _, limit) in LIMITS.items()
         },

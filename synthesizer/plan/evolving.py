@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +15,7 @@ from synthesizer.data.guessing import Declaration
 from synthesizer.data.randomness import Seed
 from synthesizer.data.sources import RawTable, read_path
 from synthesizer.data.table import Kind, Schema, Table
+from synthesizer.data.values import finite_number
 from synthesizer.engine.genetic.coding import Coding, Records, coding_problems
 from synthesizer.engine.genetic.genetic_options import GeneticOptions
 from synthesizer.engine.genetic.genetic_source import Evolver, GeneticPlan, below_random
@@ -210,8 +211,10 @@ def declared_for_refining(path: Path, file: str) -> dict[str, Declaration]:
     return declarations(config)
 
 
-def like_original(raw: RawTable, table: Table) -> Table:
+def like_original(raw: RawTable, table: Table, *, codes: Collection[str] = ()) -> Table:
     """Encode a synthetic file with exactly the levels of the original.
+
+    ``codes`` are variables whose numbers are taken for codes of categories.
 
     Raises
     ------
@@ -228,15 +231,28 @@ def like_original(raw: RawTable, table: Table) -> Table:
             for name in absent
         )
     synthetic = encode_like(raw.select(names), schema)
+    new = {name: count for name, count in _new_levels(table, synthetic).items() if count}
+    numbers = [n for n in new if n in codes and _are_numbers(table[n].variable.levels)]
     problems = [
-        f"{raw.origin}: column {name!r} has {new:,} records with levels that the original does not "
-        "have; write both alike, or declare all levels"
-        for name, new in _new_levels(table, synthetic).items()
-        if new
+        f"{raw.origin}: column {name!r} has {count:,} records with levels that the original does "
+        "not have; write both alike, or declare all levels"
+        for name, count in new.items()
+        if name not in numbers
     ]
+    if numbers:
+        counts = ", ".join(f"{new[name]:,}" for name in numbers)
+        problems.append(
+            f"{raw.origin}: {', '.join(numbers)}: numbers that the original does not have "
+            f"({counts} records), so that they are no codes; group these numbers in both files, or "
+            "leave them out of this one"
+        )
     if problems:
         raise DataError(problems)
     return synthetic
+
+
+def _are_numbers(levels: Iterable[str]) -> bool:
+    return all(finite_number(level) is not None for level in levels)
 
 
 def _new_levels(table: Table, synthetic: Table) -> Mapping[str, int]:

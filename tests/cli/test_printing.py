@@ -87,6 +87,7 @@ def test_alarms_are_in_words_and_in_colour_where_there_are_colours(
     monkeypatch.setattr(sys, "stdout", stream)
     say("Why it is so.", start="Anybody:", word="STOP", colour="red")
     assert ("31m" in stream.getvalue()) == coloured
+    assert ("\x1b" in stream.getvalue()) == coloured
     assert without_codes(stream.getvalue()) == "Anybody: STOP. Why it is so.\n"
 
 

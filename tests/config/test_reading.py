@@ -49,6 +49,8 @@ def test_defaults() -> None:
         ({"variables": {"age": {"kind": "numerical"}}}, "variables.age.kind: must be"),
         ({"checks": {"kees": ["a"]}}, "checks.kees: unknown key; did you mean 'keys'?"),
         ({"limits": {"cap": 2}}, "limits.cap: must be at most 1"),
+        ({"limits": {"cap": True}}, "limits.cap: must be a number (got True)"),
+        ({"limits": {"cap": "1"}}, "limits.cap: must be a number (got '1')"),
         ({"rules": [{"if": "a > 1"}]}, "rules.1: needs if and then"),
         ({"rules": [{"iff": "a > 1", "then": {"b": 1}}]}, "did you mean 'if'?"),
         ({"data": {}}, "data: needs exactly one of path, sql and sample"),

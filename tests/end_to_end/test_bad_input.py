@@ -254,9 +254,20 @@ def test_no_command_replaces_what_it_reads(tmp_path: Path) -> None:
         (
             ["risk", "data.csv", "data2.csv", "--control", "few.csv", "--keys", "sex,age,town",
              "--target", "pay"],
-            ["error: columns 'age', 'town', 'pay' are not in the control file: add them"],
+            ["error: the control file has no columns 'age', 'town', 'pay'; name columns"],
         ),
-        (["risk", "data.csv", "data2.csv", "--keys", ""], ["--keys: write names as A,B,C"]),
+        (["risk", "data.csv", "data2.csv", "--keys", "", "--target", "sexx"],
+         ["2 errors:", "--keys: is empty; name columns as A,B,C", "did you mean 'sex'?"]),
+        (["risk", "data.csv", "data2.csv", "--keys", "sex", "--target="],
+         ["error: --target: is empty; name one column"]),
+        (["report", "--original", "data.csv", "--synthetic", "data2.csv", "--fail-on", "maybe"],
+         ["'--fail-on': 'maybe' is not one of 'look', 'stop'"]),
+        (
+            ["risk", "data.csv", "data2.csv", "--control", "none.csv", "--keys", "sex,agee",
+             "--target", "payy", "--by", "twn", "--weight", "wt", "--groups", "age=abc"],
+            ["6 errors:", "--groups must look", "mean 'age'?", "mean 'pay'?", "mean 'town'?",
+             "--weight: 'wt' is no column of data.csv, data2.csv; name", "none.csv"],
+        ),
         (["risk", "data.csv", "data2.csv", "--keys", "sex,,age"], ["--keys: write names"]),
     ],
 )  # fmt: skip

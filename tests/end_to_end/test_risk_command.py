@@ -53,7 +53,8 @@ def test_files_of_others(folder: Path) -> None:
         "risk", folder / "original.csv", folder / "original.csv", *KNOWN, "--fail-on", "stop"
     )
     assert refused.exit_code == 3
-    assert "Use: stop" not in refused.output.partition("--fail-on stop")[2]  # not measured here
+    assert "Use:" not in refused.output  # not measured here
+    assert "use is not looked at here: synthesizer utility, or report" in refused.output
     every = call("risk", folder / "original.csv", folder / "made.csv", *KNOWN, "--all")
     for words in (
         "CAP", "TCAP", "DiSCO", "repU", "special uniques", "largest DIS-SUDA", "lower is safer",
@@ -75,7 +76,7 @@ def test_text_that_is_not_utf_8_is_read_as_named(how: str, folder: Path, tmp_pat
         tmp_path / "c.yaml", {"data": {"path": str(original), "encoding": "cp1250"}}
     )
     words = ["risk", original, made, *KNOWN]
-    assert "set `encoding: " in call(*words).output
+    assert "set --encoding cp12" in call(*words).output
     result = call(*words, how, "cp1250" if how == "--encoding" else config)
     assert result.exit_code == 0, result.output
     assert "60 of 60 records" in result.output  # all of them are there again
@@ -263,7 +264,7 @@ def test_the_file_is_secret_and_never_half_written(folder: Path, tmp_path: Path)
         ([*KNOWN, "--by", "sex"], ["control"]),
         ([*KNOWN, "--control", "nowhere.csv"], ["nowhere.csv"]),
         ([*KNOWN, "--tau", "1.5"], ["tau"]),
-        ([*KNOWN, "--max-size", "0"], ["max_size"]),
+        ([*KNOWN, "--max-size", "0"], ["--max-size: must"]),
         ([*KNOWN, "--seed", "-1"], ["seed"]),
         ([*KNOWN, "--out", "nowhere/risk.json"], ["no such directory"]),
     ],
@@ -286,8 +287,7 @@ def test_bad_files_are_errors(folder: Path, tmp_path: Path) -> None:
     assert "none.csv" in result.output
     result = call("risk", original, tmp_path / "lacking.csv", *KNOWN)
     assert result.exit_code == 2
-    assert "'age' is not in" in result.output
-    assert "'marital' is not in" in result.output
+    assert "has no columns 'age', 'marital'; name" in result.output
 
 
 def test_keys_are_suggested_and_told(folder: Path) -> None:

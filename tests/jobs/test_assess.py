@@ -198,7 +198,10 @@ def test_further_scenarios_and_questions() -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"keys": ["sexx", "agee"], "target": "jobb"}, ["'sexx'", "'agee'", "'jobb'"]),
+        (
+            {"keys": ["SEX", "agee"], "target": "jobb"},
+            ["'SEX'", "mean 'sex'? upper and lower case", "mean 'age'?", "mean 'job'?"],
+        ),
         ({"keys": ["sex", "job"], "target": "job"}, ["also a key"]),
         ({"by": "region"}, ["by needs a control file"]),
         ({"with_attacks": True}, ["attacks needs a control file"]),
@@ -224,7 +227,8 @@ def test_bad_arguments_are_told_at_once(arguments: dict[str, object], words: lis
 @pytest.mark.parametrize(
     ("made", "words"),
     [
-        (MADE.drop(columns=["age", "job"]), ["'age', 'job' are not in synthetic dataset"]),
+        (MADE.drop(columns=["age", "job"]), ["dataset 1 has no columns 'age', 'job'; name"]),
+        (MADE.rename(columns=str.upper), ["it has 'SEX', 'AGE', 'REGION', 'JOB': upper"]),
         (MADE.iloc[:0], ["no records"]),
         ([], ["no synthetic dataset"]),
         (MADE.assign(age=[f"old {k}" for k in range(200)]), ["dataset 1", "'age'"]),

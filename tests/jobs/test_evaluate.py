@@ -55,10 +55,13 @@ def test_named_variables_must_be_there() -> None:
 
 
 def test_nothing_in_common_is_an_error() -> None:
-    with pytest.raises(DataError, match="no variable to compare"):
+    with pytest.raises(DataError, match="has no columns 'person_id', 'sex'"):
         evaluate(ORIGINAL, pd.DataFrame({"other": [1, 2]}))
     with pytest.raises(DataError, match="no synthetic dataset"):
         evaluate(ORIGINAL, [])
+    with pytest.raises(DataError) as caught:
+        evaluate(ORIGINAL.iloc[:0], MADE)
+    assert caught.value.problems == ("the data have no records: give at least one",)
     with pytest.raises(DataError) as caught:
         evaluate(
             ORIGINAL,

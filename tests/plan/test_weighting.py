@@ -398,7 +398,7 @@ def test_files_of_others_are_measured_by_a_weight_and_a_design(tmp_path):
         assert found.exit_code == 0, found.output
         assert figure in found.output
         wrong = call(command, *files, "--weight", "v")
-        assert f"--weight: 'v' is no column of {files[0]}; name" in wrong.output
+        assert f"--weight: 'v' is no column of {files[0]}, {files[1]}; name" in wrong.output
     weights = DESIGN | {"draw": "last", "replicates": {"columns": "v*", "method": "brr"}}
     settings = tmp_path / "run.yaml"
     settings.write_text(json.dumps({"data": {"path": "survey.csv"}, "weights": weights}))

@@ -193,3 +193,5 @@ def test_the_report_can_be_switched_off(tmp_path: Path) -> None:
     ]  # fmt: skip
     page = call("report", tmp_path / "out")
     assert page.exit_code == 0, page.output
+    verdict = [line.partition(":")[0] for line in page.output.splitlines()]
+    assert verdict[:3] == ["A person in the data", "Anybody", "Use"]

@@ -221,6 +221,8 @@ MIN_PERSONS = 2
 """Fewest persons, as there are fewest rows of other files."""
 FEW_PERSONS = 20
 """Below so many persons each of them can be recognised."""
+NO_RELEASE = "do not release what is made of them"
+"""Words of the note on them, which no screen leaves out."""
 RARE_PERIOD = 5
 """A period with fewer persons is rare."""
 
@@ -239,7 +241,7 @@ def thin_notes(persons: IntArray, total: int, *, wide: bool = False) -> Iterator
     if total < FEW_PERSONS:  # all periods are rare then
         yield (
             f"panel: there are {total} persons only, so few that each of them can be recognised; "
-            "do not release what is made of them"
+            + NO_RELEASE
         )
         return
     rare = int((persons < RARE_PERIOD).sum())
