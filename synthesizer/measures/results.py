@@ -237,7 +237,7 @@ class CheckResults(Result):
     def exceeded(self, limits: LimitConfig) -> tuple[str, ...]:
         """Say what is above a limit; what could not be computed counts as above."""
         return tuple(
-            _exceeded(f"limits.{key}: {LIMITS[key][1].name}", place, value, limit)
+            _exceeded(f"limits.{key}: {LIMITS[key][1].title}", place, value, limit)
             for key, limit in limits.asked.items()
             for place, value in self.limited(key)
             if value is None or value > limit

@@ -717,7 +717,7 @@ _OF_PERSON = (
 def _limited(key: str, results: CheckResults, limits: LimitConfig | None) -> list[Evidence]:
     """Return what a limit says in place of the mark of its figure."""
     limit = getattr(limits, key)
-    name = LIMITS[key][1].name
+    name = LIMITS[key][1].title
     evidence = []
     for place, value in results.limited(key):
         where = f"{name} ({place})" if place else name
