@@ -138,12 +138,12 @@ def _add_lines(ending: Ending, results: CheckResults) -> None:
     if panel is not None:
         ending.add(lambda _: show_panel(panel), rank=_WORST)
     for line in risk_lines(results.risk) if utility is None else utility_lines(utility):
-        rank, kind = _WORST, ""
+        rank, noun = _WORST, ""
         if line.startswith("  note: "):
-            rank, kind = _NOTES, "note"
+            rank, noun = _NOTES, "note"
         elif ": could not be computed: " in line:
-            rank, kind = _FAILED, "failure"
-        ending.say(line, rank=rank, kind=kind)
+            rank, noun = _FAILED, "failure"
+        ending.say(line, rank=rank, kind=noun)
     about, figures = ("risk", results.risk) if utility is None else ("utility", utility)
     for place, found in _by_place(figures.figures).items():
         first = [f for f in found if (kind := FIGURES.get(f.key)) and kind.screen == "run"]

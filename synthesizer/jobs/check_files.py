@@ -315,7 +315,7 @@ def assess_files(
     files = read_files(original, synthetic, control, faults, plan.config, **reading)
     faults += files.without(asked.get("weight"))
     with _place(out, read, faults, overwrite=overwrite) as works:
-        data = plan.compared(files.original, files.synthetic, files.control, files.names)
+        data = _compared(plan, files, faults)
         notes = [*_unit_notes(halves.get("units"), data)]
         results = risk_of(
             data,
@@ -402,7 +402,7 @@ def evaluate_files(
     files = read_files(original, synthetic, None, faults, plan.config, **reading)
     faults += files.without(weight)
     with _place(out, read, faults, overwrite=overwrite) as works:
-        data = plan.compared(files.original, files.synthetic, files.control, files.names)
+        data = _compared(plan, files, faults)
         if synthesis is not None and data.frame is not None:
             seen = seen_names(tuple(data.original.names), synthesis.kept, data.frame.drawn_career)
             synthesis = replace(synthesis, kept=seen)
@@ -471,7 +471,7 @@ def report_files(
     files = read_files(original, synthetic, control, faults, plan.config, **reading)
     faults += files.without(asked.get("weight"))
     with _place(out, read, faults, overwrite=overwrite) as works:
-        data = plan.compared(files.original, files.synthetic, files.control, files.names)
+        data = _compared(plan, files, faults)
         made = _synthesis_of(synthetic) or plan.synthesis
         scenarios = [settings.scenario(reason="as asked for")]
         scenarios += [further.scenario() for further in settings.scenarios]
@@ -498,6 +498,16 @@ def report_files(
         for work in works:
             write_text(work, page)
         return record
+
+
+def _compared(plan: FilesPlan, files: ReadFiles, faults: Problems) -> ComparedData:
+    """Return the data as the configuration arranges them; raises DataError with all faults."""
+    data = faults.attempt(
+        plan.compared, files.original, files.synthetic, files.control, files.names
+    )
+    if data is None:
+        raise DataError(dict.fromkeys(faults))
+    return data
 
 
 def _typed_names(

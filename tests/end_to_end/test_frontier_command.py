@@ -145,7 +145,7 @@ def test_compare_prints_and_writes(folder: Path) -> None:
     page, numbers = folder / "map.html", folder / "map.json"
     result = call("compare", *runs, "-o", page, "--json", numbers)
     assert result.exit_code == 0, result.output
-    assert "models.cart.min_leaf: 40" in result.output
+    assert "cart.min_leaf=40" in result.output
     assert "note: All runs have the same seed" in result.output
     assert stat.S_IMODE(page.stat().st_mode) == 0o600
     assert json.loads(numbers.read_text())["differing"] == ["models.cart.min_leaf"]
