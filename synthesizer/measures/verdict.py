@@ -652,11 +652,9 @@ def _of_associations(utility: UtilityResult) -> Iterator[Evidence]:
     """Yield how much is left of what goes together in the original."""
     rows = () if utility.tables is None else utility.tables.rows
     pairs = [
-        (row.v_original, row.v_synthetic)
+        (row.v_original, row.v_synthetic or 0.0)  # None: one of the two is constant there
         for row in rows
-        if row.v_original is not None
-        and row.v_synthetic is not None
-        and row.v_original >= ASSOCIATED
+        if row.v_original is not None and row.v_original >= ASSOCIATED
     ]
     if pairs:
         kept = sum(map(min, pairs)) / sum(ours for ours, _ in pairs)

@@ -213,11 +213,12 @@ def test_columns_without_a_relation_are_of_no_use_however_few_records_there_are(
     rng = np.random.default_rng(3)
     apart = pd.DataFrame({name: rng.permutation(ours[name]) for name in ours})
     words = {}
-    for name, data in (("fresh", fresh), ("apart", apart)):
+    constant = ours.assign(**{name: ours.loc[0, name] for name in "abc"})
+    for name, data in (("fresh", fresh), ("apart", apart), ("constant", constant)):
         use = verdict(CheckResults(risk=RiskResult(), utility=evaluate(ours, data, seed=1)))["use"]
         words[name] = {e.key: e.word for e in use.evidence}["associations"], use.word
     assert words["fresh"][0] == "safe"
-    assert words["apart"] == ("stop", "stop")
+    assert words["apart"] == words["constant"] == ("stop", "stop")
 
 
 @pytest.mark.parametrize(("n", "k"), [(99, 600), (600, 99), (600, 1), (2, 600)])
