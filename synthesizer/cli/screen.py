@@ -25,7 +25,7 @@ from synthesizer.data.errors import plural
 from synthesizer.data.panel.arrangement import NO_RELEASE
 from synthesizer.data.panel.households import MEMBER
 from synthesizer.data.panel.panel_table import PanelTable
-from synthesizer.data.randomness import NO_SECRET
+from synthesizer.data.randomness import NO_SECRET, NOT_SECRET
 from synthesizer.data.table import Kind
 from synthesizer.measures.figure import plain
 from synthesizer.models.limits import Support
@@ -220,7 +220,8 @@ def _add_notes(ending: Ending, result: RunResult) -> None:
     planned = [note for note in result.manifest.notes if note not in result.new_notes]
     for late, notes in enumerate((result.new_notes, planned)):
         for note in grouped(notes):
-            rank = 0 if NO_RELEASE in note else _NOTES + late
+            is_grave = NO_RELEASE in note or note.startswith(NOT_SECRET)
+            rank = 0 if is_grave else _NOTES + late
             ending.say(f"note: {note}", rank=rank, kind="note")
 
 

@@ -34,6 +34,7 @@ MAX_SEED = 2**63 - 1
 SECRET_BYTES = 32
 NO_SECRET = "none"  # noqa: S105 - the word for its absence
 """What configurations and manifests say where the seed alone decides."""
+NOT_SECRET = "secret: none"  # noqa: S105 - how the note on it begins
 _SECRET = re.compile(rf"[0-9a-f]{{{2 * SECRET_BYTES}}}")
 
 

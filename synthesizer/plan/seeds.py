@@ -10,7 +10,7 @@ from typing import Any
 from synthesizer.config.keys import ChainConfig, SecretConfig
 from synthesizer.data.errors import ConfigError
 from synthesizer.data.files import parse_json, read_text
-from synthesizer.data.randomness import NO_SECRET, Seed, fresh_secret, fresh_seed
+from synthesizer.data.randomness import NO_SECRET, NOT_SECRET, Seed, fresh_secret, fresh_seed
 from synthesizer.plan.context import Context
 
 _REMEDY = "name the manifest.json of a finished run, or take secret out to have one drawn"
@@ -54,7 +54,7 @@ def replay_notes(seed: Seed) -> list[str]:
     if seed.secret is not None:
         return []
     return [
-        "secret: none: the seed alone decides every draw, so whoever knows or guesses it can "
+        f"{NOT_SECRET}: the seed alone decides every draw, so whoever knows or guesses it can "
         "repeat the synthesis and test what single records hold; right for public or simulated "
         "data only"
     ]

@@ -310,7 +310,7 @@ def _brief(value: object) -> str:
     if isinstance(value, tuple) and value and isinstance(value[0], BaseModel):
         return f"({', '.join(map(repr, value))}{',' if len(value) == 1 else ''})"
     if isinstance(value, float):
-        return f"{value:.6g}"
+        return repr(float(f"{value:.6g}"))
     return repr(value) if isinstance(value, BaseModel) else in_short(value)
 
 

@@ -290,7 +290,7 @@ def test_too_many_parameters_are_told(tmp_path):
          ["--drop: 'no' is not in the data", "distinct numbers (at most 100", "group it"]),
         (["--keys", "area", "--target", "one", "--drop", "pay,name"], ["only one value"]),
         (["--keys", "area", "--target", "job", "--drop", "pay,name"], ["no record is unique"]),
-        (["--keys", "", "--target", "job", "--drop", "pay,name"], ["write names as A,B,C"]),
+        (["--keys", "", "--target", "job", "--drop", "pay,name"], ["name columns as A,B,C"]),
     ],
 )  # fmt: skip
 def test_mistakes_are_told(file, tmp_path, words, parts):
