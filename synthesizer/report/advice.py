@@ -60,7 +60,8 @@ def worst_things(
             by_remedy.setdefault(_remedy(subject, e, record), []).append((subject, e))
     missing = [(subject, e) for subject, e in found if not e.measured]
     of_files = record is None or record.of_files
-    halves = [(subject, e) for subject, e in missing if of_files and e.key in HALVES]
+    no_control = of_files and {*HALVES} <= {e.key for _, e in missing}
+    halves = [(subject, e) for subject, e in missing if no_control and e.key in HALVES]
     if halves:
         by_remedy["name data that the synthesis never saw as control"] = halves
     if others := [item for item in missing if item not in halves]:

@@ -129,16 +129,14 @@ def test_the_worst_pair_names_the_model_to_blame() -> None:
 
 
 def test_what_was_not_measured_says_what_measures_it() -> None:
-    missing = verdict(
-        line(
-            "person", ("nearer_share", "look"), ("attack_risk", "look"), ("copied_uniques", "look"),
-            measured=False,
-        )
-    )  # fmt: skip
+    keys = (*HALVES, "copied_uniques")
+    missing = verdict(line("person", *((key, "look") for key in keys), measured=False))
     of_files = worst_things(missing)
     assert [advice.tests for advice in of_files] == [
-        "not measured: nearer_share; attack_risk", "not measured: copied_uniques",
+        f"not measured: {'; '.join(HALVES)}", "not measured: copied_uniques",
     ]  # fmt: skip
     assert "as control" in of_files[0].remedy
     (of_run,) = worst_things(missing, made())
-    assert of_run.remedy.startswith("turn on nearer_share")
+    assert of_run.remedy.startswith(f"turn on {HALVES[0]}")
+    (switched_off,) = worst_things(verdict(line("person", (HALVES[2], "look"), measured=False)))
+    assert switched_off.remedy == f"turn on {HALVES[2]}"  # there was a control for the others
