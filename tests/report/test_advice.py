@@ -139,4 +139,4 @@ def test_what_was_not_measured_says_what_measures_it() -> None:
     (of_run,) = worst_things(missing, made())
     assert of_run.remedy.startswith(f"turn on {HALVES[0]}")
     (switched_off,) = worst_things(verdict(line("person", (HALVES[2], "look"), measured=False)))
-    assert switched_off.remedy == f"turn on {HALVES[2]}"  # there was a control for the others
+    assert switched_off.remedy.startswith(f"turn on {HALVES[2]}")  # a control is there
