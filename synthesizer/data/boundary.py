@@ -50,7 +50,9 @@ def public(function: Callable[P, Returned]) -> Callable[P, Returned]:
     - keys must be a list, not a text: write ['sex']
     - n must be a whole number, not a text
     """
-    parameters = signature(function).parameters
+    form = signature(function)
+    parameters = form.parameters
+    takes_any = any(one.kind is Parameter.VAR_KEYWORD for one in parameters.values())
 
     @cache
     def hints() -> dict[str, Any]:
@@ -61,12 +63,10 @@ def public(function: Callable[P, Returned]) -> Callable[P, Returned]:
     @wraps(function)
     def checked(*args: P.args, **words: P.kwargs) -> Returned:
         try:
-            bound = signature(function).bind(*args, **words)
+            bound = form.bind(*args, **words)
         except TypeError as error:
             name, known = function.__qualname__, parameters.keys()
-            unknown = (
-                [] if _takes_any(parameters) else [word for word in words if word not in known]
-            )
+            unknown = [word for word in words if word not in known and not takes_any]
             problems = [f"{name} has no parameter {w!r}{nearest(w, known)}" for w in unknown]
             raise OptionError(problems or [f"{name}: {error}"]) from None
         for name, hint in hints().items():
@@ -80,10 +80,6 @@ def public(function: Callable[P, Returned]) -> Callable[P, Returned]:
         return function(*bound.args, **bound.kwargs)
 
     return checked
-
-
-def _takes_any(parameters: Mapping[str, Parameter]) -> bool:
-    return any(one.kind is Parameter.VAR_KEYWORD for one in parameters.values())
 
 
 def _is_hinted(parameter: Parameter) -> bool:

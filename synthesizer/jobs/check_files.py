@@ -149,8 +149,7 @@ def read_files(
     said = DataConfig.model_construct() if config is None else config.data
     catalogue = catalogue or said.catalogue
     ours = [original, *([] if control is None else [control])]
-    labels = catalogue or said.catalogue
-    of_labels = {path: labels for path in ours if path.suffix.lower() == ".sas7bdat"}
+    of_labels = {path: catalogue for path in ours if path.suffix.lower() == ".sas7bdat"}
     if catalogue is not None:  # the original must be a file of SAS
         of_labels[original] = catalogue
     files: dict[int, RawTable] = {}

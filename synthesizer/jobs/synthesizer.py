@@ -418,10 +418,9 @@ class Synthesizer:
 
         if self._fitted is not None and self._fitted.plan is None:
             raise ModelError(_NO_ORIGINAL)
-        if self._generated is None:
-            raise ModelError("nothing is generated yet; call fit(frame) and generate() first")
+        generated = self._drawn
         limited = "limits" in self.config.model_fields_set
-        results = self._generated.checks if limited else None
+        results = generated.checks if limited else None
         return limits_exceeded(self.config.limits, self._sure.source, results)
 
     @property
@@ -448,12 +447,9 @@ class Synthesizer:
 
         At most ``points`` of them, both ends among them; empty but in mode pareto.
         """
-        if self._generated is None:
-            raise ModelError("nothing is generated yet; call fit(frame) and generate() first")
-        if self._generated.evolution is None:
-            return []
-        sure = self._sure
-        return [sure.frame_of(sure.released(t)) for t in self._generated.evolution.frontier]
+        evolved, sure = self._drawn.evolution, self._sure
+        tables = () if evolved is None else evolved.frontier
+        return [sure.frame_of(sure.released(table)) for table in tables]
 
     @property
     def model(self) -> SavedModel:
@@ -519,6 +515,12 @@ class Synthesizer:
             fitted = fitted.against(original, result.config, result.registry)
         result._fitted = fitted
         return result
+
+    @property
+    def _drawn(self) -> _Generated:
+        if self._generated is None:
+            raise ModelError("nothing is generated yet; call fit(frame) and generate() first")
+        return self._generated
 
     @property
     def _sure(self) -> _Fitted:

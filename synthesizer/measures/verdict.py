@@ -288,15 +288,15 @@ def _left_out(results: CheckResults) -> Iterator[Evidence]:
 def _few_records(results: CheckResults) -> Iterator[Evidence]:
     """Yield a look where a file has too few records for whatever is said of it."""
     copied, utility = results.risk.copied, results.utility
-    sizes = {"the original": FEW_RECORDS, "a synthetic dataset": FEW_RECORDS}
+    original = synthetic = FEW_RECORDS
     if copied is not None:
-        sizes = dict(zip(sizes, (copied.n, min(row.n for row in copied.rows)), strict=True))
+        original, synthetic = copied.n, min(row.n for row in copied.rows)
     elif utility is not None:
-        sizes = dict(zip(sizes, (utility.n, min(utility.n_synthetic, default=0)), strict=True))
-    for whose, n in sizes.items():
+        original, synthetic = utility.n, min(utility.n_synthetic, default=0)
+    for whose, n in (("The original", original), ("A synthetic dataset", synthetic)):
         if n < FEW_RECORDS:
             what = "{record}" if n == 1 else "{records}"
-            sentence = f"{whose} has {n:,} {what}, too few to tell.".capitalize()
+            sentence = f"{whose} has {n:,} {what}, too few to tell."
             yield _look("few_records", "{records}", sentence, value=float(n), mark=FEW_RECORDS)
 
 

@@ -42,6 +42,7 @@ from synthesizer.measures.risk.halves import FromHalf
 from synthesizer.measures.risk.replicated import replicated_rows
 from synthesizer.measures.risk.scenario import Scenario
 from synthesizer.measures.settings import CheckSettings, LimitConfig
+from synthesizer.measures.utility.formulas import listed
 from synthesizer.measures.utility.suite import Synthesis
 from synthesizer.models.kit.numbers import safe_of
 from synthesizer.models.step import Step
@@ -72,8 +73,6 @@ MIN_STRATUM_ROWS = 10
 """A chain needs 10 rows and 10 for every variable, as in synthpop, unless told otherwise."""
 MANY_UNITS = 20
 """Times k units, of which the k smallest and k largest numbers are a tenth."""
-NAMED = 5
-"""Variables that a note names."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -628,8 +627,7 @@ def _few_units(context: Context, steps: Sequence[Step]) -> Iterator[str]:
     n = context.table.n_units
     if 0 < n < MANY_UNITS * k:
         coded = [step for step, safe in numbers if safe]
-        more = f" and {len(coded) - NAMED} more" if len(coded) > NAMED else ""
-        names = ", ".join(step.variable for step in coded[:NAMED]) + more
+        names = listed([step.variable for step in coded])
         options = ", ".join(f"{m}: {{safe: 2}}" for m in dict.fromkeys(s.method for s in coded))
         units = "persons" if context.is_panel else "records"
         yield (

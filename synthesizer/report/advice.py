@@ -109,7 +109,7 @@ _OF_FILES = {
     "control": "name a control of other persons",
     "few_records": "look at more records",
 }
-"""What helps where files do not go together."""
+"""What helps where files do not go together, or are too small."""
 _CAREERS = ("replicated_careers", "careers_beyond", "moves_beyond")
 _LARGE = 100
 _SMALL = {"cap": 15, "min_leaf": 10}
