@@ -67,7 +67,8 @@ NO_ID_NAME: Final = re.compile(
 )
 
 MAX_LEVELS: Final = 100_000
-MAX_MISSING: Final = 127
+MAX_MISSING: Final = 100
+"""States are integers of 8 bits; files of others, and histories, add codes of their own."""
 MAX_ZEROS: Final = 6
 """Decimals of a missing code that is a whole number."""
 MIN_ROWS: Final = 20
