@@ -111,7 +111,7 @@ class Ordinal(IterativeModel):
         target = target.take(rows)
         matrix = design.matrix(predictors.take(rows))
         penalty = design.penalty(self.ridge, len(target))
-        states, classes = np.unique(target.missing_state().astype(np.int32), return_inverse=True)
+        states, classes = np.unique(target.missing_state(), return_inverse=True)
         missing = np.zeros((design.n_columns, len(states)))
         if len(states) > 1:
             missing = fit_softmax(matrix, classes, penalty)
