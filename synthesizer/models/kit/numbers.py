@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar, Self
 
@@ -21,11 +21,12 @@ COARSEST = 9
 """Numbers are told to be multiples of at most 5 times 10 to this power."""
 PROBES = 8
 """Steps of the grid, up and down, in which a number of the same precision is sought."""
-NEAR = 4
-"""A number stays within so many times k records, or its precision gives way."""
-CROWDED, FEW = 0.25, 100
-"""Of fewer than 100 k units of whom few each hold more than a quarter of the numbers between the
-bounds, hardly any other number is left: to avoid theirs would leave a heap of a few others."""
+NEAR, NEAR_SHARE = 4, 0.02
+"""A number stays within so many times k records (of few, such a share, but at least k), or its
+precision gives way."""
+CROWDED, CROWD, FEW = 0.75, 8, 100
+"""Numbers are a crowd where more than such a share of all between the k-th neighbours are rare, and
+in files of at least 100 k units also 8 k in a row: to avoid these would leave heaps of others."""
 EPS = float(np.finfo(np.float64).eps)
 MOST_DECIMALS = 15
 """Numbers written with more are finer than floats."""
@@ -70,11 +71,14 @@ class SafeNumbers:
     than 2 k units the whole range, which then bounds nothing."""
     n_units: int
     """Units in all."""
+    crowded: BoolArray
+    """Which values are of a crowd, shape (v,)."""
 
     def __post_init__(self) -> None:
         check_floats("values", self.values, (-1,))
         check_rising("values", self.values)
         check_floats("counts", self.counts, self.values.shape)
+        check_floats("crowded", self.crowded, self.values.shape)
         if (self.counts < 1).any() or self.k < 1 or self.n_units < 1:
             raise ValueError("counts, n_units and k must be at least 1")
         if not self.values[0] <= self.bounds[0] <= self.bounds[1] <= self.values[-1]:
@@ -120,11 +124,42 @@ class SafeNumbers:
             highs = np.sort(values[np.append(starts[1:], len(values)) - 1])
             values = values[np.append(True, (np.diff(owners) != 0) | (np.diff(values) != 0))]
         distinct, counts = np.unique(values, return_counts=True)
-        n_units = len(lows)
+        n_units, crowded = len(lows), np.zeros(len(distinct), dtype=bool)
         low, high = float(distinct[0]), float(distinct[-1])
         if n_units >= 2 * k:
             low, high = float(lows[k - 1]), float(highs[-k])
-        return cls(distinct, counts, k, decimals, (min(low, high), max(low, high)), n_units)
+        bounds = min(low, high), max(low, high)
+        found = cls(distinct, counts, k, decimals, bounds, n_units, crowded)
+        if decimals is None or n_units < 2 * k:
+            return found
+        holders = None if owners is None else owners[np.argsort(values, kind="stable")]
+        return replace(found, crowded=found._in_crowds(holders))
+
+    def _in_crowds(self, holders: IntArray | None) -> BoolArray:
+        """Return which values are of a crowd; ``holders`` are the persons of the sorted records."""
+        ends = (np.full(len(self.values), bound) for bound in self.bounds)
+        first, last = self._window(np.clip(self.values, *self.bounds), *ends, self.k)
+        low, high = self._in_units(self._at(first)), self._in_units(self._at(last))
+        held = np.searchsorted(self._rare_units, high, side="right")
+        held -= np.searchsorted(self._rare_units, low)
+        crowded = (self.counts < self.k) & (held > np.maximum(CROWDED * (high - low + 1), 2))
+        if self.n_units >= FEW * self.k:
+            run = np.cumsum(np.diff(self._rare_units, prepend=np.nan) != 1) - 1
+            own = np.searchsorted(self._rare_units, self._in_units(self.values[crowded]))
+            crowded[crowded] = np.bincount(run)[run[own]] >= CROWD * self.k
+        if holders is not None:
+            rows = np.flatnonzero(crowded)
+            sizes = (last - first)[rows].astype(np.int64) + 1
+            nth = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+            theirs = holders[np.repeat(first[rows].astype(np.int64), sizes) + nth]
+            size = int(holders.max()) + 1
+            pairs = np.unique(np.repeat(rows, sizes) * size + theirs) // size
+            crowded &= np.bincount(pairs, minlength=len(crowded)) >= self.k
+        return np.asarray(crowded)
+
+    def _in_units(self, values: FloatArray) -> FloatArray:
+        """Return numbers in units of the last decimal, shape (n,)."""
+        return np.asarray(np.rint(values * 10.0 ** (self.decimals or 0)))
 
     @cached_property
     def _ends(self) -> IntArray:
@@ -151,18 +186,15 @@ class SafeNumbers:
         numbers = numbers[is_possible]
         return float(numbers[np.argmin(np.abs(numbers - mean))])
 
-    @cached_property
-    def _is_crowded(self) -> bool:
-        """Whether a small file leaves hardly a number between the bounds that is not rare."""
-        low, high = np.rint(np.array(self.bounds) * 10.0 ** (self.decimals or 0))
-        inside = (self._rare_units >= low) & (self._rare_units <= high)
-        is_full = np.count_nonzero(inside) > CROWDED * (high - low + 1)
-        return bool(is_full and self.n_units < FEW * self.k)
+    @property
+    def _near(self) -> int:
+        """Records within which a number stays."""
+        return int(np.clip(NEAR_SHARE * self._ends[-1], self.k, NEAR * self.k))
 
     @cached_property
     def _rare_units(self) -> FloatArray:
         """The same in units of the last decimal, rising."""
-        return np.unique(np.rint(self._rare * 10.0 ** (self.decimals or 0)))
+        return np.unique(self._in_units(self._rare))
 
     @cached_property
     def _steps(self) -> FloatArray:
@@ -205,10 +237,15 @@ class SafeNumbers:
         first, last = self._window(out[rare], lows, highs, self.k)
         drawn = self._at(first + rng.random(len(rare)) * (last - first))
         if self.decimals is None:
-            settled = self._between(drawn, lows, highs, rng)
-        else:
-            settled = self._on_grid(out[rare], drawn, lows, highs, rng)
-        out[rare] = settled
+            out[rare] = self._between(drawn, lows, highs, rng)
+            return out
+        is_crowded = self.crowded[np.searchsorted(self.values, out[rare])]
+        left, crowd = np.flatnonzero(~is_crowded), np.flatnonzero(is_crowded)
+        drawn[left] = self._on_grid(out[rare[left]], drawn[left], lows[left], highs[left], rng)
+        low, high = (self._in_units(self._at(ranks[crowd])) for ranks in (first, last))
+        units = low + np.floor(rng.random(len(crowd)) * (high - low + 1))
+        drawn[crowd] = np.round(units / 10.0**self.decimals, self.decimals)
+        out[rare] = drawn
         return out
 
     def _window(
@@ -235,14 +272,12 @@ class SafeNumbers:
         """Round draws to the precision of the rare values that they replace, or a finer one."""
         decimals = self.decimals or 0
         out = np.clip(np.round(drawn, decimals), low, high)
-        if self._is_crowded:
-            return np.asarray(out)
         steps = self._steps[np.searchsorted(self._rare, values)]
         near_low, near_high = (
-            self._at(rank) for rank in self._window(values, low, high, NEAR * self.k)
+            self._at(rank) for rank in self._window(values, low, high, self._near)
         )
         is_left = np.ones(len(values), dtype=bool)
-        for size in _sizes(decimals, float(steps.max())):
+        for size in _sizes(decimals, float(steps.max(initial=0))):
             rows = np.flatnonzero(is_left & (steps >= size * (1 - EPS)))
             if len(rows):
                 found = self._free(drawn[rows], size, near_low[rows], near_high[rows], rng)
