@@ -122,7 +122,8 @@ class SafeNumbers:
             starts = np.flatnonzero(np.append(True, np.diff(owners) != 0))
             lows = np.sort(values[starts])
             highs = np.sort(values[np.append(starts[1:], len(values)) - 1])
-            values = values[np.append(True, (np.diff(owners) != 0) | (np.diff(values) != 0))]
+            once = np.append(True, (np.diff(owners) != 0) | (np.diff(values) != 0))
+            values, owners = values[once], owners[once]
         distinct, counts = np.unique(values, return_counts=True)
         n_units, crowded = len(lows), np.zeros(len(distinct), dtype=bool)
         low, high = float(distinct[0]), float(distinct[-1])
@@ -137,8 +138,9 @@ class SafeNumbers:
 
     def _in_crowds(self, holders: IntArray | None) -> BoolArray:
         """Return which values are of a crowd; ``holders`` are the persons of the sorted records."""
+        width = self.k * (1 if holders is None else 2 * -(-len(holders) // self.n_units))
         ends = (np.full(len(self.values), bound) for bound in self.bounds)
-        first, last = self._window(np.clip(self.values, *self.bounds), *ends, self.k)
+        first, last = self._window(np.clip(self.values, *self.bounds), *ends, width)
         low, high = self._in_units(self._at(first)), self._in_units(self._at(last))
         held = np.searchsorted(self._rare_units, high, side="right")
         held -= np.searchsorted(self._rare_units, low)
@@ -147,14 +149,10 @@ class SafeNumbers:
             run = np.cumsum(np.diff(self._rare_units, prepend=np.nan) != 1) - 1
             own = np.searchsorted(self._rare_units, self._in_units(self.values[crowded]))
             crowded[crowded] = np.bincount(run)[run[own]] >= CROWD * self.k
-        if holders is not None:
-            rows = np.flatnonzero(crowded)
-            sizes = (last - first)[rows].astype(np.int64) + 1
-            nth = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-            theirs = holders[np.repeat(first[rows].astype(np.int64), sizes) + nth]
-            size = int(holders.max()) + 1
-            pairs = np.unique(np.repeat(rows, sizes) * size + theirs) // size
-            crowded &= np.bincount(pairs, minlength=len(crowded)) >= self.k
+        if holders is not None:  # a crowd is of many persons
+            block, size = np.arange(len(holders)) // width, int(holders.max()) + 1
+            n_holders = np.bincount(np.unique(block * size + holders) // size)
+            crowded &= n_holders[(self._ends - 1) // width] >= self.k
         return np.asarray(crowded)
 
     def _in_units(self, values: FloatArray) -> FloatArray:
