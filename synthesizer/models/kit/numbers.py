@@ -21,12 +21,12 @@ COARSEST = 9
 """Numbers are told to be multiples of at most 5 times 10 to this power."""
 PROBES = 8
 """Steps of the grid, up and down, in which a number of the same precision is sought."""
-NEAR, NEAR_SHARE = 4, 0.02
-"""A number stays within so many times k records (of few, such a share, but at least k), or its
-precision gives way."""
-CROWDED, CROWD, FEW = 0.75, 8, 100
-"""Numbers are a crowd where more than such a share of all between the k-th neighbours are rare, and
-in files of at least 100 k units also 8 k in a row: to avoid these would leave heaps of others."""
+NEAR, CROWDS = 4, (8, 24)
+FEW_SHARE = 0.02
+"""A number stays within 2 % of the records, at least k and at most 4 k of them, or its precision
+gives way. A crowd has so many rare numbers in a row, at least 8 k and at most 24 k."""
+CROWDED, FEW = 0.5, 100
+"""Share of rare numbers around one of a crowd; with fewer than 100 k units that makes a crowd."""
 EPS = float(np.finfo(np.float64).eps)
 MOST_DECIMALS = 15
 """Numbers written with more are finer than floats."""
@@ -37,15 +37,24 @@ class SafeNumbers:
     """The distribution of a number, by which values of few persons are replaced.
 
     A value that at least k units (records; persons of a panel) hold is common and stays: spikes
-    and heaps survive. Any other is replaced by one that is interpolated between the k-th records
-    on either side of it in the order of all records, but never beyond the k-th smallest and
-    largest unit, and given the precision of the value itself: 43,000 becomes another multiple of
-    1,000, 1,237 no multiple of 5. Where that is a number that fewer than k units hold, the nearest
-    that nobody or enough units hold is taken. So no number leaves that singles out a person or a
-    small group (the attack of Giomi et al. 2023 by one column), unless a small file holds most
-    numbers there are between the bounds, as the ages of sixty persons: then whoever names a number
-    at random finds such a one, and what was interpolated stays. The bounds are those of top- and
-    bottom-coding by k records (Hundepool et al. 2012, Statistical Disclosure Control, section 3.3).
+    and heaps survive. Any other is rare. It is replaced by a number that is interpolated between
+    the k-th records on either side of it in the order of all records, but never beyond the k-th
+    smallest and largest unit, and given the precision of the value itself: 43,000 becomes another
+    multiple of 1,000, 1,237 no multiple of 5. Where that number is rare too, the nearest that is
+    not is taken. So no rare number leaves, which would single out a person or a small group (the
+    attack of Giomi et al. 2023 by one column), unless it is of a crowd. The bounds are those of
+    top- and bottom-coding by k records (Hundepool et al. 2012, Statistical Disclosure Control,
+    section 3.3).
+
+    A crowd are rare values that leave hardly another number: more than half of all numbers of the
+    file's precision between the k-th neighbours are rare, at least three. In files of 100 k units
+    or more they also are among 8 k to 24 k rare numbers in a row (2 % of the units): serial numbers
+    are so, hardly ever a sample of amounts. In panels the neighbours are those of about 2 k
+    persons, of whom k must differ. A value of a crowd becomes any number between its k-th
+    neighbours, each with the same chance. Hence a rare number comes out as often as by naming
+    numbers there at random, which tells nothing about persons. To avoid rare numbers in a crowd
+    would leave heaps of the few others.
+
     Fewer than 2 k units tell nothing but their mean, rounded to its first digit: all rare values
     become that number.
 
@@ -148,7 +157,8 @@ class SafeNumbers:
         if self.n_units >= FEW * self.k:
             run = np.cumsum(np.diff(self._rare_units, prepend=np.nan) != 1) - 1
             own = np.searchsorted(self._rare_units, self._in_units(self.values[crowded]))
-            crowded[crowded] = np.bincount(run)[run[own]] >= CROWD * self.k
+            least = np.clip(FEW_SHARE * self.n_units, *np.multiply(CROWDS, self.k))
+            crowded[crowded] = np.bincount(run)[run[own]] >= least
         if holders is not None:  # a crowd is of many persons
             block, size = np.arange(len(holders)) // width, int(holders.max()) + 1
             n_holders = np.bincount(np.unique(block * size + holders) // size)
@@ -187,7 +197,7 @@ class SafeNumbers:
     @property
     def _near(self) -> int:
         """Records within which a number stays."""
-        return int(np.clip(NEAR_SHARE * self._ends[-1], self.k, NEAR * self.k))
+        return int(np.clip(FEW_SHARE * self._ends[-1], self.k, NEAR * self.k))
 
     @cached_property
     def _rare_units(self) -> FloatArray:
