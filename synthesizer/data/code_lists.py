@@ -39,6 +39,17 @@ _LEAST_CODE: Final = 100
 _SURE: Final = 2.5
 """Standard errors by which two frequencies differ."""
 
+_FEWEST_ROWS: Final = 11
+_SURE_PAIRS: Final = 5
+"""So many equal pairs are expected where none is: the chance of that is below 1 %."""
+_FEW_ROWS: Final = 5
+"""Rows of a person, at most, where they are not together in the file."""
+
+TIME_NAMES: Final = {
+    "year", "wave", "period", "month", "quarter", "date", "time", "t", "round", "visit", "week",
+    "yr", "day", "hour", "age", "jahr", "welle", "annee", "ano", "anno", "jaar", "rok",
+}  # fmt: skip
+
 _CODE_NAMES: Final = re.compile(
     r"codes?|cd|cod|kod|occp?|occupation|indp|industry|nace|naicsp?|sic|socp?|isco|zip|zipcode"
     r"|postcode|plz|fips|puma|county|district|municipality|commune|canton|icd"
@@ -91,6 +102,32 @@ def why_codes(name: str, numbers: FloatArray, counts: IntArray) -> str:
     if is_list and _roundness(numbers, counts) < _ROUND:
         return f"{k} whole numbers with gaps, like codes of a list{QUANTITIES}"
     return ""
+
+
+def is_numbering(name: str, numbers: FloatArray) -> bool:
+    """Tell whether numbers count persons or rows, with or without gaps.
+
+    ``numbers`` are in the order of the file, NaN where one is missing. Amounts would be twice: of n
+    random numbers out of N about n ** 2 / (2 * N) pairs are equal; the tails are left out. Numbers
+    that rise by 1 count, too, and those that have the same few rows each, such as persons of a
+    panel. Periods do not.
+    """
+    numbers = numbers[~np.isnan(numbers)]
+    distinct, counts = np.unique(numbers, return_counts=True)
+    k, n = len(distinct), len(numbers)
+    if k <= _FEWEST_ROWS or distinct[0] < 0 or (distinct != np.rint(distinct)).any():
+        return False
+    if not TIME_NAMES.isdisjoint(words_of(name)) and not (k == n and distinct[0] == 1):
+        return False
+    middle = np.sort(numbers)[n // 20 : n - n // 20]
+    pairs = len(middle) ** 2 / 2 / (middle[-1] - middle[0] + 1)
+    steps = np.diff(numbers)
+    in_order = bool((steps > 0).all() and np.median(steps) == 1)
+    if in_order or (pairs >= _SURE_PAIRS and n - k <= min(pairs, n) / 10):
+        return True
+    rows = n / k
+    in_blocks = np.count_nonzero(steps) == k - 1
+    return bool(rows >= 2 and counts.var() < rows / 2 and (in_blocks or rows <= _FEW_ROWS))
 
 
 def _density(numbers: FloatArray, counts: IntArray) -> float:

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from synthesizer.data.code_lists import is_named_like_order, scale_order, why_codes, words_of
+from synthesizer.data.code_lists import is_named_like_order, is_numbering, scale_order, why_codes
 from synthesizer.data.errors import DataError, OptionError, Problems
 from synthesizer.data.layout import Labelling
 from synthesizer.data.missing_codes import as_written, missing_codes
@@ -42,7 +42,7 @@ BOOLEANS: Final = (("false", "true"), ("FALSE", "TRUE"), ("False", "True"))
 FALSE_WORDS: Final = ("false", "no", "0", "f", "n")
 ID_NAME: Final = re.compile(
     r"(?i:(^|[_.\- ])(id|ids|uid|uuid|guid)([_.\- ]|$))|[a-z](ID|Id)$|^(ID|Id)[A-Z]"
-    r"|(?i:^(pid|hid|hhid|caseid|pers_?nr|hh_?nr|serial)$)"
+    r"|(?i:^(pid|hid|hhid|caseid|pers_?nr|hh_?nr|serial|rownames?|row_?(no|nr|number)|unnamed: 0)$)"
 )
 """Names of identifiers and hardly of anything else."""
 MAYBE_ID_NAME: Final = re.compile(
@@ -55,8 +55,8 @@ NO_ID_NAME: Final = re.compile(
     r"|rapid|lipid|(in)?valid|covid|solid|liquid|fluid|a?void|humid)s?$"
 )
 
-YEAR_NAMES: Final = {"year", "yr", "jahr", "annee", "ano", "anno", "jaar", "rok"}
 NAMED: Final = "named like an identifier"
+DISTINCT: Final = "text, all distinct: an identifier, of which no value is kept"
 NUMBERING: Final = (
     "all distinct whole numbers without large gaps: an identifier, of which no value is kept; "
     "declare `kind: numeric` if these are amounts"
@@ -440,7 +440,7 @@ def _guess_number(column: _Column) -> tuple[Kind, str]:
         return Kind.NUMERIC, "numbers with decimals"
     if column.is_named_like_id:
         return Kind.ID, NAMED
-    if column.all_distinct and _is_numbering(column):
+    if column.all_distinct and _counts_rows(column):
         return Kind.ID, NUMBERING
     if column.all_distinct and np.abs(numbers).max() > MAX_EXACT:
         return Kind.ID, "very large whole numbers, all distinct"
@@ -477,29 +477,11 @@ def _is_written_with_point(column: _Column) -> bool:
     return column.is_written and bool(pc.any(point).as_py())
 
 
-def _is_numbering(column: _Column) -> bool:
-    """Tell whether distinct whole numbers count persons or rows, with or without gaps.
-
-    Amounts would collide: of k random numbers out of N none is twice with a chance of about
-    exp(-k ** 2 / (2 * N)), which is below 1 % where N < k ** 2 / 10. The tails are left out.
-    Numbers that rise in the order of the file, most of them by 1, count as well.
-    """
-    if (column.numbers < 0).any() or _are_years(column):
-        return False
-    numbers = np.sort(column.numbers)
-    middle = numbers[len(numbers) // 20 : len(numbers) - len(numbers) // 20]
-    if middle[-1] - middle[0] < len(middle) ** 2 / 10:
-        return True
+def _counts_rows(column: _Column) -> bool:
+    """Tell whether distinct whole numbers count persons or rows."""
     of_text = np.full(len(column.is_value), np.nan)
     of_text[column.is_value] = column.numbers
-    steps = np.diff(of_text[column.texts.codes])
-    return bool((steps > 0).all() and np.median(steps) == 1)
-
-
-def _are_years(column: _Column) -> bool:
-    """Tell whether numbers are years by their name and size."""
-    named = not YEAR_NAMES.isdisjoint(words_of(column.texts.name))
-    return named and bool(((column.numbers > 1000) & (column.numbers < 2200)).all())
+    return is_numbering(column.texts.name, of_text[column.texts.codes])
 
 
 def _refuse_mixed(column: _Column) -> None:
@@ -538,7 +520,7 @@ def _guess_text(column: _Column) -> tuple[Kind, str]:
         return Kind.ID, "named like an identifier"
     if column.all_distinct:
         free = "; but drop it if it is free text, of which only numbers are left"
-        return Kind.ID, f"text, all distinct{free if column.is_prose else ''}"
+        return Kind.ID, f"{DISTINCT}{free if column.is_prose else ''}"
     distinct, n_rows = int(column.is_value.sum()), column.texts.n_rows
     if distinct > max(MANY_LEVELS, n_rows / 2):
         raise Problem(

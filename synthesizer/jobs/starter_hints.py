@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from synthesizer.data.code_lists import words_of
+from synthesizer.data.code_lists import TIME_NAMES, words_of
 from synthesizer.data.expressions import Expression, quote_name
 from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Kind, Table
 
@@ -33,10 +33,7 @@ _WEIGHT_LABEL: Final = re.compile(
 """Labels of weights of a survey, and not of weights in kilograms."""
 _BODY: Final = {"height", "bmi", "size", "stature"}
 """Names beside which a weight is one in kilograms."""
-_TIME_NAMES: Final = {
-    "year", "wave", "period", "month", "quarter", "date", "time", "t", "round", "visit", "week",
-    "yr", "jahr", "welle", "annee",
-}  # fmt: skip
+_TIME_NAMES: Final = TIME_NAMES - {"day", "hour", "age"}
 _HOUSE_NAMES: Final = re.compile(
     r"(id)?(hh|hid|hous\w*|famil\w*|serial\w*|dwelling|hogar|menage)\w*"
 )
