@@ -237,7 +237,7 @@ def without_words(table: Table, rare: RareLevels) -> tuple[Table, list[str]]:
         words = [
             place
             for place, code in enumerate(variable.missing, 1)
-            if code not in NUMBER_CODES and not LETTER.fullmatch(code)
+            if code not in {*NUMBER_CODES, *rare.fixed} and not LETTER.fullmatch(code)
             if finite_number(code) is None
             if 0 < len(np.unique(owners[state == place])) < RARE
         ]
