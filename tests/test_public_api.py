@@ -83,7 +83,9 @@ def risk_frame():
 
 # Whatever is handed over: what comes out is a result, or an error of the package in plain text.
 
-FRAME = pd.DataFrame({"a": list("xyz") * 12, "b": list("uuvv") * 9, "n": [i * 97 % 1009 for i in range(36)]})
+FRAME = pd.DataFrame(
+    {"a": list("xyz") * 12, "b": list("uuvv") * 9, "n": [i * 97 % 1009 for i in range(36)]}
+)
 OTHER = FRAME.iloc[:20]
 HALF = pd.Series(["\ud800", "b"] * 18, dtype=object)
 ODD = {

@@ -9,10 +9,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from synthesizer import run
+from synthesizer import Synthesizer, run
 from synthesizer.data.errors import ConfigError
-from synthesizer.data.rare_levels import RareLevels
-from synthesizer.data.table import Kind, Table
+from synthesizer.data.rare_levels import RareLevels, without_words
+from synthesizer.data.table import Column as TableColumn
+from synthesizer.data.table import Kind, Table, Variable
+from synthesizer.jobs.starter import write_starter
 from tests.end_to_end.commands import persons_frame, write_yaml
 from tests.tables import coded, numeric
 
@@ -142,3 +144,82 @@ def test_an_identifier_that_repeats_names_both_cures(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
     for cure in ({"drop": ["hhid"]}, {"household": {"id": "hhid"}}):
         run(path, overrides={**cure, "output": {"directory": next(iter(cure))}})
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "n_levels", "are_many"),
+    [(90, 30, True), (90, 29, False), (24, 8, False), (900, 101, True), (900, 100, False)],
+)
+def test_rare_levels_of_a_variable_of_many_are_always_grouped(
+    n_rows: int, n_levels: int, are_many: bool
+) -> None:
+    codes = np.minimum(np.arange(n_rows), n_levels - 1)  # all but the last are of one person
+    names = [f"n{i:03d}" for i in range(n_levels)]
+    table = Table([coded("x", codes, names), numeric("n", codes)])
+    grouped, notes = RareLevels(scope="many").grouped(table)
+    assert (grouped["x"].variable.levels == (names[-1], "other")) == are_many
+    assert ("public: true" in "".join(notes)) == are_many
+    assert list(RareLevels(scope="many").many(table)) == ["x"] * are_many
+    assert RareLevels(scope="many", public={"x"}).grouped(table)[0] is not None
+    assert RareLevels(scope="many", public={"x"}).grouped(table)[0]["x"] is table["x"]
+
+
+def test_a_level_of_many_is_not_given_up_for_one_of_a_few() -> None:
+    table = Table([coded("x", np.repeat(np.arange(3), [40, 30, 2]), "abc")])
+    grouped, notes = RareLevels().grouped(table)
+    assert words(grouped, "x") == ["a"] * 40 + ["b"] * 30 + [""] * 2
+    assert notes == ["rare: 1 level of 'x' of fewer than 5 became 'missing'"]
+
+
+def test_numbers_are_left_where_texts_are_asked_for() -> None:
+    codes = np.repeat(np.arange(3), [40, 30, 2])
+    table = Table([coded("x", codes, ("1", "2", "9")), coded("y", codes, ("a", "b", "9"))])
+    grouped, _ = RareLevels(scope="text").grouped(table)
+    assert grouped["x"] is table["x"]
+    assert grouped["y"].variable.levels == ("a", "b")
+    (left,) = RareLevels(scope="text").left(grouped)
+    assert "(x 1)" in left
+
+
+def test_a_word_of_one_person_among_numbers_is_blank() -> None:
+    pay = Variable(name="pay", kind=Kind.NUMERIC, missing=("thirty", "refused", "-8"), decimals=0)
+    states = np.repeat([0, 1, 2, 3], [20, 1, 6, 2]).astype(np.int8)
+    data = np.where(states == 0, 7.0, np.nan)
+    table, notes = without_words(Table([TableColumn(pay, data, states)]), RareLevels())
+    made = table["pay"]
+    labels = ("", *made.variable.missing)
+    assert made.variable.missing == ("refused", "-8", "")
+    assert [labels[s] for s in made.missing_state()[20:]] == [""] + ["refused"] * 6 + ["-8"] * 2
+    assert len(notes) == 1
+
+
+def test_python_warns_of_what_it_leaves_out_and_of_levels_of_few() -> None:
+    frame = persons_frame(120).assign(empty=np.nan, street=[f"s{i % 60}" for i in range(120)])
+    frame.loc[0, "region"] = "pole"
+    frame["job"] = pd.Categorical([1000 + i % 60 for i in range(120)])
+    codes = {"income": {"missing": ["-8"]}}
+    with pytest.warns(UserWarning, match="left out") as caught:
+        made = Synthesizer(seed=1, checks=False, variables=codes).fit(frame).generate()[0]
+    said = " ".join(str(warning.message) for warning in caught)
+    for text in ("'empty' left out", "60 levels of 'street'", "60 levels of 'job'", "(region 1)"):
+        assert text in said
+    assert "pole" not in said
+    assert "empty" not in made
+    assert set(made["street"]) == {"other"}
+    assert made["job"].isna().all()  # a category of numbers cannot hold a word
+    public = codes | {"street": {"public": True}, "job": {"public": True}}
+    with pytest.warns(UserWarning, match="left out"):
+        kept = Synthesizer(seed=1, checks=False, variables=public).fit(frame).generate()[0]
+    assert kept["street"].nunique() > 30
+
+
+def test_a_starter_groups_levels_of_texts_and_says_so(tmp_path: Path) -> None:
+    frame = persons_frame(120).assign(street=[f"s{i % 60}" for i in range(120)])
+    frame.loc[:2, "region"] = "pole"
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    starter = write_starter(tmp_path / "data.csv", tmp_path / "run.yaml", overwrite=False)
+    assert "public: true" in starter.looks["street"]
+    result = run(tmp_path / "run.yaml", overrides={"m": 1, "checks": False})
+    made = pd.read_csv(result.datasets[0])
+    assert "pole" not in set(made["region"])
+    assert set(made["street"]) == {"other"}
