@@ -39,6 +39,8 @@ _HOLDERS = 5
 """Records that must hold a number for it to be written as the border of a group."""
 _NEARLY_DISTINCT = 0.8
 """Share of distinct numbers from which the order of a file makes groups by accident."""
+_MANY_ROWS = 30_000
+"""Rows, at most, from which it is seen that numbers count persons."""
 _GROUP_PROBE = 200
 """Rows on which groups are tried first."""
 
@@ -157,7 +159,7 @@ def suggest_derivations(
     sample = table.take(rows[: table.n_rows])
     serial = {
         column.name
-        for column in table.columns
+        for column in table.take(slice(0, _MANY_ROWS)).columns
         if (numbers := _numbers_of(column)) is not None and is_numbering(column.name, numbers)
     }
     inputs = tuple(item for item in _inputs(sample) if item.name not in serial)

@@ -473,8 +473,9 @@ def _are_days(column: _Column) -> bool:
 
 
 def _is_written_with_point(column: _Column) -> bool:
-    point = pc.match_substring(column.values, column.texts.mark)
-    return column.is_written and bool(pc.any(point).as_py())
+    """Whether whole numbers have decimals, other than the zero of pandas beside a blank cell."""
+    whole = pc.match_substring_regex(column.values, r"^[+-]?\d+([.,]0)?$")
+    return column.is_written and not pc.all(whole).as_py()
 
 
 def _counts_rows(column: _Column) -> bool:

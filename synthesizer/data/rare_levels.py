@@ -77,7 +77,8 @@ class RareLevels:
         owners = self.owners(table)
         n_persons = int(owners.max(initial=-1)) + 1
         for name, parts in self.parts(table):
-            holders = _all_holders(parts, owners)
+            is_plain = self.persons is None and len(parts) == 1
+            holders = _rows_of(parts[0]) if is_plain else _all_holders(parts, owners)
             k = sum(n > 0 for n in holders.values())
             yield name, parts, holders, k > MANY or (k > FEW and 3 * k >= n_persons)
 
@@ -207,6 +208,13 @@ def _holders(parts: Sequence[Column], owners: IntArray, levels: Sequence[str]) -
         codes = [i for i, level in enumerate(part.variable.levels) if level in levels]
         has |= np.isin(part.data, codes)
     return len(np.unique(owners[has]))
+
+
+def _rows_of(column: Column) -> dict[str, int]:
+    """Return how many rows have each level."""
+    levels = column.variable.levels
+    counts = np.bincount(column.data, minlength=len(levels))[: len(levels)]
+    return dict(zip(levels, counts.tolist(), strict=True))
 
 
 def _all_holders(parts: Sequence[Column], owners: IntArray) -> dict[str, int]:

@@ -34,6 +34,7 @@ def _people() -> pd.DataFrame:
             "sex": rng.choice(["1", "2"], n),
             "day": [f"2019{i % 12 + 1:02d}{i % 28 + 1:02d}" for i in range(n)],
             "case": rng.permutation(n).astype(str),
+            "visits": rng.choice(["1.0", "2.0", "3.0", ""], n),  # as pandas writes them
             "town": rng.choice(["Ulm", "Trier", "Jena"], n),
         }
     ).astype(object)
@@ -92,6 +93,7 @@ def test_a_column_is_the_same_by_every_door(door: str, tmp_path: Path) -> None:
         "sex": Kind.CATEGORICAL,
         "day": Kind.DATE,
         "case": Kind.ID,
+        "visits": Kind.CATEGORICAL,
         "town": Kind.CATEGORICAL,
     }
     assert found["income"].missing == ("N",)
