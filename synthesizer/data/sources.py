@@ -57,8 +57,6 @@ class Texts:
     """Whether a typed source has ordered categories; None where it has no categories."""
     native: pa.Array | None = None
     """The distinct values of a typed source with their own type."""
-    quoted: bool = False
-    """Whether a CSV file quotes this column but not all columns."""
     mark: str = "."
     """Decimal mark to expect."""
     labelling: Labelling | None = None
@@ -297,12 +295,10 @@ class RawTable:
         name = self.names[i]
         if self.layout.labelled:
             about = self.layout.labelled[i]
-            return distinct_texts(name, column, quoted=about.is_text, labelling=about)
+            return distinct_texts(name, column, labelling=about)
         if csv is None:
             return distinct_texts(name, column, source=_value_type(column.type))
-        mixed = not all(quoting.always for quoting in csv.quoting)
-        quoted = mixed and csv.quoting[i].always
-        return distinct_texts(name, column, quoted=quoted, mark=_mark(column, csv.delimiter))
+        return distinct_texts(name, column, mark=_mark(column, csv.delimiter))
 
     def select(self, names: tuple[str, ...] | list[str]) -> RawTable:
         """Return the named columns in the given order."""

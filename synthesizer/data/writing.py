@@ -109,8 +109,10 @@ def _as_type(column: Column, kind: pa.DataType) -> pa.Array:
     variable = column.variable
     if pa.types.is_dictionary(kind):
         return pc.cast(_as_type(column, kind.value_type).dictionary_encode(), kind)
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        array = number_texts(variable, data)
+    is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
+    is_compact = variable.kind is Kind.DATE and is_number
+    if is_compact or pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        array = number_texts(variable, data)  # 20191231 is a date
     elif pa.types.is_date(kind) or pa.types.is_timestamp(kind):
         array = _instants(variable, data, kind)
     else:
