@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from synthesizer.data.code_lists import is_named_like_order, scale_order, why_codes
 from synthesizer.data.errors import DataError, OptionError, Problems
 from synthesizer.data.layout import Labelling
+from synthesizer.data.number_formats import PLAIN, NumberFormat
 from synthesizer.data.options import as_label, checked, nearest
 from synthesizer.data.sources import RawTable, Texts
 from synthesizer.data.table import BoolArray, FloatArray, Kind, Variable
@@ -233,6 +234,7 @@ def infer_each(
 
 
 def _infer_one(texts: Texts, declaration: Declaration) -> Inferred:
+    texts = replace(texts, format=texts.format.for_decimals(declaration.decimals))
     declaration = replace(declaration, missing=_as_written(texts, declaration.missing))
     codes = missing_codes(texts, declaration.declared_kind, declaration.missing)
     column = _Column(texts, declaration, codes, texts.occurs & ~texts.among(codes))
@@ -285,12 +287,12 @@ class _Column:
     @cached_property
     def number(self) -> BoolArray:
         """Which values are numbers."""
-        return is_number(self.values, self.texts.mark)
+        return is_number(self.values, self.texts.format)
 
     @cached_property
     def numbers(self) -> FloatArray:
         """The values where all are numbers."""
-        return parse(self.values, self.texts.mark)
+        return parse(self.values, self.texts.format)
 
     def among_texts(self, values: BoolArray) -> BoolArray:
         """Return a mask of the values as one of all distinct texts."""
@@ -319,14 +321,6 @@ class _Column:
         """Distinct values per row that is not missing; 0 where they are too few to tell."""
         counts = self.texts.counts[self.is_value]
         return len(counts) / int(counts.sum()) if len(counts) > MANY_IDS else 0.0
-
-    @cached_property
-    def is_text(self) -> bool:
-        """Whether a typed source holds text."""
-        source = self.texts.source
-        return source is not None and (
-            pa.types.is_string(source) or pa.types.is_large_string(source)
-        )
 
     @property
     def is_named_like_id(self) -> bool:
@@ -409,7 +403,7 @@ def _codes_among_numbers(texts: Texts) -> BoolArray:
     """Tell which texts are missing codes if everything else is a number."""
     codes = texts.among(NUMBER_CODES)
     others = texts.occurs & ~codes
-    if others.any() and is_number(texts.values, texts.mark)[others].all():
+    if others.any() and is_number(texts.values, texts.format)[others].all():
         return codes
     return np.zeros_like(codes)
 
@@ -423,8 +417,8 @@ def _sentinels(texts: Texts, is_code: BoolArray) -> BoolArray:
     sentinels = np.zeros(len(texts.values), dtype=np.bool_)
     where = np.flatnonzero(texts.occurs & ~is_code)
     values = texts.values.take(pa.array(where))
-    number = is_number(values, texts.mark)
-    numbers = parse(values.filter(pa.array(number)), texts.mark)
+    number = is_number(values, texts.format)
+    numbers = parse(values.filter(pa.array(number)), texts.format)
     negative = np.unique(numbers[numbers < 0]).tolist()
     if not negative or not set(negative) <= SENTINELS or len(where) < 3:
         return sentinels
@@ -511,18 +505,18 @@ def _is_time(source: pa.DataType | None) -> bool:
 
 def _guess_number(column: _Column) -> tuple[Kind, str]:
     texts = column.texts
-    if has_leading_zero(column.values).any():
+    if has_leading_zero(texts.format.plain(column.values)).any():
         why = "numbers with leading zeros are codes"
         distinct = column.all_distinct
         return (Kind.ID, f"{why}, all distinct") if distinct else (Kind.CATEGORICAL, why)
-    if texts.quoted or column.is_text:
-        why = "numbers stored as text" if column.is_text else "numbers in quotes are codes here"
+    if (texts.quoted or texts.is_text) and texts.format == PLAIN:
+        why = "numbers stored as text" if texts.is_text else "numbers in quotes are codes here"
         is_id = column.all_distinct or column.is_named_like_id
         return (Kind.ID, f"{why}, all distinct") if is_id else (Kind.CATEGORICAL, why)
     numbers = column.numbers
     column.check_size()
     if not (numbers == np.rint(numbers)).all():
-        return Kind.NUMERIC, "numbers with decimals"
+        return Kind.NUMERIC, f"numbers with decimals{_format_doubt(texts.format)}"
     if column.is_named_like_id or (column.all_distinct and _is_numbering(column)):
         return Kind.ID, "numbers the rows, or is named like an identifier"
     if column.all_distinct and np.abs(numbers).max() > MAX_EXACT:
@@ -532,12 +526,23 @@ def _guess_number(column: _Column) -> tuple[Kind, str]:
     if not _is_written_with_point(column) and (why := _why_codes(column)):
         ordered = len(numbers) > 2 and is_named_like_order(texts.name)
         return Kind.ORDERED if ordered else Kind.CATEGORICAL, why
+    if texts.format != PLAIN:
+        return Kind.NUMERIC, f"{texts.format.description}{_format_doubt(texts.format)}"
     if column.share_distinct > NEARLY_ALL and np.abs(numbers).max() >= LARGE:
         return (
             Kind.NUMERIC,
             "whole numbers, nearly all distinct; but declare id if it is an identifier",
         )
     return Kind.NUMERIC, "whole numbers"
+
+
+def _format_doubt(form: NumberFormat) -> str:
+    """Say what to declare if a mark of an ambiguous format means the other thing."""
+    if not form.is_ambiguous:
+        return ""
+    if form.thousands:
+        return "; but declare `decimals: 3` if 1,234 means 1.234"
+    return "; but declare `decimals: 0` if 1,234 means 1234"
 
 
 def _why_codes(column: _Column) -> str:
@@ -556,7 +561,7 @@ def _are_days(column: _Column) -> bool:
 
 
 def _is_written_with_point(column: _Column) -> bool:
-    point = pc.match_substring(column.values, column.texts.mark)
+    point = pc.match_substring(column.values, column.texts.format.mark)
     return column.texts.source is None and bool(pc.any(point).as_py())
 
 
@@ -571,7 +576,7 @@ def _refuse_mixed(column: _Column) -> None:
     """Refuse a column of numbers with some text: only the steward knows what the text means."""
     odd = column.not_a_number()
     counts = column.texts.counts[column.is_value]
-    is_code = has_leading_zero(column.values).any() or column.texts.quoted or column.is_text
+    is_code = has_leading_zero(column.values).any() or column.texts.quoted or column.texts.is_text
     mostly = counts[~odd].sum() / counts.sum() >= MOSTLY
     if mostly and column.number.sum() > FEW_INTEGERS and not is_code:
         raise Problem(
@@ -640,7 +645,8 @@ def _levels(column: _Column) -> tuple[str, ...]:
         return tuple(texts.picked(~texts.among(column.missing)))
     levels = sorted(column.values.to_pylist())
     if column.number.all():
-        return tuple(sorted(levels, key=lambda text: float(text.replace(texts.mark, "."))))
+        sizes = parse(pa.array(levels), texts.format)
+        return tuple(levels[place] for place in np.argsort(sizes, kind="stable"))
     if column.declaration.declared_kind in (None, Kind.ORDERED) and (found := scale_order(levels)):
         return found
     if column.declaration.kind is Kind.ORDERED:
@@ -690,14 +696,16 @@ def _numeric(column: _Column) -> dict[str, Any]:
         )
     numbers = column.numbers
     column.check_size()
-    large = (np.abs(numbers) > MAX_EXACT) & (numbers == np.rint(numbers))
+    plain = texts.format.plain(column.values)
+    is_whole = np.asarray(pc.match_substring_regex(plain, r"^[+-]?\d+\.?0*$"))
+    large = (np.abs(numbers) > MAX_EXACT) & is_whole
     is_float = texts.source is not None and pa.types.is_floating(texts.source)
     if large.any() and not is_float and texts.labelling is None:
         raise Problem(
             f"has whole numbers beyond 2**53 in {column.where(large)}, which would be altered; "
             "declare `kind: id` or `kind: categorical`"
         )
-    decimals, style = style_of(column.values, texts.mark)
+    decimals, style = style_of(column.values, texts.format)
     declared = column.declaration.decimals
     if declared is not None:
         _check_decimals(column, declared)
@@ -705,8 +713,7 @@ def _numeric(column: _Column) -> dict[str, Any]:
         decimals = declared
     elif decimals and not (rounded(numbers, decimals) == numbers).all():
         decimals, style = None, "plain"  # large numbers that rounding would change
-    mark = {} if texts.mark == "." else {"mark": texts.mark}
-    return {"decimals": decimals, "storage": {"style": style, **mark}}
+    return {"decimals": decimals, "storage": {"style": style, **texts.format.storage}}
 
 
 def _check_decimals(column: _Column, decimals: int) -> None:

@@ -9,7 +9,7 @@ import warnings
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
@@ -27,6 +27,7 @@ from synthesizer.data.errors import DataError, Problems, plural
 from synthesizer.data.labelled import LABELLED, read_labelled
 from synthesizer.data.layout import FrameLayout, Labelling, Layout
 from synthesizer.data.memory import in_bytes, unpacked_limit
+from synthesizer.data.number_formats import PLAIN, NumberFormat, find_format
 from synthesizer.data.table import BoolArray
 from synthesizer.data.workbooks import WORKBOOKS, read_workbook
 
@@ -59,8 +60,8 @@ class Texts:
     """The distinct values of a typed source with their own type."""
     quoted: bool = False
     """Whether a CSV file quotes this column but not all columns."""
-    mark: str = "."
-    """Decimal mark to expect."""
+    format: NumberFormat = PLAIN
+    """How its numbers are written."""
     labelling: Labelling | None = None
     """What a file of SPSS, Stata or SAS says of the column."""
 
@@ -73,6 +74,12 @@ class Texts:
     def occurs(self) -> BoolArray:
         """Which texts occur at all, shape (k,)."""
         return np.asarray(self.counts > 0)
+
+    @property
+    def is_text(self) -> bool:
+        """Whether a typed source holds text."""
+        kind = self.source
+        return kind is not None and (pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
     def among(self, texts: Iterable[str]) -> BoolArray:
         """Tell which distinct texts are in ``texts``, shape (k,)."""
@@ -295,14 +302,19 @@ class RawTable:
     def _texts(self, i: int) -> Texts:
         column, csv = self.arrow.column(i), self.layout.csv
         name = self.names[i]
+        delimiter = "" if csv is None else csv.delimiter
         if self.layout.labelled:
             about = self.layout.labelled[i]
-            return distinct_texts(name, column, quoted=about.is_text, labelling=about)
-        if csv is None:
-            return distinct_texts(name, column, source=_value_type(column.type))
-        mixed = not all(quoting.always for quoting in csv.quoting)
-        quoted = mixed and csv.quoting[i].always
-        return distinct_texts(name, column, quoted=quoted, mark=_mark(column, csv.delimiter))
+            texts = distinct_texts(name, column, quoted=about.is_text, labelling=about)
+        elif csv is None:
+            texts = distinct_texts(name, column, source=_value_type(column.type))
+        else:
+            mixed = not all(quoting.always for quoting in csv.quoting)
+            texts = distinct_texts(name, column, quoted=mixed and csv.quoting[i].always)
+        holds_text = csv is not None or (texts.quoted if texts.labelling else texts.is_text)
+        if not holds_text or texts.ordered is not None:
+            return texts
+        return replace(texts, format=find_format(texts.values, delimiter))
 
     def select(self, names: tuple[str, ...] | list[str]) -> RawTable:
         """Return the named columns in the given order."""
@@ -312,14 +324,6 @@ class RawTable:
 
 def _value_type(kind: pa.DataType) -> pa.DataType:
     return kind.value_type if pa.types.is_dictionary(kind) else kind
-
-
-def _mark(column: pa.ChunkedArray, delimiter: str) -> str:
-    """Return the decimal mark: files with semicolons often have decimal commas."""
-    if delimiter != ";":
-        return "."
-    with_comma = pc.match_substring_regex(as_dictionary(column).dictionary, r"^[+-]?\d*,\d+$")
-    return "," if pc.any(with_comma).as_py() else "."
 
 
 def read_path(

@@ -6,6 +6,7 @@ A style is one of
 - ``plain``: no needless zeros (``2.5``, ``3``);
 - ``point``: as ``plain``, but whole numbers end in ``.0`` (Python and pandas);
 - ``bare``: as ``plain``, without a zero before the point (``.5``, as Stata and SAS write);
+- ``e3`` or ``E3``: all in scientific notation with three decimals;
 - ``short``: the shorter of ``plain`` and scientific notation (R writes ``1e+05``).
 """
 
@@ -23,6 +24,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from synthesizer.data.errors import DataError
+from synthesizer.data.number_formats import NUMBER, PLAIN, NumberFormat
 from synthesizer.data.table import BoolArray, Column, FloatArray, Kind, Variable
 
 LARGEST: Final = 1e100
@@ -33,25 +35,18 @@ MAX_EXACT: Final = 2.0**53
 MAX_DECIMALS: Final = 6
 """More decimals than this are taken for full precision, not for a unit of measurement."""
 
-NUMBER = r"^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?$"
 LEADING_ZERO = r"^[+-]?0\d"
 STYLES: Final = ("plain", "point", "bare", "short")
 
 
-def _with_point(values: pa.Array, mark: str) -> pa.Array:
-    return values if mark == "." else pc.replace_substring(values, mark, ".")
-
-
 def _mask(values: pa.Array, pattern: str) -> BoolArray:
-    matches = pc.match_substring_regex(values, pattern)
+    matches = pc.fill_null(pc.match_substring_regex(values, pattern), False)
     return np.asarray(matches.to_numpy(zero_copy_only=False), dtype=np.bool_)
 
 
-def is_number(values: pa.Array, mark: str = ".") -> BoolArray:
+def is_number(values: pa.Array, form: NumberFormat = PLAIN) -> BoolArray:
     """Tell which texts are finite decimal numbers."""
-    if mark == ".":
-        return _mask(values, NUMBER)
-    return _mask(_with_point(values, mark), NUMBER) & ~_mask(values, r"\.")
+    return _mask(form.plain(values), NUMBER)
 
 
 def has_leading_zero(values: pa.Array) -> BoolArray:
@@ -59,10 +54,12 @@ def has_leading_zero(values: pa.Array) -> BoolArray:
     return _mask(values, LEADING_ZERO)
 
 
-def parse(values: pa.Array, mark: str = ".") -> FloatArray:
-    """Turn texts that `is_number` accepts into float64."""
-    numbers = pc.cast(_with_point(values, mark), pa.float64())
-    return np.asarray(numbers.to_numpy(zero_copy_only=False), dtype=np.float64)
+def parse(values: pa.Array, form: NumberFormat = PLAIN) -> FloatArray:
+    """Turn texts that `is_number` accepts into float64; raise pyarrow.ArrowInvalid for others."""
+    plain = form.plain(values)
+    if plain.null_count > values.null_count:
+        raise pa.ArrowInvalid("texts of another format")
+    return np.asarray(pc.cast(plain, pa.float64()).to_numpy(zero_copy_only=False), np.float64)
 
 
 def finite_number(text: str) -> float | None:
@@ -80,9 +77,9 @@ def finite_number(text: str) -> float | None:
     return number if np.isfinite(number) else None
 
 
-def style_of(values: pa.Array, mark: str = ".") -> tuple[int | None, str]:
+def style_of(values: pa.Array, form: NumberFormat = PLAIN) -> tuple[int | None, str]:
     """Return the decimals of distinct numbers, None without fixed ones, and the style they have."""
-    values = _with_point(values, mark)
+    values = form.plain(values)
     numbers = parse(values)
     scientific = _mask(values, "[eE]")
     behind = pc.replace_substring_regex(values.filter(pa.array(~scientific)), r"^[^.]*\.?", "")
@@ -95,8 +92,12 @@ def style_of(values: pa.Array, mark: str = ".") -> tuple[int | None, str]:
         texts = [_positional(x) for x in numbers[scientific].tolist()]
         most = max(most, *(len(text.partition(".")[2]) for text in texts))
     decimals = most if most <= MAX_DECIMALS else None
+    styles = STYLES
+    if scientific.all() and len(values):
+        mantissa, power = re.match(r"[+-]?\d*\.?(\d*)([eE])", values[0].as_py()).groups()
+        decimals, styles = None, (f"{power}{len(mantissa)}", *STYLES)
     few = slice(0, 1000)  # settles which styles are worth a look at all values
-    for style in STYLES:
+    for style in styles:
         if _reproduces(values[few], numbers[few], decimals, style) and _reproduces(
             values, numbers, decimals, style
         ):
@@ -109,7 +110,7 @@ def _reproduces(values: pa.Array, numbers: FloatArray, decimals: int | None, sty
 
 
 def format_numbers(
-    numbers: FloatArray, decimals: int | None, style: str = "plain", mark: str = "."
+    numbers: FloatArray, decimals: int | None, style: str = "plain", form: NumberFormat = PLAIN
 ) -> pa.Array:
     """Write finite numbers in a style, rounded to ``decimals`` unless that is None."""
     if decimals is not None:
@@ -119,11 +120,13 @@ def format_numbers(
         texts = _fixed(numbers, decimals)
     elif style == "short":
         texts = _by_distinct(numbers, _shorter)
+    elif style[0] in "eE":
+        texts = _by_distinct(numbers, lambda x: f"{x:.{style[1:]}{style[0]}}")
     else:
         texts = _plain(numbers, point=style == "point")
     if style == "bare":
         texts = pc.replace_substring_regex(texts, r"^(-?)0\.", r"\1.")
-    return texts if mark == "." else pc.replace_substring(texts, ".", mark)
+    return form.written(texts)
 
 
 def rounded(numbers: FloatArray, decimals: int) -> FloatArray:

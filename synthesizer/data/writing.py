@@ -25,6 +25,7 @@ from synthesizer.data.labelled_writing import (
     write_labelled,
 )
 from synthesizer.data.layout import CsvLayout, FrameLayout, Layout, Quoting
+from synthesizer.data.number_formats import NumberFormat
 from synthesizer.data.sources import RawTable, as_dictionary
 from synthesizer.data.table import BoolArray, Column, FloatArray, Kind, Table, Variable
 from synthesizer.data.values import format_dates, format_numbers, instants, rounded
@@ -73,7 +74,8 @@ def number_texts(variable: Variable, data: FloatArray) -> pa.Array:
     storage = variable.storage
     if variable.kind is Kind.NUMERIC:
         style = str(storage.get("style", "fixed" if variable.decimals == 0 else "plain"))
-        texts = format_numbers(filled, variable.decimals, style, str(storage.get("mark", ".")))
+        form = NumberFormat.of_storage(storage)
+        texts = format_numbers(filled, variable.decimals, style, form)
     elif variable.kind is Kind.DATE:
         form = str(storage.get("date_format", "%Y-%m-%d"))
         texts = format_dates(filled, form, int(storage.get("resolution", 1)))
@@ -185,6 +187,8 @@ def _one(text: str | None, kind: pa.DataType) -> Any:
 
 Format = Literal["csv", "csv.gz", "parquet", "sav", "zsav", "dta"]
 ROWS_A_CHUNK: Final = 65_536
+PLAIN_KEYS: Final = {"style", "null"}
+"""What a variable keeps that needs no quotes in a CSV file."""
 GZIP_LEVEL: Final = 6
 
 
@@ -464,11 +468,8 @@ class _CellWriter:
         if column.is_coded:
             return self.labels.take(pa.array(np.asarray(column.data, dtype=np.int32)))
         texts = number_texts(column.variable, np.asarray(column.data, dtype=np.float64))
-        if (
-            column.variable.storage.get("mark")
-            or column.variable.decimals != 0
-            or self.quoting.always
-        ):
+        plain = column.variable.decimals == 0 and not column.variable.storage.keys() - PLAIN_KEYS
+        if not plain or self.quoting.always:
             texts = _quoted(texts, self.quoting, self.csv, alone=False)
         if column.states is None:
             return texts

@@ -32,6 +32,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from synthesizer.data.errors import ConfigError, DataError, did_you_mean
 from synthesizer.data.files import parse_json, read_text
 from synthesizer.data.options import UNKNOWN, sentences, unwritable
+from synthesizer.data.number_formats import PLAIN, NumberFormat
 from synthesizer.data.sources import CSV_SUFFIXES, RawTable, Texts, read_path
 from synthesizer.data.table import Column, FloatArray, Kind, Schema, Table, Variable
 from synthesizer.data.values import is_number, parse
@@ -330,7 +331,7 @@ def _column(variable: Variable, public: PublicVariable, texts: Texts, mark: str)
         unread = variable.n_codes - 1
         by_text = np.array([codes.get(value, unread) for value in values] or [unread], np.int32)
         return Column(variable, by_text[texts.codes])
-    numbers = _days(values, public) if public.kind == "date" else _numbers(texts.values, mark)
+    numbers = _days(values, public) if public.kind == "date" else _numbers(texts, mark)
     states = {code: state for state, code in enumerate(variable.missing, 1)}
     state = np.array(
         [
@@ -350,12 +351,13 @@ def _all_texts(texts: Texts) -> tuple[str, ...]:
     return tuple(map(str, texts.picked(np.ones(len(texts.counts), np.bool_))))
 
 
-def _numbers(values: pa.Array, mark: str) -> FloatArray:
+def _numbers(texts: Texts, mark: str) -> FloatArray:
     """Return the numbers that texts spell, NaN for others; infinite where float64 ends."""
-    values = values.cast(pa.string())
+    values = texts.values.cast(pa.string())
+    form = NumberFormat(mark=mark) if texts.format == PLAIN else texts.format
     numbers = np.full(len(values), np.nan)
-    spelt = is_number(values, mark)
-    numbers[spelt] = parse(values.filter(pa.array(spelt)), mark)
+    spelt = is_number(values, form)
+    numbers[spelt] = parse(values.filter(pa.array(spelt)), form)
     return np.where(np.isfinite(numbers), numbers, np.nan)
 
 

@@ -1,0 +1,331 @@
+"""Numbers as people write them: money, thousands, units, decimal commas and clock times.
+
+A format is found from the distinct texts of a column. It is kept for the output, and programs
+calculate with the plain number: 1328.55 of ``$1,328.55``, 125 minutes of ``02:05``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Final, Self
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+NUMBER: Final = r"^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?$"
+MIN_SHARE: Final = 0.9
+"""Share of the texts with digits that must have a format."""
+SAMPLE_TEXTS: Final = 500
+"""Texts that settle nearly always that a column has no such format."""
+SPACES: Final = " \u00a0\u202f\u2009'\u2019"
+"""Marks of thousands that are no decimal marks."""
+MONEY: Final = re.compile(
+    r"(?i)[^\d]{0,4}[$\u00a2-\u00a5\u0e3f\u20a0-\u20cf][^\d]{0,4}"
+    r"|(eur|usd|gbp|chf|sek|nok|dkk|pln|jpy|cny|inr|aud|cad|kr|rs|fr|rub|zl)\.?\s?"
+)
+"""What may stand before an amount; other words before whole numbers make identifiers."""
+UNIT: Final = re.compile(r"(?![A-Z]$)\s?[^\s\d.,:;/+<>=()-][^\d()]{0,9}")
+"""What may stand behind an amount; one capital letter is part of a code."""
+_PARTS: Final = r"^(?P<before>\D*?)(?P<body>\d(?:[\d.,SPACES]*\d)?(?:[eE][+-]?\d+)?)(?P<after>\D*)$".replace(
+    "SPACES", SPACES
+)
+_CLOCK: Final = (
+    r"^(?P<sign>-?)(?:(?P<days>\d+)(?P<word> days? ))?(?P<hours>\d+):(?P<minutes>[0-5]\d)"
+    r"(?::(?P<seconds>[0-5]\d)(?P<rest>\.\d{1,6})?)?$"
+)
+_WHOLE: Final = r"^(\d+)(\d{3})(\.|_|$)"
+
+
+@dataclass(frozen=True, kw_only=True)
+class NumberFormat:
+    """How the numbers of a column are written.
+
+    Examples
+    --------
+    >>> money = NumberFormat(prefix="$", thousands=",")
+    >>> money.plain(pa.array(["$1,328.55", "-$2", "1 EUR"])).to_pylist()
+    ['1328.55', '-2', None]
+    >>> money.written(pa.array(["-1234567.5"])).to_pylist()
+    ['-$1,234,567.5']
+    """
+
+    mark: str = "."
+    """Decimal mark."""
+    thousands: str = ""
+    prefix: str = ""
+    suffix: str = ""
+    negative: str = "-"
+    """``-`` before the prefix, ``inner`` behind it, or ``()`` around the amount."""
+    clock: str = ""
+    """Such as ``%H:%M``: numbers are minutes, or seconds where there are such."""
+    is_ambiguous: bool = field(default=False, compare=False)
+    """Whether 1,234 may be 1234 as well as 1.234."""
+
+    @classmethod
+    def of_storage(cls, storage: Mapping[str, Any]) -> Self:
+        """Return the format that a variable keeps."""
+        return cls(**{key: str(storage[key]) for key in _KEYS if key in storage})
+
+    @property
+    def storage(self) -> dict[str, str]:
+        """What a variable keeps of it."""
+        return {key: getattr(self, key) for key in _KEYS if getattr(self, key) != _KEYS[key]}
+
+    @property
+    def description(self) -> str:
+        """What the numbers are, with an example that is in no data."""
+        if self.clock:
+            unit = "seconds" if "%S" in self.clock else "minutes"
+            return f"times like {self.clock}, counted in {unit}"
+        return f"numbers written like {self.written(pa.array(['1234']))[0].as_py()}"
+
+    def for_decimals(self, decimals: int | None) -> NumberFormat:
+        """Return the reading of ambiguous numbers that has the declared decimals."""
+        if decimals is None or not self.is_ambiguous:
+            return self
+        mark = self.thousands or self.mark
+        if decimals:
+            return NumberFormat(mark=mark, prefix=self.prefix, suffix=self.suffix)
+        other = "." if mark == "," else ","
+        return NumberFormat(mark=other, thousands=mark, prefix=self.prefix, suffix=self.suffix)
+
+    def plain(self, values: pa.Array) -> pa.Array:
+        """Return texts with a decimal point and nothing else, null where the format is another."""
+        if self == PLAIN:
+            return values
+        if self.clock:
+            return self._ticks(values)
+        mark, thousands, prefix, suffix = map(
+            re.escape, (self.mark, self.thousands, self.prefix, self.suffix)
+        )
+        groups = rf"\d{{1,3}}(?:{thousands}\d{{3}})+|" if self.thousands else ""
+        parts = pc.extract_regex(
+            values,
+            rf"^(?P<open>\(?)(?P<sign>[+-]?)(?:{prefix})?(?P<inner>[+-]?)(?P<whole>{groups}\d*)"
+            rf"(?:{mark}(?P<rest>\d*))?(?P<power>(?:[eE][+-]?\d{{1,3}})?)(?:{suffix})?\)?$",
+        )
+        whole = parts.field("whole")
+        if self.thousands:
+            whole = pc.replace_substring(whole, self.thousands, "")
+        minus = pc.if_else(pc.equal(parts.field("open"), "("), "-", "")
+        rest = parts.field("rest")
+        point = pc.if_else(pc.greater(pc.utf8_length(rest), 0), ".", "")
+        names = ("sign", "inner")
+        signs = [parts.field(name) for name in names]
+        joined = pc.binary_join_element_wise(
+            minus, *signs, whole, point, rest, parts.field("power"), ""
+        )
+        return pc.if_else(parts.is_valid(), joined, None)
+
+    def written(self, texts: pa.Array) -> pa.Array:
+        """Return plain numbers as texts of this format."""
+        if self == PLAIN:
+            return texts
+        is_negative = pc.starts_with(texts, "-")
+        texts = pc.utf8_ltrim(texts, "-")
+        if self.clock:
+            texts = self._clocks(texts)
+        while self.thousands and pc.any(pc.match_substring_regex(texts, _WHOLE)).as_py():
+            texts = pc.replace_substring_regex(texts, _WHOLE, r"\1_\2\3")
+        if self.mark != ".":
+            texts = pc.replace_substring(texts, ".", self.mark)
+        if self.thousands:
+            texts = pc.replace_substring(texts, "_", self.thousands)
+        before, between, after = {"inner": ("", "-", ""), "()": ("(", "", ")")}.get(
+            self.negative, ("-", "", "")
+        )
+        minus = pc.binary_join_element_wise(
+            before + self.prefix + between, texts, self.suffix + after, ""
+        )
+        plus = pc.binary_join_element_wise(self.prefix, texts, self.suffix, "")
+        return pc.if_else(is_negative, minus, plus)
+
+    def _ticks(self, values: pa.Array) -> pa.Array:
+        """Return clock times as minutes, or as seconds where the format has such."""
+        parts = pc.extract_regex(values, _CLOCK)
+        fits = pc.and_(parts.is_valid(), pc.equal(pc.utf8_length(parts.field("seconds")), 2))
+        if "%S" not in self.clock:
+            fits = pc.and_(parts.is_valid(), pc.equal(parts.field("seconds"), ""))
+        days, hours, minutes, seconds = (
+            pc.cast(pc.if_else(pc.equal(part, ""), "0", part), pa.int64())
+            for part in map(parts.field, ("days", "hours", "minutes", "seconds"))
+        )
+        ticks = pc.add(pc.multiply(pc.add(pc.multiply(days, 24), hours), 60), minutes)
+        if "%S" in self.clock:
+            ticks = pc.add(pc.multiply(ticks, 60), seconds)
+        joined = pc.binary_join_element_wise(
+            parts.field("sign"), pc.cast(ticks, pa.string()), parts.field("rest"), ""
+        )
+        return pc.if_else(fits, joined, None)
+
+    def _clocks(self, texts: pa.Array) -> pa.Array:
+        """Return ticks, not negative, as clock times."""
+        whole = pc.cast(pc.replace_substring_regex(texts, r"\..*$", ""), pa.int64())
+        rest = [pc.replace_substring_regex(texts, r"^\d+", "")]
+        ticks = whole.to_numpy(zero_copy_only=False)
+        places = []
+        for unit in ("%S", "%M"):
+            if unit in self.clock:
+                ticks, part = np.divmod(ticks, 60)
+                places.insert(0, part)
+        word = self.clock.partition("%d")[2].partition("%")[0]
+        if word:
+            ticks, places = ticks // 24, [ticks % 24, *places]
+        else:
+            places.insert(0, ticks)
+        width = 1 if "%-H" in self.clock else 2
+        cells = [
+            pc.utf8_lpad(pc.cast(pa.array(part), pa.string()), 2 if k else width, "0")
+            for k, part in enumerate(places)
+        ]
+        joined = pc.binary_join_element_wise(*cells, ":")
+        days = [pc.cast(pa.array(ticks), pa.string()), pa.scalar(word)] if word else []
+        return pc.binary_join_element_wise(*days, joined, *rest, "")
+
+
+_KEYS: Final = {f.name: f.default for f in fields(NumberFormat) if f.compare}
+PLAIN: Final = NumberFormat()
+
+
+def find_format(values: pa.Array, delimiter: str = "") -> NumberFormat:
+    """Return the format of most distinct texts that have a digit; plain where there is none.
+
+    ``delimiter`` of a CSV file decides what is ambiguous: files with semicolons often have decimal
+    commas.
+
+    Examples
+    --------
+    >>> find_format(pa.array(["1.234,50", "2"])) == NumberFormat(mark=",", thousands=".")
+    True
+    >>> find_format(pa.array(["P00164", "P00165"])) == PLAIN
+    True
+    """
+    values = values.filter(pc.match_substring_regex(values, r"\d"))
+    odd = values.filter(pc.invert(pc.match_substring_regex(values, NUMBER)))
+    if not len(odd) and not _share(values, r"^[1-9]\d{0,2}\.\d{2}0$"):
+        return PLAIN
+    found = PLAIN
+    for some in (odd.slice(0, SAMPLE_TEXTS), values) if len(odd) else (values,):
+        found = _clock_format(some) or _amount_format(some, delimiter)
+        if found == PLAIN or _share(found.plain(some), NUMBER) < MIN_SHARE:
+            return PLAIN
+    return found
+
+
+def _share(values: pa.Array, pattern: str) -> float:
+    """Return the share of texts that a pattern matches; nulls do not."""
+    return float(pc.sum(pc.match_substring_regex(values, pattern)).as_py() or 0) / (
+        len(values) or 1
+    )
+
+
+def _clock_format(values: pa.Array) -> NumberFormat | None:
+    if _share(values, _CLOCK) < MIN_SHARE:
+        return None
+    parts = pc.extract_regex(values, _CLOCK)
+    parts = parts.filter(parts.is_valid())
+    hours = parts.field("hours")
+    is_short = pc.any(pc.equal(pc.utf8_length(hours), 1)).as_py()
+    seconds = pc.all(pc.equal(parts.field("seconds"), "")).as_py()
+    words = pc.unique(parts.field("word")).to_pylist()
+    day = f"%d{words[0]}" if words[0] and len(words) == 1 else ""
+    return NumberFormat(
+        clock=f"{day}{'%-H' if is_short else '%H'}:%M" + ("" if seconds else ":%S")
+    )
+
+
+def _amount_format(values: pa.Array, delimiter: str) -> NumberFormat:
+    parts = pc.extract_regex(values, _PARTS)
+    parts = parts.filter(parts.is_valid())
+    if len(parts) < MIN_SHARE * len(values) or not len(values):
+        return PLAIN
+    before, body, after = (parts.field(name).to_pylist() for name in ("before", "body", "after"))
+    affixes = Counter(
+        (a.translate(_SIGNS), b.removesuffix(")"))
+        for a, b in zip(before, after, strict=True)
+    )
+    (prefix, suffix), count = affixes.most_common(1)[0]
+    prefix, suffix = ("" if affix in (".", ",") else affix for affix in (prefix, suffix))
+    bodies = pa.array(body, pa.string())
+    is_amount = bool(prefix or suffix)
+    if is_amount and count < MIN_SHARE * len(values):
+        return PLAIN
+    if (prefix and not MONEY.fullmatch(prefix)) or (suffix and not UNIT.fullmatch(suffix)):
+        return PLAIN
+    if not is_amount:
+        bodies = values
+    mark, thousands, is_ambiguous = _marks(bodies, delimiter)
+    negative = "-"
+    if any("(" in text for text in before):
+        negative = "()"
+    elif prefix and any(text == f"{prefix}-" for text in before):
+        negative = "inner"
+    return NumberFormat(
+        mark=mark,
+        thousands=thousands,
+        prefix=prefix,
+        suffix=suffix,
+        negative=negative,
+        is_ambiguous=is_ambiguous,
+    )
+
+
+_SIGNS: Final = str.maketrans("", "", "+-(")
+
+
+def _marks(bodies: pa.Array, delimiter: str) -> tuple[str, str, bool]:
+    """Return the decimal mark, the mark of thousands, and whether they may be the other way."""
+    text = "".join(bodies.to_pylist())
+    spaces = [mark for mark in SPACES if mark in text]
+    has_comma, has_point = "," in text, "." in text
+    usual = "," if delimiter == ";" else "."
+    if spaces:
+        mark = "," if has_comma else "." if has_point else usual
+        whole = pc.replace_substring_regex(bodies, r"[.,]\d*$", "")
+        is_code = _are_thousands(whole, spaces[0]) is False or len(
+            pc.unique(pc.utf8_length(bodies))
+        ) == 1 < len(bodies)
+        return mark, "" if is_code else spaces[0], False
+    if has_comma and has_point:
+        return *_both(bodies, usual), False
+    if not has_comma and not has_point:
+        return ".", "", False
+    mark = "," if has_comma else "."
+    other = "." if has_comma else ","
+    grouped = _are_thousands(bodies, mark)
+    if grouped is None:
+        is_thousands = mark == "," and usual == "."
+        marks = (other, mark) if is_thousands else (mark, "")
+        return *marks, mark == ","
+    return (other, mark, False) if grouped else (mark, "", False)
+
+
+def _both(bodies: pa.Array, usual: str) -> tuple[str, str]:
+    """Return decimal mark and mark of thousands of numbers with commas and points."""
+    if _share(bodies, r"\..*,") or _share(bodies, r",.*\."):
+        return (",", ".") if _share(bodies, r"\.[^,]*,[^.,]*$") else (".", ",")
+    comma, point = (_are_thousands(bodies, mark) is not False for mark in ",.")
+    if comma != point:
+        return (".", ",") if comma else (",", ".")
+    return usual, "," if usual == "." else "."
+
+
+def _are_thousands(bodies: pa.Array, mark: str) -> bool | None:
+    """Return whether a mark parts thousands, not decimals; None where both are possible."""
+    bodies = pc.utf8_ltrim(bodies, "+-(")
+    marked = bodies.filter(pc.match_substring(bodies, mark))
+    others = bodies.filter(pc.invert(pc.match_substring(bodies, mark)))
+    point = re.escape(mark)
+    if _share(marked, rf"^[1-9]\d{{0,2}}({point}\d{{3}})+\)?$") < 1 or (
+        _share(others, r"^\d{4}") > 1 - MIN_SHARE
+    ):
+        return False
+    if _share(marked, rf"{point}.*{point}"):
+        lengths = pc.utf8_length(bodies)
+        return len(pc.unique(lengths)) > 1 or len(bodies) < 2  # else parts of an identifier
+    # Decimals without needless zeros never end in 0; fixed decimals leave no text without a mark.
+    return True if len(others) and _share(marked, r"0\)?$") else None
