@@ -24,12 +24,13 @@ from synthesizer.data.values import (
     LARGEST,
     MAX_EXACT,
     MICROSECONDS_A_DAY,
+    LAST_SHORT_YEAR,
     UNPADDED,
     days_of,
     detect_format,
     has_leading_zero,
     is_number,
-    majority_format,
+    mixed_formats,
     parse,
     parse_dates,
     resolution_of,
@@ -38,7 +39,8 @@ from synthesizer.data.values import (
 )
 
 TEXT_CODES: Final = (
-    "", "NA", "N/A", "#N/A", "n/a", "<NA>", "NaN", "nan", "NULL", "null", ".", "<null>",
+    "", "NA", "N/A", "#N/A", "n/a", "<NA>", "NaN", "nan", "NULL", "null", ".", "<null>", "NaT",
+    "0000-00-00", "0000-00-00 00:00:00", "00/00/0000", "00.00.0000",
 )  # fmt: skip
 """Missing codes of any column."""
 NUMBER_CODES: Final = (*TEXT_CODES, "N", "na", "None", "none", "Na", "-", "*", "..", "Null")
@@ -449,18 +451,29 @@ def _guess(column: _Column) -> tuple[Kind, str]:
         return Kind.BOOLEAN, "true and false"
     forms = detect_format(column.values)
     if len(forms) == 1:
-        return Kind.DATE, f"all values are dates like {forms[0].removeprefix('unpadded:')}"
+        return _dates_like(forms[0])
     if forms:
-        raise Problem(
-            "may be dates, but day and month cannot be told apart",
-            "set `date_format`",
-            cure=replace(column.declaration, date_format=forms[0].removeprefix(UNPADDED)),
-            cured=f"dates are read as {forms[0].removeprefix(UNPADDED)}, day and month may be "
-            "the other way round",
-        )
+        raise _ambiguous(column, forms)
     _refuse_mixed(column)
     _refuse_mixed_dates(column)
     return _guess_text(column)
+
+
+def _dates_like(form: str) -> tuple[Kind, str]:
+    plain = form.removeprefix(UNPADDED)
+    years = f", years from {LAST_SHORT_YEAR - 99} to {LAST_SHORT_YEAR}" if "%y" in plain else ""
+    return Kind.DATE, f"all values are dates like {plain}{years}"
+
+
+def _ambiguous(column: _Column, forms: tuple[str, ...]) -> Problem:
+    """Return the problem of dates that several formats fit."""
+    first, *others = (form.removeprefix(UNPADDED) for form in forms)
+    return Problem(
+        f"may be dates like {first} or {' or '.join(others)}; day and month cannot be told apart",
+        "set `date_format`",
+        cure=replace(column.declaration, date_format=first),
+        cured=f"dates are read as {first}, day and month may be the other way round",
+    )
 
 
 def _labelled_kind(column: _Column, about: Labelling) -> tuple[Kind, str] | None:
@@ -505,6 +518,10 @@ def _is_time(source: pa.DataType | None) -> bool:
 
 def _guess_number(column: _Column) -> tuple[Kind, str]:
     texts = column.texts
+    if forms := _day_formats(column):
+        if len(forms) > 1:
+            raise _ambiguous(column, forms)
+        return _dates_like(forms[0])
     if has_leading_zero(texts.format.plain(column.values)).any():
         why = "numbers with leading zeros are codes"
         distinct = column.all_distinct
@@ -521,8 +538,6 @@ def _guess_number(column: _Column) -> tuple[Kind, str]:
         return Kind.ID, "numbers the rows, or is named like an identifier"
     if column.all_distinct and np.abs(numbers).max() > MAX_EXACT:
         return Kind.ID, "very large whole numbers, all distinct"
-    if texts.source is None and _are_days(column):
-        return Kind.DATE, f"all values are dates like {COMPACT}"
     if not _is_written_with_point(column) and (why := _why_codes(column)):
         ordered = len(numbers) > 2 and is_named_like_order(texts.name)
         return Kind.ORDERED if ordered else Kind.CATEGORICAL, why
@@ -553,11 +568,12 @@ def _why_codes(column: _Column) -> str:
     return why_codes(texts.name, numbers, texts.counts[column.is_value])
 
 
-def _are_days(column: _Column) -> bool:
-    """Tell whether whole numbers are days such as 20191231."""
-    if len(column.numbers) <= FEW_INTEGERS or not (column.numbers // 1_000_000 >= 19).all():
-        return False
-    return bool((column.numbers < 21_000_000).all()) and COMPACT in detect_format(column.values)
+def _day_formats(column: _Column) -> tuple[str, ...]:
+    """Return the formats in which whole numbers are days such as 20191231, or months."""
+    if len(column.values) <= FEW_INTEGERS or column.texts.format != PLAIN:
+        return ()
+    forms = detect_format(column.values)
+    return forms if {form.removeprefix(UNPADDED) for form in forms} <= COMPACT.keys() else ()
 
 
 def _is_written_with_point(column: _Column) -> bool:
@@ -589,18 +605,25 @@ def _refuse_mixed(column: _Column) -> None:
 
 
 def _refuse_mixed_dates(column: _Column) -> None:
-    """Refuse a column of dates with some text, as one of numbers."""
-    form, odd = majority_format(column.values)
+    """Refuse a column of dates with some text, as one of numbers, or with two formats."""
     counts = column.texts.counts[column.is_value]
-    if form is not None and counts[~odd].sum() >= MOSTLY * counts.sum():
-        beside = column.beside(odd)
-        raise Problem(
-            f"mixes dates with text in {column.where(odd)}",
-            "declare the texts as `missing` beside `date_format`",
-            every_row=CORRECT,
-            cure=None if beside is None else replace(beside, date_format=form),
-            cured="texts among dates are taken for missing codes",
-        )
+    found = mixed_formats(column.values)
+    if not found or sum(counts[mask].sum() for _, mask in found) < MOSTLY * counts.sum():
+        return
+    (form, mask), others = found[0], found[1:]
+    beside = column.beside(~mask) if counts[mask].sum() >= MOSTLY * counts.sum() else None
+    named = "".join(f" and dates like {other} in {column.where(odd)}" for other, odd in others)
+    raise Problem(
+        f"mixes dates like {form} with text in {column.where(~mask)}"
+        if not others
+        else f"has dates like {form}{named}",
+        "declare the texts as `missing` beside `date_format`"
+        if beside
+        else "write all dates in one format",
+        every_row=CORRECT,
+        cure=None if beside is None else replace(beside, date_format=form),
+        cured=f"texts that are no dates like {form} are taken for missing codes",
+    )
 
 
 def _guess_text(column: _Column) -> tuple[Kind, str]:

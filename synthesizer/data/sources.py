@@ -113,8 +113,6 @@ _SUPPORTED: Final = (
 )
 """Types of columns that can be turned into text."""
 _REFUSED: Final = (
-    (pa.types.is_time, "times of day"),
-    (pa.types.is_duration, "durations"),
     (pa.types.is_list, "lists"),
     (pa.types.is_struct, "records of several fields"),
     (pa.types.is_binary, "bytes"),
@@ -263,6 +261,8 @@ def _from_rows(names: list[str], rows: Any, origin: str) -> pa.Table:
     return pa.Table.from_arrays(columns, names=names)
 
 
+A_SECOND: Final = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
+"""Ticks of Arrow's units of time."""
 HALVES: Final = "half characters (lone surrogates), which no file can hold"
 MIN_ROWS = 2
 _BLOCK = 1 << 24
@@ -502,11 +502,20 @@ def typed(
 
 
 def _by_clocks(arrow: pa.Table) -> pa.Table:
-    """Return times with a zone as the clocks of the zone show them: midnight stays midnight."""
+    """Return times with a zone as the clocks of the zone show them: midnight stays midnight.
+
+    Times of day become texts such as 10:30:00, durations seconds.
+    """
     for place, column in enumerate(arrow.columns):
-        if pa.types.is_timestamp(column.type) and column.type.tz is not None:
-            name = arrow.schema.names[place]
+        kind, name = column.type, arrow.schema.names[place]
+        if pa.types.is_timestamp(kind) and kind.tz is not None:
             arrow = arrow.set_column(place, name, pc.local_timestamp(column))
+        elif pa.types.is_time(kind):
+            texts = pc.replace_substring_regex(pc.cast(column, pa.string()), r"\.0+$", "")
+            arrow = arrow.set_column(place, name, texts)
+        elif pa.types.is_duration(kind):
+            seconds = pc.divide(pc.cast(column, pa.int64()).cast(pa.float64()), A_SECOND[kind.unit])
+            arrow = arrow.set_column(place, name, seconds)
     return arrow
 
 

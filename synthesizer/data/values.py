@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Callable
 from datetime import date
 from typing import Final
@@ -179,7 +180,14 @@ def _by_distinct(numbers: FloatArray, write: Callable[[float], str]) -> pa.Array
 MICROSECONDS_A_DAY: Final = 86_400_000_000
 RESOLUTIONS: Final = (MICROSECONDS_A_DAY, 3_600_000_000, 60_000_000, 1_000_000, 1_000, 1)
 
-COMPACT: Final = "%Y%m%d"
+COMPACT: Final = {
+    "%Y%m%d": r"(1[6-9]|2[01])\d{6}",
+    "%d%m%Y": r"[0-3]?\d[01]\d(19|20)\d{2}",
+    "%m%d%Y": r"[01]?\d[0-3]\d(19|20)\d{2}",
+    "%Y%m": r"(19|20)\d{2}[01]\d",
+}
+"""Dates that are whole numbers."""
+_DAY_FIRST: Final = ("%d%m%Y", "%m%d%Y")
 _DAYS: Final = {
     "%Y-%m-%d": r"\d{4}-\d{2}-\d{2}",
     "%Y/%m/%d": r"\d{4}/\d{2}/\d{2}",
@@ -191,7 +199,20 @@ _DAYS: Final = {
     "%m-%d-%Y": r"\d{1,2}-\d{1,2}-\d{4}",
     "%d-%b-%Y": r"\d{2}-[A-Za-z]{3}-\d{4}",
     "%d %b %Y": r"\d{2} [A-Za-z]{3} \d{4}",
-    COMPACT: r"\d{8}",
+    "%Y%m%d": COMPACT["%Y%m%d"],
+    "%d.%m.%y": r"\d{1,2}\.\d{1,2}\.\d{2}",
+    "%d/%m/%y": r"\d{1,2}/\d{1,2}/\d{2}",
+    "%m/%d/%y": r"\d{1,2}/\d{1,2}/\d{2}",
+    "%d-%m-%y": r"\d{1,2}-\d{1,2}-\d{2}",
+    "%y-%m-%d": r"\d{2}-\d{2}-\d{2}",
+    "%d-%b-%y": r"\d{2}-[A-Za-z]{3}-\d{2}",
+}
+_MONTHS: Final = {
+    "%Y-%m": r"\d{4}-\d{2}",
+    "%Y/%m": r"\d{4}/\d{2}",
+    "%m/%Y": r"\d{1,2}/\d{4}",
+    "%m.%Y": r"\d{1,2}\.\d{4}",
+    "%b %Y": r"[A-Za-z]{3} \d{4}",
 }
 _HOURS: Final = {
     " %H:%M": r" \d{2}:\d{2}",
@@ -216,14 +237,28 @@ _SHAPES: Final = {
         **_DAYS,
         **{d + h: day + hour for d, day in _DAYS.items() for h, hour in _HOURS.items()},
         **_PARTS,
+        **_MONTHS,
+        **COMPACT,
     }.items()
 }
-_BEGINNING: Final = r"^(\d{4}[-/.]|\d{1,2}[-/. ]|\d{8})"
+_BEGINNING: Final = r"^(\d{4}[-/.]|\d{1,2}[-/. ]|\d{6,8}( |T|$)|[A-Za-z]{3} \d)"
 """How every one of these shapes begins."""
 _SHORT_HOUR: Final = re.compile("%-([HI])")
 """An hour without a leading zero, as in 1/5/2019 9:05."""
 _LEADING_ZEROS = r"^0?(\d{1,2})([/.-])0?(\d{1,2})([/.-])"
 _ZONE: Final = re.compile(r"^\d{4}-\d{2}-\d{2}[T ]\d{2}:[\d:.]*(Z|[+-]\d{2}:?\d{2})$")
+_OFFSET: Final = r"[+-]\d{2}:?\d{2}$"
+_PLACES: Final = (
+    "Europe/Berlin", "Europe/London", "Europe/Athens", "America/New_York", "America/Chicago",
+    "America/Denver", "America/Los_Angeles", "Australia/Sydney",
+)  # fmt: skip
+"""Places whose summer time may explain why offsets differ."""
+_MIXED: Final = re.compile(r"\{(:?)(.*)\}$")
+"""Ends a format of clock times with differing offsets: a place, or the most frequent offset; a
+colon comes first where offsets have one."""
+CENTURY: Final = 36_525
+LAST_SHORT_YEAR: Final = 2040
+"""Years of two digits are 1941 to 2040."""
 _FRACTION: Final = re.compile(r"\.%([36])f")
 UNPADDED: Final = "unpadded:"
 """Marks a format whose days and months are written without leading zeros, as in 1/5/2019."""
@@ -237,7 +272,7 @@ def _equal(left: pa.Array, right: pa.Array) -> BoolArray:
 def detect_format(values: pa.Array) -> tuple[str, ...]:
     """Return the known formats in which every text is a date; two where it is ambiguous."""
     if zone := _zone(values):
-        bare = pc.utf8_slice_codeunits(values, 0, -len(zone))
+        bare = pc.replace_substring_regex(values, rf"{_OFFSET}|Z$", "")
         return tuple(form + zone for form in detect_format(bare))
     formats: list[str] = []
     first = values.slice(0, 100)  # nearly always settles it
@@ -256,27 +291,56 @@ def detect_format(values: pa.Array) -> tuple[str, ...]:
     return tuple(formats)
 
 
-def majority_format(values: pa.Array) -> tuple[str | None, BoolArray]:
-    """Return the format in which most texts are dates, and which are none; None where few are."""
-    first = values.slice(0, 100)
-    if 2 * _mask(first, _BEGINNING).sum() <= len(first):
-        return None, np.ones(len(values), dtype=np.bool_)
-    for shape in dict.fromkeys(_SHAPES.values()):
-        if 2 * _mask(first, shape).sum() <= len(first):
-            continue
-        odd = ~_mask(values, shape)
-        if 2 * odd.sum() < len(values):
-            forms = detect_format(values.filter(pa.array(~odd)))
-            return (forms[0].removeprefix(UNPADDED) if forms else None), odd
-    return None, np.ones(len(values), dtype=np.bool_)
+def mixed_formats(values: pa.Array) -> list[tuple[str, BoolArray]]:
+    """Return up to two formats, the most frequent first, and which texts are dates in each."""
+    found: list[tuple[str, BoolArray]] = []
+    if not len(values) or 2 * _mask(values, _BEGINNING).sum() <= len(values):
+        return found
+    rest = np.ones(len(values), dtype=np.bool_)
+    while len(found) < 2 and rest.any():
+        first = values.filter(pa.array(rest)).slice(0, 500)
+        counts = {form: _mask(first, shape).sum() for form, shape in _SHAPES.items()}
+        most = max(counts.values())
+        best = np.zeros(len(values), dtype=np.bool_), ""
+        for form in (form for form, count in counts.items() if count == most and most):
+            fits = rest & _mask(values, _SHAPES[form])
+            fits[fits] = ~parse_dates(values.filter(pa.array(fits)), form)[2]
+            best = max(best, (fits, form), key=lambda each: each[0].sum())
+        if not best[0].any():
+            break
+        found.append((best[1], best[0]))
+        rest &= ~best[0]
+    return found
 
 
 def _zone(values: pa.Array) -> str:
-    """Return the time zone that every text ends with, such as Z or +00:00."""
+    """Return the time zone that every text ends with, such as Z or +00:00, or how it varies."""
     zone = _ZONE.match(values[0].as_py() or "") if len(values) else None
-    if zone is None or not pc.all(pc.ends_with(values, zone[1])).as_py():
+    if zone is None:
         return ""
-    return zone[1]
+    if pc.all(pc.ends_with(values, zone[1])).as_py():
+        return zone[1]
+    if zone[1] == "Z" or not _mask(values, _ZONE.pattern.replace("Z|", "")).all():
+        return ""
+    bare = pc.replace_substring_regex(values, _OFFSET, "")
+    form = next(iter(detect_format(bare)), None)
+    if form is None:
+        return ""
+    stamps, colon = instants(parse_dates(bare, form)[1]), ":" if ":" in zone[1] else ""
+    offsets = pc.utf8_slice_codeunits(values, -len(zone[1]))
+    for place in _PLACES:  # an hour that clocks show twice may have either offset
+        if _equal(_offsets(stamps, colon, place), offsets).mean() > 0.99:
+            return f"{{{colon}{place}}}"
+    most = Counter(offsets.to_pylist()).most_common(1)[0][0]
+    return f"{{{colon}{most}}}"
+
+
+def _offsets(stamps: pa.Array, colon: str, place: str) -> pa.Array:
+    """Return the offsets of clock times at a place."""
+    there = pc.assume_timezone(stamps, place, ambiguous="earliest", nonexistent="latest")
+    return pc.replace_substring_regex(
+        pc.strftime(there, format="%z"), r"(\d{2})$", rf"{colon}\1"
+    )
 
 
 def parse_dates(values: pa.Array, form: str) -> tuple[str, FloatArray, BoolArray]:
@@ -286,19 +350,31 @@ def parse_dates(values: pa.Array, form: str) -> tuple[str, FloatArray, BoolArray
     since 1970-01-01, and which texts are no such dates.
     """
     plain = form.removeprefix(UNPADDED)
+    if mixed := _MIXED.search(plain):
+        bare = pc.replace_substring_regex(values, _OFFSET, "")
+        written, days, wrong = parse_dates(bare, plain[: mixed.start()])
+        return written + mixed[0], days, wrong | ~_mask(values, _OFFSET)
     if fraction := _FRACTION.search(plain):
         zone = len(plain) - fraction.end()
         bare = pc.utf8_slice_codeunits(values, 0, -zone) if zone else values
         stamps = pc.cast(bare, pa.timestamp("us"))
     else:
         form_read = _SHORT_HOUR.sub(r"%\1", plain)
-        stamps = pc.strptime(values, format=form_read, unit="s", error_is_null=True)
+        padded = pc.utf8_lpad(values, 8, "0") if plain in _DAY_FIRST else values
+        stamps = pc.strptime(padded, format=form_read, unit="s", error_is_null=True)
     days = days_of(stamps)
+    if "%y" in plain:
+        days = np.where(days >= _day(LAST_SHORT_YEAR + 1), days - CENTURY, days)
     for candidate in (plain, UNPADDED + plain):
         right = _equal(_write(stamps, candidate), values)
         if right.all():
             return candidate, days, ~right
     return plain, days, ~_equal(_write(stamps, plain), values)
+
+
+def _day(year: int) -> int:
+    """Return the first day of a year since 1970."""
+    return (date(year, 1, 1) - date(1970, 1, 1)).days
 
 
 def days_of(stamps: pa.Array) -> FloatArray:
@@ -323,12 +399,18 @@ def resolution_of(days: FloatArray) -> int:
 
 
 def format_dates(days: FloatArray, form: str, resolution: int = 1) -> pa.Array:
-    """Write float days in a format."""
+    """Write float days in a format; months are those that begin nearest."""
+    if not re.search("%[djex]", form):
+        days = days + 14
     return _write(instants(days, resolution), form)
 
 
 def _write(stamps: pa.Array, form: str) -> pa.Array:
     plain = form.removeprefix(UNPADDED)
+    if mixed := _MIXED.search(plain):
+        texts, colon, place = _write(stamps, form[: form.index("{")]), mixed[1], mixed[2]
+        offsets = place if place[0] in "+-" else _offsets(stamps, colon, place)
+        return pc.binary_join_element_wise(texts, offsets, "")
     fraction = _FRACTION.search(plain)
     unit = {"3": "ms", "6": "us"}[fraction[1]] if fraction else "s"
     # %S of Arrow writes the fraction that the unit of the timestamp has.
@@ -336,6 +418,8 @@ def _write(stamps: pa.Array, form: str) -> pa.Array:
     texts = pc.strftime(pc.cast(stamps, pa.timestamp(unit), safe=False), format=written)
     if _SHORT_HOUR.search(plain):
         texts = pc.replace_substring_regex(texts, r" 0(\d:)", r" \1")
+    if plain in _DAY_FIRST:
+        return pc.utf8_ltrim(texts, "0") if form.startswith(UNPADDED) else texts
     if form.startswith(UNPADDED):
         return pc.replace_substring_regex(texts, _LEADING_ZEROS, r"\1\2\3\4")
     return texts

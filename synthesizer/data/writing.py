@@ -25,10 +25,17 @@ from synthesizer.data.labelled_writing import (
     write_labelled,
 )
 from synthesizer.data.layout import CsvLayout, FrameLayout, Layout, Quoting
-from synthesizer.data.number_formats import NumberFormat
-from synthesizer.data.sources import RawTable, as_dictionary
+from synthesizer.data.number_formats import PLAIN, NumberFormat
+from synthesizer.data.sources import A_SECOND, RawTable, as_dictionary
 from synthesizer.data.table import BoolArray, Column, FloatArray, Kind, Table, Variable
-from synthesizer.data.values import format_dates, format_numbers, instants, rounded
+from synthesizer.data.values import (
+    format_dates,
+    format_numbers,
+    instants,
+    is_number,
+    parse,
+    rounded,
+)
 
 
 def decode(table: Table, layout: Layout) -> pa.Table:
@@ -115,6 +122,8 @@ def _as_type(column: Column, kind: pa.DataType) -> pa.Array:
         array = number_texts(variable, data)
     elif pa.types.is_date(kind) or pa.types.is_timestamp(kind):
         array = _instants(variable, data, kind)
+    elif pa.types.is_time(kind) or pa.types.is_duration(kind):
+        array = _spans(data, kind)
     else:
         array = _number(variable, data, kind)
     if column.states is None or not variable.missing:
@@ -135,7 +144,16 @@ def _instants(variable: Variable, data: FloatArray, kind: pa.DataType) -> pa.Arr
     return pc.cast(stamps, kind, safe=False)
 
 
+def _spans(seconds: FloatArray, kind: pa.DataType) -> pa.Array:
+    """Return seconds as times of day or durations, null where they are NaN."""
+    missing = np.isnan(seconds)
+    ticks = np.rint(np.where(missing, 0, seconds) * A_SECOND[kind.unit]).astype(f"i{kind.bit_width // 8}")
+    return pc.cast(pa.array(ticks, mask=missing), kind)
+
+
 def _number(variable: Variable, data: FloatArray, kind: pa.DataType) -> pa.Array:
+    if variable.kind is Kind.DATE:  # whole numbers such as 20191231
+        return pc.cast(number_texts(variable, data), kind)
     missing = np.isnan(data)
     if variable.decimals is not None:
         data = rounded(data, variable.decimals)
@@ -170,6 +188,12 @@ def _is_null(label: str, null: Any) -> bool:
 def _labels_as(labels: Any, kind: pa.DataType, null: Any) -> pa.Array:
     """Turn labels into values of a type; the null's label and unreadable labels become null."""
     texts = pa.array([None if _is_null(x, null) else x for x in labels], pa.string())
+    if pa.types.is_time(kind) or pa.types.is_duration(kind):
+        form = NumberFormat(clock="%H:%M:%S") if pa.types.is_time(kind) else PLAIN
+        spelt = is_number(texts, form)
+        seconds = np.full(len(texts), np.nan)
+        seconds[spelt] = parse(texts.filter(pa.array(spelt)), form)
+        return _spans(seconds, kind)
     if pa.types.is_boolean(kind):
         texts = pc.ascii_lower(texts)
     try:
