@@ -26,7 +26,7 @@ from synthesizer.data.labelled_writing import (
 )
 from synthesizer.data.layout import CsvLayout, FrameLayout, Layout, Quoting
 from synthesizer.data.number_formats import PLAIN, NumberFormat
-from synthesizer.data.sources import A_SECOND, RawTable, as_dictionary
+from synthesizer.data.sources import A_SECOND, as_dictionary
 from synthesizer.data.table import BoolArray, Column, FloatArray, Kind, Table, Variable
 from synthesizer.data.values import (
     format_dates,
@@ -258,9 +258,9 @@ def write(
                 _write_csv(table, cast("IO[bytes]", packed), layout)
 
 
-def write_blanked(raw: RawTable, masks: Mapping[str, BoolArray], path: Path) -> None:
-    """Write a Parquet file that was read to a new one, with nulls under a mask of each column."""
-    arrow = raw.arrow
+def write_blanked(source: Path, masks: Mapping[str, BoolArray], path: Path) -> None:
+    """Write a Parquet file to a new one, with nulls under a mask of each column."""
+    arrow = pq.read_table(source)
     for name, mask in masks.items():
         place = arrow.column_names.index(name)
         field = arrow.schema.field(name)
