@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from synthesizer.data.code_lists import is_named_like_order, scale_order, why_codes
 from synthesizer.data.errors import DataError, OptionError, Problems
+from synthesizer.data.id_patterns import find_pattern
 from synthesizer.data.layout import Labelling
 from synthesizer.data.number_formats import PLAIN, NumberFormat
 from synthesizer.data.options import as_label, checked, nearest
@@ -784,16 +785,9 @@ def _dates(column: _Column) -> tuple[str, FloatArray]:
 
 
 def _id(column: _Column) -> dict[str, Any]:
-    """Describe the format of identifiers, without any of their values."""
-    parts = pc.extract_regex(column.values, r"^(?P<prefix>\D{0,10})(?P<digits>\d+)$")
-    prefix, width = "", 0
-    if not parts.null_count and len(pc.unique(parts.field("prefix"))) == 1:
-        digits = parts.field("digits")
-        prefix = parts.field("prefix")[0].as_py()
-        lengths = pc.unique(pc.utf8_length(digits))
-        if len(lengths) == 1 and has_leading_zero(digits).any():
-            width = lengths[0].as_py()
-    return {"decimals": 0, "storage": {"prefix": prefix, "width": width}}
+    """Describe the pattern of identifiers, without any of their values."""
+    pattern = None if column.is_prose else find_pattern(column.values)
+    return {"decimals": 0, "storage": {} if pattern is None else pattern.storage}
 
 
 _BUILDERS: Final[Mapping[Kind, Callable[[_Column], dict[str, Any]]]] = {

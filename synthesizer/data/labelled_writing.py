@@ -146,8 +146,7 @@ def plain_labelling(variable: Variable) -> Labelling:
     if variable.is_coded:
         is_text = not all(map(_is_plain_number, variable.levels))
     else:
-        textual = variable.storage.get("prefix") or variable.storage.get("width")
-        is_text = variable.kind is Kind.ID and bool(textual)
+        is_text = "pattern" in variable.storage
     return Labelling(is_text=is_text, is_date=variable.kind is Kind.DATE)
 
 

@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 
 from synthesizer.data.errors import OutputError
 from synthesizer.data.files import create
+from synthesizer.data.id_patterns import IdPattern
 from synthesizer.data.labelled_writing import (
     LABELLED_FORMS,
     labelled_layout,
@@ -70,8 +71,7 @@ def default_type(variable: Variable) -> pa.DataType:
         return pa.int64() if variable.decimals == 0 else pa.float64()
     if variable.kind is Kind.DATE:
         return pa.date32() if variable.decimals == 0 else pa.timestamp("us")
-    textual = variable.storage.get("prefix") or variable.storage.get("width")
-    return pa.string() if textual else pa.int64()
+    return pa.string() if "pattern" in variable.storage else pa.int64()
 
 
 def number_texts(variable: Variable, data: FloatArray) -> pa.Array:
@@ -86,11 +86,10 @@ def number_texts(variable: Variable, data: FloatArray) -> pa.Array:
     elif variable.kind is Kind.DATE:
         form = str(storage.get("date_format", "%Y-%m-%d"))
         texts = format_dates(filled, form, int(storage.get("resolution", 1)))
+    elif pattern := IdPattern.of_storage(storage):
+        texts = pattern.texts(np.where(missing, 1.0, data))
     else:
         texts = format_numbers(filled, 0, "fixed")
-        if width := int(storage.get("width", 0)):
-            texts = pc.utf8_lpad(texts, width, "0")
-        texts = pc.binary_join_element_wise(str(storage.get("prefix", "")), texts, "")
     return pc.if_else(pa.array(missing), None, texts) if missing.any() else texts
 
 
