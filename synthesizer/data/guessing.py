@@ -16,6 +16,7 @@ from synthesizer.data.code_lists import is_named_like_order, scale_order, why_co
 from synthesizer.data.errors import DataError, OptionError, Problems
 from synthesizer.data.id_patterns import find_pattern
 from synthesizer.data.layout import Labelling
+from synthesizer.data.missing_codes import as_written, missing_codes
 from synthesizer.data.number_formats import PLAIN, NumberFormat
 from synthesizer.data.options import as_label, checked, nearest
 from synthesizer.data.sources import RawTable, Texts
@@ -23,9 +24,9 @@ from synthesizer.data.table import BoolArray, FloatArray, Kind, Variable
 from synthesizer.data.values import (
     COMPACT,
     LARGEST,
+    LAST_SHORT_YEAR,
     MAX_EXACT,
     MICROSECONDS_A_DAY,
-    LAST_SHORT_YEAR,
     UNPADDED,
     days_of,
     detect_format,
@@ -39,19 +40,6 @@ from synthesizer.data.values import (
     style_of,
 )
 
-TEXT_CODES: Final = (
-    "", "NA", "N/A", "#N/A", "n/a", "<NA>", "NaN", "nan", "NULL", "null", ".", "<null>", "NaT",
-    "0000-00-00", "0000-00-00 00:00:00", "00/00/0000", "00.00.0000",
-)  # fmt: skip
-"""Missing codes of any column."""
-NUMBER_CODES: Final = (*TEXT_CODES, "N", "na", "None", "none", "Na", "-", "*", "..", "Null")
-"""Missing codes among numbers, where they cannot be answers."""
-SENTINELS: Final = frozenset(
-    {-1, -2, -3, -7, -8, -9, -77, -88, -97, -98, -99, -777, -888, -999, -7777, -8888, -9999}
-)
-"""Negative numbers that may stand for a missing value."""
-LETTER: Final = re.compile(r"\.[A-Za-z_]")
-"""A missing value of Stata or SAS, which is told apart by a letter."""
 INFINITIES: Final = ("inf", "-inf", "Inf", "-Inf", "Infinity", "-Infinity")
 BOOLEANS: Final = (("false", "true"), ("FALSE", "TRUE"), ("False", "True"))
 FALSE_WORDS: Final = ("false", "no", "0", "f", "n")
@@ -72,8 +60,6 @@ NO_ID_NAME: Final = re.compile(
 
 MAX_LEVELS: Final = 100_000
 MAX_MISSING: Final = 127
-MAX_ZEROS: Final = 6
-"""Decimals of a missing code that is a whole number."""
 MIN_ROWS: Final = 20
 """Below so many rows, distinct values prove nothing."""
 FEW_INTEGERS: Final = 10
@@ -238,7 +224,7 @@ def infer_each(
 
 def _infer_one(texts: Texts, declaration: Declaration) -> Inferred:
     texts = replace(texts, format=texts.format.for_decimals(declaration.decimals))
-    declaration = replace(declaration, missing=_as_written(texts, declaration.missing))
+    declaration = replace(declaration, missing=as_written(texts, declaration.missing))
     codes = missing_codes(texts, declaration.declared_kind, declaration.missing)
     column = _Column(texts, declaration, codes, texts.occurs & ~texts.among(codes))
     if not column.is_value.any():
@@ -360,79 +346,6 @@ class _Column:
         return odd
 
 
-def missing_codes(
-    texts: Texts, kind: Kind | None, declared: tuple[str, ...] | None = None
-) -> tuple[str, ...]:
-    """Return the missing codes of a column: declared, named by the file, or guessed.
-
-    In a fixed order: as declared, then alphabetically.
-    """
-    in_file = () if texts.labelling is None else texts.labelling.missing
-    if declared is not None:
-        letters = [code for code in in_file if LETTER.fullmatch(code)]
-        mask = texts.among([*declared, *letters, *_nulls(texts)])
-    elif in_file:
-        mask = texts.among([*in_file, *_nulls(texts)])
-    elif kind is None:
-        mask = texts.among(TEXT_CODES) | _codes_among_numbers(texts)
-        mask |= _sentinels(texts, mask)
-    else:
-        mask = texts.among(NUMBER_CODES if kind in (Kind.NUMERIC, Kind.DATE) else TEXT_CODES)
-        if kind is not Kind.ID:
-            mask |= _sentinels(texts, mask)
-        if kind in (Kind.ORDERED, Kind.CATEGORICAL):
-            mask |= _codes_among_numbers(texts)
-    return tuple(dict.fromkeys([*(declared or ()), *sorted(texts.picked(mask & texts.occurs))]))
-
-
-def _nulls(texts: Texts) -> list[str]:
-    return [""] if texts.null is None else ["", texts.null]
-
-
-def _as_written(texts: Texts, codes: tuple[str, ...] | None) -> tuple[str, ...] | None:
-    """Return the missing codes as the data write them: a declared -8 may be -8.0 in the data."""
-    if codes is None:
-        return None
-    written: list[str] = []
-    for code in codes:
-        short = code.rstrip("0").rstrip(".") if "." in code else code
-        spellings = [code, short, *(f"{short}.{'0' * k}" for k in range(1, MAX_ZEROS + 1))]
-        same = texts.picked(texts.among(spellings)) if short.lstrip("-").isdigit() else []
-        written += same or [code]
-    return tuple(dict.fromkeys(written))
-
-
-def _codes_among_numbers(texts: Texts) -> BoolArray:
-    """Tell which texts are missing codes if everything else is a number."""
-    codes = texts.among(NUMBER_CODES)
-    others = texts.occurs & ~codes
-    if others.any() and is_number(texts.values, texts.format)[others].all():
-        return codes
-    return np.zeros_like(codes)
-
-
-def _sentinels(texts: Texts, is_code: BoolArray) -> BoolArray:
-    """Tell which texts are negative numbers that stand for a missing value.
-
-    They must stand alone: one negative number among others that are not negative, several only
-    if none is -1 (numbers that are really negative come close to zero), or one among words.
-    """
-    sentinels = np.zeros(len(texts.values), dtype=np.bool_)
-    where = np.flatnonzero(texts.occurs & ~is_code)
-    values = texts.values.take(pa.array(where))
-    number = is_number(values, texts.format)
-    numbers = parse(values.filter(pa.array(number)), texts.format)
-    negative = np.unique(numbers[numbers < 0]).tolist()
-    if not negative or not set(negative) <= SENTINELS or len(where) < 3:
-        return sentinels
-    is_alone = len(negative) == 1 or max(negative) <= -2
-    among_numbers = bool(number.all()) and is_alone and len(numbers) > len(negative) + 1
-    among_words = len(numbers) == len(negative) == 1 and not number.all()
-    if among_numbers or among_words:
-        sentinels[where[number][numbers < 0]] = True
-    return sentinels
-
-
 def _guess(column: _Column) -> tuple[Kind, str]:
     """Return the kind and why, or raise a Problem where there is no safe guess."""
     texts = column.texts
@@ -445,16 +358,17 @@ def _guess(column: _Column) -> tuple[Kind, str]:
         return Kind.BOOLEAN, "the source says so"
     if _is_time(texts.source):
         return Kind.DATE, "the source says so"
-    if column.number.all():
-        return _guess_number(column)
+    is_number = bool(column.number.all())
     words = set(column.values.slice(0, 3).to_pylist())
     if any(words <= set(pair) for pair in BOOLEANS):
         return Kind.BOOLEAN, "true and false"
-    forms = detect_format(column.values)
+    forms = _day_formats(column) if is_number else detect_format(column.values)
     if len(forms) == 1:
         return _dates_like(forms[0])
     if forms:
         raise _ambiguous(column, forms)
+    if is_number:
+        return _guess_number(column)
     _refuse_mixed(column)
     _refuse_mixed_dates(column)
     return _guess_text(column)
@@ -519,10 +433,6 @@ def _is_time(source: pa.DataType | None) -> bool:
 
 def _guess_number(column: _Column) -> tuple[Kind, str]:
     texts = column.texts
-    if forms := _day_formats(column):
-        if len(forms) > 1:
-            raise _ambiguous(column, forms)
-        return _dates_like(forms[0])
     if has_leading_zero(texts.format.plain(column.values)).any():
         why = "numbers with leading zeros are codes"
         distinct = column.all_distinct

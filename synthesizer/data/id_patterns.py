@@ -130,7 +130,8 @@ class IdPattern:
 
     def _codes(self, values: pa.Array) -> tuple[Codes, int]:
         """Return the codes of the identifiers that have the pattern, and how many there are."""
-        groups = pc.extract_regex(values, f"^{''.join(map(_regex, *zip(*enumerate(self.parts))))}$")
+        pattern = "".join(_regex(place, part) for place, part in enumerate(self.parts))
+        groups = pc.extract_regex(values, f"^{pattern}$")
         groups = groups.filter(groups.is_valid())
         places, size = self._places()
         codes = np.zeros(len(groups), dtype=np.int64)
@@ -267,7 +268,7 @@ def _fixed_parts(values: pa.Array) -> list[str] | None:
     return parts
 
 
-def _joined(parts: list[str]) -> tuple[str, ...]:
+def _joined(parts: Sequence[str]) -> tuple[str, ...]:
     """Return the parts with texts that follow each other in one."""
     joined: list[str] = []
     for part in parts:

@@ -30,8 +30,8 @@ MONEY: Final = re.compile(
 """What may stand before an amount; other words before whole numbers make identifiers."""
 UNIT: Final = re.compile(r"(?![A-Z]$)\s?[^\s\d.,:;/+<>=()-][^\d()]{0,9}")
 """What may stand behind an amount; one capital letter is part of a code."""
-_PARTS: Final = r"^(?P<before>\D*?)(?P<body>\d(?:[\d.,SPACES]*\d)?(?:[eE][+-]?\d+)?)(?P<after>\D*)$".replace(
-    "SPACES", SPACES
+_PARTS: Final = (
+    rf"^(?P<before>\D*?)(?P<body>\d(?:[\d.,{SPACES}]*\d)?(?:[eE][+-]?\d+)?)(?P<after>\D*)$"
 )
 _CLOCK: Final = (
     r"^(?P<sign>-?)(?:(?P<days>\d+)(?P<word> days? ))?(?P<hours>\d+):(?P<minutes>[0-5]\d)"
@@ -68,7 +68,8 @@ class NumberFormat:
     @classmethod
     def of_storage(cls, storage: Mapping[str, Any]) -> Self:
         """Return the format that a variable keeps."""
-        return cls(**{key: str(storage[key]) for key in _KEYS if key in storage})
+        kept: dict[str, Any] = {key: str(storage[key]) for key in _KEYS if key in storage}
+        return cls(**kept)
 
     @property
     def storage(self) -> dict[str, str]:
@@ -167,7 +168,7 @@ class NumberFormat:
         whole = pc.cast(pc.replace_substring_regex(texts, r"\..*$", ""), pa.int64())
         rest = [pc.replace_substring_regex(texts, r"^\d+", "")]
         ticks = whole.to_numpy(zero_copy_only=False)
-        places = []
+        places: list[Any] = []
         for unit in ("%S", "%M"):
             if unit in self.clock:
                 ticks, part = np.divmod(ticks, 60)
@@ -233,9 +234,7 @@ def _clock_format(values: pa.Array) -> NumberFormat | None:
     seconds = pc.all(pc.equal(parts.field("seconds"), "")).as_py()
     words = pc.unique(parts.field("word")).to_pylist()
     day = f"%d{words[0]}" if words[0] and len(words) == 1 else ""
-    return NumberFormat(
-        clock=f"{day}{'%-H' if is_short else '%H'}:%M" + ("" if seconds else ":%S")
-    )
+    return NumberFormat(clock=f"{day}{'%-H' if is_short else '%H'}:%M" + ("" if seconds else ":%S"))
 
 
 def _amount_format(values: pa.Array, delimiter: str) -> NumberFormat:
@@ -245,8 +244,7 @@ def _amount_format(values: pa.Array, delimiter: str) -> NumberFormat:
         return PLAIN
     before, body, after = (parts.field(name).to_pylist() for name in ("before", "body", "after"))
     affixes = Counter(
-        (a.translate(_SIGNS), b.removesuffix(")"))
-        for a, b in zip(before, after, strict=True)
+        (a.translate(_SIGNS), b.removesuffix(")")) for a, b in zip(before, after, strict=True)
     )
     (prefix, suffix), count = affixes.most_common(1)[0]
     prefix, suffix = ("" if affix in (".", ",") else affix for affix in (prefix, suffix))

@@ -93,10 +93,9 @@ def style_of(values: pa.Array, form: NumberFormat = PLAIN) -> tuple[int | None, 
         texts = [_positional(x) for x in numbers[scientific].tolist()]
         most = max(most, *(len(text.partition(".")[2]) for text in texts))
     decimals = most if most <= MAX_DECIMALS else None
-    styles = STYLES
-    if scientific.all() and len(values):
-        mantissa, power = re.match(r"[+-]?\d*\.?(\d*)([eE])", values[0].as_py()).groups()
-        decimals, styles = None, (f"{power}{len(mantissa)}", *STYLES)
+    styles: tuple[str, ...] = STYLES
+    if scientific.all() and (first := re.match(r".*?(\.\d*)?([eE])", str(values.slice(0, 1)[0]))):
+        decimals, styles = None, (f"{first[2]}{max(len(first[1] or '') - 1, 0)}", *STYLES)
     few = slice(0, 1000)  # settles which styles are worth a look at all values
     for style in styles:
         if _reproduces(values[few], numbers[few], decimals, style) and _reproduces(
@@ -338,9 +337,7 @@ def _zone(values: pa.Array) -> str:
 def _offsets(stamps: pa.Array, colon: str, place: str) -> pa.Array:
     """Return the offsets of clock times at a place."""
     there = pc.assume_timezone(stamps, place, ambiguous="earliest", nonexistent="latest")
-    return pc.replace_substring_regex(
-        pc.strftime(there, format="%z"), r"(\d{2})$", rf"{colon}\1"
-    )
+    return pc.replace_substring_regex(pc.strftime(there, format="%z"), r"(\d{2})$", rf"{colon}\1")
 
 
 def parse_dates(values: pa.Array, form: str) -> tuple[str, FloatArray, BoolArray]:

@@ -81,8 +81,8 @@ def number_texts(variable: Variable, data: FloatArray) -> pa.Array:
     storage = variable.storage
     if variable.kind is Kind.NUMERIC:
         style = str(storage.get("style", "fixed" if variable.decimals == 0 else "plain"))
-        form = NumberFormat.of_storage(storage)
-        texts = format_numbers(filled, variable.decimals, style, form)
+        written = NumberFormat.of_storage(storage)
+        texts = format_numbers(filled, variable.decimals, style, written)
     elif variable.kind is Kind.DATE:
         form = str(storage.get("date_format", "%Y-%m-%d"))
         texts = format_dates(filled, form, int(storage.get("resolution", 1)))
@@ -146,8 +146,9 @@ def _instants(variable: Variable, data: FloatArray, kind: pa.DataType) -> pa.Arr
 def _spans(seconds: FloatArray, kind: pa.DataType) -> pa.Array:
     """Return seconds as times of day or durations, null where they are NaN."""
     missing = np.isnan(seconds)
-    ticks = np.rint(np.where(missing, 0, seconds) * A_SECOND[kind.unit]).astype(f"i{kind.bit_width // 8}")
-    return pc.cast(pa.array(ticks, mask=missing), kind)
+    ticks = np.rint(np.where(missing, 0, seconds) * A_SECOND[kind.unit]).astype(np.int64)
+    whole = pa.int32() if pa.types.is_time32(kind) else pa.int64()
+    return pc.cast(pa.array(ticks, whole, mask=missing), kind)
 
 
 def _number(variable: Variable, data: FloatArray, kind: pa.DataType) -> pa.Array:

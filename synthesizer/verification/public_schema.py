@@ -25,14 +25,15 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from synthesizer.data.errors import ConfigError, DataError, did_you_mean
 from synthesizer.data.files import parse_json, read_text
-from synthesizer.data.options import UNKNOWN, sentences, unwritable
 from synthesizer.data.number_formats import PLAIN, NumberFormat
+from synthesizer.data.options import UNKNOWN, sentences, unwritable
 from synthesizer.data.sources import CSV_SUFFIXES, RawTable, Texts, read_path
 from synthesizer.data.table import Column, FloatArray, Kind, Schema, Table, Variable
 from synthesizer.data.values import is_number, parse
@@ -353,7 +354,7 @@ def _all_texts(texts: Texts) -> tuple[str, ...]:
 
 def _numbers(texts: Texts, mark: str) -> FloatArray:
     """Return the numbers that texts spell, NaN for others; infinite where float64 ends."""
-    values = texts.values.cast(pa.string())
+    values = pc.cast(texts.values, pa.string())
     form = NumberFormat(mark=mark) if texts.format == PLAIN else texts.format
     numbers = np.full(len(values), np.nan)
     spelt = is_number(values, form)

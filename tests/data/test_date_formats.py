@@ -76,7 +76,8 @@ def test_years_beyond_nanoseconds() -> None:
 
 @pytest.mark.parametrize("place", ["Europe/Berlin", "America/New_York", "Asia/Tokyo"])
 def test_offsets_that_follow_summer_time(tmp_path: Path, place: str) -> None:
-    times = (pd.to_datetime("2021-01-05 10:00", utc=True) + pd.to_timedelta(range(0, 9000, 101), "h"))
+    hours = pd.to_timedelta(range(0, 9000, 101), "h")
+    times = pd.to_datetime("2021-01-05 10:00", utc=True) + hours
     texts = [t.isoformat() for t in times.tz_convert(place)]
     (tmp_path / "in.csv").write_text("x\n" + "\n".join(texts) + "\n")
     raw = read_path(tmp_path / "in.csv")
@@ -125,7 +126,8 @@ def test_parquet_times_and_durations_come_back(tmp_path: Path, few: bool) -> Non
     spans = [dt.timedelta(seconds=7 * s) for s in seconds]
     table = pa.table(
         {
-            **{f"t{kind}": pa.array([*times, None], kind) for kind in (pa.time32("ms"), pa.time64("us"))},
+            "t32": pa.array([*times, None], pa.time32("ms")),
+            "t64": pa.array([*times, None], pa.time64("us")),
             **{f"d{unit}": pa.array([*spans, None], pa.duration(unit)) for unit in ("s", "ns")},
         }
     )

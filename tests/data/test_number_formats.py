@@ -83,9 +83,7 @@ def test_amounts_in_frames_are_numbers_and_come_back() -> None:
         negative=st.sampled_from(["-", "inner", "()"]),
     ),
 )
-def test_what_is_written_is_read_back(
-    units: list[int], decimals: int, form: NumberFormat
-) -> None:
+def test_what_is_written_is_read_back(units: list[int], decimals: int, form: NumberFormat) -> None:
     numbers = np.array(units) / 10**decimals
     texts = format_numbers(numbers, decimals, "fixed", form)
     np.testing.assert_array_equal(parse(texts, form), numbers)
@@ -133,7 +131,7 @@ def test_a_doubtful_comma_is_said_and_can_be_declared() -> None:
 def test_missing_codes_stay_outside_of_the_format() -> None:
     texts = [*texts_of("$1,328.55"), "-8", "unknown", None]
     frame = pd.DataFrame({"x": texts})
-    (name, item) = next(infer_each(from_pandas(frame), {"x": Declaration(missing=("unknown",))}))
+    _, item = next(infer_each(from_pandas(frame), {"x": Declaration(missing=("unknown",))}))
     assert isinstance(item, Inferred)
     assert "unknown" in item.variable.missing
     table = encode(from_pandas(frame), {"x": Declaration(missing=("-8", "unknown"))})
