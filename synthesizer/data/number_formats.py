@@ -59,7 +59,7 @@ class NumberFormat:
     prefix: str = ""
     suffix: str = ""
     negative: str = "-"
-    """``-`` before the prefix, ``inner`` behind it, or ``()`` around the amount."""
+    """``-`` before the prefix, ``inner`` behind it, ``()`` around the amount."""
     clock: str = ""
     """Such as ``%H:%M``: numbers are minutes, or seconds where there are such."""
     is_ambiguous: bool = field(default=False, compare=False)
@@ -100,27 +100,20 @@ class NumberFormat:
             return values
         if self.clock:
             return self._ticks(values)
-        mark, thousands, prefix, suffix = map(
-            re.escape, (self.mark, self.thousands, self.prefix, self.suffix)
+        mark, thousands, prefix, suffix = (
+            re.escape(text) for text in (self.mark, self.thousands, self.prefix, self.suffix)
         )
-        groups = rf"\d{{1,3}}(?:{thousands}\d{{3}})+|" if self.thousands else ""
-        parts = pc.extract_regex(
-            values,
-            rf"^(?P<open>\(?)(?P<sign>[+-]?)(?:{prefix})?(?P<inner>[+-]?)(?P<whole>{groups}\d*)"
-            rf"(?:{mark}(?P<rest>\d*))?(?P<power>(?:[eE][+-]?\d{{1,3}})?)(?:{suffix})?\)?$",
+        groups = rf"\d{{1,3}}(?:{thousands}\d{{3}})+|" if thousands else ""
+        pattern = (
+            rf"^(?P<a>[(]?[+-]?)(?:{prefix})?(?P<b>[+-]?)(?P<whole>{groups}\d*)"
+            rf"(?P<rest>(?:{mark}\d*)?(?:[eE][+-]?\d{{1,3}})?)(?:{suffix})?[)]?$"
         )
-        whole = parts.field("whole")
-        if self.thousands:
-            whole = pc.replace_substring(whole, self.thousands, "")
-        minus = pc.if_else(pc.equal(parts.field("open"), "("), "-", "")
-        rest = parts.field("rest")
-        point = pc.if_else(pc.greater(pc.utf8_length(rest), 0), ".", "")
-        names = ("sign", "inner")
-        signs = [parts.field(name) for name in names]
-        joined = pc.binary_join_element_wise(
-            minus, *signs, whole, point, rest, parts.field("power"), ""
-        )
-        return pc.if_else(parts.is_valid(), joined, None)
+        parts = pc.extract_regex(values, pattern)
+        before, inner, whole, rest = map(parts.field, ("a", "b", "whole", "rest"))
+        whole = pc.replace_substring(whole, self.thousands, "") if thousands else whole
+        cells = pc.replace_substring(before, "(", "-"), inner, whole
+        rest = pc.replace_substring(rest, self.mark, ".")
+        return pc.if_else(parts.is_valid(), pc.binary_join_element_wise(*cells, rest, ""), None)
 
     def written(self, texts: pa.Array) -> pa.Array:
         """Return plain numbers as texts of this format."""
@@ -132,60 +125,45 @@ class NumberFormat:
             texts = self._clocks(texts)
         while self.thousands and pc.any(pc.match_substring_regex(texts, _WHOLE)).as_py():
             texts = pc.replace_substring_regex(texts, _WHOLE, r"\1_\2\3")
-        if self.mark != ".":
-            texts = pc.replace_substring(texts, ".", self.mark)
-        if self.thousands:
-            texts = pc.replace_substring(texts, "_", self.thousands)
-        before, between, after = {"inner": ("", "-", ""), "()": ("(", "", ")")}.get(
-            self.negative, ("-", "", "")
-        )
-        minus = pc.binary_join_element_wise(
-            before + self.prefix + between, texts, self.suffix + after, ""
-        )
-        plus = pc.binary_join_element_wise(self.prefix, texts, self.suffix, "")
+        texts = pc.replace_substring(texts, ".", self.mark)
+        texts = pc.replace_substring(texts, "_", self.thousands)
+        before, after = self.prefix, self.suffix
+        plus = pc.binary_join_element_wise(before, texts, after, "")
+        if self.negative == "inner":
+            before += "-"
+        else:
+            before, after = self.negative[0] + before, after + self.negative[1:]
+        minus = pc.binary_join_element_wise(before, texts, after, "")
         return pc.if_else(is_negative, minus, plus)
 
     def _ticks(self, values: pa.Array) -> pa.Array:
         """Return clock times as minutes, or as seconds where the format has such."""
-        parts = pc.extract_regex(values, _CLOCK)
-        fits = pc.and_(parts.is_valid(), pc.equal(pc.utf8_length(parts.field("seconds")), 2))
-        if "%S" not in self.clock:
-            fits = pc.and_(parts.is_valid(), pc.equal(parts.field("seconds"), ""))
-        days, hours, minutes, seconds = (
-            pc.cast(pc.if_else(pc.equal(part, ""), "0", part), pa.int64())
-            for part in map(parts.field, ("days", "hours", "minutes", "seconds"))
-        )
-        ticks = pc.add(pc.multiply(pc.add(pc.multiply(days, 24), hours), 60), minutes)
-        if "%S" in self.clock:
-            ticks = pc.add(pc.multiply(ticks, 60), seconds)
-        joined = pc.binary_join_element_wise(
-            parts.field("sign"), pc.cast(ticks, pa.string()), parts.field("rest"), ""
-        )
+        parts, has_seconds = pc.extract_regex(values, _CLOCK), "%S" in self.clock
+        ticks = np.zeros(len(values), dtype=np.int64)
+        for name, unit in (("days", 1), ("hours", 24), ("minutes", 60), ("seconds", 60)):
+            if name != "seconds" or has_seconds:
+                cells = pc.replace_substring_regex(parts.field(name), "^$", "0")
+                ticks = ticks * unit + pc.fill_null(pc.cast(cells, pa.int64()), 0).to_numpy()
+        whole = pc.cast(pa.array(ticks), pa.string())
+        joined = pc.binary_join_element_wise(parts.field("sign"), whole, parts.field("rest"), "")
+        fits = pc.equal(pc.utf8_length(parts.field("seconds")), 2 * has_seconds)
         return pc.if_else(fits, joined, None)
 
     def _clocks(self, texts: pa.Array) -> pa.Array:
         """Return ticks, not negative, as clock times."""
         whole = pc.cast(pc.replace_substring_regex(texts, r"\..*$", ""), pa.int64())
-        rest = [pc.replace_substring_regex(texts, r"^\d+", "")]
-        ticks = whole.to_numpy(zero_copy_only=False)
-        places: list[Any] = []
-        for unit in ("%S", "%M"):
-            if unit in self.clock:
-                ticks, part = np.divmod(ticks, 60)
-                places.insert(0, part)
-        word = self.clock.partition("%d")[2].partition("%")[0]
-        if word:
-            ticks, places = ticks // 24, [ticks % 24, *places]
-        else:
-            places.insert(0, ticks)
-        width = 1 if "%-H" in self.clock else 2
-        cells = [
-            pc.utf8_lpad(pc.cast(pa.array(part), pa.string()), 2 if k else width, "0")
-            for k, part in enumerate(places)
-        ]
-        joined = pc.binary_join_element_wise(*cells, ":")
-        days = [pc.cast(pa.array(ticks), pa.string()), pa.scalar(word)] if word else []
-        return pc.binary_join_element_wise(*days, joined, *rest, "")
+        rest = pc.replace_substring_regex(texts, r"^\d+", "")
+        ticks, cells = whole.to_numpy(), [rest]
+        _, has_days, word = self.clock.rpartition("%d")
+        units = [60] * (1 + ("%S" in self.clock)) + [24] * bool(has_days)
+        for place, unit in enumerate([*units, 2**62]):
+            ticks, part = np.divmod(ticks, unit)
+            is_last = place == len(units)
+            width = 1 if is_last and (has_days or "%-H" in self.clock) else 2
+            mark = word.partition("%")[0] if has_days and is_last else ":" if place else ""
+            text = pc.utf8_lpad(pc.cast(pa.array(part), pa.string()), width, "0")
+            cells = [text, pa.scalar(mark), *cells]
+        return pc.binary_join_element_wise(*cells, "")
 
 
 _KEYS: Final = {f.name: f.default for f in fields(NumberFormat) if f.compare}
@@ -219,9 +197,8 @@ def find_format(values: pa.Array, delimiter: str = "") -> NumberFormat:
 
 def _share(values: pa.Array, pattern: str) -> float:
     """Return the share of texts that a pattern matches; nulls do not."""
-    return float(pc.sum(pc.match_substring_regex(values, pattern)).as_py() or 0) / (
-        len(values) or 1
-    )
+    matches = pc.sum(pc.match_substring_regex(values, pattern)).as_py() or 0
+    return float(matches) / max(len(values), 1)
 
 
 def _clock_format(values: pa.Array) -> NumberFormat | None:
@@ -229,77 +206,54 @@ def _clock_format(values: pa.Array) -> NumberFormat | None:
         return None
     parts = pc.extract_regex(values, _CLOCK)
     parts = parts.filter(parts.is_valid())
-    hours = parts.field("hours")
-    is_short = pc.any(pc.equal(pc.utf8_length(hours), 1)).as_py()
-    seconds = pc.all(pc.equal(parts.field("seconds"), "")).as_py()
-    words = pc.unique(parts.field("word")).to_pylist()
-    day = f"%d{words[0]}" if words[0] and len(words) == 1 else ""
-    return NumberFormat(clock=f"{day}{'%-H' if is_short else '%H'}:%M" + ("" if seconds else ":%S"))
+    is_short = 1 in pc.utf8_length(parts.field("hours")).to_pylist()
+    seconds = "" if "" in parts.field("seconds").to_pylist() else ":%S"
+    words = set(parts.field("word").to_pylist())
+    days = f"%d{min(words)}" if len(words) == 1 and "" not in words else ""
+    return NumberFormat(clock=f"{days}{'%-H' if is_short else '%H'}:%M{seconds}")
 
 
 def _amount_format(values: pa.Array, delimiter: str) -> NumberFormat:
     parts = pc.extract_regex(values, _PARTS)
     parts = parts.filter(parts.is_valid())
-    if len(parts) < MIN_SHARE * len(values) or not len(values):
+    if not len(parts) or len(parts) < MIN_SHARE * len(values):
         return PLAIN
-    before, body, after = (parts.field(name).to_pylist() for name in ("before", "body", "after"))
-    affixes = Counter(
-        (a.translate(_SIGNS), b.removesuffix(")")) for a, b in zip(before, after, strict=True)
-    )
-    (prefix, suffix), count = affixes.most_common(1)[0]
-    prefix, suffix = ("" if affix in (".", ",") else affix for affix in (prefix, suffix))
-    bodies = pa.array(body, pa.string())
-    is_amount = bool(prefix or suffix)
-    if is_amount and count < MIN_SHARE * len(values):
+    before, after = (parts.field(name).to_pylist() for name in ("before", "after"))
+    pairs = zip(before, after, strict=True)
+    affixes = Counter((re.sub("[+(-]", "", a), b.removesuffix(")")) for a, b in pairs)
+    found, count = affixes.most_common(1)[0]
+    prefix, suffix = ("" if affix in (".", ",") else affix for affix in found)
+    is_known = (not prefix or MONEY.fullmatch(prefix)) and (not suffix or UNIT.fullmatch(suffix))
+    if not is_known or ((prefix or suffix) and count < MIN_SHARE * len(values)):
         return PLAIN
-    if (prefix and not MONEY.fullmatch(prefix)) or (suffix and not UNIT.fullmatch(suffix)):
-        return PLAIN
-    if not is_amount:
-        bodies = values
+    bodies = parts.field("body") if prefix or suffix else values
     mark, thousands, is_ambiguous = _marks(bodies, delimiter)
-    negative = "-"
-    if any("(" in text for text in before):
-        negative = "()"
-    elif prefix and any(text == f"{prefix}-" for text in before):
-        negative = "inner"
+    is_inner = prefix and f"{prefix}-" in before
     return NumberFormat(
-        mark=mark,
-        thousands=thousands,
-        prefix=prefix,
-        suffix=suffix,
-        negative=negative,
-        is_ambiguous=is_ambiguous,
-    )
-
-
-_SIGNS: Final = str.maketrans("", "", "+-(")
+        mark=mark, thousands=thousands, prefix=prefix, suffix=suffix, is_ambiguous=is_ambiguous,
+        negative="()" if any("(" in text for text in before) else "inner" if is_inner else "-",
+    )  # fmt: skip
 
 
 def _marks(bodies: pa.Array, delimiter: str) -> tuple[str, str, bool]:
     """Return the decimal mark, the mark of thousands, and whether they may be the other way."""
     text = "".join(bodies.to_pylist())
-    spaces = [mark for mark in SPACES if mark in text]
-    has_comma, has_point = "," in text, "." in text
+    marks = [mark for mark in ",." if mark in text]
     usual = "," if delimiter == ";" else "."
-    if spaces:
-        mark = "," if has_comma else "." if has_point else usual
+    if spaces := [mark for mark in SPACES if mark in text]:
         whole = pc.replace_substring_regex(bodies, r"[.,]\d*$", "")
-        is_code = _are_thousands(whole, spaces[0]) is False or len(
-            pc.unique(pc.utf8_length(bodies))
-        ) == 1 < len(bodies)
-        return mark, "" if is_code else spaces[0], False
-    if has_comma and has_point:
-        return *_both(bodies, usual), False
-    if not has_comma and not has_point:
+        is_code = _are_thousands(whole, spaces[0]) is False
+        return (marks or [usual])[0], "" if is_code else spaces[0], False
+    if not marks:
         return ".", "", False
-    mark = "," if has_comma else "."
-    other = "." if has_comma else ","
+    if len(marks) == 2:
+        return *_both(bodies, usual), False
+    (mark,) = marks
     grouped = _are_thousands(bodies, mark)
-    if grouped is None:
-        is_thousands = mark == "," and usual == "."
-        marks = (other, mark) if is_thousands else (mark, "")
-        return *marks, mark == ","
-    return (other, mark, False) if grouped else (mark, "", False)
+    is_ambiguous = grouped is None and mark == ","
+    if grouped or (is_ambiguous and usual == "."):
+        return "." if mark == "," else ",", mark, is_ambiguous
+    return mark, "", is_ambiguous
 
 
 def _both(bodies: pa.Array, usual: str) -> tuple[str, str]:
@@ -318,12 +272,10 @@ def _are_thousands(bodies: pa.Array, mark: str) -> bool | None:
     marked = bodies.filter(pc.match_substring(bodies, mark))
     others = bodies.filter(pc.invert(pc.match_substring(bodies, mark)))
     point = re.escape(mark)
-    if _share(marked, rf"^[1-9]\d{{0,2}}({point}\d{{3}})+\)?$") < 1 or (
-        _share(others, r"^\d{4}") > 1 - MIN_SHARE
-    ):
+    has_groups = _share(marked, rf"^[1-9]\d{{0,2}}({point}\d{{3}})+\)?$") == 1
+    if not has_groups or _share(others, r"^\d{4}") > 1 - MIN_SHARE:
         return False
-    if _share(marked, rf"{point}.*{point}"):
-        lengths = pc.utf8_length(bodies)
-        return len(pc.unique(lengths)) > 1 or len(bodies) < 2  # else parts of an identifier
+    if mark in SPACES or _share(marked, rf"{point}.*{point}"):
+        return _share(bodies, rf"^\d{{3}}{point}") < 1  # else parts of an identifier
     # Decimals without needless zeros never end in 0; fixed decimals leave no text without a mark.
     return True if len(others) and _share(marked, r"0\)?$") else None

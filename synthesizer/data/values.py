@@ -212,6 +212,7 @@ _MONTHS: Final = {
     "%m/%Y": r"\d{1,2}/\d{4}",
     "%m.%Y": r"\d{1,2}\.\d{4}",
     "%b %Y": r"[A-Za-z]{3} \d{4}",
+    "%Y %b": r"\d{4} [A-Za-z]{3}",
 }
 _HOURS: Final = {
     " %H:%M": r" \d{2}:\d{2}",
@@ -240,7 +241,7 @@ _SHAPES: Final = {
         **COMPACT,
     }.items()
 }
-_BEGINNING: Final = r"^(\d{4}[-/.]|\d{1,2}[-/. ]|\d{6,8}( |T|$)|[A-Za-z]{3} \d)"
+_BEGINNING: Final = r"^(\d{4}[-/. ]|\d{1,2}[-/. ]|\d{6,8}( |T|$)|[A-Za-z]{3} \d)"
 """How every one of these shapes begins."""
 _SHORT_HOUR: Final = re.compile("%-([HI])")
 """An hour without a leading zero, as in 1/5/2019 9:05."""

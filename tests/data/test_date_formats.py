@@ -22,7 +22,7 @@ from synthesizer.data.writing import number_texts, to_pandas, write
 RNG = np.random.default_rng(3)
 DAYS = pd.to_datetime("1951-01-01") + pd.to_timedelta(RNG.integers(0, 30_000, 90), "D")
 SHORT = ["%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%d-%b-%y"]
-FORMATS = ["%d%m%Y", "%m%d%Y", "%Y%m%d", "%Y%m", "%Y-%m", "%m/%Y", "%b %Y", *SHORT]
+FORMATS = ["%d%m%Y", "%m%d%Y", "%Y%m%d", "%Y%m", "%Y-%m", "%m/%Y", "%b %Y", "%Y %b", *SHORT]
 
 
 @pytest.mark.parametrize("form", FORMATS)
