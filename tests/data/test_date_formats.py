@@ -17,7 +17,7 @@ from synthesizer.data.guessing import Declaration, infer_each
 from synthesizer.data.sources import from_pandas, read_path
 from synthesizer.data.table import Column, Kind
 from synthesizer.data.values import detect_format, format_dates, parse_dates
-from synthesizer.data.writing import number_texts, to_pandas, write
+from synthesizer.data.writing import number_texts, to_frame, write
 
 RNG = np.random.default_rng(3)
 DAYS = pd.to_datetime("1951-01-01") + pd.to_timedelta(RNG.integers(0, 30_000, 90), "D")
@@ -44,14 +44,14 @@ def test_dates_that_are_numbers_of_a_frame(dtype: str) -> None:
     frame = pd.DataFrame({"x": [int(t) for t in DAYS.strftime("%Y%m")]}).astype(dtype)
     table = encode(from_pandas(frame))
     assert table["x"].variable.kind is Kind.DATE
-    pd.testing.assert_frame_equal(to_pandas(table, from_pandas(frame).layout), frame)
+    pd.testing.assert_frame_equal(to_frame(table, from_pandas(frame).layout), frame)
 
 
 def test_day_first_dates_that_lost_their_zero() -> None:
     frame = pd.DataFrame({"x": [int(text) for text in DAYS.strftime("%d%m%Y")]})
     table = encode(from_pandas(frame))
     np.testing.assert_array_equal(table["x"].data, (DAYS - pd.Timestamp(0)).days)
-    pd.testing.assert_frame_equal(to_pandas(table, from_pandas(frame).layout), frame)
+    pd.testing.assert_frame_equal(to_frame(table, from_pandas(frame).layout), frame)
 
 
 def test_days_drawn_between_months_are_months() -> None:
@@ -70,7 +70,7 @@ def test_years_beyond_nanoseconds() -> None:
     assert format_dates(days, form) == texts
     frame = pd.DataFrame({"x": texts.to_pylist() * 20})
     pd.testing.assert_frame_equal(
-        to_pandas(encode(from_pandas(frame)), from_pandas(frame).layout), frame
+        to_frame(encode(from_pandas(frame)), from_pandas(frame).layout), frame
     )
 
 
@@ -92,7 +92,7 @@ def test_offsets_without_a_rule_keep_the_clock() -> None:
                                 for o in ("+02:00", "+05:30", "+02:00")]})  # fmt: skip
     table = encode(from_pandas(frame))
     assert table["x"].variable.storage["date_format"].endswith("{:+02:00}")
-    back = to_pandas(table, from_pandas(frame).layout)["x"]
+    back = to_frame(table, from_pandas(frame).layout)["x"]
     assert set(back.str[:-6]) == set(frame["x"].str[:-6])
     assert set(back.str[-6:]) == {"+02:00"}
 

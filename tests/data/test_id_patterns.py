@@ -17,7 +17,7 @@ from synthesizer.data.guessing import Declaration
 from synthesizer.data.id_patterns import IdPattern, find_pattern
 from synthesizer.data.sources import from_pandas
 from synthesizer.data.table import Kind
-from synthesizer.data.writing import to_pandas
+from synthesizer.data.writing import to_frame
 
 RNG = np.random.default_rng(11)
 
@@ -97,7 +97,7 @@ def test_identifiers_of_a_frame_are_written_by_person(tmp_path: Path) -> None:
     frame = pd.DataFrame({"person": [t for t in texts for _ in range(2)] + [None]})
     raw = from_pandas(frame)
     table = encode(raw, {"person": Declaration(kind=Kind.ID)})
-    back = to_pandas(table, raw.layout)["person"]
+    back = to_frame(table, raw.layout)["person"]
     assert back.iloc[:-1].str.fullmatch(form).all()
     assert back.isna().tolist() == frame["person"].isna().tolist()
     assert back.iloc[:-1:2].nunique() == 300

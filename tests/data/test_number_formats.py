@@ -17,7 +17,7 @@ from synthesizer.data.number_formats import PLAIN, NumberFormat, find_format
 from synthesizer.data.sources import from_pandas, read_path
 from synthesizer.data.table import Kind
 from synthesizer.data.values import format_numbers, parse, style_of
-from synthesizer.data.writing import to_pandas, write
+from synthesizer.data.writing import to_frame, write
 
 RNG = np.random.default_rng(7)
 AMOUNTS = np.round(RNG.lognormal(7, 2, 80), 2)
@@ -67,7 +67,7 @@ def test_amounts_in_frames_are_numbers_and_come_back() -> None:
     raw = from_pandas(frame)
     table = encode(raw)
     assert {variable.kind for variable in table.schema} == {Kind.NUMERIC}
-    pd.testing.assert_frame_equal(to_pandas(table, raw.layout), frame)
+    pd.testing.assert_frame_equal(to_frame(table, raw.layout), frame)
 
 
 @settings(max_examples=60, deadline=None)
@@ -136,7 +136,7 @@ def test_missing_codes_stay_outside_of_the_format() -> None:
     assert "unknown" in item.variable.missing
     table = encode(from_pandas(frame), {"x": Declaration(missing=("-8", "unknown"))})
     assert np.isnan(table["x"].data[-3:]).all()
-    pd.testing.assert_frame_equal(to_pandas(table, from_pandas(frame).layout), frame)
+    pd.testing.assert_frame_equal(to_frame(table, from_pandas(frame).layout), frame)
 
 
 def test_another_file_may_have_another_format() -> None:
