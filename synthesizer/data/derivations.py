@@ -196,12 +196,12 @@ def _number_codes(sample: Table) -> Iterator[_Input]:
     """Yield codes whose labels are numbers: groups may be ranges of them, such as branches."""
     for column in sample.columns:
         if column.is_coded and "`" not in column.name:
-            numbers = _numbers_of(column)
+            numbers = numbers_of(column)
             if numbers is not None:
                 yield _Input(column.name, quote_name(column.name), numbers)
 
 
-def _numbers_of(column: Column) -> FloatArray | None:
+def numbers_of(column: Column) -> FloatArray | None:
     """Return the numbers of a column, or those that its labels spell; None if they are words."""
     if not column.is_coded:
         return np.where(column.is_observed, column.data, np.nan)
@@ -424,7 +424,7 @@ def _cut_text(column: Column, number: Column) -> str | None:
     codes = _group_codes(column)
     if codes is None or "`" in column.name:
         return None
-    values = _numbers_of(number)
+    values = numbers_of(number)
     if values is None:
         return None
     n_values = len(np.unique(values[~np.isnan(values)]))

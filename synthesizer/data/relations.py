@@ -1,0 +1,308 @@
+"""Relations between columns that hold in all rows: formulas, labels of codes, orders.
+
+Each is tested against accident. A relation counts if at least 50 rows show it and at least 10 rows
+would break it if the columns were independent. Few rows rule most pairs of columns out; only the
+others are looked at on all rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from synthesizer.data.derivations import numbers_of, suggest_derivations
+from synthesizer.data.expressions import Expression, quote_name
+from synthesizer.data.progress import Advance
+from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Kind, Table
+
+MIN_ROWS = 50
+"""Rows that show a relation, at least."""
+MIN_BROKEN = 10
+"""Rows that would break it if the columns were independent, at least."""
+MAX_CODES = 0.5
+"""Codes per row, at most: what is nearly all distinct determines every column by accident."""
+MIN_STEPS = 10
+"""Rows in which two whole numbers differ by 1, so that their never being equal is no accident."""
+_PROBE_ROWS = 64, 2_000
+"""Rows on which all pairs are tried, and those on which the remaining ones are."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Formula:
+    """A variable that is computed from others."""
+
+    name: str
+    text: str
+    """The expression."""
+
+    @property
+    def said(self) -> str:
+        """The relation in words."""
+        return f"{self.name} = {self.text}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Label:
+    """A variable of which each code of another one has one value: its name, or its group."""
+
+    name: str
+    code: str
+
+    @property
+    def said(self) -> str:
+        """The relation in words."""
+        return f"{self.name} follows from {self.code}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Order:
+    """Two numbers, or two dates, of which one is never larger."""
+
+    low: str
+    high: str
+    is_strict: bool = False
+
+    @property
+    def said(self) -> str:
+        """The relation in words."""
+        return f"{self.high} {'>' if self.is_strict else '>='} {self.low}"
+
+    @property
+    def forbidden(self) -> str:
+        """The condition that no row satisfies."""
+        sign = "<=" if self.is_strict else "<"
+        return f"{quote_name(self.high)} {sign} {quote_name(self.low)}"
+
+
+Relation = Formula | Label | Order
+
+
+def find_relations(
+    table: Table, *, drawn: Collection[str] = (), advance: Advance = lambda _: None
+) -> tuple[Relation, ...]:
+    """Return the relations that all rows of a table keep, and that are no accident.
+
+    Each variable is computed at most once, and no variable needs itself. An order that follows
+    from others, or from what is computed, is left out. Variables in ``drawn`` are not computed.
+    ``advance`` is called for each column.
+
+    Examples
+    --------
+    >>> from synthesizer.data.table import Variable
+    >>> rng = np.random.default_rng(1)
+    >>> first, gap = rng.integers(0, 900, 200), rng.integers(0, 90, 200)
+    >>> names = {"first": first, "last": first + gap * (rng.random(200) < 0.9)}
+    >>> variables = {n: Variable(name=n, kind=Kind.NUMERIC, decimals=0) for n in names}
+    >>> table = Table(Column(variables[n], v.astype(float)) for n, v in names.items())
+    >>> [relation.said for relation in find_relations(table)]
+    ['last >= first']
+    """
+    texts = suggest_derivations(table, drawn=drawn, advance=advance)
+    labels = [label for label in _labels(table) if label.name not in drawn]
+    coded = {name for name in table.names if table[name].is_coded}
+    needs: dict[str, frozenset[str]] = {}
+    computed: dict[str, Relation] = {}
+    for name, text in texts.items():
+        inputs = Expression.parse(text).names
+        if not ("cut(" in text and inputs <= coded and name in {label.name for label in labels}):
+            needs[name], computed[name] = inputs, Formula(name=name, text=text)
+    for label in labels:
+        if label.name not in computed and label.name not in _needed({label.code}, needs):
+            needs[label.name], computed[label.name] = frozenset({label.code}), label
+    orders = _orders([c for c in table.columns if c.name not in drawn], needs, computed, table)
+    return (*(computed[name] for name in table.names if name in computed), *orders)
+
+
+def _needed(names: Iterable[str], needs: Mapping[str, Collection[str]]) -> set[str]:
+    """Return some variables and all that they are computed from."""
+    reached: set[str] = set()
+    waiting = list(names)
+    while waiting:
+        if (name := waiting.pop()) not in reached:
+            reached.add(name)
+            waiting.extend(needs.get(name, ()))
+    return reached
+
+
+def rows_off(code: Column, label: Column) -> BoolArray:
+    """Return the rows whose label is not the most frequent one of their code, shape (n,)."""
+    codes, values = _values(code), _values(label)
+    pairs, pair_of, counts = np.unique(
+        codes * (values.max(initial=0) + 1) + values, return_inverse=True, return_counts=True
+    )
+    most = np.zeros(codes.max(initial=0) + 1, dtype=np.int64)
+    own = pairs // (values.max(initial=0) + 1)
+    np.maximum.at(most, own, counts)
+    first = np.full(len(most), -1)
+    leading = np.flatnonzero(counts == most[own])[::-1]
+    first[own[leading]] = leading  # of equal ones the first
+    return np.asarray(first[codes] != pair_of)
+
+
+def codes_among_numbers(table: Table) -> list[str]:
+    """Return the numbers that are codes: whole, and a text follows from them, but not in ranges."""
+    whole = [c for c in table.columns if c.variable.kind is Kind.NUMERIC and _is_whole(c)]
+    texts = [c for c in table.columns if c.variable.kind is Kind.CATEGORICAL]
+    texts = [column for column in texts if numbers_of(column) is None]
+    found = _followers(whole, texts)
+    return [
+        name
+        for name, labels in found.items()
+        if any(not _in_ranges(table[name], table[label]) for label in labels)
+    ]
+
+
+def _is_whole(column: Column) -> bool:
+    values = column.data[column.is_observed]
+    return bool((values == np.rint(values)).all())
+
+
+def _in_ranges(number: Column, label: Column) -> bool:
+    """Whether labels are ranges of a number, of which each holds two values or more on average."""
+    rows = np.flatnonzero(number.is_observed)
+    order = rows[np.argsort(number.data[rows], kind="stable")]
+    labels = label.data[order]
+    n_labels = len(np.unique(labels))
+    n_changes = int((np.diff(labels) != 0).sum())
+    return n_changes == n_labels - 1 and len(np.unique(number.data[rows])) >= 2 * n_labels
+
+
+def _values(column: Column) -> IntArray:
+    """Return a whole number from 0 for each value of a column, missing codes included."""
+    if column.is_coded:
+        return np.asarray(column.data, dtype=np.int64)
+    keys = np.stack([np.where(column.is_observed, column.data, 0.0), column.missing_state()])
+    return np.asarray(np.unique(keys, axis=1, return_inverse=True)[1], dtype=np.int64).reshape(-1)
+
+
+def _labels(table: Table) -> Iterator[Label]:
+    """Yield what follows from codes, each from the code with the fewest levels."""
+    codes = [column for column in table.columns if column.is_coded]
+    others = [c for c in table.columns if c.variable.kind is not Kind.ID]
+    found = _followers(codes, others)
+    place = {name: i for i, name in enumerate(table.names)}
+    levels = {name: len(np.unique(table[name].data)) for name in found}
+    size = {n: float(np.mean([len(x) for x in table[n].variable.labels])) for n in found}
+
+    def shortest(name: str) -> tuple[float, int]:
+        return size[name], place[name]
+
+    same = {
+        name: min((name, *(o for o in found[name] if name in found.get(o, ()))), key=shortest)
+        for name in found
+    }
+    for name in table.names:
+        source = same.get(name, name)
+        if source != name:
+            yield Label(name=name, code=source)
+            continue
+        above = [code for code in found if same[code] == code and name in found[code]]
+        if above:
+            yield Label(name=name, code=min(above, key=lambda code: (levels[code], place[code])))
+
+
+def _followers(codes: Iterable[Column], others: Iterable[Column]) -> dict[str, list[str]]:
+    """Return which columns have one value for each code of a column, without accidents."""
+    columns = {column.name: column for column in (*codes, *others)}
+    values = {name: _values(column) for name, column in columns.items()}
+    sources = [column.name for column in codes]
+    names = [column.name for column in others if _many(values[column.name])]
+    n = len(next(iter(values.values()), ()))
+    found: dict[str, list[str]] = {}
+    shuffled = np.argsort(np.arange(n, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15))
+    every = np.stack([values[name] for name in names]) if names else np.zeros((0, n))
+    for source in sources:
+        order = np.argsort(values[source], kind="stable")
+        is_same = np.diff(values[source][order]) == 0
+        before, after = order[:-1][is_same], order[1:][is_same]
+        if len(before) < max(MIN_ROWS, n - MAX_CODES * n):
+            continue
+        left = np.arange(len(names))
+        for end in (*_PROBE_ROWS, len(before)):
+            rows = np.linspace(0, len(before) - 1, min(end, len(before))).astype(np.intp)
+            a, b = every[left][:, before[rows]], every[left][:, after[rows]]
+            left = left[(a == b).all(axis=1)]
+        for other in (names[i] for i in left if names[i] != source):
+            broken = rows_off(columns[source], columns[other].take(shuffled))
+            if broken.sum() >= MIN_BROKEN:
+                found.setdefault(source, []).append(other)
+    return found
+
+
+def _many(values: IntArray) -> bool:
+    """Whether so many rows are outside the largest value that a relation can show."""
+    return len(values) - np.bincount(values).max(initial=0) >= MIN_BROKEN
+
+
+def _orders(
+    columns: Iterable[Column],
+    needs: Mapping[str, Collection[str]],
+    computed: Mapping[str, Relation],
+    table: Table,
+) -> Iterator[Order]:
+    """Yield the orders that follow neither from others nor from what is computed."""
+    place = {name: i for i, name in enumerate(table.names)}
+    free = [c for c in columns if not isinstance(computed.get(c.name), Label)]
+    pairs = set()
+    for low, high in _rising_pairs(free):
+        for one, other in ((low, high), (high, low)):
+            inputs = _needed({one}, needs)
+            is_late = place[other] < max(place[name] for name in inputs)
+            if one in computed and (other in inputs or is_late or other in computed):
+                break
+        else:
+            pairs.add((low, high))
+    middles = {name for name in place if name not in computed}
+    for low, high in sorted(pairs, key=lambda pair: (place[pair[0]], place[pair[1]])):
+        if not any((low, name) in pairs and (name, high) in pairs for name in middles):
+            is_strict = _is_strict(table[low], table[high])
+            yield Order(low=low, high=high, is_strict=is_strict)
+
+
+def _rising_pairs(columns: Iterable[Column]) -> Iterator[tuple[str, str]]:
+    """Yield pairs of numbers, or of dates, of which the first is larger in no row."""
+    for is_date in (False, True):
+        chosen = [c for c in columns if (c.variable.kind is Kind.DATE) == is_date]
+        values = {column.name: _amounts(column) for column in chosen if "`" not in column.name}
+        names = [name for name, numbers in values.items() if numbers is not None]
+        if len(names) < 2:
+            continue
+        every = np.stack([numbers for numbers in values.values() if numbers is not None])
+        n = every.shape[1]
+        for i, low in enumerate(names):
+            left = np.delete(np.arange(len(names)), i)
+            for end in (*_PROBE_ROWS, n):
+                rows = np.unique(np.linspace(0, n - 1, min(end, n)).astype(np.intp))
+                left = left[~(every[i, rows] > every[left][:, rows]).any(axis=1)]
+            yield from ((low, names[j]) for j in left if _is_no_accident(every[i], every[j]))
+
+
+def _amounts(column: Column) -> FloatArray | None:
+    """Return the numbers of a column that may be in order with others; None of other columns."""
+    if column.variable.kind in (Kind.ID, Kind.BOOLEAN):
+        return None
+    numbers = numbers_of(column)
+    if numbers is None or len(np.unique(numbers[~np.isnan(numbers)])) < 3:
+        return None
+    return numbers
+
+
+def _is_no_accident(low: FloatArray, high: FloatArray) -> bool:
+    """Whether an order that holds would be broken if the two numbers were independent."""
+    both = ~(np.isnan(low) | np.isnan(high))
+    low, high = low[both], high[both]
+    if len(low) < MIN_ROWS or (low == high).all():
+        return False
+    broken = np.searchsorted(np.sort(high), low, side="left").mean()
+    return bool(broken >= MIN_BROKEN)
+
+
+def _is_strict(low: Column, high: Column) -> bool:
+    """Whether two whole numbers are never equal, though they often differ by 1."""
+    first, second = numbers_of(low), numbers_of(high)
+    if first is None or second is None:
+        return False
+    gaps = (second - first)[~np.isnan(second - first)]
+    return bool((gaps == np.rint(gaps)).all() and gaps.min() > 0 and (gaps == 1).sum() >= MIN_STEPS)
