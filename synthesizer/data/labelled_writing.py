@@ -22,9 +22,9 @@ import pandas as pd
 
 from synthesizer.data.errors import OutputError
 from synthesizer.data.files import create, write_at
-from synthesizer.data.guessing import LETTER, TEXT_CODES
 from synthesizer.data.labelled import INSTALL, Clock, clock_of
 from synthesizer.data.layout import Form, Labelling, Layout
+from synthesizer.data.missing_codes import LETTER, TEXT_CODES
 from synthesizer.data.table import Column, FloatArray, Kind, Table, Variable
 from synthesizer.data.values import MICROSECONDS_A_DAY, finite_number, instants, rounded
 

@@ -18,7 +18,8 @@ import pyarrow as pa
 from synthesizer.data.codes import Groups
 from synthesizer.data.encoding import encode_inferred, encode_like
 from synthesizer.data.errors import DataError, SynthesizerError
-from synthesizer.data.guessing import NUMBER_CODES, SENTINELS, Declaration, Inferred, infer
+from synthesizer.data.guessing import Declaration, Inferred, infer
+from synthesizer.data.missing_codes import NUMBER_CODES, SENTINELS
 from synthesizer.data.sources import RawTable, Texts, from_pandas
 from synthesizer.data.spelling import read_back
 from synthesizer.data.table import Column, Kind, Table, Variable

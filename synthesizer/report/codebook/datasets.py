@@ -15,8 +15,8 @@ import numpy as np
 import pyarrow as pa
 
 from synthesizer.data.errors import DataError
-from synthesizer.data.guessing import missing_codes
 from synthesizer.data.layout import Labelling
+from synthesizer.data.missing_codes import missing_codes
 from synthesizer.data.sources import RawTable, Texts, parquet_files, read_path
 from synthesizer.data.spreadsheets import safe_texts
 from synthesizer.data.table import BoolArray, FloatArray, Kind
