@@ -42,6 +42,11 @@ class Formula:
         """The relation in words."""
         return f"{self.name} = {self.text}"
 
+    @property
+    def key(self) -> str:
+        """The key of a configuration that keeps it."""
+        return "derived"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Label:
@@ -54,6 +59,11 @@ class Label:
     def said(self) -> str:
         """The relation in words."""
         return f"{self.name} follows from {self.code}"
+
+    @property
+    def key(self) -> str:
+        """The key of a configuration that keeps it."""
+        return f"follows: {self.code}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,6 +84,11 @@ class Order:
         """The condition that no row satisfies."""
         sign = "<=" if self.is_strict else "<"
         return f"{quote_name(self.high)} {sign} {quote_name(self.low)}"
+
+    @property
+    def key(self) -> str:
+        """The key of a configuration that keeps it."""
+        return f"forbid: [{self.forbidden}]"
 
 
 Relation = Formula | Label | Order
@@ -109,13 +124,13 @@ def find_relations(
         if not ("cut(" in text and inputs <= coded and name in {label.name for label in labels}):
             needs[name], computed[name] = inputs, Formula(name=name, text=text)
     for label in labels:
-        if label.name not in computed and label.name not in _needed({label.code}, needs):
+        if label.name not in computed and label.name not in needed({label.code}, needs):
             needs[label.name], computed[label.name] = frozenset({label.code}), label
     orders = _orders([c for c in table.columns if c.name not in drawn], needs, computed, table)
     return (*(computed[name] for name in table.names if name in computed), *orders)
 
 
-def _needed(names: Iterable[str], needs: Mapping[str, Collection[str]]) -> set[str]:
+def needed(names: Iterable[str], needs: Mapping[str, Collection[str]]) -> set[str]:
     """Return some variables and all that they are computed from."""
     reached: set[str] = set()
     waiting = list(names)
@@ -248,7 +263,7 @@ def _orders(
     pairs = set()
     for low, high in _rising_pairs(free):
         for one, other in ((low, high), (high, low)):
-            inputs = _needed({one}, needs)
+            inputs = needed({one}, needs)
             is_late = place[other] < max(place[name] for name in inputs)
             if one in computed and (other in inputs or is_late or other in computed):
                 break

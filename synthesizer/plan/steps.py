@@ -27,7 +27,7 @@ from synthesizer.models.step import Step, state_variable
 from synthesizer.plan.composition import counted_columns, of_heads
 from synthesizer.plan.context import Context
 from synthesizer.plan.dependents import dependents
-from synthesizer.plan.rules import differing_rows, tell_broken
+from synthesizer.plan.rules import differing_rows, rows_of_other_labels, tell_broken
 from synthesizer.plan.survival import pairs_last
 
 
@@ -35,7 +35,8 @@ from synthesizer.plan.survival import pairs_last
 class Method:
     """The requested model of one variable, before it is built.
 
-    ``is_configured``: whether the configuration names it. ``inputs``: those of a derived variable.
+    ``is_configured``: whether the configuration names it. ``inputs``: what must be drawn before, of
+    a variable that is computed.
     """
 
     name: str
@@ -157,6 +158,7 @@ def _method(
         "keep": ROLES["keep"] if name in context.config.keep else None,
         f"variables.{name}.method": settings.method,
         f"variables.{name}.derived": None if settings.derived is None else f"~{settings.derived}",
+        f"variables.{name}.follows": None if settings.follows is None else ROLES["follows"],
         f"method.{name}": context.config.named_methods.get(context.plain_name(name)),
         column: listed,
     }
@@ -182,6 +184,8 @@ def _method(
     place, value = next(iter(named.items()))
     if value.startswith("~"):
         return _derived(context, name, place, value[1:].strip())
+    if settings.follows is not None:
+        return _following(context, name, settings.follows, settings.options)
     model = _canonical(context, place, value)
     return None if model is None else Method(model, settings.options, is_configured=True)
 
@@ -232,6 +236,21 @@ def _derived(context: Context, name: str, place: str, text: str) -> Method | Non
             options = {"expression": text}
             return Method(ROLES["derived"], options, is_configured=True, inputs=expression.names)
     return None
+
+
+def _following(
+    context: Context, name: str, code: str, options: Mapping[str, object]
+) -> Method | None:
+    """Return the model of a variable that follows from a code, behind which it is drawn."""
+    place = f"variables.{name}.follows"
+    if code == name or code not in context.names:
+        problems = [f"{code!r} is the variable itself; name another one"]
+        problems = problems if code == name else _outside(context, code)
+        context.problems.at(place, problems)
+        return None
+    if not context.columns.any_faulty([name, code]):
+        tell_broken(context, rows_of_other_labels(context, name, code))
+    return Method(ROLES["follows"], {**options, "of": code}, True, inputs=frozenset({code}))
 
 
 def _outside(context: Context, name: str) -> list[str]:
@@ -565,7 +584,7 @@ def _step(context: Context, name: str, method: Method, earlier: list[str]) -> St
             f"variable {name!r}: model {method.name!r} needs persons and periods; declare them "
             f"under panel, or use a model such as {DEFAULT_SET!r}"
         )
-    if method.inputs is not None:
+    if method.inputs is not None and model.abilities.deterministic:
         predictors: tuple[str, ...] = tuple(n for n in earlier if n in method.inputs)
     else:
         predictors = _predictors(context, name, model, earlier)
