@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from synthesizer.data.codes import column_values
 from synthesizer.data.derivations import numbers_of, suggest_derivations
 from synthesizer.data.expressions import Expression, quote_name
 from synthesizer.data.progress import Advance
@@ -21,12 +22,18 @@ MIN_ROWS = 50
 """Rows that show a relation, at least."""
 MIN_BROKEN = 10
 """Rows that would break it if the columns were independent, at least."""
+MIN_SHARE = 0.01
+"""Share of the rows that would break an order of numbers; dates are always comparable."""
+MIN_EQUAL = 3
+"""Rows in which numbers of different precision are equal, so that they have one unit."""
+MIN_LABELS = 0.5
+"""Texts per code that a number has, at least, to be taken for a code."""
 MAX_CODES = 0.5
 """Codes per row, at most: what is nearly all distinct determines every column by accident."""
 MIN_STEPS = 10
 """Rows in which two whole numbers differ by 1, so that their never being equal is no accident."""
-_PROBE_ROWS = 64, 2_000
-"""Rows on which all pairs are tried, and those on which the remaining ones are."""
+_PROBE_ROWS = 16, 200, 2_000
+"""Rows on which all pairs are tried, and then those that remain."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,39 +164,26 @@ def rows_off(code: Column, label: Column) -> BoolArray:
 
 
 def codes_among_numbers(table: Table) -> list[str]:
-    """Return the numbers that are codes: whole, and a text follows from them, but not in ranges."""
-    whole = [c for c in table.columns if c.variable.kind is Kind.NUMERIC and _is_whole(c)]
+    """Return the whole numbers that are codes: most have a text of their own, such as a name."""
+    whole = [column for column in table.columns if column.variable.decimals == 0]
     texts = [c for c in table.columns if c.variable.kind is Kind.CATEGORICAL]
     texts = [column for column in texts if numbers_of(column) is None]
-    found = _followers(whole, texts)
     return [
         name
-        for name, labels in found.items()
-        if any(not _in_ranges(table[name], table[label]) for label in labels)
+        for name, labels in _followers(whole, texts).items()
+        if max(_count(table[label]) for label in labels) >= MIN_LABELS * _count(table[name])
     ]
 
 
-def _is_whole(column: Column) -> bool:
-    values = column.data[column.is_observed]
-    return bool((values == np.rint(values)).all())
-
-
-def _in_ranges(number: Column, label: Column) -> bool:
-    """Whether labels are ranges of a number, of which each holds two values or more on average."""
-    rows = np.flatnonzero(number.is_observed)
-    order = rows[np.argsort(number.data[rows], kind="stable")]
-    labels = label.data[order]
-    n_labels = len(np.unique(labels))
-    n_changes = int((np.diff(labels) != 0).sum())
-    return n_changes == n_labels - 1 and len(np.unique(number.data[rows])) >= 2 * n_labels
+def _count(column: Column) -> int:
+    return len(np.unique(_values(column)))
 
 
 def _values(column: Column) -> IntArray:
     """Return a whole number from 0 for each value of a column, missing codes included."""
     if column.is_coded:
         return np.asarray(column.data, dtype=np.int64)
-    keys = np.stack([np.where(column.is_observed, column.data, 0.0), column.missing_state()])
-    return np.asarray(np.unique(keys, axis=1, return_inverse=True)[1], dtype=np.int64).reshape(-1)
+    return np.asarray(np.unique(column_values(column), return_inverse=True)[1], dtype=np.int64)
 
 
 def _labels(table: Table) -> Iterator[Label]:
@@ -198,7 +192,7 @@ def _labels(table: Table) -> Iterator[Label]:
     others = [c for c in table.columns if c.variable.kind is not Kind.ID]
     found = _followers(codes, others)
     place = {name: i for i, name in enumerate(table.names)}
-    levels = {name: len(np.unique(table[name].data)) for name in found}
+    levels = {name: _count(table[name]) for name in found}
     size = {n: float(np.mean([len(x) for x in table[n].variable.labels])) for n in found}
 
     def shortest(name: str) -> tuple[float, int]:
@@ -237,8 +231,8 @@ def _followers(codes: Iterable[Column], others: Iterable[Column]) -> dict[str, l
         left = np.arange(len(names))
         for end in (*_PROBE_ROWS, len(before)):
             rows = np.linspace(0, len(before) - 1, min(end, len(before))).astype(np.intp)
-            a, b = every[left][:, before[rows]], every[left][:, after[rows]]
-            left = left[(a == b).all(axis=1)]
+            one, two = (every[np.ix_(left, ends[rows])] for ends in (before, after))
+            left = left[(one == two).all(axis=1)]
         for other in (names[i] for i in left if names[i] != source):
             broken = rows_off(columns[source], columns[other].take(shuffled))
             if broken.sum() >= MIN_BROKEN:
@@ -285,13 +279,19 @@ def _rising_pairs(columns: Iterable[Column]) -> Iterator[tuple[str, str]]:
         if len(names) < 2:
             continue
         every = np.stack([numbers for numbers in values.values() if numbers is not None])
+        decimals = {column.name: column.variable.decimals for column in chosen}
         n = every.shape[1]
+        probes = [every[:, np.linspace(0, n - 1, min(k, n)).astype(np.intp)] for k in _PROBE_ROWS]
         for i, low in enumerate(names):
             left = np.delete(np.arange(len(names)), i)
-            for end in (*_PROBE_ROWS, n):
-                rows = np.unique(np.linspace(0, n - 1, min(end, n)).astype(np.intp))
-                left = left[~(every[i, rows] > every[left][:, rows]).any(axis=1)]
-            yield from ((low, names[j]) for j in left if _is_no_accident(every[i], every[j]))
+            for probe in probes:
+                left = left[~(probe[i] > probe[left]).any(axis=1)]
+            for j in left:
+                alike = decimals[low] == decimals[names[j]]
+                if not (every[i] > every[j]).any() and _is_no_accident(
+                    every[i], every[j], 0.0 if is_date else MIN_SHARE, alike
+                ):
+                    yield low, names[j]
 
 
 def _amounts(column: Column) -> FloatArray | None:
@@ -304,14 +304,18 @@ def _amounts(column: Column) -> FloatArray | None:
     return numbers
 
 
-def _is_no_accident(low: FloatArray, high: FloatArray) -> bool:
-    """Whether an order that holds would be broken if the two numbers were independent."""
+def _is_no_accident(low: FloatArray, high: FloatArray, share: float, is_alike: bool) -> bool:
+    """Whether an order that holds would be broken if the two numbers were independent.
+
+    Numbers that are not alike in precision must be equal in some rows.
+    """
     both = ~(np.isnan(low) | np.isnan(high))
     low, high = low[both], high[both]
     if len(low) < MIN_ROWS or (low == high).all():
         return False
     broken = np.searchsorted(np.sort(high), low, side="left").mean()
-    return bool(broken >= MIN_BROKEN)
+    is_alike = is_alike or (low == high).sum() >= MIN_EQUAL
+    return bool(broken >= max(MIN_BROKEN, share * len(low)) and is_alike)
 
 
 def _is_strict(low: Column, high: Column) -> bool:
