@@ -673,13 +673,13 @@ def show_starter(starter: Starter) -> None:
         for look, names in _alike(starter.looks).items():
             more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
             say(f"  {', '.join(names[:_MOST_NAMED])}{more}: {look}")
+    notes_told(starter.notes)
     if starter.relations:
         say("in all rows, and kept in all synthetic rows, which reveals it:")
         for relation in starter.relations[:_MOST_RELATIONS]:
             say(f"  {_short(relation.said)}   ({_short(relation.key)})")
         if (more := len(starter.relations) - _MOST_RELATIONS) > 0:
             say(f"  and {more} more: see {starter.path}")
-    notes_told(starter.notes)
     say(f"look it over, then: synthesizer run {starter.path}")
 
 

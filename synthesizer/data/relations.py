@@ -280,10 +280,11 @@ def _rising_pairs(columns: Iterable[Column]) -> Iterator[tuple[str, str]]:
             continue
         every = np.stack([numbers for numbers in values.values() if numbers is not None])
         decimals = {column.name: column.variable.decimals for column in chosen}
-        n = every.shape[1]
+        n, tops, bottoms = every.shape[1], np.nanmax(every, axis=1), np.nanmin(every, axis=1)
         probes = [every[:, np.linspace(0, n - 1, min(k, n)).astype(np.intp)] for k in _PROBE_ROWS]
         for i, low in enumerate(names):
-            left = np.delete(np.arange(len(names)), i)
+            left = np.flatnonzero(bottoms < tops[i])
+            left = left[left != i]
             for probe in probes:
                 left = left[~(probe[i] > probe[left]).any(axis=1)]
             for j in left:
