@@ -239,9 +239,7 @@ def _verified(
     return found if found or not is_number else _passing(_sums(column, counts, place, table), table)
 
 
-def _sums(
-    column: Column, inputs: list[_Input], place: int, table: Table
-) -> Iterator[_Candidate]:
+def _sums(column: Column, inputs: list[_Input], place: int, table: Table) -> Iterator[_Candidate]:
     """Yield the sum, or the mean, of three or more numbers, those nearest in the file first."""
     places = {name: i for i, name in enumerate(table.names)}
     near = sorted(inputs, key=lambda item: abs(places[item.name] - place))

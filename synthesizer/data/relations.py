@@ -29,7 +29,7 @@ MIN_EQUAL = 3
 MIN_LABELS = 0.5
 """Texts per code that a number has, at least, to be taken for a code."""
 MAX_CODES = 0.5
-"""Codes per row, at most: what is nearly all distinct determines every column by accident."""
+"""Codes per row, at most: what is nearly all distinct determines every column."""
 MIN_STEPS = 10
 """Rows in which two whole numbers differ by 1, so that their never being equal is no accident."""
 _PROBE_ROWS = 16, 200, 2_000
@@ -102,12 +102,17 @@ Relation = Formula | Label | Order
 
 
 def find_relations(
-    table: Table, *, drawn: Collection[str] = (), advance: Advance = lambda _: None
+    table: Table,
+    *,
+    drawn: Collection[str] = (),
+    joined: str = "",
+    advance: Advance = lambda _: None,
 ) -> tuple[Relation, ...]:
     """Return the relations that all rows of a table keep, and that are no accident.
 
     Each variable is computed at most once, and no variable needs itself. An order that follows
     from others, or from what is computed, is left out. Variables in ``drawn`` are not computed.
+    A missing code, and the level ``joined`` of rare codes, need not have one label.
     ``advance`` is called for each column.
 
     Examples
@@ -122,7 +127,7 @@ def find_relations(
     ['last >= first']
     """
     texts = suggest_derivations(table, drawn=drawn, advance=advance)
-    labels = [label for label in _labels(table) if label.name not in drawn]
+    labels = [label for label in _labels(table, joined) if label.name not in drawn]
     coded = {name for name in table.names if table[name].is_coded}
     needs: dict[str, frozenset[str]] = {}
     computed: dict[str, Relation] = {}
@@ -186,11 +191,18 @@ def _values(column: Column) -> IntArray:
     return np.asarray(np.unique(column_values(column), return_inverse=True)[1], dtype=np.int64)
 
 
-def _labels(table: Table) -> Iterator[Label]:
+def has_code(column: Column, joined: str) -> BoolArray:
+    """Return the rows with a code: none that is missing, or that stands for rare codes together."""
+    levels = column.variable.levels
+    rare = levels.index(joined) if joined in levels else -1
+    return np.asarray(column.is_observed & (column.data != rare))
+
+
+def _labels(table: Table, joined: str) -> Iterator[Label]:
     """Yield what follows from codes, each from the code with the fewest levels."""
     codes = [column for column in table.columns if column.is_coded]
     others = [c for c in table.columns if c.variable.kind is not Kind.ID]
-    found = _followers(codes, others)
+    found = _followers(codes, others, joined)
     place = {name: i for i, name in enumerate(table.names)}
     levels = {name: _count(table[name]) for name in found}
     size = {n: float(np.mean([len(x) for x in table[n].variable.labels])) for n in found}
@@ -212,7 +224,9 @@ def _labels(table: Table) -> Iterator[Label]:
             yield Label(name=name, code=min(above, key=lambda code: (levels[code], place[code])))
 
 
-def _followers(codes: Iterable[Column], others: Iterable[Column]) -> dict[str, list[str]]:
+def _followers(
+    codes: Iterable[Column], others: Iterable[Column], joined: str = ""
+) -> dict[str, list[str]]:
     """Return which columns have one value for each code of a column, without accidents."""
     columns = {column.name: column for column in (*codes, *others)}
     values = {name: _values(column) for name, column in columns.items()}
@@ -224,9 +238,10 @@ def _followers(codes: Iterable[Column], others: Iterable[Column]) -> dict[str, l
     every = np.stack([values[name] for name in names]) if names else np.zeros((0, n))
     for source in sources:
         order = np.argsort(values[source], kind="stable")
+        order = order[has_code(columns[source], joined)[order]]
         is_same = np.diff(values[source][order]) == 0
         before, after = order[:-1][is_same], order[1:][is_same]
-        if len(before) < max(MIN_ROWS, n - MAX_CODES * n):
+        if len(before) < max(MIN_ROWS, MAX_CODES * len(order)):
             continue
         left = np.arange(len(names))
         for end in (*_PROBE_ROWS, len(before)):
@@ -235,7 +250,7 @@ def _followers(codes: Iterable[Column], others: Iterable[Column]) -> dict[str, l
             left = left[(one == two).all(axis=1)]
         for other in (names[i] for i in left if names[i] != source):
             broken = rows_off(columns[source], columns[other].take(shuffled))
-            if broken.sum() >= MIN_BROKEN:
+            if broken[order].sum() >= MIN_BROKEN:
                 found.setdefault(source, []).append(other)
     return found
 

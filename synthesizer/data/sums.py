@@ -60,10 +60,11 @@ def sum_text(
     tried = np.unique(taken.astype(np.intp))
     for _ in range(ROUNDS):
         signs, divisor = _coefficients(parts[:, tried], target[tried])
-        if np.count_nonzero(signs) < MIN_PARTS:
-            return None
         wrong = np.flatnonzero(np.abs(signs @ parts / divisor - target) > slack)
         if not len(wrong):
+            n = np.count_nonzero(signs)
+            if n < MIN_PARTS or divisor not in (1, n):
+                return None
             order = sorted(np.flatnonzero(signs), key=lambda i: (-signs[i], places[there[i]]))
             return _written([texts[there[i]] for i in order], signs[order], divisor)
         if np.isin(wrong, tried).any():
@@ -90,8 +91,7 @@ def _coefficients(parts: FloatArray, target: FloatArray) -> tuple[FloatArray, in
     if (np.abs(found * divisor - whole) > NEAR).any() or np.abs(whole).max() > 1:
         return signs, 1
     signs[used] = whole
-    is_mean = divisor in (1, np.count_nonzero(signs))
-    return (signs, divisor) if is_mean else (np.zeros(len(parts)), 1)
+    return signs, divisor
 
 
 def _written(texts: Sequence[str], signs: FloatArray, divisor: int) -> str:

@@ -567,9 +567,7 @@ def _forbid_lines(relations: Iterable[Relation]) -> str:
     return "\n".join([key, *lines])
 
 
-def _all_lines(
-    reading: Reading, codebook: Codebook, relations: Iterable[Relation]
-) -> list[str]:
+def _all_lines(reading: Reading, codebook: Codebook, relations: Iterable[Relation]) -> list[str]:
     """Return the entries of all variables; those of a wide variable stand at its first column."""
     firsts = {columns[0]: name for name, columns in reading.wide.items()}
     cells = {column for columns in reading.wide.values() for column in columns}

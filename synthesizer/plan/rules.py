@@ -16,7 +16,7 @@ from synthesizer.data.panel.households import HEAD
 from synthesizer.data.panel.panel_table import PanelTable
 from synthesizer.data.panel.paths import PathRule, broken_steps
 from synthesizer.data.randomness import Seed
-from synthesizer.data.relations import rows_off
+from synthesizer.data.relations import has_code, rows_off
 from synthesizer.data.table import BoolArray, Column, Kind, Table, Variable
 from synthesizer.data.values import single_value
 from synthesizer.engine.registry import ROLES
@@ -208,14 +208,10 @@ def differing_rows(context: Context, name: str, expression: Expression) -> Itera
 
 
 def rows_of_other_labels(context: Context, name: str, code: str) -> Iterator[str]:
-    """Say how many confidential rows differ from most rows with their code.
-
-    Levels that few persons had are under one name, which has no label of its own.
-    """
+    """Say how many confidential rows differ from most rows with their code."""
     source, rare = context.table[code], context.config.rare
     off = rows_off(source, context.table[name])
-    if rare is not None and rare.to in source.variable.labels:
-        off &= source.data != source.variable.labels.index(rare.to)
+    off &= has_code(source, "other" if rare is None else rare.to)
     if off.any():
         yield (
             f"variables.{name}.follows: {_rows(off, context.table)} differ from others with the "
