@@ -127,14 +127,14 @@ def suggest_derivations(
 ) -> dict[str, str]:
     """Find variables that are functions of one or two others.
 
-    Also sums, differences and means of three numbers or more. Forms: k * a + c (where the target is rounded, k and c are found if they have few digits);
+    Forms: k * a + c (where the target is rounded, k and c are found if they have few digits);
     log, log10, sqrt, exp and square of a + c;
     a + b, a - b, a * b, a / b, a / b**2, a / (b / 100)**2; a and b are numeric variables or years
     of dates; a - b may be the days between two dates, and a date may be another one and a number
-    of days or hours. Codes, and numbers with few different
-    values, may be the groups of a number, ``cut(a, ...)``, such as deciles and age groups: each is
-    one range of it, and where it is missing all are in one group, or missing, too. A candidate
-    passes if, over all rows,
+    of days or hours; sums, differences and means of three numbers or more. Codes, and numbers with
+    few different values, may be the groups of a number, ``cut(a, ...)``, such as deciles and age
+    groups: each is one range of it, and where it is missing all are in one group, or missing, too.
+    A candidate passes if, over all rows,
 
     - in at least 99.5 % of the rows where the target or the expression has a value, both have
       one and they are equal after rounding to the target's decimals (relative error 1e-9); so

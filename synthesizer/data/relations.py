@@ -286,9 +286,12 @@ def _orders(
 
 
 def _rising_pairs(columns: Iterable[Column]) -> Iterator[tuple[str, str]]:
-    """Yield pairs of numbers, or of dates, of which the first is larger in no row."""
-    for is_date in (False, True):
-        chosen = [c for c in columns if (c.variable.kind is Kind.DATE) == is_date]
+    """Yield pairs of numbers, of dates, or of codes, of which the first is larger in no row."""
+    groups: dict[tuple[bool, bool], list[Column]] = {}
+    for column in columns:
+        key = column.variable.kind is Kind.DATE, column.is_coded
+        groups.setdefault(key, []).append(column)
+    for (is_date, _), chosen in groups.items():
         values = {column.name: _amounts(column) for column in chosen if "`" not in column.name}
         names = [name for name, numbers in values.items() if numbers is not None]
         if len(names) < 2:
