@@ -170,7 +170,7 @@ def rows_off(code: Column, label: Column) -> BoolArray:
 
 def codes_among_numbers(table: Table) -> list[str]:
     """Return the whole numbers that are codes: most have a text of their own, such as a name."""
-    whole = [column for column in table.columns if column.variable.decimals == 0]
+    whole = [c for c in table.columns if c.variable.kind is Kind.NUMERIC and _is_whole(c)]
     texts = [c for c in table.columns if c.variable.kind is Kind.CATEGORICAL]
     texts = [column for column in texts if numbers_of(column) is None]
     return [
@@ -297,7 +297,7 @@ def _rising_pairs(columns: Iterable[Column]) -> Iterator[tuple[str, str]]:
         if len(names) < 2:
             continue
         every = np.stack([numbers for numbers in values.values() if numbers is not None])
-        decimals = {column.name: column.variable.decimals for column in chosen}
+        decimals = {c.name: 0 if _is_whole(c) else c.variable.decimals for c in chosen}
         n, tops, bottoms = every.shape[1], np.nanmax(every, axis=1), np.nanmin(every, axis=1)
         probes = [every[:, np.linspace(0, n - 1, min(k, n)).astype(np.intp)] for k in _PROBE_ROWS]
         for i, low in enumerate(names):
@@ -311,6 +311,12 @@ def _rising_pairs(columns: Iterable[Column]) -> Iterator[tuple[str, str]]:
                     every[i], every[j], 0.0 if is_date else MIN_SHARE, alike
                 ):
                     yield low, names[j]
+
+
+def _is_whole(column: Column) -> bool:
+    """Whether all numbers are whole, however they are written: 12.0."""
+    values = column.data[column.is_observed]
+    return bool((values == np.rint(values)).all())
 
 
 def _amounts(column: Column) -> FloatArray | None:
