@@ -600,7 +600,7 @@ def _step(context: Context, name: str, method: Method, earlier: list[str]) -> St
     if isinstance(model, HistoryModel) and len(context.problems) == n_problems:
         doubts = model.doubts(panel_of(context.completed), context.table[name])
         context.notes += [f"variable {name!r}: {doubt}" for doubt in doubts]
-    missing_method, missing_model = _missing_model(context, variable, method.name, model)
+    missing_method, missing_model = _missing_model(context, variable, model)
     step = Step(
         variable=name,
         method=method.name,
@@ -708,7 +708,7 @@ def _most(context: Context, step: Step) -> int | None:
 
 
 def _missing_model(
-    context: Context, variable: Variable, method: str, model: ConditionalModel
+    context: Context, variable: Variable, model: ConditionalModel
 ) -> tuple[str, ConditionalModel] | tuple[None, None]:
     """Return the model that draws the missing codes of a number, if not ``model`` itself."""
     abilities = model.abilities
@@ -716,21 +716,22 @@ def _missing_model(
     if variable.is_coded or not variable.missing or whole:
         return None, None
     states = state_variable(variable)
-    settings = context.own(variable.name)
+    named = context.own(variable.name).missing_method
     able = Kind.CATEGORICAL in abilities.kinds and not _too_many(states, model)
+    if named is None and able:
+        return None, None
     default = context.config.default_method
     if isinstance(default, tuple):
         usual = default_for(context, states)
     else:
         is_set = isinstance(default, str) and default in DEFAULT_SETS
         usual = default_method(str(default) if is_set else DEFAULT_SET, states)
-    name = settings.missing_method or (method if able else usual)
+    name = named or usual
     with context.problems.gathered(f"variables.{variable.name}.missing_method"):
         name = context.registry.canonical(name)
         chosen = context.registry.build(name, usual=context.options)
-        if settings.missing_method is not None or not able:
-            context.problems += _kind_problems(states, name, chosen)
-            return name, chosen
+        context.problems += _kind_problems(states, name, chosen)
+        return name, chosen
     return None, None
 
 
