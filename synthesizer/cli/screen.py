@@ -675,11 +675,12 @@ def show_starter(starter: Starter) -> None:
             say(f"  {', '.join(names[:_MOST_NAMED])}{more}: {look}")
     notes_told(starter.notes)
     if starter.relations:
-        say("in all rows, and kept in all synthetic rows, which reveals it:")
-        for relation in starter.relations[:_MOST_RELATIONS]:
-            say(f"  {_short(relation.said)}   ({_short(relation.key)})")
-        if (more := len(starter.relations) - _MOST_RELATIONS) > 0:
-            say(f"  and {more} more: see {starter.path}")
+        say("kept in all synthetic rows, which reveals it:")
+    for relation in starter.relations[:_MOST_RELATIONS]:
+        how = f": forbid: [{relation.text}]" if relation.key == "forbid" else ""
+        say(f"  {_short(relation.said + how)}")
+    if (n_more := len(starter.relations) - _MOST_RELATIONS) > 0:
+        say(f"  and {n_more} more: see {starter.path}")
     say(f"look it over, then: synthesizer run {starter.path}")
 
 

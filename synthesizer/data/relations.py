@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -36,69 +37,23 @@ _PROBE_ROWS = 16, 200, 2_000
 """Rows on which all pairs are tried, and then those that remain."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Formula:
-    """A variable that is computed from others."""
+@dataclass(frozen=True)
+class Relation:
+    """What holds in all rows, and the entry of a configuration that keeps it."""
 
-    name: str
+    key: Literal["derived", "follows", "forbid"]
+    """A formula, the label or group of a code, or an order."""
     text: str
-    """The expression."""
-
-    @property
-    def said(self) -> str:
-        """The relation in words."""
-        return f"{self.name} = {self.text}"
-
-    @property
-    def key(self) -> str:
-        """The key of a configuration that keeps it."""
-        return "derived"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Label:
-    """A variable of which each code of another one has one value: its name, or its group."""
-
+    """What stands under the key: an expression, the code, or what no row satisfies."""
     name: str
-    code: str
+    """The variable that is computed; of an order the larger one."""
 
     @property
     def said(self) -> str:
         """The relation in words."""
-        return f"{self.name} follows from {self.code}"
-
-    @property
-    def key(self) -> str:
-        """The key of a configuration that keeps it."""
-        return f"follows: {self.code}"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Order:
-    """Two numbers, or two dates, of which one is never larger."""
-
-    low: str
-    high: str
-    is_strict: bool = False
-
-    @property
-    def said(self) -> str:
-        """The relation in words."""
-        return f"{self.high} {'>' if self.is_strict else '>='} {self.low}"
-
-    @property
-    def forbidden(self) -> str:
-        """The condition that no row satisfies."""
-        sign = "<=" if self.is_strict else "<"
-        return f"{quote_name(self.high)} {sign} {quote_name(self.low)}"
-
-    @property
-    def key(self) -> str:
-        """The key of a configuration that keeps it."""
-        return f"forbid: [{self.forbidden}]"
-
-
-Relation = Formula | Label | Order
+        if self.key == "forbid":
+            return f"{self.text.replace(' <= ', ' > ').replace(' < ', ' >= ')} in all rows"
+        return f"{self.name} {'=' if self.key == 'derived' else 'follows from'} {self.text}"
 
 
 def find_relations(
@@ -124,22 +79,24 @@ def find_relations(
     >>> variables = {n: Variable(name=n, kind=Kind.NUMERIC, decimals=0) for n in names}
     >>> table = Table(Column(variables[n], v.astype(float)) for n, v in names.items())
     >>> [relation.said for relation in find_relations(table)]
-    ['last >= first']
+    ['last >= first in all rows']
     """
     texts = suggest_derivations(table, drawn=drawn, advance=advance)
-    labels = [label for label in _labels(table, joined) if label.name not in drawn]
-    coded = {name for name in table.names if table[name].is_coded}
-    needs: dict[str, frozenset[str]] = {}
-    computed: dict[str, Relation] = {}
+    labels = {name: code for name, code in _labels(table, joined) if name not in drawn}
+    found: dict[str, Relation] = {}
+    needs: dict[str, Collection[str]] = {}
     for name, text in texts.items():
         inputs = Expression.parse(text).names
-        if not ("cut(" in text and inputs <= coded and name in {label.name for label in labels}):
-            needs[name], computed[name] = inputs, Formula(name=name, text=text)
-    for label in labels:
-        if label.name not in computed and label.name not in needed({label.code}, needs):
-            needs[label.name], computed[label.name] = frozenset({label.code}), label
-    orders = _orders([c for c in table.columns if c.name not in drawn], needs, computed, table)
-    return (*(computed[name] for name in table.names if name in computed), *orders)
+        are_codes = "cut(" in text and all(table[other].is_coded for other in inputs)
+        if not (are_codes and name in labels):
+            needs[name], found[name] = inputs, Relation("derived", text, name)
+    for name, code in labels.items():
+        if name not in found and name not in needed({code}, needs):
+            needs[name], found[name] = {code}, Relation("follows", code, name)
+    free = [name for name in table.names if name not in drawn]
+    free = [name for name in free if name not in found or found[name].key != "follows"]
+    orders = _orders(table.select(free), needs)
+    return (*(found[name] for name in table.names if name in found), *orders)
 
 
 def needed(names: Iterable[str], needs: Mapping[str, Collection[str]]) -> set[str]:
@@ -155,17 +112,12 @@ def needed(names: Iterable[str], needs: Mapping[str, Collection[str]]) -> set[st
 
 def rows_off(code: Column, label: Column) -> BoolArray:
     """Return the rows whose label is not the most frequent one of their code, shape (n,)."""
-    codes, values = _values(code), _values(label)
-    pairs, pair_of, counts = np.unique(
-        codes * (values.max(initial=0) + 1) + values, return_inverse=True, return_counts=True
-    )
-    most = np.zeros(codes.max(initial=0) + 1, dtype=np.int64)
-    own = pairs // (values.max(initial=0) + 1)
-    np.maximum.at(most, own, counts)
-    first = np.full(len(most), -1)
-    leading = np.flatnonzero(counts == most[own])[::-1]
-    first[own[leading]] = leading  # of equal ones the first
-    return np.asarray(first[codes] != pair_of)
+    codes = _values(code)
+    keys = np.stack([codes, _values(label)])
+    pairs, pair_of, counts = np.unique(keys, axis=1, return_inverse=True, return_counts=True)
+    order = np.lexsort((-counts, pairs[0]))
+    leading = order[np.unique(pairs[0][order], return_index=True)[1]]
+    return np.asarray(~np.isin(np.ravel(pair_of), leading))
 
 
 def codes_among_numbers(table: Table) -> list[str]:
@@ -198,30 +150,25 @@ def has_code(column: Column, joined: str) -> BoolArray:
     return np.asarray(column.is_observed & (column.data != rare))
 
 
-def _labels(table: Table, joined: str) -> Iterator[Label]:
-    """Yield what follows from codes, each from the code with the fewest levels."""
+def _labels(table: Table, joined: str) -> Iterator[tuple[str, str]]:
+    """Yield variables and the code that they follow from, the one with the fewest levels.
+
+    Of several codes for the same, the one with the shortest levels comes first.
+    """
     codes = [column for column in table.columns if column.is_coded]
-    others = [c for c in table.columns if c.variable.kind is not Kind.ID]
-    found = _followers(codes, others, joined)
-    place = {name: i for i, name in enumerate(table.names)}
-    levels = {name: _count(table[name]) for name in found}
-    size = {n: float(np.mean([len(x) for x in table[n].variable.labels])) for n in found}
+    found = _followers(codes, [c for c in table.columns if c.variable.kind is not Kind.ID], joined)
 
-    def shortest(name: str) -> tuple[float, int]:
-        return size[name], place[name]
+    def rank(name: str) -> tuple[int, float, int]:
+        size = float(np.mean([len(label) for label in table[name].variable.labels]))
+        return _count(table[name]), size, table.names.index(name)
 
-    same = {
-        name: min((name, *(o for o in found[name] if name in found.get(o, ()))), key=shortest)
-        for name in found
-    }
+    ranks = {name: rank(name) for name in found}
     for name in table.names:
-        source = same.get(name, name)
-        if source != name:
-            yield Label(name=name, code=source)
-            continue
-        above = [code for code in found if same[code] == code and name in found[code]]
+        same = [code for code in found.get(name, ()) if name in found.get(code, ())]
+        above = [code for code in found if name in found[code] and code not in same]
+        above += [code for code in same if ranks[code] < ranks[name]]
         if above:
-            yield Label(name=name, code=min(above, key=lambda code: (levels[code], place[code])))
+            yield name, min(above, key=lambda code: ranks[code])
 
 
 def _followers(
@@ -260,29 +207,23 @@ def _many(values: IntArray) -> bool:
     return len(values) - np.bincount(values).max(initial=0) >= MIN_BROKEN
 
 
-def _orders(
-    columns: Iterable[Column],
-    needs: Mapping[str, Collection[str]],
-    computed: Mapping[str, Relation],
-    table: Table,
-) -> Iterator[Order]:
+def _orders(table: Table, needs: Mapping[str, Collection[str]]) -> Iterator[Relation]:
     """Yield the orders that follow neither from others nor from what is computed."""
     place = {name: i for i, name in enumerate(table.names)}
-    free = [c for c in columns if not isinstance(computed.get(c.name), Label)]
     pairs = set()
-    for low, high in _rising_pairs(free):
-        for one, other in ((low, high), (high, low)):
+    for pair in _rising_pairs(table.columns):
+        for one, other in (pair, pair[::-1]):
             inputs = needed({one}, needs)
-            is_late = place[other] < max(place[name] for name in inputs)
-            if one in computed and (other in inputs or is_late or other in computed):
+            before = max(place.get(name, -1) for name in inputs)
+            if one in needs and (other in inputs or other in needs or place[other] < before):
                 break
         else:
-            pairs.add((low, high))
-    middles = {name for name in place if name not in computed}
+            pairs.add(pair)
+    free = [name for name in table.names if name not in needs]
     for low, high in sorted(pairs, key=lambda pair: (place[pair[0]], place[pair[1]])):
-        if not any((low, name) in pairs and (name, high) in pairs for name in middles):
-            is_strict = _is_strict(table[low], table[high])
-            yield Order(low=low, high=high, is_strict=is_strict)
+        if not any((low, name) in pairs and (name, high) in pairs for name in free):
+            sign = "<=" if _is_strict(table[low], table[high]) else "<"
+            yield Relation("forbid", f"{quote_name(high)} {sign} {quote_name(low)}", high)
 
 
 def _rising_pairs(columns: Iterable[Column]) -> Iterator[tuple[str, str]]:
@@ -349,4 +290,5 @@ def _is_strict(low: Column, high: Column) -> bool:
     if first is None or second is None:
         return False
     gaps = (second - first)[~np.isnan(second - first)]
-    return bool((gaps == np.rint(gaps)).all() and gaps.min() > 0 and (gaps == 1).sum() >= MIN_STEPS)
+    is_whole = bool((gaps == np.rint(gaps)).all())
+    return is_whole and float(gaps.min()) > 0 and int((gaps == 1).sum()) >= MIN_STEPS

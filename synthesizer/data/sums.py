@@ -66,7 +66,9 @@ def sum_text(
             if n < MIN_PARTS or divisor not in (1, n):
                 return None
             order = sorted(np.flatnonzero(signs), key=lambda i: (-signs[i], places[there[i]]))
-            return _written([texts[there[i]] for i in order], signs[order], divisor)
+            words = [f"{'+' if signs[i] > 0 else '-'} {texts[there[i]]}" for i in order]
+            text = " ".join([words[0].removeprefix("+ ").replace("- ", "-", 1), *words[1:]])
+            return text if divisor == 1 else f"({text}) / {divisor}"
         if np.isin(wrong, tried).any():
             return None
         tried = np.union1d(tried, wrong[: len(there)])
@@ -92,10 +94,3 @@ def _coefficients(parts: FloatArray, target: FloatArray) -> tuple[FloatArray, in
         return signs, 1
     signs[used] = whole
     return signs, divisor
-
-
-def _written(texts: Sequence[str], signs: FloatArray, divisor: int) -> str:
-    words = [f"{'+' if sign > 0 else '-'} {text}" for text, sign in zip(texts, signs, strict=True)]
-    words[0] = words[0].removeprefix("+ ").replace("- ", "-", 1)
-    text = " ".join(words)
-    return text if divisor == 1 else f"({text}) / {divisor}"

@@ -24,14 +24,7 @@ from synthesizer.data.panel.moments import are_numbers, natural_order
 from synthesizer.data.parquet_sample import Whole, read_at_most
 from synthesizer.data.progress import Listener, Phases, silent
 from synthesizer.data.randomness import fresh_seed
-from synthesizer.data.relations import (
-    Formula,
-    Label,
-    Order,
-    Relation,
-    codes_among_numbers,
-    find_relations,
-)
+from synthesizer.data.relations import Relation, codes_among_numbers, find_relations
 from synthesizer.data.roles import REPEATS, Roles, roles_of
 from synthesizer.data.sources import RawTable, csv_bytes, read_sql
 from synthesizer.data.spreadsheets import formula_cells
@@ -559,19 +552,19 @@ def _panel_lines(panel: PanelConfig) -> str:
 
 def _forbid_lines(relations: Iterable[Relation]) -> str:
     """Return the entry of orders: an ordered pair is drawn as a distance."""
-    orders = [relation for relation in relations if isinstance(relation, Order)]
     key = "forbid:                   # what no synthetic row may show"
-    if not orders:
-        return f"# {key}\n#   - age < 18 and marital == 'widowed'"
-    lines = [f"  - {_quoted(order.forbidden)}   # {order.said} in all rows" for order in orders]
-    return "\n".join([key, *lines])
+    lines = [f"  - {_quoted(r.text)}   # {r.said}" for r in relations if r.key == "forbid"]
+    return "\n".join([key, *lines] if lines else [f"# {key}", _NO_ORDER])
+
+
+_NO_ORDER = "#   - age < 18 and marital == 'widowed'"
 
 
 def _all_lines(reading: Reading, codebook: Codebook, relations: Iterable[Relation]) -> list[str]:
     """Return the entries of all variables; those of a wide variable stand at its first column."""
     firsts = {columns[0]: name for name, columns in reading.wide.items()}
     cells = {column for columns in reading.wide.values() for column in columns}
-    computed = {r.name: r for r in relations if isinstance(r, Formula | Label)}
+    computed = {r.name: r for r in relations if r.key != "forbid"}
     lines: list[str] = []
     for row in codebook.variables:
         if row.name in firsts:
@@ -634,17 +627,15 @@ def _survival_line(table: Table, form: _Form) -> str:
 def _variable_lines(
     row: CodebookVariable,
     variable: Variable,
-    relation: Formula | Label | None,
+    relation: Relation | None,
     date_format: str | None,
 ) -> list[str]:
     """Return the entry of one variable; the comment says why, with counts only."""
     parts = _parts(variable)
     if date_format is not None:
         parts.append(f"date_format: {json.dumps(date_format)}")
-    if isinstance(relation, Formula):
-        parts.append(f"derived: {_quoted(relation.text)}")
-    elif relation is not None:
-        parts.append(f"follows: {_quoted(relation.code)}")
+    if relation is not None:
+        parts.append(f"{relation.key}: {_quoted(relation.text)}")
     count = f"{row.levels} values" + (f", {row.missing} missing" if row.missing else "")
     if variable.kind is Kind.ORDERED:
         count += "; the list of levels comes from the data"

@@ -12,7 +12,7 @@ from synthesizer.data.encoding import data_notes, encode_inferred
 from synthesizer.data.guessing import Inferred, infer
 from synthesizer.data.panel.households import TAKEN
 from synthesizer.data.parquet_sample import read_at_most
-from synthesizer.data.relations import Formula, Label, Relation
+from synthesizer.data.relations import Relation
 from synthesizer.data.sources import RawTable
 from synthesizer.data.spreadsheets import formula_cells, formula_notes
 from synthesizer.data.table import Column, Kind, Table
@@ -162,9 +162,9 @@ def relations_of(plan: Plan) -> Iterator[Relation]:
     """Yield what is computed in every record, in the order of the chain."""
     for step in plan.spec.steps:
         if isinstance(step.model, Derived):
-            yield Formula(name=step.variable, text=step.model.expression)
+            yield Relation("derived", step.model.expression, step.variable)
         elif isinstance(step.model, Follows):
-            yield Label(name=step.variable, code=step.model.of)
+            yield Relation("follows", step.model.of, step.variable)
 
 
 class ZeroRow(Row):

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from synthesizer.data.relations import (
-    Label,
-    Order,
+    Relation,
     codes_among_numbers,
     find_relations,
     rows_off,
@@ -54,25 +53,23 @@ def test_orders_are_found(kind: str, rng: np.random.Generator) -> None:
         part = rng.random(N) if kind == "times of day" else 0.0
         pair = [dates("low", low + part), dates("high", high + part)]
     noise = numeric("noise", rng.integers(0, 700, N))
-    assert said(*pair, noise) == ["high >= low"]
+    assert said(*pair, noise) == ["high >= low in all rows"]
 
 
 def test_an_order_is_strict_where_equal_numbers_would_be_there(rng: np.random.Generator) -> None:
     low = rng.integers(0, 90, N)
     gap = rng.integers(1, 20, N)
     (order,) = find_relations(Table([numeric("low", low), numeric("high", low + gap)]))
-    assert isinstance(order, Order)
-    assert order.forbidden == "high <= low"
+    assert order.text == "high <= low"
     (order,) = find_relations(Table([numeric("low", low), numeric("high", low + gap + 3)]))
-    assert isinstance(order, Order)
-    assert order.forbidden == "high < low"
+    assert order.text == "high < low"
 
 
 def test_orders_that_follow_are_left_out(rng: np.random.Generator) -> None:
     """Of a chain its links are told; parts of a computed total are below it anyway."""
     a, b, c = (rng.integers(0, 99, N).astype(float) for _ in range(3))
     chain = [numeric("a", a), numeric("b", a + b), numeric("c", a + b + c)]
-    assert said(*chain) == ["b >= a", "c >= b"]
+    assert said(*chain) == ["b >= a in all rows", "c >= b in all rows"]
     d = numeric("d", rng.integers(0, 99, N))
     parts = [numeric("a", a), numeric("b", b), numeric("c", c), d]
     total = numeric("total", a + b + c + d.data)
@@ -121,7 +118,7 @@ def test_rare_codes_under_one_name_need_no_label_of_their_own(rng: np.random.Gen
     town = coded("town", np.minimum(town, 20), levels)
     assert find_relations(Table([county, town])) == ()
     found = find_relations(Table([county, town]), joined="other")
-    assert found == (Label(name="county", code="town"),)
+    assert found == (Relation("follows", "town", "county"),)
 
 
 def test_numbers_with_a_text_each_are_codes(rng: np.random.Generator) -> None:
