@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import suppress
 
 from synthesizer.data.derivations import suggest_derivations
-from synthesizer.data.errors import ExpressionError
 from synthesizer.data.expressions import Expression
 from synthesizer.data.relations import needed
 from synthesizer.data.table import Table
@@ -18,12 +16,15 @@ _PARTIAL = re.compile(r"/|\blog|\bsqrt")
 """What is not defined for all numbers."""
 
 
-def dependents(context: Context, drawn: Mapping[str, str]) -> dict[str, Expression]:
+def dependents(
+    context: Context, drawn: Mapping[str, str], needs: Mapping[str, Collection[str]]
+) -> dict[str, Expression]:
     """Return the variables that the data show to follow from others, each with its expression.
 
     ``drawn`` has the models of variables for which the configuration names none; only these are
-    computed. What else follows from others is told in a note, as is what is computed; that a rule
-    sets it or a support names it is a problem. Datasets that evolve cannot compute anything.
+    computed. ``needs`` has what others are computed from, as the configuration says. What else
+    follows from others is told in a note, as is what is computed; that a rule sets it or a support
+    names it is a problem. Datasets that evolve cannot compute anything.
     """
     if context.config.genetic is not None:
         return {}
@@ -34,16 +35,14 @@ def dependents(context: Context, drawn: Mapping[str, str]) -> dict[str, Expressi
     busy, named = dict(_busy(context)), dict(_named(context))
     weighting = context.config.weighting
     weight = () if weighting is None else (weighting.variable,)
-    needs = dict(_said(context))
     for name, text in suggest_derivations(table, drawn=weight).items():
         expression = Expression.parse(text)
         groups = "cut(" in text
         inputs = " and ".join(repr(other) for other in sorted(expression.names))
         is_what = f"holds groups of {inputs}" if groups else f"follows from {inputs}"
         own, others = context.own(name), ", ".join(sorted(expression.names))
-        is_said = own.derived is not None or own.follows is not None
-        is_circle = name in needed(expression.names, needs)
-        if is_said or is_circle or (name not in drawn and name in context.config.keep):
+        is_circle = name in needs or name in needed(expression.names, needs)
+        if is_circle or (name not in drawn and name in context.config.keep):
             continue
         why = "as its method or options ask" if name not in drawn or own.options else busy.get(name)
         if not why and _moves(context, name, expression):
@@ -70,16 +69,6 @@ def dependents(context: Context, drawn: Mapping[str, str]) -> dict[str, Expressi
                 "name a method to have it drawn"
             )
     return computed
-
-
-def _said(context: Context) -> Iterator[tuple[str, Collection[str]]]:
-    """Yield variables that the configuration computes, and from what."""
-    for name, settings in context.config.variables.items():
-        if settings.follows is not None:
-            yield name, [settings.follows]
-        elif settings.derived is not None:
-            with suppress(ExpressionError):  # reported where it is planned
-                yield name, Expression.parse(settings.derived).names
 
 
 def _busy(context: Context) -> Iterator[tuple[str, str]]:

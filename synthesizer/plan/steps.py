@@ -52,7 +52,8 @@ def plan_methods(context: Context) -> dict[str, Method]:
     named = {name: _method(context, name, by_position) for name in context.names}
     methods = {name: method for name, method in named.items() if method is not None}
     drawn = {name: method.name for name, method in methods.items() if not method.is_configured}
-    for name, expression in dependents(context, drawn).items():
+    needs = {name: method.inputs for name, method in methods.items() if method.inputs}
+    for name, expression in dependents(context, drawn, needs).items():
         options = {"expression": expression.text}
         methods[name] = Method(ROLES["derived"], options, False, inputs=expression.names)
     methods |= _of_households(context, methods)
