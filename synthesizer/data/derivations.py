@@ -27,7 +27,8 @@ MIN_AGREEMENT = 0.995
 _PROBE_ROWS = 64
 _PROBE_AGREEMENT = 0.8  # the probe holds distinct values, where exceptions gather
 _MAX_VERIFIED = 10
-_TOLERANCE = 1e-9
+_TOLERANCE, _SINGLE = 1e-9, 1e-7
+"""Relative errors of numbers, and of those that were held in single precision."""
 
 _MAX_GROUPS = 60
 """Levels, or different numbers, of a variable that may be the groups of a number."""
@@ -275,7 +276,16 @@ def _probe_rows(column: Column) -> npt.NDArray[np.intp]:
 def _slack(target: FloatArray, variable: Variable) -> FloatArray:
     """Allowed distance before rounding, shape of ``target``."""
     half_unit = 0.0 if variable.decimals is None else 0.5 * 10.0**-variable.decimals
-    return np.asarray(half_unit * (1 + 1e-6) + _TOLERANCE * np.abs(target))
+    relative = tolerance_of(target, variable)
+    return np.asarray(half_unit * (1 + 1e-6) + relative * np.abs(target))
+
+
+def tolerance_of(values: FloatArray, variable: Variable) -> float:
+    """Return the relative error of the numbers of a variable, some of which may be NaN."""
+    with np.errstate(over="ignore"):
+        is_single = values.astype(np.float32) == values
+    is_fine = variable.decimals is None and variable.kind is Kind.NUMERIC
+    return _SINGLE if is_fine and bool((is_single | np.isnan(values)).all()) else _TOLERANCE
 
 
 def _linear(
@@ -609,7 +619,8 @@ def _holds(candidate: _Candidate, table: Table) -> bool:
     here, there = column.is_observed, derived.is_observed
     if column.is_coded or len(np.unique(column.data[here])) < MIN_DISTINCT:
         return _holds_groups(column, derived)
-    close = np.isclose(derived.data, column.data, rtol=_TOLERANCE, atol=1e-12) & here & there
+    relative = tolerance_of(np.asarray(column.data, dtype=np.float64), column.variable)
+    close = np.isclose(derived.data, column.data, rtol=relative, atol=1e-12) & here & there
     same = close | (~here & (column.missing_state() == derived.missing_state()))
     return bool(
         close.sum() >= MIN_AGREEMENT * (here | there).sum()

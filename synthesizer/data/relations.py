@@ -26,7 +26,7 @@ MIN_BROKEN = 10
 MIN_SHARE = 0.01
 """Share of the rows that would break an order of numbers; dates are always comparable."""
 MIN_EQUAL = 3
-"""Rows in which numbers of different precision are equal, so that they have one unit."""
+"""Rows in which whole numbers equal fractional ones, so that they have one unit."""
 MIN_LABELS = 0.5
 """Texts per code that a number has, at least, to be taken for a code."""
 MAX_CODES = 0.5
@@ -204,7 +204,7 @@ def _followers(
 
 def _many(values: IntArray) -> bool:
     """Whether so many rows are outside the largest value that a relation can show."""
-    return len(values) - np.bincount(values).max(initial=0) >= MIN_BROKEN
+    return len(values) - int(np.bincount(values).max(initial=0)) >= MIN_BROKEN
 
 
 def _orders(table: Table, needs: Mapping[str, Collection[str]]) -> Iterator[Relation]:
@@ -238,7 +238,7 @@ def _rising_pairs(columns: Iterable[Column]) -> Iterator[tuple[str, str]]:
         if len(names) < 2:
             continue
         every = np.stack([numbers for numbers in values.values() if numbers is not None])
-        decimals = {c.name: 0 if _is_whole(c) else c.variable.decimals for c in chosen}
+        whole = {column.name: _is_whole(column) for column in chosen}
         n, tops, bottoms = every.shape[1], np.nanmax(every, axis=1), np.nanmin(every, axis=1)
         probes = [every[:, np.linspace(0, n - 1, min(k, n)).astype(np.intp)] for k in _PROBE_ROWS]
         for i, low in enumerate(names):
@@ -247,7 +247,7 @@ def _rising_pairs(columns: Iterable[Column]) -> Iterator[tuple[str, str]]:
             for probe in probes:
                 left = left[~(probe[i] > probe[left]).any(axis=1)]
             for j in left:
-                alike = decimals[low] == decimals[names[j]]
+                alike = whole[low] == whole[names[j]]
                 if not (every[i] > every[j]).any() and _is_no_accident(
                     every[i], every[j], 0.0 if is_date else MIN_SHARE, alike
                 ):
@@ -273,15 +273,15 @@ def _amounts(column: Column) -> FloatArray | None:
 def _is_no_accident(low: FloatArray, high: FloatArray, share: float, is_alike: bool) -> bool:
     """Whether an order that holds would be broken if the two numbers were independent.
 
-    Numbers that are not alike in precision must be equal in some rows.
+    Numbers that are not alike, whole or fractional, must be equal in some rows.
     """
     both = ~(np.isnan(low) | np.isnan(high))
     low, high = low[both], high[both]
     if len(low) < MIN_ROWS or (low == high).all():
         return False
     broken = np.searchsorted(np.sort(high), low, side="left").mean()
-    is_alike = is_alike or (low == high).sum() >= MIN_EQUAL
-    return bool(broken >= max(MIN_BROKEN, share * len(low)) and is_alike)
+    is_alike = is_alike or int((low == high).sum()) >= MIN_EQUAL
+    return is_alike and float(broken) >= max(MIN_BROKEN, share * len(low))
 
 
 def _is_strict(low: Column, high: Column) -> bool:
@@ -290,5 +290,8 @@ def _is_strict(low: Column, high: Column) -> bool:
     if first is None or second is None:
         return False
     gaps = (second - first)[~np.isnan(second - first)]
-    is_whole = bool((gaps == np.rint(gaps)).all())
-    return is_whole and float(gaps.min()) > 0 and int((gaps == 1).sum()) >= MIN_STEPS
+    return (
+        bool((gaps == np.rint(gaps)).all())
+        and float(gaps.min()) > 0
+        and int((gaps == 1).sum()) >= MIN_STEPS
+    )

@@ -65,8 +65,8 @@ def sum_text(
             n = np.count_nonzero(signs)
             if n < MIN_PARTS or divisor not in (1, n):
                 return None
-            order = sorted(np.flatnonzero(signs), key=lambda i: (-signs[i], places[there[i]]))
-            words = [f"{'+' if signs[i] > 0 else '-'} {texts[there[i]]}" for i in order]
+            order = sorted(np.flatnonzero(signs), key=lambda i: (-signs[i], places[int(there[i])]))
+            words = [f"{'+' if signs[i] > 0 else '-'} {texts[int(there[i])]}" for i in order]
             text = " ".join([words[0].removeprefix("+ ").replace("- ", "-", 1), *words[1:]])
             return text if divisor == 1 else f"({text}) / {divisor}"
         if np.isin(wrong, tried).any():

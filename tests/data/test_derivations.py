@@ -257,6 +257,11 @@ def test_sums_and_means(text: str, decimals: int, first: bool, lost: bool) -> No
     assert suggest_derivations(table) == {"t": text}
 
 
+def test_numbers_that_were_held_in_single_precision(a: FloatArray) -> None:
+    log = np.log(a).astype(np.float32).astype(np.float64)
+    assert suggest_derivations(Table([column("a", a), column("l", log, None)])) == {"l": "log(a)"}
+
+
 def test_scores_of_many_items_and_sums_of_sums() -> None:
     rng = np.random.default_rng(4)
     items = rng.integers(0, 4, (9, N))
