@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 
 from synthesizer.data.codes import column_values
-from synthesizer.data.derivations import numbers_of, suggest_derivations
+from synthesizer.data.derivations import numberings, numbers_of, suggest_derivations
 from synthesizer.data.expressions import Expression, quote_name
 from synthesizer.data.progress import Advance
 from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Kind, Table
@@ -93,7 +93,8 @@ def find_relations(
     for name, code in labels.items():
         if name not in found and name not in needed({code}, needs):
             needs[name], found[name] = {code}, Relation("follows", code, name)
-    free = [name for name in table.names if name not in drawn]
+    serial = numberings(table)
+    free = [name for name in table.names if name not in drawn and name not in serial]
     free = [name for name in free if name not in found or found[name].key != "follows"]
     orders = _orders(table.select(free), needs)
     return (*(found[name] for name in table.names if name in found), *orders)
@@ -155,7 +156,8 @@ def _labels(table: Table, joined: str) -> Iterator[tuple[str, str]]:
 
     Of several codes for the same, the one with the shortest levels comes first.
     """
-    codes = [column for column in table.columns if column.is_coded]
+    serial = numberings(table)
+    codes = [column for column in table.columns if column.is_coded and column.name not in serial]
     found = _followers(codes, [c for c in table.columns if c.variable.kind is not Kind.ID], joined)
 
     def rank(name: str) -> tuple[int, float, int]:
@@ -261,13 +263,13 @@ def _is_whole(column: Column) -> bool:
 
 
 def _amounts(column: Column) -> FloatArray | None:
-    """Return the numbers of a column that may be in order with others; None of other columns."""
-    if column.variable.kind in (Kind.ID, Kind.BOOLEAN):
+    """Return the numbers, or days, of a column that may be in order with others; else None."""
+    kind = column.variable.kind
+    is_date = kind is Kind.DATE
+    numbers = np.where(column.is_observed, column.data, np.nan) if is_date else numbers_of(column)
+    if numbers is None or kind is Kind.BOOLEAN:
         return None
-    numbers = numbers_of(column)
-    if numbers is None or len(np.unique(numbers[~np.isnan(numbers)])) < 3:
-        return None
-    return numbers
+    return numbers if len(np.unique(numbers[~np.isnan(numbers)])) > 2 else None
 
 
 def _is_no_accident(low: FloatArray, high: FloatArray, share: float, is_alike: bool) -> bool:
@@ -286,12 +288,9 @@ def _is_no_accident(low: FloatArray, high: FloatArray, share: float, is_alike: b
 
 def _is_strict(low: Column, high: Column) -> bool:
     """Whether two whole numbers are never equal, though they often differ by 1."""
-    first, second = numbers_of(low), numbers_of(high)
+    first, second = _amounts(low), _amounts(high)
     if first is None or second is None:
         return False
     gaps = (second - first)[~np.isnan(second - first)]
-    return (
-        bool((gaps == np.rint(gaps)).all())
-        and float(gaps.min()) > 0
-        and int((gaps == 1).sum()) >= MIN_STEPS
-    )
+    is_apart = bool((gaps == np.rint(gaps)).all() and gaps.min() > 0)
+    return is_apart and int((gaps == 1).sum()) >= MIN_STEPS

@@ -24,6 +24,7 @@ from synthesizer.data.panel.moments import are_numbers, natural_order
 from synthesizer.data.parquet_sample import Whole, read_at_most
 from synthesizer.data.progress import Listener, Phases, silent
 from synthesizer.data.randomness import fresh_seed
+from synthesizer.data.rare_levels import RareLevels
 from synthesizer.data.relations import Relation, codes_among_numbers, find_relations
 from synthesizer.data.roles import REPEATS, Roles, roles_of
 from synthesizer.data.sources import RawTable, csv_bytes, read_sql
@@ -51,6 +52,8 @@ class Reading:
     """What is made of the columns."""
     table: Table
     """The columns, encoded."""
+    rare: RareLevels
+    """What a run does with levels of few persons."""
     units: Table
     """One row a unit, from which keys and a target are suggested."""
     wide: Mapping[str, tuple[str, ...]]
@@ -239,6 +242,14 @@ def _read(raw: RawTable, form: _Form, options: StarterOptions) -> Reading:
         roles=roles,
         household=household,
         table=table,
+        rare=RareLevels(
+            scope="text",
+            columns=wide,
+            persons=form.person if form.person in table.names else None,
+            public={form.time or ""},
+            fixed=() if form.panel is None else form.panel.absent,
+            numbers=[*filter(roles.raw.layout.holds_numbers, table.names)],
+        ),
         units=arrangement.viewed(modelled),
         zeros=structural_zeros(_of_file(modelled), triples=False, work=QUICK_WORK).found,
         wide=wide,
@@ -320,6 +331,8 @@ variables:
 """
 
 _TAIL = """
+rare: {{min_count: 5, to: other, levels: text}}   # levels of fewer persons are joined; they stay
+#   where a variable has `public: true`: its levels are a public code list
 # visit_sequence: [...]     # order of the chain; the order of the file when absent
 {support}{keep}{drop}
 # strata: [...]             # a chain for every combination of these
@@ -390,12 +403,15 @@ def make_starter(
         else look
         for name, look in reading.roles.looks.items()
     }
+    looks |= reading.rare.many(reading.table)
     raw = reading.roles.raw
     relations: tuple[Relation, ...] = ()
     if form.derives:
         with phases.phase("columns that follow from others", len(raw.names)) as advance:
             drawn = () if options.weight is None else (options.weight,)
-            relations = find_relations(reading.table, drawn=drawn, advance=advance)
+            grouped = reading.rare.grouped(reading.table)[0]  # what a run sees
+            joined = reading.rare.to
+            relations = find_relations(grouped, drawn=drawn, joined=joined, advance=advance)
     intruder, known = _scenario_lines(reading, form)
     head = _HEAD.format(
         name=path.name,
