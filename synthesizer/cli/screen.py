@@ -347,6 +347,8 @@ def show_plan(
 
 def _show_chain(plan: Plan, rows: Sequence[PlanRow]) -> None:
     """Print the models in order, and what they have to keep to."""
+    from synthesizer.plan.overview import relations_of
+
     shown = ("position", "variable", "kind", "model", "predictors", "levels", "missing", "rare")
     cost = Added("cost", "text", lambda row: f"{row.cost:.1%}")
     show_rows(rows, f"plan for {_size(plan.table)}", *shown, cost)
@@ -354,6 +356,8 @@ def _show_chain(plan: Plan, rows: Sequence[PlanRow]) -> None:
         say(f"strata: a chain for every combination of {', '.join(plan.spec.strata)}")
     for rule, count in _ruled(plan):
         say(f"rule: where {rule.condition.text}, {rule.variable} is set ({plural(count, 'row')})")
+    for relation in relations_of(plan):
+        say(f"{_short(relation.said)} (computed)")
     for forbid in plan.spec.forbids:
         if forbid.is_firm:
             say(f"{forbid.text} (redraws {forbid.variable})")
@@ -686,9 +690,24 @@ def show_starter(starter: Starter) -> None:
             more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
             say(f"  {', '.join(names[:_MOST_NAMED])}{more}: {look}")
     notes_told(starter.notes)
+    if starter.relations:
+        say("kept in all synthetic rows, which reveals it:")
+    for relation in starter.relations[:_MOST_RELATIONS]:
+        how = f": forbid: [{relation.text}]" if relation.key == "forbid" else ""
+        say(f"  {_short(relation.said + how)}")
+    if (n_more := len(starter.relations) - _MOST_RELATIONS) > 0:
+        say(f"  and {n_more} more: see {starter.path}")
     say(f"look it over, then: synthesizer run {starter.path}")
 
 
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
+
+
+_LONGEST = 100
+"""Characters of a formula that are printed."""
+_MOST_RELATIONS = 10
+"""Relations that are printed."""
 _MOST_NAMED = 5
 """Columns with one and the same thing to look at that are named."""
 

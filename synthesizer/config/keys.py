@@ -367,6 +367,9 @@ class VariableConfig(Part):
     )
     method: Method | None = Field(None, description="conditional model, or '~ expression'")
     derived: str | None = Field(None, description="expression of other variables")
+    follows: Label | None = Field(
+        None, description="variable of which each value has one value of this one: its code"
+    )
     missing_method: str | None = Field(
         None, description="model of the missing codes of a numeric variable"
     )

@@ -14,7 +14,6 @@ import numpy as np
 from synthesizer.config.keys import HouseholdConfig, PanelConfig, SqlConfig
 from synthesizer.config.reading import read_chain_config
 from synthesizer.data.csv_text import FoundEncoding, find_encoding
-from synthesizer.data.derivations import suggest_derivations
 from synthesizer.data.encoding import encode_inferred
 from synthesizer.data.errors import ConfigError, did_you_mean, plural
 from synthesizer.data.files import check_file, write_texts
@@ -26,6 +25,7 @@ from synthesizer.data.parquet_sample import Whole, read_at_most
 from synthesizer.data.progress import Listener, Phases, silent
 from synthesizer.data.randomness import fresh_seed
 from synthesizer.data.rare_levels import RareLevels
+from synthesizer.data.relations import Relation, codes_among_numbers, find_relations
 from synthesizer.data.roles import REPEATS, Roles, roles_of
 from synthesizer.data.sources import RawTable, csv_bytes, read_sql
 from synthesizer.data.spreadsheets import formula_cells
@@ -125,6 +125,8 @@ class Starter:
     n_columns: int
     notes: tuple[str, ...] = ()
     """What else a person should know."""
+    relations: tuple[Relation, ...] = ()
+    """What holds in all rows, and will hold in all synthetic rows."""
 
 
 def panel_config(
@@ -220,6 +222,10 @@ def _read(raw: RawTable, form: _Form, options: StarterOptions) -> Reading:
     roles = roles_of(raw, declared, drop=options.drop, fixed=fixed, repeats=form.repeats)
     table = encode_inferred(roles.raw, roles.inferred)
     again = _ordered_periods(roles.inferred, form.time)
+    if form.derives:
+        named = {*fixed, *roles.declared}
+        codes = [name for name in codes_among_numbers(table) if name not in named]
+        again |= dict.fromkeys(codes, Declaration(kind=Kind.CATEGORICAL))
     household = None
     if form.household is not None:
         size = household_size(table, form.household)
@@ -334,8 +340,7 @@ rare: {{min_count: 5, to: other, levels: text}}   # levels of fewer persons are 
 # rules:                    # values that follow from others; such rows are left out of the fit
 #   - if: age < 15
 #     then: {{marital: single}}
-# forbid:                   # what no synthetic row may show
-#   - age < 18 and marital == 'widowed'
+{forbid}
 
 checks:                     # keys and target are suggested when they are absent
 """
@@ -400,11 +405,13 @@ def make_starter(
     }
     looks |= reading.rare.many(reading.table)
     raw = reading.roles.raw
-    derived: Mapping[str, str] = {}
+    relations: tuple[Relation, ...] = ()
     if form.derives:
         with phases.phase("columns that follow from others", len(raw.names)) as advance:
-            grouped = reading.rare.grouped(reading.table)[0]  # what a run derives
-            derived = suggest_derivations(grouped, advance=advance)
+            drawn = () if options.weight is None else (options.weight,)
+            grouped = reading.rare.grouped(reading.table)[0]  # what a run sees
+            joined = reading.rare.to
+            relations = find_relations(grouped, drawn=drawn, joined=joined, advance=advance)
     intruder, known = _scenario_lines(reading, form)
     head = _HEAD.format(
         name=path.name,
@@ -419,11 +426,12 @@ def make_starter(
         formulas=_formula_lines(raw, reading.table),
     )
     codebook = describe(raw, reading.roles.inferred, reading.table)
-    lines = _all_lines(reading, codebook, derived)
+    lines = _all_lines(reading, codebook, relations)
     tail = _TAIL.format(
         support=_support_line(reading.zeros),
         drop=_drop_lines(reading.roles.dropped),
         keep=form.keep,
+        forbid=_forbid_lines(relations),
     )
     tail = _survival_line(reading.table, form) + tail
     text = head + "\n".join(lines) + "\n" + tail + intruder + _LIMITS
@@ -440,6 +448,7 @@ def make_starter(
             *hints_of(reading.table, options, where, _labels(raw)),
             *known,
         ),
+        relations=relations,
     )
 
 
@@ -557,10 +566,21 @@ def _panel_lines(panel: PanelConfig) -> str:
     return "\n".join([*lines, ""])
 
 
-def _all_lines(reading: Reading, codebook: Codebook, derived: Mapping[str, str]) -> list[str]:
+def _forbid_lines(relations: Iterable[Relation]) -> str:
+    """Return the entry of orders: an ordered pair is drawn as a distance."""
+    key = "forbid:                   # what no synthetic row may show"
+    lines = [f"  - {_quoted(r.text)}   # {r.said}" for r in relations if r.key == "forbid"]
+    return "\n".join([key, *lines] if lines else [f"# {key}", _NO_ORDER])
+
+
+_NO_ORDER = "#   - age < 18 and marital == 'widowed'"
+
+
+def _all_lines(reading: Reading, codebook: Codebook, relations: Iterable[Relation]) -> list[str]:
     """Return the entries of all variables; those of a wide variable stand at its first column."""
     firsts = {columns[0]: name for name, columns in reading.wide.items()}
     cells = {column for columns in reading.wide.values() for column in columns}
+    computed = {r.name: r for r in relations if r.key != "forbid"}
     lines: list[str] = []
     for row in codebook.variables:
         if row.name in firsts:
@@ -571,7 +591,7 @@ def _all_lines(reading: Reading, codebook: Codebook, derived: Mapping[str, str])
             lines += _variable_lines(
                 row,
                 reading.table[row.name].variable,
-                derived.get(row.name),
+                computed.get(row.name),
                 None if said is None else said.date_format,
             )
             if row.name == reading.guessed_order:
@@ -621,18 +641,21 @@ def _survival_line(table: Table, form: _Form) -> str:
 
 
 def _variable_lines(
-    row: CodebookVariable, variable: Variable, derived: str | None, date_format: str | None
+    row: CodebookVariable,
+    variable: Variable,
+    relation: Relation | None,
+    date_format: str | None,
 ) -> list[str]:
     """Return the entry of one variable; the comment says why, with counts only."""
     parts = _parts(variable)
     if date_format is not None:
         parts.append(f"date_format: {json.dumps(date_format)}")
-    if derived is not None:
-        parts.append(f"derived: {_quoted(derived)}")
+    if relation is not None:
+        parts.append(f"{relation.key}: {_quoted(relation.text)}")
     count = f"{row.levels} values" + (f", {row.missing} missing" if row.missing else "")
     if variable.kind is Kind.ORDERED:
         count += "; the list of levels comes from the data"
-    follows = "; computed from others, 'method: cart' draws it" if derived is not None else ""
+    follows = "; computed from others, 'method: cart' draws it" if relation is not None else ""
     return [f"  {_key(row.name)} {{{', '.join(parts)}}}   # {count}; {row.reason}{follows}"]
 
 
