@@ -15,7 +15,9 @@ import pyarrow as pa
 
 from synthesizer.data.codec import as_text
 
-Form = Literal["csv", "parquet", "pandas", "sql", "excel", "sav", "zsav", "dta", "sas"]
+Form = Literal[
+    "csv", "json", "parquet", "arrow", "pandas", "sql", "excel", "sav", "zsav", "dta", "sas"
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +43,7 @@ class CsvLayout:
     final_newline: bool = True
     header: tuple[Quoting, ...] = ()
     quoting: tuple[Quoting, ...] = ()
+    quote: str = '"'
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,7 +104,7 @@ class Layout:
     form: Form
     names: tuple[str, ...]
     compressed: bool = False
-    """Whether a CSV file was compressed with gzip."""
+    """Whether a CSV file was packed."""
     csv: CsvLayout | None = None
     types: pa.Schema | None = field(default=None)
     """For sources with types of their own."""
