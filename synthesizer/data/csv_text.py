@@ -29,6 +29,7 @@ from synthesizer.data.dialects import (
     CR,
     DELIMITERS,
     LF,
+    NO_NAMES,
     NOTHING,
     QUOTE,
     Bytes,
@@ -189,10 +190,7 @@ def _names(data: pa.Buffer, fields: Fields, origin: str, delimiter: str) -> list
     except UnicodeDecodeError:
         raise DataError(_explained(data, origin, "")) from None
     except csv.Error:
-        raise DataError(
-            f"{origin}: its first row cannot be read as names of columns; check `encoding`, "
-            "`delimiter` and the quotes"
-        ) from None
+        raise DataError(f"{origin}: {NO_NAMES}") from None
     if not names[0].strip() and len(names) > 1 and ROW_NAMES not in names:
         names[0] = ROW_NAMES
     return names

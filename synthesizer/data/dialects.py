@@ -31,6 +31,9 @@ from synthesizer.data.table import BoolArray
 
 Bytes = npt.NDArray[np.uint8]
 NOTHING: Final = "the file is empty; it needs a header row and data rows"
+NO_NAMES: Final = (
+    "its first row cannot be read as names of columns; check `encoding`, `delimiter` and the quotes"
+)
 QUOTE, LF, CR = 34, 10, 13
 DELIMITERS: Final = (",", ";", "\t", "|")
 _SAMPLE_BYTES: Final = 1 << 20
@@ -100,7 +103,10 @@ def in_common_form(
     body = data.slice(sum(map(len, head[:skipped])))
     if comment or quote != '"':
         body = _rewritten(body, quote, comment, delimiter)
-    rows = _rows(lines, delimiter, comment, skipped + 1)
+    try:
+        rows = _rows(lines, delimiter, comment, skipped + 1)
+    except csv.Error:
+        raise DataError(f"{origin}: {NO_NAMES}") from None
     cells = [r.cells for r in rows]
     place = find_header(cells) if row is None and names is None else first_filled(cells)
     body, rows = body.slice(sum(len(r.text) for r in rows[:place])), rows[place:]
@@ -135,9 +141,10 @@ def _rows(lines: Sequence[bytes], delimiter: str, comment: str, number: int) -> 
             begin = reader.line_num
             if len(rows) > SAMPLE_ROWS + MAX_TITLE_ROWS:
                 break
-    except csv.Error:  # the whole file is read later, with a better message
-        pass
-    return rows
+    except csv.Error:
+        if not rows:
+            raise
+    return rows  # the whole file is read later, with a better message
 
 
 def _width(rows: Sequence[_Row]) -> int:
@@ -255,7 +262,9 @@ def _comment_sign(lines: Sequence[bytes], delimiter: str) -> str:
     if not lines[0].startswith(b"#"):
         return ""
     width = Counter(line.count(delimiter.encode()) for line in lines if line[:1] != b"#")
-    most = width.most_common(1)[0][0] if width else 0
+    if not width:
+        return ""
+    most = width.most_common(1)[0][0]
     above = next((k for k, line in enumerate(lines) if line[:1] != b"#"), len(lines))
     is_comment = all(
         line.count(delimiter.encode()) != most or (k < above and re.match(rb"#+\s", line))

@@ -38,29 +38,41 @@ Row = Sequence[str]
 def find_header(rows: Sequence[Row]) -> int:
     """Return the place of the row that holds the names, counted from 0.
 
-    Rows above it are titles: at most half filled. They are passed over only if a name stands above
-    numbers, or if a blank row ends the titles.
+    Rows above it are titles: at most half filled, or followed by a blank row. They are passed over
+    only if a name stands above numbers, or if a blank row ends the titles.
 
     Examples
     --------
     >>> find_header([["Table 3", "", ""], ["age", "sex", "pay"], ["34", "m", "9"], ["9", "f", "7"]])
     1
     """
-    filled_rows = [row for row in rows if any(cell.strip() for cell in row)]
+    filled_rows = [row for row in rows if _filled(row)]
     if not filled_rows:
         return 0
     width = Counter(map(len, filled_rows)).most_common(1)[0][0]
     below = [row for row in filled_rows if len(row) == width]
     used = sum(any(row[j].strip() for row in below) for j in range(width))
-    is_apart = False
-    for place, row in enumerate(rows[:MAX_TITLE_ROWS]):
-        filled = sum(bool(cell.strip()) for cell in row)
-        if filled > used / 2 or used < 2:
-            is_full = used > 1 and (filled == used or (filled == used - 1 and not row[0].strip()))
-            _, words = _votes(row, [r for r in rows[place + 1 :] if len(r) == width])
-            return place if is_full and (is_apart or words) else first_filled(rows)
-        is_apart = place > 0 and not filled
+    for place, row in enumerate(rows[:MAX_TITLE_ROWS] if used > 1 else ()):
+        filled, after = _filled(row), [r for r in rows[place + 1 :] if len(r) == width]
+        if 2 * filled <= used or _is_title(rows[place + 1 :]):
+            continue
+        is_full = filled == used or (filled == used - 1 and not row[0].strip())
+        is_apart = place > 1 and not _filled(rows[place - 1])
+        is_header = is_full and (is_apart or _votes(row, after)[1])
+        return place if is_header else first_filled(rows)
     return first_filled(rows)
+
+
+def _filled(row: Row) -> int:
+    return sum(bool(cell.strip()) for cell in row)
+
+
+def _is_title(after: Sequence[Row]) -> bool:
+    """Whether a blank row follows, and then one of words alone above numbers."""
+    if len(after) < 2 or _filled(after[0]):
+        return False
+    like, words = _votes(after[1], after[2:])
+    return bool(words) and not like
 
 
 def first_filled(rows: Sequence[Row]) -> int:
