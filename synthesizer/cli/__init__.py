@@ -29,9 +29,7 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
-        from synthesizer.cli.commands import app
-
-        app()
+        _run()
     except KeyboardInterrupt:
         print("error: interrupted; nothing was written", file=sys.stderr)
         sys.exit(130)
@@ -44,6 +42,17 @@ def main() -> None:
         print(f"error: the output cannot be printed ({error.strerror})", file=sys.stderr)
         sys.stdout = None
         sys.exit(2)
+    finally:
+        for number in caught:  # all is done: whoever still waits for the end is not told a story
+            signal.signal(number, signal.SIG_DFL)
+
+
+def _run() -> None:
+    """Run the command; want of memory, which may show anywhere, is one sentence."""
+    try:
+        from synthesizer.cli.commands import app
+
+        app()
     except Exception as error:
         if not _lacks_memory(error):
             raise
@@ -53,9 +62,6 @@ def main() -> None:
             file=sys.stderr,
         )
         sys.exit(1)
-    finally:
-        for number in caught:  # all is done: whoever still waits for the end is not told a story
-            signal.signal(number, signal.SIG_DFL)
 
 
 def _spare_threads() -> None:

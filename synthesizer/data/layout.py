@@ -16,7 +16,19 @@ import pyarrow as pa
 from synthesizer.data.codec import as_text
 
 Form = Literal[
-    "csv", "json", "parquet", "arrow", "pandas", "sql", "excel", "sav", "zsav", "dta", "sas"
+    "csv",
+    "json",
+    "parquet",
+    "feather",
+    "pandas",
+    "arrow",
+    "polars",
+    "sql",
+    "excel",
+    "sav",
+    "zsav",
+    "dta",
+    "sas",
 ]
 
 

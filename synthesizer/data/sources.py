@@ -7,7 +7,7 @@ import re
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
@@ -24,8 +24,9 @@ from synthesizer.data.csv_text import parse_csv
 from synthesizer.data.dialects import FileOptions
 from synthesizer.data.errors import DataError, Problems, plural
 from synthesizer.data.labelled import LABELLED, read_labelled
-from synthesizer.data.layout import FrameLayout, Labelling, Layout
+from synthesizer.data.layout import Form, FrameLayout, Labelling, Layout
 from synthesizer.data.memory import too_large, unpacked_limit
+from synthesizer.data.number_formats import PLAIN, NumberFormat, find_format
 from synthesizer.data.packed import (
     ARROW_SUFFIXES,
     CSV_SUFFIXES,
@@ -67,10 +68,8 @@ class Texts:
     """Whether a typed source has ordered categories; None where it has no categories."""
     native: pa.Array | None = None
     """The distinct values of a typed source with their own type."""
-    quoted: bool = False
-    """Whether a CSV file quotes this column but not all columns."""
-    mark: str = "."
-    """Decimal mark to expect."""
+    format: NumberFormat = PLAIN
+    """How its numbers are written."""
     labelling: Labelling | None = None
     """What a file of SPSS, Stata or SAS says of the column."""
 
@@ -83,6 +82,12 @@ class Texts:
     def occurs(self) -> BoolArray:
         """Which texts occur at all, shape (k,)."""
         return np.asarray(self.counts > 0)
+
+    @property
+    def is_text(self) -> bool:
+        """Whether a typed source holds text."""
+        kind = self.source
+        return kind is not None and (pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
     def among(self, texts: Iterable[str]) -> BoolArray:
         """Tell which distinct texts are in ``texts``, shape (k,)."""
@@ -116,11 +121,9 @@ _SUPPORTED: Final = (
 )
 """Types of columns that can be turned into text."""
 _REFUSED: Final = (
-    (pa.types.is_time, "times of day"),
-    (pa.types.is_duration, "durations"),
-    (pa.types.is_list, "lists"),
     (pa.types.is_struct, "records of several fields"),
-    (pa.types.is_binary, "bytes"),
+    (pa.types.is_nested, "lists"),
+    (lambda kind: "binary" in str(kind), "bytes"),
 )
 """What others are called."""
 
@@ -131,7 +134,8 @@ def distinct_texts(name: str, column: pa.ChunkedArray, **about: object) -> Texts
     encoded = as_dictionary(column)
     native = encoded.dictionary
     values = pc.cast(native, pa.string())
-    codes = pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False).astype(np.int32)
+    signed = pc.cast(encoded.indices, pa.int32())  # those of polars have no sign
+    codes = pc.fill_null(signed, -1).to_numpy(zero_copy_only=False)
     null = None
     if encoded.null_count:
         null = next(text for text in _NULL_LABELS if pc.index(values, text).as_py() < 0)
@@ -285,6 +289,8 @@ def _from_rows(names: list[str], rows: Any, origin: str) -> pa.Table:
     return pa.Table.from_arrays(columns, names=names)
 
 
+A_SECOND: Final = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
+"""Ticks of Arrow's units of time."""
 HALVES: Final = "half characters (lone surrogates), which no file can hold"
 MIN_ROWS = 2
 _CELL = 4  # bytes of a code
@@ -324,14 +330,19 @@ class RawTable:
     def _texts(self, i: int) -> Texts:
         column, csv = self.arrow.column(i), self.layout.csv
         name = self.names[i]
+        delimiter = "" if csv is None else csv.delimiter
         if self.layout.labelled:
             about = self.layout.labelled[i]
-            return distinct_texts(name, column, quoted=about.is_text, labelling=about)
-        if csv is None:
-            return distinct_texts(name, column, source=_value_type(column.type))
-        mixed = not all(quoting.always for quoting in csv.quoting)
-        quoted = mixed and csv.quoting[i].always
-        return distinct_texts(name, column, quoted=quoted, mark=_mark(column, csv.delimiter))
+            texts = distinct_texts(name, column, labelling=about)
+            holds_text = about.is_text
+        elif csv is None:
+            texts = distinct_texts(name, column, source=_value_type(column.type))
+            holds_text = texts.is_text
+        else:
+            texts, holds_text = distinct_texts(name, column), True
+        if not holds_text or texts.ordered is not None:
+            return texts
+        return replace(texts, format=find_format(texts.values, delimiter))
 
     def select(self, names: tuple[str, ...] | list[str]) -> RawTable:
         """Return the named columns in the given order."""
@@ -341,14 +352,6 @@ class RawTable:
 
 def _value_type(kind: pa.DataType) -> pa.DataType:
     return kind.value_type if pa.types.is_dictionary(kind) else kind
-
-
-def _mark(column: pa.ChunkedArray, delimiter: str) -> str:
-    """Return the decimal mark: files with semicolons often have decimal commas."""
-    if delimiter != ";":
-        return "."
-    with_comma = pc.match_substring_regex(as_dictionary(column).dictionary, r"^[+-]?\d*,\d+$")
-    return "," if pc.any(with_comma).as_py() else "."
 
 
 def read_path(
@@ -374,7 +377,7 @@ def read_path(
         if path.is_dir() or ending in (".parquet", ".pq"):
             return _read_parquet(path, path.name, min_rows, max_unpacked)
         if ending in ARROW_SUFFIXES:
-            return typed(read_arrow(path, max_unpacked), "arrow", path.name, min_rows=min_rows)
+            return typed(read_arrow(path, max_unpacked), "feather", path.name, min_rows=min_rows)
         found = FileOptions()
         if ending in LABELLED:
             table, layout = read_labelled(
@@ -514,11 +517,20 @@ def typed(
 
 
 def _by_clocks(arrow: pa.Table) -> pa.Table:
-    """Return times with a zone as the clocks of the zone show them: midnight stays midnight."""
+    """Return times with a zone as the clocks of the zone show them: midnight stays midnight.
+
+    Times of day become texts such as 10:30:00, durations seconds.
+    """
     for place, column in enumerate(arrow.columns):
-        if pa.types.is_timestamp(column.type) and column.type.tz is not None:
-            name = arrow.schema.names[place]
+        kind, name = column.type, arrow.schema.names[place]
+        if pa.types.is_timestamp(kind) and kind.tz is not None:
             arrow = arrow.set_column(place, name, pc.local_timestamp(column))
+        elif pa.types.is_time(kind):
+            texts = pc.replace_substring_regex(pc.cast(column, pa.string()), r"\.0+$", "")
+            arrow = arrow.set_column(place, name, texts)
+        elif pa.types.is_duration(kind):
+            seconds = pc.divide(pc.cast(column, pa.int64()).cast(pa.float64()), A_SECOND[kind.unit])
+            arrow = arrow.set_column(place, name, seconds)
     return arrow
 
 
@@ -557,6 +569,46 @@ def _is_text(column: pa.ChunkedArray) -> bool:
     except pa.ArrowInvalid:
         return False
     return True
+
+
+def from_arrow(frame: Any, origin: str = "the frame") -> RawTable:
+    """Take a frame of polars, an Arrow table, a DuckDB relation: all that stream Arrow (PyCapsule).
+
+    Nothing is refused yet: a measure looks at its own columns only, and `from_frame` at all.
+    """
+    kind, home = type(frame).__name__, type(frame).__module__.partition(".")[0].lstrip("_")
+    try:
+        arrow = pa.table(frame)
+    except Exception as error:  # of any library, and its words may quote a value
+        raise DataError(
+            f"{origin}: Arrow cannot read {home}.{kind} as a table ({type(error).__name__}); a "
+            "frame of texts, dates and numbers of at most 64 bits is needed"
+        ) from None
+    # What the source says beside its data (metadata) may list levels, and stays out.
+    types = pa.schema([(field.name, _common(field.type)) for field in arrow.schema])
+    arrow = pa.table([c.cast(f.type) for c, f in zip(arrow.columns, types, strict=True)], types)
+    form: Form = "polars" if home == "polars" else "arrow"
+    return RawTable(
+        _by_clocks(arrow), Layout(form=form, names=tuple(types.names), types=types), origin
+    )
+
+
+def _common(kind: pa.DataType) -> pa.DataType:
+    """Return the type in place of one that few functions of Arrow know."""
+    if isinstance(kind, pa.BaseExtensionType):
+        return _common(kind.storage_type)
+    if pa.types.is_dictionary(kind):
+        return pa.dictionary(kind.index_type, _common(kind.value_type), kind.ordered)
+    return pa.large_string() if str(kind) == "string_view" else kind
+
+
+def from_frame(frame: pd.DataFrame | RawTable, *, min_rows: int = MIN_ROWS) -> RawTable:
+    """Take a pandas frame, or what `from_arrow` took, with at least ``min_rows`` rows."""
+    return (
+        _checked(frame, min_rows)
+        if isinstance(frame, RawTable)
+        else from_pandas(frame, min_rows=min_rows)
+    )
 
 
 def from_pandas(frame: pd.DataFrame, *, min_rows: int = MIN_ROWS) -> RawTable:
