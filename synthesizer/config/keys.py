@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, cast
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, model_validator
 
@@ -362,15 +362,8 @@ class DataConfig(Part):
     @property
     def reading(self) -> FileOptions:
         """Return how a CSV file or a sheet is read."""
-        return FileOptions(
-            delimiter=self.delimiter,
-            quote=self.quote,
-            comment=self.comment,
-            header_row=self.header_row,
-            names=self.names,
-            encoding=self.encoding,
-            sheet=self.sheet,
-        )
+        said = {key: getattr(self, key) for key in FileOptions.__annotations__}
+        return cast("FileOptions", said)
 
 
 class OutputConfig(Part):
