@@ -217,9 +217,13 @@ def test_other_kinds_are_refused_in_our_words(values: list[Any], words: str) -> 
         Synthesizer().fit(pd.DataFrame({"c": pd.Series(values * 9)}))
 
 
-def test_frames_of_others_are_told_how_to_be_turned_into_ours() -> None:
-    with pytest.raises(SynthesizerError, match=r"not pyarrow.Table: use frame.to_pandas\(\)"):
-        Synthesizer().fit(pa.table({"a": [1, 2]}))
+@pytest.mark.parametrize("name", ["n", "n_rows", "num_rows", "size", "count", "n_samples"])
+def test_guesses_of_the_number_of_rows_are_told_its_name(name: str) -> None:
+    fitted = Synthesizer(seed=1, workers=1, default_method="sample").fit(frame())
+    with pytest.raises(SynthesizerError, match=f"no parameter '{name}'; did you mean 'rows'"):
+        fitted.generate(**{name: 10})  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match=f"{name}: no parameter .* did you mean 'rows'"):
+        Synthesizer(**{name: 10})  # type: ignore[arg-type]
 
 
 def test_without_checks_in_the_options_nothing_is_kept_for_them(tmp_path: Path) -> None:

@@ -138,6 +138,12 @@ def test_derived_variables_move_behind_their_inputs() -> None:
     assert methods(plan(method={"age": "~ income / 100"}))["age"] == "derived"
 
 
+def test_rows_in_which_a_derived_variable_is_undefined_are_told_before_the_run() -> None:
+    said = problems(variables={"age": {"derived": "income / (income - income)"}})
+    assert "variables.age.derived: variable 'age': the expression is undefined in 200 rows" in said
+    assert "cover these rows with 'x if condition else y'" in said
+
+
 def test_ids_take_no_part() -> None:
     ids = Column(Variable(name="id", kind=Kind.ID), numeric("id", range(200)).data)
     table = Table([ids, *TABLE.columns])
