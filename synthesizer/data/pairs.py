@@ -18,7 +18,8 @@ import pyarrow as pa
 from synthesizer.data.codes import Groups
 from synthesizer.data.encoding import encode_inferred, encode_like
 from synthesizer.data.errors import DataError, SynthesizerError
-from synthesizer.data.guessing import NUMBER_CODES, SENTINELS, Declaration, Inferred, infer
+from synthesizer.data.guessing import Declaration, Inferred, infer
+from synthesizer.data.missing_codes import NUMBER_CODES, SENTINELS
 from synthesizer.data.sources import RawTable, Texts, from_frame
 from synthesizer.data.spelling import read_back
 from synthesizer.data.table import Column, Kind, Table, Variable
@@ -251,7 +252,7 @@ def _compared(item: Inferred, texts: Texts) -> Inferred:
         return item
     observed = texts.occurs & ~texts.among(variable.missing)
     levels = tuple(texts.picked(observed))
-    if is_number(pa.array(levels, pa.string()), texts.mark).all():
+    if is_number(pa.array(levels, pa.string()), texts.format).all():
         numeric = Variable(name=variable.name, kind=Kind.NUMERIC, missing=variable.missing)
         return Inferred(numeric, item.reason)
     return Inferred(replace(variable, kind=Kind.CATEGORICAL, levels=levels), item.reason)

@@ -9,7 +9,7 @@ import warnings
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
@@ -27,6 +27,7 @@ from synthesizer.data.errors import DataError, Problems, plural
 from synthesizer.data.labelled import LABELLED, read_labelled
 from synthesizer.data.layout import Form, FrameLayout, Labelling, Layout
 from synthesizer.data.memory import in_bytes, unpacked_limit
+from synthesizer.data.number_formats import PLAIN, NumberFormat, find_format
 from synthesizer.data.table import BoolArray
 from synthesizer.data.workbooks import WORKBOOKS, read_workbook
 
@@ -57,10 +58,8 @@ class Texts:
     """Whether a typed source has ordered categories; None where it has no categories."""
     native: pa.Array | None = None
     """The distinct values of a typed source with their own type."""
-    quoted: bool = False
-    """Whether a CSV file quotes this column but not all columns."""
-    mark: str = "."
-    """Decimal mark to expect."""
+    format: NumberFormat = PLAIN
+    """How its numbers are written."""
     labelling: Labelling | None = None
     """What a file of SPSS, Stata or SAS says of the column."""
 
@@ -73,6 +72,12 @@ class Texts:
     def occurs(self) -> BoolArray:
         """Which texts occur at all, shape (k,)."""
         return np.asarray(self.counts > 0)
+
+    @property
+    def is_text(self) -> bool:
+        """Whether a typed source holds text."""
+        kind = self.source
+        return kind is not None and (pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
     def among(self, texts: Iterable[str]) -> BoolArray:
         """Tell which distinct texts are in ``texts``, shape (k,)."""
@@ -106,8 +111,6 @@ _SUPPORTED: Final = (
 )
 """Types of columns that can be turned into text."""
 _REFUSED: Final = (
-    (pa.types.is_time, "times of day"),
-    (pa.types.is_duration, "durations"),
     (pa.types.is_struct, "records of several fields"),
     (pa.types.is_nested, "lists"),
     (lambda kind: "binary" in str(kind), "bytes"),
@@ -257,6 +260,8 @@ def _from_rows(names: list[str], rows: Any, origin: str) -> pa.Table:
     return pa.Table.from_arrays(columns, names=names)
 
 
+A_SECOND: Final = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
+"""Ticks of Arrow's units of time."""
 HALVES: Final = "half characters (lone surrogates), which no file can hold"
 MIN_ROWS = 2
 _BLOCK = 1 << 24
@@ -296,14 +301,19 @@ class RawTable:
     def _texts(self, i: int) -> Texts:
         column, csv = self.arrow.column(i), self.layout.csv
         name = self.names[i]
+        delimiter = "" if csv is None else csv.delimiter
         if self.layout.labelled:
             about = self.layout.labelled[i]
-            return distinct_texts(name, column, quoted=about.is_text, labelling=about)
-        if csv is None:
-            return distinct_texts(name, column, source=_value_type(column.type))
-        mixed = not all(quoting.always for quoting in csv.quoting)
-        quoted = mixed and csv.quoting[i].always
-        return distinct_texts(name, column, quoted=quoted, mark=_mark(column, csv.delimiter))
+            texts = distinct_texts(name, column, labelling=about)
+            holds_text = about.is_text
+        elif csv is None:
+            texts = distinct_texts(name, column, source=_value_type(column.type))
+            holds_text = texts.is_text
+        else:
+            texts, holds_text = distinct_texts(name, column), True
+        if not holds_text or texts.ordered is not None:
+            return texts
+        return replace(texts, format=find_format(texts.values, delimiter))
 
     def select(self, names: tuple[str, ...] | list[str]) -> RawTable:
         """Return the named columns in the given order."""
@@ -313,14 +323,6 @@ class RawTable:
 
 def _value_type(kind: pa.DataType) -> pa.DataType:
     return kind.value_type if pa.types.is_dictionary(kind) else kind
-
-
-def _mark(column: pa.ChunkedArray, delimiter: str) -> str:
-    """Return the decimal mark: files with semicolons often have decimal commas."""
-    if delimiter != ";":
-        return "."
-    with_comma = pc.match_substring_regex(as_dictionary(column).dictionary, r"^[+-]?\d*,\d+$")
-    return "," if pc.any(with_comma).as_py() else "."
 
 
 def read_path(
@@ -499,11 +501,20 @@ def typed(
 
 
 def _by_clocks(arrow: pa.Table) -> pa.Table:
-    """Return times with a zone as the clocks of the zone show them: midnight stays midnight."""
+    """Return times with a zone as the clocks of the zone show them: midnight stays midnight.
+
+    Times of day become texts such as 10:30:00, durations seconds.
+    """
     for place, column in enumerate(arrow.columns):
-        if pa.types.is_timestamp(column.type) and column.type.tz is not None:
-            name = arrow.schema.names[place]
+        kind, name = column.type, arrow.schema.names[place]
+        if pa.types.is_timestamp(kind) and kind.tz is not None:
             arrow = arrow.set_column(place, name, pc.local_timestamp(column))
+        elif pa.types.is_time(kind):
+            texts = pc.replace_substring_regex(pc.cast(column, pa.string()), r"\.0+$", "")
+            arrow = arrow.set_column(place, name, texts)
+        elif pa.types.is_duration(kind):
+            seconds = pc.divide(pc.cast(column, pa.int64()).cast(pa.float64()), A_SECOND[kind.unit])
+            arrow = arrow.set_column(place, name, seconds)
     return arrow
 
 

@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 
 from synthesizer.data.errors import DataError, OutputError
 from synthesizer.data.files import create
+from synthesizer.data.id_patterns import IdPattern
 from synthesizer.data.labelled_writing import (
     LABELLED_FORMS,
     labelled_layout,
@@ -27,9 +28,17 @@ from synthesizer.data.labelled_writing import (
     write_labelled,
 )
 from synthesizer.data.layout import CsvLayout, FrameLayout, Layout, Quoting
-from synthesizer.data.sources import RawTable, as_dictionary
+from synthesizer.data.number_formats import PLAIN, NumberFormat
+from synthesizer.data.sources import A_SECOND, as_dictionary
 from synthesizer.data.table import BoolArray, Column, FloatArray, Kind, Table, Variable
-from synthesizer.data.values import format_dates, format_numbers, instants, rounded
+from synthesizer.data.values import (
+    format_dates,
+    format_numbers,
+    instants,
+    is_number,
+    parse,
+    rounded,
+)
 
 
 def decode(table: Table, layout: Layout) -> pa.Table:
@@ -64,8 +73,7 @@ def default_type(variable: Variable) -> pa.DataType:
         return pa.int64() if variable.decimals == 0 else pa.float64()
     if variable.kind is Kind.DATE:
         return pa.date32() if variable.decimals == 0 else pa.timestamp("us")
-    textual = variable.storage.get("prefix") or variable.storage.get("width")
-    return pa.string() if textual else pa.int64()
+    return pa.string() if "pattern" in variable.storage else pa.int64()
 
 
 def number_texts(variable: Variable, data: FloatArray) -> pa.Array:
@@ -75,15 +83,15 @@ def number_texts(variable: Variable, data: FloatArray) -> pa.Array:
     storage = variable.storage
     if variable.kind is Kind.NUMERIC:
         style = str(storage.get("style", "fixed" if variable.decimals == 0 else "plain"))
-        texts = format_numbers(filled, variable.decimals, style, str(storage.get("mark", ".")))
+        written = NumberFormat.of_storage(storage)
+        texts = format_numbers(filled, variable.decimals, style, written)
     elif variable.kind is Kind.DATE:
         form = str(storage.get("date_format", "%Y-%m-%d"))
         texts = format_dates(filled, form, int(storage.get("resolution", 1)))
+    elif pattern := IdPattern.of_storage(storage):
+        texts = pattern.texts(np.where(missing, 1.0, data))
     else:
         texts = format_numbers(filled, 0, "fixed")
-        if width := int(storage.get("width", 0)):
-            texts = pc.utf8_lpad(texts, width, "0")
-        texts = pc.binary_join_element_wise(str(storage.get("prefix", "")), texts, "")
     return pc.if_else(pa.array(missing), None, texts) if missing.any() else texts
 
 
@@ -111,10 +119,14 @@ def _as_type(column: Column, kind: pa.DataType) -> pa.Array:
     variable = column.variable
     if pa.types.is_dictionary(kind):
         return pc.cast(_as_type(column, kind.value_type).dictionary_encode(), kind)
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        array = number_texts(variable, data)
+    is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
+    is_compact = variable.kind is Kind.DATE and is_number
+    if is_compact or pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        array = number_texts(variable, data)  # 20191231 is a date
     elif pa.types.is_date(kind) or pa.types.is_timestamp(kind):
         array = _instants(variable, data, kind)
+    elif pa.types.is_time(kind) or pa.types.is_duration(kind):
+        array = _spans(data, kind)
     else:
         array = _number(variable, data, kind)
     if column.states is None or not variable.missing:
@@ -135,7 +147,17 @@ def _instants(variable: Variable, data: FloatArray, kind: pa.DataType) -> pa.Arr
     return pc.cast(stamps, kind, safe=False)
 
 
+def _spans(seconds: FloatArray, kind: pa.DataType) -> pa.Array:
+    """Return seconds as times of day or durations, null where they are NaN."""
+    missing = np.isnan(seconds)
+    ticks = np.rint(np.where(missing, 0, seconds) * A_SECOND[kind.unit]).astype(np.int64)
+    whole = pa.int32() if pa.types.is_time32(kind) else pa.int64()
+    return pc.cast(pa.array(ticks, whole, mask=missing), kind)
+
+
 def _number(variable: Variable, data: FloatArray, kind: pa.DataType) -> pa.Array:
+    if variable.kind is Kind.DATE:  # whole numbers such as 20191231
+        return pc.cast(number_texts(variable, data), kind)
     missing = np.isnan(data)
     if variable.decimals is not None:
         data = rounded(data, variable.decimals)
@@ -170,6 +192,12 @@ def _is_null(label: str, null: Any) -> bool:
 def _labels_as(labels: Any, kind: pa.DataType, null: Any) -> pa.Array:
     """Turn labels into values of a type; the null's label and unreadable labels become null."""
     texts = pa.array([None if _is_null(x, null) else x for x in labels], pa.string())
+    if pa.types.is_time(kind) or pa.types.is_duration(kind):
+        form = NumberFormat(clock="%H:%M:%S") if pa.types.is_time(kind) else PLAIN
+        spelt = is_number(texts, form)
+        seconds = np.full(len(texts), np.nan)
+        seconds[spelt] = parse(texts.filter(pa.array(spelt)), form)
+        return _spans(seconds, kind)
     if pa.types.is_boolean(kind):
         texts = pc.ascii_lower(texts)
     try:
@@ -187,6 +215,8 @@ def _one(text: str | None, kind: pa.DataType) -> Any:
 
 Format = Literal["csv", "csv.gz", "parquet", "sav", "zsav", "dta"]
 ROWS_A_CHUNK: Final = 65_536
+PLAIN_KEYS: Final = {"style", "null"}
+"""What a variable keeps that needs no quotes in a CSV file."""
 GZIP_LEVEL: Final = 6
 
 
@@ -232,9 +262,9 @@ def write(
                 _write_csv(table, cast("IO[bytes]", packed), layout)
 
 
-def write_blanked(raw: RawTable, masks: Mapping[str, BoolArray], path: Path) -> None:
-    """Write a Parquet file that was read to a new one, with nulls under a mask of each column."""
-    arrow = raw.arrow
+def write_blanked(source: Path, masks: Mapping[str, BoolArray], path: Path) -> None:
+    """Write a Parquet file to a new one, with nulls under a mask of each column."""
+    arrow = pq.read_table(source)
     for name, mask in masks.items():
         place = arrow.column_names.index(name)
         field = arrow.schema.field(name)
@@ -466,11 +496,8 @@ class _CellWriter:
         if column.is_coded:
             return self.labels.take(pa.array(np.asarray(column.data, dtype=np.int32)))
         texts = number_texts(column.variable, np.asarray(column.data, dtype=np.float64))
-        if (
-            column.variable.storage.get("mark")
-            or column.variable.decimals != 0
-            or self.quoting.always
-        ):
+        plain = column.variable.decimals == 0 and not column.variable.storage.keys() - PLAIN_KEYS
+        if not plain or self.quoting.always:
             texts = _quoted(texts, self.quoting, self.csv, alone=False)
         if column.states is None:
             return texts

@@ -35,7 +35,7 @@ from synthesizer.data.panel.arrangement import Arrangement
 from synthesizer.data.progress import Phases
 from synthesizer.data.randomness import AnySeed, Seed
 from synthesizer.data.sources import RawTable, from_frame
-from synthesizer.data.table import Schema, Table
+from synthesizer.data.table import Kind, Schema, Table
 from synthesizer.data.writing import to_frame
 from synthesizer.engine.chain import FittedChain
 from synthesizer.engine.registry import Registry
@@ -290,6 +290,9 @@ class Synthesizer:
         data = read_frame(raw, self.config, infer_missing=infer)
         plan = make_plan(self.config, data, self.registry)
         codes = _guessed_codes(data.table, self.config)
+        said = [*data.warned, *_guessed_identifiers(data.table, self.config)]
+        if said:
+            warnings.warn("; ".join(said), stacklevel=3)
         if codes:
             warnings.warn(
                 f"taken for missing codes: {codes}; infer_missing=False takes them for values, "
@@ -636,6 +639,19 @@ def _guessed_codes(table: Table, config: ChainConfig) -> str:
             for code in filter(None, column.variable.missing):
                 found.setdefault(code, []).append(column.name)
     return "; ".join(f"{code} in {_named(names)}" for code, names in found.items())
+
+
+def _guessed_identifiers(table: Table, config: ChainConfig) -> Iterator[str]:
+    """Say which columns are taken for identifiers that nobody declared."""
+    ids = {c.name for c in table.columns if c.variable.kind is Kind.ID}
+    ids -= {name for name, said in config.variables.items() if said.kind is not None}
+    ids -= {config.household.id} if config.household is not None else set()
+    ids -= {config.panel.person or ""} if config.panel is not None else set()
+    if ids:
+        yield (
+            f"taken for identifiers, whose values are new: {_named(sorted(ids))}; "
+            "kind: numeric under variables says which are amounts"
+        )
 
 
 def _named(names: Sequence[str]) -> str:

@@ -118,7 +118,7 @@ def _labels(column: Column) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 def _without_null(column: Column, like: Column) -> Column:
     """Return a number of a typed file, whose nulls stand for the code that no number can be."""
-    words = [code for code in like.variable.missing if not is_number(pa.array([code]), ".")[0]]
+    words = [code for code in like.variable.missing if not is_number(pa.array([code]))[0]]
     null = [code for code in column.variable.missing if code not in like.variable.missing]
     if column.is_coded or len(words) != 1 or null != [""]:
         return column

@@ -25,12 +25,14 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from synthesizer.data.errors import ConfigError, DataError, did_you_mean
 from synthesizer.data.files import parse_json, read_text
+from synthesizer.data.number_formats import PLAIN, NumberFormat
 from synthesizer.data.options import UNKNOWN, sentences, unwritable
 from synthesizer.data.sources import CSV_SUFFIXES, RawTable, Texts, read_path
 from synthesizer.data.table import Column, FloatArray, Kind, Schema, Table, Variable
@@ -330,7 +332,7 @@ def _column(variable: Variable, public: PublicVariable, texts: Texts, mark: str)
         unread = variable.n_codes - 1
         by_text = np.array([codes.get(value, unread) for value in values] or [unread], np.int32)
         return Column(variable, by_text[texts.codes])
-    numbers = _days(values, public) if public.kind == "date" else _numbers(texts.values, mark)
+    numbers = _days(values, public) if public.kind == "date" else _numbers(texts, mark)
     states = {code: state for state, code in enumerate(variable.missing, 1)}
     state = np.array(
         [
@@ -350,12 +352,13 @@ def _all_texts(texts: Texts) -> tuple[str, ...]:
     return tuple(map(str, texts.picked(np.ones(len(texts.counts), np.bool_))))
 
 
-def _numbers(values: pa.Array, mark: str) -> FloatArray:
+def _numbers(texts: Texts, mark: str) -> FloatArray:
     """Return the numbers that texts spell, NaN for others; infinite where float64 ends."""
-    values = values.cast(pa.string())
+    values = pc.cast(texts.values, pa.string())
+    form = NumberFormat(mark=mark) if texts.format == PLAIN else texts.format
     numbers = np.full(len(values), np.nan)
-    spelt = is_number(values, mark)
-    numbers[spelt] = parse(values.filter(pa.array(spelt)), mark)
+    spelt = is_number(values, form)
+    numbers[spelt] = parse(values.filter(pa.array(spelt)), form)
     return np.where(np.isfinite(numbers), numbers, np.nan)
 
 

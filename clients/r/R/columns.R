@@ -113,16 +113,8 @@ character_form <- function(x) {
   labels <- labels_of(x)
   if (length(labels)) {
     entry <- labelled_entry(values, labels, declared_missing(x, values), empty)
-  } else if (looks_like_numbers(values, length(x))) {
-    entry$kind <- "categorical"
   }
   list(type = "character", empty_is_na = anyNA(x) && !both, empty = empty, entry = entry)
-}
-
-looks_like_numbers <- function(values, rows) {
-  values <- values[nzchar(values)]
-  numbers <- length(values) > 0 && !anyNA(suppressWarnings(as.numeric(values)))
-  numbers && length(values) <= max(100, rows / 2) && length(values) < rows
 }
 
 unused_text <- function(text, taken) {

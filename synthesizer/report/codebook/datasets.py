@@ -15,8 +15,8 @@ import numpy as np
 import pyarrow as pa
 
 from synthesizer.data.errors import DataError
-from synthesizer.data.guessing import missing_codes
 from synthesizer.data.layout import Labelling
+from synthesizer.data.missing_codes import missing_codes
 from synthesizer.data.sources import RawTable, Texts, parquet_files, read_path
 from synthesizer.data.spreadsheets import safe_texts
 from synthesizer.data.table import BoolArray, FloatArray, Kind
@@ -134,7 +134,7 @@ def _format(raw: RawTable) -> FileFormat:
     csv = raw.layout.csv
     if csv is None:
         return FileFormat(type=raw.layout.form)
-    marks = {texts.mark for texts in raw.texts}
+    marks = {texts.format.mark for texts in raw.texts}
     kind = "csv.gz" if raw.layout.compressed else "csv"
     mark = "," if "," in marks else "."
     return FileFormat(type=kind, delimiter=csv.delimiter, encoding=csv.encoding, decimal_mark=mark)
@@ -190,11 +190,11 @@ def _codes(texts: Texts, variable: VariableFacts) -> list[str]:
 def _numeric(texts: Texts, missing: BoolArray, codes: Sequence[str]) -> Seen:
     observed = texts.occurs & ~missing
     try:
-        numbers = parse(texts.values.filter(pa.array(observed)), texts.mark)
+        numbers = parse(texts.values.filter(pa.array(observed)), texts.format)
     except pa.ArrowInvalid:
         raise ValueError("is numeric by the manifest and holds other texts") from None
     written = pa.array(codes, pa.string())
-    numeric = parse(written.filter(pa.array(is_number(written, texts.mark))), texts.mark)
+    numeric = parse(written.filter(pa.array(is_number(written, texts.format))), texts.format)
     same = np.isin(numbers, numeric)  # a typed file writes the code -8.0 as -8
     if same.any():
         missing, numbers = missing.copy(), numbers[~same]
