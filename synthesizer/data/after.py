@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
-from synthesizer.data.guessing import TEXT_CODES
+from synthesizer.data.missing_codes import TEXT_CODES
 from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.data.values import rounded
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from synthesizer.data.guessing import TEXT_CODES
+from synthesizer.data.missing_codes import TEXT_CODES
 from synthesizer.data.sources import RawTable, Texts
 from synthesizer.data.spreadsheets import without_apostrophes
 from synthesizer.data.table import Table

