@@ -83,7 +83,9 @@ def risk_frame():
 
 # Whatever is handed over: what comes out is a result, or an error of the package in plain text.
 
-FRAME = pd.DataFrame({"a": list("xyz") * 12, "b": list("uuvv") * 9, "n": range(36)})
+FRAME = pd.DataFrame(
+    {"a": list("xyz") * 12, "b": list("uuvv") * 9, "n": [i * 97 % 1009 for i in range(36)]}
+)
 OTHER = FRAME.iloc[:20]
 HALF = pd.Series(["\ud800", "b"] * 18, dtype=object)
 ODD = {
@@ -148,7 +150,7 @@ def test_a_misspelt_parameter_is_told_the_nearest():
 
 
 def test_what_is_said_of_variables_may_be_maps():
-    income = pd.DataFrame({"n": [-8, *range(100, 135)], "g": list("ab") * 18})
+    income = pd.DataFrame({"n": [-8, *range(100, 1150, 30)], "g": list("ab") * 18})
     for said in ({"n": {"missing": [-8]}}, {"n": Declaration(missing=("-8",))}):
         fit = synthesizer.compare_fit(income, income, "n ~ g", declared=said)
         group = income["n"][2::2].mean()  # of the others of the group: the code is no number

@@ -191,6 +191,9 @@ def show_result(result: RunResult, *, every: bool = False, later: Sequence[str] 
     from synthesizer.cli.screen_checks import add_decision, show_checks
 
     manifest, evolved, ending = result.manifest, result.evolved, Ending(every=every, later=later)
+    if not (every or result.checks.figures or result.checks.failed):
+        _show_unchecked(result)
+        return
     add_decision(ending, result.verdict, result.record)
     for words in result.checks.unlike:
         ending.say(words)
@@ -215,13 +218,26 @@ def show_result(result: RunResult, *, every: bool = False, later: Sequence[str] 
     ending.show(f"all figures: {page}, or --all")
 
 
+def _show_unchecked(result: RunResult) -> None:
+    """Print one line where no check ran, after the gravest notes and what was evolved."""
+    for note in filter(_is_grave, result.manifest.notes):
+        say(f"note: {note}")
+    for line in evolution_lines(result.evolved) if result.evolved else ():
+        say(line)
+    names = ", ".join(_first_to_last([path.name for path in result.datasets]))
+    say(f"wrote {names} to {result.directory}; no check ran, so there is no verdict (more: --all)")
+
+
+def _is_grave(note: str) -> bool:
+    return NO_RELEASE in note or note.startswith(NOT_SECRET)
+
+
 def _add_notes(ending: Ending, result: RunResult) -> None:
     """Add what is new before what the plan said already, and never leave out the gravest."""
     planned = [note for note in result.manifest.notes if note not in result.new_notes]
     for late, notes in enumerate((result.new_notes, planned)):
         for note in grouped(notes):
-            is_grave = NO_RELEASE in note or note.startswith(NOT_SECRET)
-            rank = 0 if is_grave else _NOTES + late
+            rank = 0 if _is_grave(note) else _NOTES + late
             ending.say(f"note: {note}", rank=rank, kind="note")
 
 

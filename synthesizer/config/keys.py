@@ -362,6 +362,9 @@ class VariableConfig(Part):
     levels: Labels | None = Field(None, description="all labels, in order for an ordered variable")
     decimals: int | None = Field(None, ge=0, le=15, description="decimals of a numeric variable")
     date_format: str | None = Field(None, description="strptime format, such as %d.%m.%Y")
+    public: bool = Field(
+        False, description="whether its levels are a public code list: rare ones stay as they are"
+    )
     method: Method | None = Field(None, description="conditional model, or '~ expression'")
     derived: str | None = Field(None, description="expression of other variables")
     missing_method: str | None = Field(
@@ -418,7 +421,10 @@ class RareConfig(Part):
     to: Label = Field(
         "other",
         description="level that they become, or missing; levels of an ordered variable join the "
-        "next one",
+        "next one, and numbers of a typed file are blanked",
+    )
+    levels: Literal["all", "text"] = Field(
+        "all", description="variables that are grouped; text: not those whose levels are numbers"
     )
 
 

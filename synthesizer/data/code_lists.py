@@ -39,6 +39,17 @@ _LEAST_CODE: Final = 100
 _SURE: Final = 2.5
 """Standard errors by which two frequencies differ."""
 
+_FEWEST_ROWS: Final = 11
+_SURE_PAIRS: Final = 5
+"""So many equal pairs are expected where none is: the chance of that is below 1 %."""
+_FEW_ROWS: Final = 5
+"""Rows of a person, at most, where they are not together in the file."""
+
+TIME_NAMES: Final = {
+    "year", "wave", "period", "month", "quarter", "date", "time", "t", "round", "visit", "week",
+    "yr", "day", "hour", "age", "jahr", "welle", "annee", "ano", "anno", "jaar", "rok",
+}  # fmt: skip
+
 _CODE_NAMES: Final = re.compile(
     r"codes?|cd|cod|kod|occp?|occupation|indp|industry|nace|naicsp?|sic|socp?|isco|zip|zipcode"
     r"|postcode|plz|fips|puma|county|district|municipality|commune|canton|icd"
@@ -93,6 +104,32 @@ def why_codes(name: str, numbers: FloatArray, counts: IntArray) -> str:
     return ""
 
 
+def is_numbering(name: str, numbers: FloatArray) -> bool:
+    """Tell whether numbers count persons or rows, with or without gaps.
+
+    ``numbers`` are in the order of the file, NaN where one is missing. Amounts would be twice: of n
+    random numbers out of N about n ** 2 / (2 * N) pairs are equal; the tails are left out. Numbers
+    that rise by 1 count, too, and those that have the same few rows each, such as persons of a
+    panel. Periods do not.
+    """
+    numbers = numbers[~np.isnan(numbers)]
+    distinct, counts = np.unique(numbers, return_counts=True)
+    k, n = len(distinct), len(numbers)
+    if k <= _FEWEST_ROWS or distinct[0] < 0 or (distinct != np.rint(distinct)).any():
+        return False
+    if not TIME_NAMES.isdisjoint(words_of(name)) and not (k == n and distinct[0] == 1):
+        return False
+    middle = np.sort(numbers)[n // 20 : n - n // 20]
+    pairs = len(middle) ** 2 / 2 / (middle[-1] - middle[0] + 1)
+    steps = np.diff(numbers)
+    in_order = bool((steps > 0).all() and np.median(steps) == 1)
+    if in_order or (pairs >= _SURE_PAIRS and n - k <= min(pairs, n) / 10):
+        return True
+    rows = n / k
+    in_blocks = np.count_nonzero(steps) == k - 1
+    return bool(rows >= 2 and counts.var() < rows / 2 and (in_blocks or rows <= _FEW_ROWS))
+
+
 def _density(numbers: FloatArray, counts: IntArray) -> float:
     """Return the share of the possible numbers in the middle that occur."""
     share = np.cumsum(counts) / counts.sum()
@@ -131,7 +168,11 @@ def _has_peaks(numbers: FloatArray, counts: IntArray) -> bool:
 
 
 _SCALES: Final = tuple(
-    {word: rank for rank, words in enumerate(scale.split("|")) for word in words.split("/")}
+    {
+        " ".join(re.findall(r"\w+", word)): rank
+        for rank, words in enumerate(scale.split("|"))
+        for word in words.split("/")
+    }
     for scale in (
         "never|rarely/seldom|sometimes/occasionally|often/frequently|usually|always",
         "none/no/not at all|very low|low|medium/mid/moderate/middle/average|high|very high",
@@ -142,11 +183,76 @@ _SCALES: Final = tuple(
         "very dissatisfied|dissatisfied|neither/neutral|satisfied|very satisfied",
         "none|very mild|mild|moderate|severe|very severe",
         "very small|small|medium|large|very large",
-        "xs|s|m|l|xl|xxl",
         "not at all|a little/slightly|somewhat/moderately|quite a bit/very|very much/extremely",
         "no|rather no/probably not|rather yes/probably|yes",
+        "xxs|xs|s|m|l|xl|xxl/2xl|xxxl/3xl",
+        # schools
+        "no schooling/none|preschool/kindergarten|primary/elementary/primary school|lower secondary"
+        "/middle school|secondary/upper secondary/high school|vocational|post-secondary/college"
+        "/some college|tertiary/higher/university|bachelor|master|doctorate/phd",
+        "less than high school|high school/high school graduate|some college|associate/associate "
+        "degree|bachelor/bachelor degree|master/master degree/graduate|doctorate/phd",
+        "keine|grundschule|hauptschule|realschule|gymnasium/abitur|fachhochschule|universität",
+        "aucun|primaire|collège|lycée|supérieur/université",
+        "ninguno|primaria|secundaria|bachillerato|universidad/superior",
+        "brak|podstawowe|gimnazjalne|zawodowe|średnie|wyższe",
+        "nessuno|elementare|media|superiore/diploma|università/laurea",
+        "geen|basisschool|vmbo|mbo|havo|vwo|hbo|wo",
+        # satisfaction and agreement
+        "sehr unzufrieden|unzufrieden|eher unzufrieden|teils teils/weder noch/neutral"
+        "|eher zufrieden|zufrieden|sehr zufrieden",
+        "très insatisfait|insatisfait/peu satisfait|neutre|plutôt satisfait|satisfait"
+        "|très satisfait",
+        "muy insatisfecho|insatisfecho|neutral/indiferente|satisfecho|muy satisfecho",
+        "bardzo niezadowolony|niezadowolony|neutralny|zadowolony|bardzo zadowolony",
+        "molto insoddisfatto|insoddisfatto|neutrale|soddisfatto|molto soddisfatto",
+        "zeer ontevreden|ontevreden|neutraal|tevreden|zeer tevreden",
+        "stimme gar nicht zu|stimme nicht zu|stimme eher nicht zu|teils teils/weder noch"
+        "|stimme eher zu|stimme zu|stimme voll zu",
+        "pas du tout d'accord|pas d'accord|plutôt pas d'accord|neutre|plutôt d'accord|d'accord"
+        "|tout à fait d'accord",
+        "muy en desacuerdo|en desacuerdo|neutral|de acuerdo|muy de acuerdo",
+        "zdecydowanie nie|raczej nie|trudno powiedzieć|raczej tak|zdecydowanie tak",
+        "per niente d'accordo|in disaccordo|neutrale|d'accordo|molto d'accordo",
+        "helemaal mee oneens|mee oneens|neutraal|mee eens|helemaal mee eens",
+        # frequency, quality and size
+        "nie|selten|manchmal|oft/häufig|meistens|immer",
+        "jamais|rarement|parfois|souvent|toujours",
+        "nunca|rara vez/raramente|a veces|a menudo|siempre",
+        "nigdy|rzadko|czasami/czasem|często|zawsze",
+        "mai|raramente|a volte|spesso|sempre",
+        "nooit|zelden|soms|vaak|altijd",
+        "sehr niedrig|niedrig/gering|mittel|hoch|sehr hoch",
+        "sehr schlecht|schlecht|mittelmäßig/mittel|gut|sehr gut",
+        "très faible|faible/bas|moyen|élevé/haut|très élevé",
+        "muy bajo|bajo|medio|alto|muy alto",
+        "bardzo niski|niski|średni|wysoki|bardzo wysoki",
+        "molto basso|basso|medio|alto|molto alto",
+        "zeer laag|laag|gemiddeld|hoog|zeer hoog",
     )
 )
+_CALENDARS: Final = tuple(
+    tuple(words.split())
+    for words in (
+        "january february march april may june july august september october november december",
+        "januar februar märz april mai juni juli august september oktober november dezember",
+        "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
+        "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
+        "styczeń luty marzec kwiecień maj czerwiec lipiec sierpień wrzesień październik listopad "
+        "grudzień",
+        "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre "
+        "dicembre",
+        "januari februari maart april mei juni juli augustus september oktober november december",
+        "monday tuesday wednesday thursday friday saturday sunday",
+        "montag dienstag mittwoch donnerstag freitag samstag sonntag",
+        "lundi mardi mercredi jeudi vendredi samedi dimanche",
+        "lunes martes miércoles jueves viernes sábado domingo",
+        "poniedziałek wtorek środa czwartek piątek sobota niedziela",
+        "lunedì martedì mercoledì giovedì venerdì sabato domenica",
+        "maandag dinsdag woensdag donderdag vrijdag zaterdag zondag",
+    )
+)
+"""Months and days of the week, which may be cut to two letters or more."""
 _NUMBER: Final = r"[$€£]?\s*(\d+(?:\.\d+)?)\s*%?"
 _RANGE: Final = re.compile(rf"{_NUMBER}\s*(?:-|–|—|to|bis|/|\.\.)\s*{_NUMBER}")
 _BELOW: Final = re.compile(rf"(?:<=?|under|below|less than|fewer than|up to|until)\s*{_NUMBER}")
@@ -177,12 +283,23 @@ def scale_order(labels: Sequence[str]) -> tuple[str, ...] | None:
         pairs = sorted((ends, label) for ends, label in zip(ranges, labels, strict=True) if ends)
         apart = all(one[0][1] <= two[0][0] for one, two in pairwise(pairs))
         return tuple(label for _, label in pairs) if apart else None
-    words = [label.strip().casefold() for label in labels]
+    words = [" ".join(re.findall(r"\w+", label.casefold())) for label in labels]
+    words = [re.sub(r"^\d+ (?=\D)", "", word) for word in words]
     for scale in _SCALES:
         ranks = [scale.get(word) for word in words]
         if None not in ranks and len(set(ranks)) == len(ranks):
             return tuple(label for _, label in sorted(zip(ranks, labels, strict=True)))
+    for names in _CALENDARS:
+        places = [_place(word, names) for word in words]
+        if None not in places and len(set(places)) == len(places):
+            return tuple(label for _, label in sorted(zip(places, labels, strict=True)))
     return None
+
+
+def _place(word: str, names: Sequence[str]) -> int | None:
+    """Return the place of a name that may be cut short; None if it is none, or several."""
+    places = [i for i, name in enumerate(names) if len(word) > 1 and name.startswith(word)]
+    return places[0] if len(places) == 1 else None
 
 
 def _ends(label: str) -> tuple[float, float] | None:

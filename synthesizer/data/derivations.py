@@ -15,6 +15,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from synthesizer.data.code_lists import is_numbering
 from synthesizer.data.errors import ExpressionError
 from synthesizer.data.expression_values import label_number
 from synthesizer.data.expressions import MAX_LENGTH, Expression, quote_name
@@ -36,6 +37,10 @@ _VALUES_OF_GROUP = 2
 """Different numbers that a group has on average, at least: else they are one and the same."""
 _HOLDERS = 5
 """Records that must hold a number for it to be written as the border of a group."""
+_NEARLY_DISTINCT = 0.8
+"""Share of distinct numbers from which the order of a file makes groups by accident."""
+_MANY_ROWS = 30_000
+"""Rows, at most, from which it is seen that numbers count persons."""
 _GROUP_PROBE = 200
 """Rows on which groups are tried first."""
 
@@ -152,14 +157,20 @@ def suggest_derivations(
     """
     rows = np.unique(np.linspace(0, max(table.n_rows - 1, 0), max_rows).astype(np.intp))
     sample = table.take(rows[: table.n_rows])
-    inputs = tuple(_inputs(sample))
+    serial = {
+        column.name
+        for column in table.take(slice(0, _MANY_ROWS)).columns
+        if (numbers := _numbers_of(column)) is not None and is_numbering(column.name, numbers)
+    }
+    inputs = tuple(item for item in _inputs(sample) if item.name not in serial)
     candidates: list[_Candidate] = []
     for column in sample.columns:
         if column.variable.kind is Kind.NUMERIC:
             candidates += _verified(column, inputs, table)
         advance(1)
-    numbers = (item for item in (*inputs, *_number_codes(sample)) if item.name not in drawn)
-    candidates += _grouped(sample, tuple(numbers), table)
+    groups = (*inputs, *_number_codes(sample))
+    groups = tuple(item for item in groups if item.name not in {*drawn, *serial})
+    candidates += _grouped(sample, groups, table)
     chosen = _without_cycles([c for c in candidates if c.target not in drawn], table)
     return {name: chosen[name] for name in table.names if name in chosen}
 
@@ -192,6 +203,8 @@ def _number_codes(sample: Table) -> Iterator[_Input]:
 
 def _numbers_of(column: Column) -> FloatArray | None:
     """Return the numbers of a column, or those that its labels spell; None if they are words."""
+    if column.variable.kind in (Kind.DATE, Kind.ID):
+        return None
     if not column.is_coded:
         return np.where(column.is_observed, column.data, np.nan)
     spelled = np.array([label_number(label) for label in column.variable.levels])
@@ -403,12 +416,28 @@ def _cut_text(column: Column, number: Column) -> str | None:
     rows = [int(below[0]), *(int(row) for row in above)]
     name = quote_name(number.name)
     labels = [_label(column, row) for row in rows]
+    if _is_accident(values, [label.strip("'") for label in labels]):
+        return None
     text = f"cut({name}, [{', '.join(map(_plain, breaks))}], [{', '.join(labels)}])"
     lost = np.flatnonzero(~number.is_observed & column.is_observed)
     if len(lost):
         most = np.bincount(codes[lost]).argmax()
         text = f"{_label(column, int(lost[codes[lost] == most][0]))} if missing({name}) else {text}"
     return text if len(text) <= MAX_LENGTH and not any("'" in x[1:-1] for x in labels) else None
+
+
+def _is_accident(values: FloatArray, labels: list[str]) -> bool:
+    """Whether groups follow from the order of a file that is sorted by a number, all distinct.
+
+    Groups that rise with the number, such as deciles, do not.
+    """
+    values = values[~np.isnan(values)]
+    steps = np.diff(values)
+    is_sorted = (steps >= 0).all() or (steps <= 0).all()
+    if not is_sorted or len(np.unique(values)) < _NEARLY_DISTINCT * len(values):
+        return False
+    ranks = np.diff([label_number(label) for label in labels])
+    return len(labels) < 3 or not ((ranks > 0).all() or (ranks < 0).all())
 
 
 def _between(low: float, high: float, may_be_high: np.bool_) -> float:

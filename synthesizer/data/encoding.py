@@ -18,6 +18,8 @@ from synthesizer.data.values import days_of, is_number, parse, parse_dates
 
 RARE: Final = 5
 """A level with fewer rows is rare: the smallest cell that statistical offices commonly publish."""
+MOST_NAMED: Final = 5
+"""Columns that a note names."""
 RARE_REMEDY: Final = f"rare: {{min_count: {RARE}, to: other}}"
 """The key of a configuration that groups rare levels."""
 
@@ -157,28 +159,24 @@ def _shared_labels(named: str, texts: Texts) -> Iterator[str]:
 
 
 def data_notes(raw: RawTable, table: Table) -> list[str]:
-    """Say what is odd but no error: constant columns, rare levels, missing codes never used."""
+    """Say what is odd but no error: constant columns, shared labels, missing codes never used."""
     notes: list[str] = []
-    rare: dict[str, int] = {}
+    constant = []
     for texts in raw.texts:
         variable = table[texts.name].variable
         named = f"column {texts.name!r}"
-        observed = texts.occurs & ~texts.among(variable.missing)
-        if int(observed.sum()) == 1:
-            notes.append(f"{named} is constant; it says nothing and may be dropped")
+        if int((texts.occurs & ~texts.among(variable.missing)).sum()) == 1:
+            constant.append(texts.name)
         notes += _shared_labels(named, texts)
         unused = [c for c in variable.missing if not texts.counts[texts.among([c])].sum()]
         if unused:
             many = "missing codes never occur" if len(unused) > 1 else "missing code never occurs"
             notes.append(f"{named}: {len(unused)} declared {many}")
-        if variable.kind in (Kind.CATEGORICAL, Kind.ORDERED):
-            rare[texts.name] = int((texts.counts[observed] < RARE).sum())
-    rare = {name: count for name, count in rare.items() if count}
-    if rare and raw.n_rows >= 10 * RARE:
-        columns = ", ".join(f"{name} {count}" for name, count in rare.items())
+    if constant:
+        more = len(constant) - MOST_NAMED
+        names = ", ".join(map(repr, constant[:MOST_NAMED])) + (f" and {more} more" * (more > 0))
         notes.append(
-            f"{plural(sum(rare.values()), 'level')} of {plural(len(rare), 'column')} with fewer "
-            f"than {RARE} rows may point to persons ({columns}): {RARE_REMEDY} groups them before "
-            "any fit, to: missing blanks them"
+            f"{plural(len(constant), 'column')} with one value only ({names}): they say nothing "
+            "and may be dropped"
         )
     return notes

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from synthesizer.data.code_lists import is_named_like_order, scale_order, why_codes
+from synthesizer.data.code_lists import is_named_like_order, is_numbering, scale_order, why_codes
 from synthesizer.data.errors import DataError, OptionError, Problems
 from synthesizer.data.layout import Labelling
 from synthesizer.data.missing_codes import as_written, missing_codes
@@ -42,7 +42,7 @@ BOOLEANS: Final = (("false", "true"), ("FALSE", "TRUE"), ("False", "True"))
 FALSE_WORDS: Final = ("false", "no", "0", "f", "n")
 ID_NAME: Final = re.compile(
     r"(?i:(^|[_.\- ])(id|ids|uid|uuid|guid)([_.\- ]|$))|[a-z](ID|Id)$|^(ID|Id)[A-Z]"
-    r"|(?i:^(pid|hid|hhid|caseid|pers_?nr|hh_?nr|serial)$)"
+    r"|(?i:^(pid|hid|hhid|caseid|pers_?nr|hh_?nr|serial|rownames?|row_?(no|nr|number)|unnamed: 0)$)"
 )
 """Names of identifiers and hardly of anything else."""
 MAYBE_ID_NAME: Final = re.compile(
@@ -53,6 +53,13 @@ MAYBE_ID_NAME: Final = re.compile(
 NO_ID_NAME: Final = re.compile(
     r"(?i)(^|[_.\- ])((un|pre|re|over)?paid|said|laid|aid|medicaid|bid|kid|mid|acid|hybrid|grid"
     r"|rapid|lipid|(in)?valid|covid|solid|liquid|fluid|a?void|humid)s?$"
+)
+
+NAMED: Final = "named like an identifier"
+DISTINCT: Final = "text, all distinct: an identifier, of which no value is kept"
+NUMBERING: Final = (
+    "all distinct whole numbers without large gaps: an identifier, of which no value is kept; "
+    "declare `kind: numeric` if these are amounts"
 )
 
 MAX_LEVELS: Final = 100_000
@@ -309,12 +316,10 @@ class _Column:
         return len(counts) / int(counts.sum()) if len(counts) > MANY_IDS else 0.0
 
     @cached_property
-    def is_text(self) -> bool:
-        """Whether a typed source holds text."""
+    def is_written(self) -> bool:
+        """Whether the source holds text, as written by hand or by a program."""
         source = self.texts.source
-        return source is not None and (
-            pa.types.is_string(source) or pa.types.is_large_string(source)
-        )
+        return source is None or pa.types.is_string(source) or pa.types.is_large_string(source)
 
     @property
     def is_named_like_id(self) -> bool:
@@ -404,7 +409,7 @@ def _labelled_kind(column: _Column, about: Labelling) -> tuple[Kind, str] | None
     if not has_labels and (column.all_distinct or column.is_named_like_id):
         if not column.number.all():
             return _guess_text(column)
-        return Kind.ID, "all distinct, or named like an identifier"
+        return Kind.ID, NAMED if column.is_named_like_id else NUMBERING
     if not column.number.all() and int(column.is_value.sum()) > MANY_LEVELS and not has_labels:
         return None
     kind = Kind.ORDERED if about.measure == "ordinal" else Kind.CATEGORICAL
@@ -430,19 +435,17 @@ def _guess_number(column: _Column) -> tuple[Kind, str]:
         why = "numbers with leading zeros are codes"
         distinct = column.all_distinct
         return (Kind.ID, f"{why}, all distinct") if distinct else (Kind.CATEGORICAL, why)
-    if texts.quoted or column.is_text:
-        why = "numbers stored as text" if column.is_text else "numbers in quotes are codes here"
-        is_id = column.all_distinct or column.is_named_like_id
-        return (Kind.ID, f"{why}, all distinct") if is_id else (Kind.CATEGORICAL, why)
     numbers = column.numbers
     column.check_size()
     if not (numbers == np.rint(numbers)).all():
         return Kind.NUMERIC, "numbers with decimals"
-    if column.is_named_like_id or (column.all_distinct and _is_numbering(column)):
-        return Kind.ID, "numbers the rows, or is named like an identifier"
+    if column.is_named_like_id:
+        return Kind.ID, NAMED
+    if column.all_distinct and _counts_rows(column):
+        return Kind.ID, NUMBERING
     if column.all_distinct and np.abs(numbers).max() > MAX_EXACT:
         return Kind.ID, "very large whole numbers, all distinct"
-    if texts.source is None and _are_days(column):
+    if _are_days(column):
         return Kind.DATE, f"all values are dates like {COMPACT}"
     if not _is_written_with_point(column) and (why := _why_codes(column)):
         ordered = len(numbers) > 2 and is_named_like_order(texts.name)
@@ -471,22 +474,23 @@ def _are_days(column: _Column) -> bool:
 
 
 def _is_written_with_point(column: _Column) -> bool:
-    point = pc.match_substring(column.values, column.texts.mark)
-    return column.texts.source is None and bool(pc.any(point).as_py())
+    """Whether whole numbers have decimals, other than the zero of pandas beside a blank cell."""
+    whole = pc.match_substring_regex(column.values, r"^[+-]?\d+([.,]0)?$")
+    return column.is_written and not pc.all(whole).as_py()
 
 
-def _is_numbering(column: _Column) -> bool:
-    """Tell whether the numbers count the rows, in the order of the file."""
+def _counts_rows(column: _Column) -> bool:
+    """Tell whether distinct whole numbers count persons or rows."""
     of_text = np.full(len(column.is_value), np.nan)
     of_text[column.is_value] = column.numbers
-    return bool((np.diff(of_text[column.texts.codes]) == 1).all())
+    return is_numbering(column.texts.name, of_text[column.texts.codes])
 
 
 def _refuse_mixed(column: _Column) -> None:
     """Refuse a column of numbers with some text: only the steward knows what the text means."""
     odd = column.not_a_number()
     counts = column.texts.counts[column.is_value]
-    is_code = has_leading_zero(column.values).any() or column.texts.quoted or column.is_text
+    is_code = has_leading_zero(column.values).any()
     mostly = counts[~odd].sum() / counts.sum() >= MOSTLY
     if mostly and column.number.sum() > FEW_INTEGERS and not is_code:
         raise Problem(
@@ -518,7 +522,7 @@ def _guess_text(column: _Column) -> tuple[Kind, str]:
         return Kind.ID, "named like an identifier"
     if column.all_distinct:
         free = "; but drop it if it is free text, of which only numbers are left"
-        return Kind.ID, f"text, all distinct{free if column.is_prose else ''}"
+        return Kind.ID, f"{DISTINCT}{free if column.is_prose else ''}"
     distinct, n_rows = int(column.is_value.sum()), column.texts.n_rows
     if distinct > max(MANY_LEVELS, n_rows / 2):
         raise Problem(

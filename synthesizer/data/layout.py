@@ -15,7 +15,9 @@ import pyarrow as pa
 
 from synthesizer.data.codec import as_text
 
-Form = Literal["csv", "parquet", "pandas", "sql", "excel", "sav", "zsav", "dta", "sas"]
+Form = Literal[
+    "csv", "parquet", "pandas", "arrow", "polars", "sql", "excel", "sav", "zsav", "dta", "sas"
+]
 
 
 @dataclass(frozen=True, kw_only=True)

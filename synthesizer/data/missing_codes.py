@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from synthesizer.data.sources import Texts
-from synthesizer.data.table import BoolArray, Kind
+from synthesizer.data.table import BoolArray, FloatArray, Kind
 from synthesizer.data.values import is_number, parse
 
 TEXT_CODES: Final = (
@@ -24,6 +24,10 @@ SENTINELS: Final = frozenset(
 """Negative numbers that may stand for a missing value."""
 LETTER: Final = re.compile(r"\.[A-Za-z_]")
 """A missing value of Stata or SAS, which is told apart by a letter."""
+CODE_LOOKS: Final = re.compile(r"-?(9{2,}|9+[78]|7{2,}|8{2,})(\.9+)?")
+"""Numbers that people write where a value is missing."""
+FAR: Final = 0.25
+"""Range of the other numbers, beyond which such a number lies far outside."""
 MAX_ZEROS: Final = 6
 """Decimals of a missing code that is a whole number."""
 
@@ -70,6 +74,25 @@ def as_written(texts: Texts, codes: tuple[str, ...] | None) -> tuple[str, ...] |
     return tuple(dict.fromkeys(written))
 
 
+def far_codes(numbers: FloatArray) -> tuple[float, ...]:
+    """Return numbers such as 99 or -9999 that lie far outside all others, as missing codes do.
+
+    Examples
+    --------
+    >>> far_codes(np.array([20.0, 41.0, 75.0, 98.0, 99.0])), far_codes(np.arange(20.0, 100.0))
+    ((98.0, 99.0), ())
+    """
+    distinct = np.unique(numbers)
+    looks = np.array([bool(CODE_LOOKS.fullmatch(f"{x:.10g}")) for x in distinct], dtype=np.bool_)
+    ends = (np.cumprod(looks) + np.cumprod(looks[::-1])[::-1]) > 0  # none but codes lie beyond
+    others = distinct[~ends]
+    if len(others) < 2:
+        return ()
+    gap = FAR * (others[-1] - others[0])
+    far = distinct[(distinct > others[-1] + gap) | (distinct < others[0] - gap)]
+    return tuple(far.tolist())
+
+
 def _codes_among_numbers(texts: Texts) -> BoolArray:
     """Tell which texts are missing codes if everything else is a number."""
     codes = texts.among(NUMBER_CODES)
@@ -83,7 +106,8 @@ def _sentinels(texts: Texts, is_code: BoolArray) -> BoolArray:
     """Tell which texts are negative numbers that stand for a missing value.
 
     They must stand alone: one negative number among others that are not negative, several only
-    if none is -1 (numbers that are really negative come close to zero), or one among words.
+    if none is -1 (numbers that are really negative come close to zero), or one among words. A few
+    words among the numbers change nothing.
     """
     sentinels = np.zeros(len(texts.values), dtype=np.bool_)
     where = np.flatnonzero(texts.occurs & ~is_code)
@@ -94,7 +118,8 @@ def _sentinels(texts: Texts, is_code: BoolArray) -> BoolArray:
     if not negative or not set(negative) <= SENTINELS or len(where) < 3:
         return sentinels
     is_alone = len(negative) == 1 or max(negative) <= -2
-    among_numbers = bool(number.all()) and is_alone and len(numbers) > len(negative) + 1
+    are_numbers = 2 * len(numbers) > len(where)
+    among_numbers = are_numbers and is_alone and len(numbers) > len(negative) + 1
     among_words = len(numbers) == len(negative) == 1 and not number.all()
     if among_numbers or among_words:
         sentinels[where[number][numbers < 0]] = True

@@ -6,78 +6,152 @@ or become a missing code; a level of an ordered variable joins the one beside it
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Final
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final, Literal
 
 import numpy as np
 
 from synthesizer.data.after import blank_code, with_blank
+from synthesizer.data.encoding import RARE, RARE_REMEDY
 from synthesizer.data.errors import plural
+from synthesizer.data.missing_codes import LETTER, NUMBER_CODES
 from synthesizer.data.table import Column, IntArray, Kind, Table
+from synthesizer.data.values import finite_number
 
 MISSING: Final = "missing"
 """What levels become that are blanked."""
+MANY: Final = 100
+"""A variable with more levels has many, whatever the number of persons."""
+FEW: Final = 10
+"""A variable with so many levels never has many."""
+SMALL: Final = 2
+"""Levels of up to so many times the fewest persons may join rare ones."""
+PUBLIC: Final = "; write `public: true` under the variable if its levels are a public code list"
 
 
-def group_rare(
-    table: Table,
-    min_count: int,
-    to: str,
-    *,
-    columns: Mapping[str, Sequence[str]] | None = None,
-    persons: str | None = None,
-) -> tuple[Table, list[str]]:
-    """Return a table without levels that fewer than ``min_count`` persons have, and what was done.
+@dataclass(frozen=True, kw_only=True)
+class RareLevels:
+    """Which levels of few persons are grouped, and which are left.
 
-    Parameters
-    ----------
-    table : Table
-        The confidential data.
-    min_count : int
-        Persons that a level needs.
-    to : str
-        Name of the level that rare ones become, or ``missing``. Where even together fewer persons
-        have them, the next smallest levels join them.
-    columns : mapping, optional
-        Variables that several columns hold over time, which are grouped alike.
-    persons : str, optional
-        Column that tells persons apart; each row is a person when absent.
-
-    Examples
-    --------
-    >>> from synthesizer.data.table import Variable
-    >>> job = Variable(name="job", kind=Kind.CATEGORICAL, levels=("cook", "judge", "pope"))
-    >>> people = Table([Column(job, np.array([0] * 9 + [1] * 4 + [2], dtype=np.int32))])
-    >>> grouped, notes = group_rare(people, 5, "other")
-    >>> grouped["job"].variable.levels, notes
-    (('cook', 'other'), ["rare: 2 levels of 'job' of fewer than 5 became 'other'"])
+    Whatever is left, levels of fewer than 5 are grouped in a variable of many levels (more than
+    100, or more than 10 and a third of the persons): these are names of persons' own.
     """
-    owners = np.arange(table.n_rows)
-    if persons is not None:
-        owners = np.unique(table[persons].data, return_inverse=True)[1]
-    wide = dict(columns or {})
-    cells = {cell for names in wide.values() for cell in names}
-    groups = wide | {name: (name,) for name in table.names if name not in cells}
-    changed: list[Column] = []
-    notes = []
-    for name, members in groups.items():
-        parts = [table[cell] for cell in members if cell in table]
-        if not parts or parts[0].variable.kind not in (Kind.CATEGORICAL, Kind.ORDERED):
-            continue
-        new, n_rare = _new_levels(parts, owners, min_count, to)
-        if n_rare:
-            changed += [_recoded(part, new, to) for part in parts]
-            joins = to != MISSING and _is_ordered(parts)
-            what = "joined the next level" if joins else f"became {to!r}"
-            merged = sum(label == to != level for level, label in new.items())
-            n_more = 0 if joins else merged - n_rare
-            more = f", and so did {n_more} more: together they were still few" if n_more > 0 else ""
-            notes.append(
-                f"rare: {plural(n_rare, 'level')} of {name!r} of fewer than {min_count} {what}"
-                + more
+
+    min_count: int = RARE
+    """Persons that a level needs."""
+    to: str = "other"
+    """Name of the level that rare ones become, or ``missing``."""
+    scope: Literal["all", "text", "many"] = "all"
+    """Variables: all; those with other levels than numbers; those of many levels only."""
+    columns: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Variables that several columns hold over time, which are grouped alike."""
+    persons: str | None = None
+    """Column that tells persons apart; each row is a person when absent."""
+    public: Collection[str] = ()
+    """Variables whose levels are a public code list, and stay."""
+    fixed: Collection[str] = ()
+    """Levels that stay in every variable."""
+    numbers: Collection[str] = ()
+    """Columns that can hold no word: rare levels are blanked there, unless ``to`` is a number."""
+
+    def parts(self, table: Table) -> Iterator[tuple[str, list[Column]]]:
+        """Yield variables with levels that are no public code list, and their columns."""
+        cells = {cell for names in self.columns.values() for cell in names}
+        single = {name: (name,) for name in table.names if name not in cells}
+        for name, members in {**self.columns, **single}.items():
+            parts = [table[cell] for cell in members if cell in table]
+            if name in self.public or not parts:
+                continue
+            if parts[0].variable.kind in (Kind.CATEGORICAL, Kind.ORDERED):
+                yield name, parts
+
+    def owners(self, table: Table) -> IntArray:
+        """Return the person of each row."""
+        if self.persons is None:
+            return np.arange(table.n_rows)
+        return np.asarray(np.unique(table[self.persons].data, return_inverse=True)[1])
+
+    def counts(self, table: Table) -> Iterator[tuple[str, list[Column], dict[str, int], bool]]:
+        """Yield variables, their columns, the persons of each level, and if these are many."""
+        owners = self.owners(table)
+        n_persons = int(owners.max(initial=-1)) + 1
+        for name, parts in self.parts(table):
+            is_plain = self.persons is None and len(parts) == 1
+            holders = _rows_of(parts[0]) if is_plain else _all_holders(parts, owners)
+            k = sum(n > 0 for n in holders.values())
+            yield name, parts, holders, k > MANY or (k > FEW and 3 * k >= n_persons)
+
+    def left(self, table: Table) -> Iterator[str]:
+        """Yield a sentence on levels of fewer than 5 persons, if some are left."""
+        counted = {
+            name: sum(0 < n < RARE for level, n in holders.items() if level not in self.fixed)
+            for name, _, holders, _ in self.counts(table)
+        }
+        left = {name: count for name, count in counted.items() if count}
+        if left:
+            named = ", ".join(f"{name} {count}" for name, count in left.items())
+            yield (
+                f"{plural(sum(left.values()), 'level')} of {plural(len(left), 'column')} with "
+                f"fewer than {RARE} rows may point to persons ({named}): {RARE_REMEDY} groups "
+                "them before any fit, to: missing blanks them; public: true under a variable says "
+                "that its levels are a public code list"
             )
-    return table.with_columns(changed), notes
+
+    def many(self, table: Table) -> dict[str, str]:
+        """Return what becomes of rare levels in variables of many levels, in words."""
+        notes = replace(self, scope="many").grouped(table)[1]
+        names = [name for name, *_, is_many in self.counts(table) if is_many]
+        return {name: note for note in notes for name in names if f" {name!r} " in note}
+
+    def grouped(self, table: Table) -> tuple[Table, list[str]]:
+        """Return the table without levels of few persons, and what was done.
+
+        Rare levels become ``to``; a level of an ordered variable joins the one beside it. Where
+        even together few persons have them, the next smallest levels join them if they are small,
+        too; otherwise they are blanked.
+
+        Examples
+        --------
+        >>> from synthesizer.data.table import Variable
+        >>> job = Variable(name="job", kind=Kind.CATEGORICAL, levels=("cook", "judge", "pope"))
+        >>> people = Table([Column(job, np.array([0] * 9 + [1] * 4 + [2], dtype=np.int32))])
+        >>> grouped, notes = RareLevels().grouped(people)
+        >>> grouped["job"].variable.levels, notes
+        (('cook', 'other'), ["rare: 2 levels of 'job' of fewer than 5 became 'other'"])
+        """
+        owners, changed, notes = self.owners(table), [], []
+        for name, parts, holders, is_many in self.counts(table):
+            are_numbers = all(finite_number(level) is not None for level in holders)
+            if not is_many and (self.scope == "many" or (self.scope == "text" and are_numbers)):
+                continue
+            least = max(self.min_count, RARE) if is_many else self.min_count
+            rare = [x for x, n in holders.items() if 0 < n < least and x not in self.fixed]
+            if not rare:
+                continue
+            holds_word = self.scope == "all" or not are_numbers
+            holds_word &= not any(part.name in self.numbers for part in parts)
+            to = self.to if holds_word or finite_number(self.to) is not None else MISSING
+            new = _new_levels(parts, owners, holders, rare, least, to)
+            changed += [_recoded(part, new, to) for part in parts]
+            notes.append(_told(name, new, rare, least, to) + (PUBLIC if is_many else ""))
+        return table.with_columns(changed), notes
+
+
+def _told(
+    name: str, new: Mapping[str, str | None], rare: Sequence[str], least: int, to: str
+) -> str:
+    """Say what became of the rare levels of a variable."""
+    became = {new[level] for level in rare}
+    what = "joined the next level"
+    if None in became:
+        what = f"became {MISSING!r}"
+    elif to in became:
+        what = f"became {to!r}"
+    merged = sum(label == to != level for level, label in new.items())
+    n_more = merged - len(rare) if to in became else 0
+    more = f", and so did {n_more} more: together they were still few" if n_more > 0 else ""
+    return f"rare: {plural(len(rare), 'level')} of {name!r} of fewer than {least} {what}{more}"
 
 
 def _is_ordered(parts: Sequence[Column]) -> bool:
@@ -85,24 +159,25 @@ def _is_ordered(parts: Sequence[Column]) -> bool:
 
 
 def _new_levels(
-    parts: Sequence[Column], owners: IntArray, min_count: int, to: str
-) -> tuple[dict[str, str | None], int]:
-    """Return what every level becomes, None where it is blanked, and how many levels are rare."""
-    levels = list(dict.fromkeys(level for part in parts for level in part.variable.levels))
-    holders = {level: _holders(parts, owners, [level]) for level in levels}
-    rare = [level for level in levels if 0 < holders[level] < min_count]
-    new: dict[str, str | None] = {level: level for level in levels}
-    if not rare:
-        return new, 0
-    if to == MISSING:
-        return new | dict.fromkeys(rare), len(rare)
-    if _is_ordered(parts):
-        return _joined(holders, parts, owners, min_count), len(rare)
-    grouped = [*rare, *(level for level in levels if level == to and level not in rare)]
+    parts: Sequence[Column],
+    owners: IntArray,
+    holders: Mapping[str, int],
+    rare: Sequence[str],
+    min_count: int,
+    to: str,
+) -> dict[str, str | None]:
+    """Return what every level becomes, None where it is blanked."""
+    new: dict[str, str | None] = {level: level for level in holders}
+    if _is_ordered(parts) and to != MISSING:
+        return _joined(holders, parts, owners, min_count)
+    grouped = [*rare, *(level for level in holders if level == to and level not in rare)]
     others = sorted((n, level) for level, n in holders.items() if n and level not in grouped)
-    while others and _holders(parts, owners, grouped) < min_count:
-        grouped.append(others.pop(0)[1])
-    return new | dict.fromkeys(grouped, to), len(rare)
+    while others and to != MISSING and _holders(parts, owners, grouped) < min_count:
+        size, level = others.pop(0)
+        if size > SMALL * min_count:  # a level of many persons is not given up for a few
+            return new | dict.fromkeys(rare)
+        grouped.append(level)
+    return new | dict.fromkeys(rare if to == MISSING else grouped, None if to == MISSING else to)
 
 
 def _joined(
@@ -133,6 +208,66 @@ def _holders(parts: Sequence[Column], owners: IntArray, levels: Sequence[str]) -
         codes = [i for i, level in enumerate(part.variable.levels) if level in levels]
         has |= np.isin(part.data, codes)
     return len(np.unique(owners[has]))
+
+
+def _rows_of(column: Column) -> dict[str, int]:
+    """Return how many rows have each level."""
+    levels = column.variable.levels
+    counts = np.bincount(column.data, minlength=len(levels))[: len(levels)]
+    return dict(zip(levels, counts.tolist(), strict=True))
+
+
+def _all_holders(parts: Sequence[Column], owners: IntArray) -> dict[str, int]:
+    """Return how many persons have each level in any column."""
+    levels = dict.fromkeys(level for part in parts for level in part.variable.levels)
+    place = {level: i for i, level in enumerate(levels)}
+    n = int(owners.max(initial=-1)) + 1
+    pairs: list[IntArray] = []
+    for part in parts:
+        codes = [place[x] for x in part.variable.levels] + [-1] * len(part.variable.missing)
+        of_row = np.asarray(codes, dtype=np.int64)[part.data]
+        pairs.append((of_row * n + owners)[of_row >= 0])
+    counts = np.bincount(np.unique(np.concatenate(pairs)) // max(n, 1), minlength=len(levels))
+    return dict(zip(levels, counts.tolist(), strict=True))
+
+
+def without_words(table: Table, rare: RareLevels) -> tuple[Table, list[str]]:
+    """Return a table in which words among numbers or dates are blank if few persons have them.
+
+    Such a missing code is what a person wrote, unless it is one that programs write.
+    """
+    owners, changed, notes = rare.owners(table), [], []
+    for column in table.columns:
+        variable = column.variable
+        if variable.is_coded or variable.kind is Kind.ID or column.name in rare.public:
+            continue
+        state = column.missing_state()
+        words = [
+            place
+            for place, code in enumerate(variable.missing, 1)
+            if code not in {*NUMBER_CODES, *rare.fixed} and not LETTER.fullmatch(code)
+            if finite_number(code) is None
+            if 0 < len(np.unique(owners[state == place])) < RARE
+        ]
+        if words:
+            changed.append(_wordless(column, words))
+            notes.append(
+                f"rare: {plural(len(words), 'text')} among the values of {column.name!r} of fewer "
+                f"than {RARE} became empty"
+            )
+    return table.with_columns(changed), notes
+
+
+def _wordless(column: Column, words: Sequence[int]) -> Column:
+    """Return a column in which some missing codes, by their states, are the blank one."""
+    old = with_blank(column.variable)
+    gone = {old.missing[state - 1] for state in words}
+    kept = tuple(code for code in old.missing if code not in gone)
+    blank = kept.index(blank_code(old) or "") + 1
+    states = [0, *(blank if code in gone else kept.index(code) + 1 for code in old.missing)]
+    return Column(
+        replace(old, missing=kept), column.data, np.array(states, np.int8)[column.missing_state()]
+    )
 
 
 def _recoded(column: Column, new: Mapping[str, str | None], to: str) -> Column:

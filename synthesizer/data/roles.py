@@ -13,6 +13,7 @@ from typing import Final
 from synthesizer.data.errors import DataError
 from synthesizer.data.guessing import Declaration, Inferred, infer_each
 from synthesizer.data.sources import RawTable
+from synthesizer.data.table import Kind
 
 REPEATS: Final = "an identifier whose values repeat"
 
@@ -70,7 +71,7 @@ def roles_of(
             inferred[name] = found
             if found.repeats and not repeats and name not in fixed:
                 dropped[name] = REPEATS
-            elif found.doubt:
+            elif found.doubt or (found.variable.kind is Kind.ID and name not in declared):
                 looks[name] = found.reason
         elif name in fixed:
             sentence = found.in_every_row if declared[name].every_row else str(found)

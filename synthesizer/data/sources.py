@@ -25,7 +25,7 @@ import pyarrow.parquet as pq
 from synthesizer.data.csv_text import parse_csv
 from synthesizer.data.errors import DataError, Problems, plural
 from synthesizer.data.labelled import LABELLED, read_labelled
-from synthesizer.data.layout import FrameLayout, Labelling, Layout
+from synthesizer.data.layout import Form, FrameLayout, Labelling, Layout
 from synthesizer.data.memory import in_bytes, unpacked_limit
 from synthesizer.data.table import BoolArray
 from synthesizer.data.workbooks import WORKBOOKS, read_workbook
@@ -57,8 +57,6 @@ class Texts:
     """Whether a typed source has ordered categories; None where it has no categories."""
     native: pa.Array | None = None
     """The distinct values of a typed source with their own type."""
-    quoted: bool = False
-    """Whether a CSV file quotes this column but not all columns."""
     mark: str = "."
     """Decimal mark to expect."""
     labelling: Labelling | None = None
@@ -108,9 +106,9 @@ _SUPPORTED: Final = (
 _REFUSED: Final = (
     (pa.types.is_time, "times of day"),
     (pa.types.is_duration, "durations"),
-    (pa.types.is_list, "lists"),
     (pa.types.is_struct, "records of several fields"),
-    (pa.types.is_binary, "bytes"),
+    (pa.types.is_nested, "lists"),
+    (lambda kind: "binary" in str(kind), "bytes"),
 )
 """What others are called."""
 
@@ -121,7 +119,8 @@ def distinct_texts(name: str, column: pa.ChunkedArray, **about: object) -> Texts
     encoded = as_dictionary(column)
     native = encoded.dictionary
     values = pc.cast(native, pa.string())
-    codes = pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False).astype(np.int32)
+    signed = pc.cast(encoded.indices, pa.int32())  # those of polars have no sign
+    codes = pc.fill_null(signed, -1).to_numpy(zero_copy_only=False)
     null = None
     if encoded.null_count:
         null = next(text for text in _NULL_LABELS if pc.index(values, text).as_py() < 0)
@@ -297,12 +296,10 @@ class RawTable:
         name = self.names[i]
         if self.layout.labelled:
             about = self.layout.labelled[i]
-            return distinct_texts(name, column, quoted=about.is_text, labelling=about)
+            return distinct_texts(name, column, labelling=about)
         if csv is None:
             return distinct_texts(name, column, source=_value_type(column.type))
-        mixed = not all(quoting.always for quoting in csv.quoting)
-        quoted = mixed and csv.quoting[i].always
-        return distinct_texts(name, column, quoted=quoted, mark=_mark(column, csv.delimiter))
+        return distinct_texts(name, column, mark=_mark(column, csv.delimiter))
 
     def select(self, names: tuple[str, ...] | list[str]) -> RawTable:
         """Return the named columns in the given order."""
@@ -541,6 +538,46 @@ def _is_text(column: pa.ChunkedArray) -> bool:
     except pa.ArrowInvalid:
         return False
     return True
+
+
+def from_arrow(frame: Any, origin: str = "the frame") -> RawTable:
+    """Take a frame of polars, an Arrow table, a DuckDB relation: all that stream Arrow (PyCapsule).
+
+    Nothing is refused yet: a measure looks at its own columns only, and `from_frame` at all.
+    """
+    kind, home = type(frame).__name__, type(frame).__module__.partition(".")[0].lstrip("_")
+    try:
+        arrow = pa.table(frame)
+    except Exception as error:  # of any library, and its words may quote a value
+        raise DataError(
+            f"{origin}: Arrow cannot read {home}.{kind} as a table ({type(error).__name__}); a "
+            "frame of texts, dates and numbers of at most 64 bits is needed"
+        ) from None
+    # What the source says beside its data (metadata) may list levels, and stays out.
+    types = pa.schema([(field.name, _common(field.type)) for field in arrow.schema])
+    arrow = pa.table([c.cast(f.type) for c, f in zip(arrow.columns, types, strict=True)], types)
+    form: Form = "polars" if home == "polars" else "arrow"
+    return RawTable(
+        _by_clocks(arrow), Layout(form=form, names=tuple(types.names), types=types), origin
+    )
+
+
+def _common(kind: pa.DataType) -> pa.DataType:
+    """Return the type in place of one that few functions of Arrow know."""
+    if isinstance(kind, pa.BaseExtensionType):
+        return _common(kind.storage_type)
+    if pa.types.is_dictionary(kind):
+        return pa.dictionary(kind.index_type, _common(kind.value_type), kind.ordered)
+    return pa.large_string() if str(kind) == "string_view" else kind
+
+
+def from_frame(frame: pd.DataFrame | RawTable, *, min_rows: int = MIN_ROWS) -> RawTable:
+    """Take a pandas frame, or what `from_arrow` took, with at least ``min_rows`` rows."""
+    return (
+        _checked(frame, min_rows)
+        if isinstance(frame, RawTable)
+        else from_pandas(frame, min_rows=min_rows)
+    )
 
 
 def from_pandas(frame: pd.DataFrame, *, min_rows: int = MIN_ROWS) -> RawTable:

@@ -6,6 +6,8 @@ import gzip
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Any, Final, Literal, cast
 
@@ -16,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from synthesizer.data.errors import OutputError
+from synthesizer.data.errors import DataError, OutputError
 from synthesizer.data.files import create
 from synthesizer.data.labelled_writing import (
     LABELLED_FORMS,
@@ -109,8 +111,10 @@ def _as_type(column: Column, kind: pa.DataType) -> pa.Array:
     variable = column.variable
     if pa.types.is_dictionary(kind):
         return pc.cast(_as_type(column, kind.value_type).dictionary_encode(), kind)
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        array = number_texts(variable, data)
+    is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
+    is_compact = variable.kind is Kind.DATE and is_number
+    if is_compact or pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        array = number_texts(variable, data)  # 20191231 is a date
     elif pa.types.is_date(kind) or pa.types.is_timestamp(kind):
         array = _instants(variable, data, kind)
     else:
@@ -493,19 +497,37 @@ def _quoted(texts: pa.Array, quoting: Quoting, csv: CsvLayout, *, alone: bool) -
     return pc.if_else(needs, pc.binary_join_element_wise('"', doubled, '"', ""), texts)
 
 
-def to_pandas(table: Table, layout: Layout) -> pd.DataFrame:
-    """Return a frame with the dtypes of the frame that the table came from."""
+def to_frame(table: Table, layout: Layout) -> Any:
+    """Return a frame of the library and with the types of that which the table came from.
+
+    A pandas frame where it came from pandas or a file; an Arrow table where it came from neither
+    pandas nor polars: DuckDB, among others, queries it as it is.
+    """
     layout = layout.select(tuple(name for name in table.names if name in layout.names))
     arrow = decode(table, _typed(table, layout))
+    if layout.form in ("arrow", "polars"):
+        return _polars(arrow) if layout.form == "polars" else arrow
     if not layout.frame:
-        frame: pd.DataFrame = arrow.to_pandas()
-        return frame
+        return arrow.to_pandas()
     known = dict(zip(layout.names, layout.frame, strict=True))
     columns = {
         name: _series(arrow.column(name), known.get(name, FrameLayout(dtype="category")))
         for name in arrow.column_names
     }
     return pd.DataFrame(columns, index=pd.RangeIndex(table.n_rows))
+
+
+def _polars(arrow: pa.Table) -> Any:
+    """Return a frame of polars, whose ordered categories are an Enum."""
+    if find_spec("polars") is None:
+        raise DataError("the model was fitted to a frame of polars: pip install polars")
+    polars = import_module("polars")
+    levels = {
+        field.name: polars.Enum(as_dictionary(arrow[field.name]).dictionary.to_pylist())
+        for field in arrow.schema
+        if pa.types.is_dictionary(field.type) and field.type.ordered
+    }
+    return polars.from_arrow(arrow).cast(levels)
 
 
 def _series(column: pa.ChunkedArray, frame: FrameLayout) -> Any:

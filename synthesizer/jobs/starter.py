@@ -25,6 +25,7 @@ from synthesizer.data.panel.moments import are_numbers, natural_order
 from synthesizer.data.parquet_sample import Whole, read_at_most
 from synthesizer.data.progress import Listener, Phases, silent
 from synthesizer.data.randomness import fresh_seed
+from synthesizer.data.rare_levels import RareLevels
 from synthesizer.data.roles import REPEATS, Roles, roles_of
 from synthesizer.data.sources import RawTable, csv_bytes, read_sql
 from synthesizer.data.spreadsheets import formula_cells
@@ -51,6 +52,8 @@ class Reading:
     """What is made of the columns."""
     table: Table
     """The columns, encoded."""
+    rare: RareLevels
+    """What a run does with levels of few persons."""
     units: Table
     """One row a unit, from which keys and a target are suggested."""
     wide: Mapping[str, tuple[str, ...]]
@@ -233,6 +236,14 @@ def _read(raw: RawTable, form: _Form, options: StarterOptions) -> Reading:
         roles=roles,
         household=household,
         table=table,
+        rare=RareLevels(
+            scope="text",
+            columns=wide,
+            persons=form.person if form.person in table.names else None,
+            public={form.time or ""},
+            fixed=() if form.panel is None else form.panel.absent,
+            numbers=[*filter(roles.raw.layout.holds_numbers, table.names)],
+        ),
         units=arrangement.viewed(modelled),
         zeros=structural_zeros(_of_file(modelled), triples=False, work=QUICK_WORK).found,
         wide=wide,
@@ -314,6 +325,8 @@ variables:
 """
 
 _TAIL = """
+rare: {{min_count: 5, to: other, levels: text}}   # levels of fewer persons are joined; they stay
+#   where a variable has `public: true`: its levels are a public code list
 # visit_sequence: [...]     # order of the chain; the order of the file when absent
 {support}{keep}{drop}
 # strata: [...]             # a chain for every combination of these
@@ -385,11 +398,13 @@ def make_starter(
         else look
         for name, look in reading.roles.looks.items()
     }
+    looks |= reading.rare.many(reading.table)
     raw = reading.roles.raw
     derived: Mapping[str, str] = {}
     if form.derives:
         with phases.phase("columns that follow from others", len(raw.names)) as advance:
-            derived = suggest_derivations(reading.table, advance=advance)
+            grouped = reading.rare.grouped(reading.table)[0]  # what a run derives
+            derived = suggest_derivations(grouped, advance=advance)
     intruder, known = _scenario_lines(reading, form)
     head = _HEAD.format(
         name=path.name,

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from synthesizer.data.code_lists import words_of
+from synthesizer.data.code_lists import TIME_NAMES, words_of
+from synthesizer.data.errors import plural
 from synthesizer.data.expressions import Expression, quote_name
+from synthesizer.data.missing_codes import far_codes
 from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Kind, Table
 
 if TYPE_CHECKING:
@@ -33,10 +35,7 @@ _WEIGHT_LABEL: Final = re.compile(
 """Labels of weights of a survey, and not of weights in kilograms."""
 _BODY: Final = {"height", "bmi", "size", "stature"}
 """Names beside which a weight is one in kilograms."""
-_TIME_NAMES: Final = {
-    "year", "wave", "period", "month", "quarter", "date", "time", "t", "round", "visit", "week",
-    "yr", "jahr", "welle", "annee",
-}  # fmt: skip
+_TIME_NAMES: Final = TIME_NAMES - {"day", "hour", "age"}
 _HOUSE_NAMES: Final = re.compile(
     r"(id)?(hh|hid|hous\w*|famil\w*|serial\w*|dwelling|hogar|menage)\w*"
 )
@@ -62,6 +61,7 @@ def hints_of(
     ``labels`` are those of variables, where the file has some.
     """
     command = f"synthesizer init {where}"
+    yield from _codes_in_doubt(table)
     if options.weight is None:
         for name in survey_weights(table, labels):
             yield f"{name} looks like a survey weight: {command} --weight {name}"
@@ -79,6 +79,20 @@ def hints_of(
             f"{first} to {last} look like one variable in {len(columns)} periods: "
             f"{command} --wide '{name}={first}..{last}'{career}"
         )
+
+
+def _codes_in_doubt(table: Table) -> Iterator[str]:
+    """Ask about numbers such as 99 that lie far outside all others."""
+    for column in table.columns:
+        numbers = _numbers(column)
+        if numbers is None:
+            continue
+        numbers = numbers[column.is_observed]
+        for code in far_codes(numbers):
+            yield (
+                f"{column.name}: {code:.10g} in {plural(int((numbers == code).sum()), 'row')} lies "
+                f"far outside all other values: write `missing: [{code:.10g}]` if it means missing"
+            )
 
 
 def _numbers_households(column: Column) -> bool:

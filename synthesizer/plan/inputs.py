@@ -18,7 +18,7 @@ from typing import Self, TypeVar
 
 from synthesizer.config.keys import ChainConfig, Config, DataConfig, HouseholdConfig, PanelConfig
 from synthesizer.data.after import with_blank
-from synthesizer.data.encoding import RARE_REMEDY, data_notes, encode
+from synthesizer.data.encoding import RARE, data_notes, encode
 from synthesizer.data.errors import SynthesizerError, did_you_mean, plural
 from synthesizer.data.files import sha256
 from synthesizer.data.guessing import Declaration
@@ -26,7 +26,8 @@ from synthesizer.data.layout import Layout
 from synthesizer.data.panel.arrangement import PLAIN, Arrangement
 from synthesizer.data.panel.view import PREFIX
 from synthesizer.data.parquet_sample import Whole, numberings, parquet_rows, read_sample
-from synthesizer.data.rare_levels import group_rare
+from synthesizer.data.rare_levels import RareLevels, without_words
+from synthesizer.data.roles import roles_of
 from synthesizer.data.sources import RawTable, read_path, read_sql
 from synthesizer.data.table import Column, Kind, Table
 from synthesizer.data.values import finite_number
@@ -208,6 +209,8 @@ class Input:
     """What is wrong with the data; nothing is made of them then."""
     whole: Whole | None = None
     """How much the source holds where ``table`` is a sample of it."""
+    warned: tuple[str, ...] = ()
+    """Those of the notes that nobody may miss: columns left out, and levels of few persons."""
     unwritable: tuple[str, ...] = ()
     """What the format of the output cannot hold."""
     replicates: Table | None = None
@@ -346,41 +349,64 @@ def read_frame(raw: RawTable, config: ChainConfig, *, infer_missing: bool = True
         said = declared.get(name, Declaration())
         declared[name] = replace(said, missing=said.missing or ())
     found = _encoded(raw, declared, config)
+    if found.problems:
+        found = _readable(raw, declared, config)
     return _blankable(_without_rare(found, config), config)
 
 
+def _readable(raw: RawTable, declared: Mapping[str, Declaration], config: ChainConfig) -> Input:
+    """Encode a source as `init` would: columns without a role are left out, in words.
+
+    Columns that the configuration declares are not left out.
+    """
+    drop = config.dropped(raw.names)
+    fixed = set(declarations(config, raw.names)) & set(raw.names)
+    roles = roles_of(raw, declared, drop=drop, fixed=fixed, repeats=True)
+    kept = raw.select([name for name in raw.names if name in drop or name not in roles.dropped])
+    found = _encoded(kept, roles.declared, config)
+    odd = [
+        name
+        for name in raw.names
+        if name in roles.dropped or roles.declared.get(name) != declared.get(name)
+    ]
+    words = tuple(f"column {name!r} {look}" for name, look in roles.looks.items() if name in odd)
+    return replace(found, notes=(*found.notes, *words), warned=words)
+
+
 def _without_rare(found: Input, config: ChainConfig) -> Input:
-    """Group or blank levels that few persons have."""
-    if config.rare is None or found.problems:
+    """Group or blank levels, and words among numbers, that few persons have."""
+    if found.problems:
         return found
     from synthesizer.data.panel.forms import wide_columns
 
-    panel, names = config.panel, found.columns.names or ()
-    wide = {} if panel is None else panel.wide
-    columns = {name: wide_columns(cells, names) for name, cells in wide.items()}
-    person = None if panel is None or panel.person not in found.table else panel.person
-    table, done = group_rare(
-        found.table, config.rare.min_count, config.rare.to, columns=columns, persons=person
+    panel, names = config.panel or PanelConfig.model_construct(), found.columns.names or ()
+    of_design = filter(None, (panel.time, *_kinds_of_design(config)))
+    rare = RareLevels(
+        columns={name: wide_columns(cells, names) for name, cells in panel.wide.items()},
+        persons=panel.person if panel.person in found.table.names else None,
+        public={*(n for n, said in config.variables.items() if said.public), *of_design},
+        fixed=panel.absent,
+        numbers=[] if _writes_text(config) else list(filter(found.layout.holds_numbers, names)),
+        scope="many",
     )
-    notes = [note for note in found.notes if RARE_REMEDY not in note]
-    wrong = tuple(_rare_as_numbers(found, table, config))
-    return replace(found, table=table, notes=(*notes, *done), unwritable=wrong)
+    if config.rare is not None:
+        said = config.rare
+        rare = replace(rare, min_count=said.min_count, to=said.to, scope=said.levels)
+    table, words = without_words(found.table, rare)
+    table, done = rare.grouped(table)
+    open_ = tuple(rare.left(table)) if table.n_rows >= _SMALLEST * RARE else ()
+    told = (*words, *done, *open_)
+    return replace(found, table=table, notes=(*found.notes, *told), warned=(*found.warned, *told))
 
 
-def _rare_as_numbers(found: Input, grouped: Table, config: ChainConfig) -> Iterator[str]:
-    """Yield columns of numbers that the word for rare levels cannot be written into."""
-    to, layout = "" if config.rare is None else config.rare.to, found.layout
-    form = isinstance(config, Config) and config.output.format
-    if finite_number(to) is not None or (form or "").startswith("csv"):
-        return
-    for column in grouped.columns:
-        is_new = to in column.variable.levels and to not in found.table[column.name].variable.levels
-        if is_new and layout.holds_numbers(column.name):
-            yield (
-                f"rare.to: column {column.name!r} holds numbers in {found.origin or 'the source'}, "
-                f"where {to!r} cannot be written; name a number, or missing, or write another "
-                "format (output: {format: csv})"
-            )
+def _writes_text(config: ChainConfig) -> bool:
+    """Whether datasets are written as text, where a word may stand among numbers."""
+    form = config.output.format if isinstance(config, Config) else None
+    return (form or "").startswith("csv")
+
+
+_SMALLEST = 10
+"""Times the fewest persons of a level: smaller files have rare levels by chance."""
 
 
 def _blankable(found: Input, config: ChainConfig) -> Input:

@@ -515,7 +515,6 @@ def sample_problems(whole: Whole, config: ChainConfig, *, keeps: bool) -> Iterat
     odd = {
         "strata": bool(config.strata),
         "keep": keeps,
-        "rare": config.rare is not None,
         "genetic": config.genetic is not None,
         "extends": isinstance(config, Config) and config.extends is not None,
         "output.format": isinstance(config, Config)

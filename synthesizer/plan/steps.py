@@ -228,6 +228,7 @@ def _derived(context: Context, name: str, place: str, text: str) -> Method | Non
         if problems:
             raise ConfigError(problems)
         if not context.columns.any_faulty(expression.names):
+            expression.derive(context.completed, variable)  # undefined rows would end the run
             tell_broken(context, differing_rows(context, name, expression))
             options = {"expression": text}
             return Method(ROLES["derived"], options, is_configured=True, inputs=expression.names)

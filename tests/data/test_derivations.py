@@ -145,6 +145,7 @@ def test_borders_are_not_the_numbers_of_few_records(
 ) -> None:
     steps = np.concatenate([np.arange(40), [39.5] * 4]) / 50
     a = np.concatenate([low - 1 + steps, [low] * 5, [high] * held_by, high + 1 + steps])
+    a = np.random.default_rng(1).permutation(a)  # a file that is sorted by it proves nothing
     group = coded("g", (a >= high).astype(int), "xy")
     text = suggest_derivations(Table([group, column("a", a, decimals=2)]))["g"]
     assert f"[{border}]" in text
@@ -262,3 +263,33 @@ def test_body_mass_index_of_social_diagnosis() -> None:
 
     table = Table([read("age", 0), read("height", 0), read("weight", 0), read("bmi", None)])
     assert suggest_derivations(table) == {"bmi": "weight / (height / 100) ** 2"}
+
+
+def _file_of(source: FloatArray, groups: FloatArray, labels: str = "wxyz") -> dict[str, str]:
+    return suggest_derivations(
+        Table([column("source", source), coded("g", groups.astype(int), labels)])
+    )
+
+
+def test_nothing_follows_from_numbers_that_count_rows_or_persons() -> None:
+    """Files are sorted by treatment, region or death; that says nothing of a person."""
+    persons = np.repeat(np.arange(1.0, 81.0), 5)
+    rows = np.arange(1.0, 401.0)
+    with_gaps = np.append(rows[:-5], rows[-5:] * 40)
+    for source in (persons, rows, with_gaps):
+        assert _file_of(source, np.arange(400) // 100) == {}
+    shuffled = np.random.default_rng(2).permutation(persons)  # the persons' own treatment
+    assert _file_of(shuffled, shuffled // 21) == {}
+    # a file that is sorted by an amount, all distinct
+    amounts = np.sort(np.random.default_rng(3).lognormal(10, 1, 400).round())
+    assert _file_of(amounts, np.arange(400) // 200) == {}
+
+
+def test_groups_of_amounts_and_ages_are_found_though_the_file_is_sorted() -> None:
+    rng = np.random.default_rng(4)
+    ages = np.sort(rng.integers(18, 90, 400)).astype(float)
+    assert "cut(source" in _file_of(ages, np.digitize(ages, [30, 65]))["g"]
+    amounts = np.sort(rng.lognormal(10, 1, 400).round())
+    assert "cut(source" in _file_of(amounts, np.arange(400) // 100, "1234")["g"]  # quartiles
+    mixed = rng.permutation(amounts)
+    assert "cut(source" in _file_of(mixed, np.digitize(mixed, [20_000, 50_000]))["g"]

@@ -12,6 +12,7 @@ import pytest
 from synthesizer.data.encoding import data_notes, encode
 from synthesizer.data.errors import DataError
 from synthesizer.data.guessing import Declaration, infer
+from synthesizer.data.missing_codes import far_codes
 from synthesizer.data.sources import RawTable, from_pandas, read_path
 from synthesizer.data.table import Kind, Variable
 
@@ -43,6 +44,7 @@ GUESSES = [
     ([*range(20), -8], Kind.NUMERIC, ("-8",), 0),
     ([*range(20), -8, -9], Kind.NUMERIC, ("-8", "-9"), 0),
     ([*range(20), -1, -2], Kind.NUMERIC, (), 0),
+    ([1, 2, -9, "unknown"], Kind.CATEGORICAL, ("-9",), None),
     ([*range(20), -5], Kind.NUMERIC, (), 0),
     (range(-9, 20), Kind.NUMERIC, (), 0),
     (["1.50", "2.25"], Kind.NUMERIC, (), 2),
@@ -69,9 +71,20 @@ GUESSES = [
     (["16-24", "65+", "25-64"], Kind.ORDERED, (), None),
     (["low", "High", "medium"], Kind.ORDERED, (), None),
     (["low", "High", "other"], Kind.CATEGORICAL, (), None),
+    (["L", "XL", "S"], Kind.ORDERED, (), None),
+    (["secondary", "Primary", "tertiary"], Kind.ORDERED, (), None),
+    (["Mar", "Jan", "Dec"], Kind.ORDERED, (), None),
+    (["mercredi", "lundi", "dimanche"], Kind.ORDERED, (), None),
+    (["Mi", "Mo", "So"], Kind.ORDERED, (), None),
+    (["zufrieden", "teils/teils", "sehr unzufrieden"], Kind.ORDERED, (), None),
+    (["wysoki", "niski", "średni"], Kind.ORDERED, (), None),
+    (["de acuerdo", "muy de acuerdo", "en desacuerdo"], Kind.ORDERED, (), None),
+    (["2. spesso", "1. mai", "3. sempre"], Kind.ORDERED, (), None),
+    (["zeer laag", "laag", "hoog"], Kind.ORDERED, (), None),
     ([f"P{i:04d}" for i in range(N)], Kind.ID, (), 0),
     (range(101, 101 + N), Kind.ID, (), 0),
-    ([i * 7 % 61 for i in range(N)], Kind.NUMERIC, (), 0),
+    ([i * 7 % 61 for i in range(N)], Kind.ID, (), 0),
+    ([i * 97 % 1009 for i in range(N)], Kind.NUMERIC, (), 0),
     ([2**60 + i for i in range(N)], Kind.ID, (), 0),
 ]
 
@@ -89,11 +102,51 @@ def test_guesses(
 
 
 def test_names_of_identifiers(tmp_path: Path) -> None:
-    values = [i * 7 % 61 for i in range(N)]
+    values = [i * 97 % 1009 for i in range(N)]
     for name in ["person_id", "ID", "personID", "id", "hhid", "persnr", "idhous00", "schoolid"]:
         assert _one(tmp_path, values, name).kind is Kind.ID
     for name in ["ideal", "paid", "unpaid", "religion", "income", "president"]:
         assert _one(tmp_path, values, name).kind is Kind.NUMERIC
+
+
+NUMBERINGS = {
+    "a permutation": np.random.default_rng(1).permutation(400) + 1,
+    "gaps": np.sort(np.random.default_rng(2).choice(1_200, 400, replace=False)),
+    "a few far away": np.append(
+        np.random.default_rng(3).permutation(390), 900 + np.arange(10) ** 5
+    ),
+    "sites and persons": np.array([1_000 * site + i for site in range(20) for i in range(1, 21)]),
+}
+AMOUNTS = {
+    "incomes": np.random.default_rng(7).lognormal(10, 0.8, 200).astype(int),
+    "sorted incomes": np.sort(np.random.default_rng(7).lognormal(10, 0.8, 200).astype(int)),
+    "populations": np.sort(np.random.default_rng(5).lognormal(15, 2, 150).astype(int))[::-1],
+    "changes": np.random.default_rng(6).permutation(200) - 100,
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [*((name, Kind.ID) for name in NUMBERINGS), *((name, Kind.NUMERIC) for name in AMOUNTS)],
+)
+def test_numbers_that_count_rows_are_identifiers_and_amounts_are_not(name: str, kind: Kind) -> None:
+    values = {**NUMBERINGS, **AMOUNTS}[name]
+    assert len(np.unique(values)) == len(values)
+    assert _kinds(pd.DataFrame({"x": values})) == {"x": kind}
+
+
+def test_years_stay_numbers() -> None:
+    years = np.arange(1900, 1980)
+    assert _kinds(pd.DataFrame({"year": years, "x": years})) == {"year": Kind.NUMERIC, "x": Kind.ID}
+
+
+def test_numbers_far_outside_may_be_missing_codes() -> None:
+    ages = np.arange(20.0, 76.0)
+    assert far_codes(np.append(ages, [98, 99, 99])) == (98.0, 99.0)
+    assert far_codes(np.append(ages / 10, 9999999)) == (9999999.0,)
+    assert far_codes(np.append(ages, -999.9)) == (-999.9,)
+    assert far_codes(np.append(ages, [120.0, 77.0])) == ()
+    assert far_codes(np.arange(20.0, 100.0)) == ()
 
 
 def test_most_values_of_an_identifier_are_distinct() -> None:
@@ -167,15 +220,6 @@ def test_levels_of_ranges_and_scales_are_in_order(tmp_path: Path) -> None:
     assert _one(tmp_path, ranges[::-1]).levels == tuple(ranges)
     assert _one(tmp_path, ["3+", "1", "2"]).levels == ("1", "2", "3+")
     assert _one(tmp_path, ["2-4", "1-3", "5+"]).kind is Kind.CATEGORICAL  # they overlap
-
-
-def test_quoted_numbers_are_codes_unless_all_columns_are_quoted(tmp_path: Path) -> None:
-    rows = [f'"{i % 20}",{i}' for i in range(N)]
-    path = tmp_path / "r.csv"
-    path.write_text("\n".join(['"code","n"', *rows]))
-    assert next(item.variable.kind for item in infer(read_path(path))) is Kind.CATEGORICAL
-    path.write_text("\n".join(['"code","n"', *(f'"{i % 20}","{i}"' for i in range(N))]))
-    assert next(item.variable.kind for item in infer(read_path(path))) is Kind.NUMERIC
 
 
 def test_levels_are_sorted_as_numbers_or_words(tmp_path: Path) -> None:
@@ -301,8 +345,7 @@ def test_notes(tmp_path: Path) -> None:
     table = encode(raw, {"c": Declaration(missing=("-9",))})
     assert table["c"].variable.missing == ("-9",)
     notes = "\n".join(data_notes(raw, table))
-    assert "'a' is constant" in notes
-    assert "1 level of 1 column with fewer than 5 rows may point to persons (b 1)" in notes
+    assert "1 column with one value only ('a')" in notes
     assert "'c': 1 declared missing code never occurs" in notes
 
 

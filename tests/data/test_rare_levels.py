@@ -9,10 +9,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from synthesizer import run
+from synthesizer import Synthesizer, run
 from synthesizer.data.errors import ConfigError
-from synthesizer.data.rare_levels import group_rare
-from synthesizer.data.table import Kind, Table
+from synthesizer.data.rare_levels import RareLevels, without_words
+from synthesizer.data.table import Column as TableColumn
+from synthesizer.data.table import Kind, Table, Variable
+from synthesizer.jobs.starter import write_starter
 from tests.end_to_end.commands import persons_frame, write_yaml
 from tests.tables import coded, numeric
 
@@ -39,7 +41,7 @@ def words(table: Table, name: str) -> list[str]:
 def test_what_levels_become(counts: list[int], to: str, kind: Kind, after: list[str]) -> None:
     codes = np.repeat(np.arange(4), counts)
     table = Table([coded("x", codes, LEVELS[:4], kind=kind), numeric("n", codes)])
-    made, notes = group_rare(table, 5, to)
+    made, notes = RareLevels(min_count=5, to=to).grouped(table)
     assert words(made, "x") == after
     assert made["n"].data.tolist() == table["n"].data.tolist()
     assert bool(notes) == any(0 < count < 5 for count in counts)
@@ -51,20 +53,20 @@ def test_levels_that_are_called_like_our_words() -> None:
     table = Table(
         [coded("x", np.repeat(np.arange(4), [9, 9, 7, 2]), ("missing", "other", "", "r"))]
     )
-    blanked, notes = group_rare(table, 5, "missing")
+    blanked, notes = RareLevels(min_count=5, to="missing").grouped(table)
     assert words(blanked, "x") == ["missing"] * 9 + ["other"] * 9 + [""] * 7 + ["NA"] * 2
     assert blanked["x"].variable.missing == ("NA",)  # "" is a level here
     assert notes == ["rare: 1 level of 'x' of fewer than 5 became 'missing'"]
-    joined, notes = group_rare(table, 5, "other")
+    joined, notes = RareLevels(min_count=5, to="other").grouped(table)
     assert words(joined, "x") == ["missing"] * 9 + ["other"] * 9 + [""] * 7 + ["other"] * 2
     assert "more" not in notes[0]
-    joined, notes = group_rare(table, 8, "few")
+    joined, notes = RareLevels(min_count=8, to="few").grouped(table)
     assert words(joined, "x") == ["missing"] * 9 + ["other"] * 9 + ["few"] * 9
     assert "more" not in notes[0]  # both were rare; here one joins that was not:
-    assert "and so did 1 more" in group_rare(table, 5, "few")[1][0]
+    assert "and so did 1 more" in RareLevels(min_count=5, to="few").grouped(table)[1][0]
 
 
-def test_a_word_among_numbers_is_refused(tmp_path: Path) -> None:
+def test_numbers_of_a_typed_file_are_blanked_where_a_word_cannot_be_written(tmp_path: Path) -> None:
     frame = persons_frame(60).assign(job=[1, 2] * 29 + [3, 4])
     frame.to_parquet(tmp_path / "data.parquet")
     content = {
@@ -75,9 +77,7 @@ def test_a_word_among_numbers_is_refused(tmp_path: Path) -> None:
         "checks": False,
     }
     path = write_yaml(tmp_path / "run.yaml", content)
-    with pytest.raises(ConfigError, match="rare.to: column 'job' holds numbers in data.parquet"):
-        run(path)
-    for word, job in (("9", 9.0), ("missing", None)):
+    for word, job in (("9", 9.0), ("missing", None), ("other", None)):
         made = run(path, overrides={"rare": {"to": word}, "output": {"directory": word}})
         assert set(pd.read_parquet(made.datasets[0])["job"].dropna()) <= {1.0, 2.0, job}
     run(path, overrides={"output": {"directory": "text", "format": "csv"}})
@@ -88,19 +88,19 @@ def test_persons_count_and_not_rows() -> None:
     owners = np.array([1.0] * 4 + [2.0] * 3 + [*range(3, 10)])
     x = [1] * 7 + [0] * 7
     table = Table([numeric("who", owners), coded("x", x, "ab")])
-    assert "b" in words(group_rare(table, 5, "other")[0], "x")
-    assert "b" not in words(group_rare(table, 5, "other", persons="who")[0], "x")
+    assert "b" in words(RareLevels(min_count=5, to="other").grouped(table)[0], "x")
+    assert "b" not in words(RareLevels(persons="who").grouped(table)[0], "x")
     wide = Table([coded("j1", x[:1] + [0] * 13, "ab"), coded("j2", [1] * 8 + [0] * 6, "ab")])
-    apart, _ = group_rare(wide, 5, "other")
+    apart, _ = RareLevels().grouped(wide)
     assert "b" not in words(apart, "j1")
-    alike, notes = group_rare(wide, 5, "other", columns={"j": ("j1", "j2")})
+    alike, notes = RareLevels(columns={"j": ("j1", "j2")}).grouped(wide)
     assert words(alike, "j1") == words(wide, "j1")
     assert not notes
 
 
 def test_a_run_tells_what_it_grouped_and_shows_none_of_it(tmp_path: Path) -> None:
     frame = persons_frame(120)
-    frame.loc[:3, "region"] = ["pole", "pole", "moon", "moon"]
+    frame.loc[:5, "region"] = ["pole", "pole", "moon", "moon", "moon", "moon"]
     frame.to_csv(tmp_path / "data.csv", index=False)
     content = {
         "data": {"path": "data.csv"},
@@ -144,3 +144,82 @@ def test_an_identifier_that_repeats_names_both_cures(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
     for cure in ({"drop": ["hhid"]}, {"household": {"id": "hhid"}}):
         run(path, overrides={**cure, "output": {"directory": next(iter(cure))}})
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "n_levels", "are_many"),
+    [(90, 30, True), (90, 29, False), (24, 8, False), (900, 101, True), (900, 100, False)],
+)
+def test_rare_levels_of_a_variable_of_many_are_always_grouped(
+    n_rows: int, n_levels: int, are_many: bool
+) -> None:
+    codes = np.minimum(np.arange(n_rows), n_levels - 1)  # all but the last are of one person
+    names = [f"n{i:03d}" for i in range(n_levels)]
+    table = Table([coded("x", codes, names), numeric("n", codes)])
+    grouped, notes = RareLevels(scope="many").grouped(table)
+    assert (grouped["x"].variable.levels == (names[-1], "other")) == are_many
+    assert ("public: true" in "".join(notes)) == are_many
+    assert list(RareLevels(scope="many").many(table)) == ["x"] * are_many
+    assert RareLevels(scope="many", public={"x"}).grouped(table)[0] is not None
+    assert RareLevels(scope="many", public={"x"}).grouped(table)[0]["x"] is table["x"]
+
+
+def test_a_level_of_many_is_not_given_up_for_one_of_a_few() -> None:
+    table = Table([coded("x", np.repeat(np.arange(3), [40, 30, 2]), "abc")])
+    grouped, notes = RareLevels().grouped(table)
+    assert words(grouped, "x") == ["a"] * 40 + ["b"] * 30 + [""] * 2
+    assert notes == ["rare: 1 level of 'x' of fewer than 5 became 'missing'"]
+
+
+def test_numbers_are_left_where_texts_are_asked_for() -> None:
+    codes = np.repeat(np.arange(3), [40, 30, 2])
+    table = Table([coded("x", codes, ("1", "2", "9")), coded("y", codes, ("a", "b", "9"))])
+    grouped, _ = RareLevels(scope="text").grouped(table)
+    assert grouped["x"] is table["x"]
+    assert grouped["y"].variable.levels == ("a", "b")
+    (left,) = RareLevels(scope="text").left(grouped)
+    assert "(x 1)" in left
+
+
+def test_a_word_of_one_person_among_numbers_is_blank() -> None:
+    pay = Variable(name="pay", kind=Kind.NUMERIC, missing=("thirty", "refused", "-8"), decimals=0)
+    states = np.repeat([0, 1, 2, 3], [20, 1, 6, 2]).astype(np.int8)
+    data = np.where(states == 0, 7.0, np.nan)
+    table, notes = without_words(Table([TableColumn(pay, data, states)]), RareLevels())
+    made = table["pay"]
+    labels = ("", *made.variable.missing)
+    assert made.variable.missing == ("refused", "-8", "")
+    assert [labels[s] for s in made.missing_state()[20:]] == [""] + ["refused"] * 6 + ["-8"] * 2
+    assert len(notes) == 1
+
+
+def test_python_warns_of_what_it_leaves_out_and_of_levels_of_few() -> None:
+    frame = persons_frame(120).assign(empty=np.nan, street=[f"s{i % 60}" for i in range(120)])
+    frame.loc[0, "region"] = "pole"
+    frame["job"] = pd.Categorical([1000 + i % 60 for i in range(120)])
+    codes = {"income": {"missing": ["-8"]}}
+    with pytest.warns(UserWarning, match="left out") as caught:
+        made = Synthesizer(seed=1, checks=False, variables=codes).fit(frame).generate()[0]
+    said = " ".join(str(warning.message) for warning in caught)
+    for text in ("'empty' left out", "60 levels of 'street'", "60 levels of 'job'", "(region 1)"):
+        assert text in said
+    assert "pole" not in said
+    assert "empty" not in made
+    assert set(made["street"]) == {"other"}
+    assert made["job"].isna().all()  # a category of numbers cannot hold a word
+    public = codes | {"street": {"public": True}, "job": {"public": True}}
+    with pytest.warns(UserWarning, match="left out"):
+        kept = Synthesizer(seed=1, checks=False, variables=public).fit(frame).generate()[0]
+    assert kept["street"].nunique() > 30
+
+
+def test_a_starter_groups_levels_of_texts_and_says_so(tmp_path: Path) -> None:
+    frame = persons_frame(120).assign(street=[f"s{i % 60}" for i in range(120)])
+    frame.loc[:2, "region"] = "pole"
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    starter = write_starter(tmp_path / "data.csv", tmp_path / "run.yaml", overwrite=False)
+    assert "public: true" in starter.looks["street"]
+    result = run(tmp_path / "run.yaml", overrides={"m": 1, "checks": False})
+    made = pd.read_csv(result.datasets[0])
+    assert "pole" not in set(made["region"])
+    assert set(made["street"]) == {"other"}

@@ -93,7 +93,9 @@ def test_problems_of_options_and_frame_at_once() -> None:
     with pytest.raises(SynthesizerError, match="mixed"):
         Synthesizer().fit(bad)
     with pytest.raises(DataError) as caught:
-        Synthesizer(keep=["sexx"], method={"age": "crat"}).fit(bad.drop(columns="mixed"))
+        Synthesizer(
+            keep=["sexx"], method={"age": "crat"}, variables={"empty": {"kind": "numeric"}}
+        ).fit(bad.drop(columns="mixed"))
     for words in ("'empty' has no value", "'sex'", "'cart'"):
         assert words in str(caught.value)
     with pytest.raises(ConfigError, match="did you mean 'sex'"):

@@ -28,10 +28,3 @@ def test_what_is_shown_says_what_it_is() -> None:
     assert pay.shows == "5 %: 100, median: 1000, 95 %: 1900"
     assert day.shows == "5 %: 2020-01-06, median: 2020-02-20, 95 %: 2020-04-05"
     assert sex.shows == "f, m and 1 more"
-
-
-def test_notes_count_in_words_that_agree() -> None:
-    frame = pd.DataFrame({"a": ["p"] * 50 + ["q"], "b": ["p"] * 49 + ["q", "r"]})
-    (note,) = described(frame).notes
-    assert note.startswith("3 levels of 2 columns with fewer than 5 rows")
-    assert "(a 1, b 2)" in note

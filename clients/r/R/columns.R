@@ -113,16 +113,8 @@ character_form <- function(x) {
   labels <- labels_of(x)
   if (length(labels)) {
     entry <- labelled_entry(values, labels, declared_missing(x, values), empty)
-  } else if (looks_like_numbers(values, length(x))) {
-    entry$kind <- "categorical"
   }
   list(type = "character", empty_is_na = anyNA(x) && !both, empty = empty, entry = entry)
-}
-
-looks_like_numbers <- function(values, rows) {
-  values <- values[nzchar(values)]
-  numbers <- length(values) > 0 && !anyNA(suppressWarnings(as.numeric(values)))
-  numbers && length(values) <= max(100, rows / 2) && length(values) < rows
 }
 
 unused_text <- function(text, taken) {
@@ -141,7 +133,7 @@ number_form <- function(x) {
 }
 
 date_form <- function(x, type, format) {
-  list(type = type, format = format, entry = list(
+  list(type = type, format = format, integer = is.integer(x), entry = list(
     kind = "date", date_format = format, missing = if (anyNA(x)) I("") else list()))
 }
 
@@ -282,6 +274,7 @@ decode_column <- function(texts, form, listed = NULL, kind = NULL) {
   restored <- form$attributes[setdiff(names(form$attributes), "class")]
   for (name in names(restored)) attr(x, name) <- restored[[name]]
   if (!is.null(form$attributes$class) && !is.factor(x)) class(x) <- form$attributes$class
+  if (form$type == "date" && isTRUE(form$integer)) storage.mode(x) <- "integer"
   x
 }
 

@@ -33,6 +33,9 @@ from synthesizer.models.kit.trees import LEAF, Nodes, Tree
 
 BACKING = (5.0, 10.0, 20.0)
 """Rows that a node may borrow from its parent; the evidence chooses."""
+MANY_CLASSES = 40
+MORE_BACKING = (5.0, 10.0, 20.0, 50.0, 150.0, 500.0, 2e3, 1e4, 1e6)
+"""The same with more classes than this, of which most have no row in a node, for each parent."""
 EXPECTED = 10.0
 """A class, or several, that so many rows are expected to have, and none has, are held to be rare or
 impossible there."""
@@ -348,8 +351,9 @@ def node_probabilities(
 
     p(node) = (counts + b p(parent)) / (rows + b), from the root down: hierarchical shrinkage
     (Agarwal et al. 2022), which keeps what large nodes know where small ones know little. b is the
-    one of `BACKING` with the largest leave-one-out likelihood, and more in nodes where a row would
-    otherwise weigh more than 1 / cap in the distribution. What nobody in a node has is lowered, see
+    one of `BACKING` with the largest leave-one-out likelihood (of `MORE_BACKING`, by parent, with
+    many classes), and more in nodes where a row would otherwise weigh more than 1 / cap in the
+    distribution. What nobody in a node has is lowered, see
     `unseen_left`.
 
     Parameters
@@ -369,7 +373,11 @@ def node_probabilities(
     np.add.at(counts, (leaves, classes), weights)
     for node in range(len(counts) - 1, 0, -1):
         counts[tree.parent[node]] += counts[node]
-    backing = max(BACKING, key=lambda b: _left_out(tree, counts, b))
+    if n_classes > MANY_CLASSES:
+        backing = _backing_by_parent(tree, counts)
+    else:
+        best = max(BACKING, key=lambda b: _left_out(tree, counts, b))
+        backing = np.full(len(counts), best)
     totals = counts.sum(axis=1)
     probabilities = np.empty_like(counts)
     probabilities[0] = counts[0] / totals[0]
@@ -378,7 +386,7 @@ def node_probabilities(
     for node in range(1, len(counts)):
         parent = tree.parent[node]
         above = _without_impossible(probabilities[parent], counts[node], totals[node])
-        borrowed = max(backing, least, _least_backing(totals[node], weight[parent], cap))
+        borrowed = max(backing[node], least, _least_backing(totals[node], weight[parent], cap))
         probabilities[node] = (counts[node] + borrowed * above) / (totals[node] + borrowed)
         weight[node] = (1.0 + borrowed * weight[parent]) / (totals[node] + borrowed)
     return probabilities
@@ -424,6 +432,33 @@ def _least_backing(total: float, weight_above: float, cap: float) -> float:
     room = 1.0 / cap - weight_above
     # a parent that is as small itself cannot lend enough: nearly all comes from it
     return (1.0 - total / cap) / room if room > 1e-9 else 1e9
+
+
+def _backing_by_parent(tree: Tree, counts: FloatArray) -> FloatArray:
+    """Return the rows that each node borrows, alike for the children of one node; (n_nodes,).
+
+    The leave-one-out likelihood of the children's rows is multiplied by the number borrowed: a
+    prior that decides where the rows do not.
+    """
+    totals, choices = counts.sum(axis=1), np.array(MORE_BACKING)
+    root = (np.maximum(counts[0] - 1.0, 0.0) + 0.5 / counts.shape[1]) / (totals[0] - 0.5)
+    left_out, backing = {0: root}, np.zeros(len(counts))
+    for parent in np.flatnonzero(tree.feature != LEAF).tolist():
+        above = left_out.pop(parent)
+        children = (parent + 1, int(tree.right[parent]))
+        others = {child: max(totals[child] - 1.0, 0.0) for child in children}
+        scores = np.log(choices)
+        for child in children:
+            there = np.flatnonzero(counts[child])
+            own = counts[child, there]
+            lent = np.maximum(own - 1.0, 0.0) + np.outer(choices, above[there])
+            lent /= (others[child] + choices)[:, None]
+            scores += np.log(np.maximum(lent, LEAST)) @ own
+        b = backing[list(children)] = choices[scores.argmax()]
+        for child in children:
+            left_out[child] = np.maximum(counts[child] - 1.0, 0.0) + b * above
+            left_out[child] /= others[child] + b
+    return backing
 
 
 def _left_out(tree: Tree, counts: FloatArray, backing: float) -> float:
