@@ -15,7 +15,7 @@ from synthesizer.config.keys import HouseholdConfig, PanelConfig, SqlConfig
 from synthesizer.config.reading import read_chain_config
 from synthesizer.data.csv_text import FoundEncoding, find_encoding
 from synthesizer.data.derivations import suggest_derivations
-from synthesizer.data.encoding import encode_inferred
+from synthesizer.data.encoding import RARE, encode_inferred
 from synthesizer.data.errors import ConfigError, did_you_mean, plural
 from synthesizer.data.files import check_file, write_texts
 from synthesizer.data.guessing import Declaration, Inferred, infer
@@ -398,12 +398,12 @@ def make_starter(
         else look
         for name, look in reading.roles.looks.items()
     }
-    looks |= reading.rare.many(reading.table)
+    grouped, joined = reading.rare.grouped(reading.table)  # what a run sees
+    looks |= (many := reading.rare.many(reading.table))
     raw = reading.roles.raw
     derived: Mapping[str, str] = {}
     if form.derives:
         with phases.phase("columns that follow from others", len(raw.names)) as advance:
-            grouped = reading.rare.grouped(reading.table)[0]  # what a run derives
             derived = suggest_derivations(grouped, advance=advance)
     intruder, known = _scenario_lines(reading, form)
     head = _HEAD.format(
@@ -437,6 +437,7 @@ def make_starter(
         n_columns=n_columns,
         notes=(
             *_encoding_notes(encoding),
+            *_rare_notes(len(joined) - len(many)),
             *hints_of(reading.table, options, where, _labels(raw)),
             *known,
         ),
@@ -504,6 +505,14 @@ def _encoding_notes(encoding: FoundEncoding | None) -> Iterator[str]:
         yield (
             f"the file is not UTF-8 and is read as {encoding.name}, a guess: if letters with "
             "accents come out wrong, name its encoding (--encoding cp1250, cp1251, gb18030, ...)"
+        )
+
+
+def _rare_notes(count: int) -> Iterator[str]:
+    if count:
+        yield (
+            f"rare: levels of fewer than {RARE} persons are joined in {plural(count, 'column')}; "
+            "`validate` names them, `public: true` under a variable keeps its levels"
         )
 
 
