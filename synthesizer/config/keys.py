@@ -425,7 +425,7 @@ class RareConfig(Part):
     )
     levels: Literal["all", "text"] = Field(
         "all",
-        description="variables that are grouped; text: not those whose levels are numbers, or yes and no",
+        description="which variables; text: not those with levels that are numbers, or yes and no",
     )
 
 
