@@ -252,7 +252,7 @@ def _compared(item: Inferred, texts: Texts) -> Inferred:
         return item
     observed = texts.occurs & ~texts.among(variable.missing)
     levels = tuple(texts.picked(observed))
-    if is_number(pa.array(levels, pa.string()), texts.mark).all():
+    if is_number(pa.array(levels, pa.string()), texts.format).all():
         numeric = Variable(name=variable.name, kind=Kind.NUMERIC, missing=variable.missing)
         return Inferred(numeric, item.reason)
     return Inferred(replace(variable, kind=Kind.CATEGORICAL, levels=levels), item.reason)
