@@ -405,7 +405,8 @@ def make_starter(
     if form.derives:
         with phases.phase("columns that follow from others", len(raw.names)) as advance:
             derived = suggest_derivations(grouped, advance=advance)
-    intruder, known = _scenario_lines(reading, form)
+    units = grouped if form.derives else reading.units
+    intruder, known = _scenario_lines(replace(reading, units=units), form)
     head = _HEAD.format(
         name=path.name,
         data=_data_lines(
