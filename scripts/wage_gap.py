@@ -47,7 +47,7 @@ from synthesizer.report.page import (
     written,
 )
 from synthesizer.verification.answer import ShareAnswer, Statement
-from synthesizer.verification.public_schema import schema_of_release, yaml_of
+from synthesizer.verification.public_schema import PublicSchema, schema_of_release, yaml_of
 from synthesizer.verification.verify import begin_ledger, verify
 
 CONFIG = Path(__file__).parent / "configs" / "federal_workforce.yaml"
@@ -63,26 +63,53 @@ THRESHOLD = -0.01
 """Of log pay: a gap of one percent."""
 
 
-def _scores(variable: str, scores: Mapping[str, float]) -> str:
-    """Return an expression that puts a number in the place of each label."""
-    return " + ".join(f"{score:g}*({variable} == '{label}')" for label, score in scores.items())
+AGES = {"75+": 77.0} | {f"{age}-{age + 4}": age + 2.0 for age in range(15, 75, 5)}
+"""Age of each range, in years."""
 
 
-AGE = _scores("age_range", {"75+": 77} | {f"{a}-{a + 4}": a + 2 for a in range(15, 75, 5)})
-YEARS = _scores(
-    "education",
-    {
-        label: years
-        for label, years in zip(simulated.EDUCATIONS, simulated.EDUCATION_YEARS, strict=True)
-        if years
-    },
-)
-TERMS = [f"I(race == '{race}')" for race in RACES]
-HUMAN = [f"I({AGE})", f"I(({AGE}) ** 2)", f"I({YEARS})"]
-FORMULA = f"I(log(basic_pay)) ~ {' + '.join([*TERMS, *HUMAN])}"
-OVERALL = f"{FORMULA} | year + agency + occupation"
-YEARLY = f"{FORMULA} | occupational_category"
-NAMES = dict(zip([*TERMS, *HUMAN], [*RACES, "age", "age squared", "education"], strict=True))
+@dataclass(frozen=True)
+class Model:
+    """The regressions of the paper, over the labels of a public schema."""
+
+    names: Mapping[str, str]
+    """Name in the paper of each coefficient."""
+
+    @classmethod
+    def of(cls, schema: PublicSchema) -> Model:
+        """Return the regressions; a query may name no label that few persons have."""
+        years = zip(simulated.EDUCATIONS, simulated.EDUCATION_YEARS, strict=True)
+        age = _scores(schema, "age_range", AGES)
+        education = _scores(schema, "education", {label: year or 0.0 for label, year in years})
+        races = [race for race in RACES if race in schema.variables["race"].levels]
+        names = {f"I(race == '{race}')": race for race in races}
+        human = {f"I({age})": "age", f"I(({age}) ** 2)": "age squared"}
+        return cls(names | human | {f"I({education})": "education"})
+
+    @property
+    def races(self) -> tuple[str, ...]:
+        """Races that have a coefficient."""
+        return tuple(race for race in RACES if race in self.names.values())
+
+    @property
+    def overall(self) -> str:
+        """Formula of table 2."""
+        return f"I(log(basic_pay)) ~ {' + '.join(self.names)} | year + agency + occupation"
+
+    @property
+    def yearly(self) -> str:
+        """Formula of table 3 and of the figures."""
+        return f"I(log(basic_pay)) ~ {' + '.join(self.names)} | occupational_category"
+
+    def coefficients(self, fit: FitComparison) -> Coefficients:
+        """Return the coefficients of a fit that was compared, by the names of the paper."""
+        return Coefficients({self.names[row.name]: row for row in fit.coefficients})
+
+
+def _scores(schema: PublicSchema, variable: str, scores: Mapping[str, float]) -> str:
+    """Return an expression that puts a number in the place of each label of the schema."""
+    levels = schema.variables[variable].levels
+    named = {label: score for label, score in scores.items() if score and label in levels}
+    return " + ".join(f"{score:g}*({variable} == '{label}')" for label, score in named.items())
 
 
 @dataclass(frozen=True)
@@ -90,11 +117,6 @@ class Coefficients:
     """Coefficients of one model in one group of persons, by the names of the paper."""
 
     rows: Mapping[str, CoefficientComparison]
-
-    @classmethod
-    def of(cls, fit: FitComparison) -> Coefficients:
-        """Return the coefficients of a fit that was compared."""
-        return cls({NAMES[row.name]: row for row in fit.coefficients})
 
 
 @dataclass(frozen=True)
@@ -121,15 +143,19 @@ class Fits:
         return float(np.polyfit(at, values, 1)[0])
 
 
-def fitted(original: pd.DataFrame, synthetic: pd.DataFrame) -> Fits:
+def fitted(model: Model, original: pd.DataFrame, synthetic: pd.DataFrame) -> Fits:
     """Fit the model of table 2 to each sex, and that of figures 1 and 2 to each sex and year."""
     ours, theirs = usable(original), usable(synthetic)
-    overall = compare_fit_by(ours, theirs, OVERALL, ["sex"], clusters="person")
-    yearly = compare_fit_by(ours, theirs, YEARLY, ["sex", "year"], clusters="person")
+    overall = compare_fit_by(ours, theirs, model.overall, ["sex"], clusters="person")
+    yearly = compare_fit_by(ours, theirs, model.yearly, ["sex", "year"], clusters="person")
     return Fits(
-        {sex: Coefficients.of(f) for (sex,), f in overall.items() if isinstance(f, FitComparison)},
         {
-            (sex, int(year)): Coefficients.of(f)
+            sex: model.coefficients(f)
+            for (sex,), f in overall.items()
+            if isinstance(f, FitComparison)
+        },
+        {
+            (sex, int(year)): model.coefficients(f)
             for (sex, year), f in yearly.items()
             if isinstance(f, FitComparison)
         },
@@ -165,6 +191,7 @@ class Files:
     schema: Path
     ledger: Path
     queries: Path
+    model: Model
 
     def frames(self) -> tuple[pd.DataFrame, pd.DataFrame]:
         """Return confidential and synthetic data; labels are texts."""
@@ -201,12 +228,13 @@ def prepared(directory: Path, persons: int, seed: int) -> Files:
     confidential, queries = directory / "confidential.csv", directory / "queries"
     simulate(persons, seed=1).to_pandas().to_csv(confidential, index=False)
     schema, ledger = directory / "public_schema.yaml", directory / "ledger.sqlite"
-    schema.write_text(yaml_of(schema_of_release(directory / "run")))
+    public = schema_of_release(directory / "run")
+    schema.write_text(yaml_of(public))
     ledger.unlink(missing_ok=True)
     begin_ledger(ledger, confidential=confidential, schema=schema, cap=100.0)
     queries.mkdir(exist_ok=True)
     (synthetic,) = sorted((directory / "run").glob("synthetic*.csv"))
-    return Files(confidential, synthetic, schema, ledger, queries)
+    return Files(confidential, synthetic, schema, ledger, queries, Model.of(public))
 
 
 @dataclass(frozen=True)
@@ -225,14 +253,14 @@ def asked(files: Files, fits: Fits, partitions: int, trend_partitions: int) -> A
     Partitions of which a year has no fit, as where nobody has the race, are told apart.
     """
     gaps, trends = {}, {}
-    for sex, race in product(SEXES, RACES):
+    for sex, race in product(SEXES, files.model.races):
         common: dict[str, Any] = {
             "subset": f"sex == '{sex}' and race != 'unspecified' and basic_pay > 0",
             "epsilon": 1.0,
         }
-        all_years = {"formula": OVERALL, "partitions": partitions, **common}
+        all_years = {"formula": files.model.overall, "partitions": partitions, **common}
         by_year = {
-            "formula": YEARLY,
+            "formula": files.model.yearly,
             "partitions": trend_partitions,
             "errors": "report",
             **common,
@@ -254,23 +282,25 @@ def table_2(sex: str, fits: Fits, answers: Answers) -> DataTable:
     rows: list[list[Cell]] = []
     for name, row in fits.overall[sex].rows.items():
         known = answers.gaps.get((sex, name))
-        share: list[Cell] = [None, ""] if known is None else [known.mode, interval_of(known)]
+        share: list[Cell] = [None, "", None]
+        if known is not None:
+            share = [known.mode, interval_of(known), known.unfitted]
         confidential: list[Cell] = [row.original, row.original_error]
         rows.append([name, row.synthetic, *share, *confidential, true_coefficient(sex, name)])
     return DataTable(
         caption=f"Table 2, {SEXES[sex]}: coefficients of log pay, and r of “at most {THRESHOLD}”",
         columns=[
-            *("Variable", "Synthetic", "r", "95 % of r"),
+            *("Variable", "Synthetic", "r", "95 % of r", "Synthetic parts without a fit"),
             *("Confidential", "Its error", "Simulator"),
         ],
-        forms=["text", "figure", "share", "text", "figure", "figure", "figure"],
+        forms=["text", "figure", "share", "text", "share", "figure", "figure", "figure"],
         rows=rows,
     )
 
 
 def interval_of(known: Statement) -> str:
-    """Return where r lies."""
-    return interval(known.low, known.high, "share")
+    """Return the shortest interval of r, which always holds its most probable value."""
+    return interval(*known.densest, "share")
 
 
 def true_coefficient(sex: str, name: str) -> float:
@@ -313,7 +343,7 @@ def figure(sex: str, fits: Fits, answers: Answers) -> Chart:
     """Return figure 1 (men) or 2 (women): yearly gaps of original and synthetic data."""
     true = {gap.race: gap for gap in simulated.GAPS if gap.sex == sex}
     drawn = []
-    for race in RACES:
+    for race in (race for of, race in answers.gaps if of == sex):
         gap = true[race]
         verified = f"r of its trend: {answers.trends[sex, race, (FIRST, LAST)].mode:.2f}"
         drawn.append(
@@ -330,7 +360,7 @@ def figure(sex: str, fits: Fits, answers: Answers) -> Chart:
         )
     number = 1 if sex == "M" else 2
     title = f"Figure {number}: gaps of pay by year, {SEXES[sex]}"
-    apart = {race: mean_distance(fits, sex, race) for race in RACES}
+    apart = {race: mean_distance(fits, sex, race) for of, race in answers.gaps if of == sex}
     worst = max(apart, key=apart.__getitem__)
     summary = (
         f"Original and synthetic gaps are furthest apart for {worst}: by {apart[worst]:.3f} of log "
@@ -422,7 +452,7 @@ def main(
     with errors_told():
         directory.mkdir(parents=True, exist_ok=True)
         files = prepared(directory, persons, seed)
-        fits = fitted(*files.frames())
+        fits = fitted(files.model, *files.frames())
         answers = asked(files, fits, partitions, trend_partitions)
         tables = [table(sex, fits, answers) for table in (table_2, table_3) for sex in SEXES]
         text = "\n".join(line for table in tables for line in markdown(table))

@@ -23,7 +23,7 @@ from benchmark import KEYS, TARGET, config_of, planned, synthesise
 from measuring import alone, markdown, peak_gb, print_parts, seconds
 
 from synthesizer.data.table import Column, Kind, Table, Variable
-from synthesizer.data.writing import to_pandas
+from synthesizer.data.writing import to_frame
 from synthesizer.jobs.run import run
 from synthesizer.measures.risk import (
     attribute,
@@ -80,7 +80,7 @@ def caps(data: Path) -> Iterator[str]:
     layout = plan.data.layout
     kinds: dict[str, tuple[Any, Any]] = {
         "tables": (table, made),
-        "pandas frames": (to_pandas(table, layout), to_pandas(made[0], layout)),
+        "pandas frames": (to_frame(table, layout), to_frame(made[0], layout)),
     }
     rows = []
     for name, pair in kinds.items():

@@ -191,6 +191,9 @@ def show_result(result: RunResult, *, every: bool = False, later: Sequence[str] 
     from synthesizer.cli.screen_checks import add_decision, show_checks
 
     manifest, evolved, ending = result.manifest, result.evolved, Ending(every=every, later=later)
+    if not (every or result.checks.figures or result.checks.failed):
+        _show_unchecked(result)
+        return
     add_decision(ending, result.verdict, result.record)
     for words in result.checks.unlike:
         ending.say(words)
@@ -215,13 +218,26 @@ def show_result(result: RunResult, *, every: bool = False, later: Sequence[str] 
     ending.show(f"all figures: {page}, or --all")
 
 
+def _show_unchecked(result: RunResult) -> None:
+    """Print one line where no check ran, after the gravest notes and what was evolved."""
+    for note in filter(_is_grave, result.manifest.notes):
+        say(f"note: {note}")
+    for line in evolution_lines(result.evolved) if result.evolved else ():
+        say(line)
+    names = ", ".join(_first_to_last([path.name for path in result.datasets]))
+    say(f"wrote {names} to {result.directory}; no check ran, so there is no verdict (more: --all)")
+
+
+def _is_grave(note: str) -> bool:
+    return NO_RELEASE in note or note.startswith(NOT_SECRET)
+
+
 def _add_notes(ending: Ending, result: RunResult) -> None:
     """Add what is new before what the plan said already, and never leave out the gravest."""
     planned = [note for note in result.manifest.notes if note not in result.new_notes]
     for late, notes in enumerate((result.new_notes, planned)):
         for note in grouped(notes):
-            is_grave = NO_RELEASE in note or note.startswith(NOT_SECRET)
-            rank = 0 if is_grave else _NOTES + late
+            rank = 0 if _is_grave(note) else _NOTES + late
             ending.say(f"note: {note}", rank=rank, kind="note")
 
 
@@ -331,6 +347,8 @@ def show_plan(
 
 def _show_chain(plan: Plan, rows: Sequence[PlanRow]) -> None:
     """Print the models in order, and what they have to keep to."""
+    from synthesizer.plan.overview import relations_of
+
     shown = ("position", "variable", "kind", "model", "predictors", "levels", "missing", "rare")
     cost = Added("cost", "text", lambda row: f"{row.cost:.1%}")
     show_rows(rows, f"plan for {_size(plan.table)}", *shown, cost)
@@ -338,6 +356,8 @@ def _show_chain(plan: Plan, rows: Sequence[PlanRow]) -> None:
         say(f"strata: a chain for every combination of {', '.join(plan.spec.strata)}")
     for rule, count in _ruled(plan):
         say(f"rule: where {rule.condition.text}, {rule.variable} is set ({plural(count, 'row')})")
+    for relation in relations_of(plan):
+        say(f"{_short(relation.said)} (computed)")
     for forbid in plan.spec.forbids:
         if forbid.is_firm:
             say(f"{forbid.text} (redraws {forbid.variable})")
@@ -670,9 +690,24 @@ def show_starter(starter: Starter) -> None:
             more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
             say(f"  {', '.join(names[:_MOST_NAMED])}{more}: {look}")
     notes_told(starter.notes)
+    if starter.relations:
+        say("kept in all synthetic rows, which reveals it:")
+    for relation in starter.relations[:_MOST_RELATIONS]:
+        how = f": forbid: [{relation.text}]" if relation.key == "forbid" else ""
+        say(f"  {_short(relation.said + how)}")
+    if (n_more := len(starter.relations) - _MOST_RELATIONS) > 0:
+        say(f"  and {n_more} more: see {starter.path}")
     say(f"look it over, then: synthesizer run {starter.path}")
 
 
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
+
+
+_LONGEST = 100
+"""Characters of a formula that are printed."""
+_MOST_RELATIONS = 10
+"""Relations that are printed."""
 _MOST_NAMED = 5
 """Columns with one and the same thing to look at that are named."""
 

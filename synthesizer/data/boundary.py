@@ -10,7 +10,7 @@ from pathlib import Path
 from types import NoneType, SimpleNamespace
 from typing import Any, Literal, ParamSpec, TypeVar, get_args, get_origin, get_type_hints
 
-from synthesizer.data.errors import OptionError
+from synthesizer.data.errors import OptionError, Problems
 from synthesizer.data.options import alternatives, is_data, nearest, unwritable, what_data
 
 P = ParamSpec("P")
@@ -27,6 +27,10 @@ _WORDS: Mapping[Any, str] = {
 }
 _LISTS = (Sequence, Iterable, list, tuple)
 _NUMBERS: Mapping[Any, type] = {int: Integral, float: Real}
+_TURNED = ("collect", "to_frame", "to_pandas")
+"""Methods of other libraries that make a frame."""
+_READ = "RawTable"
+"""Class of a file, or of a frame that streams Arrow, once it is read."""
 
 
 def public(function: Callable[P, Returned]) -> Callable[P, Returned]:
@@ -65,18 +69,18 @@ def public(function: Callable[P, Returned]) -> Callable[P, Returned]:
         try:
             bound = form.bind(*args, **words)
         except TypeError as error:
-            name, known = function.__qualname__, parameters.keys()
+            name, known = function.__qualname__, parameters.keys() - {"self", "cls"}
             unknown = [word for word in words if word not in known and not takes_any]
             problems = [f"{name} has no parameter {w!r}{nearest(w, known)}" for w in unknown]
             raise OptionError(problems or [f"{name}: {error}"]) from None
+        found = Problems()
         for name, hint in hints().items():
             if name in bound.arguments:
-                bound.arguments[name] = _listed(bound.arguments[name], hint)
-        given = [
-            (n, bound.arguments[n], hint) for n, hint in hints().items() if n in bound.arguments
-        ]
-        if found := [problem for one in given for problem in faults(*one)]:
-            raise OptionError(dict.fromkeys(found))
+                with found.gathered():
+                    value = _taken(name, _listed(bound.arguments[name], hint), hint)
+                    bound.arguments[name] = value
+                    found += faults(name, value, hint)
+        found.settle(OptionError)
         return function(*bound.args, **bound.kwargs)
 
     return checked
@@ -94,10 +98,10 @@ def faults(place: str, value: Any, hint: Any) -> Iterator[str]:
         yield f"{place} must be {_in_words(kinds)}{_instead(value, kinds)}"
     elif isinstance(value, str | Mapping):
         yield from unwritable(value, place)
-    elif _is_frame(value):
+    elif _is_frame(value) or type(value).__name__ == _READ:
         from synthesizer.data.sources import name_problems
 
-        yield from name_problems(value.columns, place)
+        yield from name_problems(value.columns if _is_frame(value) else value.names, place)
     elif isinstance(value, Sequence):
         inside = [get_args(kind)[0] for kind in kinds if get_origin(kind) in _LISTS]
         for number, entry in enumerate(value if inside else (), 1):
@@ -130,6 +134,8 @@ def _word(kind: Any) -> str:
         return "a list"
     if _is_pandas(origin):
         return f"a pandas {origin.__name__}"
+    if origin.__name__ == _READ:
+        return "a frame that streams Arrow (polars, pyarrow, DuckDB)"
     return _WORDS.get(origin) or f"a {origin.__name__}"
 
 
@@ -140,12 +146,13 @@ def _instead(value: Any, kinds: Sequence[Any]) -> str:
         return f", not a text{f': write [{value!r}]' if is_list else ''}"
     if _is_frame(value):
         return ", not a frame" + (": Synthesizer(...).fit takes one" if Path in kinds else "")
+    said = _WORDS.get(type(value), "None" if value is None else type(value).__name__)
+    if any(map(_is_pandas, kinds)) and value is not None:
+        remedy = next((way for way in _TURNED if hasattr(type(value), way)), "")
+        return f", not {said}: use {f'frame.{remedy}()' if remedy else 'pandas.DataFrame(...)'}"
     if is_data(value) and any(get_origin(kind) in _LISTS for kind in kinds):
         return f", not {what_data(value)}"
-    if any(map(_is_pandas, kinds)) and hasattr(value, "to_pandas"):
-        home = type(value).__module__.partition(".")[0]
-        return f", not {home}.{type(value).__name__}: use frame.to_pandas()"
-    return f", not {_WORDS.get(type(value), 'None' if value is None else type(value).__name__)}"
+    return f", not {said}"
 
 
 def _is_pandas(kind: Any) -> bool:
@@ -154,6 +161,27 @@ def _is_pandas(kind: Any) -> bool:
 
 def _is_frame(value: Any) -> bool:
     return _is_pandas(type(value)) and hasattr(value, "columns")
+
+
+def _taken(place: str, value: Any, hint: Any) -> Any:
+    """Return a frame that streams Arrow (of polars, DuckDB, ...), or a list of them, as read."""
+    kinds = [*alternatives(hint)]
+    if not any(map(_is_pandas, kinds)):
+        return value
+    if isinstance(value, list | tuple):
+        inside = next((get_args(kind)[0] for kind in kinds if get_origin(kind) in _LISTS), None)
+        problems = Problems()
+        taken = [
+            problems.attempt(_taken, f"{place}.{n}", one, inside) for n, one in enumerate(value, 1)
+        ]
+        problems.settle(OptionError)
+        return taken
+    is_frame = hasattr(value, "__arrow_c_stream__") and not hasattr(type(value), "to_frame")
+    if not is_frame or any(_is_of(value, kind) for kind in kinds):
+        return value
+    from synthesizer.data.sources import from_arrow
+
+    return from_arrow(value, place)
 
 
 def _listed(value: Any, hint: Any) -> Any:

@@ -20,6 +20,7 @@ from synthesizer.data.errors import ExpressionError
 from synthesizer.data.expression_values import label_number
 from synthesizer.data.expressions import MAX_LENGTH, Expression, quote_name
 from synthesizer.data.progress import Advance
+from synthesizer.data.sums import MAX_PARTS, MIN_PARTS, sum_text
 from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Table, Variable
 
 MIN_DISTINCT = 30
@@ -27,7 +28,8 @@ MIN_AGREEMENT = 0.995
 _PROBE_ROWS = 64
 _PROBE_AGREEMENT = 0.8  # the probe holds distinct values, where exceptions gather
 _MAX_VERIFIED = 10
-_TOLERANCE = 1e-9
+_TOLERANCE, _SINGLE = 1e-9, 1e-7
+"""Relative errors of numbers, and of those that were held in single precision."""
 
 _MAX_GROUPS = 60
 """Levels, or different numbers, of a variable that may be the groups of a number."""
@@ -78,6 +80,13 @@ _FORMS = (
         True,
     ),
 )
+_SHIFTS = (
+    _FORMS[0],
+    _DIFFERENCE,
+    _Form("{a} + {b} / 24", lambda a, b: a + b / 24, lambda t, b: t - b / 24, True),
+    _Form("{a} - {b} / 24", lambda a, b: a - b / 24, lambda t, b: t + b / 24, True),
+)
+"""A date, and a number of days or hours."""
 
 
 @dataclass(frozen=True)
@@ -127,10 +136,11 @@ def suggest_derivations(
     Forms: k * a + c (where the target is rounded, k and c are found if they have few digits);
     log, log10, sqrt, exp and square of a + c;
     a + b, a - b, a * b, a / b, a / b**2, a / (b / 100)**2; a and b are numeric variables or years
-    of dates, and a - b may be the days between two dates. Codes, and numbers with few different
-    values, may be the groups of a number, ``cut(a, ...)``, such as deciles and age groups: each is
-    one range of it, and where it is missing all are in one group, or missing, too. A candidate
-    passes if, over all rows,
+    of dates; a - b may be the days between two dates, and a date may be another one and a number
+    of days or hours; sums, differences and means of three numbers or more. Codes, and numbers with
+    few different values, may be the groups of a number, ``cut(a, ...)``, such as deciles and age
+    groups: each is one range of it, and where it is missing all are in one group, or missing, too.
+    A candidate passes if, over all rows,
 
     - in at least 99.5 % of the rows where the target or the expression has a value, both have
       one and they are equal after rounding to the target's decimals (relative error 1e-9); so
@@ -144,35 +154,41 @@ def suggest_derivations(
     holds its groups: strata, of which each has weights of its own, come before it.
 
     Of several directions (total = a + b, b = total - a) the one whose target has more decimals
-    wins (a rounded target loses what the inputs know), then the one whose inputs come before the
+    wins (a rounded target loses what the inputs know), then of amounts, which are not negative, a
+    sum, since a difference of what is drawn may be; then the one whose inputs come before the
     target in the table; there are no cycles. A target may stand before its inputs in the table:
     the caller has to move it.
 
     Examples
     --------
     >>> a, b, c = (Variable(name=name, kind=Kind.NUMERIC, decimals=0) for name in "abc")
-    >>> x, y = np.arange(50.0), np.arange(50.0) * 7 % 50
+    >>> x, y = np.arange(50.0) ** 2, np.arange(50.0) * 7 % 40
     >>> suggest_derivations(Table([Column(a, x), Column(b, y), Column(c, x + y)]))
     {'c': 'a + b'}
     """
     rows = np.unique(np.linspace(0, max(table.n_rows - 1, 0), max_rows).astype(np.intp))
     sample = table.take(rows[: table.n_rows])
-    serial = {
-        column.name
-        for column in table.take(slice(0, _MANY_ROWS)).columns
-        if (numbers := _numbers_of(column)) is not None and is_numbering(column.name, numbers)
-    }
+    serial = numberings(table)
     inputs = tuple(item for item in _inputs(sample) if item.name not in serial)
+    codes = tuple(item for item in _number_codes(sample) if item.name not in serial)
     candidates: list[_Candidate] = []
     for column in sample.columns:
-        if column.variable.kind is Kind.NUMERIC:
-            candidates += _verified(column, inputs, table)
+        if column.variable.kind in (Kind.NUMERIC, Kind.DATE):
+            candidates += _verified(column, inputs, codes, table)
         advance(1)
-    groups = (*inputs, *_number_codes(sample))
-    groups = tuple(item for item in groups if item.name not in {*drawn, *serial})
+    groups = tuple(item for item in (*inputs, *codes) if item.name not in drawn)
     candidates += _grouped(sample, groups, table)
     chosen = _without_cycles([c for c in candidates if c.target not in drawn], table)
     return {name: chosen[name] for name in table.names if name in chosen}
+
+
+def numberings(table: Table) -> set[str]:
+    """Return the columns that only number rows or persons, from which nothing follows."""
+    return {
+        column.name
+        for column in table.take(slice(0, _MANY_ROWS)).columns
+        if (numbers := numbers_of(column)) is not None and is_numbering(column.name, numbers)
+    }
 
 
 def _inputs(sample: Table) -> Iterator[_Input]:
@@ -196,12 +212,12 @@ def _number_codes(sample: Table) -> Iterator[_Input]:
     """Yield codes whose labels are numbers: groups may be ranges of them, such as branches."""
     for column in sample.columns:
         if column.is_coded and "`" not in column.name:
-            numbers = _numbers_of(column)
+            numbers = numbers_of(column)
             if numbers is not None:
                 yield _Input(column.name, quote_name(column.name), numbers)
 
 
-def _numbers_of(column: Column) -> FloatArray | None:
+def numbers_of(column: Column) -> FloatArray | None:
     """Return the numbers of a column, or those that its labels spell; None if they are words."""
     if column.variable.kind in (Kind.DATE, Kind.ID):
         return None
@@ -213,23 +229,46 @@ def _numbers_of(column: Column) -> FloatArray | None:
     return np.append(spelled, np.full(len(column.variable.missing), np.nan))[column.data]
 
 
-def _verified(column: Column, inputs: tuple[_Input, ...], table: Table) -> list[_Candidate]:
-    """Return the candidates that pass on all rows; pairs are tried only if no single input does."""
-    rows = _probe_rows(column)
-    if not len(rows):
-        return []
-    target = np.asarray(column.data[rows], dtype=np.float64)
-    slack = _slack(target, column.variable)
+def _verified(
+    column: Column, inputs: tuple[_Input, ...], codes: tuple[_Input, ...], table: Table
+) -> list[_Candidate]:
+    """Return the candidates that pass on all rows; more inputs are tried only if fewer fail."""
+    place = table.names.index(column.name)
     others = [item for item in inputs if item.name != column.name]
     numbers = [item for item in others if not item.is_days]
-    days = [item for item in others if item.is_days]
-    for search in (_linear, _curved):
-        if single := _passing(search(column, numbers, rows, target, slack), table):
-            return single
-    place = table.names.index(column.name)
-    pairs = [*_pairs(column, _nearest(numbers, place, table), rows, target, slack, _FORMS)]
-    pairs += _pairs(column, _nearest(days, place, table), rows, target, slack, (_DIFFERENCE,))
-    return _passing(pairs, table)
+    days = _nearest([item for item in others if item.is_days], place, table)
+    plain = [item for item in numbers if item.text == quote_name(item.name)]
+    counts = _nearest([*plain, *codes], place, table)
+    is_number = column.variable.kind is Kind.NUMERIC
+    rows = _probe_rows(column)
+    target = np.asarray(column.data[rows], dtype=np.float64)
+    slack = _slack(target, column.variable)
+    found: list[_Candidate] = []
+    if len(rows) and is_number:
+        for search in (_linear, _curved):
+            if single := _passing(search(column, numbers, rows, target, slack), table):
+                return single
+        near = _nearest([*numbers, *codes], place, table)
+        found += _pairs(column, near, rows, target, slack, _FORMS)
+        found += _pairs(column, days, rows, target, slack, (_DIFFERENCE,))
+    elif len(rows) and days:
+        found += _pairs(column, [*days, *counts], rows, target, slack, _SHIFTS)
+    found = _passing(found, table)
+    return found if found or not is_number else _passing(_sums(column, counts, place, table), table)
+
+
+def _sums(column: Column, inputs: list[_Input], place: int, table: Table) -> Iterator[_Candidate]:
+    """Yield the sum, or the mean, of three or more numbers, those nearest in the file first."""
+    places = {name: i for i, name in enumerate(table.names)}
+    near = sorted(inputs, key=lambda item: abs(places[item.name] - place))
+    if len(near) < MIN_PARTS:
+        return
+    values = np.where(column.is_observed, column.data, np.nan)
+    parts = np.stack([item.values for item in near[: 2 * MAX_PARTS]])
+    texts, order = [item.text for item in near], [places[item.name] for item in near]
+    text = sum_text(values, _slack(values, column.variable), parts, texts, order)
+    if text is not None:
+        yield _Candidate(column.name, tuple(sorted(Expression.parse(text).names)), text)
 
 
 def _nearest(inputs: list[_Input], place: int, table: Table) -> list[_Input]:
@@ -254,7 +293,16 @@ def _probe_rows(column: Column) -> npt.NDArray[np.intp]:
 def _slack(target: FloatArray, variable: Variable) -> FloatArray:
     """Allowed distance before rounding, shape of ``target``."""
     half_unit = 0.0 if variable.decimals is None else 0.5 * 10.0**-variable.decimals
-    return np.asarray(half_unit * (1 + 1e-6) + _TOLERANCE * np.abs(target))
+    relative = tolerance_of(target, variable)
+    return np.asarray(half_unit * (1 + 1e-6) + relative * np.abs(target))
+
+
+def tolerance_of(values: FloatArray, variable: Variable) -> float:
+    """Return the relative error of the numbers of a variable, some of which may be NaN."""
+    with np.errstate(over="ignore"):
+        is_single = values.astype(np.float32) == values
+    is_fine = variable.decimals is None and variable.kind is Kind.NUMERIC
+    return _SINGLE if is_fine and bool((is_single | np.isnan(values)).all()) else _TOLERANCE
 
 
 def _linear(
@@ -401,7 +449,7 @@ def _cut_text(column: Column, number: Column) -> str | None:
     codes = _group_codes(column)
     if codes is None or "`" in column.name:
         return None
-    values = _numbers_of(number)
+    values = numbers_of(number)
     if values is None:
         return None
     n_values = len(np.unique(values[~np.isnan(values)]))
@@ -604,7 +652,8 @@ def _holds(candidate: _Candidate, table: Table) -> bool:
     here, there = column.is_observed, derived.is_observed
     if column.is_coded or len(np.unique(column.data[here])) < MIN_DISTINCT:
         return _holds_groups(column, derived)
-    close = np.isclose(derived.data, column.data, rtol=_TOLERANCE, atol=1e-12) & here & there
+    relative = tolerance_of(np.asarray(column.data, dtype=np.float64), column.variable)
+    close = np.isclose(derived.data, column.data, rtol=relative, atol=1e-12) & here & there
     same = close | (~here & (column.missing_state() == derived.missing_state()))
     return bool(
         close.sum() >= MIN_AGREEMENT * (here | there).sum()
@@ -633,11 +682,13 @@ def _without_cycles(candidates: list[_Candidate], table: Table) -> dict[str, str
     """Choose one expression for each target so that no variable needs itself."""
     place = {name: position for position, name in enumerate(table.names)}
 
-    def rank(candidate: _Candidate) -> tuple[int, int, bool, int, int]:
+    def rank(candidate: _Candidate) -> tuple[int, int, bool, bool, int, int]:
         at, decimals = place[candidate.target], table[candidate.target].variable.decimals
         finest = 99 if decimals is None else decimals
         backward = any(place[name] > at for name in candidate.inputs)
-        return len(candidate.inputs), -finest, backward, at, len(candidate.text)
+        several = len(candidate.inputs) > 1
+        falls = several and " - " in candidate.text and _are_amounts(candidate, table)
+        return len(candidate.inputs), -finest, falls, backward, at, len(candidate.text)
 
     chosen: dict[str, str] = {}
     needs: dict[str, tuple[str, ...]] = {}
@@ -647,6 +698,13 @@ def _without_cycles(candidates: list[_Candidate], table: Table) -> dict[str, str
             chosen[candidate.target] = candidate.text
             needs[candidate.target] = candidate.inputs
     return chosen
+
+
+def _are_amounts(candidate: _Candidate, table: Table) -> bool:
+    """Whether no number of a candidate is negative, so that none must become so."""
+    columns = [table[name] for name in (candidate.target, *candidate.inputs)]
+    numbers = [column for column in columns if column.variable.kind is Kind.NUMERIC]
+    return all(column.data[column.is_observed].min(initial=0.0) >= 0 for column in numbers)
 
 
 def _reached(names: tuple[str, ...], needs: dict[str, tuple[str, ...]]) -> set[str]:

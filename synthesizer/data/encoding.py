@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from synthesizer.data.errors import DataError, plural
 from synthesizer.data.guessing import Declaration, Inferred, infer
+from synthesizer.data.number_formats import NumberFormat
 from synthesizer.data.sources import RawTable, Texts
 from synthesizer.data.table import BoolArray, Column, FloatArray, Kind, Schema, Table, Variable
 from synthesizer.data.values import days_of, is_number, parse, parse_dates
@@ -80,7 +81,8 @@ def _extended(texts: Texts, variable: Variable, new_codes: int) -> Variable:
         return replace(variable, levels=levels, missing=missing, storage=storage)
     if variable.kind is Kind.NUMERIC:
         odd = new.copy()
-        odd[new] = ~is_number(texts.values.filter(pa.array(new)), texts.mark)
+        values = texts.values.filter(pa.array(new))
+        odd[new] = ~is_number(values, _format(values, variable, texts))
         if odd.sum() > new_codes:
             raise ValueError(
                 f"is numeric in the original, but not in {texts.where(odd)}; write it alike in "
@@ -124,7 +126,7 @@ def _numbers(texts: Texts, variable: Variable, observed: BoolArray) -> FloatArra
         return _numbered(texts, observed)
     values = texts.values.filter(pa.array(observed))
     if variable.kind is Kind.NUMERIC:
-        return parse(values, texts.mark)
+        return parse(values, _format(values, variable, texts))
     native = texts.native
     if native is not None and (pa.types.is_date(native.type) or pa.types.is_timestamp(native.type)):
         return days_of(native.filter(pa.array(observed)))
@@ -134,6 +136,12 @@ def _numbers(texts: Texts, variable: Variable, observed: BoolArray) -> FloatArra
         odd[observed] = wrong
         raise ValueError(f"is a date in the original, but not in {texts.where(odd)}")
     return days
+
+
+def _format(values: pa.Array, variable: Variable, texts: Texts) -> NumberFormat:
+    """Return the variable's format of numbers; another file's own where it has another."""
+    form = NumberFormat.of_storage(variable.storage)
+    return form if is_number(values, form).all() else texts.format
 
 
 def _numbered(texts: Texts, observed: BoolArray) -> FloatArray:

@@ -157,7 +157,8 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
     'it is no column'
     """
     known = list(known)
-    if alike := in_other_case(name, known):
+    alike = in_other_case(name, known)
+    if alike not in (None, name):
         return f"did you mean {alike!r}? upper and lower case count"
     close = difflib.get_close_matches(name, known, n=1, cutoff=_NEAR)
     return f"did you mean {close[0]!r}?" if close else otherwise

@@ -14,14 +14,17 @@ import pyarrow.compute as pc
 
 from synthesizer.data.code_lists import is_named_like_order, is_numbering, scale_order, why_codes
 from synthesizer.data.errors import DataError, OptionError, Problems
+from synthesizer.data.id_patterns import find_pattern
 from synthesizer.data.layout import Labelling
 from synthesizer.data.missing_codes import as_written, missing_codes
+from synthesizer.data.number_formats import PLAIN, NumberFormat
 from synthesizer.data.options import as_label, checked, nearest
 from synthesizer.data.sources import RawTable, Texts
 from synthesizer.data.table import BoolArray, FloatArray, Kind, Variable
 from synthesizer.data.values import (
     COMPACT,
     LARGEST,
+    LAST_SHORT_YEAR,
     MAX_EXACT,
     MICROSECONDS_A_DAY,
     UNPADDED,
@@ -29,7 +32,7 @@ from synthesizer.data.values import (
     detect_format,
     has_leading_zero,
     is_number,
-    majority_format,
+    mixed_formats,
     parse,
     parse_dates,
     resolution_of,
@@ -63,7 +66,8 @@ NUMBERING: Final = (
 )
 
 MAX_LEVELS: Final = 100_000
-MAX_MISSING: Final = 127
+MAX_MISSING: Final = 100
+"""States are integers of 8 bits; files of others, and histories, add codes of their own."""
 MIN_ROWS: Final = 20
 """Below so many rows, distinct values prove nothing."""
 FEW_INTEGERS: Final = 10
@@ -227,6 +231,7 @@ def infer_each(
 
 
 def _infer_one(texts: Texts, declaration: Declaration) -> Inferred:
+    texts = replace(texts, format=texts.format.for_decimals(declaration.decimals))
     declaration = replace(declaration, missing=as_written(texts, declaration.missing))
     codes = missing_codes(texts, declaration.declared_kind, declaration.missing)
     column = _Column(texts, declaration, codes, texts.occurs & ~texts.among(codes))
@@ -279,12 +284,12 @@ class _Column:
     @cached_property
     def number(self) -> BoolArray:
         """Which values are numbers."""
-        return is_number(self.values, self.texts.mark)
+        return is_number(self.values, self.texts.format)
 
     @cached_property
     def numbers(self) -> FloatArray:
         """The values where all are numbers."""
-        return parse(self.values, self.texts.mark)
+        return parse(self.values, self.texts.format)
 
     def among_texts(self, values: BoolArray) -> BoolArray:
         """Return a mask of the values as one of all distinct texts."""
@@ -313,12 +318,6 @@ class _Column:
         """Distinct values per row that is not missing; 0 where they are too few to tell."""
         counts = self.texts.counts[self.is_value]
         return len(counts) / int(counts.sum()) if len(counts) > MANY_IDS else 0.0
-
-    @cached_property
-    def is_written(self) -> bool:
-        """Whether the source holds text, as written by hand or by a program."""
-        source = self.texts.source
-        return source is None or pa.types.is_string(source) or pa.types.is_large_string(source)
 
     @property
     def is_named_like_id(self) -> bool:
@@ -367,25 +366,37 @@ def _guess(column: _Column) -> tuple[Kind, str]:
         return Kind.BOOLEAN, "the source says so"
     if _is_time(texts.source):
         return Kind.DATE, "the source says so"
-    if column.number.all():
-        return _guess_number(column)
+    is_number = bool(column.number.all())
     words = set(column.values.slice(0, 3).to_pylist())
     if any(words <= set(pair) for pair in BOOLEANS):
         return Kind.BOOLEAN, "true and false"
-    forms = detect_format(column.values)
+    forms = _day_formats(column) if is_number else detect_format(column.values)
     if len(forms) == 1:
-        return Kind.DATE, f"all values are dates like {forms[0].removeprefix('unpadded:')}"
+        return _dates_like(forms[0])
     if forms:
-        raise Problem(
-            "may be dates, but day and month cannot be told apart",
-            "set `date_format`",
-            cure=replace(column.declaration, date_format=forms[0].removeprefix(UNPADDED)),
-            cured=f"dates are read as {forms[0].removeprefix(UNPADDED)}, day and month may be "
-            "the other way round",
-        )
+        raise _ambiguous(column, forms)
+    if is_number:
+        return _guess_number(column)
     _refuse_mixed(column)
     _refuse_mixed_dates(column)
     return _guess_text(column)
+
+
+def _dates_like(form: str) -> tuple[Kind, str]:
+    plain = form.removeprefix(UNPADDED)
+    years = f", years from {LAST_SHORT_YEAR - 99} to {LAST_SHORT_YEAR}" if "%y" in plain else ""
+    return Kind.DATE, f"all values are dates like {plain}{years}"
+
+
+def _ambiguous(column: _Column, forms: tuple[str, ...]) -> Problem:
+    """Return the problem of dates that several formats fit."""
+    first, *others = (form.removeprefix(UNPADDED) for form in forms)
+    return Problem(
+        f"may be dates like {first} or {' or '.join(others)}; day and month cannot be told apart",
+        "set `date_format`",
+        cure=replace(column.declaration, date_format=first),
+        cured=f"dates are read as {first}, day and month may be the other way round",
+    )
 
 
 def _labelled_kind(column: _Column, about: Labelling) -> tuple[Kind, str] | None:
@@ -430,31 +441,40 @@ def _is_time(source: pa.DataType | None) -> bool:
 
 def _guess_number(column: _Column) -> tuple[Kind, str]:
     texts = column.texts
-    if has_leading_zero(column.values).any():
+    if has_leading_zero(texts.format.plain(column.values)).any():
         why = "numbers with leading zeros are codes"
         distinct = column.all_distinct
         return (Kind.ID, f"{why}, all distinct") if distinct else (Kind.CATEGORICAL, why)
     numbers = column.numbers
     column.check_size()
     if not (numbers == np.rint(numbers)).all():
-        return Kind.NUMERIC, "numbers with decimals"
+        return Kind.NUMERIC, f"numbers with decimals{_format_doubt(texts.format)}"
     if column.is_named_like_id:
         return Kind.ID, NAMED
     if column.all_distinct and _counts_rows(column):
         return Kind.ID, NUMBERING
     if column.all_distinct and np.abs(numbers).max() > MAX_EXACT:
         return Kind.ID, "very large whole numbers, all distinct"
-    if _are_days(column):
-        return Kind.DATE, f"all values are dates like {COMPACT}"
     if not _is_written_with_point(column) and (why := _why_codes(column)):
         ordered = len(numbers) > 2 and is_named_like_order(texts.name)
         return Kind.ORDERED if ordered else Kind.CATEGORICAL, why
+    if texts.format != PLAIN:
+        return Kind.NUMERIC, f"{texts.format.description}{_format_doubt(texts.format)}"
     if column.share_distinct > NEARLY_ALL and np.abs(numbers).max() >= LARGE:
         return (
             Kind.NUMERIC,
             "whole numbers, nearly all distinct; but declare id if it is an identifier",
         )
     return Kind.NUMERIC, "whole numbers"
+
+
+def _format_doubt(form: NumberFormat) -> str:
+    """Say what to declare if a mark of an ambiguous format means the other thing."""
+    if not form.is_ambiguous:
+        return ""
+    if form.thousands:
+        return "; but declare `decimals: 3` if 1,234 means 1.234"
+    return "; but declare `decimals: 0` if 1,234 means 1234"
 
 
 def _why_codes(column: _Column) -> str:
@@ -465,17 +485,20 @@ def _why_codes(column: _Column) -> str:
     return why_codes(texts.name, numbers, texts.counts[column.is_value])
 
 
-def _are_days(column: _Column) -> bool:
-    """Tell whether whole numbers are days such as 20191231."""
-    if len(column.numbers) <= FEW_INTEGERS or not (column.numbers // 1_000_000 >= 19).all():
-        return False
-    return bool((column.numbers < 21_000_000).all()) and COMPACT in detect_format(column.values)
+def _day_formats(column: _Column) -> tuple[str, ...]:
+    """Return the formats in which whole numbers are days such as 20191231, or months."""
+    if len(column.values) <= FEW_INTEGERS or column.texts.format != PLAIN:
+        return ()
+    forms = detect_format(column.values)
+    return forms if {form.removeprefix(UNPADDED) for form in forms} <= COMPACT.keys() else ()
 
 
 def _is_written_with_point(column: _Column) -> bool:
     """Whether whole numbers have decimals, other than the zero of pandas beside a blank cell."""
-    whole = pc.match_substring_regex(column.values, r"^[+-]?\d+([.,]0)?$")
-    return column.is_written and not pc.all(whole).as_py()
+    plain = column.texts.format.plain(column.values)
+    whole = pc.match_substring_regex(plain, r"^[+-]?\d+(\.0)?$")
+    is_written = column.texts.source is None or column.texts.is_text
+    return is_written and not pc.all(whole).as_py()
 
 
 def _counts_rows(column: _Column) -> bool:
@@ -502,18 +525,25 @@ def _refuse_mixed(column: _Column) -> None:
 
 
 def _refuse_mixed_dates(column: _Column) -> None:
-    """Refuse a column of dates with some text, as one of numbers."""
-    form, odd = majority_format(column.values)
+    """Refuse a column of dates with some text, as one of numbers, or with two formats."""
     counts = column.texts.counts[column.is_value]
-    if form is not None and counts[~odd].sum() >= MOSTLY * counts.sum():
-        beside = column.beside(odd)
-        raise Problem(
-            f"mixes dates with text in {column.where(odd)}",
-            "declare the texts as `missing` beside `date_format`",
-            every_row=CORRECT,
-            cure=None if beside is None else replace(beside, date_format=form),
-            cured="texts among dates are taken for missing codes",
-        )
+    found = mixed_formats(column.values)
+    if not found or sum(counts[mask].sum() for _, mask in found) < MOSTLY * counts.sum():
+        return
+    (form, mask), others = found[0], found[1:]
+    beside = column.beside(~mask) if counts[mask].sum() >= MOSTLY * counts.sum() else None
+    named = "".join(f" and dates like {other} in {column.where(odd)}" for other, odd in others)
+    raise Problem(
+        f"mixes dates like {form} with text in {column.where(~mask)}"
+        if not others
+        else f"has dates like {form}{named}",
+        "declare the texts as `missing` beside `date_format`"
+        if beside
+        else "write all dates in one format",
+        every_row=CORRECT,
+        cure=None if beside is None else replace(beside, date_format=form),
+        cured=f"texts that are no dates like {form} are taken for missing codes",
+    )
 
 
 def _guess_text(column: _Column) -> tuple[Kind, str]:
@@ -558,7 +588,8 @@ def _levels(column: _Column) -> tuple[str, ...]:
         return tuple(texts.picked(~texts.among(column.missing)))
     levels = sorted(column.values.to_pylist())
     if column.number.all():
-        return tuple(sorted(levels, key=lambda text: float(text.replace(texts.mark, "."))))
+        sizes = parse(pa.array(levels), texts.format)
+        return tuple(levels[place] for place in np.argsort(sizes, kind="stable"))
     if column.declaration.declared_kind in (None, Kind.ORDERED) and (found := scale_order(levels)):
         return found
     if column.declaration.kind is Kind.ORDERED:
@@ -608,14 +639,16 @@ def _numeric(column: _Column) -> dict[str, Any]:
         )
     numbers = column.numbers
     column.check_size()
-    large = (np.abs(numbers) > MAX_EXACT) & (numbers == np.rint(numbers))
+    plain = texts.format.plain(column.values)
+    is_whole = np.asarray(pc.match_substring_regex(plain, r"^[+-]?\d+\.?0*$"))
+    large = (np.abs(numbers) > MAX_EXACT) & is_whole
     is_float = texts.source is not None and pa.types.is_floating(texts.source)
     if large.any() and not is_float and texts.labelling is None:
         raise Problem(
             f"has whole numbers beyond 2**53 in {column.where(large)}, which would be altered; "
             "declare `kind: id` or `kind: categorical`"
         )
-    decimals, style = style_of(column.values, texts.mark)
+    decimals, style = style_of(column.values, texts.format)
     declared = column.declaration.decimals
     if declared is not None:
         _check_decimals(column, declared)
@@ -623,8 +656,7 @@ def _numeric(column: _Column) -> dict[str, Any]:
         decimals = declared
     elif decimals and not (rounded(numbers, decimals) == numbers).all():
         decimals, style = None, "plain"  # large numbers that rounding would change
-    mark = {} if texts.mark == "." else {"mark": texts.mark}
-    return {"decimals": decimals, "storage": {"style": style, **mark}}
+    return {"decimals": decimals, "storage": {"style": style, **texts.format.storage}}
 
 
 def _check_decimals(column: _Column, decimals: int) -> None:
@@ -672,16 +704,9 @@ def _dates(column: _Column) -> tuple[str, FloatArray]:
 
 
 def _id(column: _Column) -> dict[str, Any]:
-    """Describe the format of identifiers, without any of their values."""
-    parts = pc.extract_regex(column.values, r"^(?P<prefix>\D{0,10})(?P<digits>\d+)$")
-    prefix, width = "", 0
-    if not parts.null_count and len(pc.unique(parts.field("prefix"))) == 1:
-        digits = parts.field("digits")
-        prefix = parts.field("prefix")[0].as_py()
-        lengths = pc.unique(pc.utf8_length(digits))
-        if len(lengths) == 1 and has_leading_zero(digits).any():
-            width = lengths[0].as_py()
-    return {"decimals": 0, "storage": {"prefix": prefix, "width": width}}
+    """Describe the pattern of identifiers, without any of their values."""
+    pattern = None if column.is_prose else find_pattern(column.values)
+    return {"decimals": 0, "storage": {} if pattern is None else pattern.storage}
 
 
 _BUILDERS: Final[Mapping[Kind, Callable[[_Column], dict[str, Any]]]] = {

@@ -26,7 +26,14 @@ from synthesizer.data.labelled import INSTALL, Clock, clock_of
 from synthesizer.data.layout import Form, Labelling, Layout
 from synthesizer.data.missing_codes import LETTER, TEXT_CODES
 from synthesizer.data.table import Column, FloatArray, Kind, Table, Variable
-from synthesizer.data.values import MICROSECONDS_A_DAY, finite_number, instants, rounded
+from synthesizer.data.values import (
+    MICROSECONDS_A_DAY,
+    finite_number,
+    format_dates,
+    instants,
+    parse,
+    rounded,
+)
 
 LabelledForm = Literal["sav", "zsav", "dta"]
 LABELLED_FORMS: Final[tuple[LabelledForm, ...]] = ("sav", "zsav", "dta")
@@ -146,8 +153,7 @@ def plain_labelling(variable: Variable) -> Labelling:
     if variable.is_coded:
         is_text = not all(map(_is_plain_number, variable.levels))
     else:
-        textual = variable.storage.get("prefix") or variable.storage.get("width")
-        is_text = variable.kind is Kind.ID and bool(textual)
+        is_text = "pattern" in variable.storage
     return Labelling(is_text=is_text, is_date=variable.kind is Kind.DATE)
 
 
@@ -405,10 +411,13 @@ def _holds(low: float, high: float, values: Sequence[float]) -> bool:
 def _numbers_of(column: Column, clock: Clock | None) -> FloatArray:
     """Return numbers, or dates by a clock, NaN where a value is missing, shape (n,)."""
     data, variable = np.asarray(column.data, dtype=np.float64), column.variable
-    if clock is None:
-        return data if variable.decimals is None else rounded(data, variable.decimals)
     missing = np.isnan(data)
     resolution = int(variable.storage.get("resolution", 1))
+    if clock is None and variable.kind is Kind.DATE:  # whole numbers such as 20191231
+        form = str(variable.storage["date_format"])
+        return np.where(missing, np.nan, parse(format_dates(np.where(missing, 0.0, data), form)))
+    if clock is None:
+        return data if variable.decimals is None else rounded(data, variable.decimals)
     micro = instants(np.where(missing, 0.0, data), resolution).to_numpy(zero_copy_only=False)
     numbers = (micro.astype("datetime64[us]").astype(np.int64) - clock.start) / clock.unit
     return np.where(missing, np.nan, numbers)

@@ -13,7 +13,8 @@ from synthesizer.data.table import BoolArray, FloatArray, Kind
 from synthesizer.data.values import is_number, parse
 
 TEXT_CODES: Final = (
-    "", "NA", "N/A", "#N/A", "n/a", "<NA>", "NaN", "nan", "NULL", "null", ".", "<null>",
+    "", "NA", "N/A", "#N/A", "n/a", "<NA>", "NaN", "nan", "NULL", "null", ".", "<null>", "NaT",
+    "0000-00-00", "0000-00-00 00:00:00", "00/00/0000", "00.00.0000",
 )  # fmt: skip
 """Missing codes of any column."""
 NUMBER_CODES: Final = (*TEXT_CODES, "N", "na", "None", "none", "Na", "-", "*", "..", "Null")
@@ -97,7 +98,7 @@ def _codes_among_numbers(texts: Texts) -> BoolArray:
     """Tell which texts are missing codes if everything else is a number."""
     codes = texts.among(NUMBER_CODES)
     others = texts.occurs & ~codes
-    if others.any() and is_number(texts.values, texts.mark)[others].all():
+    if others.any() and is_number(texts.values, texts.format)[others].all():
         return codes
     return np.zeros_like(codes)
 
@@ -112,8 +113,8 @@ def _sentinels(texts: Texts, is_code: BoolArray) -> BoolArray:
     sentinels = np.zeros(len(texts.values), dtype=np.bool_)
     where = np.flatnonzero(texts.occurs & ~is_code)
     values = texts.values.take(pa.array(where))
-    number = is_number(values, texts.mark)
-    numbers = parse(values.filter(pa.array(number)), texts.mark)
+    number = is_number(values, texts.format)
+    numbers = parse(values.filter(pa.array(number)), texts.format)
     negative = np.unique(numbers[numbers < 0]).tolist()
     if not negative or not set(negative) <= SENTINELS or len(where) < 3:
         return sentinels

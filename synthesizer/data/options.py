@@ -36,6 +36,11 @@ Count = Annotated[int, Strict(), Field(ge=1)]
 NotNegativeCount = Annotated[int, Strict(), Field(ge=0)]
 Repeats = Annotated[int, Strict(), Field(ge=1, le=10_000)]
 """How often something is made, each time at the cost of the first; more is a slip of the pen."""
+SYNONYMS = {
+    **dict.fromkeys(("n", "k", "size", "count", "n_samples", "num_samples"), "rows"),
+    "random_state": "seed",
+}
+"""Names of other libraries for ours."""
 MAX_REPEATS = 10_000
 MAX_GROUPS = 10_000
 MAX_ROWS = 50_000_000
@@ -268,6 +273,8 @@ def _shown(item: ErrorDetails) -> str:
 
 def nearest(name: str, names: Collection[str]) -> str:
     """Name the known key that is nearest, or all of them."""
+    meant = SYNONYMS.get(name, name)
+    name = meant if meant in names else name
     return "; " + did_you_mean(name, names, f"known: {', '.join(sorted(names))}")
 
 
@@ -365,13 +372,13 @@ def is_data(value: object) -> bool:
     (True, False, False)
     """
     has_values = hasattr(value, "dtype") and getattr(value, "ndim", 1) > 0
-    return (has_values or hasattr(value, "columns")) and not hasattr(value, "get_indexer")
+    return (has_values or hasattr(type(value), "columns")) and not hasattr(value, "get_indexer")
 
 
 def what_data(value: object) -> str:
     """Return what data are, and what to write in their place where they may be a list."""
     kind = type(value).__name__
-    if hasattr(value, "columns"):
+    if hasattr(type(value), "columns"):
         return f"a {kind}"
     return f"a {kind}, which holds data: write a list such as ['age', 'sex']"
 

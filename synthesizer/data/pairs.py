@@ -20,7 +20,7 @@ from synthesizer.data.encoding import encode_inferred, encode_like
 from synthesizer.data.errors import DataError, SynthesizerError
 from synthesizer.data.guessing import Declaration, Inferred, infer
 from synthesizer.data.missing_codes import NUMBER_CODES, SENTINELS
-from synthesizer.data.sources import RawTable, Texts, from_pandas
+from synthesizer.data.sources import RawTable, Texts, from_frame
 from synthesizer.data.spelling import read_back
 from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.data.values import is_number
@@ -241,11 +241,8 @@ def _raw(data: pd.DataFrame | RawTable, names: Iterable[str]) -> RawTable | None
     present = [name for name in dict.fromkeys(names) if name in columns]
     if not present:
         return None
-    return (
-        data.select(present)
-        if isinstance(data, RawTable)
-        else from_pandas(data[present], min_rows=1)
-    )
+    picked = data.select(present) if isinstance(data, RawTable) else data[present]
+    return from_frame(picked, min_rows=1)
 
 
 def _compared(item: Inferred, texts: Texts) -> Inferred:
@@ -255,7 +252,7 @@ def _compared(item: Inferred, texts: Texts) -> Inferred:
         return item
     observed = texts.occurs & ~texts.among(variable.missing)
     levels = tuple(texts.picked(observed))
-    if is_number(pa.array(levels, pa.string()), texts.mark).all():
+    if is_number(pa.array(levels, pa.string()), texts.format).all():
         numeric = Variable(name=variable.name, kind=Kind.NUMERIC, missing=variable.missing)
         return Inferred(numeric, item.reason)
     return Inferred(replace(variable, kind=Kind.CATEGORICAL, levels=levels), item.reason)

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import gzip
 import os
 import re
 import warnings
-import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -23,10 +21,23 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from synthesizer.data.csv_text import parse_csv
+from synthesizer.data.dialects import FileOptions
 from synthesizer.data.errors import DataError, Problems, plural
 from synthesizer.data.labelled import LABELLED, read_labelled
-from synthesizer.data.layout import FrameLayout, Labelling, Layout
-from synthesizer.data.memory import in_bytes, unpacked_limit
+from synthesizer.data.layout import Form, FrameLayout, Labelling, Layout
+from synthesizer.data.memory import too_large, unpacked_limit
+from synthesizer.data.number_formats import PLAIN, NumberFormat, find_format
+from synthesizer.data.packed import (
+    ARROW_SUFFIXES,
+    CSV_SUFFIXES,
+    JSON_SUFFIXES,
+    PACKED,
+    TEXTS,
+    UNREADABLE,
+    parse_json,
+    read_arrow,
+    text_of,
+)
 from synthesizer.data.table import BoolArray
 from synthesizer.data.workbooks import WORKBOOKS, read_workbook
 
@@ -57,8 +68,8 @@ class Texts:
     """Whether a typed source has ordered categories; None where it has no categories."""
     native: pa.Array | None = None
     """The distinct values of a typed source with their own type."""
-    mark: str = "."
-    """Decimal mark to expect."""
+    format: NumberFormat = PLAIN
+    """How its numbers are written."""
     labelling: Labelling | None = None
     """What a file of SPSS, Stata or SAS says of the column."""
 
@@ -71,6 +82,12 @@ class Texts:
     def occurs(self) -> BoolArray:
         """Which texts occur at all, shape (k,)."""
         return np.asarray(self.counts > 0)
+
+    @property
+    def is_text(self) -> bool:
+        """Whether a typed source holds text."""
+        kind = self.source
+        return kind is not None and (pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
     def among(self, texts: Iterable[str]) -> BoolArray:
         """Tell which distinct texts are in ``texts``, shape (k,)."""
@@ -104,11 +121,9 @@ _SUPPORTED: Final = (
 )
 """Types of columns that can be turned into text."""
 _REFUSED: Final = (
-    (pa.types.is_time, "times of day"),
-    (pa.types.is_duration, "durations"),
-    (pa.types.is_list, "lists"),
     (pa.types.is_struct, "records of several fields"),
-    (pa.types.is_binary, "bytes"),
+    (pa.types.is_nested, "lists"),
+    (lambda kind: "binary" in str(kind), "bytes"),
 )
 """What others are called."""
 
@@ -119,7 +134,8 @@ def distinct_texts(name: str, column: pa.ChunkedArray, **about: object) -> Texts
     encoded = as_dictionary(column)
     native = encoded.dictionary
     values = pc.cast(native, pa.string())
-    codes = pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False).astype(np.int32)
+    signed = pc.cast(encoded.indices, pa.int32())  # those of polars have no sign
+    codes = pc.fill_null(signed, -1).to_numpy(zero_copy_only=False)
     null = None
     if encoded.null_count:
         null = next(text for text in _NULL_LABELS if pc.index(values, text).as_py() < 0)
@@ -182,13 +198,32 @@ def read_sql(url: str, query: str) -> RawTable:
     origin = "the SQL query"
     try:
         engine = sqlalchemy.create_engine(_reading(sqlalchemy.make_url(url)))
-        origin = f"query on {sqlalchemy.make_url(url).render_as_string(hide_password=True)}"
+        shown = sqlalchemy.make_url(url).render_as_string(hide_password=True)
+        origin = f"query on {without_password(shown)}"
         names, rows = _fetch(engine, query)
     except SQLAlchemyError as error:
         raise DataError(f"{origin}: {_explained(error, query)}") from None
     except ImportError as error:
         raise DataError(f"{origin}: install the database driver ({error.name})") from None
     return typed(_from_rows(names, rows, origin), "sql", origin)
+
+
+_PASSWORD: Final = re.compile(r"(://[^:/@\s]*):\S*@")
+_SECRET_OPTION: Final = re.compile(
+    r"([?&;]\w*(?:pass|pwd|token|secret|key|credential|auth|odbc_connect)\w*=)[^&;\s]*",
+    re.IGNORECASE,
+)
+
+
+def without_password(text: str) -> str:
+    """Hide the password of a database URL, and what its options keep secret.
+
+    Examples
+    --------
+    >>> without_password("postgresql://me:secret@host/db?pwd=secret&sslmode=require")
+    'postgresql://me:***@host/db?pwd=***&sslmode=require'
+    """
+    return _SECRET_OPTION.sub(r"\1***", _PASSWORD.sub(r"\1:***@", text))
 
 
 def refuse_writing(query: str) -> None:
@@ -254,11 +289,11 @@ def _from_rows(names: list[str], rows: Any, origin: str) -> pa.Table:
     return pa.Table.from_arrays(columns, names=names)
 
 
+A_SECOND: Final = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
+"""Ticks of Arrow's units of time."""
 HALVES: Final = "half characters (lone surrogates), which no file can hold"
 MIN_ROWS = 2
-_BLOCK = 1 << 24
 _CELL = 4  # bytes of a code
-CSV_SUFFIXES = {".csv": None, ".tsv": "\t", ".tab": "\t", ".txt": None}
 
 
 @dataclass(frozen=True, eq=False)
@@ -271,6 +306,8 @@ class RawTable:
     """How the source was laid out."""
     origin: str
     """Where it came from, for messages."""
+    found: FileOptions = field(default_factory=FileOptions)
+    """What was found out of how a file is written."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -293,12 +330,19 @@ class RawTable:
     def _texts(self, i: int) -> Texts:
         column, csv = self.arrow.column(i), self.layout.csv
         name = self.names[i]
+        delimiter = "" if csv is None else csv.delimiter
         if self.layout.labelled:
             about = self.layout.labelled[i]
-            return distinct_texts(name, column, labelling=about)
-        if csv is None:
-            return distinct_texts(name, column, source=_value_type(column.type))
-        return distinct_texts(name, column, mark=_mark(column, csv.delimiter))
+            texts = distinct_texts(name, column, labelling=about)
+            holds_text = about.is_text
+        elif csv is None:
+            texts = distinct_texts(name, column, source=_value_type(column.type))
+            holds_text = texts.is_text
+        else:
+            texts, holds_text = distinct_texts(name, column), True
+        if not holds_text or texts.ordered is not None:
+            return texts
+        return replace(texts, format=find_format(texts.values, delimiter))
 
     def select(self, names: tuple[str, ...] | list[str]) -> RawTable:
         """Return the named columns in the given order."""
@@ -310,100 +354,79 @@ def _value_type(kind: pa.DataType) -> pa.DataType:
     return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
-def _mark(column: pa.ChunkedArray, delimiter: str) -> str:
-    """Return the decimal mark: files with semicolons often have decimal commas."""
-    if delimiter != ";":
-        return "."
-    with_comma = pc.match_substring_regex(as_dictionary(column).dictionary, r"^[+-]?\d*,\d+$")
-    return "," if pc.any(with_comma).as_py() else "."
-
-
 def read_path(
     path: str | Path,
     *,
-    delimiter: str | None = None,
-    encoding: str | None = None,
-    sheet: str | None = None,
     catalogue: Path | None = None,
     min_rows: int = MIN_ROWS,
     max_unpacked: int | None = None,
+    **said: Unpack[FileOptions],
 ) -> RawTable:
-    """Read a CSV file (also gzip), Parquet (also a directory), SPSS, Stata, SAS or Excel.
+    """Read CSV, JSON lines (both also packed), Parquet, Feather, SPSS, Stata, SAS or Excel.
 
     A file that unpacks to more than ``max_unpacked`` bytes (`unpacked_limit` by default) is refused
     before it fills the memory. ``catalogue`` has the value labels of a .sas7bdat file.
     """
     path = Path(path)
-    origin = path.name
-    if catalogue is not None and path.suffix.lower() != ".sas7bdat":
+    ending = path.suffix.lower()
+    if catalogue is not None and ending != ".sas7bdat":
         raise DataError(f"{path}: a catalogue belongs to a .sas7bdat file of SAS; take it out")
     try:
         if not path.exists():
             raise DataError(f"{path}: no such file; check its name and directory")
-        if path.is_dir() or path.suffix.lower() in (".parquet", ".pq"):
-            return _read_parquet(path, origin, min_rows, max_unpacked)
-        if path.suffix.lower() in LABELLED:
-            table, laid_out = read_labelled(
-                path, encoding=encoding, catalogue=catalogue, max_unpacked=max_unpacked
+        if path.is_dir() or ending in (".parquet", ".pq"):
+            return _read_parquet(path, path.name, min_rows, max_unpacked)
+        if ending in ARROW_SUFFIXES:
+            return typed(read_arrow(path, max_unpacked), "feather", path.name, min_rows=min_rows)
+        found = FileOptions()
+        if ending in LABELLED:
+            table, layout = read_labelled(
+                path,
+                encoding=said.get("encoding"),
+                catalogue=catalogue,
+                max_unpacked=max_unpacked,
             )
-            return _checked(RawTable(table, laid_out, origin), min_rows)
-        if path.suffix.lower() in WORKBOOKS:
-            table, laid_out = read_workbook(path, sheet=sheet, max_unpacked=max_unpacked)
-            return _checked(RawTable(table, laid_out, origin), min_rows)
-        compressed = path.suffix.lower() == ".gz"
-        ending = (Path(path.stem) if compressed else path).suffix.lower()
-        if ending not in CSV_SUFFIXES:
-            others = ", ".join((*LABELLED, *WORKBOOKS))
-            allowed = f".csv, .tsv, .txt (also .gz), .parquet (also a directory of them), {others}"
-            raise DataError(f"{path}: type {ending!r} is unknown; the file must be {allowed}")
-        data = _unpacked(path, max_unpacked) if compressed else _bytes(path)
-    except (OSError, EOFError, zlib.error) as error:
+        elif ending in WORKBOOKS:
+            table, layout, found = read_workbook(path, said, max_unpacked=max_unpacked)
+        else:
+            return _read_text(path, said, min_rows, max_unpacked)
+    except UNREADABLE as error:
         reason = getattr(error, "strerror", None) or "the file is damaged or cut short"
         raise DataError(f"{path}: cannot be read: {reason}; name another file") from None
-    arrow, csv = parse_csv(
-        data, origin, delimiter=delimiter or CSV_SUFFIXES[ending], encoding=encoding
+    return _checked(RawTable(table, layout, path.name, found), min_rows)
+
+
+def _read_text(path: Path, said: FileOptions, min_rows: int, most: int | None) -> RawTable:
+    ending, content = text_of(path, most)
+    if ending in JSON_SUFFIXES:
+        return typed(parse_json(content, path.name), "json", path.name, min_rows=min_rows)
+    if ending not in CSV_SUFFIXES:
+        texts = ", ".join((*CSV_SUFFIXES, *JSON_SUFFIXES))
+        others = ", ".join((".parquet", *ARROW_SUFFIXES, *LABELLED, *WORKBOOKS))
+        raise DataError(
+            f"{path}: type {ending!r} is unknown; the file must be {texts} (also "
+            f"{', '.join(PACKED)}), {others}, or a directory of .parquet"
+        )
+    delimiter = said.get("delimiter") or CSV_SUFFIXES[ending]
+    arrow, csv, found = parse_csv(content, path.name, {**said, "delimiter": delimiter})
+    layout = Layout(
+        form="csv",
+        names=tuple(arrow.column_names),
+        compressed=path.suffix.lower() in PACKED,
+        csv=csv,
     )
-    layout = Layout(form="csv", names=tuple(arrow.column_names), compressed=compressed, csv=csv)
-    return _checked(RawTable(arrow, layout, origin), min_rows)
+    return _checked(RawTable(arrow, layout, path.name, found), min_rows)
 
 
 def csv_bytes(path: Path) -> pa.Buffer | None:
     """Return the text of a CSV file; None of other files, and of one that cannot be read."""
-    compressed = path.suffix.lower() == ".gz"
-    ending = (Path(path.stem) if compressed else path).suffix.lower()
     try:
-        if ending not in CSV_SUFFIXES or not path.is_file() or not path.stat().st_size:
+        if not path.is_file() or not path.stat().st_size or path.suffix.lower() not in TEXTS:
             return None
-        return _unpacked(path, None) if compressed else _bytes(path)
-    except (OSError, EOFError, zlib.error):
+        ending, content = text_of(path, None)
+    except UNREADABLE:
         return None  # `read_path` says why
-
-
-def _bytes(path: Path) -> pa.Buffer:
-    if path.stat().st_size == 0:
-        raise DataError(f"{path.name}: the file is empty; it needs a header row and data rows")
-    return pa.memory_map(str(path)).read_buffer()
-
-
-def _unpacked(path: Path, most: int | None) -> pa.Buffer:
-    """Unpack a file block by block into memory of Arrow's own, no further than the limit."""
-    size = path.stat().st_size
-    limit = unpacked_limit(size) if most is None else most
-    sink = pa.BufferOutputStream()
-    with gzip.open(path) as file:
-        while block := file.read(_BLOCK):
-            sink.write(block)
-            if sink.tell() > limit:
-                raise DataError(_too_large(path, size, limit))
-    return sink.getvalue()
-
-
-def _too_large(path: Path, size: int, limit: int) -> str:
-    return (
-        f"{path}: {in_bytes(size)} that unpack to more than {in_bytes(limit)}, too much for such a "
-        "file or for the free memory; if it is sound, allow it (data: {max_unpacked_mb: ...}), or "
-        "take a part of it"
-    )
+    return content if ending in CSV_SUFFIXES else None
 
 
 def parquet_files(path: Path) -> list[Path]:
@@ -430,7 +453,7 @@ def _read_parquet(path: Path, origin: str, min_rows: int, most: int | None) -> R
         limit = unpacked_limit() if most is None else most
         if _unpacked_size(files, limit) > limit:
             size = sum(file.stat().st_size for file in files)
-            raise DataError(_too_large(path, size, limit))
+            raise DataError(too_large(path, size, limit))
         arrow = pq.read_table(path)
         arrow.schema.names  # noqa: B018 - decodes them
     except UnicodeDecodeError:
@@ -494,11 +517,20 @@ def typed(
 
 
 def _by_clocks(arrow: pa.Table) -> pa.Table:
-    """Return times with a zone as the clocks of the zone show them: midnight stays midnight."""
+    """Return times with a zone as the clocks of the zone show them: midnight stays midnight.
+
+    Times of day become texts such as 10:30:00, durations seconds.
+    """
     for place, column in enumerate(arrow.columns):
-        if pa.types.is_timestamp(column.type) and column.type.tz is not None:
-            name = arrow.schema.names[place]
+        kind, name = column.type, arrow.schema.names[place]
+        if pa.types.is_timestamp(kind) and kind.tz is not None:
             arrow = arrow.set_column(place, name, pc.local_timestamp(column))
+        elif pa.types.is_time(kind):
+            texts = pc.replace_substring_regex(pc.cast(column, pa.string()), r"\.0+$", "")
+            arrow = arrow.set_column(place, name, texts)
+        elif pa.types.is_duration(kind):
+            seconds = pc.divide(pc.cast(column, pa.int64()).cast(pa.float64()), A_SECOND[kind.unit])
+            arrow = arrow.set_column(place, name, seconds)
     return arrow
 
 
@@ -537,6 +569,46 @@ def _is_text(column: pa.ChunkedArray) -> bool:
     except pa.ArrowInvalid:
         return False
     return True
+
+
+def from_arrow(frame: Any, origin: str = "the frame") -> RawTable:
+    """Take a frame of polars, an Arrow table, a DuckDB relation: all that stream Arrow (PyCapsule).
+
+    Nothing is refused yet: a measure looks at its own columns only, and `from_frame` at all.
+    """
+    kind, home = type(frame).__name__, type(frame).__module__.partition(".")[0].lstrip("_")
+    try:
+        arrow = pa.table(frame)
+    except Exception as error:  # of any library, and its words may quote a value
+        raise DataError(
+            f"{origin}: Arrow cannot read {home}.{kind} as a table ({type(error).__name__}); a "
+            "frame of texts, dates and numbers of at most 64 bits is needed"
+        ) from None
+    # What the source says beside its data (metadata) may list levels, and stays out.
+    types = pa.schema([(field.name, _common(field.type)) for field in arrow.schema])
+    arrow = pa.table([c.cast(f.type) for c, f in zip(arrow.columns, types, strict=True)], types)
+    form: Form = "polars" if home == "polars" else "arrow"
+    return RawTable(
+        _by_clocks(arrow), Layout(form=form, names=tuple(types.names), types=types), origin
+    )
+
+
+def _common(kind: pa.DataType) -> pa.DataType:
+    """Return the type in place of one that few functions of Arrow know."""
+    if isinstance(kind, pa.BaseExtensionType):
+        return _common(kind.storage_type)
+    if pa.types.is_dictionary(kind):
+        return pa.dictionary(kind.index_type, _common(kind.value_type), kind.ordered)
+    return pa.large_string() if str(kind) == "string_view" else kind
+
+
+def from_frame(frame: pd.DataFrame | RawTable, *, min_rows: int = MIN_ROWS) -> RawTable:
+    """Take a pandas frame, or what `from_arrow` took, with at least ``min_rows`` rows."""
+    return (
+        _checked(frame, min_rows)
+        if isinstance(frame, RawTable)
+        else from_pandas(frame, min_rows=min_rows)
+    )
 
 
 def from_pandas(frame: pd.DataFrame, *, min_rows: int = MIN_ROWS) -> RawTable:

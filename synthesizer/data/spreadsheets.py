@@ -31,7 +31,7 @@ def are_formulas(texts: Sequence[str], before: str = "") -> BoolArray:
     """
     values = pc.fill_null(pa.array(list(texts), pa.string()), "")  # a null of a typed source
     starts = pc.match_substring_regex(values, f"(?s)^{before}{_FORMULA}")
-    numbers = is_number(pc.utf8_trim_whitespace(values), ".")
+    numbers = is_number(pc.utf8_trim_whitespace(values))
     return np.asarray(starts.to_numpy(zero_copy_only=False)) & ~numbers
 
 

@@ -6,6 +6,7 @@ A style is one of
 - ``plain``: no needless zeros (``2.5``, ``3``);
 - ``point``: as ``plain``, but whole numbers end in ``.0`` (Python and pandas);
 - ``bare``: as ``plain``, without a zero before the point (``.5``, as Stata and SAS write);
+- ``e3`` or ``E3``: all in scientific notation with three decimals;
 - ``short``: the shorter of ``plain`` and scientific notation (R writes ``1e+05``).
 """
 
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Callable
 from datetime import date
 from typing import Final
@@ -23,6 +25,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from synthesizer.data.errors import DataError
+from synthesizer.data.number_formats import NUMBER, PLAIN, NumberFormat
 from synthesizer.data.table import BoolArray, Column, FloatArray, Kind, Variable
 
 LARGEST: Final = 1e100
@@ -33,25 +36,18 @@ MAX_EXACT: Final = 2.0**53
 MAX_DECIMALS: Final = 6
 """More decimals than this are taken for full precision, not for a unit of measurement."""
 
-NUMBER = r"^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?$"
 LEADING_ZERO = r"^[+-]?0\d"
 STYLES: Final = ("plain", "point", "bare", "short")
 
 
-def _with_point(values: pa.Array, mark: str) -> pa.Array:
-    return values if mark == "." else pc.replace_substring(values, mark, ".")
-
-
 def _mask(values: pa.Array, pattern: str) -> BoolArray:
-    matches = pc.match_substring_regex(values, pattern)
+    matches = pc.fill_null(pc.match_substring_regex(values, pattern), False)
     return np.asarray(matches.to_numpy(zero_copy_only=False), dtype=np.bool_)
 
 
-def is_number(values: pa.Array, mark: str = ".") -> BoolArray:
+def is_number(values: pa.Array, form: NumberFormat = PLAIN) -> BoolArray:
     """Tell which texts are finite decimal numbers."""
-    if mark == ".":
-        return _mask(values, NUMBER)
-    return _mask(_with_point(values, mark), NUMBER) & ~_mask(values, r"\.")
+    return _mask(form.plain(values), NUMBER)
 
 
 def has_leading_zero(values: pa.Array) -> BoolArray:
@@ -59,10 +55,12 @@ def has_leading_zero(values: pa.Array) -> BoolArray:
     return _mask(values, LEADING_ZERO)
 
 
-def parse(values: pa.Array, mark: str = ".") -> FloatArray:
-    """Turn texts that `is_number` accepts into float64."""
-    numbers = pc.cast(_with_point(values, mark), pa.float64())
-    return np.asarray(numbers.to_numpy(zero_copy_only=False), dtype=np.float64)
+def parse(values: pa.Array, form: NumberFormat = PLAIN) -> FloatArray:
+    """Turn texts that `is_number` accepts into float64; raise pyarrow.ArrowInvalid for others."""
+    plain = form.plain(values)
+    if plain.null_count > values.null_count:
+        raise pa.ArrowInvalid("texts of another format")
+    return np.asarray(pc.cast(plain, pa.float64()).to_numpy(zero_copy_only=False), np.float64)
 
 
 def finite_number(text: str) -> float | None:
@@ -80,9 +78,9 @@ def finite_number(text: str) -> float | None:
     return number if np.isfinite(number) else None
 
 
-def style_of(values: pa.Array, mark: str = ".") -> tuple[int | None, str]:
+def style_of(values: pa.Array, form: NumberFormat = PLAIN) -> tuple[int | None, str]:
     """Return the decimals of distinct numbers, None without fixed ones, and the style they have."""
-    values = _with_point(values, mark)
+    values = form.plain(values)
     numbers = parse(values)
     scientific = _mask(values, "[eE]")
     behind = pc.replace_substring_regex(values.filter(pa.array(~scientific)), r"^[^.]*\.?", "")
@@ -95,8 +93,11 @@ def style_of(values: pa.Array, mark: str = ".") -> tuple[int | None, str]:
         texts = [_positional(x) for x in numbers[scientific].tolist()]
         most = max(most, *(len(text.partition(".")[2]) for text in texts))
     decimals = most if most <= MAX_DECIMALS else None
+    styles: tuple[str, ...] = STYLES
+    if scientific.all() and (first := re.match(r".*?(\.\d*)?([eE])", str(values.slice(0, 1)[0]))):
+        decimals, styles = None, (f"{first[2]}{max(len(first[1] or '') - 1, 0)}", *STYLES)
     few = slice(0, 1000)  # settles which styles are worth a look at all values
-    for style in STYLES:
+    for style in styles:
         if _reproduces(values[few], numbers[few], decimals, style) and _reproduces(
             values, numbers, decimals, style
         ):
@@ -109,7 +110,7 @@ def _reproduces(values: pa.Array, numbers: FloatArray, decimals: int | None, sty
 
 
 def format_numbers(
-    numbers: FloatArray, decimals: int | None, style: str = "plain", mark: str = "."
+    numbers: FloatArray, decimals: int | None, style: str = "plain", form: NumberFormat = PLAIN
 ) -> pa.Array:
     """Write finite numbers in a style, rounded to ``decimals`` unless that is None."""
     if decimals is not None:
@@ -119,11 +120,13 @@ def format_numbers(
         texts = _fixed(numbers, decimals)
     elif style == "short":
         texts = _by_distinct(numbers, _shorter)
+    elif style[0] in "eE":
+        texts = _by_distinct(numbers, lambda x: f"{x:.{style[1:]}{style[0]}}")
     else:
         texts = _plain(numbers, point=style == "point")
     if style == "bare":
         texts = pc.replace_substring_regex(texts, r"^(-?)0\.", r"\1.")
-    return texts if mark == "." else pc.replace_substring(texts, ".", mark)
+    return form.written(texts)
 
 
 def rounded(numbers: FloatArray, decimals: int) -> FloatArray:
@@ -176,7 +179,14 @@ def _by_distinct(numbers: FloatArray, write: Callable[[float], str]) -> pa.Array
 MICROSECONDS_A_DAY: Final = 86_400_000_000
 RESOLUTIONS: Final = (MICROSECONDS_A_DAY, 3_600_000_000, 60_000_000, 1_000_000, 1_000, 1)
 
-COMPACT: Final = "%Y%m%d"
+COMPACT: Final = {
+    "%Y%m%d": r"(1[6-9]|2[01])\d{6}",
+    "%d%m%Y": r"[0-3]?\d[01]\d(19|20)\d{2}",
+    "%m%d%Y": r"[01]?\d[0-3]\d(19|20)\d{2}",
+    "%Y%m": r"(19|20)\d{2}[01]\d",
+}
+"""Dates that are whole numbers."""
+_DAY_FIRST: Final = ("%d%m%Y", "%m%d%Y")
 _DAYS: Final = {
     "%Y-%m-%d": r"\d{4}-\d{2}-\d{2}",
     "%Y/%m/%d": r"\d{4}/\d{2}/\d{2}",
@@ -188,7 +198,21 @@ _DAYS: Final = {
     "%m-%d-%Y": r"\d{1,2}-\d{1,2}-\d{4}",
     "%d-%b-%Y": r"\d{2}-[A-Za-z]{3}-\d{4}",
     "%d %b %Y": r"\d{2} [A-Za-z]{3} \d{4}",
-    COMPACT: r"\d{8}",
+    "%Y%m%d": COMPACT["%Y%m%d"],
+    "%d.%m.%y": r"\d{1,2}\.\d{1,2}\.\d{2}",
+    "%d/%m/%y": r"\d{1,2}/\d{1,2}/\d{2}",
+    "%m/%d/%y": r"\d{1,2}/\d{1,2}/\d{2}",
+    "%d-%m-%y": r"\d{1,2}-\d{1,2}-\d{2}",
+    "%y-%m-%d": r"\d{2}-\d{2}-\d{2}",
+    "%d-%b-%y": r"\d{2}-[A-Za-z]{3}-\d{2}",
+}
+_MONTHS: Final = {
+    "%Y-%m": r"\d{4}-\d{2}",
+    "%Y/%m": r"\d{4}/\d{2}",
+    "%m/%Y": r"\d{1,2}/\d{4}",
+    "%m.%Y": r"\d{1,2}\.\d{4}",
+    "%b %Y": r"[A-Za-z]{3} \d{4}",
+    "%Y %b": r"\d{4} [A-Za-z]{3}",
 }
 _HOURS: Final = {
     " %H:%M": r" \d{2}:\d{2}",
@@ -213,14 +237,28 @@ _SHAPES: Final = {
         **_DAYS,
         **{d + h: day + hour for d, day in _DAYS.items() for h, hour in _HOURS.items()},
         **_PARTS,
+        **_MONTHS,
+        **COMPACT,
     }.items()
 }
-_BEGINNING: Final = r"^(\d{4}[-/.]|\d{1,2}[-/. ]|\d{8})"
+_BEGINNING: Final = r"^(\d{4}[-/. ]|\d{1,2}[-/. ]|\d{6,8}( |T|$)|[A-Za-z]{3} \d)"
 """How every one of these shapes begins."""
 _SHORT_HOUR: Final = re.compile("%-([HI])")
 """An hour without a leading zero, as in 1/5/2019 9:05."""
 _LEADING_ZEROS = r"^0?(\d{1,2})([/.-])0?(\d{1,2})([/.-])"
 _ZONE: Final = re.compile(r"^\d{4}-\d{2}-\d{2}[T ]\d{2}:[\d:.]*(Z|[+-]\d{2}:?\d{2})$")
+_OFFSET: Final = r"[+-]\d{2}:?\d{2}$"
+_PLACES: Final = (
+    "Europe/Berlin", "Europe/London", "Europe/Athens", "America/New_York", "America/Chicago",
+    "America/Denver", "America/Los_Angeles", "Australia/Sydney",
+)  # fmt: skip
+"""Places whose summer time may explain why offsets differ."""
+_MIXED: Final = re.compile(r"\{(:?)(.*)\}$")
+"""Ends a format of clock times with differing offsets: a place, or the most frequent offset; a
+colon comes first where offsets have one."""
+CENTURY: Final = 36_525
+LAST_SHORT_YEAR: Final = 2040
+"""Years of two digits are 1941 to 2040."""
 _FRACTION: Final = re.compile(r"\.%([36])f")
 UNPADDED: Final = "unpadded:"
 """Marks a format whose days and months are written without leading zeros, as in 1/5/2019."""
@@ -234,7 +272,7 @@ def _equal(left: pa.Array, right: pa.Array) -> BoolArray:
 def detect_format(values: pa.Array) -> tuple[str, ...]:
     """Return the known formats in which every text is a date; two where it is ambiguous."""
     if zone := _zone(values):
-        bare = pc.utf8_slice_codeunits(values, 0, -len(zone))
+        bare = pc.replace_substring_regex(values, rf"{_OFFSET}|Z$", "")
         return tuple(form + zone for form in detect_format(bare))
     formats: list[str] = []
     first = values.slice(0, 100)  # nearly always settles it
@@ -253,27 +291,54 @@ def detect_format(values: pa.Array) -> tuple[str, ...]:
     return tuple(formats)
 
 
-def majority_format(values: pa.Array) -> tuple[str | None, BoolArray]:
-    """Return the format in which most texts are dates, and which are none; None where few are."""
-    first = values.slice(0, 100)
-    if 2 * _mask(first, _BEGINNING).sum() <= len(first):
-        return None, np.ones(len(values), dtype=np.bool_)
-    for shape in dict.fromkeys(_SHAPES.values()):
-        if 2 * _mask(first, shape).sum() <= len(first):
-            continue
-        odd = ~_mask(values, shape)
-        if 2 * odd.sum() < len(values):
-            forms = detect_format(values.filter(pa.array(~odd)))
-            return (forms[0].removeprefix(UNPADDED) if forms else None), odd
-    return None, np.ones(len(values), dtype=np.bool_)
+def mixed_formats(values: pa.Array) -> list[tuple[str, BoolArray]]:
+    """Return up to two formats, the most frequent first, and which texts are dates in each."""
+    found: list[tuple[str, BoolArray]] = []
+    if not len(values) or 2 * _mask(values, _BEGINNING).sum() <= len(values):
+        return found
+    rest = np.ones(len(values), dtype=np.bool_)
+    while len(found) < 2 and rest.any():
+        first = values.filter(pa.array(rest)).slice(0, 500)
+        counts = {form: _mask(first, shape).sum() for form, shape in _SHAPES.items()}
+        most = max(counts.values())
+        best = np.zeros(len(values), dtype=np.bool_), ""
+        for form in (form for form, count in counts.items() if count == most and most):
+            fits = rest & _mask(values, _SHAPES[form])
+            fits[fits] = ~parse_dates(values.filter(pa.array(fits)), form)[2]
+            best = max(best, (fits, form), key=lambda each: each[0].sum())
+        if not best[0].any():
+            break
+        found.append((best[1], best[0]))
+        rest &= ~best[0]
+    return found
 
 
 def _zone(values: pa.Array) -> str:
-    """Return the time zone that every text ends with, such as Z or +00:00."""
+    """Return the time zone that every text ends with, such as Z or +00:00, or how it varies."""
     zone = _ZONE.match(values[0].as_py() or "") if len(values) else None
-    if zone is None or not pc.all(pc.ends_with(values, zone[1])).as_py():
+    if zone is None:
         return ""
-    return zone[1]
+    if pc.all(pc.ends_with(values, zone[1])).as_py():
+        return zone[1]
+    if zone[1] == "Z" or not _mask(values, _ZONE.pattern.replace("Z|", "")).all():
+        return ""
+    bare = pc.replace_substring_regex(values, _OFFSET, "")
+    form = next(iter(detect_format(bare)), None)
+    if form is None:
+        return ""
+    stamps, colon = instants(parse_dates(bare, form)[1]), ":" if ":" in zone[1] else ""
+    offsets = pc.utf8_slice_codeunits(values, -len(zone[1]))
+    for place in _PLACES:  # an hour that clocks show twice may have either offset
+        if _equal(_offsets(stamps, colon, place), offsets).mean() > 0.99:
+            return f"{{{colon}{place}}}"
+    most = Counter(offsets.to_pylist()).most_common(1)[0][0]
+    return f"{{{colon}{most}}}"
+
+
+def _offsets(stamps: pa.Array, colon: str, place: str) -> pa.Array:
+    """Return the offsets of clock times at a place."""
+    there = pc.assume_timezone(stamps, place, ambiguous="earliest", nonexistent="latest")
+    return pc.replace_substring_regex(pc.strftime(there, format="%z"), r"(\d{2})$", rf"{colon}\1")
 
 
 def parse_dates(values: pa.Array, form: str) -> tuple[str, FloatArray, BoolArray]:
@@ -283,19 +348,31 @@ def parse_dates(values: pa.Array, form: str) -> tuple[str, FloatArray, BoolArray
     since 1970-01-01, and which texts are no such dates.
     """
     plain = form.removeprefix(UNPADDED)
+    if mixed := _MIXED.search(plain):
+        bare = pc.replace_substring_regex(values, _OFFSET, "")
+        written, days, wrong = parse_dates(bare, plain[: mixed.start()])
+        return written + mixed[0], days, wrong | ~_mask(values, _OFFSET)
     if fraction := _FRACTION.search(plain):
         zone = len(plain) - fraction.end()
         bare = pc.utf8_slice_codeunits(values, 0, -zone) if zone else values
         stamps = pc.cast(bare, pa.timestamp("us"))
     else:
         form_read = _SHORT_HOUR.sub(r"%\1", plain)
-        stamps = pc.strptime(values, format=form_read, unit="s", error_is_null=True)
+        padded = pc.utf8_lpad(values, 8, "0") if plain in _DAY_FIRST else values
+        stamps = pc.strptime(padded, format=form_read, unit="s", error_is_null=True)
     days = days_of(stamps)
+    if "%y" in plain:
+        days = np.where(days >= _day(LAST_SHORT_YEAR + 1), days - CENTURY, days)
     for candidate in (plain, UNPADDED + plain):
         right = _equal(_write(stamps, candidate), values)
         if right.all():
             return candidate, days, ~right
     return plain, days, ~_equal(_write(stamps, plain), values)
+
+
+def _day(year: int) -> int:
+    """Return the first day of a year since 1970."""
+    return (date(year, 1, 1) - date(1970, 1, 1)).days
 
 
 def days_of(stamps: pa.Array) -> FloatArray:
@@ -320,12 +397,18 @@ def resolution_of(days: FloatArray) -> int:
 
 
 def format_dates(days: FloatArray, form: str, resolution: int = 1) -> pa.Array:
-    """Write float days in a format."""
+    """Write float days in a format; months are those that begin nearest."""
+    if not re.search("%[djex]", form):
+        days = days + 14
     return _write(instants(days, resolution), form)
 
 
 def _write(stamps: pa.Array, form: str) -> pa.Array:
     plain = form.removeprefix(UNPADDED)
+    if mixed := _MIXED.search(plain):
+        texts, colon, place = _write(stamps, form[: form.index("{")]), mixed[1], mixed[2]
+        offsets = place if place[0] in "+-" else _offsets(stamps, colon, place)
+        return pc.binary_join_element_wise(texts, offsets, "")
     fraction = _FRACTION.search(plain)
     unit = {"3": "ms", "6": "us"}[fraction[1]] if fraction else "s"
     # %S of Arrow writes the fraction that the unit of the timestamp has.
@@ -333,6 +416,8 @@ def _write(stamps: pa.Array, form: str) -> pa.Array:
     texts = pc.strftime(pc.cast(stamps, pa.timestamp(unit), safe=False), format=written)
     if _SHORT_HOUR.search(plain):
         texts = pc.replace_substring_regex(texts, r" 0(\d:)", r" \1")
+    if plain in _DAY_FIRST:
+        return pc.utf8_ltrim(texts, "0") if form.startswith(UNPADDED) else texts
     if form.startswith(UNPADDED):
         return pc.replace_substring_regex(texts, _LEADING_ZEROS, r"\1\2\3\4")
     return texts

@@ -6,6 +6,8 @@ import gzip
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Any, Final, Literal, cast
 
@@ -16,8 +18,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from synthesizer.data.errors import OutputError
+from synthesizer.data.errors import DataError, OutputError
 from synthesizer.data.files import create
+from synthesizer.data.id_patterns import IdPattern
 from synthesizer.data.labelled_writing import (
     LABELLED_FORMS,
     labelled_layout,
@@ -25,9 +28,17 @@ from synthesizer.data.labelled_writing import (
     write_labelled,
 )
 from synthesizer.data.layout import CsvLayout, FrameLayout, Layout, Quoting
-from synthesizer.data.sources import RawTable, as_dictionary
+from synthesizer.data.number_formats import PLAIN, NumberFormat
+from synthesizer.data.sources import A_SECOND, as_dictionary
 from synthesizer.data.table import BoolArray, Column, FloatArray, Kind, Table, Variable
-from synthesizer.data.values import format_dates, format_numbers, instants, rounded
+from synthesizer.data.values import (
+    format_dates,
+    format_numbers,
+    instants,
+    is_number,
+    parse,
+    rounded,
+)
 
 
 def decode(table: Table, layout: Layout) -> pa.Table:
@@ -62,8 +73,7 @@ def default_type(variable: Variable) -> pa.DataType:
         return pa.int64() if variable.decimals == 0 else pa.float64()
     if variable.kind is Kind.DATE:
         return pa.date32() if variable.decimals == 0 else pa.timestamp("us")
-    textual = variable.storage.get("prefix") or variable.storage.get("width")
-    return pa.string() if textual else pa.int64()
+    return pa.string() if "pattern" in variable.storage else pa.int64()
 
 
 def number_texts(variable: Variable, data: FloatArray) -> pa.Array:
@@ -73,15 +83,15 @@ def number_texts(variable: Variable, data: FloatArray) -> pa.Array:
     storage = variable.storage
     if variable.kind is Kind.NUMERIC:
         style = str(storage.get("style", "fixed" if variable.decimals == 0 else "plain"))
-        texts = format_numbers(filled, variable.decimals, style, str(storage.get("mark", ".")))
+        written = NumberFormat.of_storage(storage)
+        texts = format_numbers(filled, variable.decimals, style, written)
     elif variable.kind is Kind.DATE:
         form = str(storage.get("date_format", "%Y-%m-%d"))
         texts = format_dates(filled, form, int(storage.get("resolution", 1)))
+    elif pattern := IdPattern.of_storage(storage):
+        texts = pattern.texts(np.where(missing, 1.0, data))
     else:
         texts = format_numbers(filled, 0, "fixed")
-        if width := int(storage.get("width", 0)):
-            texts = pc.utf8_lpad(texts, width, "0")
-        texts = pc.binary_join_element_wise(str(storage.get("prefix", "")), texts, "")
     return pc.if_else(pa.array(missing), None, texts) if missing.any() else texts
 
 
@@ -115,6 +125,8 @@ def _as_type(column: Column, kind: pa.DataType) -> pa.Array:
         array = number_texts(variable, data)  # 20191231 is a date
     elif pa.types.is_date(kind) or pa.types.is_timestamp(kind):
         array = _instants(variable, data, kind)
+    elif pa.types.is_time(kind) or pa.types.is_duration(kind):
+        array = _spans(data, kind)
     else:
         array = _number(variable, data, kind)
     if column.states is None or not variable.missing:
@@ -135,7 +147,17 @@ def _instants(variable: Variable, data: FloatArray, kind: pa.DataType) -> pa.Arr
     return pc.cast(stamps, kind, safe=False)
 
 
+def _spans(seconds: FloatArray, kind: pa.DataType) -> pa.Array:
+    """Return seconds as times of day or durations, null where they are NaN."""
+    missing = np.isnan(seconds)
+    ticks = np.rint(np.where(missing, 0, seconds) * A_SECOND[kind.unit]).astype(np.int64)
+    whole = pa.int32() if pa.types.is_time32(kind) else pa.int64()
+    return pc.cast(pa.array(ticks, whole, mask=missing), kind)
+
+
 def _number(variable: Variable, data: FloatArray, kind: pa.DataType) -> pa.Array:
+    if variable.kind is Kind.DATE:  # whole numbers such as 20191231
+        return pc.cast(number_texts(variable, data), kind)
     missing = np.isnan(data)
     if variable.decimals is not None:
         data = rounded(data, variable.decimals)
@@ -170,6 +192,12 @@ def _is_null(label: str, null: Any) -> bool:
 def _labels_as(labels: Any, kind: pa.DataType, null: Any) -> pa.Array:
     """Turn labels into values of a type; the null's label and unreadable labels become null."""
     texts = pa.array([None if _is_null(x, null) else x for x in labels], pa.string())
+    if pa.types.is_time(kind) or pa.types.is_duration(kind):
+        form = NumberFormat(clock="%H:%M:%S") if pa.types.is_time(kind) else PLAIN
+        spelt = is_number(texts, form)
+        seconds = np.full(len(texts), np.nan)
+        seconds[spelt] = parse(texts.filter(pa.array(spelt)), form)
+        return _spans(seconds, kind)
     if pa.types.is_boolean(kind):
         texts = pc.ascii_lower(texts)
     try:
@@ -187,6 +215,8 @@ def _one(text: str | None, kind: pa.DataType) -> Any:
 
 Format = Literal["csv", "csv.gz", "parquet", "sav", "zsav", "dta"]
 ROWS_A_CHUNK: Final = 65_536
+PLAIN_KEYS: Final = {"style", "null"}
+"""What a variable keeps that needs no quotes in a CSV file."""
 GZIP_LEVEL: Final = 6
 
 
@@ -196,8 +226,10 @@ def suffix(layout: Layout, format: Format | None = None) -> str:  # noqa: A002
 
 
 def _source_format(layout: Layout) -> Format:
-    if layout.form in ("parquet", *LABELLED_FORMS):
+    if layout.form in LABELLED_FORMS:
         return cast(Format, layout.form)
+    if layout.form in ("parquet", "feather"):
+        return "parquet"
     return "csv.gz" if layout.compressed else "csv"
 
 
@@ -232,9 +264,9 @@ def write(
                 _write_csv(table, cast("IO[bytes]", packed), layout)
 
 
-def write_blanked(raw: RawTable, masks: Mapping[str, BoolArray], path: Path) -> None:
-    """Write a Parquet file that was read to a new one, with nulls under a mask of each column."""
-    arrow = raw.arrow
+def write_blanked(source: Path, masks: Mapping[str, BoolArray], path: Path) -> None:
+    """Write a Parquet file to a new one, with nulls under a mask of each column."""
+    arrow = pq.read_table(source)
     for name, mask in masks.items():
         place = arrow.column_names.index(name)
         field = arrow.schema.field(name)
@@ -338,7 +370,7 @@ def _widened(text: str, table: Table, csv: CsvLayout, names: tuple[str, ...]) ->
     ]
     order = [place.get(name, -1) for name in table.names]
     lines = []
-    for i, (cells, end) in enumerate(_raw_rows(text, csv.delimiter), -1):
+    for i, (cells, end) in enumerate(_raw_rows(text, csv), -1):
         added = header if i < 0 else [None if column is None else column[i] for column in new]
         row = [cells[k] if k >= 0 else cell for k, cell in zip(order, added, strict=True)]
         lines.append(csv.delimiter.join(map(str, row)) + end)
@@ -351,10 +383,11 @@ def _header(csv: CsvLayout, name: str, k: int, table: Table) -> str:
     return text
 
 
-def _raw_rows(text: str, delimiter: str) -> Iterator[tuple[list[str], str]]:
+def _raw_rows(text: str, csv: CsvLayout) -> Iterator[tuple[list[str], str]]:
     """Yield the cells of each row of a CSV file as they are written, and the end of the line."""
-    gap = re.escape(delimiter)
-    cell = re.compile(rf'("(?:[^"]|"")*"|[^{gap}\r\n]*)({gap}|\r\n|\n|\r|\Z)')
+    gap, sign = re.escape(csv.delimiter), re.escape(csv.quote)
+    quoted = rf"{sign}(?:[^{sign}]|{sign}{sign})*{sign}"
+    cell = re.compile(rf"({quoted}|[^{gap}\r\n]*)({gap}|\r\n|\n|\r|\Z)")
     cells: list[str] = []
     place = 0
     while place < len(text):
@@ -363,7 +396,7 @@ def _raw_rows(text: str, delimiter: str) -> Iterator[tuple[list[str], str]]:
             raise ValueError("a cell of the file ends in the middle")
         cells.append(found[1])
         place = found.end()
-        if found[2] != delimiter:
+        if found[2] != csv.delimiter:
             yield cells, found[2]
             cells = []
 
@@ -466,11 +499,8 @@ class _CellWriter:
         if column.is_coded:
             return self.labels.take(pa.array(np.asarray(column.data, dtype=np.int32)))
         texts = number_texts(column.variable, np.asarray(column.data, dtype=np.float64))
-        if (
-            column.variable.storage.get("mark")
-            or column.variable.decimals != 0
-            or self.quoting.always
-        ):
+        plain = column.variable.decimals == 0 and not column.variable.storage.keys() - PLAIN_KEYS
+        if not plain or self.quoting.always:
             texts = _quoted(texts, self.quoting, self.csv, alone=False)
         if column.states is None:
             return texts
@@ -481,7 +511,9 @@ class _CellWriter:
 
 def _quoted(texts: pa.Array, quoting: Quoting, csv: CsvLayout, *, alone: bool) -> pa.Array:
     """Quote texts that the source always quotes, and texts that need quotes to be read back."""
-    special = '["\\r\\n' + ("\\" + csv.delimiter if csv.delimiter != "\t" else "\\t") + "]"
+    special = (
+        f"[\\{csv.quote}\\r\\n" + ("\\" + csv.delimiter if csv.delimiter != "\t" else "\\t") + "]"
+    )
     needs = pc.match_substring_regex(texts, special)
     is_empty = pc.equal(texts, "")
     if quoting.always:
@@ -491,8 +523,20 @@ def _quoted(texts: pa.Array, quoting: Quoting, csv: CsvLayout, *, alone: bool) -
         needs = pc.or_(needs, is_empty)
     if not pc.any(needs).as_py():
         return texts
-    doubled = pc.replace_substring(texts, '"', '""')
-    return pc.if_else(needs, pc.binary_join_element_wise('"', doubled, '"', ""), texts)
+    doubled = pc.replace_substring(texts, csv.quote, 2 * csv.quote)
+    return pc.if_else(needs, pc.binary_join_element_wise(csv.quote, doubled, csv.quote, ""), texts)
+
+
+def to_frame(table: Table, layout: Layout) -> Any:
+    """Return a frame of the library that the table came from, with its types.
+
+    Files give a pandas frame. A relation of DuckDB gives an Arrow table, which DuckDB queries.
+    """
+    if layout.form not in ("arrow", "polars"):
+        return to_pandas(table, layout)
+    layout = layout.select(tuple(name for name in table.names if name in layout.names))
+    arrow = decode(table, layout)
+    return _polars(arrow) if layout.form == "polars" else arrow
 
 
 def to_pandas(table: Table, layout: Layout) -> pd.DataFrame:
@@ -508,6 +552,19 @@ def to_pandas(table: Table, layout: Layout) -> pd.DataFrame:
         for name in arrow.column_names
     }
     return pd.DataFrame(columns, index=pd.RangeIndex(table.n_rows))
+
+
+def _polars(arrow: pa.Table) -> Any:
+    """Return a frame of polars, whose ordered categories are an Enum."""
+    if find_spec("polars") is None:
+        raise DataError("the model was fitted to a frame of polars: pip install polars")
+    polars = import_module("polars")
+    levels = {
+        field.name: polars.Enum(as_dictionary(arrow[field.name]).dictionary.to_pylist())
+        for field in arrow.schema
+        if pa.types.is_dictionary(field.type) and field.type.ordered
+    }
+    return polars.from_arrow(arrow).cast(levels)
 
 
 def _series(column: pa.ChunkedArray, frame: FrameLayout) -> Any:

@@ -61,6 +61,7 @@ ROLES: Mapping[str, str] = {
     "first": "sample",
     "keep": "keep",
     "derived": "derived",
+    "follows": "follows",
     "career": "career",
     "unchanging": "time_invariant",
     "rare": "mostly_constant",
@@ -69,9 +70,9 @@ ROLES: Mapping[str, str] = {
     "even": "constant",
     "member": "member",
 }
-"""Models behind words of a configuration: the first variable of a chain, ``keep``, ``derived``; in
-a panel the careers, and variables that nobody, few and many persons change; of households their
-sizes, and variables that differ within them; weights that are all alike."""
+"""Models behind words of a configuration: the first variable of a chain, ``keep``, ``derived``,
+``follows``; in a panel the careers, and variables that nobody, few and many persons change; of
+households their sizes, and variables that differ within them; weights that are all alike."""
 
 
 def default_method(set_name: str, variable: Variable) -> str:

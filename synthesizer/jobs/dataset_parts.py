@@ -191,7 +191,7 @@ class Work:
         masks = {t.name: t.among(rare[t.name])[t.codes] for t in raw.texts if t.name in rare}
         if any(mask.any() for mask in masks.values()):
             with finished_file(self.path(part)) as work:
-                write_blanked(raw, masks, work)
+                write_blanked(self.path(part), masks, work)
 
     def sample(self, parts: list[Part], units: int) -> Table:
         """Read so many of the first units of a dataset back, in the codes of the original."""

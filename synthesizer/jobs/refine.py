@@ -29,13 +29,14 @@ from synthesizer.data.errors import (
 from synthesizer.data.files import new_files, write_text
 from synthesizer.data.guessing import Declaration, Declared, declarations_of
 from synthesizer.data.layout import Layout
+from synthesizer.data.packed import CSV_SUFFIXES
 from synthesizer.data.pairs import Data, as_table, check_keys, column_names
 from synthesizer.data.progress import Advance, Listener, silent
 from synthesizer.data.randomness import AnySeed, Seed
-from synthesizer.data.sources import CSV_SUFFIXES, RawTable, from_pandas
+from synthesizer.data.sources import RawTable, from_frame
 from synthesizer.data.table import Kind, Table
 from synthesizer.data.workers import worker_problems
-from synthesizer.data.writing import Format, to_pandas, write
+from synthesizer.data.writing import Format, to_frame, write
 from synthesizer.engine.genetic.coding import coding_problems
 from synthesizer.engine.genetic.evolution import Outcome
 from synthesizer.engine.genetic.genetic_options import STARTS, GeneticOptions
@@ -126,9 +127,9 @@ class Refined(Displayed):
             )
 
     @property
-    def data(self) -> pd.DataFrame:
+    def data(self) -> Any:
         """The refined records as a frame with the columns of the synthetic file."""
-        return to_pandas(self.table, self.layout)
+        return to_frame(self.table, self.layout)
 
     @property
     def reached(self) -> bool:
@@ -246,7 +247,7 @@ def refine(
     >>> refined.before.risk > 0.8, refined.after.risk <= 0.6, refined.reached
     (True, True, True)
     """
-    raw = synthetic if isinstance(synthetic, RawTable) else from_pandas(synthetic, min_rows=1)
+    raw = from_frame(synthetic, min_rows=1)
     keys = [keys] if isinstance(keys, str) else list(keys)
     problems = Problems()
     with problems.gathered():

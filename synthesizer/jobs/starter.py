@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Self
+from typing import Any, Self, cast
 
 import numpy as np
 
 from synthesizer.config.keys import HouseholdConfig, PanelConfig, SqlConfig
-from synthesizer.config.reading import read_chain_config
+from synthesizer.config.reading import read_chain_config, read_config
 from synthesizer.data.csv_text import FoundEncoding, find_encoding
-from synthesizer.data.derivations import suggest_derivations
+from synthesizer.data.dialects import FileOptions
 from synthesizer.data.encoding import RARE, encode_inferred
 from synthesizer.data.errors import ConfigError, did_you_mean, plural
 from synthesizer.data.files import check_file, write_texts
 from synthesizer.data.guessing import Declaration, Inferred, infer
+from synthesizer.data.packed import ARROW_SUFFIXES, JSON_SUFFIXES, PACKED
 from synthesizer.data.panel.forms import WideForm, wide_columns
 from synthesizer.data.panel.households import TAKEN
 from synthesizer.data.panel.moments import are_numbers, natural_order
@@ -26,10 +28,12 @@ from synthesizer.data.parquet_sample import Whole, read_at_most
 from synthesizer.data.progress import Listener, Phases, silent
 from synthesizer.data.randomness import fresh_seed
 from synthesizer.data.rare_levels import RareLevels
+from synthesizer.data.relations import Relation, codes_among_numbers, find_relations
 from synthesizer.data.roles import REPEATS, Roles, roles_of
-from synthesizer.data.sources import RawTable, csv_bytes, read_sql
+from synthesizer.data.sources import RawTable, csv_bytes, read_sql, without_password
 from synthesizer.data.spreadsheets import formula_cells
 from synthesizer.data.table import Kind, Table, Variable
+from synthesizer.data.writing import suffix
 from synthesizer.engine.structural_zeros import QUICK_WORK, ZeroCells, structural_zeros
 from synthesizer.jobs.starter_hints import (
     hints_of,
@@ -39,7 +43,7 @@ from synthesizer.jobs.starter_hints import (
     of_periods,
     repeated_hint,
 )
-from synthesizer.plan.inputs import arrangement_of, without_password
+from synthesizer.plan.inputs import arrangement_of
 from synthesizer.plan.overview import Codebook, CodebookVariable, describe
 from synthesizer.plan.survival import suggest_pair
 
@@ -74,6 +78,8 @@ class StarterOptions:
 
     panel: PanelConfig | None = None
     encoding: str | None = None
+    file: FileOptions = field(default_factory=FileOptions)
+    """How a CSV file or a sheet is read; the rest is found out."""
     catalogue: Path | None = None
     """Value labels of a file of SAS."""
     drop: tuple[str, ...] = ()
@@ -125,6 +131,8 @@ class Starter:
     n_columns: int
     notes: tuple[str, ...] = ()
     """What else a person should know."""
+    relations: tuple[Relation, ...] = ()
+    """What holds in all rows, and will hold in all synthetic rows."""
 
 
 def panel_config(
@@ -156,6 +164,22 @@ def panel_config(
     options = {"person": person, "time": time, "career": career, "wide": columns, "absent": absent}
     keys = {key: value for key, value in options.items() if value}
     return read_chain_config({"panel": keys}).panel if keys else None
+
+
+def file_options(*, names: str | None = None, **said: Any) -> FileOptions:
+    r"""Return what the options of `init` say of the layout of a file; bad ones are a ConfigError.
+
+    Examples
+    --------
+    >>> file_options(delimiter="tab", names="age,sex")
+    {'delimiter': '\\t', 'names': ('age', 'sex')}
+    """
+    signs = {"tab": "\t", "\\t": "\t", "single": "'", "double": '"'}
+    keys = {key: signs.get(value, value) for key, value in said.items() if value is not None}
+    if names is not None:
+        keys["names"] = next(csv.reader([names]))
+    data = read_config({"data": {"path": "x.csv", **keys}}).data
+    return cast("FileOptions", {key: getattr(data, key) for key in keys})
 
 
 def _names(text: str) -> list[str]:
@@ -220,6 +244,10 @@ def _read(raw: RawTable, form: _Form, options: StarterOptions) -> Reading:
     roles = roles_of(raw, declared, drop=options.drop, fixed=fixed, repeats=form.repeats)
     table = encode_inferred(roles.raw, roles.inferred)
     again = _ordered_periods(roles.inferred, form.time)
+    if form.derives:
+        named = {*fixed, *roles.declared}
+        codes = [name for name in codes_among_numbers(table) if name not in named]
+        again |= dict.fromkeys(codes, Declaration(kind=Kind.CATEGORICAL))
     household = None
     if form.household is not None:
         size = household_size(table, form.household)
@@ -334,8 +362,7 @@ rare: {{min_count: 5, to: other, levels: text}}   # levels of fewer persons are 
 # rules:                    # values that follow from others; such rows are left out of the fit
 #   - if: age < 15
 #     then: {{marital: single}}
-# forbid:                   # what no synthetic row may show
-#   - age < 18 and marital == 'widowed'
+{forbid}
 
 checks:                     # keys and target are suggested when they are absent
 """
@@ -387,6 +414,7 @@ def make_starter(
     form, phases = _Form.of(options), Phases(listener)
     with phases.phase("read"):
         raw, whole, encoding = _source(data, form.person, options)
+        found = raw.found
         if problems := list(options.problems(raw.names)):
             raise ConfigError(problems)
     with phases.phase("kinds of columns"):
@@ -398,20 +426,23 @@ def make_starter(
         else look
         for name, look in reading.roles.looks.items()
     }
-    grouped, joined = reading.rare.grouped(reading.table)  # what a run sees
+    grouped, done = reading.rare.grouped(reading.table)  # what a run sees
     looks |= (many := reading.rare.many(reading.table))
     raw = reading.roles.raw
-    derived: Mapping[str, str] = {}
+    relations: tuple[Relation, ...] = ()
     if form.derives:
         with phases.phase("columns that follow from others", len(raw.names)) as advance:
-            derived = suggest_derivations(grouped, advance=advance)
+            drawn = () if options.weight is None else (options.weight,)
+            joined = reading.rare.to
+            relations = find_relations(grouped, drawn=drawn, joined=joined, advance=advance)
     units = grouped if form.derives else reading.units
     intruder, known = _scenario_lines(replace(reading, units=units), form)
     head = _HEAD.format(
         name=path.name,
         data=_data_lines(
             data, path, encoding, options.catalogue, "" if whole is None else whole.told(raw)
-        ),
+        )
+        + _reading_lines(options.file, found),
         output=_quoted(f"{_stem(data)}_synthetic"),
         seed=fresh_seed(),
         panel=form.lines,
@@ -420,11 +451,12 @@ def make_starter(
         formulas=_formula_lines(raw, reading.table),
     )
     codebook = describe(raw, reading.roles.inferred, reading.table)
-    lines = _all_lines(reading, codebook, derived)
+    lines = _all_lines(reading, codebook, relations)
     tail = _TAIL.format(
         support=_support_line(reading.zeros),
         drop=_drop_lines(reading.roles.dropped),
         keep=form.keep,
+        forbid=_forbid_lines(relations),
     )
     tail = _survival_line(reading.table, form) + tail
     text = head + "\n".join(lines) + "\n" + tail + intruder + _LIMITS
@@ -438,10 +470,12 @@ def make_starter(
         n_columns=n_columns,
         notes=(
             *_encoding_notes(encoding),
-            *_rare_notes(len(joined) - len(many)),
+            *_format_notes(data, raw),
+            *_rare_notes(len(done) - len(many)),
             *hints_of(reading.table, options, where, _labels(raw)),
             *known,
         ),
+        relations=relations,
     )
 
 
@@ -476,7 +510,8 @@ def _source(
     elif content is not None:
         found = find_encoding(content, data.name)
     unmarked = None if found is None or found.is_marked else found.name
-    raw, whole = read_at_most(data, person=person, encoding=unmarked, catalogue=options.catalogue)
+    said: dict[str, Any] = {**options.file, "encoding": unmarked, "catalogue": options.catalogue}
+    raw, whole = read_at_most(data, person=person, **said)
     return raw, whole, found
 
 
@@ -499,6 +534,36 @@ def _data_lines(
         key = f"encoding: {encoding.name}"
         lines.append(f"  {'# ' if encoding.is_marked else ''}{key}   # {encoding.why}")
     return "\n".join(lines)
+
+
+_USUAL_READING = FileOptions(quote='"', comment="", header_row=1)
+
+
+def _reading_lines(said: FileOptions, found: FileOptions) -> str:
+    """Return how a CSV file or a sheet is read, where that is named or uncommon."""
+    lines = []
+    for key in ("delimiter", "sheet", "header_row", "names", "comment", "quote"):
+        value, named = found.get(key), said.get(key)
+        if named is not None:
+            lines.append(f"  {key}: {json.dumps(named, ensure_ascii=False)}")
+        elif value is not None and value != _USUAL_READING.get(key):
+            lines.append(f"  {key}: {json.dumps(value)}   # {_READING[key]}")
+    return "".join(f"\n{line}" for line in lines)
+
+
+_READING = {
+    "header_row": "it holds the names; lines above it are left out",
+    "comment": "lines that begin with it are left out",
+    "quote": "the sign around texts",
+}
+
+
+def _format_notes(data: Path | SqlConfig, raw: RawTable) -> Iterator[str]:
+    """Say in which format the datasets will be where that is not the one of the file."""
+    ending = data.suffix.lower() if isinstance(data, Path) else ""
+    written = suffix(raw.layout)
+    if ending in (*PACKED, *JSON_SUFFIXES, *ARROW_SUFFIXES) and not written.endswith(ending):
+        yield f"the datasets will be {written} files (output: {{format: ...}}), not {ending}"
 
 
 def _encoding_notes(encoding: FoundEncoding | None) -> Iterator[str]:
@@ -567,10 +632,21 @@ def _panel_lines(panel: PanelConfig) -> str:
     return "\n".join([*lines, ""])
 
 
-def _all_lines(reading: Reading, codebook: Codebook, derived: Mapping[str, str]) -> list[str]:
+def _forbid_lines(relations: Iterable[Relation]) -> str:
+    """Return the entry of orders: an ordered pair is drawn as a distance."""
+    key = "forbid:                   # what no synthetic row may show"
+    lines = [f"  - {_quoted(r.text)}   # {r.said}" for r in relations if r.key == "forbid"]
+    return "\n".join([key, *lines] if lines else [f"# {key}", _NO_ORDER])
+
+
+_NO_ORDER = "#   - age < 18 and marital == 'widowed'"
+
+
+def _all_lines(reading: Reading, codebook: Codebook, relations: Iterable[Relation]) -> list[str]:
     """Return the entries of all variables; those of a wide variable stand at its first column."""
     firsts = {columns[0]: name for name, columns in reading.wide.items()}
     cells = {column for columns in reading.wide.values() for column in columns}
+    computed = {r.name: r for r in relations if r.key != "forbid"}
     lines: list[str] = []
     for row in codebook.variables:
         if row.name in firsts:
@@ -581,7 +657,7 @@ def _all_lines(reading: Reading, codebook: Codebook, derived: Mapping[str, str])
             lines += _variable_lines(
                 row,
                 reading.table[row.name].variable,
-                derived.get(row.name),
+                computed.get(row.name),
                 None if said is None else said.date_format,
             )
             if row.name == reading.guessed_order:
@@ -631,18 +707,21 @@ def _survival_line(table: Table, form: _Form) -> str:
 
 
 def _variable_lines(
-    row: CodebookVariable, variable: Variable, derived: str | None, date_format: str | None
+    row: CodebookVariable,
+    variable: Variable,
+    relation: Relation | None,
+    date_format: str | None,
 ) -> list[str]:
     """Return the entry of one variable; the comment says why, with counts only."""
     parts = _parts(variable)
     if date_format is not None:
         parts.append(f"date_format: {json.dumps(date_format)}")
-    if derived is not None:
-        parts.append(f"derived: {_quoted(derived)}")
+    if relation is not None:
+        parts.append(f"{relation.key}: {_quoted(relation.text)}")
     count = f"{row.levels} values" + (f", {row.missing} missing" if row.missing else "")
     if variable.kind is Kind.ORDERED:
         count += "; the list of levels comes from the data"
-    follows = "; computed from others, 'method: cart' draws it" if derived is not None else ""
+    follows = "; computed from others, 'method: cart' draws it" if relation is not None else ""
     return [f"  {_key(row.name)} {{{', '.join(parts)}}}   # {count}; {row.reason}{follows}"]
 
 

@@ -34,9 +34,9 @@ from synthesizer.data.options import nearest
 from synthesizer.data.panel.arrangement import Arrangement
 from synthesizer.data.progress import Phases
 from synthesizer.data.randomness import AnySeed, Seed
-from synthesizer.data.sources import from_pandas
+from synthesizer.data.sources import RawTable, from_frame
 from synthesizer.data.table import Kind, Schema, Table
-from synthesizer.data.writing import to_pandas
+from synthesizer.data.writing import to_frame
 from synthesizer.engine.chain import FittedChain
 from synthesizer.engine.registry import Registry
 from synthesizer.engine.saved import SavedModel, load_model, save_model
@@ -269,7 +269,7 @@ class Synthesizer:
             yield f"{plural(self._generated.m, 'frame')} generated"
 
     @public
-    def fit(self, frame: pd.DataFrame) -> Self:
+    def fit(self, frame: pd.DataFrame | RawTable) -> Self:
         """Learn from a confidential frame, shape (n, p) with n >= 2; its index is left out.
 
         Raises
@@ -285,7 +285,7 @@ class Synthesizer:
         """
         from synthesizer.plan.plan import make_plan
 
-        raw = from_pandas(frame)
+        raw = from_frame(frame)
         infer = self._parameters["infer_missing"]
         data = read_frame(raw, self.config, infer_missing=infer)
         plan = make_plan(self.config, data, self.registry)
@@ -305,7 +305,7 @@ class Synthesizer:
     @public
     def generate(
         self, m: int | None = None, *, rows: int | None = None, seed: AnySeed | None = None
-    ) -> list[pd.DataFrame]:
+    ) -> list[Any]:
         """Draw synthetic frames, and check them where the options have ``limits``.
 
         Parameters
@@ -445,7 +445,7 @@ class Synthesizer:
             )
         return self._generated.evolution.evolution
 
-    def frontier(self) -> list[pd.DataFrame]:
+    def frontier(self) -> list[Any]:
         """Return the datasets of the frontier of the last `generate`, by rising risk.
 
         At most ``points`` of them, both ends among them; empty but in mode pareto.
@@ -480,7 +480,7 @@ class Synthesizer:
         cls,
         path: str | Path,
         *,
-        original: pd.DataFrame | None = None,
+        original: pd.DataFrame | RawTable | None = None,
         registry: Registry | None = None,
     ) -> Self:
         """Read a model that `save` or ``synthesizer fit`` wrote; runs no code of the file.
@@ -587,11 +587,13 @@ class _Fitted:
         data, registry = self.plan.data, self.plan.registry
         return replace(self, plan=make_plan(config, data, registry, seed=self.seed))
 
-    def against(self, original: pd.DataFrame, config: ChainConfig, registry: Registry) -> Self:
+    def against(
+        self, original: pd.DataFrame | RawTable, config: ChainConfig, registry: Registry
+    ) -> Self:
         """Return a loaded model with the frame that it was fitted to."""
         from synthesizer.plan.plan import make_plan
 
-        raw, source = from_pandas(original), self.source
+        raw, source = from_frame(original), self.source
         assert isinstance(source, FittedChain)  # noqa: S101 - nothing else is saved
         for infer in (True, False):
             data = read_frame(raw, config, infer_missing=infer)
@@ -613,9 +615,9 @@ class _Fitted:
         changed = self.after.applied(self.arrangement.restored(table))
         return self.arrangement.modelled(changed) if self.after.changes else table
 
-    def frame_of(self, table: Table) -> pd.DataFrame:
+    def frame_of(self, table: Table) -> Any:
         """Return a drawn table like the confidential frame."""
-        return to_pandas(self.after.labelled(self.arrangement.restored(table)), self.layout)
+        return to_frame(self.after.labelled(self.arrangement.restored(table)), self.layout)
 
     def guarded(self) -> AbstractContextManager[None]:
         """Turn what an altered model sets off into an error of the package."""

@@ -19,6 +19,7 @@ from synthesizer.models.base import ConditionalModel, FittedModel
 from synthesizer.models.cart import Cart
 from synthesizer.models.kit.numbers import EPS, SafeNumbers, made_safe, safe_of
 from synthesizer.models.kit.regression import numeric_column
+from synthesizer.models.limits import WIDENINGS
 
 TRIES = 20
 """Draws of a row before it is put on the bound that it breaks."""
@@ -198,6 +199,11 @@ class FittedBounds:
             other=other,
         )
 
+    @property
+    def decimals(self) -> int | None:
+        """Decimals of the numbers; none of whole days."""
+        return 0 if self.numbers is None else self.numbers.decimals
+
     def draw(self, predictors: Table, rng: np.random.Generator, *, widen: int = 0) -> Column:
         """Draw a number for every row, between its bounds where that is possible."""
         low, high = self.bounds.limits(predictors)
@@ -258,8 +264,12 @@ class FittedBounds:
                 return values
             if attempt >= TRIES // 2:
                 state[left] = -1
-        if side is not None:  # others are redrawn from wider neighbourhoods
-            values[left] = np.fmax(np.fmin(values[left], most[left]), least[left])
+        if side is None and widen < WIDENINGS[-1]:
+            return values  # others are redrawn from wider neighbourhoods
+        # beside the bound where no model reaches it, so that the two are not equal
+        aside = 0.0 if side is not None else 10.0 ** -(self.decimals or 0)
+        least, most = np.fmin(least + aside, most), np.fmax(most - aside, least)
+        values[left] = np.fmax(np.fmin(values[left], most[left]), least[left])
         return values
 
     def _aside(

@@ -167,9 +167,8 @@ class Cart(TreeOptions):
         """Grow the tree and learn the distributions of its leaves; see `ConditionalModel.fit`."""
         self.require(predictors)
         response = centred_response(target, rng)
-        encoding = Encoding.learn(predictors, response, prior=self.prior)
+        encoding, matrix = Encoding.fit(predictors, response, prior=self.prior, rng=rng)
         rows = self.structure_rows(len(target), rng)
-        matrix = encoding.matrix(predictors)
         tree, order = grow(matrix, target, response, self, rows=rows, rng=rng)
         weights = rng.standard_exponential(len(target)) if self.proper else None
         numbers = self.safe_numbers(predictors, target)

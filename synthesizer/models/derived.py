@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from synthesizer.data.derivations import tolerance_of
 from synthesizer.data.errors import ExpressionError, ModelError
 from synthesizer.data.expressions import Expression
 from synthesizer.data.options import options
@@ -78,13 +79,14 @@ class Derived(ConditionalModel):
 
 
 def agreement(expression: Expression, predictors: Table, target: Column) -> BoolArray:
-    """Where the expression gives the value of the target, up to a relative error of 1e-9."""
+    """Where the expression gives the value of the target, up to the error of its numbers."""
     variable = target.variable
     if not variable.missing:  # an undefined result has to count, not to stop the fit
         variable = replace(variable, missing=("",))
     derived = expression.derive(predictors, variable)
     if target.is_coded:
         return np.asarray(derived.data == target.data)
-    close = np.isclose(derived.data, target.data, rtol=_TOLERANCE, atol=_TOLERANCE)
+    data = np.asarray(target.data, dtype=np.float64)
+    close = np.isclose(derived.data, data, rtol=tolerance_of(data, variable), atol=_TOLERANCE)
     same_code = derived.missing_state() == target.missing_state()
     return np.asarray(same_code & (close | ~target.is_observed))

@@ -70,8 +70,7 @@ class Ensemble(TreeOptions):
     def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedEnsemble:
         """Grow the trees and fill their leaves with all donors; see `ConditionalModel.fit`."""
         response = centred_response(target, rng)
-        encoding = Encoding.learn(predictors, response, prior=self.prior)
-        matrix = encoding.matrix(predictors)
+        encoding, matrix = Encoding.fit(predictors, response, prior=self.prior, rng=rng)
         n = len(target)
         weights = rng.standard_exponential(n) if self.proper else None
         trees = []

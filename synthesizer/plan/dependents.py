@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from synthesizer.data.derivations import suggest_derivations
 from synthesizer.data.expressions import Expression
+from synthesizer.data.relations import needed
 from synthesizer.data.table import Table
 from synthesizer.engine.registry import DEFAULT_SET
 from synthesizer.plan.context import Context
@@ -15,12 +16,15 @@ _PARTIAL = re.compile(r"/|\blog|\bsqrt")
 """What is not defined for all numbers."""
 
 
-def dependents(context: Context, drawn: Mapping[str, str]) -> dict[str, Expression]:
+def dependents(
+    context: Context, drawn: Mapping[str, str], needs: Mapping[str, Collection[str]]
+) -> dict[str, Expression]:
     """Return the variables that the data show to follow from others, each with its expression.
 
     ``drawn`` has the models of variables for which the configuration names none; only these are
-    computed. What else follows from others is told in a note, as is what is computed; that a rule
-    sets it or a support names it is a problem. Datasets that evolve cannot compute anything.
+    computed. ``needs`` has what others are computed from, as the configuration says. What else
+    follows from others is told in a note, as is what is computed; that a rule sets it or a support
+    names it is a problem. Datasets that evolve cannot compute anything.
     """
     if context.config.genetic is not None:
         return {}
@@ -37,7 +41,8 @@ def dependents(context: Context, drawn: Mapping[str, str]) -> dict[str, Expressi
         inputs = " and ".join(repr(other) for other in sorted(expression.names))
         is_what = f"holds groups of {inputs}" if groups else f"follows from {inputs}"
         own, others = context.own(name), ", ".join(sorted(expression.names))
-        if own.derived is not None or (name not in drawn and name in context.config.keep):
+        is_circle = name in needs or name in needed(expression.names, needs)
+        if is_circle or (name not in drawn and name in context.config.keep):
             continue
         why = "as its method or options ask" if name not in drawn or own.options else busy.get(name)
         if not why and _moves(context, name, expression):

@@ -12,12 +12,15 @@ from synthesizer.data.encoding import data_notes, encode_inferred
 from synthesizer.data.guessing import Inferred, infer
 from synthesizer.data.panel.households import TAKEN
 from synthesizer.data.parquet_sample import read_at_most
+from synthesizer.data.relations import Relation
 from synthesizer.data.sources import RawTable
 from synthesizer.data.spreadsheets import formula_cells, formula_notes
 from synthesizer.data.table import Column, Kind, Table
 from synthesizer.engine.structural_zeros import ZeroCells, structural_zeros
 from synthesizer.measures.figure import Result, Row, column
 from synthesizer.measures.risk.rare_values import RARE, level_counts, once_a_person
+from synthesizer.models.derived import Derived
+from synthesizer.models.follows import Follows
 
 if TYPE_CHECKING:
     from synthesizer.models.step import Step
@@ -153,6 +156,15 @@ def plan_table(plan: Plan) -> list[PlanRow]:
         row if drawn else row.model_copy(update=unfitted)
         for row, drawn in zip(rows, fitted, strict=True)
     ]
+
+
+def relations_of(plan: Plan) -> Iterator[Relation]:
+    """Yield what is computed in every record, in the order of the chain."""
+    for step in plan.spec.steps:
+        if isinstance(step.model, Derived):
+            yield Relation("derived", step.model.expression, step.variable)
+        elif isinstance(step.model, Follows):
+            yield Relation("follows", step.model.of, step.variable)
 
 
 class ZeroRow(Row):

@@ -16,6 +16,7 @@ from synthesizer.data.panel.households import HEAD
 from synthesizer.data.panel.panel_table import PanelTable
 from synthesizer.data.panel.paths import PathRule, broken_steps
 from synthesizer.data.randomness import Seed
+from synthesizer.data.relations import has_code, rows_off
 from synthesizer.data.table import BoolArray, Column, Kind, Table, Variable
 from synthesizer.data.values import single_value
 from synthesizer.engine.registry import ROLES
@@ -203,6 +204,18 @@ def differing_rows(context: Context, name: str, expression: Expression) -> Itera
         yield (
             f"variables.{name}.derived: {_rows(differs, table)} differ from it; synthetic rows "
             "will hold what it gives"
+        )
+
+
+def rows_of_other_labels(context: Context, name: str, code: str) -> Iterator[str]:
+    """Say how many confidential rows differ from most rows with their code."""
+    source, rare = context.table[code], context.config.rare
+    off = rows_off(source, context.table[name])
+    off &= has_code(source, "other" if rare is None else rare.to)
+    if off.any():
+        yield (
+            f"variables.{name}.follows: {_rows(off, context.table)} differ from others with the "
+            f"same {code}; codes with several values draw one of them"
         )
 
 

@@ -27,7 +27,7 @@ from synthesizer.models.step import Step, state_variable
 from synthesizer.plan.composition import counted_columns, of_heads
 from synthesizer.plan.context import Context
 from synthesizer.plan.dependents import dependents
-from synthesizer.plan.rules import differing_rows, tell_broken
+from synthesizer.plan.rules import differing_rows, rows_of_other_labels, tell_broken
 from synthesizer.plan.survival import pairs_last
 
 
@@ -35,7 +35,8 @@ from synthesizer.plan.survival import pairs_last
 class Method:
     """The requested model of one variable, before it is built.
 
-    ``is_configured``: whether the configuration names it. ``inputs``: those of a derived variable.
+    ``is_configured``: whether the configuration names it. ``inputs``: what must be drawn before, of
+    a variable that is computed.
     """
 
     name: str
@@ -51,7 +52,8 @@ def plan_methods(context: Context) -> dict[str, Method]:
     named = {name: _method(context, name, by_position) for name in context.names}
     methods = {name: method for name, method in named.items() if method is not None}
     drawn = {name: method.name for name, method in methods.items() if not method.is_configured}
-    for name, expression in dependents(context, drawn).items():
+    needs = {name: method.inputs for name, method in methods.items() if method.inputs}
+    for name, expression in dependents(context, drawn, needs).items():
         options = {"expression": expression.text}
         methods[name] = Method(ROLES["derived"], options, False, inputs=expression.names)
     methods |= _of_households(context, methods)
@@ -157,6 +159,7 @@ def _method(
         "keep": ROLES["keep"] if name in context.config.keep else None,
         f"variables.{name}.method": settings.method,
         f"variables.{name}.derived": None if settings.derived is None else f"~{settings.derived}",
+        f"variables.{name}.follows": None if settings.follows is None else ROLES["follows"],
         f"method.{name}": context.config.named_methods.get(context.plain_name(name)),
         column: listed,
     }
@@ -182,6 +185,8 @@ def _method(
     place, value = next(iter(named.items()))
     if value.startswith("~"):
         return _derived(context, name, place, value[1:].strip())
+    if settings.follows is not None:
+        return _following(context, name, settings.follows, settings.options)
     model = _canonical(context, place, value)
     return None if model is None else Method(model, settings.options, is_configured=True)
 
@@ -228,10 +233,26 @@ def _derived(context: Context, name: str, place: str, text: str) -> Method | Non
         if problems:
             raise ConfigError(problems)
         if not context.columns.any_faulty(expression.names):
+            expression.derive(context.completed, variable)  # undefined rows would end the run
             tell_broken(context, differing_rows(context, name, expression))
             options = {"expression": text}
             return Method(ROLES["derived"], options, is_configured=True, inputs=expression.names)
     return None
+
+
+def _following(
+    context: Context, name: str, code: str, options: Mapping[str, object]
+) -> Method | None:
+    """Return the model of a variable that follows from a code, behind which it is drawn."""
+    place = f"variables.{name}.follows"
+    if code == name or code not in context.names:
+        problems = [f"{code!r} is the variable itself; name another one"]
+        problems = problems if code == name else _outside(context, code)
+        context.problems.at(place, problems)
+        return None
+    if not context.columns.any_faulty([name, code]):
+        tell_broken(context, rows_of_other_labels(context, name, code))
+    return Method(ROLES["follows"], {**options, "of": code}, True, inputs=frozenset({code}))
 
 
 def _outside(context: Context, name: str) -> list[str]:
@@ -565,7 +586,7 @@ def _step(context: Context, name: str, method: Method, earlier: list[str]) -> St
             f"variable {name!r}: model {method.name!r} needs persons and periods; declare them "
             f"under panel, or use a model such as {DEFAULT_SET!r}"
         )
-    if method.inputs is not None:
+    if method.inputs is not None and model.abilities.deterministic:
         predictors: tuple[str, ...] = tuple(n for n in earlier if n in method.inputs)
     else:
         predictors = _predictors(context, name, model, earlier)
@@ -581,7 +602,7 @@ def _step(context: Context, name: str, method: Method, earlier: list[str]) -> St
     if isinstance(model, HistoryModel) and len(context.problems) == n_problems:
         doubts = model.doubts(panel_of(context.completed), context.table[name])
         context.notes += [f"variable {name!r}: {doubt}" for doubt in doubts]
-    missing_method, missing_model = _missing_model(context, variable, method.name, model)
+    missing_method, missing_model = _missing_model(context, variable, model)
     step = Step(
         variable=name,
         method=method.name,
@@ -689,7 +710,7 @@ def _most(context: Context, step: Step) -> int | None:
 
 
 def _missing_model(
-    context: Context, variable: Variable, method: str, model: ConditionalModel
+    context: Context, variable: Variable, model: ConditionalModel
 ) -> tuple[str, ConditionalModel] | tuple[None, None]:
     """Return the model that draws the missing codes of a number, if not ``model`` itself."""
     abilities = model.abilities
@@ -697,21 +718,22 @@ def _missing_model(
     if variable.is_coded or not variable.missing or whole:
         return None, None
     states = state_variable(variable)
-    settings = context.own(variable.name)
+    named = context.own(variable.name).missing_method
     able = Kind.CATEGORICAL in abilities.kinds and not _too_many(states, model)
+    if named is None and able:
+        return None, None
     default = context.config.default_method
     if isinstance(default, tuple):
         usual = default_for(context, states)
     else:
         is_set = isinstance(default, str) and default in DEFAULT_SETS
         usual = default_method(str(default) if is_set else DEFAULT_SET, states)
-    name = settings.missing_method or (method if able else usual)
+    name = named or usual
     with context.problems.gathered(f"variables.{variable.name}.missing_method"):
         name = context.registry.canonical(name)
         chosen = context.registry.build(name, usual=context.options)
-        if settings.missing_method is not None or not able:
-            context.problems += _kind_problems(states, name, chosen)
-            return name, chosen
+        context.problems += _kind_problems(states, name, chosen)
+        return name, chosen
     return None, None
 
 

@@ -124,7 +124,7 @@ class Statement(Row):
     @property
     def words(self) -> Iterator[str]:
         """What came out and what may be concluded, also against the synthetic data."""
-        ends = interval(self.low, self.high, "share")
+        ends = interval(*self.densest, "share")  # the mode lies in the shortest interval
         there = "" if self.synthetic is None else f" (synthetic data: {written(self.synthetic)})"
         yield f"{self.statement}{there}: r = {written(self.mode, 'share')}, 95 % interval {ends}."
         if self.errors is None and self.unfitted > _FEW and self.verdict in _NOT_CLEAR:
@@ -260,7 +260,7 @@ class ShareAnswer(Answer):
             drawn.append(
                 Panel(
                     title=row.statement,
-                    subtitle=f"r {written(row.mode, 'share')}, {interval(row.low, row.high)}",
+                    subtitle=f"r {written(row.mode, 'share')}, {interval(*row.densest)}",
                     series=[
                         Series(look=look, points=_points(grid, curve))
                         for look, curve in (("synthetic", known), ("baseline dashed", best))

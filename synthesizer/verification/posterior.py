@@ -61,7 +61,7 @@ class Posterior:
 
     @cached_property
     def mode(self) -> float:
-        """The most probable share, 0 or 1 where the density falls or rises throughout.
+        """The most probable share, 0 or 1 where the density falls or rises throughout, 0.5 if flat.
 
         Root of sum (w_(k+1) - w_k) C(n-1, k) r^k (1-r)^(n-1-k) on the log odds of r, comparing the
         logarithms of its rising and its falling part: as plain sums they underflow.
@@ -72,7 +72,7 @@ class Posterior:
         choose = gammaln(self.n) - gammaln(k + 1) - gammaln(self.n - k)
         up, down = steps > 0, steps < 0
         if not up.any() or not down.any():
-            return 0.0 if down.any() else 1.0
+            return 0.5 + 0.5 * (float(up.any()) - float(down.any()))
 
         def excess(odds: float) -> float:
             terms = choose + k * log_expit(odds) + (self.n - 1 - k) * log_expit(-odds)
@@ -122,7 +122,7 @@ class Posterior:
 
     @cached_property
     def highest_density(self) -> tuple[float, float]:
-        """The shortest interval of 95 %: equal densities at its ends, unless one is 0 or 1."""
+        """The shortest interval of 95 % with the mode: one end at 0 or 1, or equal densities."""
 
         def interval(below: float) -> tuple[float, float]:
             return self.quantile(below), self.quantile(below + 0.95)
@@ -131,11 +131,12 @@ class Posterior:
             low, high = self.density(np.array(interval(below)))
             return float(low - high)
 
-        if excess(0.0) >= 0:
-            return interval(0.0)
-        if excess(0.05) <= 0:
-            return interval(0.05)
-        return interval(float(brentq(excess, 0.0, 0.05, xtol=1e-13)))
+        candidates = [interval(0.0), interval(0.05), self.equal_tail]
+        if excess(0.0) < 0 < excess(0.05):
+            candidates.append(interval(float(brentq(excess, 0.0, 0.05, xtol=1e-13))))
+        around = (ends for ends in candidates if ends[0] <= self.mode <= ends[1])
+        # of a flat density the one in the middle
+        return min(around, key=lambda e: (round(e[1] - e[0], 9), abs(sum(e) / 2 - self.mode)))
 
 
 def posterior_of_count(released: float, *, m: int, scale: float) -> Posterior:

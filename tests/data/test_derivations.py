@@ -224,7 +224,10 @@ def test_inputs_before_the_target_win_and_cycles_are_broken(a: FloatArray, b: Fl
     parts = [column("a", a), column("b", b)]
     total = column("t", a + b)
     assert suggest_derivations(Table([*parts, total])) == {"t": "a + b"}
-    assert suggest_derivations(Table([total, *parts])) == {"b": "t - a"}
+    assert suggest_derivations(Table([total, *parts])) == {"t": "a + b"}  # b < 0 else
+    signed = [column("a", a - 500), column("b", b)]
+    total = column("t", a + b - 500)
+    assert suggest_derivations(Table([total, *signed])) == {"b": "t - a"}
     copies = Table([column("a", a), column("copy", a), column("again", a)])
     assert set(suggest_derivations(copies)) == {"copy", "again"}
 
@@ -234,6 +237,59 @@ def test_the_target_with_more_decimals_wins_over_the_order(a: FloatArray, b: Flo
     assert suggest_derivations(table) == {"fahrenheit": "1.8 * celsius + 32"}
     table = Table([column("bmi", a / (b / 100) ** 2, 1), column("a", a), column("b", b)])
     assert suggest_derivations(table) == {"bmi": "a / (b / 100) ** 2"}
+
+
+@pytest.mark.parametrize("lost", [False, True])
+@pytest.mark.parametrize("first", [False, True])
+@pytest.mark.parametrize(
+    ("text", "decimals"), [("u + v + w", 2), ("u + v + w", 0), ("(u + v + w) / 3", 3)]
+)
+def test_sums_and_means(text: str, decimals: int, first: bool, lost: bool) -> None:
+    """Of three or more numbers, in any order, with blanks in the same rows, parts often zero."""
+    rng = np.random.default_rng(3)
+    parts = np.round(rng.gamma(1.5, 100, (4, N)), 2)
+    parts[2] *= rng.random(N) < 0.1
+    if lost:
+        parts[:, rng.random(N) < 0.2] = np.nan
+    total = parts[:3].sum(axis=0) / (3 if "/" in text else 1)
+    columns = [column(name, x, 2) for name, x in zip("uvwz", parts, strict=True)]
+    target = column("t", total, decimals)
+    table = Table([target, *columns] if first else [*columns, target])
+    assert suggest_derivations(table) == {"t": text}
+
+
+def test_numbers_that_were_held_in_single_precision(a: FloatArray) -> None:
+    log = np.log(a).astype(np.float32).astype(np.float64)
+    assert suggest_derivations(Table([column("a", a), column("l", log, None)])) == {"l": "log(a)"}
+
+
+def test_scores_of_many_items_and_sums_of_sums() -> None:
+    rng = np.random.default_rng(4)
+    items = rng.integers(0, 4, (9, N))
+    columns = [coded(f"i{j}", codes, "0123") for j, codes in enumerate(items)]
+    score = column("score", items.sum(axis=0).astype(float))
+    text = " + ".join(f"i{j}" for j in range(9))
+    assert suggest_derivations(Table([*columns, score])) == {"score": text}
+    a, b, c, d = np.round(rng.gamma(1.5, 1000, (4, N)))
+    sums = {"t": a + b + c + d, "s": a + b, "a": a, "b": b, "r": c + d, "c": c, "d": d}
+    found = suggest_derivations(Table([column(name, x) for name, x in sums.items()]))
+    assert found == {"t": "s + r", "s": "a + b", "r": "c + d"}
+
+
+@pytest.mark.parametrize(
+    ("text", "part"), [("admit + los", 1.0), ("admit - los", -1.0), ("admit + los / 24", 1 / 24)]
+)
+@pytest.mark.parametrize("has_times", [False, True])
+def test_dates_plus_days_or_hours(text: str, part: float, has_times: bool) -> None:
+    rng = np.random.default_rng(5)
+    admit = 18_000.0 + rng.integers(0, 600, N)
+    if has_times:
+        admit += rng.integers(0, 1440, N) / 1440
+    los = rng.integers(1, 21, N).astype(float)
+    target = Column(Variable(name="t", kind=Kind.DATE), admit + part * los)
+    start = Column(Variable(name="admit", kind=Kind.DATE), admit)
+    found = suggest_derivations(Table([start, column("los", los), target]))
+    assert found == ({"admit": "t + los"} if part < 0 else {"t": text})
 
 
 def test_dates(a: FloatArray, b: FloatArray) -> None:
@@ -250,7 +306,7 @@ def test_dates(a: FloatArray, b: FloatArray) -> None:
         ]
     )
     found = suggest_derivations(table)
-    assert found == {"age": "year(died) - year(born)", "days": "died - born"}
+    assert found == {"age": "year(died) - year(born)", "died": "born + days"}
 
 
 @pytest.mark.skipif(not SD2011.exists(), reason="needs the shared data")

@@ -21,7 +21,7 @@ from synthesizer.data.guessing import Declaration
 from synthesizer.data.layout import Layout
 from synthesizer.data.sources import from_pandas, read_path
 from synthesizer.data.table import Kind
-from synthesizer.data.writing import to_pandas, write
+from synthesizer.data.writing import to_frame, write
 
 SHARED = Path(__file__).resolve().parents[2] / ".." / "shared"
 FILES = ["data/ma2019.csv", "data/mvad.csv", "data/sd2011.csv", "reference/ma2019/original.csv"]
@@ -107,7 +107,7 @@ def test_any_float_survives(numbers: list[float | None]) -> None:
         return
     raw = from_pandas(pd.DataFrame({"x": values}))
     table = encode(raw, {"x": Declaration(kind=Kind.NUMERIC)})
-    back = to_pandas(table, raw.layout)["x"].to_numpy()
+    back = to_frame(table, raw.layout)["x"].to_numpy()
     np.testing.assert_array_equal(back, values)
     with tempfile.TemporaryDirectory() as folder:
         write(table, Path(folder) / "a.csv", raw.layout)
@@ -152,7 +152,7 @@ def test_frames_come_back_with_their_types() -> None:
     layout = Codec().typed(Layout, Codec().plain(Layout, raw.layout))
     for name in ("ordered", "codes"):  # levels that do not occur are not told
         frame[name] = frame[name].cat.remove_unused_categories()
-    pd.testing.assert_frame_equal(to_pandas(encode(raw), layout), frame)
+    pd.testing.assert_frame_equal(to_frame(encode(raw), layout), frame)
 
 
 def test_an_index_that_looks_like_data_is_told() -> None:

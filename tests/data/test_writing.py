@@ -16,7 +16,7 @@ from synthesizer.data.layout import CsvLayout, Layout
 from synthesizer.data.sources import from_pandas, read_path
 from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.data.values import format_numbers, style_of
-from synthesizer.data.writing import suffix, to_pandas, write
+from synthesizer.data.writing import suffix, to_frame, write
 
 
 def _table() -> tuple[Table, Layout]:
@@ -116,7 +116,7 @@ def test_rounding_and_negative_zero() -> None:
 
 def test_frames_of_other_sources(tmp_path: Path) -> None:
     table, layout = _table()
-    frame = to_pandas(table, layout)
+    frame = to_frame(table, layout)
     assert list(frame["sex"].cat.categories) == ['f,"x"', "m", ""]
 
 
@@ -129,7 +129,7 @@ def test_levels_that_do_not_occur_are_not_in_the_file(tmp_path: Path, ordered: b
     )
     raw = from_pandas(frame)
     table = encode(raw).take(np.array([2, 0, 3, 2]))
-    back = to_pandas(table, raw.layout)
+    back = to_frame(table, raw.layout)
     assert back["pay"].astype(object).tolist()[:2] == ["high", "low"]
     assert list(back["pay"].cat.categories) == ["low", "high"]
     assert back["pay"].cat.ordered == ordered

@@ -23,6 +23,7 @@ PLAIN = {"base": {"model": "cart", "tilt": False}}
 CASES = {
     "constant": ({"value": 3}, [Kind.NUMERIC]),
     "derived": ({"expression": "p_number"}, [Kind.NUMERIC]),
+    "follows": ({"of": "p_coded"}, None),
     "grouped": ({"by": ["p_coded"], "min_rows": 20}, None),
     "monotone": (PLAIN, None),
     "mostly_constant": (PLAIN, None),

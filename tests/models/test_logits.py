@@ -232,6 +232,15 @@ def test_missing_codes_are_drawn_by_their_own_regression():
     assert ((drawn == 5) == (codes == 5)).mean() > 0.97
 
 
+@pytest.mark.parametrize("n_levels", [126, 127, 128, 200])
+def test_missing_codes_come_after_any_number_of_levels(n_levels):
+    codes = np.tile([0, n_levels - 1, n_levels, n_levels + 1], 100)
+    target = ordered(codes, n_levels, missing=("N", "-8"))
+    table = numbers(x=(codes - n_levels) * 1.0)
+    drawn = draw(fit(Ordinal(), table, target), table, 0)
+    assert set(drawn.tolist()) == set(codes.tolist())
+
+
 def test_missing_codes_alone():
     target = ordered([2, 3, 3], 2, missing=("N", "-8"))
     fitted = fit(Ordinal(), numbers(x=[1.0, 2.0, 3.0]), target)

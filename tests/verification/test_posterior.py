@@ -94,6 +94,24 @@ def test_the_shortest_interval_is_the_highest(drawn):
             )
 
 
+@pytest.mark.parametrize(
+    ("released", "mode"), [((0, 0, 10), 0.5), ((-1.6, -1.3, 6), 0.5), ((10.3, 13.3, 5.4), 0.5)]
+)
+def test_a_flat_density_has_its_mode_in_the_middle_and_in_its_interval(released, mode):
+    known = posterior_of_categories(released, m=10, scale=2.0).inside
+    assert known.mode == mode
+    assert known.highest_density == pytest.approx((0.025, 0.975))
+
+
+def test_the_mode_lies_in_every_shortest_interval():
+    for released in np.random.default_rng(3).uniform(-4, 14, (60, 3)):
+        known = posterior_of_categories(released, m=10, scale=2.0).inside
+        low, high = known.highest_density
+        assert low <= known.mode <= high
+        held = known.probability_above(low) - known.probability_above(high)
+        assert held == pytest.approx(0.95, abs=1e-9)
+
+
 @pytest.mark.parametrize(("beyond", "end"), [(-7.3, 0), (-1, 0), (51, 50), (1e9, 50)])
 def test_what_lies_beyond_the_ends_tells_no_more(beyond, end):
     one, other = (posterior_of_count(t, m=50, scale=2.0) for t in (beyond, end))

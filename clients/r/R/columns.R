@@ -133,7 +133,7 @@ number_form <- function(x) {
 }
 
 date_form <- function(x, type, format) {
-  list(type = type, format = format, entry = list(
+  list(type = type, format = format, integer = is.integer(x), entry = list(
     kind = "date", date_format = format, missing = if (anyNA(x)) I("") else list()))
 }
 
@@ -274,6 +274,7 @@ decode_column <- function(texts, form, listed = NULL, kind = NULL) {
   restored <- form$attributes[setdiff(names(form$attributes), "class")]
   for (name in names(restored)) attr(x, name) <- restored[[name]]
   if (!is.null(form$attributes$class) && !is.factor(x)) class(x) <- form$attributes$class
+  if (form$type == "date" && isTRUE(form$integer)) storage.mode(x) <- "integer"
   x
 }
 

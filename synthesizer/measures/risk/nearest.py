@@ -340,7 +340,7 @@ def mixed_records(
     labels: dict[str, list[IntArray]] = {}
     numbers: dict[str, list[IntArray]] = {}
     most = max(sum(len(table[name].variable.missing) for table in tables) for name in names)
-    number = np.min_scalar_type(-unit * max(1, 2 * most))
+    number = _signed_type(unit * max(1, 2 * most))
     for name in names:
         columns = [table[name] for table in tables]
         together = stacked_columns(columns)
@@ -479,7 +479,12 @@ def _sum_type(records: MixedRecords) -> np.dtype[Any]:
     """Return the smallest type that holds every number and the largest distance."""
     largest = records.unit * (len(records.labels) + len(records.numbers))
     kinds = (values.dtype for values in records.numbers.values())
-    return np.result_type(np.min_scalar_type(-largest), *kinds)
+    return np.result_type(_signed_type(largest), *kinds)
+
+
+def _signed_type(largest: int) -> np.dtype[Any]:
+    """Return the smallest integer type from ``-largest`` to ``largest``."""
+    return np.min_scalar_type(-largest - 1)
 
 
 def _ranks(numbers: Column, n_real: int) -> Codes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar, Self
 
@@ -21,11 +21,12 @@ COARSEST = 9
 """Numbers are told to be multiples of at most 5 times 10 to this power."""
 PROBES = 8
 """Steps of the grid, up and down, in which a number of the same precision is sought."""
-NEAR = 4
-"""A number stays within so many times k records, or its precision gives way."""
-CROWDED, FEW = 0.25, 100
-"""Of fewer than 100 k units of whom few each hold more than a quarter of the numbers between the
-bounds, hardly any other number is left: to avoid theirs would leave a heap of a few others."""
+NEAR, CROWDS = 4, (8, 24)
+FEW_SHARE = 0.02
+"""A number stays within 2 % of the records, at least k and at most 4 k of them, or its precision
+gives way. A crowd has so many rare numbers in a row, at least 8 k and at most 24 k."""
+CROWDED, FEW = 0.5, 100
+"""Share of rare numbers around one of a crowd; with fewer than 100 k units that makes a crowd."""
 EPS = float(np.finfo(np.float64).eps)
 MOST_DECIMALS = 15
 """Numbers written with more are finer than floats."""
@@ -36,15 +37,24 @@ class SafeNumbers:
     """The distribution of a number, by which values of few persons are replaced.
 
     A value that at least k units (records; persons of a panel) hold is common and stays: spikes
-    and heaps survive. Any other is replaced by one that is interpolated between the k-th records
-    on either side of it in the order of all records, but never beyond the k-th smallest and
-    largest unit, and given the precision of the value itself: 43,000 becomes another multiple of
-    1,000, 1,237 no multiple of 5. Where that is a number that fewer than k units hold, the nearest
-    that nobody or enough units hold is taken. So no number leaves that singles out a person or a
-    small group (the attack of Giomi et al. 2023 by one column), unless a small file holds most
-    numbers there are between the bounds, as the ages of sixty persons: then whoever names a number
-    at random finds such a one, and what was interpolated stays. The bounds are those of top- and
-    bottom-coding by k records (Hundepool et al. 2012, Statistical Disclosure Control, section 3.3).
+    and heaps survive. Any other is rare. It is replaced by a number that is interpolated between
+    the k-th records on either side of it in the order of all records, but never beyond the k-th
+    smallest and largest unit, and given the precision of the value itself: 43,000 becomes another
+    multiple of 1,000, 1,237 no multiple of 5. Where that number is rare too, the nearest that is
+    not is taken. So no rare number leaves, which would single out a person or a small group (the
+    attack of Giomi et al. 2023 by one column), unless it is of a crowd. The bounds are those of
+    top- and bottom-coding by k records (Hundepool et al. 2012, Statistical Disclosure Control,
+    section 3.3).
+
+    A crowd are rare values that leave hardly another number: more than half of all numbers of the
+    file's precision between the k-th neighbours are rare, at least three. In files of 100 k units
+    or more they also are among 8 k to 24 k rare numbers in a row (2 % of the units): serial numbers
+    are so, hardly ever a sample of amounts. In panels the neighbours are those of about 2 k
+    persons, of whom k must differ. A value of a crowd becomes any number between its k-th
+    neighbours, each with the same chance. Hence a rare number comes out as often as by naming
+    numbers there at random, which tells nothing about persons. To avoid rare numbers in a crowd
+    would leave heaps of the few others.
+
     Fewer than 2 k units tell nothing but their mean, rounded to its first digit: all rare values
     become that number.
 
@@ -70,11 +80,14 @@ class SafeNumbers:
     than 2 k units the whole range, which then bounds nothing."""
     n_units: int
     """Units in all."""
+    crowded: BoolArray
+    """Which values are of a crowd, shape (v,)."""
 
     def __post_init__(self) -> None:
         check_floats("values", self.values, (-1,))
         check_rising("values", self.values)
         check_floats("counts", self.counts, self.values.shape)
+        check_floats("crowded", self.crowded, self.values.shape)
         if (self.counts < 1).any() or self.k < 1 or self.n_units < 1:
             raise ValueError("counts, n_units and k must be at least 1")
         if not self.values[0] <= self.bounds[0] <= self.bounds[1] <= self.values[-1]:
@@ -118,13 +131,43 @@ class SafeNumbers:
             starts = np.flatnonzero(np.append(True, np.diff(owners) != 0))
             lows = np.sort(values[starts])
             highs = np.sort(values[np.append(starts[1:], len(values)) - 1])
-            values = values[np.append(True, (np.diff(owners) != 0) | (np.diff(values) != 0))]
+            once = np.append(True, (np.diff(owners) != 0) | (np.diff(values) != 0))
+            values, owners = values[once], owners[once]
         distinct, counts = np.unique(values, return_counts=True)
-        n_units = len(lows)
+        n_units, crowded = len(lows), np.zeros(len(distinct), dtype=bool)
         low, high = float(distinct[0]), float(distinct[-1])
         if n_units >= 2 * k:
             low, high = float(lows[k - 1]), float(highs[-k])
-        return cls(distinct, counts, k, decimals, (min(low, high), max(low, high)), n_units)
+        bounds = min(low, high), max(low, high)
+        found = cls(distinct, counts, k, decimals, bounds, n_units, crowded)
+        if decimals is None or n_units < 2 * k:
+            return found
+        holders = None if owners is None else owners[np.argsort(values, kind="stable")]
+        return replace(found, crowded=found._in_crowds(holders))
+
+    def _in_crowds(self, holders: IntArray | None) -> BoolArray:
+        """Return which values are of a crowd; ``holders`` are the persons of the sorted records."""
+        width = self.k * (1 if holders is None else 2 * -(-len(holders) // self.n_units))
+        lows, highs = (np.full(len(self.values), bound) for bound in self.bounds)
+        first, last = self._window(np.clip(self.values, *self.bounds), lows, highs, width)
+        low, high = self._in_units(self._at(first)), self._in_units(self._at(last))
+        held = np.searchsorted(self._rare_units, high, side="right")
+        held -= np.searchsorted(self._rare_units, low)
+        crowded = (self.counts < self.k) & (held > np.maximum(CROWDED * (high - low + 1), 2))
+        if self.n_units >= FEW * self.k:
+            run = np.cumsum(np.diff(self._rare_units, prepend=np.nan) != 1) - 1
+            own = np.searchsorted(self._rare_units, self._in_units(self.values[crowded]))
+            least = np.clip(FEW_SHARE * self.n_units, *np.multiply(CROWDS, self.k))
+            crowded[crowded] = np.bincount(run)[run[own]] >= least
+        if holders is not None:  # a crowd is of many persons
+            block, size = np.arange(len(holders)) // width, int(holders.max()) + 1
+            n_holders = np.bincount(np.unique(block * size + holders) // size)
+            crowded &= n_holders[(self._ends - 1) // width] >= self.k
+        return np.asarray(crowded)
+
+    def _in_units(self, values: FloatArray) -> FloatArray:
+        """Return numbers in units of the last decimal, shape (n,)."""
+        return np.asarray(np.rint(values * 10.0 ** (self.decimals or 0)))
 
     @cached_property
     def _ends(self) -> IntArray:
@@ -151,18 +194,15 @@ class SafeNumbers:
         numbers = numbers[is_possible]
         return float(numbers[np.argmin(np.abs(numbers - mean))])
 
-    @cached_property
-    def _is_crowded(self) -> bool:
-        """Whether a small file leaves hardly a number between the bounds that is not rare."""
-        low, high = np.rint(np.array(self.bounds) * 10.0 ** (self.decimals or 0))
-        inside = (self._rare_units >= low) & (self._rare_units <= high)
-        is_full = np.count_nonzero(inside) > CROWDED * (high - low + 1)
-        return bool(is_full and self.n_units < FEW * self.k)
+    @property
+    def _near(self) -> int:
+        """Records within which a number stays."""
+        return int(np.clip(FEW_SHARE * self._ends[-1], self.k, NEAR * self.k))
 
     @cached_property
     def _rare_units(self) -> FloatArray:
         """The same in units of the last decimal, rising."""
-        return np.unique(np.rint(self._rare * 10.0 ** (self.decimals or 0)))
+        return np.unique(self._in_units(self._rare))
 
     @cached_property
     def _steps(self) -> FloatArray:
@@ -205,10 +245,15 @@ class SafeNumbers:
         first, last = self._window(out[rare], lows, highs, self.k)
         drawn = self._at(first + rng.random(len(rare)) * (last - first))
         if self.decimals is None:
-            settled = self._between(drawn, lows, highs, rng)
-        else:
-            settled = self._on_grid(out[rare], drawn, lows, highs, rng)
-        out[rare] = settled
+            out[rare] = self._between(drawn, lows, highs, rng)
+            return out
+        is_crowded = self.crowded[np.searchsorted(self.values, out[rare])]
+        left, crowd = np.flatnonzero(~is_crowded), np.flatnonzero(is_crowded)
+        drawn[left] = self._on_grid(out[rare[left]], drawn[left], lows[left], highs[left], rng)
+        low, high = (self._in_units(self._at(ranks[crowd])) for ranks in (first, last))
+        units = low + np.floor(rng.random(len(crowd)) * (high - low + 1))
+        drawn[crowd] = np.round(units / 10.0**self.decimals, self.decimals)
+        out[rare] = drawn
         return out
 
     def _window(
@@ -235,14 +280,12 @@ class SafeNumbers:
         """Round draws to the precision of the rare values that they replace, or a finer one."""
         decimals = self.decimals or 0
         out = np.clip(np.round(drawn, decimals), low, high)
-        if self._is_crowded:
-            return np.asarray(out)
         steps = self._steps[np.searchsorted(self._rare, values)]
         near_low, near_high = (
-            self._at(rank) for rank in self._window(values, low, high, NEAR * self.k)
+            self._at(rank) for rank in self._window(values, low, high, self._near)
         )
         is_left = np.ones(len(values), dtype=bool)
-        for size in _sizes(decimals, float(steps.max())):
+        for size in _sizes(decimals, float(steps.max(initial=0))):
             rows = np.flatnonzero(is_left & (steps >= size * (1 - EPS)))
             if len(rows):
                 found = self._free(drawn[rows], size, near_low[rows], near_high[rows], rng)

@@ -31,8 +31,8 @@ from synthesizer.models.kit.predictors import Float32Array
 from synthesizer.models.kit.tilt import Problem, is_identity
 from synthesizer.models.kit.trees import LEAF, Nodes, Tree
 
-BACKING = (5.0, 10.0, 20.0)
-"""Rows that a node may borrow from its parent; the evidence chooses."""
+BACKING = (5.0, 10.0, 20.0, 50.0, 150.0, 500.0, 2e3, 1e4, 1e6)
+"""Rows that the children of a node may borrow from it; the evidence chooses."""
 EXPECTED = 10.0
 """A class, or several, that so many rows are expected to have, and none has, are held to be rare or
 impossible there."""
@@ -302,7 +302,7 @@ def _absent(predictors: Table, places: IntArray, n_classes: int) -> list[Absent]
     for column in predictors.columns:
         edges = np.empty(0) if column.is_coded else _edges(column)
         codes = _codes(column, edges)
-        pairs = absent_pairs(codes, int(codes.max()) + 1, places, n_classes)
+        pairs = absent_pairs(codes, places, n_classes)
         if len(pairs[0]):
             found.append(Absent(column.name, edges, *pairs))
     return found
@@ -324,8 +324,8 @@ def _codes(column: Column, edges: FloatArray) -> IntArray:
     if column.is_coded:
         return np.asarray(column.data, dtype=np.int32)
     ranges = np.searchsorted(edges, column.data, side="right")
-    states = column.states
-    return ranges if states is None else np.where(states > 0, len(edges) + states, ranges)
+    states = column.missing_state().astype(np.int32)  # small integers would wrap in the sum
+    return np.where(states > 0, len(edges) + states, ranges)
 
 
 def _exponentials(scores: Float32Array) -> Float32Array:
@@ -347,10 +347,10 @@ def node_probabilities(
     """Return the probabilities of the classes in every node, shape (n_nodes, K).
 
     p(node) = (counts + b p(parent)) / (rows + b), from the root down: hierarchical shrinkage
-    (Agarwal et al. 2022), which keeps what large nodes know where small ones know little. b is the
-    one of `BACKING` with the largest leave-one-out likelihood, and more in nodes where a row would
-    otherwise weigh more than 1 / cap in the distribution. What nobody in a node has is lowered, see
-    `unseen_left`.
+    (Agarwal et al. 2022), which keeps what large nodes know where small ones know little. b is
+    what the evidence prefers for the children of each node (`_backing`), and more in nodes where
+    a row would otherwise weigh more than 1 / cap in the distribution. What nobody in a node has is
+    lowered, see `unseen_left`.
 
     Parameters
     ----------
@@ -369,7 +369,7 @@ def node_probabilities(
     np.add.at(counts, (leaves, classes), weights)
     for node in range(len(counts) - 1, 0, -1):
         counts[tree.parent[node]] += counts[node]
-    backing = max(BACKING, key=lambda b: _left_out(tree, counts, b))
+    backing = _backing(tree, counts)
     totals = counts.sum(axis=1)
     probabilities = np.empty_like(counts)
     probabilities[0] = counts[0] / totals[0]
@@ -378,7 +378,7 @@ def node_probabilities(
     for node in range(1, len(counts)):
         parent = tree.parent[node]
         above = _without_impossible(probabilities[parent], counts[node], totals[node])
-        borrowed = max(backing, least, _least_backing(totals[node], weight[parent], cap))
+        borrowed = max(backing[node], least, _least_backing(totals[node], weight[parent], cap))
         probabilities[node] = (counts[node] + borrowed * above) / (totals[node] + borrowed)
         weight[node] = (1.0 + borrowed * weight[parent]) / (totals[node] + borrowed)
     return probabilities
@@ -426,28 +426,31 @@ def _least_backing(total: float, weight_above: float, cap: float) -> float:
     return (1.0 - total / cap) / room if room > 1e-9 else 1e9
 
 
-def _left_out(tree: Tree, counts: FloatArray, backing: float) -> float:
-    """Return the log-likelihood of every row given the others, in all nodes above its leaf."""
-    leaves = np.flatnonzero(tree.feature == LEAF)
-    places, classes = np.nonzero(counts[leaves])
-    totals = counts.sum(axis=1)
-    nodes = leaves[places]
-    path = [nodes]
-    while (nodes > 0).any():
-        nodes = np.maximum(tree.parent[nodes], 0)
-        path.append(nodes)
-    own = counts[leaves[places], classes]
-    n_classes = counts.shape[1]
-    p = (np.maximum(counts[0, classes] - 1.0, 0.0) + 0.5 / n_classes) / (totals[0] - 0.5)
-    done = np.zeros(len(places), dtype=np.intp)
-    for nodes in reversed(path):
-        below = (nodes > 0) & (nodes != done)
-        lent = (np.maximum(counts[nodes, classes] - 1.0, 0.0) + backing * p) / (
-            np.maximum(totals[nodes] - 1.0, 0.0) + backing
-        )
-        p = np.where(below, lent, p)
-        done = nodes
-    return float(own @ np.log(np.maximum(p, LEAST)))
+def _backing(tree: Tree, counts: FloatArray) -> FloatArray:
+    """Return the rows that each node borrows, alike for the children of one node; (n_nodes,).
+
+    It is the one of `BACKING` with the largest leave-one-out likelihood of the children's rows
+    times itself: a prior that decides where the rows do not. A split of noise borrows all.
+    """
+    totals, choices = counts.sum(axis=1), np.array(BACKING)
+    root = (np.maximum(counts[0] - 1.0, 0.0) + 0.5 / counts.shape[1]) / (totals[0] - 0.5)
+    left_out, backing = {0: root}, np.zeros(len(counts))
+    for parent in np.flatnonzero(tree.feature != LEAF).tolist():
+        above = left_out.pop(parent)
+        children = (parent + 1, int(tree.right[parent]))
+        others = {child: max(totals[child] - 1.0, 0.0) for child in children}
+        scores = np.log(choices)
+        for child in children:
+            there = np.flatnonzero(counts[child])
+            own = counts[child, there]
+            lent = np.maximum(own - 1.0, 0.0) + np.outer(choices, above[there])
+            lent /= (others[child] + choices)[:, None]
+            scores += np.log(np.maximum(lent, LEAST)) @ own
+        b = backing[list(children)] = choices[scores.argmax()]
+        for child in children:
+            left_out[child] = np.maximum(counts[child] - 1.0, 0.0) + b * above
+            left_out[child] /= others[child] + b
+    return backing
 
 
 def log_probabilities(probabilities: FloatArray) -> Float32Array:
@@ -456,15 +459,27 @@ def log_probabilities(probabilities: FloatArray) -> Float32Array:
 
 
 def absent_pairs(
-    codes: IntArray, n_codes: int, classes: IntArray, n_classes: int
+    codes: IntArray, classes: IntArray, n_classes: int
 ) -> tuple[IntArray, IntArray, Float32Array]:
     """Return pairs of a predictor's code and a class that never occur and should; `unseen_left`.
 
-    With them comes the logarithm of what is left of the class there.
+    With them comes the logarithm of what is left of the class there. Only codes of `EXPECTED` rows
+    or more can lack a class; they are counted in blocks, since all of them may not fit into memory.
     """
-    counts = np.bincount(codes * n_classes + classes, minlength=n_codes * n_classes)
-    counts = counts.reshape(n_codes, n_classes)
-    expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / len(codes)
-    left = unseen_left(counts.astype(np.float64), expected)
-    rows, columns = np.nonzero(left < 1.0)
-    return rows, columns, np.log(left[rows, columns]).astype(np.float32)
+    sizes, totals = np.bincount(codes), np.bincount(classes, minlength=n_classes)
+    frequent = np.flatnonzero(sizes >= EXPECTED)
+    found = [(frequent[:0], frequent[:0], np.empty(0, dtype=np.float32))]
+    step = max(1, BLOCK_CELLS // n_classes)
+    for some in (frequent[start : start + step] for start in range(0, len(frequent), step)):
+        place = np.full(len(sizes), -1, dtype=np.int64)
+        place[some] = np.arange(len(some))
+        rows = np.flatnonzero(place[codes] >= 0)
+        cells = place[codes[rows]] * n_classes + classes[rows]
+        counts = np.bincount(cells, minlength=len(some) * n_classes).reshape(-1, n_classes)
+        expected = np.outer(sizes[some], totals) / len(codes)
+        left = unseen_left(counts.astype(np.float64), expected)
+        of_code, of_class = np.nonzero(left < 1.0)
+        kept = np.log(left[of_code, of_class]).astype(np.float32)
+        found.append((some[of_code], of_class, kept))
+    absent, never, logarithms = map(np.concatenate, zip(*found, strict=True))
+    return absent, never, logarithms

@@ -19,12 +19,11 @@ import scipy
 from synthesizer.data.options import Count, NotNegative, Share, options
 from synthesizer.data.table import Column, FloatArray
 from synthesizer.models.kit.numbers import DonorModel
-from synthesizer.models.kit.predictors import Encoding, Float32Array
+from synthesizer.models.kit.predictors import MANY_LEVELS, Encoding, Float32Array
 
 Nodes = npt.NDArray[np.intp]
 LEAF = -1
 AUTO_LEAF = (20, 50)
-MANY_LEVELS = 40  # from here on the projection is faster than the Gini index of all levels
 PROJECTED_COLUMNS = 10
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from synthesizer.data.dialects import RELEASED, FileOptions
 from synthesizer.data.errors import DataError
 from synthesizer.data.layout import Labelling
 from synthesizer.data.missing_codes import missing_codes
@@ -105,7 +106,8 @@ def read_released(paths: Sequence[Path], facts: Facts) -> Released:
         n_rows = n_units = 0
         for piece in parquet_files(path) or [path]:
             # a CSV source that was declared to be odd has datasets of the same kind
-            raw = read_path(piece, delimiter=csv.delimiter, encoding=csv.encoding, min_rows=1)
+            how = FileOptions(delimiter=csv.delimiter, encoding=csv.encoding)
+            raw = read_path(piece, min_rows=1, **(RELEASED | how))
             if variables and set(raw.names) != set(variables):
                 problems.append(f"{piece}: has other columns than {paths[0].name}; run again")
                 continue
@@ -134,7 +136,7 @@ def _format(raw: RawTable) -> FileFormat:
     csv = raw.layout.csv
     if csv is None:
         return FileFormat(type=raw.layout.form)
-    marks = {texts.mark for texts in raw.texts}
+    marks = {texts.format.mark for texts in raw.texts}
     kind = "csv.gz" if raw.layout.compressed else "csv"
     mark = "," if "," in marks else "."
     return FileFormat(type=kind, delimiter=csv.delimiter, encoding=csv.encoding, decimal_mark=mark)
@@ -190,11 +192,11 @@ def _codes(texts: Texts, variable: VariableFacts) -> list[str]:
 def _numeric(texts: Texts, missing: BoolArray, codes: Sequence[str]) -> Seen:
     observed = texts.occurs & ~missing
     try:
-        numbers = parse(texts.values.filter(pa.array(observed)), texts.mark)
+        numbers = parse(texts.values.filter(pa.array(observed)), texts.format)
     except pa.ArrowInvalid:
         raise ValueError("is numeric by the manifest and holds other texts") from None
     written = pa.array(codes, pa.string())
-    numeric = parse(written.filter(pa.array(is_number(written, texts.mark))), texts.mark)
+    numeric = parse(written.filter(pa.array(is_number(written, texts.format))), texts.format)
     same = np.isin(numbers, numeric)  # a typed file writes the code -8.0 as -8
     if same.any():
         missing, numbers = missing.copy(), numbers[~same]

@@ -358,6 +358,19 @@ def test_nearest_is_what_comparing_every_pair_gives(fitted, unseen, made, order,
         assert places.tolist() == [place for _, place in expected]
 
 
+@pytest.mark.parametrize("n", [31, 32, 63, 64])
+@pytest.mark.parametrize("columns", [1, 2, 4])
+def test_distances_fit_into_their_integers(n, columns):
+    """Of 64 records one unit is 128, the first number beyond an integer of 8 bits."""
+    parts = [np.round(rng(seed).normal(size=(n, columns)), 1) for seed in range(3)]
+    tables = [Table([numeric(f"x{j}", part[:, j]) for j in range(columns)]) for part in parts]
+    real = [a + b for a, b in zip(values(tables[0]), values(tables[1]), strict=True)]
+    known, _, synthetic = mixed_records(tables, tables[0].names)
+    distances, _ = nearest(synthetic, known)
+    expected = [float(d) for d, _ in slow_nearest(tables[2], tables[0], real)]
+    np.testing.assert_allclose(distances, expected, rtol=1e-6)
+
+
 @settings(max_examples=40, deadline=None)
 @given(rows, rows, st.integers(1, 7))
 def test_nearest_places_are_those_of_the_least_distances(real, made, k):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pytest
 from scipy.stats import spearmanr
@@ -34,8 +36,10 @@ def wages(n: int = 3000, seed: int = 1) -> np.ndarray:
     return np.where(rng.random(n) < 0.65, np.round(wage, -3), np.round(wage))
 
 
-def replaced(values: np.ndarray, decimals: int | None, k: int = K) -> np.ndarray:
-    safe = SafeNumbers.of_values(values, k=k, decimals=decimals)
+def replaced(
+    values: np.ndarray, decimals: int | None, k: int = K, owners: np.ndarray | None = None
+) -> np.ndarray:
+    safe = SafeNumbers.of_values(values, k=k, decimals=decimals, owners=owners)
     return safe.replace(values, np.random.default_rng(2))
 
 
@@ -86,6 +90,137 @@ def test_whole_numbers_of_a_small_file_keep_their_distribution(n: int) -> None:
     assert len(np.unique(drawn)) > 0.8 * len(np.unique(coded_to_bounds))
     assert safe.bounds[0] <= drawn.min()
     assert drawn.max() <= safe.bounds[1]
+
+
+def laws(n: int) -> dict[str, tuple[np.ndarray, int]]:
+    """Return numbers of one law each, with their decimals: dense, sparse, heaped, tailed, mixed."""
+    rng = np.random.default_rng(n)
+    serial, is_far = rng.permutation(n) + 1.0, np.arange(n) >= n - max(2, n // 500)
+    age, pay = rng.normal(45, 15, n), rng.lognormal(9, 1, n)
+    return {
+        "serial": (serial, 0),
+        "serial and far": (np.where(is_far, rng.integers(n, 8 * n, n), serial), 0),
+        "serial with gaps": (np.cumsum(rng.choice([1, 1, 1, 2], n)) + 0.0, 0),
+        "serial in two blocks": (serial + 20 * n * (serial > n / 3), 0),
+        "dense": (rng.integers(0, n // 2, n) + 0.0, 0),
+        "dense beside sparse": (rng.integers(0, n // 2 * 99 ** rng.integers(0, 2, n)) + 0.0, 0),
+        "sparse": (np.round(pay * 1000), 0),
+        "multiples of 5": (5.0 * rng.integers(0, n // 3, n), 0),
+        "ages": (np.round(age), 0),
+        "heaped ages": (np.where(rng.random(n) < 0.4, np.round(age / 5) * 5, np.round(age)), 0),
+        "zeros and a tail": (np.where(rng.random(n) < 0.4, 0, np.round(rng.lognormal(5, 1, n))), 0),
+        "heaped wages": (wages(n), 0),
+        "one decimal": (np.round(age, 1), 1),
+        "two decimals": (np.round(pay / 400, 2), 2),
+    }
+
+
+def distance(one: np.ndarray, other: np.ndarray) -> float:
+    """Return the Kolmogorov-Smirnov distance."""
+    every = np.union1d(one, other)
+    shares = [np.searchsorted(np.sort(v), every, side="right") / len(v) for v in (one, other)]
+    return float(np.abs(shares[0] - shares[1]).max())
+
+
+@pytest.mark.parametrize("n", [60, 300, 5000, 100_000])
+def test_whatever_numbers_are_taken_the_distribution_stays(n: int) -> None:
+    """What is lost beyond the bounds' k records is less than a plain draw misses on average."""
+    missed, rng = 0.87 / np.sqrt(n), np.random.default_rng(1)
+    for name, (values, decimals) in laws(n).items():
+        if n > 5000 and name in ("serial in two blocks", "dense beside sparse", "one decimal"):
+            continue
+        safe = SafeNumbers.of_values(values, k=K, decimals=decimals)
+        rows = rng.integers(0, n, np.clip(n, 1000, 20_000))
+        drawn = safe.replace(values[rows], rng)
+        plain = np.clip(values[rows], *safe.bounds)
+        kurtosis = np.mean(((plain - plain.mean()) / plain.std()) ** 4)
+        bounded = distance(plain, values[rows])
+        assert distance(drawn, values[rows]) < bounded + missed, name
+        assert abs(drawn.mean() - plain.mean()) < (K / n + missed) * plain.std(), name
+        assert abs(drawn.std() / plain.std() - 1) < K / n + np.sqrt(kurtosis - 1) * missed, name
+        other = (np.argsort(np.argsort(values)) / n + rng.normal(0, 0.2, n))[rows]
+        kept, whole = (spearmanr(v, other).statistic for v in (drawn, plain))
+        assert kept == pytest.approx(whole, abs=missed / 2), name
+        heaps = [np.unique(v, return_counts=True)[1].max() for v in (drawn, plain)]
+        assert heaps[0] <= heaps[1] + (0.1 if n == 60 else 0.04) * len(rows), name
+        is_held = np.isin(drawn, rare(values))
+        assert not is_held[~safe.crowded[np.searchsorted(safe.values, values[rows])]].any(), name
+        if name == "sparse" or (n >= 5000 and "serial" not in name):
+            assert not is_held.any(), name
+
+
+def slow_crowds(values: np.ndarray, k: int) -> dict[float, bool]:
+    """Return which whole numbers are of a crowd, by counting records one by one."""
+    rising = sorted(values.tolist())
+    held = Counter(rising)
+    few = {value for value in held if held[value] < k}
+    low, high = rising[k - 1], rising[-k]
+    inside = [value for value in rising if low <= value <= high]
+    crowded = {}
+    for value in held:
+        nearest = min(max(value, low), high)
+        at = inside.index(nearest)
+        first = inside[max(at - k, 0)]
+        last = inside[min(at + held[nearest] - 1 + k, len(inside) - 1)]
+        taken = sum(first <= number <= last for number in few)
+        crowded[value] = value in few and taken > max(0.5 * (last - first + 1), 2)
+        if len(rising) >= 100 * k:
+            run, up, down = 1, value + 1, value - 1
+            while up in few:
+                run, up = run + 1, up + 1
+            while down in few:
+                run, down = run + 1, down - 1
+            crowded[value] &= run >= min(max(len(rising) / 50, 8 * k), 24 * k)
+    return crowded
+
+
+@pytest.mark.parametrize("k", [2, 5])
+@pytest.mark.parametrize("n", [60, 300, 700])
+def test_crowds_are_those_of_counting_record_by_record(n: int, k: int) -> None:
+    found = set()
+    for name, (values, decimals) in laws(n).items():
+        if decimals:
+            continue
+        safe = SafeNumbers.of_values(values, k=k, decimals=0)
+        slow = slow_crowds(values, k)
+        assert dict(zip(safe.values.tolist(), safe.crowded.tolist(), strict=True)) == slow, name
+        found |= set(slow.values())
+    assert found == {True, False}
+
+
+def test_in_a_crowd_every_number_between_the_neighbours_is_as_likely() -> None:
+    """A rare number comes out as often as by naming numbers there at random."""
+    rng = np.random.default_rng(3)
+    values = rng.choice(330, 300, replace=False).astype(np.float64)
+    safe = SafeNumbers.of_values(values, k=K, decimals=0)
+    few, hits, chance = rare(values), [], []
+    for value in safe.values[safe.crowded][::20]:
+        low, high = (np.array([bound]) for bound in safe.bounds)
+        first, last = safe._window(np.array([value]), low, high, K)
+        every = np.arange(safe._at(first)[0], safe._at(last)[0] + 1)
+        drawn = safe.replace(np.full(400 * len(every), value), rng)
+        numbers, counts = np.unique(drawn, return_counts=True)
+        assert numbers.tolist() == every.tolist()
+        assert ((counts - 400) ** 2 / 400).sum() < len(every) + 6 * np.sqrt(2 * len(every))
+        hits.append(np.isin(drawn, few).mean())
+        chance.append(np.isin(every, few).mean())
+    assert len(hits) > 5
+    assert np.mean(hits) == pytest.approx(np.mean(chance), abs=0.01)
+
+
+@pytest.mark.parametrize("n", [60, 800])
+def test_a_crowd_in_a_panel_is_of_many_persons(n: int) -> None:
+    """Serial numbers of all rows keep their distribution; a series of one person stays hers."""
+    owners = np.repeat(np.arange(n), 6)
+    serial = np.arange(6.0 * n)
+    pay = np.round(np.random.default_rng(n).lognormal(9, 1, 6 * n))
+    series = np.where(owners < 12, 1e6 * (1 + owners) + serial % 6, pay)
+    series[owners == 20] = 5e4 + np.arange(6)
+    drawn = replaced(serial, 0, owners=owners)
+    assert distance(drawn, serial) < K / n + 0.02
+    assert len(np.unique(drawn)) > 0.4 * len(serial)
+    drawn = replaced(series, 0, owners=owners)
+    assert not np.isin(drawn, series[(owners < 12) | (owners == 20)]).any()
 
 
 @pytest.mark.parametrize("step", [5, 10, 1000])

@@ -21,6 +21,7 @@ from synthesizer.models.kit.tilted import (
     absent_pairs,
     drawn_classes,
     node_probabilities,
+    unseen_left,
 )
 from tests.models.fits import coded, draw, fit, numeric
 from tests.models.test_trees import tree_of
@@ -86,18 +87,25 @@ def test_nodes_borrow_from_their_parents(least: float, monkeypatch: pytest.Monke
     np.testing.assert_allclose(p[2], [(1 + b * 0.4) / (6 + b), (5 + b * 0.6) / (6 + b)])
 
 
-@pytest.mark.parametrize("backing", [1.0, 5.0])
-def test_the_evidence_is_that_of_rows_left_out_one_by_one(backing: float) -> None:
-    counts = np.array([[4.0, 6], [3, 1], [1, 5]])
-    slow = 0.0
-    for i in range(10):
-        others = np.delete(np.arange(10), i)
-        root = np.mean(CLASSES[others] == CLASSES[i]) * 9 + 0.5 / 2
-        root /= 10 - 0.5
-        leaf = others[LEAVES[others] == LEAVES[i]]
-        own = np.sum(CLASSES[leaf] == CLASSES[i])
-        slow += np.log((own + backing * root) / (len(leaf) + backing))
-    assert tilted._left_out(TREE, counts, backing) == pytest.approx(slow)
+@pytest.mark.parametrize("seed", range(6))
+def test_the_evidence_is_that_of_rows_left_out_one_by_one(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    leaves, classes = np.repeat([1, 2], [14, 16]), rng.integers(0, 3, 30)
+    classes[14:] = np.where(rng.random(16) < seed / 6, 2, classes[14:])
+    slow = {b: np.log(b) for b in tilted.BACKING}
+    for b in slow:
+        for i in range(30):
+            others = np.delete(np.arange(30), i)
+            root = (np.sum(classes[others] == classes[i]) + 0.5 / 3) / (30 - 0.5)
+            leaf = others[leaves[others] == leaves[i]]
+            own = np.sum(classes[leaf] == classes[i])
+            slow[b] += np.log((own + b * root) / (len(leaf) + b))
+    tree = tree_of([0, -1, -1], [0.5, 0, 0], [2, -1, -1], [0, 14, 16])
+    counts = np.zeros((3, 3))
+    np.add.at(counts, (leaves, classes), 1)
+    counts[0] = counts.sum(axis=0)
+    best = max(slow, key=lambda b: slow[b])
+    assert tilted._backing(tree, counts).tolist() == [0.0, best, best]
 
 
 @pytest.mark.parametrize("cap", [10, 30])
@@ -126,9 +134,52 @@ def test_no_row_weighs_more_than_the_cap(cap: int, monkeypatch: pytest.MonkeyPat
 
 def test_pairs_that_never_occur() -> None:
     codes, classes = np.repeat([0, 1], 50), np.repeat([0, 1, 1, 0], [50, 10, 20, 20])
-    found = absent_pairs(codes, 2, classes, 2)
+    found = absent_pairs(codes, classes, 2)
     assert (found[0].tolist(), found[1].tolist()) == ([0], [1])
     np.testing.assert_allclose(np.exp(found[2]), tilted.LEFT / 15, rtol=1e-5)
+
+
+@pytest.mark.parametrize(("n_codes", "n_classes", "rows"), [(40, 7, 900), (900_000, 5_000, 600)])
+def test_pairs_that_never_occur_are_those_of_plain_counts(
+    n_codes: int, n_classes: int, rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Products of codes and classes are beyond the integers of 32 bits."""
+    monkeypatch.setattr(tilted, "BLOCK_CELLS", 3 * n_classes)
+    rng = np.random.default_rng(rows)
+    used = rng.choice(n_codes, 12, replace=False)
+    codes = used[rng.integers(0, 12, rows) // rng.integers(1, 9, rows)].astype(np.int32)
+    classes = (n_classes - 1 - (rng.integers(0, 6, rows) * (codes % 5 > 1))).astype(np.int32)
+    shares = np.bincount(classes, minlength=n_classes) / rows
+    wanted = {}
+    for code in used.tolist():
+        counts = np.bincount(classes[codes == code], minlength=n_classes)
+        left = unseen_left(counts.astype(float), counts.sum() * shares)
+        wanted |= {(code, k): left[k] for k in np.flatnonzero(left < 1).tolist()}
+    found = absent_pairs(codes, classes, n_classes)
+    pairs = list(zip(found[0].tolist(), found[1].tolist(), strict=True))
+    assert pairs == sorted(wanted)
+    assert pairs
+    np.testing.assert_allclose(np.exp(found[2]), [wanted[pair] for pair in pairs], rtol=1e-5)
+
+
+@pytest.mark.parametrize("n_edges", [0, 125, 126, 127, 128, 300])
+def test_missing_codes_come_after_all_ranges_of_a_number(n_edges: int) -> None:
+    states = np.array([0, 1, 2, 3])
+    column = numeric("x", [0.0, np.nan, np.nan, np.nan], states=states, missing=["a", "b", "c"])
+    codes = tilted._codes(column, np.arange(n_edges) + 1.0)
+    assert codes.tolist() == [0, n_edges + 1, n_edges + 2, n_edges + 3]
+
+
+@pytest.mark.parametrize("heaps", [25, 60, 90])
+def test_a_number_of_many_heaps_and_blanks_is_a_predictor(heaps: int) -> None:
+    rng = np.random.default_rng(heaps)
+    states = (rng.random(6000) < 0.3).astype(int)
+    x = np.where(states, np.nan, rng.integers(0, heaps, 6000) + (rng.random(6000) < 0.2) * 0.5)
+    number = numeric("x", x, 1, states=states, missing=[""])
+    y = np.where(states, 2, rng.integers(0, 2, 6000))
+    drawn = draw(fit(Cart(), Table([number]), coded("y", y, 3)), Table([number]))
+    assert (drawn[states == 1] == 2).mean() > 0.99
+    assert (drawn[states == 0] == 2).mean() < 0.01
 
 
 def problem(n: int = 300, *, shared: bool = False, effect: float = 1.0) -> Problem:

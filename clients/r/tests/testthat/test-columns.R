@@ -16,6 +16,12 @@ test_that("columns come back from text as they were", {
     text = c("a", "", NA, "NA", " lead", "q \"x\"", "a\nb", "\u00e9\u4e2d"),
     text_without_na = c("", "a"),
     date = as.Date(c("1899-12-31", NA, "2024-02-29")),
+    whole_date = structure(c(18000L, NA, 18400L), class = "Date"),
+    whole_difference = as.difftime(c(1L, NA), units = "mins"),
+    labelled = structure(c(1, 2, 9, NA), labels = c(yes = 1, no = 2, refused = 9), label = "Agrees",
+                         class = c("haven_labelled", "vctrs_vctr", "double")),
+    labelled_integer = structure(c(1L, 2L, NA), labels = c(yes = 1L, no = 2L),
+                                 class = c("haven_labelled", "vctrs_vctr", "integer")),
     seconds = structure(c(0.5, NA, 1e9), class = c("POSIXct", "POSIXt"), tzone = "Asia/Tokyo"),
     difference = as.difftime(c(1, 2.5), units = "hours"),
     classed = structure(c(3, 1), class = "of_somebody", unit = "kg")

@@ -1,0 +1,279 @@
+"""Patterns of identifiers: in place of 013-72-4830 another number of that form is written.
+
+Letters become letters and digits digits. A character stays where nearly all identifiers, and at
+least five, share it. The rest numbers the rows: number k is written as step k of a fixed walk
+through all codes of the pattern, which never meets a code twice. The walk is compared with the
+identifiers that were read, and the first of a hundred that avoids them is taken, so none of them
+is written again. Numbers beyond the walk get further digits, more than any identifier has. What a
+saved model contains is the pattern, the number of the walk and its length, no identifier.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from string import ascii_lowercase, ascii_uppercase, digits
+from typing import Any, Final, Self
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from synthesizer.data.table import BoolArray, FloatArray
+
+MIN_HOLDERS: Final = 5
+"""Identifiers that must share a character for it to stay."""
+MIN_SHARE: Final = 0.95
+"""Share of identifiers that must have the pattern, and a character for it to stay."""
+SAMPLE_IDS: Final = 100_000
+MAX_WALKS: Final = 100
+MAX_HITS: Final = 5
+"""Identifiers that a walk is expected to meet; with more, none of a hundred avoids them."""
+MAX_LENGTH: Final = 64
+MAX_CODES: Final = 2**62
+GOLDEN: Final = (math.sqrt(5) - 1) / 2
+EMAIL: Final = r"^[^@\s]+@[^@\s]+\.[^@\s]+$"
+_ALPHABETS: Final = {
+    "d": digits,
+    "a": ascii_lowercase,
+    "A": ascii_uppercase,
+    "h": "0123456789abcdef",
+    "H": "0123456789ABCDEF",
+    "x": digits + ascii_lowercase,
+    "X": digits + ascii_uppercase,
+    "m": digits + ascii_uppercase + ascii_lowercase,
+}
+
+Codes = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class IdPattern:
+    """A numbering of texts of one form.
+
+    Examples
+    --------
+    >>> IdPattern(parts=("=P", *"ddddd")).texts(np.array([1.0, 2.0])).to_pylist()
+    ['P61803', 'P79837']
+    """
+
+    parts: tuple[str, ...]
+    """``=P`` a text, ``n256`` a number below 256, ``d`` or ``h`` a letter of an alphabet."""
+    walk: int = 0
+    steps: int = 0
+    """Identifiers that the walk is free of the data's; 0: all get further digits."""
+    further: int = 4
+    """Further digits of numbers beyond."""
+
+    @classmethod
+    def of_storage(cls, storage: Mapping[str, Any]) -> Self | None:
+        """Return the pattern that a variable keeps, None where rows are numbered 1, 2, ..."""
+        kept = storage.get("pattern")
+        return None if kept is None else cls(**{**kept, "parts": tuple(kept["parts"])})
+
+    @property
+    def storage(self) -> dict[str, Any]:
+        """What a variable keeps."""
+        return {"pattern": asdict(self) | {"parts": list(self.parts)}}
+
+    def texts(self, numbers: FloatArray) -> pa.Array:
+        """Return the identifiers of numbers 1, 2, ..., shape (n,)."""
+        places, size = self._places()
+        span = self.steps or size
+        turn, step = np.divmod(np.asarray(numbers, dtype=np.int64) - 1, span)
+        turn += not self.steps
+        start, stride = _walk(self.walk, size)
+        codes = np.asarray((start + step.astype(object) * stride) % size, dtype=np.int64)
+        cells: list[Any] = []
+        for place in reversed(range(len(self.parts))):
+            part = self.parts[place]
+            if part[0] == "=":
+                cells.insert(0, part[1:])
+                continue
+            if place in places:
+                codes, values = np.divmod(codes, _radix(part))
+            else:
+                values = _mixed(step, place) % _radix(part)
+            cells.insert(0, _written(part, values))
+            if place == max(places) and turn.any():
+                more = pc.utf8_lpad(pc.cast(pa.array(turn), pa.string()), self.further, "0")
+                cells.insert(1, pc.if_else(pa.array(turn > 0), more, ""))
+        return pc.binary_join_element_wise(*cells, "")
+
+    def fitted(self, values: pa.Array) -> IdPattern:
+        """Return the numbering that avoids identifiers of the data, shape (k,)."""
+        longest = int(pc.max(pc.utf8_length(values)).as_py())
+        shortest = sum(len(part) - 1 if part[0] == "=" else 1 for part in self.parts)
+        further = 4 * max(1, math.ceil((longest - shortest + 1) / 4))
+        codes, size = self._codes(values)
+        for steps in (10 * len(values), len(values)):
+            is_crowded = steps > size or len(codes) * steps > MAX_HITS * size
+            for walk in range(0 if is_crowded else MAX_WALKS):
+                start, stride = _walk(walk, size)
+                taken = (codes.astype(object) - start) * pow(stride, -1, size) % size
+                if not (taken < steps).any():
+                    return IdPattern(parts=self.parts, walk=walk, steps=steps, further=further)
+        return IdPattern(parts=self.parts, further=further)
+
+    def _places(self) -> tuple[list[int], int]:
+        """Return the parts that number the rows, and how many codes they have."""
+        places, size = [], 1
+        for place in reversed(range(len(self.parts))):
+            if self.parts[place][0] != "=" and size * _radix(self.parts[place]) <= MAX_CODES:
+                places.append(place)
+                size *= _radix(self.parts[place])
+        return places, size
+
+    def _codes(self, values: pa.Array) -> tuple[Codes, int]:
+        """Return the codes of the identifiers that have the pattern, and how many there are."""
+        pattern = "".join(_regex(place, part) for place, part in enumerate(self.parts))
+        groups = pc.extract_regex(values, f"^{pattern}$")
+        groups = groups.filter(groups.is_valid())
+        places, size = self._places()
+        codes = np.zeros(len(groups), dtype=np.int64)
+        for place in reversed(places):
+            part, cells = self.parts[place], groups.field(f"p{place}")
+            if part[0] == "n":
+                numbers = pc.cast(cells, pa.int64()).to_numpy(zero_copy_only=False) % _radix(part)
+            else:
+                numbers = pc.index_in(cells, pa.array(list(_ALPHABETS[part]))).to_numpy()
+            codes = codes * _radix(part) + numbers
+        return codes, size
+
+
+def _radix(part: str) -> int:
+    return int(part[1:]) if part[0] == "n" else len(_ALPHABETS[part])
+
+
+def _regex(place: int, part: str) -> str:
+    if part[0] == "=":
+        return re.escape(part[1:])
+    shape = r"\d{1,18}" if part[0] == "n" else f"[{_ALPHABETS[part]}]"
+    return f"(?P<p{place}>{shape})"
+
+
+def _written(part: str, values: Codes) -> pa.Array:
+    if part[0] == "n":
+        return pc.cast(pa.array(values), pa.string())
+    return pa.array(list(_ALPHABETS[part])).take(pa.array(values))
+
+
+def _walk(number: int, size: int) -> tuple[int, int]:
+    """Return where a walk through all codes starts, and its stride."""
+    start, stride = (int(size * ((2 * number + k) * GOLDEN % 1)) for k in (1, 2))
+    while math.gcd(stride, size) != 1:
+        stride += 1
+    return start, stride
+
+
+def _mixed(steps: Codes, place: int) -> Codes:
+    """Return numbers that look random, one for each step."""
+    mixed = (steps.astype(np.uint64) + np.uint64(place + 1)) * np.uint64(0x9E3779B97F4A7C15)
+    mixed ^= mixed >> np.uint64(29)
+    return np.asarray(mixed * np.uint64(0xBF58476D1CE4E5B9) >> np.uint64(33), dtype=np.int64)
+
+
+def find_pattern(values: pa.Array) -> IdPattern | None:
+    """Return the pattern of nearly all distinct identifiers, None where there is none.
+
+    Whole numbers without leading zeros have none: they are numbered 1, 2, ...
+    """
+    some = values.slice(0, SAMPLE_IDS)
+    is_number = _is_shared(_mask(some, r"^\d+$")) and not _mask(some, r"^0\d").any()
+    if len(some) < MIN_HOLDERS or is_number:
+        return None
+    if _is_shared(_mask(some, EMAIL)):
+        parts: Sequence[str] | None = ["=person", "n1000000", "=@example.org"]
+    else:
+        parts = _digit_parts(some) or _fixed_parts(some)
+    if parts is None or all(part[0] == "=" for part in parts):
+        return None
+    pattern = IdPattern(parts=_joined(parts)).fitted(values)
+    wider = pattern if pattern.steps else IdPattern(parts=_widened(pattern.parts)).fitted(values)
+    return wider if wider.steps else pattern
+
+
+def _widened(parts: Sequence[str]) -> tuple[str, ...]:
+    """Return parts whose digits that stayed number the rows, too."""
+    wider: list[str] = []
+    for part in parts:
+        for k, text in enumerate(re.split(r"(\d+)", part) if part[0] == "=" else [part]):
+            if part[0] == "=" and k % 2:
+                wider += ["n256"] if "n256" in parts else ["d"] * len(text)
+            else:
+                wider.append(text if text[:1] == "=" or part[0] != "=" else f"={text}")
+    return _joined(wider)
+
+
+def _mask(values: pa.Array, pattern: str) -> BoolArray:
+    return np.asarray(pc.match_substring_regex(values, pattern))
+
+
+def _is_shared(mask: BoolArray) -> bool:
+    return bool(mask.sum() >= max(MIN_HOLDERS, MIN_SHARE * len(mask)))
+
+
+def _digit_parts(values: pa.Array) -> list[str] | None:
+    """Return parts where the same text stands around numbers, as in 10.0.118.16 and P00164."""
+    skeletons = pc.replace_substring_regex(values, r"\d+", "0")
+    skeleton = Counter(skeletons.to_pylist()).most_common(1)[0][0]
+    fits = np.asarray(pc.equal(skeletons, skeleton))
+    if "0" not in skeleton or not _is_shared(fits):
+        return None
+    texts = skeleton.split("0")
+    pattern = "".join(f"{re.escape(text)}(?P<p{k}>\\d+)" for k, text in enumerate(texts[:-1]))
+    groups = pc.extract_regex(values.filter(pa.array(fits)), f"^{pattern}{re.escape(texts[-1])}$")
+    radix = 256 if texts == ["", ".", ".", ".", ""] else None
+    parts = [f"={texts[0]}"]
+    for k, text in enumerate(texts[1:]):
+        parts += [*_number_parts(groups.field(f"p{k}"), radix), f"={text}"]
+    return parts
+
+
+def _number_parts(cells: pa.Array, radix: int | None) -> list[str]:
+    """Return the parts of the numbers at one place; those of an IP address are below ``radix``."""
+    widths = np.bincount(pc.utf8_length(cells).to_numpy())
+    value, count = Counter(cells.to_pylist()).most_common(1)[0]
+    if count >= max(MIN_HOLDERS, MIN_SHARE * len(cells)):
+        return [f"={value}"]
+    if radix is None and widths.max() >= max(MIN_HOLDERS, MIN_SHARE * len(cells)):
+        return _fixed_parts(cells) or [f"n{10 ** min(int(widths.argmax()), 9)}"]
+    widest = max(np.flatnonzero(widths >= MIN_HOLDERS), default=widths.argmax())
+    return [f"n{radix or 10 ** min(int(widest), 9)}"]
+
+
+def _fixed_parts(values: pa.Array) -> list[str] | None:
+    """Return one part for each character of texts of one length."""
+    lengths = pc.utf8_length(values).to_numpy()
+    length = int(np.bincount(lengths).argmax())
+    fits = lengths == length
+    if not _is_shared(fits) or not 0 < length <= MAX_LENGTH:
+        return None
+    letters = np.array(values.filter(pa.array(fits)).to_pylist(), dtype=f"U{length}")
+    parts = []
+    for place in letters.view("U1").reshape(-1, length).T:
+        seen, counts = np.unique(place, return_counts=True)
+        if counts.max() >= max(MIN_HOLDERS, MIN_SHARE * len(place)):
+            parts.append(f"={seen[counts.argmax()]}")
+            continue
+        common = set(seen[counts >= MIN_HOLDERS].tolist() or seen.tolist())
+        classes = (name for name, alphabet in _ALPHABETS.items() if common <= set(alphabet))
+        if (name := next(classes, None)) is None:
+            return None
+        parts.append(name)
+    return parts
+
+
+def _joined(parts: Sequence[str]) -> tuple[str, ...]:
+    """Return the parts with texts that follow each other in one."""
+    joined: list[str] = []
+    for part in parts:
+        if part[0] == "=" and joined and joined[-1][0] == "=":
+            joined[-1] += part[1:]
+        elif part != "=":
+            joined.append(part)
+    return tuple(joined)

@@ -1,0 +1,281 @@
+"""Numbers as people write them: money, thousands, units, decimal commas and clock times.
+
+A format is found from the distinct texts of a column. It is kept for the output, and programs
+calculate with the plain number: 1328.55 of ``$1,328.55``, 125 minutes of ``02:05``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Final, Self
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+NUMBER: Final = r"^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?$"
+MIN_SHARE: Final = 0.9
+"""Share of the texts with digits that must have a format."""
+SAMPLE_TEXTS: Final = 500
+"""Texts that settle nearly always that a column has no such format."""
+SPACES: Final = " \u00a0\u202f\u2009'\u2019"
+"""Marks of thousands that are no decimal marks."""
+MONEY: Final = re.compile(
+    r"(?i)[^\d]{0,4}[$\u00a2-\u00a5\u0e3f\u20a0-\u20cf][^\d]{0,4}"
+    r"|(eur|usd|gbp|chf|sek|nok|dkk|pln|jpy|cny|inr|aud|cad|kr|rs|fr|rub|zl)\.?\s?"
+)
+"""What may stand before an amount; other words before whole numbers make identifiers."""
+UNIT: Final = re.compile(r"(?![A-Z]$)\s?[^\s\d.,:;/+<>=()-][^\d()]{0,9}")
+"""What may stand behind an amount; one capital letter is part of a code."""
+_PARTS: Final = (
+    rf"^(?P<before>\D*?)(?P<body>\d(?:[\d.,{SPACES}]*\d)?(?:[eE][+-]?\d+)?)(?P<after>\D*)$"
+)
+_CLOCK: Final = (
+    r"^(?P<sign>-?)(?:(?P<days>\d+)(?P<word> days? ))?(?P<hours>\d+):(?P<minutes>[0-5]\d)"
+    r"(?::(?P<seconds>[0-5]\d)(?P<rest>\.\d{1,6})?)?$"
+)
+_WHOLE: Final = r"^(\d+)(\d{3})(\.|_|$)"
+
+
+@dataclass(frozen=True, kw_only=True)
+class NumberFormat:
+    """How the numbers of a column are written.
+
+    Examples
+    --------
+    >>> money = NumberFormat(prefix="$", thousands=",")
+    >>> money.plain(pa.array(["$1,328.55", "-$2", "1 EUR"])).to_pylist()
+    ['1328.55', '-2', None]
+    >>> money.written(pa.array(["-1234567.5"])).to_pylist()
+    ['-$1,234,567.5']
+    """
+
+    mark: str = "."
+    """Decimal mark."""
+    thousands: str = ""
+    prefix: str = ""
+    suffix: str = ""
+    negative: str = "-"
+    """``-`` before the prefix, ``inner`` behind it, ``()`` around the amount."""
+    clock: str = ""
+    """Such as ``%H:%M``: numbers are minutes, or seconds where there are such."""
+    is_ambiguous: bool = field(default=False, compare=False)
+    """Whether 1,234 may be 1234 as well as 1.234."""
+
+    @classmethod
+    def of_storage(cls, storage: Mapping[str, Any]) -> Self:
+        """Return the format that a variable keeps."""
+        kept: dict[str, Any] = {key: str(storage[key]) for key in _KEYS if key in storage}
+        return cls(**kept)
+
+    @property
+    def storage(self) -> dict[str, str]:
+        """What a variable keeps of it."""
+        return {key: getattr(self, key) for key in _KEYS if getattr(self, key) != _KEYS[key]}
+
+    @property
+    def description(self) -> str:
+        """What the numbers are, with an example that is in no data."""
+        if self.clock:
+            unit = "seconds" if "%S" in self.clock else "minutes"
+            return f"times like {self.clock}, counted in {unit}"
+        return f"numbers written like {self.written(pa.array(['1234']))[0].as_py()}"
+
+    def for_decimals(self, decimals: int | None) -> NumberFormat:
+        """Return the reading of ambiguous numbers that has the declared decimals."""
+        if decimals is None or not self.is_ambiguous:
+            return self
+        mark = self.thousands or self.mark
+        if decimals:
+            return NumberFormat(mark=mark, prefix=self.prefix, suffix=self.suffix)
+        other = "." if mark == "," else ","
+        return NumberFormat(mark=other, thousands=mark, prefix=self.prefix, suffix=self.suffix)
+
+    def plain(self, values: pa.Array) -> pa.Array:
+        """Return texts with a decimal point and nothing else, null where the format is another."""
+        if self == PLAIN:
+            return values
+        if self.clock:
+            return self._ticks(values)
+        mark, thousands, prefix, suffix = (
+            re.escape(text) for text in (self.mark, self.thousands, self.prefix, self.suffix)
+        )
+        groups = rf"\d{{1,3}}(?:{thousands}\d{{3}})+|" if thousands else ""
+        pattern = (
+            rf"^(?P<a>[(]?[+-]?)(?:{prefix})?(?P<b>[+-]?)(?P<whole>{groups}\d*)"
+            rf"(?P<rest>(?:{mark}\d*)?(?:[eE][+-]?\d{{1,3}})?)(?:{suffix})?[)]?$"
+        )
+        parts = pc.extract_regex(values, pattern)
+        before, inner, whole, rest = map(parts.field, ("a", "b", "whole", "rest"))
+        whole = pc.replace_substring(whole, self.thousands, "") if thousands else whole
+        cells = pc.replace_substring(before, "(", "-"), inner, whole
+        rest = pc.replace_substring(rest, self.mark, ".")
+        return pc.if_else(parts.is_valid(), pc.binary_join_element_wise(*cells, rest, ""), None)
+
+    def written(self, texts: pa.Array) -> pa.Array:
+        """Return plain numbers as texts of this format."""
+        if self == PLAIN:
+            return texts
+        is_negative = pc.starts_with(texts, "-")
+        texts = pc.utf8_ltrim(texts, "-")
+        if self.clock:
+            texts = self._clocks(texts)
+        while self.thousands and pc.any(pc.match_substring_regex(texts, _WHOLE)).as_py():
+            texts = pc.replace_substring_regex(texts, _WHOLE, r"\1_\2\3")
+        texts = pc.replace_substring(texts, ".", self.mark)
+        texts = pc.replace_substring(texts, "_", self.thousands)
+        before, after = self.prefix, self.suffix
+        plus = pc.binary_join_element_wise(before, texts, after, "")
+        if self.negative == "inner":
+            before += "-"
+        else:
+            before, after = self.negative[0] + before, after + self.negative[1:]
+        minus = pc.binary_join_element_wise(before, texts, after, "")
+        return pc.if_else(is_negative, minus, plus)
+
+    def _ticks(self, values: pa.Array) -> pa.Array:
+        """Return clock times as minutes, or as seconds where the format has such."""
+        parts, has_seconds = pc.extract_regex(values, _CLOCK), "%S" in self.clock
+        ticks = np.zeros(len(values), dtype=np.int64)
+        for name, unit in (("days", 1), ("hours", 24), ("minutes", 60), ("seconds", 60)):
+            if name != "seconds" or has_seconds:
+                cells = pc.replace_substring_regex(parts.field(name), "^$", "0")
+                ticks = ticks * unit + pc.fill_null(pc.cast(cells, pa.int64()), 0).to_numpy()
+        whole = pc.cast(pa.array(ticks), pa.string())
+        joined = pc.binary_join_element_wise(parts.field("sign"), whole, parts.field("rest"), "")
+        fits = pc.equal(pc.utf8_length(parts.field("seconds")), 2 * has_seconds)
+        return pc.if_else(fits, joined, None)
+
+    def _clocks(self, texts: pa.Array) -> pa.Array:
+        """Return ticks, not negative, as clock times."""
+        whole = pc.cast(pc.replace_substring_regex(texts, r"\..*$", ""), pa.int64())
+        rest = pc.replace_substring_regex(texts, r"^\d+", "")
+        ticks, cells = whole.to_numpy(), [rest]
+        _, has_days, word = self.clock.rpartition("%d")
+        units = [60] * (1 + ("%S" in self.clock)) + [24] * bool(has_days)
+        for place, unit in enumerate([*units, 2**62]):
+            ticks, part = np.divmod(ticks, unit)
+            is_last = place == len(units)
+            width = 1 if is_last and (has_days or "%-H" in self.clock) else 2
+            mark = word.partition("%")[0] if has_days and is_last else ":" if place else ""
+            text = pc.utf8_lpad(pc.cast(pa.array(part), pa.string()), width, "0")
+            cells = [text, pa.scalar(mark), *cells]
+        return pc.binary_join_element_wise(*cells, "")
+
+
+_KEYS: Final = {f.name: f.default for f in fields(NumberFormat) if f.compare}
+PLAIN: Final = NumberFormat()
+
+
+def find_format(values: pa.Array, delimiter: str = "") -> NumberFormat:
+    """Return the format of most distinct texts that have a digit; plain where there is none.
+
+    ``delimiter`` of a CSV file decides what is ambiguous: files with semicolons often have decimal
+    commas.
+
+    Examples
+    --------
+    >>> find_format(pa.array(["1.234,50", "2"])) == NumberFormat(mark=",", thousands=".")
+    True
+    >>> find_format(pa.array(["P00164", "P00165"])) == PLAIN
+    True
+    """
+    values = values.filter(pc.match_substring_regex(values, r"\d"))
+    odd = values.filter(pc.invert(pc.match_substring_regex(values, NUMBER)))
+    if not len(odd) and not _share(values, r"^[1-9]\d{0,2}\.\d{2}0$"):
+        return PLAIN
+    found = PLAIN
+    for some in (odd.slice(0, SAMPLE_TEXTS), values) if len(odd) else (values,):
+        found = _clock_format(some) or _amount_format(some, delimiter)
+        if found == PLAIN or _share(found.plain(some), NUMBER) < MIN_SHARE:
+            return PLAIN
+    return found
+
+
+def _share(values: pa.Array, pattern: str) -> float:
+    """Return the share of texts that a pattern matches; nulls do not."""
+    matches = pc.sum(pc.match_substring_regex(values, pattern)).as_py() or 0
+    return float(matches) / max(len(values), 1)
+
+
+def _clock_format(values: pa.Array) -> NumberFormat | None:
+    if _share(values, _CLOCK) < MIN_SHARE:
+        return None
+    parts = pc.extract_regex(values, _CLOCK)
+    parts = parts.filter(parts.is_valid())
+    is_short = 1 in pc.utf8_length(parts.field("hours")).to_pylist()
+    seconds = "" if "" in parts.field("seconds").to_pylist() else ":%S"
+    words = set(parts.field("word").to_pylist())
+    days = f"%d{min(words)}" if len(words) == 1 and "" not in words else ""
+    return NumberFormat(clock=f"{days}{'%-H' if is_short else '%H'}:%M{seconds}")
+
+
+def _amount_format(values: pa.Array, delimiter: str) -> NumberFormat:
+    parts = pc.extract_regex(values, _PARTS)
+    parts = parts.filter(parts.is_valid())
+    if not len(parts) or len(parts) < MIN_SHARE * len(values):
+        return PLAIN
+    before, after = (parts.field(name).to_pylist() for name in ("before", "after"))
+    pairs = zip(before, after, strict=True)
+    affixes = Counter((re.sub("[+(-]", "", a), b.removesuffix(")")) for a, b in pairs)
+    found, count = affixes.most_common(1)[0]
+    prefix, suffix = ("" if affix in (".", ",") else affix for affix in found)
+    is_known = (not prefix or MONEY.fullmatch(prefix)) and (not suffix or UNIT.fullmatch(suffix))
+    if not is_known or ((prefix or suffix) and count < MIN_SHARE * len(values)):
+        return PLAIN
+    bodies = parts.field("body") if prefix or suffix else values
+    mark, thousands, is_ambiguous = _marks(bodies, delimiter)
+    is_inner = prefix and f"{prefix}-" in before
+    return NumberFormat(
+        mark=mark, thousands=thousands, prefix=prefix, suffix=suffix, is_ambiguous=is_ambiguous,
+        negative="()" if any("(" in text for text in before) else "inner" if is_inner else "-",
+    )  # fmt: skip
+
+
+def _marks(bodies: pa.Array, delimiter: str) -> tuple[str, str, bool]:
+    """Return the decimal mark, the mark of thousands, and whether they may be the other way."""
+    text = "".join(bodies.to_pylist())
+    marks = [mark for mark in ",." if mark in text]
+    usual = "," if delimiter == ";" else "."
+    if spaces := [mark for mark in SPACES if mark in text]:
+        whole = pc.replace_substring_regex(bodies, r"[.,]\d*$", "")
+        is_code = _are_thousands(whole, spaces[0]) is False
+        return (marks or [usual])[0], "" if is_code else spaces[0], False
+    if not marks:
+        return ".", "", False
+    if len(marks) == 2:
+        return *_both(bodies, usual), False
+    (mark,) = marks
+    grouped = _are_thousands(bodies, mark)
+    is_ambiguous = grouped is None and mark == ","
+    if grouped or (is_ambiguous and usual == "."):
+        return "." if mark == "," else ",", mark, is_ambiguous
+    return mark, "", is_ambiguous
+
+
+def _both(bodies: pa.Array, usual: str) -> tuple[str, str]:
+    """Return decimal mark and mark of thousands of numbers with commas and points."""
+    if _share(bodies, r"\..*,") or _share(bodies, r",.*\."):
+        return (",", ".") if _share(bodies, r"\.[^,]*,[^.,]*$") else (".", ",")
+    comma, point = (_are_thousands(bodies, mark) is not False for mark in ",.")
+    if comma != point:
+        return (".", ",") if comma else (",", ".")
+    return usual, "," if usual == "." else "."
+
+
+def _are_thousands(bodies: pa.Array, mark: str) -> bool | None:
+    """Return whether a mark parts thousands, not decimals; None where both are possible."""
+    bodies = pc.utf8_ltrim(bodies, "+-(")
+    marked = bodies.filter(pc.match_substring(bodies, mark))
+    others = bodies.filter(pc.invert(pc.match_substring(bodies, mark)))
+    point = re.escape(mark)
+    has_groups = _share(marked, rf"^[1-9]\d{{0,2}}({point}\d{{3}})+\)?$") == 1
+    if not has_groups or _share(others, r"^\d{4}") > 1 - MIN_SHARE:
+        return False
+    if mark in SPACES or _share(marked, rf"{point}.*{point}"):
+        return _share(bodies, rf"^\d{{3}}{point}") < 1  # else parts of an identifier
+    # Decimals without needless zeros never end in 0; fixed decimals leave no text without a mark.
+    return True if len(others) and _share(marked, r"0\)?$") else None

@@ -1,0 +1,139 @@
+"""Dates, months, clock times and durations: read in the format they have, and written in it."""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from synthesizer.data.encoding import encode
+from synthesizer.data.errors import DataError
+from synthesizer.data.guessing import Declaration, infer_each
+from synthesizer.data.sources import from_pandas, read_path
+from synthesizer.data.table import Column, Kind
+from synthesizer.data.values import detect_format, format_dates, parse_dates
+from synthesizer.data.writing import number_texts, to_frame, write
+
+RNG = np.random.default_rng(3)
+DAYS = pd.to_datetime("1951-01-01") + pd.to_timedelta(RNG.integers(0, 30_000, 90), "D")
+SHORT = ["%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%d-%b-%y"]
+FORMATS = ["%d%m%Y", "%m%d%Y", "%Y%m%d", "%Y%m", "%Y-%m", "%m/%Y", "%b %Y", "%Y %b", *SHORT]
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_dates_in_any_format_are_read_and_come_back(tmp_path: Path, form: str) -> None:
+    days = pd.to_datetime(DAYS.strftime("%Y-%m-01")) if "%d" not in form else DAYS
+    text = "x\n" + "\n".join(days.strftime(form)) + "\n"
+    (tmp_path / "in.csv").write_text(text)
+    raw = read_path(tmp_path / "in.csv")
+    table = encode(raw)
+    assert table["x"].variable.kind is Kind.DATE
+    expected = (days - pd.Timestamp(0)).days
+    np.testing.assert_array_equal(table["x"].data, expected)
+    write(table, tmp_path / "out.csv", raw.layout)
+    assert (tmp_path / "out.csv").read_text() == text
+
+
+@pytest.mark.parametrize("dtype", ["int64", "float64", "str"])
+def test_dates_that_are_numbers_of_a_frame(dtype: str) -> None:
+    frame = pd.DataFrame({"x": [int(t) for t in DAYS.strftime("%Y%m")]}).astype(dtype)
+    table = encode(from_pandas(frame))
+    assert table["x"].variable.kind is Kind.DATE
+    pd.testing.assert_frame_equal(to_frame(table, from_pandas(frame).layout), frame)
+
+
+def test_day_first_dates_that_lost_their_zero() -> None:
+    frame = pd.DataFrame({"x": [int(text) for text in DAYS.strftime("%d%m%Y")]})
+    table = encode(from_pandas(frame))
+    np.testing.assert_array_equal(table["x"].data, (DAYS - pd.Timestamp(0)).days)
+    pd.testing.assert_frame_equal(to_frame(table, from_pandas(frame).layout), frame)
+
+
+def test_days_drawn_between_months_are_months() -> None:
+    table = encode(from_pandas(pd.DataFrame({"x": DAYS.strftime("%Y-%m")})))
+    drawn = Column(table["x"].variable, np.array([31.0, 44.0, 46.0, 58.0]))
+    assert number_texts(drawn.variable, drawn.data).to_pylist() == [
+        "1970-02", "1970-02", "1970-03", "1970-03",
+    ]  # fmt: skip
+
+
+def test_years_beyond_nanoseconds() -> None:
+    texts = pa.array(["0001-01-01", "1600-02-29", "9999-12-31"])
+    assert detect_format(texts) == ("%Y-%m-%d",)
+    form, days, _ = parse_dates(texts, "%Y-%m-%d")
+    assert days.tolist() == [-719162.0, -135081.0, 2932896.0]
+    assert format_dates(days, form) == texts
+    frame = pd.DataFrame({"x": texts.to_pylist() * 20})
+    pd.testing.assert_frame_equal(
+        to_frame(encode(from_pandas(frame)), from_pandas(frame).layout), frame
+    )
+
+
+@pytest.mark.parametrize("place", ["Europe/Berlin", "America/New_York", "Asia/Tokyo"])
+def test_offsets_that_follow_summer_time(tmp_path: Path, place: str) -> None:
+    hours = pd.to_timedelta(range(0, 9000, 101), "h")
+    times = pd.to_datetime("2021-01-05 10:00", utc=True) + hours
+    texts = [t.isoformat() for t in times.tz_convert(place)]
+    (tmp_path / "in.csv").write_text("x\n" + "\n".join(texts) + "\n")
+    raw = read_path(tmp_path / "in.csv")
+    table = encode(raw)
+    assert table["x"].variable.kind is Kind.DATE
+    write(table, tmp_path / "out.csv", raw.layout)
+    assert (tmp_path / "out.csv").read_bytes() == (tmp_path / "in.csv").read_bytes()
+
+
+def test_offsets_without_a_rule_keep_the_clock() -> None:
+    frame = pd.DataFrame({"x": [f"2021-03-{d:02}T08:00:00{o}" for d in range(1, 29)
+                                for o in ("+02:00", "+05:30", "+02:00")]})  # fmt: skip
+    table = encode(from_pandas(frame))
+    assert table["x"].variable.storage["date_format"].endswith("{:+02:00}")
+    back = to_frame(table, from_pandas(frame).layout)["x"]
+    assert set(back.str[:-6]) == set(frame["x"].str[:-6])
+    assert set(back.str[-6:]) == {"+02:00"}
+
+
+def test_partial_dates_are_named_and_can_be_codes() -> None:
+    texts = [*DAYS.strftime("%Y-%m-%d"), "2012-03", "2012-03", "0000-00-00"]
+    raw = from_pandas(pd.DataFrame({"x": texts}))
+    ((_, problem),) = infer_each(raw, {})
+    assert "dates like %Y-%m-%d and dates like %Y-%m in 2 values" in str(problem)
+    assert problem.cure.missing == ("0000-00-00", "2012-03")
+    table = encode(raw, {"x": problem.cure})
+    assert number_texts(table["x"].variable, table["x"].data).null_count == 3
+
+
+def test_two_formats_are_named() -> None:
+    texts = [*DAYS.strftime("%Y-%m-%d"), *DAYS.strftime("%d/%m/%Y")]
+    with pytest.raises(DataError, match=r"like %Y-%m-%d and dates like %d/%m/%Y in 90 values"):
+        encode(from_pandas(pd.DataFrame({"x": texts})))
+
+
+def test_declared_months() -> None:
+    frame = pd.DataFrame({"x": ["2014-08", "2014-09", "2014-10"]})
+    table = encode(from_pandas(frame), {"x": Declaration(date_format="%Y-%m")})
+    assert table["x"].data.tolist() == [16283, 16314, 16344]
+
+
+@pytest.mark.parametrize("few", [False, True])
+def test_parquet_times_and_durations_come_back(tmp_path: Path, few: bool) -> None:
+    seconds = [int(s) for s in RNG.integers(0, 86_400, 4 if few else 80)] * (20 if few else 1)
+    times = [dt.time(s // 3600, s // 60 % 60, s % 60) for s in seconds]
+    spans = [dt.timedelta(seconds=7 * s) for s in seconds]
+    table = pa.table(
+        {
+            "t32": pa.array([*times, None], pa.time32("ms")),
+            "t64": pa.array([*times, None], pa.time64("us")),
+            **{f"d{unit}": pa.array([*spans, None], pa.duration(unit)) for unit in ("s", "ns")},
+        }
+    )
+    pq.write_table(table, tmp_path / "in.parquet")
+    raw = read_path(tmp_path / "in.parquet")
+    codes = encode(raw)
+    assert {v.kind for v in codes.schema} == {Kind.CATEGORICAL if few else Kind.NUMERIC}
+    write(codes, tmp_path / "out.parquet", raw.layout)
+    assert pq.read_table(tmp_path / "out.parquet").equals(pq.read_table(tmp_path / "in.parquet"))

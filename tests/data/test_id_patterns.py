@@ -1,0 +1,104 @@
+"""Identifiers keep their form, and none of the data's is written."""
+
+from __future__ import annotations
+
+import json
+import re
+import uuid
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from synthesizer.data.encoding import encode
+from synthesizer.data.guessing import Declaration
+from synthesizer.data.id_patterns import IdPattern, find_pattern
+from synthesizer.data.sources import from_pandas
+from synthesizer.data.table import Kind
+from synthesizer.data.writing import to_frame
+
+RNG = np.random.default_rng(11)
+
+
+def _numbers(digits: int, n: int = 300) -> list[str]:
+    return [f"{k:0{digits}}" for k in RNG.choice(10**digits, n, replace=False).tolist()]
+
+
+IDS = {
+    "ssn": ([f"{t[:3]}-{t[3:5]}-{t[5:]}" for t in _numbers(9)], r"\d{3}-\d\d-\d{4}"),
+    "iban": ([f"DE0000{t}" for t in _numbers(15)], r"DE0000\d{15}"),
+    "mixed iban": ([f"{'DEATFR'[k % 3 * 2:][:2]}{t}" for k, t in enumerate(_numbers(15))],
+                   r"[A-Z]{2}\d{15}"),
+    "uuid": ([str(uuid.UUID(bytes=RNG.bytes(16), version=4)) for _ in range(300)],
+             r"[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[\da-f]{4}-[\da-f]{12}"),
+    "ip": ([f"10.0.{a}.{b}" for a, b in RNG.integers(0, 256, (400, 2)).tolist()],
+           r"10\.0(\.(25[0-5]|2[0-4]\d|1?\d?\d)){2}"),
+    "code": ([f"P{t}" for t in _numbers(5)], r"P\d{5}"),
+    "long": ([f"Person {k}" for k in range(100, 400)], r"Person \d+"),
+    "e-mail": ([f"{t}.x@y{k % 7}.org" for k, t in enumerate(_numbers(6))],
+               r"person\d+@example\.org"),
+    "plate": ([f"{chr(65 + k % 26)}{chr(65 + k // 26)} {t}" for k, t in enumerate(_numbers(4))],
+              r"[A-Z]{2} \d{4}"),
+    "zeros": (_numbers(7), r"\d{7}"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_identifiers_keep_their_form_and_none_is_the_data_s(name: str) -> None:
+    texts, form = IDS[name]
+    texts = list(dict.fromkeys(texts))
+    pattern = find_pattern(pa.array(texts))
+    assert pattern is not None
+    written = pattern.texts(np.arange(1.0, len(texts) + 1)).to_pylist()
+    assert [text for text in written if not re.fullmatch(form, text)] == []
+    many = pattern.texts(np.arange(1.0, 40 * len(texts))).to_pylist()
+    assert len(set(many)) == len(many)
+    assert not set(many) & set(texts)
+    assert many[: len(texts)] == written
+    kept = json.dumps(pattern.storage)
+    assert IdPattern.of_storage(json.loads(kept)) == pattern
+    assert not any(text in kept for text in texts)
+
+
+def test_a_crowded_pattern_frees_its_digits_first() -> None:
+    texts = [f"10.0.{k // 200}.{k % 200}" for k in range(8000)]
+    pattern = find_pattern(pa.array(texts))
+    assert pattern is not None
+    assert pattern.parts == ("n256", "=.", "n256", "=.", "n256", "=.", "n256")
+    assert not set(pattern.texts(np.arange(1.0, 8001)).to_pylist()) & set(texts)
+
+
+def test_a_crowded_pattern_gets_further_digits() -> None:
+    texts = [f"A{k:03}" for k in range(0, 1000, 2)]
+    pattern = find_pattern(pa.array([*texts, "A12345678"]))
+    assert pattern is not None
+    written = pattern.texts(np.arange(1.0, 5000)).to_pylist()
+    assert len(set(written)) == 4999
+    assert min(map(len, written)) > len("A12345678")
+
+
+def test_a_character_of_few_persons_does_not_stay() -> None:
+    texts = [*(f"X{t}" for t in _numbers(6)), *(f"Q{t}" for t in _numbers(6, 4))]
+    pattern = find_pattern(pa.array(texts))
+    assert pattern is not None
+    assert pattern.parts[0] == "=X"
+    assert find_pattern(pa.array(["A1", "A2", "A3", "A4"])) is None
+
+
+@pytest.mark.parametrize("texts", [[str(k) for k in range(1, 80)], ["Anna", "Bo", "Chris"] * 9])
+def test_others_are_numbered(texts: list[str]) -> None:
+    assert find_pattern(pa.array(list(dict.fromkeys(texts)))) is None
+
+
+def test_identifiers_of_a_frame_are_written_by_person(tmp_path: Path) -> None:
+    texts, form = IDS["ssn"]
+    frame = pd.DataFrame({"person": [t for t in texts for _ in range(2)] + [None]})
+    raw = from_pandas(frame)
+    table = encode(raw, {"person": Declaration(kind=Kind.ID)})
+    back = to_frame(table, raw.layout)["person"]
+    assert back.iloc[:-1].str.fullmatch(form).all()
+    assert back.isna().tolist() == frame["person"].isna().tolist()
+    assert back.iloc[:-1:2].nunique() == 300
+    assert (back.iloc[:-1:2].to_numpy() == back.iloc[1:-1:2].to_numpy()).all()

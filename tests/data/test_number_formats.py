@@ -1,0 +1,157 @@
+"""Amounts and clock times as people write them: read as numbers, written in the same format."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from synthesizer.data.encoding import encode, encode_like
+from synthesizer.data.guessing import Declaration, Inferred, infer, infer_each
+from synthesizer.data.number_formats import PLAIN, NumberFormat, find_format
+from synthesizer.data.sources import from_pandas, read_path
+from synthesizer.data.table import Kind
+from synthesizer.data.values import format_numbers, parse, style_of
+from synthesizer.data.writing import to_frame, write
+
+RNG = np.random.default_rng(7)
+AMOUNTS = np.round(RNG.lognormal(7, 2, 80), 2)
+COUNTS = np.rint(RNG.lognormal(9, 3, 80)) + 4
+MINUTES = RNG.permutation(1440)[:80] * 1.0
+
+FORMATS = {
+    "$1,328.55": (AMOUNTS, 2, NumberFormat(prefix="$", thousands=",")),
+    "$-5.00": (-AMOUNTS, 2, NumberFormat(prefix="$", negative="inner")),
+    "(5.00)": (np.round(AMOUNTS - 900, 2), 2, NumberFormat(negative="()")),
+    "13.116,43": (np.round(AMOUNTS - 500, 2), 2, NumberFormat(mark=",", thousands=".")),
+    "78.5%": (np.round(AMOUNTS, 1), 1, NumberFormat(suffix="%")),
+    "602,71 €": (AMOUNTS, 2, NumberFormat(mark=",", suffix="\u00a0€")),
+    "2,706,996": (COUNTS, 0, NumberFormat(thousands=",")),
+    "1'234.50": (AMOUNTS, 2, NumberFormat(thousands="'")),
+    "1 234,5": (np.round(AMOUNTS, 1), 1, NumberFormat(mark=",", thousands="\u202f")),
+    "EUR 12": (COUNTS, 0, NumberFormat(prefix="EUR ")),
+    "£1": (COUNTS, 0, NumberFormat(prefix="£")),
+    "12 kg": (COUNTS, 0, NumberFormat(suffix=" kg")),
+    "09:05": (MINUTES, 0, NumberFormat(clock="%H:%M")),
+    "9:05:00": (MINUTES * 61, 0, NumberFormat(clock="%-H:%M:%S")),
+    "1 days 02:03:04": (MINUTES * 611, 0, NumberFormat(clock="%d days %H:%M:%S")),
+}
+
+
+def texts_of(name: str) -> list[str]:
+    numbers, decimals, form = FORMATS[name]
+    return list(format_numbers(numbers, decimals, "fixed", form).to_pylist())
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+def test_amounts_in_text_files_are_numbers_and_come_back(tmp_path: Path, delimiter: str) -> None:
+    cells = {name: [*texts_of(name), "", "NA"] for name in FORMATS}
+    source = tmp_path / "in.csv"
+    pd.DataFrame(cells).to_csv(source, index=False, sep=delimiter)
+    raw = read_path(source, delimiter=delimiter)
+    table = encode(raw)
+    for name, (numbers, *_) in FORMATS.items():
+        assert table[name].variable.kind is Kind.NUMERIC, name
+        np.testing.assert_array_equal(table[name].data[:-2], numbers, name)
+    write(table, tmp_path / "out.csv", raw.layout)
+    assert (tmp_path / "out.csv").read_bytes() == source.read_bytes()
+
+
+def test_amounts_in_frames_are_numbers_and_come_back() -> None:
+    frame = pd.DataFrame({name: [*texts_of(name), None] for name in FORMATS})
+    raw = from_pandas(frame)
+    table = encode(raw)
+    assert {variable.kind for variable in table.schema} == {Kind.NUMERIC}
+    pd.testing.assert_frame_equal(to_frame(table, raw.layout), frame)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.integers(-(10**12), 10**12), min_size=1, max_size=20),
+    st.sampled_from([0, 1, 2, 4]),
+    st.builds(
+        NumberFormat,
+        mark=st.sampled_from(".,"),
+        thousands=st.sampled_from(["", "'", " ", "\u00a0"]),
+        prefix=st.sampled_from(["", "$", "kr "]),
+        suffix=st.sampled_from(["", "%", " €"]),
+        negative=st.sampled_from(["-", "inner", "()"]),
+    ),
+)
+def test_what_is_written_is_read_back(units: list[int], decimals: int, form: NumberFormat) -> None:
+    numbers = np.array(units) / 10**decimals
+    texts = format_numbers(numbers, decimals, "fixed", form)
+    np.testing.assert_array_equal(parse(texts, form), numbers)
+    assert format_numbers(numbers, *style_of(texts, form), form) == texts
+
+
+@pytest.mark.parametrize(
+    ("texts", "delimiter", "form"),
+    [
+        (["1,234", "12,345", "825"], ",", NumberFormat(thousands=",", is_ambiguous=True)),
+        (["1,230", "12,345", "825"], ";", NumberFormat(thousands=",")),
+        (["1,234", "12,345"], ";", NumberFormat(mark=",", is_ambiguous=True)),
+        (["1,234", "1,5"], ",", NumberFormat(mark=",")),
+        (["0,234", "1,523"], ",", NumberFormat(mark=",")),
+        (["1.230", "12.345", "825"], "", NumberFormat(mark=",", thousands=".")),
+        (["1.234.567", "12.345"], "", NumberFormat(mark=",", thousands=".")),
+        (["1.235", "12.345", "825"], "", PLAIN),
+        (["123.456.789", "555.212.333"], "", PLAIN),
+        (["555 123 456", "555 212 333"], "", PLAIN),
+        (["P00164", "P00165"], "", PLAIN),
+        (["Name233", "Name12"], "", PLAIN),
+        (["10.0.118.16", "10.0.1.111"], "", PLAIN),
+        (["101A", "102A"], "", PLAIN),
+        (["10-19", "20-29"], "", PLAIN),
+        (["3/4", "1/2"], "", PLAIN),
+        (["0x5", "0xc"], "", PLAIN),
+        (["2014-08", "2014-09"], "", PLAIN),
+        (["1.", "2.", "3"], "", PLAIN),
+        (["3.1e-16", "8.0e+15"], "", PLAIN),
+    ],
+)
+def test_the_whole_column_decides(texts: list[str], delimiter: str, form: NumberFormat) -> None:
+    found = find_format(pa.array(texts), delimiter)
+    assert (found, found.is_ambiguous) == (form, form.is_ambiguous)
+
+
+def test_a_doubtful_comma_is_said_and_can_be_declared() -> None:
+    frame = pd.DataFrame({"x": [f"{k},{k + 345}" for k in range(1, 90)]})
+    (item,) = infer(from_pandas(frame))
+    assert "`decimals: 3`" in item.doubt
+    table = encode(from_pandas(frame), {"x": Declaration(decimals=3)})
+    assert table["x"].data[0] == 1.346
+
+
+def test_missing_codes_stay_outside_of_the_format() -> None:
+    texts = [*texts_of("$1,328.55"), "-8", "unknown", None]
+    frame = pd.DataFrame({"x": texts})
+    _, item = next(infer_each(from_pandas(frame), {"x": Declaration(missing=("unknown",))}))
+    assert isinstance(item, Inferred)
+    assert "unknown" in item.variable.missing
+    table = encode(from_pandas(frame), {"x": Declaration(missing=("-8", "unknown"))})
+    assert np.isnan(table["x"].data[-3:]).all()
+    pd.testing.assert_frame_equal(to_frame(table, from_pandas(frame).layout), frame)
+
+
+def test_another_file_may_have_another_format() -> None:
+    first = encode(from_pandas(pd.DataFrame({"x": texts_of("13.116,43")})))
+    other = from_pandas(pd.DataFrame({"x": ["1.234", "5,5", "12"]}))
+    assert encode_like(other, first.schema)["x"].data.tolist() == [1234, 5.5, 12]
+    plain = from_pandas(pd.DataFrame({"x": ["12.5", "7"]}))
+    assert encode_like(plain, first.schema)["x"].data.tolist() == [12.5, 7]
+
+
+def test_scientific_notation_is_a_float(tmp_path: Path) -> None:
+    lines = [f"{x:.3e},{x:.2E}" for x in np.exp(RNG.normal(0, 30, 60))]
+    (tmp_path / "in.csv").write_text("a,b\n" + "\n".join(lines) + "\n")
+    raw = read_path(tmp_path / "in.csv")
+    table = encode(raw)
+    assert {variable.kind for variable in table.schema} == {Kind.NUMERIC}
+    write(table, tmp_path / "out.csv", raw.layout)
+    assert (tmp_path / "out.csv").read_bytes() == (tmp_path / "in.csv").read_bytes()

@@ -1,0 +1,141 @@
+"""Relations that hold in all rows are found, and accidents are not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from synthesizer.data.relations import (
+    Relation,
+    codes_among_numbers,
+    find_relations,
+    rows_off,
+)
+from synthesizer.data.table import Column, Kind, Table, Variable
+from tests.tables import coded, numeric
+
+N = 600
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(7)
+
+
+def said(*columns: Column) -> list[str]:
+    return [relation.said for relation in find_relations(Table(columns))]
+
+
+def dates(name: str, days: np.ndarray) -> Column:
+    lost = np.isnan(days)
+    variable = Variable(name=name, kind=Kind.DATE, missing=("",) if lost.any() else ())
+    return Column(variable, days, lost.astype(np.int8) if lost.any() else None)
+
+
+@pytest.mark.parametrize(
+    "kind", ["numbers", "decimals", "dates", "times of day", "blanks", "codes"]
+)
+def test_orders_are_found(kind: str, rng: np.random.Generator) -> None:
+    low = rng.integers(0, 700, N).astype(float)
+    high = low + rng.integers(0, 60, N)
+    if kind == "numbers":
+        pair = [numeric("low", low), numeric("high", high)]
+    elif kind == "decimals":
+        pair = [numeric("low", low / 10, decimals=1), numeric("high", high / 10, decimals=1)]
+    elif kind == "blanks":
+        states = [(rng.random(N) < 0.3).astype(np.int8) for _ in range(2)]
+        pair = [numeric("low", low, states[0], [""]), numeric("high", high, states[1], [""])]
+    elif kind == "codes":
+        of_age = rng.integers(0, 8, N)
+        levels = [str(level) for level in range(8)]
+        pair = [coded("low", rng.integers(0, of_age + 1), levels), coded("high", of_age, levels)]
+    else:
+        part = rng.random(N) if kind == "times of day" else 0.0
+        pair = [dates("low", low + part), dates("high", high + part)]
+    noise = numeric("noise", rng.integers(0, 700, N))
+    assert said(*pair, noise) == ["high >= low in all rows"]
+
+
+def test_an_order_is_strict_where_equal_numbers_would_be_there(rng: np.random.Generator) -> None:
+    low = rng.integers(0, 90, N)
+    gap = rng.integers(1, 20, N)
+    (order,) = find_relations(Table([numeric("low", low), numeric("high", low + gap)]))
+    assert order.text == "high <= low"
+    (order,) = find_relations(Table([numeric("low", low), numeric("high", low + gap + 3)]))
+    assert order.text == "high < low"
+
+
+def test_orders_that_follow_are_left_out(rng: np.random.Generator) -> None:
+    """Of a chain its links are told; parts of a computed total are below it anyway."""
+    a, b, c = (rng.integers(0, 99, N).astype(float) for _ in range(3))
+    chain = [numeric("a", a), numeric("b", a + b), numeric("c", a + b + c)]
+    assert said(*chain) == ["b >= a in all rows", "c >= b in all rows"]
+    d = numeric("d", rng.integers(0, 99, N))
+    parts = [numeric("a", a), numeric("b", b), numeric("c", c), d]
+    total = numeric("total", a + b + c + d.data)
+    assert said(*parts, total) == ["total = a + b + c + d"]
+
+
+@pytest.mark.parametrize("n_distinct", [N, 300, 40])
+def test_accidents_are_no_relations(n_distinct: int, rng: np.random.Generator) -> None:
+    """Codes that are nearly all distinct, ranges that hardly meet, a label that all rows have."""
+    code = np.arange(N) % n_distinct
+    levels = [f"c{i}" for i in range(n_distinct)]
+    columns = [
+        coded("code", code, levels),
+        coded("sex", rng.integers(0, 2, N), "fm"),
+        coded("rare", (code == 3) & (np.arange(N) < 9), ["no", "yes"]),
+        numeric("age", rng.integers(0, 90, N)),
+        numeric("pay", rng.integers(88, 9000, N)),
+    ]
+    assert said(*columns) == []
+
+
+def test_labels_follow_from_codes_and_groups_from_the_next_ones(rng: np.random.Generator) -> None:
+    town = rng.integers(0, 60, N)
+    county, state = town // 6, town // 24
+    columns = [
+        coded("state", state, ["North", "South", "West"]),
+        coded("county_name", county, [f"County {chr(65 + i)}" for i in range(10)]),
+        coded("county", county, [f"{10 + i}" for i in range(10)]),
+        coded("town", town, [f"t{i}" for i in range(60)]),
+        numeric("inhabitants", 1000 + 37 * (town * 7 % 61)),
+    ]
+    assert set(said(*columns)) == {
+        "state follows from county",
+        "county follows from town",
+        "county_name follows from county",
+        "inhabitants follows from town",
+    }
+    thirds = [coded("state", town % 3, "xyz"), *columns[1:]]
+    assert "state follows from town" in said(*thirds)
+
+
+def test_rare_codes_under_one_name_need_no_label_of_their_own(rng: np.random.Generator) -> None:
+    town = rng.integers(0, 30, N)
+    county = coded("county", town // 6, "vwxyz")
+    levels = [*(f"t{i}" for i in range(20)), "other"]
+    town = coded("town", np.minimum(town, 20), levels)
+    assert find_relations(Table([county, town])) == ()
+    found = find_relations(Table([county, town]), joined="other")
+    assert found == (Relation("follows", "town", "county"),)
+
+
+def test_numbers_with_a_text_each_are_codes(rng: np.random.Generator) -> None:
+    code = rng.integers(0, 50, N)
+    age = rng.integers(0, 90, N)
+    table = Table(
+        [
+            numeric("code", 1000 + 7 * code),
+            coded("name", code, [f"Town {i}" for i in range(50)]),
+            numeric("age", age),
+            coded("adult", age >= 18, ["no", "yes"]),
+        ]
+    )
+    assert codes_among_numbers(table) == ["code"]
+
+
+def test_rows_with_another_label_than_most_are_counted() -> None:
+    code = coded("code", [0, 0, 0, 1, 1, 1, 2], "abc")
+    label = coded("label", [0, 0, 1, 2, 2, 2, 0], "xyz")
+    assert np.flatnonzero(rows_off(code, label)).tolist() == [2]
