@@ -435,7 +435,8 @@ def make_starter(
             drawn = () if options.weight is None else (options.weight,)
             joined = reading.rare.to
             relations = find_relations(grouped, drawn=drawn, joined=joined, advance=advance)
-    intruder, known = _scenario_lines(reading, form)
+    units = grouped if form.derives else reading.units
+    intruder, known = _scenario_lines(replace(reading, units=units), form)
     head = _HEAD.format(
         name=path.name,
         data=_data_lines(

@@ -110,6 +110,7 @@ def test_a_run_tells_what_it_grouped_and_shows_none_of_it(tmp_path: Path) -> Non
         "secret": "none",
         "keep": ["region"],
         "checks": False,
+        "variables": {"region": {"levels": [*sorted(set(frame["region"].dropna()))]}},
     }
     result = run(write_yaml(tmp_path / "run.yaml", content))
     made = pd.read_csv(result.datasets[0])
