@@ -470,6 +470,7 @@ def make_starter(
         n_columns=n_columns,
         notes=(
             *_encoding_notes(encoding),
+            *_reading_notes(options.file, found),
             *_format_notes(data, raw),
             *_rare_notes(len(done) - len(many)),
             *hints_of(reading.table, options, where, _labels(raw)),
@@ -556,6 +557,14 @@ _READING = {
     "comment": "lines that begin with it are left out",
     "quote": "the sign around texts",
 }
+
+
+def _reading_notes(said: FileOptions, found: FileOptions) -> Iterator[str]:
+    """Say which uncommon form of the file was found out."""
+    for line in _reading_lines(said, found).splitlines():
+        key, _, meaning = line.strip().partition("   # ")
+        if meaning:
+            yield f"the file is read with {key}: {meaning}"
 
 
 def _format_notes(data: Path | SqlConfig, raw: RawTable) -> Iterator[str]:
