@@ -125,7 +125,7 @@ COMMANDS: Final[Mapping[str, Command]] = {
     "init": Command(
         ("init", "persons.csv", "-o", "place/a.yaml"),
         ("place/a.yaml",),
-        ("jobs.starter:starter_text",),
+        ("jobs.starter:make_starter",),
     ),
     "codebook": Command(
         ("codebook", "one", "-o", "place/book"),

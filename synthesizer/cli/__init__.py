@@ -24,13 +24,12 @@ def main() -> None:
         signal.signal(number, _stop)
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=_forked)
+    _spare_threads()
     for stream in (sys.stdout, sys.stderr):  # names of variables may not fit the terminal
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
-        from synthesizer.cli.commands import app
-
-        app()
+        _run()
     except KeyboardInterrupt:
         print("error: interrupted; nothing was written", file=sys.stderr)
         sys.exit(130)
@@ -46,6 +45,39 @@ def main() -> None:
     finally:
         for number in caught:  # all is done: whoever still waits for the end is not told a story
             signal.signal(number, signal.SIG_DFL)
+
+
+def _run() -> None:
+    """Run the command; want of memory, which may show anywhere, is one sentence."""
+    try:
+        from synthesizer.cli.commands import app
+
+        app()
+    except Exception as error:
+        if not _lacks_memory(error):
+            raise
+        print(
+            "error: too little memory; free some or raise its limit (ulimit -v), use fewer "
+            "--workers, or take a part of the file",
+            file=sys.stderr,
+        )
+        sys.exit(1)
+
+
+def _spare_threads() -> None:
+    """Let OpenBLAS start no thread where memory is limited: it waits for ever if it cannot."""
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        return
+    if resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY:
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+
+def _lacks_memory(error: BaseException) -> bool:
+    """Whether memory, a thread or the room of a library could not be had."""
+    words = ("failed to map segment", "start new thread", "Failed to launch worker thread")
+    return isinstance(error, MemoryError) or any(word in str(error) for word in words)
 
 
 def _stop(number: int, frame: FrameType | None) -> None:

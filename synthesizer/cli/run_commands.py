@@ -89,6 +89,9 @@ def overrides_of(
 Overrides = Annotated[dict[str, Any], Shared(overrides_of)]
 
 
+_LAYOUT = "How a file is laid out; found out if absent"
+
+
 def init(
     data: Annotated[
         Path | None,
@@ -103,6 +106,21 @@ def init(
     ] = None,
     encoding: Annotated[
         Text, option("Encoding of a CSV file; found out by itself if absent.")
+    ] = None,
+    delimiter: Annotated[Text, option("CSV: delimiter, or tab.", group=_LAYOUT)] = None,
+    quote: Annotated[
+        Text, option("CSV: sign around texts: double or single.", group=_LAYOUT)
+    ] = None,
+    comment: Annotated[
+        Text, option("CSV: sign that begins lines to leave out.", group=_LAYOUT)
+    ] = None,
+    sheet: Annotated[Text, option("Excel: sheet to read.", group=_LAYOUT)] = None,
+    header_row: Annotated[
+        int | None,
+        option("CSV, Excel: line or row of the names; those above are left out.", group=_LAYOUT),
+    ] = None,
+    names: Annotated[
+        Text, option("CSV, Excel: names A,B,C of all columns, if no row has them.", group=_LAYOUT)
     ] = None,
     catalogue: Catalogue = None,
     drop: Annotated[list[str] | None, option("Column to leave out (repeat for more).")] = None,
@@ -129,7 +147,7 @@ def init(
     """Write a commented YAML that runs, and say what needs a look."""
     from synthesizer.cli.screen import show_starter
     from synthesizer.config.keys import SqlConfig
-    from synthesizer.jobs.starter import StarterOptions, panel_config, write_starter
+    from synthesizer.jobs.starter import StarterOptions, file_options, panel_config, write_starter
 
     source = data if sql is None else SqlConfig(url=sql[0], query=sql[1])
     if source is None or (data is not None and sql is not None):
@@ -139,6 +157,14 @@ def init(
             person=person, time=time, career=career, wide=wide or (), absent=absent or ()
         ),
         encoding=encoding,
+        file=file_options(
+            delimiter=delimiter,
+            quote=quote,
+            comment=comment,
+            sheet=sheet,
+            header_row=header_row,
+            names=names,
+        ),
         catalogue=catalogue,
         drop=tuple(drop or ()),
         ids=tuple(identifier or ()),

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, cast
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, model_validator
 
+from synthesizer.data.dialects import FileOptions
 from synthesizer.data.guessing import Declaration
 from synthesizer.data.options import MAX_REPEATS, MAX_ROWS
 from synthesizer.data.parquet_sample import FIT_ROWS
@@ -285,7 +286,8 @@ class DataConfig(Part):
 
     path: Path | None = Field(
         None,
-        description="CSV (also .gz), Parquet (also a directory), SPSS (.sav, .zsav), Stata (.dta) "
+        description="CSV or JSON lines (.jsonl, .ndjson; both also .gz, .bz2, .xz, .zip), Parquet "
+        "(also a directory), Feather (.feather, .arrow), SPSS (.sav, .zsav), Stata (.dta) "
         "SAS (.sas7bdat, .xpt) or Excel (.xlsx, .xls, .ods) file; the last four need the extra "
         "'labelled'",
     )
@@ -296,9 +298,31 @@ class DataConfig(Part):
     persons: Whole | None = Field(
         None, ge=1, le=50_000_000, description="persons of a simulated sample; 2,000 when absent"
     )
-    delimiter: str | None = Field(None, description="CSV delimiter; found by itself when absent")
+    delimiter: str | None = Field(
+        None,
+        min_length=1,
+        max_length=1,
+        description="CSV delimiter; found by itself when absent",
+    )
+    quote: Literal['"', "'"] | None = Field(
+        None, description="CSV: sign around texts; double or single quotes, found when absent"
+    )
+    comment: Label | None = Field(
+        None, description="CSV: sign that begins lines to leave out; # is found when absent"
+    )
     sheet: Label | None = Field(
         None, description="sheet of an Excel file; the only one that holds something when absent"
+    )
+    header_row: Whole | None = Field(
+        None,
+        ge=1,
+        description="CSV, Excel: number of the line or row with the names; those above are left "
+        "out; found when absent",
+    )
+    names: Names | None = Field(
+        None,
+        description="CSV, Excel: names of all columns, where no row holds them, or in place of "
+        "those in header_row",
     )
     catalogue: Path | None = Field(
         None, description="SAS: .sas7bcat file with the value labels of a .sas7bdat file"
@@ -328,10 +352,18 @@ class DataConfig(Part):
             raise ValueError(f"needs exactly one of path, sql and sample, got {sources or 'none'}")
         if self.persons is not None and self.sample is None:
             raise ValueError("persons belongs to a simulated sample; take it out")
+        if self.names is not None and len({*self.names}) < len(self.names):
+            raise ValueError("names holds a name twice; each column needs its own")
         is_sas = self.path is not None and self.path.suffix.lower() == ".sas7bdat"
         if self.catalogue is not None and not is_sas:
             raise ValueError("catalogue belongs to a .sas7bdat file of SAS; take it out")
         return self
+
+    @property
+    def reading(self) -> FileOptions:
+        """Return how a CSV file or a sheet is read."""
+        said = {key: getattr(self, key) for key in FileOptions.__annotations__}
+        return cast("FileOptions", said)
 
 
 class OutputConfig(Part):
@@ -427,7 +459,8 @@ class RareConfig(Part):
         "next one, and numbers of a typed file are blanked",
     )
     levels: Literal["all", "text"] = Field(
-        "all", description="variables that are grouped; text: not those whose levels are numbers"
+        "all",
+        description="which variables; text: not those with levels that are numbers, or yes and no",
     )
 
 

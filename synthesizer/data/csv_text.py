@@ -15,7 +15,7 @@ import codecs
 import csv
 import io
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from encodings.aliases import aliases
 from typing import Final
@@ -25,7 +25,21 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.csv as pcsv
 
+from synthesizer.data.dialects import (
+    CR,
+    DELIMITERS,
+    LF,
+    NO_NAMES,
+    NOTHING,
+    QUOTE,
+    Bytes,
+    FileOptions,
+    exchanged,
+    in_common_form,
+    quotes,
+)
 from synthesizer.data.errors import DataError
+from synthesizer.data.headers import ELSEWHERE, unnamed
 from synthesizer.data.layout import CsvLayout, Quoting
 from synthesizer.data.table import BoolArray
 
@@ -33,9 +47,6 @@ from synthesizer.data.table import BoolArray
 
 BARE: Final = ("NA", "NaN", "N/A", "NULL", "null", "nan", ".")
 """Texts that stay unquoted where everything else is quoted."""
-QUOTE, LF, CR = 34, 10, 13
-
-Bytes = npt.NDArray[np.uint8]
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +65,7 @@ class Fields:
         """Find the cells; rows of another length than the header are left out."""
         if head[-1] != LF:
             head = np.append(head, np.uint8(LF))
-        outside = (np.cumsum(_quotes(head, delimiter)) & 1) == 0
+        outside = (np.cumsum(quotes(head, delimiter)) & 1) == 0
         newline = (head == LF) | ((head == CR) & (np.append(head[1:], LF) != LF))
         stop = np.flatnonzero(outside & (newline | (head == ord(delimiter))))
         start = np.append(0, stop[:-1] + 1)
@@ -112,27 +123,6 @@ class Fields:
         return tuple(texts)
 
 
-def _quotes(head: Bytes, delimiters: str) -> BoolArray:
-    """Return which quote characters quote: not those inside of a cell that begins without one.
-
-    The first of each two must begin a cell or double the one before it. Where it does not, as in
-    ``5" nail``, the text is read cell by cell, a hundred times as slow.
-    """
-    quotes = head == QUOTE
-    positions = np.flatnonzero(quotes)
-    opening = positions[::2]
-    before = head[opening - 1]  # of the first byte: the last one, which is looked at below
-    begins = np.isin(before, [LF, CR, QUOTE, *delimiters.encode()]) | (opening == 0)
-    if begins.all():
-        return np.asarray(quotes)
-    ends = re.escape(delimiters.encode()) + rb"\r\n"
-    cell = re.compile(rb'(?:"(?:[^"]|"")*(?:"|\Z))?(?P<rest>[^%b]*)(?:[%b]|\Z)' % (ends, ends))
-    for match in cell.finditer(head.tobytes()):
-        start, end = match.span("rest")
-        quotes[start:end] = False
-    return np.asarray(quotes)
-
-
 SAMPLE_BYTES: Final = 8 * 2**20
 BLOCK_BYTES: Final = 4 * 2**20
 MAX_NAMED: Final = 5
@@ -141,53 +131,73 @@ ROW_NAMES: Final = "row_names"
 
 
 def parse_csv(
-    data: pa.Buffer, origin: str, *, delimiter: str | None = None, encoding: str | None = None
-) -> tuple[pa.Table, CsvLayout]:
-    """Read text as dictionary-encoded columns of text, and how it was written.
+    data: pa.Buffer, origin: str, said: FileOptions
+) -> tuple[pa.Table, CsvLayout, FileOptions]:
+    """Read text as dictionary-encoded columns of text, how it was written, and what was found out.
 
-    Delimiter and encoding are found out when not given; the encoding is UTF-8 unless a byte order
-    mark says otherwise.
+    The encoding is UTF-8 where none is named, unless a byte order mark says otherwise.
     """
-    data, encoding, bom = as_utf8(data, origin, encoding)
-    if not data.size or (data.size < SAMPLE_BYTES and not bytes(data).strip()):
-        raise DataError(f"{origin}: the file is empty; it needs a header row and data rows")
-    _refuse_nul(data, origin)
-    data = _without_blank_lines(data)
+    data, encoding, bom = as_utf8(data, origin, said.get("encoding"))
+    data, delimiter, found = _sound(data, origin, said)
     text = np.frombuffer(data, dtype=np.uint8)
     head = text[:SAMPLE_BYTES]
-    delimiter = delimiter or _sniff(head)
     _refuse_open_quote(data, text, origin, delimiter)
     fields = Fields.of(head, delimiter)
-    try:
-        names = fields.names(delimiter)
-    except UnicodeDecodeError:
-        raise DataError(_explained(data, origin, "")) from None
-    except csv.Error:
-        raise DataError(
-            f"{origin}: its first row cannot be read as names of columns; check `encoding`, "
-            "`delimiter` and the quotes"
-        ) from None
-    if not names[0].strip() and len(names) > 1 and ROW_NAMES not in names:
-        names[0] = ROW_NAMES
-    _refuse_names(names, origin)
+    names = _names(data, fields, origin, delimiter)
     table = _read(data, origin, delimiter, names)
-    line_end = _line_end(head)
+    quote = found.get("quote") or '"'
     layout = CsvLayout(
         delimiter=delimiter,
-        line_end=line_end,
+        line_end=_line_end(head),
         encoding=encoding,
         bom=bom,
         final_newline=bool(text[-1] in (LF, CR)),
         header=fields.header_quoting(),
         quoting=fields.quoting(),
+        quote=quote,
     )
-    return table, layout
+    # A delimiter that ends each line makes a last column without a name or a value.
+    some = [j for j, name in enumerate(names) if name.strip() or not _is_empty(table.column(j))]
+    if problems := [*unnamed([names[j] for j in some], origin)]:
+        raise DataError(problems)
+    layout = replace(
+        layout,
+        header=tuple(layout.header[j] for j in some),
+        quoting=tuple(layout.quoting[j] for j in some),
+    )
+    return exchanged(table.select(some), quote), layout, found
 
 
-def _without_blank_lines(data: pa.Buffer) -> pa.Buffer:
-    """Leave out empty lines before the header, which Arrow would take for the header."""
-    start = data.slice(0, min(2**16, data.size)).to_pybytes()
-    return data.slice(len(start) - len(start.lstrip(b"\r\n")))
+def header_names(data: pa.Buffer, origin: str, said: FileOptions) -> tuple[str, ...]:
+    """Return the names of the columns of text whose rows need not be readable."""
+    data, _, _ = as_utf8(data, origin, said.get("encoding"))
+    data, delimiter, _ = _sound(data, origin, said)
+    head = np.frombuffer(data, dtype=np.uint8)[:SAMPLE_BYTES]
+    return tuple(_names(data, Fields.of(head, delimiter), origin, delimiter))
+
+
+def _sound(data: pa.Buffer, origin: str, said: FileOptions) -> tuple[pa.Buffer, str, FileOptions]:
+    """Return text in the common form; empty files and NUL bytes are refused."""
+    if not data.size or (data.size < SAMPLE_BYTES and not bytes(data).strip()):
+        raise DataError(f"{origin}: {NOTHING}")
+    _refuse_nul(data, origin)
+    return in_common_form(data, origin, said)
+
+
+def _names(data: pa.Buffer, fields: Fields, origin: str, delimiter: str) -> list[str]:
+    try:
+        names = fields.names(delimiter)
+    except UnicodeDecodeError:
+        raise DataError(_explained(data, origin, "")) from None
+    except csv.Error:
+        raise DataError(f"{origin}: {NO_NAMES}") from None
+    if not names[0].strip() and len(names) > 1 and ROW_NAMES not in names:
+        names[0] = ROW_NAMES
+    return names
+
+
+def _is_empty(column: pa.ChunkedArray) -> bool:
+    return all(not text for chunk in column.chunks for text in chunk.dictionary.to_pylist())
 
 
 def _refuse_nul(data: pa.Buffer, origin: str) -> None:
@@ -222,19 +232,6 @@ def _refuse_open_quote(data: pa.Buffer, text: Bytes, origin: str, delimiter: str
         raise DataError(_explained(data, origin, "")) from None
 
 
-def _sniff(head: Bytes) -> str:
-    """Choose the delimiter that occurs equally often in most lines."""
-    outside = (np.cumsum(_quotes(head, "".join(DELIMITERS))) & 1) == 0
-    line = np.cumsum((head == LF) & outside)
-    n_lines = max(int(line[-1]), 1)
-    best, chosen = (0.0, 0), ","
-    for candidate in DELIMITERS:
-        counts = np.bincount(line[(head == ord(candidate)) & outside], minlength=n_lines)[:n_lines]
-        if counts[0] and (score := (float((counts == counts[0]).mean()), int(counts[0]))) > best:
-            best, chosen = score, candidate
-    return chosen
-
-
 def _line_end(head: Bytes) -> str:
     ends = np.flatnonzero((head == LF) | (head == CR))
     if not len(ends):
@@ -243,19 +240,6 @@ def _line_end(head: Bytes) -> str:
     if head[first] == LF:
         return "\n"
     return "\r\n" if first + 1 < len(head) and head[first + 1] == LF else "\r"
-
-
-def _refuse_names(names: list[str], origin: str) -> None:
-    problems = []
-    empty = [str(i + 1) for i, name in enumerate(names) if not name.strip()]
-    if empty:
-        problems.append(
-            f"{origin}: column {', '.join(empty)} has no name; name every column in the header row"
-        )
-    twice = sorted({name for name in names if name.strip() and names.count(name) > 1})
-    problems += [f"{origin}: column {name!r} is in the file twice; rename one" for name in twice]
-    if problems:
-        raise DataError(problems)
 
 
 def _read(data: pa.Buffer, origin: str, delimiter: str, names: list[str]) -> pa.Table:
@@ -320,7 +304,7 @@ def _ragged(origin: str, rows: list[int], width: int) -> str:
     many = f"{len(rows)} rows do" if len(rows) > 1 else "1 row does"
     return (
         f"{origin}: {many} not have {width} cells as the header has "
-        f"(data rows {named}{more}); check `delimiter` and quotes"
+        f"(data rows {named}{more}); check `delimiter` and quotes; {ELSEWHERE}"
     )
 
 
@@ -328,7 +312,6 @@ def _ragged(origin: str, rows: list[int], width: int) -> str:
 
 UTF_8_MARK: Final = codecs.BOM_UTF8
 UTF_16_MARKS: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-DELIMITERS: Final = (",", ";", "\t", "|")
 _NO_TEXT: Final = {"base64", "base64-codec", "bz2", "bz2-codec", "hex", "hex-codec", "quopri",
                    "quopri-codec", "rot13", "rot-13", "uu", "uu-codec", "zip", "zlib",
                    "zlib-codec"}  # fmt: skip
@@ -479,8 +462,7 @@ def _position(before: str) -> str:
         rows.append([""])
     if len(rows) < 2 or len(rows[-1]) > len(rows[0]):
         return f" (line {line:,})"
-    column = rows[0][len(rows[-1]) - 1].removeprefix("\ufeff")
-    return f" (line {line:,}, data row {len(rows) - 1:,}, column {column!r})"
+    return f" (line {line:,}, data row {len(rows) - 1:,}, column {len(rows[-1])})"
 
 
 def _remedy(data: pa.Buffer, content: bytes, encoding: str) -> str:

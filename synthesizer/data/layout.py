@@ -16,7 +16,19 @@ import pyarrow as pa
 from synthesizer.data.codec import as_text
 
 Form = Literal[
-    "csv", "parquet", "pandas", "arrow", "polars", "sql", "excel", "sav", "zsav", "dta", "sas"
+    "csv",
+    "json",
+    "parquet",
+    "feather",
+    "pandas",
+    "arrow",
+    "polars",
+    "sql",
+    "excel",
+    "sav",
+    "zsav",
+    "dta",
+    "sas",
 ]
 
 
@@ -43,6 +55,7 @@ class CsvLayout:
     final_newline: bool = True
     header: tuple[Quoting, ...] = ()
     quoting: tuple[Quoting, ...] = ()
+    quote: str = '"'
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,7 +116,7 @@ class Layout:
     form: Form
     names: tuple[str, ...]
     compressed: bool = False
-    """Whether a CSV file was compressed with gzip."""
+    """Whether a CSV file was packed."""
     csv: CsvLayout | None = None
     types: pa.Schema | None = field(default=None)
     """For sources with types of their own."""

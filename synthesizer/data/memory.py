@@ -59,3 +59,12 @@ def in_bytes(size: float) -> str:
     ('3 MB', '1.2 GB')
     """
     return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:.0f} MB"
+
+
+def too_large(path: Path, size: int, limit: int) -> str:
+    """Say that a file of ``size`` bytes unpacks to more than the limit."""
+    return (
+        f"{path}: {in_bytes(size)} that unpack to more than {in_bytes(limit)}, too much for such a "
+        "file or for the free memory; if it is sound, allow it (data: {max_unpacked_mb: ...}), or "
+        "take a part of it"
+    )

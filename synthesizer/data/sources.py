@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import gzip
 import os
 import re
 import warnings
-import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -23,11 +21,23 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from synthesizer.data.csv_text import parse_csv
+from synthesizer.data.dialects import FileOptions
 from synthesizer.data.errors import DataError, Problems, plural
 from synthesizer.data.labelled import LABELLED, read_labelled
 from synthesizer.data.layout import Form, FrameLayout, Labelling, Layout
-from synthesizer.data.memory import in_bytes, unpacked_limit
+from synthesizer.data.memory import too_large, unpacked_limit
 from synthesizer.data.number_formats import PLAIN, NumberFormat, find_format
+from synthesizer.data.packed import (
+    ARROW_SUFFIXES,
+    CSV_SUFFIXES,
+    JSON_SUFFIXES,
+    PACKED,
+    TEXTS,
+    UNREADABLE,
+    parse_json,
+    read_arrow,
+    text_of,
+)
 from synthesizer.data.table import BoolArray
 from synthesizer.data.workbooks import WORKBOOKS, read_workbook
 
@@ -188,13 +198,32 @@ def read_sql(url: str, query: str) -> RawTable:
     origin = "the SQL query"
     try:
         engine = sqlalchemy.create_engine(_reading(sqlalchemy.make_url(url)))
-        origin = f"query on {sqlalchemy.make_url(url).render_as_string(hide_password=True)}"
+        shown = sqlalchemy.make_url(url).render_as_string(hide_password=True)
+        origin = f"query on {without_password(shown)}"
         names, rows = _fetch(engine, query)
     except SQLAlchemyError as error:
         raise DataError(f"{origin}: {_explained(error, query)}") from None
     except ImportError as error:
         raise DataError(f"{origin}: install the database driver ({error.name})") from None
     return typed(_from_rows(names, rows, origin), "sql", origin)
+
+
+_PASSWORD: Final = re.compile(r"(://[^:/@\s]*):\S*@")
+_SECRET_OPTION: Final = re.compile(
+    r"([?&;]\w*(?:pass|pwd|token|secret|key|credential|auth|odbc_connect)\w*=)[^&;\s]*",
+    re.IGNORECASE,
+)
+
+
+def without_password(text: str) -> str:
+    """Hide the password of a database URL, and what its options keep secret.
+
+    Examples
+    --------
+    >>> without_password("postgresql://me:secret@host/db?pwd=secret&sslmode=require")
+    'postgresql://me:***@host/db?pwd=***&sslmode=require'
+    """
+    return _SECRET_OPTION.sub(r"\1***", _PASSWORD.sub(r"\1:***@", text))
 
 
 def refuse_writing(query: str) -> None:
@@ -264,9 +293,7 @@ A_SECOND: Final = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 """Ticks of Arrow's units of time."""
 HALVES: Final = "half characters (lone surrogates), which no file can hold"
 MIN_ROWS = 2
-_BLOCK = 1 << 24
 _CELL = 4  # bytes of a code
-CSV_SUFFIXES = {".csv": None, ".tsv": "\t", ".tab": "\t", ".txt": None}
 
 
 @dataclass(frozen=True, eq=False)
@@ -279,6 +306,8 @@ class RawTable:
     """How the source was laid out."""
     origin: str
     """Where it came from, for messages."""
+    found: FileOptions = field(default_factory=FileOptions)
+    """What was found out of how a file is written."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -328,89 +357,76 @@ def _value_type(kind: pa.DataType) -> pa.DataType:
 def read_path(
     path: str | Path,
     *,
-    delimiter: str | None = None,
-    encoding: str | None = None,
-    sheet: str | None = None,
     catalogue: Path | None = None,
     min_rows: int = MIN_ROWS,
     max_unpacked: int | None = None,
+    **said: Unpack[FileOptions],
 ) -> RawTable:
-    """Read a CSV file (also gzip), Parquet (also a directory), SPSS, Stata, SAS or Excel.
+    """Read CSV, JSON lines (both also packed), Parquet, Feather, SPSS, Stata, SAS or Excel.
 
     A file that unpacks to more than ``max_unpacked`` bytes (`unpacked_limit` by default) is refused
     before it fills the memory. ``catalogue`` has the value labels of a .sas7bdat file.
     """
     path = Path(path)
-    origin = path.name
-    if catalogue is not None and path.suffix.lower() != ".sas7bdat":
+    ending = path.suffix.lower()
+    if catalogue is not None and ending != ".sas7bdat":
         raise DataError(f"{path}: a catalogue belongs to a .sas7bdat file of SAS; take it out")
     try:
         if not path.exists():
             raise DataError(f"{path}: no such file; check its name and directory")
-        if path.is_dir() or path.suffix.lower() in (".parquet", ".pq"):
-            return _read_parquet(path, origin, min_rows, max_unpacked)
-        if path.suffix.lower() in LABELLED:
-            table, laid_out = read_labelled(
-                path, encoding=encoding, catalogue=catalogue, max_unpacked=max_unpacked
+        if path.is_dir() or ending in (".parquet", ".pq"):
+            return _read_parquet(path, path.name, min_rows, max_unpacked)
+        if ending in ARROW_SUFFIXES:
+            return typed(read_arrow(path, max_unpacked), "feather", path.name, min_rows=min_rows)
+        found = FileOptions()
+        if ending in LABELLED:
+            table, layout = read_labelled(
+                path,
+                encoding=said.get("encoding"),
+                catalogue=catalogue,
+                max_unpacked=max_unpacked,
             )
-            return _checked(RawTable(table, laid_out, origin), min_rows)
-        if path.suffix.lower() in WORKBOOKS:
-            table, laid_out = read_workbook(path, sheet=sheet, max_unpacked=max_unpacked)
-            return _checked(RawTable(table, laid_out, origin), min_rows)
-        compressed = path.suffix.lower() == ".gz"
-        ending = (Path(path.stem) if compressed else path).suffix.lower()
-        if ending not in CSV_SUFFIXES:
-            others = ", ".join((*LABELLED, *WORKBOOKS))
-            allowed = f".csv, .tsv, .txt (also .gz), .parquet (also a directory of them), {others}"
-            raise DataError(f"{path}: type {ending!r} is unknown; the file must be {allowed}")
-        data = _unpacked(path, max_unpacked) if compressed else _bytes(path)
-    except (OSError, EOFError, zlib.error) as error:
+        elif ending in WORKBOOKS:
+            table, layout, found = read_workbook(path, said, max_unpacked=max_unpacked)
+        else:
+            return _read_text(path, said, min_rows, max_unpacked)
+    except UNREADABLE as error:
         reason = getattr(error, "strerror", None) or "the file is damaged or cut short"
         raise DataError(f"{path}: cannot be read: {reason}; name another file") from None
-    arrow, csv = parse_csv(
-        data, origin, delimiter=delimiter or CSV_SUFFIXES[ending], encoding=encoding
+    return _checked(RawTable(table, layout, path.name, found), min_rows)
+
+
+def _read_text(path: Path, said: FileOptions, min_rows: int, most: int | None) -> RawTable:
+    ending, content = text_of(path, most)
+    if ending in JSON_SUFFIXES:
+        return typed(parse_json(content, path.name), "json", path.name, min_rows=min_rows)
+    if ending not in CSV_SUFFIXES:
+        texts = ", ".join((*CSV_SUFFIXES, *JSON_SUFFIXES))
+        others = ", ".join((".parquet", *ARROW_SUFFIXES, *LABELLED, *WORKBOOKS))
+        raise DataError(
+            f"{path}: type {ending!r} is unknown; the file must be {texts} (also "
+            f"{', '.join(PACKED)}), {others}, or a directory of .parquet"
+        )
+    delimiter = said.get("delimiter") or CSV_SUFFIXES[ending]
+    arrow, csv, found = parse_csv(content, path.name, {**said, "delimiter": delimiter})
+    layout = Layout(
+        form="csv",
+        names=tuple(arrow.column_names),
+        compressed=path.suffix.lower() in PACKED,
+        csv=csv,
     )
-    layout = Layout(form="csv", names=tuple(arrow.column_names), compressed=compressed, csv=csv)
-    return _checked(RawTable(arrow, layout, origin), min_rows)
+    return _checked(RawTable(arrow, layout, path.name, found), min_rows)
 
 
 def csv_bytes(path: Path) -> pa.Buffer | None:
     """Return the text of a CSV file; None of other files, and of one that cannot be read."""
-    compressed = path.suffix.lower() == ".gz"
-    ending = (Path(path.stem) if compressed else path).suffix.lower()
     try:
-        if ending not in CSV_SUFFIXES or not path.is_file() or not path.stat().st_size:
+        if not path.is_file() or not path.stat().st_size or path.suffix.lower() not in TEXTS:
             return None
-        return _unpacked(path, None) if compressed else _bytes(path)
-    except (OSError, EOFError, zlib.error):
+        ending, content = text_of(path, None)
+    except UNREADABLE:
         return None  # `read_path` says why
-
-
-def _bytes(path: Path) -> pa.Buffer:
-    if path.stat().st_size == 0:
-        raise DataError(f"{path.name}: the file is empty; it needs a header row and data rows")
-    return pa.memory_map(str(path)).read_buffer()
-
-
-def _unpacked(path: Path, most: int | None) -> pa.Buffer:
-    """Unpack a file block by block into memory of Arrow's own, no further than the limit."""
-    size = path.stat().st_size
-    limit = unpacked_limit(size) if most is None else most
-    sink = pa.BufferOutputStream()
-    with gzip.open(path) as file:
-        while block := file.read(_BLOCK):
-            sink.write(block)
-            if sink.tell() > limit:
-                raise DataError(_too_large(path, size, limit))
-    return sink.getvalue()
-
-
-def _too_large(path: Path, size: int, limit: int) -> str:
-    return (
-        f"{path}: {in_bytes(size)} that unpack to more than {in_bytes(limit)}, too much for such a "
-        "file or for the free memory; if it is sound, allow it (data: {max_unpacked_mb: ...}), or "
-        "take a part of it"
-    )
+    return content if ending in CSV_SUFFIXES else None
 
 
 def parquet_files(path: Path) -> list[Path]:
@@ -437,7 +453,7 @@ def _read_parquet(path: Path, origin: str, min_rows: int, most: int | None) -> R
         limit = unpacked_limit() if most is None else most
         if _unpacked_size(files, limit) > limit:
             size = sum(file.stat().st_size for file in files)
-            raise DataError(_too_large(path, size, limit))
+            raise DataError(too_large(path, size, limit))
         arrow = pq.read_table(path)
         arrow.schema.names  # noqa: B018 - decodes them
     except UnicodeDecodeError:

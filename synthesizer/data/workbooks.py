@@ -1,4 +1,4 @@
-"""Sheets of Excel and OpenDocument, read by calamine: the first row names the columns."""
+"""Sheets of Excel and OpenDocument, read by calamine."""
 
 from __future__ import annotations
 
@@ -12,26 +12,38 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
+from synthesizer.data.dialects import FileOptions
 from synthesizer.data.errors import DataError
+from synthesizer.data.headers import (
+    ELSEWHERE,
+    MAX_TITLE_ROWS,
+    SAMPLE_ROWS,
+    find_header,
+    refuse_data,
+    unnamed,
+)
 from synthesizer.data.labelled import INSTALL
 from synthesizer.data.layout import Labelling, Layout
-from synthesizer.data.memory import in_bytes, unpacked_limit
+from synthesizer.data.memory import too_large, unpacked_limit
 from synthesizer.data.values import format_numbers
 
+_SHEET: Final = "--sheet NAME or data: {sheet: NAME}"
 WORKBOOKS: Final = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 """Endings of the files that are read."""
 
 
 def read_workbook(
-    path: Path, *, sheet: str | None = None, max_unpacked: int | None = None
-) -> tuple[pa.Table, Layout]:
+    path: Path, said: FileOptions, *, max_unpacked: int | None = None
+) -> tuple[pa.Table, Layout, FileOptions]:
     """Read a sheet as columns of texts; numbers, dates and texts are told apart by their cells.
+
+    Besides the layout, the row of the names is returned, as it was found.
 
     Raises
     ------
     DataError
         If calamine is not there, the file is damaged or unpacks to more than the limit, there is
-        no such sheet or more than one, or columns have no name.
+        no such sheet or more than one, the first row is data, or columns have no name.
     """
     if find_spec("python_calamine") is None:
         raise DataError(f"{path}: Excel files need python-calamine: {INSTALL}")
@@ -42,13 +54,13 @@ def read_workbook(
         book = python_calamine.CalamineWorkbook.from_path(path)
         sheets = {name: book.get_sheet_by_name(name) for name in book.sheet_names}
         filled = [name for name, found in sheets.items() if found.height]
-        chosen = _chosen(path, list(sheets), filled, sheet)
-        rows: list[list[Any]] = sheets[chosen].to_python()
+        chosen = sheets[_chosen(path, list(sheets), filled, said.get("sheet"))]
+        rows: list[list[Any]] = chosen.to_python()
     except python_calamine.CalamineError:
         raise DataError(
             f"{path}: the file is damaged, locked by a password, or no workbook; save it anew"
         ) from None
-    return _table(path, rows)
+    return _table(path, rows, said, chosen.start[0] + 1 if chosen.start else 1)
 
 
 def _refuse_large(path: Path, most: int | None) -> None:
@@ -60,11 +72,7 @@ def _refuse_large(path: Path, most: int | None) -> None:
     except (zipfile.BadZipFile, ValueError, NotImplementedError):  # calamine says what it is
         return
     if unpacked > limit:
-        raise DataError(
-            f"{path}: {in_bytes(size)} that unpack to more than {in_bytes(limit)}, too much for "
-            "such a file or for the free memory; if it is sound, allow it (data: "
-            "{max_unpacked_mb: ...}), or take a part of it"
-        )
+        raise DataError(too_large(path, size, limit))
 
 
 def _chosen(path: Path, names: Sequence[str], filled: Sequence[str], wanted: str | None) -> str:
@@ -72,31 +80,46 @@ def _chosen(path: Path, names: Sequence[str], filled: Sequence[str], wanted: str
     listed = ", ".join(map(repr, names))
     if wanted is not None:
         if wanted not in names:
-            raise DataError(f"{path}: has no sheet {wanted!r}; name one of {listed} (data.sheet)")
+            raise DataError(f"{path}: has no sheet {wanted!r}; name one of {listed} ({_SHEET})")
         return wanted
     if len(filled) != 1:
         what = "no sheet holds anything" if not filled else f"has {len(filled)} sheets with data"
-        raise DataError(f"{path}: {what}; name one of {listed} (data: {{sheet: ...}})")
+        raise DataError(f"{path}: {what}; name one of {listed} ({_SHEET})")
     return filled[0]
 
 
-def _table(path: Path, rows: Sequence[Sequence[Any]]) -> tuple[pa.Table, Layout]:
+def _table(
+    path: Path, rows: Sequence[Sequence[Any]], said: FileOptions, number: int
+) -> tuple[pa.Table, Layout, FileOptions]:
+    """Return the columns below the names; the first of the rows has a number in the sheet."""
     if not rows:
         raise DataError(f"{path}: the sheet is empty; it needs a row of names and rows of data")
-    names = [_text(cell) or "" for cell in rows[0]]
-    if nameless := [str(place) for place, name in enumerate(names, 1) if not name]:
-        raise DataError(
-            f"{path}: columns without a name in the first row: {', '.join(nameless)} (from the "
-            "left); name them, or delete them"
-        )
-    columns = [_column(cells) for cells in zip(*rows[1:], strict=True)] or [_column(())] * len(
-        names
-    )
+    some = [[_text(cell) or "" for cell in row] for row in rows[: SAMPLE_ROWS + MAX_TITLE_ROWS]]
+    named, header_row = said.get("names"), said.get("header_row")
+    place = find_header(some) if header_row is None else header_row - number
+    if not 0 <= place < len(rows):
+        raise DataError(f"{path}: has no row {header_row} with names; {ELSEWHERE}")
+    names, data = [_text(cell) or "" for cell in rows[place]], rows[place + 1 :]
+    if named is not None:
+        names, data = [*named], data if header_row is not None else rows
+        if len(names) != len(rows[0]):
+            raise DataError(f"{path}: names has {len(names)} columns, the sheet {len(rows[0])}")
+    elif header_row is None:
+        refuse_data(names, some[place + 1 :], str(path), place + number)
+    if len(names) > 1:
+        data = [row for row in data if any(cell != "" for cell in row)]
+    cells = list(zip(*data, strict=True)) or [()] * len(names)
+    used = [j for j, name in enumerate(names) if name or any(cell != "" for cell in cells[j])]
+    names = [names[j] for j in used]
+    if problems := [*unnamed(names, str(path))]:
+        raise DataError(problems)
+    columns = [_column(cells[j]) for j in used]
     arrays = [array for array, _ in columns]
     labelled = tuple(labelling for _, labelling in columns)
     return (
         pa.Table.from_arrays(arrays, names=names),
         Layout(form="excel", names=tuple(names), labelled=labelled),
+        FileOptions(header_row=None if named and header_row is None else place + number),
     )
 
 

@@ -89,8 +89,12 @@ def worker_problems(workers: int | None) -> list[str]:
 
 
 @cache
-def _controller() -> ThreadpoolController:
-    """Return the controller of the loaded BLAS libraries; to find them takes milliseconds."""
+def load_blas() -> ThreadpoolController:
+    """Return the controller of the BLAS libraries, which the first call loads.
+
+    The first call must not be in a thread of a pool: where memory is short, OpenBLAS interrupts the
+    process from within, and a thread that loads it waits for ever.
+    """
     import scipy.linalg  # noqa: F401  # loads its BLAS beside that of numpy
     from threadpoolctl import ThreadpoolController
 
@@ -109,7 +113,7 @@ def one_blas_thread() -> Iterator[None]:
     with _guard:
         if not _inside:
             _free_limit()
-        limit = None if _inside else _controller().limit(limits=1, user_api="blas")
+        limit = None if _inside else load_blas().limit(limits=1, user_api="blas")
         _inside.append(limit or _inside[0])
     try:
         yield
@@ -128,7 +132,7 @@ def _free_limit() -> None:
     Newer versions of threadpoolctl (3.8) let the thread that set it first do so alone, as long as
     that thread lives, and do nothing for others, in silence. Here one caller at a time sets it.
     """
-    for library in _controller().lib_controllers:
+    for library in load_blas().lib_controllers:
         free = getattr(library, "clear_controlling_thread", None)
         if free is not None:
             free(force=True)

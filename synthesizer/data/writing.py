@@ -226,8 +226,10 @@ def suffix(layout: Layout, format: Format | None = None) -> str:  # noqa: A002
 
 
 def _source_format(layout: Layout) -> Format:
-    if layout.form in ("parquet", *LABELLED_FORMS):
+    if layout.form in LABELLED_FORMS:
         return cast(Format, layout.form)
+    if layout.form in ("parquet", "feather"):
+        return "parquet"
     return "csv.gz" if layout.compressed else "csv"
 
 
@@ -368,7 +370,7 @@ def _widened(text: str, table: Table, csv: CsvLayout, names: tuple[str, ...]) ->
     ]
     order = [place.get(name, -1) for name in table.names]
     lines = []
-    for i, (cells, end) in enumerate(_raw_rows(text, csv.delimiter), -1):
+    for i, (cells, end) in enumerate(_raw_rows(text, csv), -1):
         added = header if i < 0 else [None if column is None else column[i] for column in new]
         row = [cells[k] if k >= 0 else cell for k, cell in zip(order, added, strict=True)]
         lines.append(csv.delimiter.join(map(str, row)) + end)
@@ -381,10 +383,11 @@ def _header(csv: CsvLayout, name: str, k: int, table: Table) -> str:
     return text
 
 
-def _raw_rows(text: str, delimiter: str) -> Iterator[tuple[list[str], str]]:
+def _raw_rows(text: str, csv: CsvLayout) -> Iterator[tuple[list[str], str]]:
     """Yield the cells of each row of a CSV file as they are written, and the end of the line."""
-    gap = re.escape(delimiter)
-    cell = re.compile(rf'("(?:[^"]|"")*"|[^{gap}\r\n]*)({gap}|\r\n|\n|\r|\Z)')
+    gap, sign = re.escape(csv.delimiter), re.escape(csv.quote)
+    quoted = rf"{sign}(?:[^{sign}]|{sign}{sign})*{sign}"
+    cell = re.compile(rf"({quoted}|[^{gap}\r\n]*)({gap}|\r\n|\n|\r|\Z)")
     cells: list[str] = []
     place = 0
     while place < len(text):
@@ -393,7 +396,7 @@ def _raw_rows(text: str, delimiter: str) -> Iterator[tuple[list[str], str]]:
             raise ValueError("a cell of the file ends in the middle")
         cells.append(found[1])
         place = found.end()
-        if found[2] != delimiter:
+        if found[2] != csv.delimiter:
             yield cells, found[2]
             cells = []
 
@@ -508,7 +511,9 @@ class _CellWriter:
 
 def _quoted(texts: pa.Array, quoting: Quoting, csv: CsvLayout, *, alone: bool) -> pa.Array:
     """Quote texts that the source always quotes, and texts that need quotes to be read back."""
-    special = '["\\r\\n' + ("\\" + csv.delimiter if csv.delimiter != "\t" else "\\t") + "]"
+    special = (
+        f"[\\{csv.quote}\\r\\n" + ("\\" + csv.delimiter if csv.delimiter != "\t" else "\\t") + "]"
+    )
     needs = pc.match_substring_regex(texts, special)
     is_empty = pc.equal(texts, "")
     if quoting.always:
@@ -518,22 +523,29 @@ def _quoted(texts: pa.Array, quoting: Quoting, csv: CsvLayout, *, alone: bool) -
         needs = pc.or_(needs, is_empty)
     if not pc.any(needs).as_py():
         return texts
-    doubled = pc.replace_substring(texts, '"', '""')
-    return pc.if_else(needs, pc.binary_join_element_wise('"', doubled, '"', ""), texts)
+    doubled = pc.replace_substring(texts, csv.quote, 2 * csv.quote)
+    return pc.if_else(needs, pc.binary_join_element_wise(csv.quote, doubled, csv.quote, ""), texts)
 
 
 def to_frame(table: Table, layout: Layout) -> Any:
-    """Return a frame of the library and with the types of that which the table came from.
+    """Return a frame of the library that the table came from, with its types.
 
-    A pandas frame where it came from pandas or a file; an Arrow table where it came from neither
-    pandas nor polars: DuckDB, among others, queries it as it is.
+    Files give a pandas frame. A relation of DuckDB gives an Arrow table, which DuckDB queries.
     """
+    if layout.form not in ("arrow", "polars"):
+        return to_pandas(table, layout)
+    layout = layout.select(tuple(name for name in table.names if name in layout.names))
+    arrow = decode(table, layout)
+    return _polars(arrow) if layout.form == "polars" else arrow
+
+
+def to_pandas(table: Table, layout: Layout) -> pd.DataFrame:
+    """Return a frame with the dtypes of the frame that the table came from."""
     layout = layout.select(tuple(name for name in table.names if name in layout.names))
     arrow = decode(table, _typed(table, layout))
-    if layout.form in ("arrow", "polars"):
-        return _polars(arrow) if layout.form == "polars" else arrow
     if not layout.frame:
-        return arrow.to_pandas()
+        frame: pd.DataFrame = arrow.to_pandas()
+        return frame
     known = dict(zip(layout.names, layout.frame, strict=True))
     columns = {
         name: _series(arrow.column(name), known.get(name, FrameLayout(dtype="category")))

@@ -22,7 +22,7 @@ from synthesizer.data.panel.arrangement import ROWS, Frame, RowFrame
 from synthesizer.data.panel.households import HouseholdFrame
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import FloatArray, IntArray, Kind, Schema, Table
-from synthesizer.data.workers import one_blas_thread
+from synthesizer.data.workers import load_blas, one_blas_thread
 from synthesizer.engine.drawing import (
     allocate,
     draw_block,
@@ -414,6 +414,7 @@ def streamed(
 
     Some backends, such as multiprocessing, return all results at the end; so progress is told then.
     """
+    load_blas()
     backend, _ = get_active_backend(prefer=prefer)
     streams = getattr(backend, "supports_return_generator", False)
     for result in Parallel(

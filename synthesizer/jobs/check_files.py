@@ -18,6 +18,7 @@ from typing import Any
 from synthesizer.config.keys import Config, DataConfig
 from synthesizer.data.codes import Groups
 from synthesizer.data.csv_text import find_encoding
+from synthesizer.data.dialects import FileOptions
 from synthesizer.data.errors import ConfigError, DataError, Problems, did_you_mean
 from synthesizer.data.files import check_file, new_files, sha256, write_text
 from synthesizer.data.options import MAX_GROUPS
@@ -155,9 +156,9 @@ def read_files(
     files: dict[int, RawTable] = {}
     for place, path in enumerate(inputs):
         with faults.gathered():
-            how: dict[str, Any] = {}
-            if path in ours:
-                how = {"delimiter": said.delimiter, "sheet": said.sheet}
+            how = said.reading if path in ours else FileOptions()
+            if path not in ours and (said.header_row or said.names):
+                how["header_row"] = 1  # no names are sought in a release of such a file
             how["encoding"] = _encoding(path, encoding or said.encoding, is_ours=path in ours)
             files[place] = read_path(path, min_rows=1, catalogue=of_labels.get(path), **how)
     if faults:

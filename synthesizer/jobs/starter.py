@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Self
+from typing import Any, Self, cast
 
 import numpy as np
 
 from synthesizer.config.keys import HouseholdConfig, PanelConfig, SqlConfig
-from synthesizer.config.reading import read_chain_config
+from synthesizer.config.reading import read_chain_config, read_config
 from synthesizer.data.csv_text import FoundEncoding, find_encoding
-from synthesizer.data.encoding import encode_inferred
+from synthesizer.data.dialects import FileOptions
+from synthesizer.data.encoding import RARE, encode_inferred
 from synthesizer.data.errors import ConfigError, did_you_mean, plural
 from synthesizer.data.files import check_file, write_texts
 from synthesizer.data.guessing import Declaration, Inferred, infer
+from synthesizer.data.packed import ARROW_SUFFIXES, JSON_SUFFIXES, PACKED
 from synthesizer.data.panel.forms import WideForm, wide_columns
 from synthesizer.data.panel.households import TAKEN
 from synthesizer.data.panel.moments import are_numbers, natural_order
@@ -27,9 +30,10 @@ from synthesizer.data.randomness import fresh_seed
 from synthesizer.data.rare_levels import RareLevels
 from synthesizer.data.relations import Relation, codes_among_numbers, find_relations
 from synthesizer.data.roles import REPEATS, Roles, roles_of
-from synthesizer.data.sources import RawTable, csv_bytes, read_sql
+from synthesizer.data.sources import RawTable, csv_bytes, read_sql, without_password
 from synthesizer.data.spreadsheets import formula_cells
 from synthesizer.data.table import Kind, Table, Variable
+from synthesizer.data.writing import suffix
 from synthesizer.engine.structural_zeros import QUICK_WORK, ZeroCells, structural_zeros
 from synthesizer.jobs.starter_hints import (
     hints_of,
@@ -39,7 +43,7 @@ from synthesizer.jobs.starter_hints import (
     of_periods,
     repeated_hint,
 )
-from synthesizer.plan.inputs import arrangement_of, without_password
+from synthesizer.plan.inputs import arrangement_of
 from synthesizer.plan.overview import Codebook, CodebookVariable, describe
 from synthesizer.plan.survival import suggest_pair
 
@@ -74,6 +78,8 @@ class StarterOptions:
 
     panel: PanelConfig | None = None
     encoding: str | None = None
+    file: FileOptions = field(default_factory=FileOptions)
+    """How a CSV file or a sheet is read; the rest is found out."""
     catalogue: Path | None = None
     """Value labels of a file of SAS."""
     drop: tuple[str, ...] = ()
@@ -158,6 +164,22 @@ def panel_config(
     options = {"person": person, "time": time, "career": career, "wide": columns, "absent": absent}
     keys = {key: value for key, value in options.items() if value}
     return read_chain_config({"panel": keys}).panel if keys else None
+
+
+def file_options(*, names: str | None = None, **said: Any) -> FileOptions:
+    r"""Return what the options of `init` say of the layout of a file; bad ones are a ConfigError.
+
+    Examples
+    --------
+    >>> file_options(delimiter="tab", names="age,sex")
+    {'delimiter': '\\t', 'names': ('age', 'sex')}
+    """
+    signs = {"tab": "\t", "\\t": "\t", "single": "'", "double": '"'}
+    keys = {key: signs.get(value, value) for key, value in said.items() if value is not None}
+    if names is not None:
+        keys["names"] = next(csv.reader([names]))
+    data = read_config({"data": {"path": "x.csv", **keys}}).data
+    return cast("FileOptions", {key: getattr(data, key) for key in keys})
 
 
 def _names(text: str) -> list[str]:
@@ -392,6 +414,7 @@ def make_starter(
     form, phases = _Form.of(options), Phases(listener)
     with phases.phase("read"):
         raw, whole, encoding = _source(data, form.person, options)
+        found = raw.found
         if problems := list(options.problems(raw.names)):
             raise ConfigError(problems)
     with phases.phase("kinds of columns"):
@@ -403,21 +426,23 @@ def make_starter(
         else look
         for name, look in reading.roles.looks.items()
     }
-    looks |= reading.rare.many(reading.table)
+    grouped, done = reading.rare.grouped(reading.table)  # what a run sees
+    looks |= (many := reading.rare.many(reading.table))
     raw = reading.roles.raw
     relations: tuple[Relation, ...] = ()
     if form.derives:
         with phases.phase("columns that follow from others", len(raw.names)) as advance:
             drawn = () if options.weight is None else (options.weight,)
-            grouped = reading.rare.grouped(reading.table)[0]  # what a run sees
             joined = reading.rare.to
             relations = find_relations(grouped, drawn=drawn, joined=joined, advance=advance)
-    intruder, known = _scenario_lines(reading, form)
+    units = grouped if form.derives else reading.units
+    intruder, known = _scenario_lines(replace(reading, units=units), form)
     head = _HEAD.format(
         name=path.name,
         data=_data_lines(
             data, path, encoding, options.catalogue, "" if whole is None else whole.told(raw)
-        ),
+        )
+        + _reading_lines(options.file, found),
         output=_quoted(f"{_stem(data)}_synthetic"),
         seed=fresh_seed(),
         panel=form.lines,
@@ -445,6 +470,8 @@ def make_starter(
         n_columns=n_columns,
         notes=(
             *_encoding_notes(encoding),
+            *_format_notes(data, raw),
+            *_rare_notes(len(done) - len(many)),
             *hints_of(reading.table, options, where, _labels(raw)),
             *known,
         ),
@@ -483,7 +510,8 @@ def _source(
     elif content is not None:
         found = find_encoding(content, data.name)
     unmarked = None if found is None or found.is_marked else found.name
-    raw, whole = read_at_most(data, person=person, encoding=unmarked, catalogue=options.catalogue)
+    said: dict[str, Any] = {**options.file, "encoding": unmarked, "catalogue": options.catalogue}
+    raw, whole = read_at_most(data, person=person, **said)
     return raw, whole, found
 
 
@@ -508,11 +536,49 @@ def _data_lines(
     return "\n".join(lines)
 
 
+_USUAL_READING = FileOptions(quote='"', comment="", header_row=1)
+
+
+def _reading_lines(said: FileOptions, found: FileOptions) -> str:
+    """Return how a CSV file or a sheet is read, where that is named or uncommon."""
+    lines = []
+    for key in ("delimiter", "sheet", "header_row", "names", "comment", "quote"):
+        value, named = found.get(key), said.get(key)
+        if named is not None:
+            lines.append(f"  {key}: {json.dumps(named, ensure_ascii=False)}")
+        elif value is not None and value != _USUAL_READING.get(key):
+            lines.append(f"  {key}: {json.dumps(value)}   # {_READING[key]}")
+    return "".join(f"\n{line}" for line in lines)
+
+
+_READING = {
+    "header_row": "it holds the names; lines above it are left out",
+    "comment": "lines that begin with it are left out",
+    "quote": "the sign around texts",
+}
+
+
+def _format_notes(data: Path | SqlConfig, raw: RawTable) -> Iterator[str]:
+    """Say in which format the datasets will be where that is not the one of the file."""
+    ending = data.suffix.lower() if isinstance(data, Path) else ""
+    written = suffix(raw.layout)
+    if ending in (*PACKED, *JSON_SUFFIXES, *ARROW_SUFFIXES) and not written.endswith(ending):
+        yield f"the datasets will be {written} files (output: {{format: ...}}), not {ending}"
+
+
 def _encoding_notes(encoding: FoundEncoding | None) -> Iterator[str]:
     if encoding is not None and not encoding.is_sure:
         yield (
             f"the file is not UTF-8 and is read as {encoding.name}, a guess: if letters with "
             "accents come out wrong, name its encoding (--encoding cp1250, cp1251, gb18030, ...)"
+        )
+
+
+def _rare_notes(count: int) -> Iterator[str]:
+    if count:
+        yield (
+            f"rare: levels of fewer than {RARE} persons are joined in {plural(count, 'column')}; "
+            "`validate` names them, `public: true` under a variable keeps its levels"
         )
 
 

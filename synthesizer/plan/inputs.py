@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import gzip
 import hashlib
-import os
-import re
-import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -18,8 +13,9 @@ from typing import Self, TypeVar
 
 from synthesizer.config.keys import ChainConfig, Config, DataConfig, HouseholdConfig, PanelConfig
 from synthesizer.data.after import with_blank
+from synthesizer.data.csv_text import header_names
 from synthesizer.data.encoding import RARE, data_notes, encode
-from synthesizer.data.errors import SynthesizerError, did_you_mean, plural
+from synthesizer.data.errors import DataError, SynthesizerError, did_you_mean, plural
 from synthesizer.data.files import sha256
 from synthesizer.data.guessing import Declaration
 from synthesizer.data.layout import Layout
@@ -28,7 +24,7 @@ from synthesizer.data.panel.view import PREFIX
 from synthesizer.data.parquet_sample import Whole, numberings, parquet_rows, read_sample
 from synthesizer.data.rare_levels import RareLevels, without_words
 from synthesizer.data.roles import roles_of
-from synthesizer.data.sources import RawTable, read_path, read_sql
+from synthesizer.data.sources import RawTable, csv_bytes, read_path, read_sql, without_password
 from synthesizer.data.table import Column, Kind, Table
 from synthesizer.data.values import finite_number
 
@@ -350,7 +346,8 @@ def read_frame(raw: RawTable, config: ChainConfig, *, infer_missing: bool = True
         declared[name] = replace(said, missing=said.missing or ())
     found = _encoded(raw, declared, config)
     if found.problems:
-        found = _readable(raw, declared, config)
+        with suppress(DataError):  # of columns that are declared: told with all other problems
+            found = _readable(raw, declared, config)
     return _blankable(_without_rare(found, config), config)
 
 
@@ -505,11 +502,9 @@ def read_raw(data: DataConfig) -> RawTable:
         most = data.max_unpacked_mb
         return read_path(
             data.path,
-            delimiter=data.delimiter,
-            encoding=data.encoding,
-            sheet=data.sheet,
             catalogue=data.catalogue,
             max_unpacked=None if most is None else most * 1_000_000,
+            **data.reading,
         )
     if data.sql is not None:
         return read_sql(data.sql.url, data.sql.query)
@@ -576,26 +571,10 @@ def _fingerprint(data: DataConfig) -> str | None:
 
 def _header(data: DataConfig) -> tuple[str, ...] | None:
     """Return the column names of a text file whose rows are unreadable, None if they are, too."""
-    path = data.path
-    if (
-        path is None
-        or not os.path.isfile(path)
-        or not {".csv", ".tsv", ".txt"} & set(path.suffixes)
-    ):
-        return None
-    encoding = data.encoding or "utf-8-sig"
-    try:
-        opener = gzip.open if path.suffix == ".gz" else open
-        with opener(path, "rt", encoding=encoding, errors="replace") as file:
-            line = file.readline(_LONGEST_HEADER)
-    except (OSError, EOFError, LookupError, ValueError, zlib.error):
-        return None
-    delimiter = data.delimiter or max(",;\t|", key=line.count)
-    names = next(csv.reader([line], delimiter=delimiter), [])
-    return tuple(names) if any(names) and "\ufffd" not in line else None
-
-
-_LONGEST_HEADER = 1 << 20
+    with suppress(SynthesizerError):  # the first row may be of a person
+        content = None if data.path is None else csv_bytes(data.path)
+        return None if content is None else header_names(content, "", data.reading)
+    return None
 
 
 def declared_for(
@@ -623,14 +602,3 @@ def _over(usual: Declaration | None, declaration: Declaration) -> Declaration:
         missing=usual.missing if declaration.missing is None else declaration.missing,
         levels=usual.levels if declaration.levels is None else declaration.levels,
     )
-
-
-def without_password(text: str) -> str:
-    """Hide the password of a database URL.
-
-    Examples
-    --------
-    >>> without_password("postgresql://me:secret@host/db")
-    'postgresql://me:***@host/db'
-    """
-    return re.sub(r"(://[^:/@\s]*):[^@\s]*@", r"\1:***@", text)

@@ -29,6 +29,7 @@ from synthesizer.data.panel.view import PersonView, seen_names
 from synthesizer.data.parquet_sample import Whole
 from synthesizer.data.progress import Advance, Listener, Phases, silent
 from synthesizer.data.randomness import Seed
+from synthesizer.data.sources import without_password
 from synthesizer.data.table import Column, Kind, Table
 from synthesizer.data.workers import cluster_problems, worker_problems
 from synthesizer.engine.chain import ChainSpec, FittedChain, KeptFits
@@ -53,7 +54,7 @@ from synthesizer.plan.context import (
     repeated_ids,
     unknown_variables,
 )
-from synthesizer.plan.inputs import Input, arrangement_of, read_input, without_password
+from synthesizer.plan.inputs import Input, arrangement_of, read_input
 from synthesizer.plan.published import Published, plan_published
 from synthesizer.plan.rules import Places, overridden, plan_paths, plan_rules, with_bounds
 from synthesizer.plan.scenarios import plan_fits, plan_scenarios

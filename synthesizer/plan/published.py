@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from synthesizer.config.keys import NUMBER_STEPS, AfterConfig, ChainConfig, ExtendsConfig
+from synthesizer.data.dialects import RELEASED
 from synthesizer.data.encoding import recoded
 from synthesizer.data.errors import DataError, Problems, plural
 from synthesizer.data.files import sha256
@@ -66,7 +67,7 @@ class Published:
 
     def raw(self, dataset: int) -> RawTable:
         """Return the file of a dataset as it was read."""
-        return read_path(self.path(dataset), min_rows=1)
+        return read_path(self.path(dataset), min_rows=1, **RELEASED)
 
     def panel(self, dataset: int) -> PanelTable:
         """Return a published dataset in the codes of the confidential data.

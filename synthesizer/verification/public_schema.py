@@ -10,7 +10,6 @@ error. So two files that differ in the rows of one person are encoded alike but 
 from __future__ import annotations
 
 import csv
-import gzip
 import hashlib
 import json
 import math
@@ -30,11 +29,13 @@ import pyarrow.parquet as pq
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from synthesizer.data.dialects import COMMON_FORM, FileOptions
 from synthesizer.data.errors import ConfigError, DataError, did_you_mean
 from synthesizer.data.files import parse_json, read_text
 from synthesizer.data.number_formats import PLAIN, NumberFormat
 from synthesizer.data.options import UNKNOWN, sentences, unwritable
-from synthesizer.data.sources import CSV_SUFFIXES, RawTable, Texts, read_path
+from synthesizer.data.packed import CSV_SUFFIXES, PACKED
+from synthesizer.data.sources import RawTable, Texts, read_path
 from synthesizer.data.table import Column, FloatArray, Kind, Schema, Table, Variable
 from synthesizer.data.values import is_number, parse
 from synthesizer.data.yaml_text import read_yaml
@@ -239,9 +240,8 @@ class PublicSchema(BaseModel):
 
     def read(self, path: Path) -> RawTable:
         """Read a confidential or a synthetic file, by the form that the schema says."""
-        return read_path(
-            path, delimiter=_delimiter(path, self.file), encoding=self.file.encoding, min_rows=0
-        )
+        form = FileOptions(delimiter=_delimiter(path, self.file), encoding=self.file.encoding)
+        return read_path(path, min_rows=0, **(COMMON_FORM | form))
 
     def column_problems(self, path: Path, names: Collection[str]) -> Iterator[str]:
         """Yield which columns a file lacks, and the person's; looks at its head, at no row."""
@@ -299,8 +299,8 @@ def head_of(path: Path, form: FileForm) -> list[str]:
         if path.is_dir() or path.suffix.lower() in (".parquet", ".pq"):
             files = sorted(path.glob("**/*.parquet")) if path.is_dir() else [path]
             return list(pq.read_schema(files[0]).names)
-        is_packed = path.suffix.lower() == ".gz"
-        with gzip.open(path) if is_packed else path.open("rb") as file:
+        unpack = PACKED.get(path.suffix.lower())
+        with path.open("rb") if unpack is None else unpack(path) as file:
             line = file.readline(1 << 20).decode(form.encoding).removeprefix("\ufeff")
         return next(csv.reader([line], delimiter=_delimiter(path, form)), [])
     except (OSError, EOFError, IndexError, LookupError, ValueError, csv.Error, pa.ArrowInvalid):

@@ -36,13 +36,13 @@ REFUSED = [
     (b"\n\n", "is empty"),
     (b"a,b\n", "0 data rows; at least 2"),
     (b"a,b\n1,2\n", "1 data row; at least 2"),
-    (b"a,a\n1,2\n3,4\n", "'a' is in the file twice"),
+    (b"a,a\n1,2\n3,4\n", "columns 1, 2 have the same name"),
     (b"a,\n1,2\n3,4\n", "column 2 has no name"),
     (b",row_names\n1,2\n3,4\n", "column 1 has no name"),
     (b"a,b\n1,2\n1,2,SECRET\nSECRET\n5,6\n", "2 rows do not have 2 cells"),
     (
         b"a,b\n1,SECRET\xff\n3,4\n",
-        r"byte 12 \(line 2, data row 1, column 'b'\) is not UTF-8.*`encoding: cp1252`",
+        r"byte 12 \(line 2, data row 1, column 2\) is not UTF-8.*`encoding: cp1252`",
     ),
     (
         "a,b\nä,ö\nü,é\n".encode() + b"SECRET\xff,1\n",

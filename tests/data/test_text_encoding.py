@@ -53,12 +53,12 @@ def test_a_byte_in_row_40_000_is_named_by_row_and_column(tmp_path: Path) -> None
     path = tmp_path / "people.csv"
     path.write_bytes(broken)
     for attempt in (lambda: find_encoding(arrow_buffer(broken), "x"), lambda: read_path(path)):
-        with pytest.raises(DataError, match=r"data row 40,000, column 'town'.*UTF-8") as caught:
+        with pytest.raises(DataError, match=r"data row 40,000, column 2.*UTF-8") as caught:
             attempt()
         assert "50,000 other places are" in str(caught.value)
         assert "Köln" not in str(caught.value)
     path.write_bytes(b"n,town\n\n1,x\x81\n2,y\n")
-    with pytest.raises(DataError, match=r"line 3, data row 1, column 'town'\) is not CP1252"):
+    with pytest.raises(DataError, match=r"line 3, data row 1, column 2\) is not CP1252"):
         read_path(path, encoding="cp1252")
     path.write_bytes(content)
     with pytest.raises(DataError, match="check `encoding`"):

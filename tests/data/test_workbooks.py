@@ -52,9 +52,9 @@ def test_datasets_are_csv(tmp_path):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({}, "has 2 sheets with data; name one of 'Sheet', 'Second' \\(data: {sheet"),
+        ({}, "has 2 sheets with data; name one of 'Sheet', 'Second' \\(--sheet NAME"),
         ({"sheet": "Third"}, "has no sheet 'Third'; name one of 'Sheet', 'Second'"),
-        ({"sheet": "Second"}, "columns without a name in the first row: 1 \\(from the left\\)"),
+        ({"sheet": "Second"}, "column 1 has no name"),
         ({"sheet": "Sheet", "max_unpacked": 1000}, "max_unpacked_mb"),
     ],
 )

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from synthesizer.data.dialects import RELEASED, FileOptions
 from synthesizer.data.errors import DataError
 from synthesizer.data.layout import Labelling
 from synthesizer.data.missing_codes import missing_codes
@@ -105,7 +106,8 @@ def read_released(paths: Sequence[Path], facts: Facts) -> Released:
         n_rows = n_units = 0
         for piece in parquet_files(path) or [path]:
             # a CSV source that was declared to be odd has datasets of the same kind
-            raw = read_path(piece, delimiter=csv.delimiter, encoding=csv.encoding, min_rows=1)
+            how = FileOptions(delimiter=csv.delimiter, encoding=csv.encoding)
+            raw = read_path(piece, min_rows=1, **(RELEASED | how))
             if variables and set(raw.names) != set(variables):
                 problems.append(f"{piece}: has other columns than {paths[0].name}; run again")
                 continue

@@ -1,0 +1,312 @@
+"""How a CSV file is written: what stands above the names, comments, quote sign and delimiter.
+
+What nobody named is found out from the first megabyte. The text is then brought into the common
+form (names in the first line, double quotes, no comments), which one reader reads.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, TypedDict
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from synthesizer.data.errors import DataError
+from synthesizer.data.headers import (
+    ELSEWHERE,
+    MAX_TITLE_ROWS,
+    SAMPLE_ROWS,
+    find_header,
+    first_filled,
+    refuse_data,
+)
+from synthesizer.data.table import BoolArray
+
+Bytes = npt.NDArray[np.uint8]
+NOTHING: Final = "the file is empty; it needs a header row and data rows"
+NO_NAMES: Final = (
+    "its first row cannot be read as names of columns; check `encoding`, `delimiter` and the quotes"
+)
+QUOTE, LF, CR = 34, 10, 13
+DELIMITERS: Final = (",", ";", "\t", "|")
+_SAMPLE_BYTES: Final = 1 << 20
+_SEPARATOR: Final = re.compile(rb'"?sep=([\x00-\x7f])"?', re.IGNORECASE)
+"""A first line that tells Excel the delimiter."""
+_SINGLE_QUOTE: Final = re.compile(rb"(?:^|[,;\t|])'(?P<closed>(?:[^'\r\n]|'')*'(?=[,;\t|\r\n]|$))?")
+_MOST_LINES: Final = 0.8
+"""Share of lines that have a cell in single quotes, where these quote."""
+
+
+class FileOptions(TypedDict, total=False):
+    """What somebody says of a file before it is read; what is absent or None is found out."""
+
+    delimiter: str | None
+    quote: str | None
+    comment: str | None
+    """Sign at the beginning of lines that are left out; "" where there are none."""
+    header_row: int | None
+    """Number of the line, or row of a sheet, with the names; those above are left out."""
+    names: Sequence[str] | None
+    """Names of the columns; without ``header_row`` no row holds names."""
+    encoding: str | None
+    sheet: str | None
+
+
+RELEASED: Final = FileOptions(comment="", header_row=1)
+"""A file that this package wrote: the first line holds the names."""
+COMMON_FORM: Final = FileOptions(quote='"', comment="", header_row=1)
+"""A file whose rows must not decide how it is read."""
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A row of the sample, as it is after the common form is reached."""
+
+    number: int
+    """Line on which it begins, counted from 1 in the file."""
+    cells: list[str]
+    text: bytes
+
+
+def in_common_form(
+    data: pa.Buffer, origin: str, said: FileOptions
+) -> tuple[pa.Buffer, str, FileOptions]:
+    """Return the text with its names first, its delimiter, and what else is uncommon in it.
+
+    Raises
+    ------
+    DataError
+        If the first row is data, there is no such line, or the names do not fit the rows.
+    """
+    head = data.slice(0, min(_SAMPLE_BYTES, data.size)).to_pybytes().splitlines(keepends=True)
+    if len(head) > 1 and data.size > _SAMPLE_BYTES:
+        del head[-1]  # is cut
+    row, names = said.get("header_row"), said.get("names")
+    blank = next((k for k, line in enumerate(head) if line.strip(b"\r\n")), 0)
+    separator = _SEPARATOR.fullmatch(head[blank].strip())
+    skipped = blank + bool(separator) if row is None else row - 1
+    if skipped >= len(head):
+        raise DataError(f"{origin}: has no line {skipped + 1} with names; {ELSEWHERE}")
+    quote = said.get("quote") or _quote_sign(head[skipped:])
+    lines = [_swapped(line, quote) for line in head[skipped:]]
+    delimiter = said.get("delimiter") or (separator[1].decode() if separator else sniff(lines))
+    comment = said.get("comment")
+    if comment is None:
+        comment = "" if row else _comment_sign(lines, delimiter)
+    body = data.slice(sum(map(len, head[:skipped])))
+    if comment or quote != '"':
+        body = _rewritten(body, quote, comment, delimiter)
+    try:
+        rows = _rows(lines, delimiter, comment, skipped + 1)
+    except csv.Error:
+        raise DataError(f"{origin}: {NO_NAMES}") from None
+    cells = [r.cells for r in rows]
+    place = find_header(cells) if row is None and names is None else first_filled(cells)
+    body, rows = body.slice(sum(len(r.text) for r in rows[:place])), rows[place:]
+    if not rows:
+        raise DataError(f"{origin}: {NOTHING}")
+    if names is not None:
+        body = _named(body, rows, names, delimiter, origin, replaces=row is not None)
+    else:
+        if row is None:
+            refuse_data(rows[0].cells, cells[place + 1 :], origin, rows[0].number)
+        body = _mended(body, rows, delimiter)
+    number = None if names is not None and row is None else rows[0].number
+    return body, delimiter, FileOptions(quote=quote, comment=comment, header_row=number)
+
+
+def _rows(lines: Sequence[bytes], delimiter: str, comment: str, number: int) -> list[_Row]:
+    """Return the first rows of lines of which the first has a number; comments are left out."""
+    numbered = [
+        (k, line)
+        for k, line in enumerate(lines, number)
+        if not (comment and line.startswith(comment.encode()))
+    ]
+    reader = csv.reader(
+        (line.decode(errors="replace") for _, line in numbered), delimiter=delimiter
+    )
+    rows: list[_Row] = []
+    begin = 0
+    try:
+        for cells in reader:
+            text = b"".join(line for _, line in numbered[begin : reader.line_num])
+            rows.append(_Row(numbered[begin][0], cells, text))
+            begin = reader.line_num
+            if len(rows) > SAMPLE_ROWS + MAX_TITLE_ROWS:
+                break
+    except csv.Error:
+        if not rows:
+            raise
+    return rows  # the whole file is read later, with a better message
+
+
+def _width(rows: Sequence[_Row]) -> int:
+    """Return the number of cells that most rows have."""
+    widths = Counter(len(row.cells) for row in rows if row.cells)
+    return widths.most_common(1)[0][0] if widths else 0
+
+
+def _named(
+    body: pa.Buffer,
+    rows: Sequence[_Row],
+    names: Sequence[str],
+    delimiter: str,
+    origin: str,
+    *,
+    replaces: bool,
+) -> pa.Buffer:
+    """Put names before the rows, in place of the first one where it ``replaces`` them."""
+    data = rows[replaces:] or rows
+    width, names = _width(data), [*names]
+    if width == len(names) + 1 and _is_delimited_twice(data, width):
+        names.append("")
+    if width != len(names):
+        raise DataError(
+            f"{origin}: names has {len(names)} columns, and most rows have {width} cells; name "
+            "each column"
+        )
+    text = io.StringIO()
+    csv.writer(text, delimiter=delimiter, lineterminator="").writerow(names)
+    _, end = _parts(rows[0].text)
+    return _joined(text.getvalue().encode() + end, body.slice(len(rows[0].text) * replaces))
+
+
+def _mended(body: pa.Buffer, rows: Sequence[_Row], delimiter: str) -> pa.Buffer:
+    """Return text whose first line has as many cells as the rows: R names no row names."""
+    head, data = rows[0], rows[1:]
+    if not data or (short := _width(data) - len(head.cells)) not in (1, -1):
+        return body
+    (line, end), sign = _parts(head.text), delimiter.encode()
+    if short == -1 and not head.cells[-1]:
+        line = line[: line.rindex(sign)]
+    elif short == 1 and _is_delimited_twice(data, len(head.cells) + 1):
+        line += sign
+    elif short == 1 and all(row.cells[:1] == [str(k)] for k, row in enumerate(data, 1)):
+        line = sign + line
+    else:
+        return body
+    return _joined(line + end, body.slice(len(head.text)))
+
+
+def _parts(line: bytes) -> tuple[bytes, bytes]:
+    """Return a line and its end."""
+    bare = line.rstrip(b"\r\n")
+    return bare, line[len(bare) :] or b"\n"
+
+
+def _is_delimited_twice(rows: Sequence[_Row], width: int) -> bool:
+    """Whether a delimiter ends each row, after which there is nothing."""
+    return all(len(row.cells) == width and not row.cells[-1] for row in rows if row.cells)
+
+
+def _joined(line: bytes, body: pa.Buffer) -> pa.Buffer:
+    sink = pa.BufferOutputStream()
+    sink.write(line)
+    sink.write(body)
+    return sink.getvalue()
+
+
+def _swapped(text: bytes, quote: str) -> bytes:
+    """Exchange a quote sign with the double quote."""
+    sign = quote.encode()
+    return text if quote == '"' else text.translate(bytes.maketrans(b'"' + sign, sign + b'"'))
+
+
+def exchanged(table: pa.Table, quote: str) -> pa.Table:
+    """Return a table of texts as they were before the quote sign was exchanged."""
+    if quote == '"':
+        return table
+    columns = []
+    for column in table.columns:
+        whole = column.unify_dictionaries().combine_chunks()
+        chunk = whole.chunk(0) if isinstance(whole, pa.ChunkedArray) else whole
+        texts = [_swapped(text.encode(), quote).decode() for text in chunk.dictionary.to_pylist()]
+        columns.append(pa.DictionaryArray.from_arrays(chunk.indices, pa.array(texts, pa.string())))
+    names = [_swapped(name.encode(), quote).decode() for name in table.column_names]
+    return pa.Table.from_arrays(columns, names=names)
+
+
+def _rewritten(body: pa.Buffer, quote: str, comment: str, delimiter: str) -> pa.Buffer:
+    """Return the text with double quotes and without lines that are comments."""
+    text = _swapped(body.to_pybytes(), quote)
+    if comment:
+        sign, end = re.escape(comment.encode()), re.escape(delimiter.encode())
+        begins = rb"(?:(?<=[\r\n])|(?<![\s\S]))"
+        quoted = rb'(?:(?<=[\r\n%b])|(?<![\s\S]))"(?:[^"]|"")*"' % end
+        pattern = rb"(?P<quoted>%b)|%b%b[^\r\n]*(?:\r\n?|\n|$)" % (quoted, begins, sign)
+        text = re.sub(pattern, lambda found: found["quoted"] or b"", text)
+    sink = pa.BufferOutputStream()
+    sink.write(text)
+    return sink.getvalue()
+
+
+def _quote_sign(lines: Sequence[bytes]) -> str:
+    """Return the single quote where most lines have it around a cell and none has the double."""
+    some = [line for line in lines[:SAMPLE_ROWS] if line.strip()]
+    if any(re.search(rb'(?:^|[,;\t|])"', line) for line in some):
+        return '"'
+    cells = [[found["closed"] for found in _SINGLE_QUOTE.finditer(line)] for line in some]
+    closed = sum(bool(found) and None not in found for found in cells)
+    return "'" if closed >= max(_MOST_LINES * len(some), 2) else '"'
+
+
+def _comment_sign(lines: Sequence[bytes], delimiter: str) -> str:
+    """Return # where it begins the first line, and no line that could be a row of data."""
+    if not lines[0].startswith(b"#"):
+        return ""
+    width = Counter(line.count(delimiter.encode()) for line in lines if line[:1] != b"#")
+    if not width:
+        return ""
+    most = width.most_common(1)[0][0]
+    above = next((k for k, line in enumerate(lines) if line[:1] != b"#"), len(lines))
+    is_comment = all(
+        line.count(delimiter.encode()) != most or (k < above and re.match(rb"#+\s", line))
+        for k, line in enumerate(lines)
+        if line[:1] == b"#"
+    )
+    return "#" if is_comment else ""
+
+
+def quotes(head: Bytes, delimiters: str) -> BoolArray:
+    """Return which quote characters quote: not those inside of a cell that begins without one.
+
+    The first of each two must begin a cell or double the one before it. Where it does not, as in
+    ``5" nail``, the text is read cell by cell, a hundred times as slow.
+    """
+    signs = head == QUOTE
+    positions = np.flatnonzero(signs)
+    opening = positions[::2]
+    before = head[opening - 1]  # of the first byte: the last one, which is looked at below
+    begins = np.isin(before, [LF, CR, QUOTE, *delimiters.encode()]) | (opening == 0)
+    if begins.all():
+        return np.asarray(signs)
+    ends = re.escape(delimiters.encode()) + rb"\r\n"
+    cell = re.compile(rb'(?:"(?:[^"]|"")*(?:"|\Z))?(?P<rest>[^%b]*)(?:[%b]|\Z)' % (ends, ends))
+    for match in cell.finditer(head.tobytes()):
+        start, end = match.span("rest")
+        signs[start:end] = False
+    return np.asarray(signs)
+
+
+def sniff(lines: Sequence[bytes]) -> str:
+    """Choose the delimiter that occurs equally often in most lines."""
+    head = np.frombuffer(b"".join(lines), np.uint8)
+    outside = (np.cumsum(quotes(head, "".join(DELIMITERS))) & 1) == 0
+    line = np.cumsum((head == LF) & outside)
+    n_lines = max(int(line[-1]), 1)
+    best, chosen = (0.0, 0), ","
+    for candidate in DELIMITERS:
+        counts = np.bincount(line[(head == ord(candidate)) & outside], minlength=n_lines)[:n_lines]
+        if not counts.any():
+            continue
+        usual = int(np.bincount(counts[counts > 0]).argmax())
+        if (score := (float((counts == usual).mean()), usual)) > best:
+            best, chosen = score, candidate
+    return chosen

@@ -1,0 +1,156 @@
+"""Files by their endings: packed text, JSON lines, and Feather or Arrow IPC.
+
+A packed file is unpacked block by block, no further than the limit.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import re
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import IO, Any, Final
+
+import pyarrow as pa
+import pyarrow.json as pj
+
+from synthesizer.data.dialects import NOTHING
+from synthesizer.data.errors import DataError
+from synthesizer.data.memory import too_large, unpacked_limit
+
+CSV_SUFFIXES: Final[Mapping[str, str | None]] = {
+    ".csv": None, ".tsv": "\t", ".tab": "\t", ".txt": None,
+}  # fmt: skip
+"""Endings of CSV files, and the delimiters that they promise."""
+JSON_SUFFIXES: Final = (".jsonl", ".ndjson")
+ARROW_SUFFIXES: Final = (".feather", ".arrow")
+UNREADABLE: Final = (
+    OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, NotImplementedError,
+)  # fmt: skip
+"""Errors of files that are damaged, not there, or packed in an unknown way."""
+_ARROW_FILE: Final = b"ARROW1"
+_BLOCK: Final = 1 << 24
+_MAX_JSON_BLOCK: Final = 2**31 - 1
+_MIXED: Final = re.compile(r"Column\(/(?P<name>.*)\) changed from (?P<old>\w+) to (?P<new>\w+)")
+
+
+def _open_zip(path: Path) -> IO[bytes]:
+    packed = zipfile.ZipFile(path)
+    return packed.open(_member(packed, path))
+
+
+def _member(packed: zipfile.ZipFile, path: Path) -> zipfile.ZipInfo:
+    """Return the only file of a zip file; a Mac adds some that are hidden."""
+    members = [
+        member
+        for member in packed.infolist()
+        if not member.is_dir() and not member.filename.startswith(("__MACOSX/", "."))
+    ]
+    if len(members) != 1:
+        raise DataError(f"{path}: holds {len(members)} files; unpack it and name one of them")
+    if members[0].flag_bits & 1:
+        raise DataError(f"{path}: is locked by a password; unpack it and name the file in it")
+    return members[0]
+
+
+PACKED: Final[Mapping[str, Callable[[Path], IO[bytes] | Any]]] = {
+    ".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open, ".zip": _open_zip,
+}  # fmt: skip
+"""Endings of packed text, and how each is opened."""
+TEXTS: Final = (*CSV_SUFFIXES, *JSON_SUFFIXES, *PACKED)
+
+
+def text_of(path: Path, most: int | None) -> tuple[str, pa.Buffer]:
+    """Return the ending of a text file without its packing, and its bytes.
+
+    Raises
+    ------
+    DataError
+        If the file is empty, unpacks to more than ``most`` bytes, or holds several files.
+    """
+    packing = path.suffix.lower()
+    if packing not in PACKED:
+        if packing in TEXTS and path.stat().st_size == 0:
+            raise DataError(f"{path.name}: {NOTHING}")
+        if packing not in TEXTS:
+            return packing, pa.py_buffer(b"")
+        return packing, pa.memory_map(str(path)).read_buffer()
+    ending = Path(path.stem).suffix.lower()
+    if packing == ".zip":
+        with zipfile.ZipFile(path) as packed:
+            ending = Path(_member(packed, path).filename).suffix.lower()
+    if ending not in TEXTS:
+        return ending, pa.py_buffer(b"")
+    size = path.stat().st_size
+    limit = unpacked_limit(size) if most is None else most
+    sink = pa.BufferOutputStream()
+    with PACKED[packing](path) as file:
+        while block := file.read(_BLOCK):
+            sink.write(block)
+            if sink.tell() > limit:
+                raise DataError(too_large(path, size, limit))
+    return ending, sink.getvalue()
+
+
+def parse_json(content: pa.Buffer, origin: str) -> pa.Table:
+    """Read JSON lines: an object a line, whose keys are the names of columns."""
+    block = min(max(content.size + 1, 1 << 16), _MAX_JSON_BLOCK)
+    options = pj.ReadOptions(use_threads=False, block_size=block)
+    try:
+        return pj.read_json(pa.BufferReader(content), options)
+    except pa.ArrowInvalid as error:
+        if mixed := _MIXED.search(str(error)):
+            raise DataError(
+                f"{origin}: column {mixed['name']!r} mixes {mixed['old']} and {mixed['new']} "
+                "values; write all of them as text"
+            ) from None
+        raise DataError(
+            f"{origin}: cannot be read as JSON lines; each line must be one object, such as "
+            '{"age": 34, "sex": "f"}'
+        ) from None
+
+
+def read_arrow(path: Path, most: int | None) -> pa.Table:
+    """Read a Feather file (version 2) or an Arrow IPC file or stream, one batch after the other."""
+    size = path.stat().st_size
+    limit = unpacked_limit(size) if most is None else most
+    batches, total = [], 0
+    try:
+        with pa.memory_map(str(path)) as source:
+            for batch in _batches(source):
+                batches.append(batch)
+                total += batch.nbytes
+                if total > limit:
+                    raise DataError(too_large(path, size, limit))
+            schema = batches[0].schema if batches else pa.schema([])
+            return _with_plain_texts(pa.Table.from_batches(batches, schema))
+    except (pa.ArrowInvalid, pa.ArrowIndexError, UnicodeDecodeError):
+        raise DataError(
+            f"{path}: not a Feather (version 2) or Arrow IPC file, or damaged; write it anew"
+        ) from None
+
+
+def _batches(source: pa.MemoryMappedFile) -> Iterator[pa.RecordBatch]:
+    if source.read(len(_ARROW_FILE)) != _ARROW_FILE:
+        source.seek(0)
+        yield from pa.ipc.open_stream(source)
+        return
+    reader = pa.ipc.open_file(source)
+    yield from map(reader.get_batch, range(reader.num_record_batches))
+
+
+def _with_plain_texts(table: pa.Table) -> pa.Table:
+    """Return a table whose texts are not views, which polars writes."""
+    return table.cast(
+        pa.schema([f.with_type(_without_view(f.type)) for f in table.schema], table.schema.metadata)
+    )
+
+
+def _without_view(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_dictionary(kind):
+        return pa.dictionary(kind.index_type, _without_view(kind.value_type), kind.ordered)
+    return pa.string() if pa.types.is_string_view(kind) else kind

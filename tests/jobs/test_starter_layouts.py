@@ -1,0 +1,94 @@
+"""A file however it is laid out: `init` writes a YAML that is valid and runs, by each option."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+import pytest
+import yaml
+
+from synthesizer import run
+from synthesizer.data.errors import ConfigError, DataError
+from synthesizer.jobs.starter import StarterOptions, file_options, write_starter
+from synthesizer.plan.plan import prepare
+from tests.end_to_end.commands import persons_frame
+
+FRAME = persons_frame(80)[["sex", "age", "region"]]
+LINES = FRAME.to_csv(index=False).splitlines()
+CASES = {
+    "titles": (["Table 3: Persons", "", *LINES], {}, {"header_row": 3}),
+    "comments": (["# by me", *LINES], {}, {"header_row": 2, "comment": "#"}),
+    "Excel": (["sep=;", *(line.replace(",", ";") for line in LINES)], {}, {"header_row": 2}),
+    "single quotes": (
+        [",".join(f"'{cell}'" for cell in line.split(",")) for line in LINES],
+        {},
+        {"quote": "'"},
+    ),
+    "no names": (LINES[1:], {"names": "a,b,c"}, {"names": ["a", "b", "c"]}),
+    "other signs": (
+        ["Title", *(line.replace(",", "^") for line in LINES), "% end"],
+        {"delimiter": "^", "comment": "%", "header_row": 2},
+        {"delimiter": "^", "comment": "%", "header_row": 2},
+    ),
+}
+
+
+@pytest.mark.parametrize(("lines", "options", "keys"), CASES.values(), ids=CASES)
+def test_what_init_finds_or_is_given_is_in_a_yaml_that_runs(tmp_path, lines, options, keys):
+    (tmp_path / "x.csv").write_text("\n".join(lines) + "\n")
+    said = StarterOptions(file=file_options(**options))
+    starter = write_starter(tmp_path / "x.csv", tmp_path / "x.yaml", options=said, overwrite=False)
+    data = yaml.safe_load((tmp_path / "x.yaml").read_text())["data"]
+    assert data == {"path": "x.csv", **keys}
+    assert prepare(starter.path).data.table.n_rows == len(FRAME)
+    checks = {"checks": False, "m": 1, "output": {"directory": str(tmp_path / "out")}}
+    made = run(starter.path, overrides=checks).datasets[0].read_text()
+    delimiter, quote = (
+        (";" if "sep=;" in lines else data.get("delimiter", ",")),
+        data.get("quote", '"'),
+    )
+    rows = list(csv.reader(io.StringIO(made), delimiter=delimiter, quotechar=quote))
+    assert rows[0] == data.get("names", list(FRAME.columns))
+    assert len(rows) == 1 + len(FRAME)
+    assert ("'" in made) == (quote == "'")
+
+
+def test_the_first_person_is_in_no_file_and_no_message(tmp_path: Path):
+    path = tmp_path / "x.csv"
+    path.write_text("\n".join(["SECRET,61,N", *LINES[1:]]) + "\n")
+    (tmp_path / "x.yaml").write_text("data: {path: x.csv}\nvariables: {SECRE: {kind: id}}\n")
+    for attempt in (
+        lambda: write_starter(path, tmp_path / "y.yaml", overwrite=False),
+        lambda: run(tmp_path / "x.yaml"),
+    ):
+        with pytest.raises((DataError, ConfigError), match="looks like data") as caught:
+            attempt()
+        assert "SECRET" not in str(caught.value)
+    assert not (tmp_path / "y.yaml").exists()
+
+
+def test_a_sheet_below_titles_is_read(tmp_path: Path):
+    pytest.importorskip("python_calamine")
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    book.active.append(["About this file"])
+    sheet = book.create_sheet("Persons")
+    sheet.append([])
+    for row in (["Table 3: Persons"], [], *(line.split(",") for line in LINES)):
+        sheet.append([int(cell) if cell.isdecimal() else cell for cell in row])
+    book.save(tmp_path / "x.xlsx")
+    with pytest.raises(DataError, match="2 sheets with data.*--sheet NAME"):
+        write_starter(tmp_path / "x.xlsx", tmp_path / "x.yaml", overwrite=False)
+    options = StarterOptions(file=file_options(sheet="Persons"))
+    write_starter(tmp_path / "x.xlsx", tmp_path / "x.yaml", options=options, overwrite=False)
+    data = yaml.safe_load((tmp_path / "x.yaml").read_text())["data"]
+    assert data == {"path": "x.xlsx", "sheet": "Persons", "header_row": 4}
+    assert prepare(tmp_path / "x.yaml").data.table.names == tuple(FRAME.columns)
+
+
+def test_options_that_cannot_be_are_refused():
+    for options in ({"header_row": 0}, {"quote": "%"}, {"delimiter": ",,"}, {"names": "a,a"}):
+        with pytest.raises(ConfigError):
+            file_options(**options)
