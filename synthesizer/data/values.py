@@ -184,9 +184,16 @@ COMPACT: Final = {
     "%d%m%Y": r"[0-3]?\d[01]\d(19|20)\d{2}",
     "%m%d%Y": r"[01]?\d[0-3]\d(19|20)\d{2}",
     "%Y%m": r"(19|20)\d{2}[01]\d",
+    "%m%Y": r"[01]\d(19|20)\d{2}",
+    "%d%m%y": r"[0-3]\d[01]\d{3}",
+    "%m%d%y": r"[01]\d[0-3]\d{3}",
+    "%y%m%d": r"\d{2}[01]\d[0-3]\d",
 }
 """Dates that are whole numbers."""
 _DAY_FIRST: Final = ("%d%m%Y", "%m%d%Y")
+_SIX_DIGITS: Final = ("%d%m%y", "%m%d%y", "%y%m%d")
+_MIN_DATES: Final = 50
+"""Distinct values of six digits, at least, that are dates if all can be."""
 _DAYS: Final = {
     "%Y-%m-%d": r"\d{4}-\d{2}-\d{2}",
     "%Y/%m/%d": r"\d{4}/\d{2}/\d{2}",
@@ -197,7 +204,10 @@ _DAYS: Final = {
     "%d-%m-%Y": r"\d{1,2}-\d{1,2}-\d{4}",
     "%m-%d-%Y": r"\d{1,2}-\d{1,2}-\d{4}",
     "%d-%b-%Y": r"\d{2}-[A-Za-z]{3}-\d{4}",
-    "%d %b %Y": r"\d{2} [A-Za-z]{3} \d{4}",
+    "%d %b %Y": r"\d{1,2} [A-Za-z]{3} \d{4}",
+    "%d %B %Y": r"\d{1,2} [A-Za-z]{3,9} \d{4}",
+    "%b %d, %Y": r"[A-Za-z]{3} \d{1,2}, \d{4}",
+    "%B %d, %Y": r"[A-Za-z]{3,9} \d{1,2}, \d{4}",
     "%Y%m%d": COMPACT["%Y%m%d"],
     "%d.%m.%y": r"\d{1,2}\.\d{1,2}\.\d{2}",
     "%d/%m/%y": r"\d{1,2}/\d{1,2}/\d{2}",
@@ -212,7 +222,9 @@ _MONTHS: Final = {
     "%m/%Y": r"\d{1,2}/\d{4}",
     "%m.%Y": r"\d{1,2}\.\d{4}",
     "%b %Y": r"[A-Za-z]{3} \d{4}",
+    "%B %Y": r"[A-Za-z]{3,9} \d{4}",
     "%Y %b": r"\d{4} [A-Za-z]{3}",
+    "%b-%y": r"[A-Za-z]{3}-\d{2}",
 }
 _HOURS: Final = {
     " %H:%M": r" \d{2}:\d{2}",
@@ -241,11 +253,12 @@ _SHAPES: Final = {
         **COMPACT,
     }.items()
 }
-_BEGINNING: Final = r"^(\d{4}[-/. ]|\d{1,2}[-/. ]|\d{6,8}( |T|$)|[A-Za-z]{3} \d)"
+_BEGINNING: Final = r"^(\d{4}[-/. ]|\d{1,2}[-/. ]|\d{6,8}( |T|$)|[A-Za-z]{3,9}[ -]\d)"
 """How every one of these shapes begins."""
 _SHORT_HOUR: Final = re.compile("%-([HI])")
 """An hour without a leading zero, as in 1/5/2019 9:05."""
 _LEADING_ZEROS = r"^0?(\d{1,2})([/.-])0?(\d{1,2})([/.-])"
+_ZERO_BY_NAME: Final = r"(^|[a-z] )0(\d[ ,])"
 _ZONE: Final = re.compile(r"^\d{4}-\d{2}-\d{2}[T ]\d{2}:[\d:.]*(Z|[+-]\d{2}:?\d{2})$")
 _OFFSET: Final = r"[+-]\d{2}:?\d{2}$"
 _PLACES: Final = (
@@ -281,6 +294,8 @@ def detect_format(values: pa.Array) -> tuple[str, ...]:
     for form, shape in _SHAPES.items():
         if _SHORT_HOUR.sub(r"%\1", form) in (f.removeprefix(UNPADDED) for f in formats):
             continue  # all hours have two digits anyway
+        if form in _SIX_DIGITS and (len(values) < _MIN_DATES or {*formats} - {*_SIX_DIGITS}):
+            continue  # codes, or months of a whole year
         if not pc.all(pc.match_substring_regex(first, shape)).as_py():
             continue
         if not pc.all(pc.match_substring_regex(values, shape)).as_py():
@@ -424,6 +439,7 @@ def _write(stamps: pa.Array, form: str) -> pa.Array:
     if plain in _DAY_FIRST:
         return pc.utf8_ltrim(texts, "0") if form.startswith(UNPADDED) else texts
     if form.startswith(UNPADDED):
+        texts = pc.replace_substring_regex(texts, _ZERO_BY_NAME, r"\1\2")
         return pc.replace_substring_regex(texts, _LEADING_ZEROS, r"\1\2\3\4")
     return texts
 
