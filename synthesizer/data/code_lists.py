@@ -193,9 +193,9 @@ _SCALES: Final = tuple(
         "less than high school|high school/high school graduate|some college|associate/associate "
         "degree|bachelor/bachelor degree|master/master degree/graduate|doctorate/phd",
         "keine|grundschule|hauptschule|realschule|gymnasium/abitur|fachhochschule|universität",
-        "aucun|primaire|collège|lycée|supérieur/université",
-        "ninguno|primaria|secundaria|bachillerato|universidad/superior",
-        "brak|podstawowe|gimnazjalne|zawodowe|średnie|wyższe",
+        "aucun|primaire|collège|secondaire/lycée|supérieur/université",
+        "ninguno|primaria|secundaria|bachillerato|universidad/universitaria/universitario/superior",
+        "brak|podstawowe|gimnazjalne|zawodowe/zasadnicze zawodowe|średnie|wyższe",
         "nessuno|elementare|media|superiore/diploma|università/laurea",
         "geen|basisschool|vmbo|mbo|havo|vwo|hbo|wo",
         # satisfaction and agreement
@@ -228,6 +228,13 @@ _SCALES: Final = tuple(
         "muy bajo|bajo|medio|alto|muy alto",
         "bardzo niski|niski|średni|wysoki|bardzo wysoki",
         "molto basso|basso|medio|alto|molto alto",
+        "muy malo/muy mala|malo/mala|regular|bueno/buena|muy bueno/muy buena",
+        "très mauvais|mauvais|moyen/passable|bon|très bon|excellent",
+        "bardzo zły/bardzo złe|zły/złe|przeciętny/średnie|dobry/dobre|bardzo dobry/bardzo dobre",
+        "per niente|poco|abbastanza|molto|moltissimo",
+        "überhaupt nicht|gar nicht|wenig/kaum|etwas/mittelmäßig|ziemlich|stark|sehr/sehr stark",
+        "pas du tout|peu/un peu|assez/moyennement|beaucoup|énormément/extrêmement",
+        "nada|poco|algo/regular|bastante|mucho",
         "zeer laag|laag|gemiddeld|hoog|zeer hoog",
     )
 )

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from synthesizer.data.code_lists import TIME_NAMES, words_of
-from synthesizer.data.errors import plural
 from synthesizer.data.expressions import Expression, quote_name
 from synthesizer.data.missing_codes import far_codes
 from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Kind, Table
@@ -83,16 +82,17 @@ def hints_of(
 
 def _codes_in_doubt(table: Table) -> Iterator[str]:
     """Ask about numbers such as 99 that lie far outside all others."""
+    named = []
     for column in table.columns:
-        numbers = _numbers(column)
-        if numbers is None:
-            continue
-        numbers = numbers[column.is_observed]
-        for code in far_codes(numbers):
-            yield (
-                f"{column.name}: {code:.10g} in {plural(int((numbers == code).sum()), 'row')} lies "
-                f"far outside all other values: write `missing: [{code:.10g}]` if it means missing"
-            )
+        if (numbers := _numbers(column)) is not None:
+            numbers = numbers[column.is_observed]
+            rows = [(code, int((numbers == code).sum())) for code in far_codes(numbers)]
+            named += [f"{column.name} {code:.10g} in {plural(n, 'row')}" for code, n in rows]
+    if named:
+        yield (
+            f"far outside all other values: {'; '.join(named)}; write `missing: [CODE]` under the "
+            "variables where these mean missing"
+        )
 
 
 def _numbers_households(column: Column) -> bool:
