@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from synthesizer.data.code_lists import TIME_NAMES, words_of
+from synthesizer.data.errors import plural
 from synthesizer.data.expressions import Expression, quote_name
 from synthesizer.data.missing_codes import far_codes
 from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Kind, Table
