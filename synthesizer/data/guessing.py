@@ -489,7 +489,7 @@ def _day_formats(column: _Column) -> tuple[str, ...]:
     """Return the formats in which whole numbers are days such as 20191231, or months."""
     if len(column.values) <= FEW_INTEGERS or column.texts.format != PLAIN:
         return ()
-    codes = np.asarray(pc.match_substring_regex(column.values, "^(0{6,8}|9{6,8})$"))
+    codes = np.asarray(pc.match_substring_regex(column.values, "^(0+|9{6,8})(\\.0)?$"))
     forms = detect_format(column.values.filter(pa.array(~codes)))
     if not {form.removeprefix(UNPADDED) for form in forms} <= COMPACT.keys():
         return ()
