@@ -662,8 +662,9 @@ def _unkept_relations(table: Table, config: ChainConfig) -> Iterator[str]:
     if config.panel is not None or config.household is not None or config.genetic is not None:
         return
     declared = {name for name, said in config.variables.items() if said.follows or said.derived}
-    found = [r for r in find_relations(table) if not {r.name, r.text} & {*declared, *config.forbid}]
-    orders = [relation for relation in found if relation.key == "forbid"]
+    found = [relation for relation in find_relations(table) if relation.name not in declared]
+    is_said = config.rules or config.forbid
+    orders = [relation for relation in found if relation.key == "forbid" and not is_said]
     labels = [r for r in found if r.key == "follows" and not config.support]
     forbid = f"forbid={[r.text for r in orders]}" if orders else ""
     follows = f"variables={ {r.name: {'follows': r.text} for r in labels} }" if labels else ""
