@@ -459,7 +459,8 @@ class RareConfig(Part):
         "next one, and numbers of a typed file are blanked",
     )
     levels: Literal["all", "text"] = Field(
-        "all", description="variables that are grouped; text: not those whose levels are numbers"
+        "all",
+        description="which variables; text: not those with levels that are numbers, or yes and no",
     )
 
 

@@ -38,15 +38,11 @@ MAX_CODES: Final = 2**62
 GOLDEN: Final = (math.sqrt(5) - 1) / 2
 EMAIL: Final = r"^[^@\s]+@[^@\s]+\.[^@\s]+$"
 _ALPHABETS: Final = {
-    "d": digits,
-    "a": ascii_lowercase,
-    "A": ascii_uppercase,
-    "h": "0123456789abcdef",
-    "H": "0123456789ABCDEF",
-    "x": digits + ascii_lowercase,
-    "X": digits + ascii_uppercase,
+    "d": digits, "a": ascii_lowercase, "A": ascii_uppercase,
+    "h": digits + "abcdef", "H": digits + "ABCDEF",
+    "x": digits + ascii_lowercase, "X": digits + ascii_uppercase,
     "m": digits + ascii_uppercase + ascii_lowercase,
-}
+}  # fmt: skip
 
 Codes = npt.NDArray[np.int64]
 
@@ -106,9 +102,10 @@ class IdPattern:
 
     def fitted(self, values: pa.Array) -> IdPattern:
         """Return the numbering that avoids identifiers of the data, shape (k,)."""
-        longest = int(pc.max(pc.utf8_length(values)).as_py())
+        numbers = [len(part) - 1 for part in self.parts if part[0] == "n"]
         shortest = sum(len(part) - 1 if part[0] == "=" else 1 for part in self.parts)
-        further = 4 * max(1, math.ceil((longest - shortest + 1) / 4))
+        longest = max(pc.max(pc.utf8_length(values)).as_py(), shortest + sum(numbers))
+        further = 4 * math.ceil((longest - shortest + 1) / 4)
         codes, size = self._codes(values)
         for steps in (10 * len(values), len(values)):
             is_crowded = steps > size or len(codes) * steps > MAX_HITS * size
@@ -140,7 +137,7 @@ class IdPattern:
             if part[0] == "n":
                 numbers = pc.cast(cells, pa.int64()).to_numpy(zero_copy_only=False) % _radix(part)
             else:
-                numbers = pc.index_in(cells, pa.array(list(_ALPHABETS[part]))).to_numpy()
+                numbers = pc.index_in(cells, pa.array([*_ALPHABETS[part]])).to_numpy()
             codes = codes * _radix(part) + numbers
         return codes, size
 

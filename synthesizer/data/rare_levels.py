@@ -25,6 +25,11 @@ MANY: Final = 100
 """A variable with more levels has many, whatever the number of persons."""
 FEW: Final = 10
 """A variable with so many levels never has many."""
+PUBLIC_WORDS: Final = {
+    "y", "n", "yes", "no", "true", "false", "t", "f", "m", "w", "male", "female", "man", "woman",
+    "ja", "nein", "nee", "oui", "non", "si", "sí", "tak", "nie",
+}  # fmt: skip
+"""Levels that say nothing of a person by their name."""
 SMALL: Final = 2
 """Levels of up to so many times the fewest persons may join rare ones."""
 PUBLIC: Final = "; write `public: true` under the variable if its levels are a public code list"
@@ -43,7 +48,7 @@ class RareLevels:
     to: str = "other"
     """Name of the level that rare ones become, or ``missing``."""
     scope: Literal["all", "text", "many"] = "all"
-    """Variables: all; those with other levels than numbers; those of many levels only."""
+    """Variables: all; those whose levels are neither numbers nor yes and no; those of many only."""
     columns: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Variables that several columns hold over time, which are grouped alike."""
     persons: str | None = None
@@ -123,7 +128,8 @@ class RareLevels:
         owners, changed, notes = self.owners(table), [], []
         for name, parts, holders, is_many in self.counts(table):
             are_numbers = all(finite_number(level) is not None for level in holders)
-            if not is_many and (self.scope == "many" or (self.scope == "text" and are_numbers)):
+            is_left = are_numbers or {level.casefold() for level in holders} <= PUBLIC_WORDS
+            if not is_many and (self.scope == "many" or (self.scope == "text" and is_left)):
                 continue
             least = max(self.min_count, RARE) if is_many else self.min_count
             rare = [x for x, n in holders.items() if 0 < n < least and x not in self.fixed]

@@ -528,17 +528,24 @@ def _quoted(texts: pa.Array, quoting: Quoting, csv: CsvLayout, *, alone: bool) -
 
 
 def to_frame(table: Table, layout: Layout) -> Any:
-    """Return a frame of the library and with the types of that which the table came from.
+    """Return a frame of the library that the table came from, with its types.
 
-    A pandas frame where it came from pandas or a file; an Arrow table where it came from neither
-    pandas nor polars: DuckDB, among others, queries it as it is.
+    Files give a pandas frame. A relation of DuckDB gives an Arrow table, which DuckDB queries.
     """
+    if layout.form not in ("arrow", "polars"):
+        return to_pandas(table, layout)
+    layout = layout.select(tuple(name for name in table.names if name in layout.names))
+    arrow = decode(table, layout)
+    return _polars(arrow) if layout.form == "polars" else arrow
+
+
+def to_pandas(table: Table, layout: Layout) -> pd.DataFrame:
+    """Return a frame with the dtypes of the frame that the table came from."""
     layout = layout.select(tuple(name for name in table.names if name in layout.names))
     arrow = decode(table, _typed(table, layout))
-    if layout.form in ("arrow", "polars"):
-        return _polars(arrow) if layout.form == "polars" else arrow
     if not layout.frame:
-        return arrow.to_pandas()
+        frame: pd.DataFrame = arrow.to_pandas()
+        return frame
     known = dict(zip(layout.names, layout.frame, strict=True))
     columns = {
         name: _series(arrow.column(name), known.get(name, FrameLayout(dtype="category")))

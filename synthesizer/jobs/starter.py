@@ -16,7 +16,7 @@ from synthesizer.config.keys import HouseholdConfig, PanelConfig, SqlConfig
 from synthesizer.config.reading import read_chain_config, read_config
 from synthesizer.data.csv_text import FoundEncoding, find_encoding
 from synthesizer.data.dialects import FileOptions
-from synthesizer.data.encoding import encode_inferred
+from synthesizer.data.encoding import RARE, encode_inferred
 from synthesizer.data.errors import ConfigError, did_you_mean, plural
 from synthesizer.data.files import check_file, write_texts
 from synthesizer.data.guessing import Declaration, Inferred, infer
@@ -426,16 +426,17 @@ def make_starter(
         else look
         for name, look in reading.roles.looks.items()
     }
-    looks |= reading.rare.many(reading.table)
+    grouped, done = reading.rare.grouped(reading.table)  # what a run sees
+    looks |= (many := reading.rare.many(reading.table))
     raw = reading.roles.raw
     relations: tuple[Relation, ...] = ()
     if form.derives:
         with phases.phase("columns that follow from others", len(raw.names)) as advance:
             drawn = () if options.weight is None else (options.weight,)
-            grouped = reading.rare.grouped(reading.table)[0]  # what a run sees
             joined = reading.rare.to
             relations = find_relations(grouped, drawn=drawn, joined=joined, advance=advance)
-    intruder, known = _scenario_lines(reading, form)
+    units = grouped if form.derives else reading.units
+    intruder, known = _scenario_lines(replace(reading, units=units), form)
     head = _HEAD.format(
         name=path.name,
         data=_data_lines(
@@ -469,7 +470,9 @@ def make_starter(
         n_columns=n_columns,
         notes=(
             *_encoding_notes(encoding),
+            *_reading_notes(options.file, found),
             *_format_notes(data, raw),
+            *_rare_notes(len(done) - len(many)),
             *hints_of(reading.table, options, where, _labels(raw)),
             *known,
         ),
@@ -556,6 +559,14 @@ _READING = {
 }
 
 
+def _reading_notes(said: FileOptions, found: FileOptions) -> Iterator[str]:
+    """Say which uncommon form of the file was found out."""
+    for line in _reading_lines(said, found).splitlines():
+        key, _, meaning = line.strip().partition("   # ")
+        if meaning:
+            yield f"the file is read with {key}: {meaning}"
+
+
 def _format_notes(data: Path | SqlConfig, raw: RawTable) -> Iterator[str]:
     """Say in which format the datasets will be where that is not the one of the file."""
     ending = data.suffix.lower() if isinstance(data, Path) else ""
@@ -569,6 +580,14 @@ def _encoding_notes(encoding: FoundEncoding | None) -> Iterator[str]:
         yield (
             f"the file is not UTF-8 and is read as {encoding.name}, a guess: if letters with "
             "accents come out wrong, name its encoding (--encoding cp1250, cp1251, gb18030, ...)"
+        )
+
+
+def _rare_notes(count: int) -> Iterator[str]:
+    if count:
+        yield (
+            f"rare: levels of fewer than {RARE} persons are joined in {plural(count, 'column')}; "
+            "`validate` names them, `public: true` under a variable keeps its levels"
         )
 
 

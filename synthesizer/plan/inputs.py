@@ -15,7 +15,7 @@ from synthesizer.config.keys import ChainConfig, Config, DataConfig, HouseholdCo
 from synthesizer.data.after import with_blank
 from synthesizer.data.csv_text import header_names
 from synthesizer.data.encoding import RARE, data_notes, encode
-from synthesizer.data.errors import SynthesizerError, did_you_mean, plural
+from synthesizer.data.errors import DataError, SynthesizerError, did_you_mean, plural
 from synthesizer.data.files import sha256
 from synthesizer.data.guessing import Declaration
 from synthesizer.data.layout import Layout
@@ -346,7 +346,8 @@ def read_frame(raw: RawTable, config: ChainConfig, *, infer_missing: bool = True
         declared[name] = replace(said, missing=said.missing or ())
     found = _encoded(raw, declared, config)
     if found.problems:
-        found = _readable(raw, declared, config)
+        with suppress(DataError):  # of columns that are declared: told with all other problems
+            found = _readable(raw, declared, config)
     return _blankable(_without_rare(found, config), config)
 
 

@@ -83,8 +83,11 @@ def _remedy(subject: Subject, e: Evidence, record: Record | None) -> str:
     narrower = ""
     if e.key == "differential_confidentiality" and e.word == "look":
         narrower = "more splits: checks: {differential_confidentiality: {repeats: 5}}; else "
-    if e.key == "nearer_share" and _holds_rare_levels(record):
-        return "rare: {min_count: 20, to: other}, which groups levels; more persons help, too"
+    if e.key in _NEAR and _has_small_levels(record, panel=e.key == "nearer_share"):
+        return (
+            f"rare: {{min_count: {_GROUPED}, to: other}}, which groups levels; "
+            "more persons help, too"
+        )
     if e.key == "nearer_share" and _bends_large_leaves(record):
         return "the plain tree, at some loss: models: {cart: {tilt: false}}; more persons help, too"
     return f"{narrower}{_of_memory(record)}"
@@ -111,6 +114,11 @@ _OF_FILES = {
 }
 """What helps where files do not go together, or are too small."""
 _CAREERS = ("replicated_careers", "careers_beyond", "moves_beyond")
+_NEAR = ("near_copies", "nearer_share")
+_GROUPED = 20
+"""Records that a level should have where levels of fewer bring records near to single ones."""
+_MANY_LEVELS = 40
+_GROUPABLE = ("categorical", "ordered")
 _LARGE = 100
 _SMALL = {"cap": 15, "min_leaf": 10}
 """What is offered in place of defaults, which are 30 and from 20 to 50."""
@@ -133,10 +141,18 @@ def _of_memory(record: Record) -> str:
     return "fewer predictors (max_predictors), or rare: to group levels of few persons"
 
 
-def _holds_rare_levels(record: Record) -> bool:
-    """Return whether persons of a panel have levels that are not grouped; these tell of them."""
-    config = record.manifest.config
-    return config.get("panel") is not None and not config.get("rare")
+def _has_small_levels(record: Record, *, panel: bool) -> bool:
+    """Return whether a column has many levels of few records that are not grouped.
+
+    Persons of a panel may have such in any column.
+    """
+    facts = record.manifest
+    if (facts.config.get("rare") or {}).get("min_count", 0) >= _GROUPED:
+        return False
+    codes = [step.codes or 0 for step in facts.chain if step.kind in _GROUPABLE and not step.kept]
+    many = max(codes, default=0)
+    small = many > _MANY_LEVELS and facts.data.rows < 2 * _GROUPED * many
+    return small or (panel and facts.config.get("panel") is not None)
 
 
 def _bends_large_leaves(record: Record) -> bool:

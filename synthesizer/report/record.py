@@ -216,6 +216,7 @@ class PublicVariable(_Public):
 
     label: str = ""
     unit: str = ""
+    public: bool = False
     levels: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     level_labels: Mapping[str, str] = Field(default_factory=dict)

@@ -36,6 +36,7 @@ IDS = {
     "ip": ([f"10.0.{a}.{b}" for a, b in RNG.integers(0, 256, (400, 2)).tolist()],
            r"10\.0(\.(25[0-5]|2[0-4]\d|1?\d?\d)){2}"),
     "code": ([f"P{t}" for t in _numbers(5)], r"P\d{5}"),
+    "visits": ([f"S{k % 9 + 95}-{k}" for k in range(300)], r"S\d+-\d+"),
     "long": ([f"Person {k}" for k in range(100, 400)], r"Person \d+"),
     "e-mail": ([f"{t}.x@y{k % 7}.org" for k, t in enumerate(_numbers(6))],
                r"person\d+@example\.org"),

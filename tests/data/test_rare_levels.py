@@ -110,6 +110,7 @@ def test_a_run_tells_what_it_grouped_and_shows_none_of_it(tmp_path: Path) -> Non
         "secret": "none",
         "keep": ["region"],
         "checks": False,
+        "variables": {"region": {"levels": [*sorted(set(frame["region"].dropna()))]}},
     }
     result = run(write_yaml(tmp_path / "run.yaml", content))
     made = pd.read_csv(result.datasets[0])
@@ -173,12 +174,19 @@ def test_a_level_of_many_is_not_given_up_for_one_of_a_few() -> None:
 
 def test_numbers_are_left_where_texts_are_asked_for() -> None:
     codes = np.repeat(np.arange(3), [40, 30, 2])
-    table = Table([coded("x", codes, ("1", "2", "9")), coded("y", codes, ("a", "b", "9"))])
+    table = Table(
+        [
+            coded("x", codes, ("1", "2", "9")),
+            coded("y", codes, ("a", "b", "9")),
+            coded("z", codes // 2, ("No", "Yes")),
+        ]
+    )
     grouped, _ = RareLevels(scope="text").grouped(table)
     assert grouped["x"] is table["x"]
+    assert grouped["z"] is table["z"]
     assert grouped["y"].variable.levels == ("a", "b")
     (left,) = RareLevels(scope="text").left(grouped)
-    assert "(x 1)" in left
+    assert "(x 1, z 1)" in left
 
 
 def test_a_word_of_one_person_among_numbers_is_blank() -> None:

@@ -204,6 +204,7 @@ def test_aliases_lead_to_models_that_exist():
         "first",
         "keep",
         "derived",
+        "follows",
         "career",
         "unchanging",
         "rare",

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import inspect
-from datetime import time
 from pathlib import Path
 from typing import Any
 
@@ -212,16 +211,20 @@ def test_every_kind_of_column_comes_back() -> None:
 @pytest.mark.parametrize(
     ("values", "words"),
     [([[1]], "holds lists"), ([{"a": 1}], "holds records"), ([b"x"], "holds bytes"),
-     ([time(1)], "holds times of day"), ([1j], "complex128")],
+     ([1j], "complex128")],
 )  # fmt: skip
 def test_other_kinds_are_refused_in_our_words(values: list[Any], words: str) -> None:
     with pytest.raises(DataError, match=f"'c' .*{words}.*store it as text"):
         Synthesizer().fit(pd.DataFrame({"c": pd.Series(values * 9)}))
 
 
-def test_frames_of_others_are_told_how_to_be_turned_into_ours() -> None:
-    with pytest.raises(SynthesizerError, match=r"not pyarrow.Table: use frame.to_pandas\(\)"):
-        Synthesizer().fit(pa.table({"a": [1, 2]}))
+@pytest.mark.parametrize("name", ["n", "n_rows", "num_rows", "size", "count", "n_samples"])
+def test_guesses_of_the_number_of_rows_are_told_its_name(name: str) -> None:
+    fitted = Synthesizer(seed=1, workers=1, default_method="sample").fit(frame())
+    with pytest.raises(SynthesizerError, match=f"no parameter '{name}'; did you mean 'rows'"):
+        fitted.generate(**{name: 10})  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match=f"{name}: no parameter .* did you mean 'rows'"):
+        Synthesizer(**{name: 10})  # type: ignore[arg-type]
 
 
 def test_without_checks_in_the_options_nothing_is_kept_for_them(tmp_path: Path) -> None:

@@ -130,12 +130,21 @@ def test_predictors_and_exclusions() -> None:
     assert predictors(made)["income"] == ("sex", "age")
 
 
+WHOLE = "0 if missing(income) else income / 100"
+
+
 def test_derived_variables_move_behind_their_inputs() -> None:
-    made = plan(variables={"sex": {"kind": "categorical"}, "age": {"derived": "income / 100"}})
+    made = plan(variables={"sex": {"kind": "categorical"}, "age": {"derived": WHOLE}})
     assert made.spec.order == ("sex", "marital", "income", "age")
     assert methods(made)["age"] == "derived"
     assert predictors(made)["age"] == ("income",)
-    assert methods(plan(method={"age": "~ income / 100"}))["age"] == "derived"
+    assert methods(plan(method={"age": f"~ {WHOLE}"}))["age"] == "derived"
+
+
+def test_rows_in_which_a_derived_variable_is_undefined_are_told_before_the_run() -> None:
+    said = problems(variables={"age": {"derived": "income / (income - income)"}})
+    assert "variables.age.derived: variable 'age': the expression is undefined in 200 rows" in said
+    assert "cover these rows with 'x if condition else y'" in said
 
 
 def test_ids_take_no_part() -> None:

@@ -140,3 +140,17 @@ def test_what_was_not_measured_says_what_measures_it() -> None:
     assert of_run.remedy.startswith(f"turn on {HALVES[0]}")
     (switched_off,) = worst_things(verdict(line("person", (HALVES[2], "look"), measured=False)))
     assert switched_off.remedy.startswith(f"turn on {HALVES[2]}")  # a control is there
+
+
+@pytest.mark.parametrize(
+    ("codes", "rare", "remedy"),
+    [(300, {}, "rare: {min_count: 20"), (300, {"min_count": 5}, "rare: {min_count: 20"),
+     (300, {"min_count": 20}, "cap: 100"), (12, {}, "cap: 100")],
+)  # fmt: skip
+def test_near_copies_by_many_levels_are_mended_by_grouping(
+    codes: int, rare: dict[str, Any], remedy: str
+) -> None:
+    chain = (step("occ", model="cart", kind="categorical", codes=codes),)
+    record = run(facts=manifest(chain=chain, config={"rare": rare}))
+    (advice,) = worst_things(verdict(line("person", ("near_copies", "stop"))), record)
+    assert remedy in advice.remedy

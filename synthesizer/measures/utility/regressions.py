@@ -568,10 +568,10 @@ def _fit(
     rest = y - (scipy.special.expit(linear) if is_logit else linear)
     squares = (w * rest) ** 2
     covariance = n / (n - p) * bread @ ((X * squares) @ X.T) @ bread
-    errors = np.sqrt(covariance.diagonal())
-    if not (np.isfinite(coefficients).all() and (errors > 0).all()):
+    variances = covariance.diagonal()  # of columns that are nearly alike also below 0
+    if not (np.isfinite(coefficients).all() and (variances > 0).all()):
         return None
-    return _Fit(coefficients[1:], errors[1:], float((rest * rest).mean()))
+    return _Fit(coefficients[1:], np.sqrt(variances)[1:], float((rest * rest).mean()))
 
 
 def _covariance(X: FloatArray) -> FloatArray:

@@ -148,8 +148,8 @@ class SafeNumbers:
     def _in_crowds(self, holders: IntArray | None) -> BoolArray:
         """Return which values are of a crowd; ``holders`` are the persons of the sorted records."""
         width = self.k * (1 if holders is None else 2 * -(-len(holders) // self.n_units))
-        ends = (np.full(len(self.values), bound) for bound in self.bounds)
-        first, last = self._window(np.clip(self.values, *self.bounds), *ends, width)
+        lows, highs = (np.full(len(self.values), bound) for bound in self.bounds)
+        first, last = self._window(np.clip(self.values, *self.bounds), lows, highs, width)
         low, high = self._in_units(self._at(first)), self._in_units(self._at(last))
         held = np.searchsorted(self._rare_units, high, side="right")
         held -= np.searchsorted(self._rare_units, low)

@@ -31,11 +31,8 @@ from synthesizer.models.kit.predictors import Float32Array
 from synthesizer.models.kit.tilt import Problem, is_identity
 from synthesizer.models.kit.trees import LEAF, Nodes, Tree
 
-BACKING = (5.0, 10.0, 20.0)
-"""Rows that a node may borrow from its parent; the evidence chooses."""
-MANY_CLASSES = 40
-MORE_BACKING = (5.0, 10.0, 20.0, 50.0, 150.0, 500.0, 2e3, 1e4, 1e6)
-"""The same with more classes than this, of which most have no row in a node, for each parent."""
+BACKING = (5.0, 10.0, 20.0, 50.0, 150.0, 500.0, 2e3, 1e4, 1e6)
+"""Rows that the children of a node may borrow from it; the evidence chooses."""
 EXPECTED = 10.0
 """A class, or several, that so many rows are expected to have, and none has, are held to be rare or
 impossible there."""
@@ -350,11 +347,10 @@ def node_probabilities(
     """Return the probabilities of the classes in every node, shape (n_nodes, K).
 
     p(node) = (counts + b p(parent)) / (rows + b), from the root down: hierarchical shrinkage
-    (Agarwal et al. 2022), which keeps what large nodes know where small ones know little. b is the
-    one of `BACKING` with the largest leave-one-out likelihood (of `MORE_BACKING`, by parent, with
-    many classes), and more in nodes where a row would otherwise weigh more than 1 / cap in the
-    distribution. What nobody in a node has is lowered, see
-    `unseen_left`.
+    (Agarwal et al. 2022), which keeps what large nodes know where small ones know little. b is
+    what the evidence prefers for the children of each node (`_backing`), and more in nodes where
+    a row would otherwise weigh more than 1 / cap in the distribution. What nobody in a node has is
+    lowered, see `unseen_left`.
 
     Parameters
     ----------
@@ -373,11 +369,7 @@ def node_probabilities(
     np.add.at(counts, (leaves, classes), weights)
     for node in range(len(counts) - 1, 0, -1):
         counts[tree.parent[node]] += counts[node]
-    if n_classes > MANY_CLASSES:
-        backing = _backing_by_parent(tree, counts)
-    else:
-        best = max(BACKING, key=lambda b: _left_out(tree, counts, b))
-        backing = np.full(len(counts), best)
+    backing = _backing(tree, counts)
     totals = counts.sum(axis=1)
     probabilities = np.empty_like(counts)
     probabilities[0] = counts[0] / totals[0]
@@ -434,13 +426,13 @@ def _least_backing(total: float, weight_above: float, cap: float) -> float:
     return (1.0 - total / cap) / room if room > 1e-9 else 1e9
 
 
-def _backing_by_parent(tree: Tree, counts: FloatArray) -> FloatArray:
+def _backing(tree: Tree, counts: FloatArray) -> FloatArray:
     """Return the rows that each node borrows, alike for the children of one node; (n_nodes,).
 
-    The leave-one-out likelihood of the children's rows is multiplied by the number borrowed: a
-    prior that decides where the rows do not.
+    It is the one of `BACKING` with the largest leave-one-out likelihood of the children's rows
+    times itself: a prior that decides where the rows do not. A split of noise borrows all.
     """
-    totals, choices = counts.sum(axis=1), np.array(MORE_BACKING)
+    totals, choices = counts.sum(axis=1), np.array(BACKING)
     root = (np.maximum(counts[0] - 1.0, 0.0) + 0.5 / counts.shape[1]) / (totals[0] - 0.5)
     left_out, backing = {0: root}, np.zeros(len(counts))
     for parent in np.flatnonzero(tree.feature != LEAF).tolist():
@@ -459,30 +451,6 @@ def _backing_by_parent(tree: Tree, counts: FloatArray) -> FloatArray:
             left_out[child] = np.maximum(counts[child] - 1.0, 0.0) + b * above
             left_out[child] /= others[child] + b
     return backing
-
-
-def _left_out(tree: Tree, counts: FloatArray, backing: float) -> float:
-    """Return the log-likelihood of every row given the others, in all nodes above its leaf."""
-    leaves = np.flatnonzero(tree.feature == LEAF)
-    places, classes = np.nonzero(counts[leaves])
-    totals = counts.sum(axis=1)
-    nodes = leaves[places]
-    path = [nodes]
-    while (nodes > 0).any():
-        nodes = np.maximum(tree.parent[nodes], 0)
-        path.append(nodes)
-    own = counts[leaves[places], classes]
-    n_classes = counts.shape[1]
-    p = (np.maximum(counts[0, classes] - 1.0, 0.0) + 0.5 / n_classes) / (totals[0] - 0.5)
-    done = np.zeros(len(places), dtype=np.intp)
-    for nodes in reversed(path):
-        below = (nodes > 0) & (nodes != done)
-        lent = (np.maximum(counts[nodes, classes] - 1.0, 0.0) + backing * p) / (
-            np.maximum(totals[nodes] - 1.0, 0.0) + backing
-        )
-        p = np.where(below, lent, p)
-        done = nodes
-    return float(own @ np.log(np.maximum(p, LEAST)))
 
 
 def log_probabilities(probabilities: FloatArray) -> Float32Array:

@@ -543,7 +543,7 @@ def _range(seen: Seen) -> Range | None:
 
 
 def _levels(seen: Seen, variable: VariableFacts, rows: int, missing: set[str]) -> Iterator[Level]:
-    """Yield the levels: those the configuration lists, in its order, then others that occur."""
+    """Yield the levels that occur, in the order of the configuration; of a public list all."""
     labels = variable.declared.level_labels
     labelled = [level for level in labels if level not in missing]
     if not seen.kind.is_coded:
@@ -551,7 +551,8 @@ def _levels(seen: Seen, variable: VariableFacts, rows: int, missing: set[str]) -
         yield from (Level(level=level, label=labels[level], share=None) for level in named)
         return
     others = {*seen.levels, *labelled} - {*variable.declared.levels}
-    order = [level for level in variable.declared.levels if level not in missing]
+    listed = variable.declared.levels if variable.declared.public else seen.levels
+    order = [x for x in variable.declared.levels if x not in missing and x in listed]
     for level in (*order, *_sorted(others)):
         share = seen.levels.get(level, 0) / rows
         yield Level(level=level, label=labels.get(level, ""), share=share)
@@ -563,7 +564,9 @@ def _missing(seen: Seen, variable: VariableFacts, rows: int) -> Iterator[Code]:
     declared = [
         code
         for code in variable.declared.missing
-        if code in seen.missing or seen.kind.is_coded or finite_number(code) not in numeric
+        if code in seen.missing
+        or seen.kind.is_coded
+        or (finite_number(code) is not None and finite_number(code) not in numeric)
     ]
     for code in dict.fromkeys([*declared, *_sorted(seen.missing)]):
         label = variable.declared.level_labels.get(code, "")

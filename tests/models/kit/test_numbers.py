@@ -191,11 +191,12 @@ def test_crowds_are_those_of_counting_record_by_record(n: int, k: int) -> None:
 def test_in_a_crowd_every_number_between_the_neighbours_is_as_likely() -> None:
     """A rare number comes out as often as by naming numbers there at random."""
     rng = np.random.default_rng(3)
-    values = rng.choice(330, 300, replace=False) + 0.0
+    values = rng.choice(330, 300, replace=False).astype(np.float64)
     safe = SafeNumbers.of_values(values, k=K, decimals=0)
     few, hits, chance = rare(values), [], []
     for value in safe.values[safe.crowded][::20]:
-        first, last = safe._window(np.array([value]), *np.array(safe.bounds).reshape(2, 1), K)
+        low, high = (np.array([bound]) for bound in safe.bounds)
+        first, last = safe._window(np.array([value]), low, high, K)
         every = np.arange(safe._at(first)[0], safe._at(last)[0] + 1)
         drawn = safe.replace(np.full(400 * len(every), value), rng)
         numbers, counts = np.unique(drawn, return_counts=True)

@@ -87,18 +87,25 @@ def test_nodes_borrow_from_their_parents(least: float, monkeypatch: pytest.Monke
     np.testing.assert_allclose(p[2], [(1 + b * 0.4) / (6 + b), (5 + b * 0.6) / (6 + b)])
 
 
-@pytest.mark.parametrize("backing", [1.0, 5.0])
-def test_the_evidence_is_that_of_rows_left_out_one_by_one(backing: float) -> None:
-    counts = np.array([[4.0, 6], [3, 1], [1, 5]])
-    slow = 0.0
-    for i in range(10):
-        others = np.delete(np.arange(10), i)
-        root = np.mean(CLASSES[others] == CLASSES[i]) * 9 + 0.5 / 2
-        root /= 10 - 0.5
-        leaf = others[LEAVES[others] == LEAVES[i]]
-        own = np.sum(CLASSES[leaf] == CLASSES[i])
-        slow += np.log((own + backing * root) / (len(leaf) + backing))
-    assert tilted._left_out(TREE, counts, backing) == pytest.approx(slow)
+@pytest.mark.parametrize("seed", range(6))
+def test_the_evidence_is_that_of_rows_left_out_one_by_one(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    leaves, classes = np.repeat([1, 2], [14, 16]), rng.integers(0, 3, 30)
+    classes[14:] = np.where(rng.random(16) < seed / 6, 2, classes[14:])
+    slow = {b: np.log(b) for b in tilted.BACKING}
+    for b in slow:
+        for i in range(30):
+            others = np.delete(np.arange(30), i)
+            root = (np.sum(classes[others] == classes[i]) + 0.5 / 3) / (30 - 0.5)
+            leaf = others[leaves[others] == leaves[i]]
+            own = np.sum(classes[leaf] == classes[i])
+            slow[b] += np.log((own + b * root) / (len(leaf) + b))
+    tree = tree_of([0, -1, -1], [0.5, 0, 0], [2, -1, -1], [0, 14, 16])
+    counts = np.zeros((3, 3))
+    np.add.at(counts, (leaves, classes), 1)
+    counts[0] = counts.sum(axis=0)
+    best = max(slow, key=lambda b: slow[b])
+    assert tilted._backing(tree, counts).tolist() == [0.0, best, best]
 
 
 @pytest.mark.parametrize("cap", [10, 30])

@@ -179,6 +179,7 @@ def test_words_of_the_configuration(two: Path) -> None:
         "age": {"label": "Age in years", "unit": "years", "level_labels": {"59": "59 or more"}},
         "job": {
             "levels": ["none", "some", "9", "10", "11"],
+            "public": True,
             "level_labels": {"9": "part time"},
             "options": {"min_leaf": 7, "file": MARK},
         },

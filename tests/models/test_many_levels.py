@@ -1,0 +1,109 @@
+"""Columns of hundreds of levels: what is independent stays so, what goes together stays so."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from synthesizer.data.table import Table
+from synthesizer.measures.risk.near_copies import NearCopiesSeen
+from synthesizer.models.cart import Cart
+from synthesizer.models.kit.predictors import Encoding, chance_prior
+from tests.tables import coded, numeric
+
+ROWS, LEVELS = 3000, 300
+NAMES = [f"o{level:03d}" for level in range(LEVELS)]
+EFFECTS = np.random.default_rng(77).normal(size=LEVELS)
+
+
+def sample(seed: int, *, skewed: bool = False, effect: float = 0.0) -> Table:
+    """Return 3,000 records of a law; without an effect of levels on pay all are independent."""
+    rng = np.random.default_rng(seed)
+    shares = 1 / np.arange(1.0, LEVELS + 1) if skewed else np.ones(LEVELS)
+    occ = rng.choice(LEVELS, size=ROWS, p=shares / shares.sum())
+    return Table(
+        [
+            numeric("age", rng.integers(16, 95, ROWS)),
+            coded("sex", rng.integers(0, 2, ROWS), "fm"),
+            coded("occ", occ, NAMES),
+            numeric("pay", np.round(np.exp(rng.normal(8, 0.6, ROWS) + effect * EFFECTS[occ]))),
+        ]
+    )
+
+
+def synthesis(original: Table, model: Cart, seed: int) -> Table:
+    """Draw age and sex as they are, in another order, and then the others given all before."""
+    rng = np.random.default_rng(seed)
+    made = Table([column.take(rng.permutation(ROWS)) for column in original.columns[:2]])
+    for column in original.columns[2:]:
+        predictors = original.select(made.names)
+        fitted = model.fit(predictors, column, rng=rng)
+        made = Table([*made.columns, fitted.sample(made, rng=rng)])
+    return made
+
+
+def near_copies(original: Table, other: Table) -> float:
+    """Return 0 for a new sample, 1 for the original itself, in expectation."""
+    seen = NearCopiesSeen(original, original.names, seed=1)
+    seen.add(other)
+    excess = seen.result().excess
+    assert excess is not None
+    return excess[0]
+
+
+@pytest.mark.parametrize("skewed", [False, True])
+def test_independent_levels_are_no_nearer_than_those_of_a_new_sample(skewed: bool) -> None:
+    found: dict[str, list[float]] = {"model": [], "new sample": [], "leaves copied": []}
+    for seed in range(3):
+        original = sample(seed, skewed=skewed)
+        found["new sample"].append(near_copies(original, sample(seed + 50, skewed=skewed)))
+        found["model"].append(near_copies(original, synthesis(original, Cart(), seed)))
+        copies = Cart(tilt=False, min_leaf=5)
+        found["leaves copied"].append(near_copies(original, synthesis(original, copies, seed)))
+    means = {name: float(np.mean(values)) for name, values in found.items()}
+    assert abs(means["new sample"]) < 0.07
+    assert means["model"] < 0.1
+    assert means["leaves copied"] > 0.15
+
+
+@pytest.mark.parametrize("effect", [0.0, 0.6])
+def test_levels_help_with_records_never_seen_where_they_mean_something(effect: float) -> None:
+    seen, others = sample(1, effect=effect), sample(2, effect=effect)
+
+    def gain(table: Table) -> float:
+        """Nats per record that the levels add to what age and sex say of pay."""
+        means = []
+        for names in (["age", "sex", "occ"], ["age", "sex"]):
+            fitted = Cart().fit(seen.select(names), seen["pay"], rng=np.random.default_rng(3))
+            values = fitted.log_likelihood(table.select(names), table["pay"])
+            assert values is not None
+            means.append(float(values.mean()))
+        return means[0] - means[1]
+
+    assert gain(others) > (0.15 if effect else -0.03)
+    assert gain(seen) - gain(others) < (0.25 if effect else 0.06)
+
+
+def test_rows_of_small_levels_lie_where_the_others_of_their_level_place_them() -> None:
+    rng = np.random.default_rng(4)
+    codes, response = rng.integers(0, 60, 400), rng.normal(size=400)
+    table = Table([coded("occ", codes, NAMES[:60])])
+    centred = (response - response.mean())[:, None]
+    before = Encoding.fit(table, centred, prior=5e6, rng=np.random.default_rng(1))[1][:, 0]
+    for row in (0, 7, 200):
+        changed = centred.copy()
+        changed[row] += 3.0
+        after = Encoding.fit(table, changed, prior=5e6, rng=np.random.default_rng(1))[1][:, 0]
+        moved = np.flatnonzero(np.abs(after / after.max() - before / before.max()) > 1e-3)
+        assert row not in moved
+        assert {*codes[moved]} <= {codes[row]}
+
+
+def test_levels_that_differ_by_chance_are_drawn_to_the_mean_and_others_are_not() -> None:
+    rng = np.random.default_rng(5)
+    codes = np.repeat(np.arange(100, dtype=np.int32), 20)
+    noise = rng.normal(size=(2000, 1))
+    effects = rng.normal(size=100)[codes][:, None]
+    assert chance_prior(codes, 100, noise - noise.mean()) > 50
+    both = noise + effects
+    assert chance_prior(codes, 100, both - both.mean()) == pytest.approx(1, rel=0.3)
