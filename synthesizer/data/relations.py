@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 
 from synthesizer.data.codes import column_values
-from synthesizer.data.derivations import numberings, numbers_of, suggest_derivations
+from synthesizer.data.derivations import needed, numberings, numbers_of, suggest_derivations
 from synthesizer.data.expressions import Expression, quote_name
 from synthesizer.data.progress import Advance
 from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Kind, Table
@@ -98,17 +98,6 @@ def find_relations(
     free = [name for name in free if name not in found or found[name].key != "follows"]
     orders = _orders(table.select(free), needs)
     return (*(found[name] for name in table.names if name in found), *orders)
-
-
-def needed(names: Iterable[str], needs: Mapping[str, Collection[str]]) -> set[str]:
-    """Return some variables and all that they are computed from."""
-    reached: set[str] = set()
-    waiting = list(names)
-    while waiting:
-        if (name := waiting.pop()) not in reached:
-            reached.add(name)
-            waiting.extend(needs.get(name, ()))
-    return reached
 
 
 def rows_off(code: Column, label: Column) -> BoolArray:
