@@ -27,7 +27,7 @@ import pyarrow as pa
 from synthesizer.data.csv_text import unknown_encoding
 from synthesizer.data.errors import DataError
 from synthesizer.data.layout import Form, Labelling, Layout
-from synthesizer.data.memory import in_bytes, unpacked_limit
+from synthesizer.data.memory import too_large, unpacked_limit
 from synthesizer.data.table import FloatArray
 from synthesizer.data.values import format_numbers
 
@@ -118,7 +118,8 @@ def read_labelled(
     limit = unpacked_limit(path.stat().st_size) if max_unpacked is None else max_unpacked
     _refuse_crashing(path, form, encoding, limit)
     _, about = _read(path, form, encoding, metadataonly=True)
-    _refuse_large(path, about, limit)
+    if (about.number_rows or 0) * sum(about.variable_storage_width.values()) > limit:
+        raise DataError(too_large(path, path.stat().st_size, limit))
     if _is_cut(path, form):
         raise DataError(f"{path}: the file is cut short; copy or write it anew")
     cells, about = _read(path, form, encoding)
@@ -295,17 +296,6 @@ def _reason(message: str, form: Form) -> str:
             return words
     whose = _SAVED_AS.get(form, "SPSS's; save it anew")
     return f"the file is damaged, or not {whose}"
-
-
-def _refuse_large(path: Path, about: Any, limit: int) -> None:
-    size = path.stat().st_size
-    width = sum(about.variable_storage_width.values())
-    if (about.number_rows or 0) * width > limit:
-        raise DataError(
-            f"{path}: {in_bytes(size)} that unpack to more than {in_bytes(limit)}, too much for "
-            "such a file or for the free memory; if it is sound, allow it (data: "
-            "{max_unpacked_mb: ...}), or take a part of it"
-        )
 
 
 _NEW_STATA: Final = b"<stata_dta>"

@@ -13,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from synthesizer.data.codes import column_values
+from synthesizer.data.codes import GOLDEN, column_values
 from synthesizer.data.derivations import needed, numberings, numbers_of, suggest_derivations
 from synthesizer.data.expressions import Expression, quote_name
 from synthesizer.data.progress import Advance
@@ -172,7 +172,7 @@ def _followers(
     names = [column.name for column in others if _many(values[column.name])]
     n = len(next(iter(values.values()), ()))
     found: dict[str, list[str]] = {}
-    shuffled = np.argsort(np.arange(n, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15))
+    shuffled = np.argsort(np.arange(n, dtype=np.uint64) * GOLDEN)
     every = np.stack([values[name] for name in names]) if names else np.zeros((0, n))
     for source in sources:
         order = np.argsort(values[source], kind="stable")
