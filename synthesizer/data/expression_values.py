@@ -524,10 +524,9 @@ def _label_codes(value: Value, variable: Variable) -> Codes:
 
 
 def _boolean_codes(value: Value, variable: Variable) -> Codes:
-    levels = Column(variable, np.arange(len(variable.levels), dtype=np.int32))
-    from_levels = Value(Type.LABEL, levels.data, variable.labels, len(variable.levels),
-                        column=levels)  # fmt: skip
-    is_true = truth(from_levels).tolist()
+    column = Column.zeros(variable, 0)
+    labels = Value(Type.LABEL, column.data, variable.labels, len(variable.levels), column=column)
+    is_true = bool_mask(labels, True)[: len(variable.levels)].tolist()
     if sorted(is_true) != [False, True]:
         raise ExpressionError(f"variable {variable.name!r} needs the levels true and false")
     codes = np.array([is_true.index(False), is_true.index(True)], dtype=np.int32)

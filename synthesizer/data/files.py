@@ -400,7 +400,9 @@ class _Draft:
             os.rename(self.old, self.target)
         for path in self.place.iterdir():
             if path.is_dir() and not path.is_symlink():
-                shutil.rmtree(path)
+                shutil.rmtree(path, ignore_errors=True)
+                if path.exists():
+                    shutil.rmtree(path)  # says why
             elif path.name != _LOCK:
                 os.unlink(path)
 

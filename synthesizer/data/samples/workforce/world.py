@@ -13,14 +13,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from synthesizer.data.samples.workforce import constants as p
-from synthesizer.data.samples.workforce.constants import (
-    CATEGORIES,
-    PLANS,
-    Booleans,
-    Floats,
-    Integers,
-    code_list,
-)
+from synthesizer.data.samples.workforce.constants import Booleans, Floats, Integers
 
 
 class Department(NamedTuple):
@@ -40,9 +33,9 @@ class Bureau(NamedTuple):
     heirs: tuple[str, ...]
 
 
-DEPARTMENTS: Final = {d.code: d for d in code_list("departments", Department)}
+DEPARTMENTS: Final = {d.code: d for d in p.code_list("departments", Department)}
 
-BUREAUS: Final = code_list("bureaus", Bureau)
+BUREAUS: Final = p.code_list("bureaus", Bureau)
 """The 607 agencies, those of a department together."""
 
 
@@ -66,9 +59,9 @@ class Series(NamedTuple):
     only: str
 
 
-FAMILIES: Final = code_list("families", Family)
+FAMILIES: Final = p.code_list("families", Family)
 
-SERIES: Final = code_list("series", Series)
+SERIES: Final = p.code_list("series", Series)
 """The 803 occupations in order of their code."""
 
 
@@ -83,7 +76,7 @@ class Rule(NamedTuple):
     last: int
 
 
-RULES: Final = code_list("plan_rules", Rule)
+RULES: Final = p.code_list("plan_rules", Rule)
 """Later rules take precedence; a share picks (agency, occupation) pairs, once for all."""
 
 
@@ -120,7 +113,7 @@ class World:
     family: Integers
     category: Integers
     needs: Integers
-    """Indices of FAMILIES, CATEGORIES, REQUIREMENTS, shape (O,)."""
+    """Indices of FAMILIES, p.CATEGORIES, REQUIREMENTS, shape (O,)."""
     grade: Floats
     women: Floats
     """Aimed grade (General Schedule), share of women, shape (O,)."""
@@ -142,7 +135,7 @@ def world() -> World:
     family = np.array([groups.index(item.code // 100) for item in SERIES], dtype=np.int8)
     departments = [tuple(DEPARTMENTS).index(code[:2]) for code in codes]
     size = _sizes()
-    category = np.array([CATEGORIES.index(s.category) for s in SERIES], dtype=np.int8)
+    category = np.array([p.CATEGORIES.index(s.category) for s in SERIES], dtype=np.int8)
     return World(
         agencies=codes,
         department=np.array(departments, dtype=np.int16),
@@ -157,7 +150,7 @@ def world() -> World:
         category=category,
         needs=np.array([tuple(p.REQUIREMENTS).index(s.needs) for s in SERIES], dtype=np.int8),
         grade=np.array(
-            [s.grade + p.CATEGORY_TABLE[CATEGORIES.index(s.category)].grade_shift for s in SERIES]
+            [s.grade + p.CATEGORY_TABLE[p.CATEGORIES.index(s.category)].grade_shift for s in SERIES]
         ),
         women=np.array([s.women for s in SERIES]),
         plan=_plans(rng, codes),
@@ -216,5 +209,5 @@ def _plans(rng: np.random.Generator, codes: tuple[str, ...]) -> Integers:
         hit = rows & columns & (chance < rule.share)
         for t, year in enumerate(_YEARS):
             if rule.first <= year <= rule.last:
-                plan[t][hit] = tuple(PLANS).index(rule.plan)
+                plan[t][hit] = tuple(p.PLANS).index(rule.plan)
     return plan
