@@ -396,9 +396,14 @@ def resolution_of(days: FloatArray) -> int:
     return next(unit for unit in RESOLUTIONS if not (ticks % unit).any())
 
 
+def is_of_months(form: str) -> bool:
+    """Whether dates in a format have no day."""
+    return not re.search("%[djex]", form)
+
+
 def format_dates(days: FloatArray, form: str, resolution: int = 1) -> pa.Array:
     """Write float days in a format; months are those that begin nearest."""
-    if not re.search("%[djex]", form):
+    if is_of_months(form):
         days = days + 14
     return _write(instants(days, resolution), form)
 

@@ -193,7 +193,7 @@ class FittedBounds:
         return cls(
             bounds=bounds,
             variable=target.variable,
-            reach=(float(values.min()), float(values.max())) if numbers is None else numbers.bounds,
+            reach=(float(values.min()), float(values.max())) if numbers is None else numbers.reach,
             numbers=numbers,
             sides=tuple(sides),
             other=other,
@@ -202,7 +202,7 @@ class FittedBounds:
     @property
     def decimals(self) -> int | None:
         """Decimals of the numbers; none of whole days."""
-        return 0 if self.numbers is None else self.numbers.decimals
+        return 0 if self.numbers is None else self.numbers.precision
 
     def draw(self, predictors: Table, rng: np.random.Generator, *, widen: int = 0) -> Column:
         """Draw a number for every row, between its bounds where that is possible."""
@@ -284,9 +284,9 @@ class FittedBounds:
 
         None of them is copied; one that has no free number so near stays.
         """
-        if self.numbers is None or self.numbers.decimals is None:
+        if self.numbers is None or self.numbers.precision is None:
             return values
-        out, decimals = np.array(values), self.numbers.decimals
+        out, decimals = np.array(values), self.numbers.precision
         left = np.flatnonzero(self.numbers.is_rare(values))
         towards = np.where(rng.random(len(left)) < 0.5, 1.0, -1.0)
         for offset in (sign * step for step in range(1, ASIDE + 1) for sign in (1, -1)):

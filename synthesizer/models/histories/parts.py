@@ -71,7 +71,7 @@ def fit_part(
     if fitted.within is None or numbers is None:
         return Part(fitted, numbers)
     # a number on its bound is the bound's, and stays
-    within = replace(fitted.within, reach=numbers.bounds, numbers=numbers)
+    within = replace(fitted.within, reach=numbers.reach, numbers=numbers)
     return Part(replace(fitted, within=within))
 
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from synthesizer.data.options import NotNegativeCount, options
 from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Kind, Table
+from synthesizer.data.values import MICROSECONDS_A_DAY, is_of_months, resolution_of
 from synthesizer.models.base import ConditionalModel
 from synthesizer.models.kit.numerics import check_floats, check_rising
 from synthesizer.models.kit.regression import decimals_of
@@ -82,6 +83,8 @@ class SafeNumbers:
     """Units in all."""
     crowded: BoolArray
     """Which values are of a crowd, shape (v,)."""
+    unit: int | None = None
+    """Of dates: microseconds of a unit in which all this is, 0 for months; see `_in_units_of`."""
 
     def __post_init__(self) -> None:
         check_floats("values", self.values, (-1,))
@@ -107,12 +110,14 @@ class SafeNumbers:
         decimals = 0 if target.is_coded else decimals_of(target)
         if decimals is not None and decimals > MOST_DECIMALS:
             decimals = None  # finer than the grid of floats
-        return cls.of_values(
-            np.asarray(target.data[seen], dtype=np.float64),
+        values, unit = np.asarray(target.data[seen], dtype=np.float64), _unit_of(target)
+        found = cls.of_values(
+            values if unit is None else _in_units_of(unit, values),
             k=k,
-            decimals=decimals,
+            decimals=decimals if unit is None else 0,
             owners=None if owners is None else owners[seen],
         )
+        return found if unit is None else replace(found, unit=unit)
 
     @classmethod
     def of_values(
@@ -206,7 +211,9 @@ class SafeNumbers:
 
     @cached_property
     def _steps(self) -> FloatArray:
-        """Precision of each rare value; see `steps_of`."""
+        """Precision of each rare value; see `steps_of`. Dates have one."""
+        if self.unit is not None:
+            return np.ones(len(self._rare))
         return steps_of(self._rare, self.decimals or 0)
 
     @cached_property
@@ -216,7 +223,24 @@ class SafeNumbers:
 
     def is_rare(self, values: FloatArray) -> BoolArray:
         """Return which values too few units hold, shape (n,)."""
-        return _among(values, self._rare)
+        return _among(self._own(values), self._rare)
+
+    @property
+    def reach(self) -> tuple[float, float]:
+        """Smallest and largest value that leaves."""
+        low, high = self._values(np.array(self.bounds))
+        return float(low), float(high)
+
+    @property
+    def precision(self) -> int | None:
+        """Decimals of values; None without fixed ones, and of dates that are no whole days."""
+        return self.decimals if self.unit in (None, MICROSECONDS_A_DAY) else None
+
+    def _own(self, values: FloatArray) -> FloatArray:
+        return values if self.unit is None else _in_units_of(self.unit, values)
+
+    def _values(self, own: FloatArray) -> FloatArray:
+        return own if self.unit is None else _days_of(self.unit, own)
 
     def replace(
         self,
@@ -229,31 +253,43 @@ class SafeNumbers:
         ``ranges`` holds the smallest and the largest number that each may become; one of a single
         number, or beyond the bounds, gives way to them.
         """
-        rare = np.flatnonzero(_among(values, self._rare))
+        rare = np.flatnonzero(self.is_rare(values))
         if not len(rare):
             return values
         out = np.array(values, dtype=np.float64)
+        ends = None if ranges is None else (self._own(ranges[0][rare]), self._own(ranges[1][rare]))
+        out[rare] = self._values(self._replaced(self._own(out[rare]), rng, ends))
+        return out
+
+    def _replaced(
+        self,
+        values: FloatArray,
+        rng: np.random.Generator,
+        ranges: tuple[FloatArray, FloatArray] | None,
+    ) -> FloatArray:
+        """Return rare values anew, all in the units of this object."""
         if self.n_units < 2 * self.k:
-            out[rare] = self._coarse
-            return out
-        rare = rare[np.argsort(values[rare])]  # neighbours are looked up together: faster
-        lows, highs = (np.full(len(rare), bound) for bound in self.bounds)
+            return np.full(len(values), self._coarse)
+        order = np.argsort(values)  # neighbours are looked up together: faster
+        values = values[order]
+        lows, highs = (np.full(len(values), bound) for bound in self.bounds)
         if ranges is not None:
-            own = [np.clip(ends[rare], *self.bounds) for ends in ranges]
+            own = [np.clip(ends[order], *self.bounds) for ends in ranges]
             is_wide = own[0] < own[1]
             lows, highs = np.where(is_wide, own[0], lows), np.where(is_wide, own[1], highs)
-        first, last = self._window(out[rare], lows, highs, self.k)
-        drawn = self._at(first + rng.random(len(rare)) * (last - first))
+        first, last = self._window(values, lows, highs, self.k)
+        drawn = self._at(first + rng.random(len(values)) * (last - first))
         if self.decimals is None:
-            out[rare] = self._between(drawn, lows, highs, rng)
-            return out
-        is_crowded = self.crowded[np.searchsorted(self.values, out[rare])]
-        left, crowd = np.flatnonzero(~is_crowded), np.flatnonzero(is_crowded)
-        drawn[left] = self._on_grid(out[rare[left]], drawn[left], lows[left], highs[left], rng)
-        low, high = (self._in_units(self._at(ranks[crowd])) for ranks in (first, last))
-        units = low + np.floor(rng.random(len(crowd)) * (high - low + 1))
-        drawn[crowd] = np.round(units / 10.0**self.decimals, self.decimals)
-        out[rare] = drawn
+            drawn = self._between(drawn, lows, highs, rng)
+        else:
+            is_crowded = self.crowded[np.searchsorted(self.values, values)]
+            left, crowd = np.flatnonzero(~is_crowded), np.flatnonzero(is_crowded)
+            drawn[left] = self._on_grid(values[left], drawn[left], lows[left], highs[left], rng)
+            low, high = (self._in_units(self._at(ranks[crowd])) for ranks in (first, last))
+            units = low + np.floor(rng.random(len(crowd)) * (high - low + 1))
+            drawn[crowd] = np.round(units / 10.0**self.decimals, self.decimals)
+        out = np.empty(len(values))
+        out[order] = drawn
         return out
 
     def _window(
@@ -430,6 +466,29 @@ def made_safe(column: Column, numbers: SafeNumbers | None, rng: np.random.Genera
     safe = numbers.replace(np.asarray(column.data, dtype=np.float64), rng)
     data = safe.astype(np.int32) if column.is_coded else safe
     return Column(column.variable, data, column.states)
+
+
+def _unit_of(target: Column) -> int | None:
+    """Return microseconds of the unit in which dates are written, 0 for months; None of numbers."""
+    if target.variable.kind is not Kind.DATE:
+        return None
+    if is_of_months(str(target.variable.storage.get("date_format", "%d"))):
+        return 0
+    return resolution_of(np.asarray(target.data[target.is_observed], dtype=np.float64))
+
+
+def _in_units_of(unit: int, days: FloatArray) -> FloatArray:
+    """Return days since 1970 in whole units."""
+    if unit:
+        return np.rint(days * (MICROSECONDS_A_DAY / unit))
+    return np.floor(days).astype("datetime64[D]").astype("datetime64[M]").astype(np.float64)
+
+
+def _days_of(unit: int, units: FloatArray) -> FloatArray:
+    """Return the day, or the moment, on which units begin."""
+    if unit:
+        return np.asarray(units * unit / MICROSECONDS_A_DAY)
+    return np.rint(units).astype("datetime64[M]").astype("datetime64[D]").astype(np.float64)
 
 
 def steps_of(values: FloatArray, decimals: int) -> FloatArray:

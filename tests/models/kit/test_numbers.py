@@ -9,7 +9,8 @@ import pytest
 from scipy.stats import spearmanr
 
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
-from synthesizer.data.table import Column, Kind, Table
+from synthesizer.data.table import Column, Kind, Table, Variable
+from synthesizer.data.values import MICROSECONDS_A_DAY
 from synthesizer.models.base import ConditionalModel
 from synthesizer.models.cart import Cart
 from synthesizer.models.forest import Bagging, Forest
@@ -389,3 +390,26 @@ def test_of_persons_the_lowest_and_the_highest_values_bound_what_leaves() -> Non
     assert safe.is_rare(safe.values).tolist() == [count < 4 for count in holders]
     few = SafeNumbers.of_values(values[:7], k=4, decimals=0)  # fewer than twice k bound nothing
     assert few.bounds == (values[:7].min(), values[:7].max())
+
+
+@pytest.mark.parametrize(
+    ("form", "resolution"),
+    [("%Y%m", "M"), ("%b %Y", "M"), ("%Y-%m-%d", "D"), ("%Y-%m-%dT%H:%M", "m")],
+)
+def test_no_rare_date_leaves_in_the_unit_in_which_dates_are_written(form, resolution):
+    rng = np.random.default_rng(1)
+    span = {"M": 600, "D": 20_000, "m": 10**7}[resolution]
+    units = np.repeat(rng.choice(span, 400, replace=False) - span // 2, rng.integers(1, 9, 400))
+    moments = units.astype(f"datetime64[{resolution}]").astype("datetime64[us]")
+    days = moments.astype(np.int64) / MICROSECONDS_A_DAY
+    variable = Variable(name="seen", kind=Kind.DATE, storage={"date_format": form})
+    safe = SafeNumbers.of(Column(variable, days), 5)
+    drawn = safe.replace(np.repeat(days, 5), np.random.default_rng(2))
+    back = np.rint(drawn * MICROSECONDS_A_DAY).astype(np.int64).astype("datetime64[us]")
+    held, counts = np.unique(moments, return_counts=True)
+    assert (back == back.astype(f"datetime64[{resolution}]")).all()
+    rare = set(held[counts < 5].tolist())
+    if resolution != "M":  # two thirds of all months are taken: some are crowds
+        assert not rare & set(back.tolist())
+    assert np.isin(held[counts >= 5], back).all()
+    assert np.abs(np.sort(drawn) - np.sort(np.repeat(days, 5))).max() < 0.05 * np.ptp(days)
