@@ -31,8 +31,6 @@ MIN_LABELS = 0.5
 """Texts per code that a number has, at least, to be taken for a code."""
 MAX_CODES = 0.5
 """Codes per row, at most: what is nearly all distinct determines every column."""
-MIN_STEPS = 10
-"""Rows in which two whole numbers differ by 1, so that their never being equal is no accident."""
 _PROBE_ROWS = 16, 200, 2_000
 """Rows on which all pairs are tried, and then those that remain."""
 
@@ -52,7 +50,7 @@ class Relation:
     def said(self) -> str:
         """The relation in words."""
         if self.key == "forbid":
-            return f"{self.text.replace(' <= ', ' > ').replace(' < ', ' >= ')} in all rows"
+            return f"{self.text.replace(' < ', ' >= ')} in all rows"
         return f"{self.name} {'=' if self.key == 'derived' else 'follows from'} {self.text}"
 
 
@@ -224,8 +222,7 @@ def _orders(table: Table, needs: Mapping[str, Collection[str]]) -> Iterator[Rela
     free = [name for name in table.names if name not in needs]
     for low, high in sorted(pairs, key=lambda pair: (place[pair[0]], place[pair[1]])):
         if not any((low, name) in pairs and (name, high) in pairs for name in free):
-            sign = "<=" if _is_strict(table[low], table[high]) else "<"
-            yield Relation("forbid", f"{quote_name(high)} {sign} {quote_name(low)}", high)
+            yield Relation("forbid", f"{quote_name(high)} < {quote_name(low)}", high)
 
 
 def _rising_pairs(columns: Iterable[Column]) -> Iterator[tuple[str, str]]:
@@ -284,13 +281,3 @@ def _is_no_accident(low: FloatArray, high: FloatArray, share: float, is_alike: b
     broken = np.searchsorted(np.sort(high), low, side="left").mean()
     is_alike = is_alike or int((low == high).sum()) >= MIN_EQUAL
     return is_alike and float(broken) >= max(MIN_BROKEN, share * len(low))
-
-
-def _is_strict(low: Column, high: Column) -> bool:
-    """Whether two whole numbers are never equal, though they often differ by 1."""
-    first, second = _amounts(low), _amounts(high)
-    if first is None or second is None:
-        return False
-    gaps = (second - first)[~np.isnan(second - first)]
-    is_apart = bool((gaps == np.rint(gaps)).all() and gaps.min() > 0)
-    return is_apart and int((gaps == 1).sum()) >= MIN_STEPS
