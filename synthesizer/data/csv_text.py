@@ -270,10 +270,6 @@ def _ragged(origin: str, rows: list[int], width: int) -> str:
 
 UTF_8_MARK: Final = codecs.BOM_UTF8
 UTF_16_MARKS: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-_NO_TEXT: Final = {"base64", "base64-codec", "bz2", "bz2-codec", "hex", "hex-codec", "quopri",
-                   "quopri-codec", "rot13", "rot-13", "uu", "uu-codec", "zip", "zlib",
-                   "zlib-codec"}  # fmt: skip
-"""Codecs of Python that are no encodings of text."""
 _USUAL: Final = "utf-8, cp1252, latin-1 and cp1250"
 _NEAR: Final = 0.7
 """How alike a name must be to be offered, from 0 to 1."""
@@ -382,7 +378,7 @@ def unknown_encoding(name: str) -> str:
     """
     plain = name.lower().replace("_", "-")
     known = {alias.replace("_", "-") for alias in (*aliases, *aliases.values())}
-    near = get_close_matches(plain, sorted(known - _NO_TEXT), 3, _NEAR)
+    near = get_close_matches(plain, sorted(known), 3, _NEAR)
     which = f"near names are {', '.join(near)}" if near else f"usual ones are {_USUAL}"
     return f"encoding {name!r} is unknown; {which}"
 

@@ -227,19 +227,15 @@ def _quote_sign(lines: Sequence[bytes]) -> str:
 
 def _comment_sign(lines: Sequence[bytes], delimiter: str) -> str:
     """Return # where it begins the first line, and no line that could be a row of data."""
-    if not lines[0].startswith(b"#"):
+    marked = [line for line in lines if line.startswith(b"#")]
+    others = [line.count(delimiter.encode()) for line in lines if line[:1] != b"#"]
+    if not lines[0].startswith(b"#") or not others:
         return ""
-    width = Counter(line.count(delimiter.encode()) for line in lines if line[:1] != b"#")
-    if not width:
-        return ""
-    most = width.most_common(1)[0][0]
-    above = next((k for k, line in enumerate(lines) if line[:1] != b"#"), len(lines))
-    is_comment = all(
-        line.count(delimiter.encode()) != most or (k < above and re.match(rb"#+\s", line))
-        for k, line in enumerate(lines)
-        if line[:1] == b"#"
+    (usual, _), *_ = Counter(others).most_common(1)
+    looks_like_data = any(
+        line.count(delimiter.encode()) == usual and not re.match(rb"#+\s", line) for line in marked
     )
-    return "#" if is_comment else ""
+    return "" if looks_like_data else "#"
 
 
 def sniff(lines: Sequence[bytes], quote: str = '"') -> str:
