@@ -169,20 +169,21 @@ def _has_peaks(numbers: FloatArray, counts: IntArray) -> bool:
 
 
 def _lines(name: str) -> list[str]:
-    """Return the lines of a file in ``lists`` that are no comments."""
+    """Return the lines of a list that comes with the package."""
     text = files(__package__).joinpath("lists", name).read_text(encoding="utf-8")
-    return [line for line in text.splitlines() if line and not line.startswith("#")]
+    return [line for line in text.splitlines() if not line.startswith("#")]
+
+
+def _words(text: str) -> str:
+    """Return the words of a label without what stands between them."""
+    return " ".join(re.findall(r"\w+", text))
 
 
 _SCALES: Final = tuple(
-    {
-        " ".join(re.findall(r"\w+", word)): rank
-        for rank, words in enumerate(line.split("|"))
-        for word in words.split("/")
-    }
-    for line in _lines("scales.txt")
+    {_words(word): rank for rank, words in enumerate(scale.split("|")) for word in words.split("/")}
+    for scale in _lines("scales.txt")
 )
-_CALENDARS: Final = tuple(tuple(line.split()) for line in _lines("calendars.txt"))
+_CALENDARS: Final = tuple(tuple(words.split()) for words in _lines("calendars.txt"))
 """Months and days of the week, which may be cut to two letters or more."""
 _NUMBER: Final = r"[$€£]?\s*(\d+(?:\.\d+)?)\s*%?"
 _RANGE: Final = re.compile(rf"{_NUMBER}\s*(?:-|–|—|to|bis|/|\.\.)\s*{_NUMBER}")
@@ -214,16 +215,13 @@ def scale_order(labels: Sequence[str]) -> tuple[str, ...] | None:
         pairs = sorted((ends, label) for ends, label in zip(ranges, labels, strict=True) if ends)
         apart = all(one[0][1] <= two[0][0] for one, two in pairwise(pairs))
         return tuple(label for _, label in pairs) if apart else None
-    words = [" ".join(re.findall(r"\w+", label.casefold())) for label in labels]
+    words = [_words(label.casefold()) for label in labels]
     words = [re.sub(r"^\d+ (?=\D)", "", word) for word in words]
-    for scale in _SCALES:
-        ranks = [scale.get(word) for word in words]
+    ranked = [[scale.get(word) for word in words] for scale in _SCALES]
+    ranked += [[_place(word, names) for word in words] for names in _CALENDARS]
+    for ranks in ranked:
         if None not in ranks and len(set(ranks)) == len(ranks):
             return tuple(label for _, label in sorted(zip(ranks, labels, strict=True)))
-    for names in _CALENDARS:
-        places = [_place(word, names) for word in words]
-        if None not in places and len(set(places)) == len(places):
-            return tuple(label for _, label in sorted(zip(places, labels, strict=True)))
     return None
 
 

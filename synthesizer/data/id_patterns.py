@@ -15,6 +15,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import chain
 from string import ascii_lowercase, ascii_uppercase, digits
 from typing import Any, Final, Self
 
@@ -190,20 +191,13 @@ def find_pattern(values: pa.Array) -> IdPattern | None:
     if parts is None or all(part[0] == "=" for part in parts):
         return None
     pattern = IdPattern(parts=_joined(parts)).fitted(values)
-    wider = pattern if pattern.steps else IdPattern(parts=_widened(pattern.parts)).fitted(values)
-    return wider if wider.steps else pattern
-
-
-def _widened(parts: Sequence[str]) -> tuple[str, ...]:
-    """Return parts whose digits that stayed number the rows, too."""
-    wider: list[str] = []
-    for part in parts:
-        for k, text in enumerate(re.split(r"(\d+)", part) if part[0] == "=" else [part]):
-            if part[0] == "=" and k % 2:
-                wider += ["n256"] if "n256" in parts else ["d"] * len(text)
-            else:
-                wider.append(text if text[:1] == "=" or part[0] != "=" else f"={text}")
-    return _joined(wider)
+    if not pattern.steps:  # digits that stayed number the rows, too
+        freed = [["d" if c in digits else f"={c}" for c in part[1:]] for part in parts]
+        cells = [
+            free if part[0] == "=" else [part] for part, free in zip(parts, freed, strict=True)
+        ]
+        pattern = IdPattern(parts=_joined([*chain(*cells)])).fitted(values)
+    return pattern
 
 
 def _mask(values: pa.Array, pattern: str) -> BoolArray:

@@ -37,6 +37,7 @@ from synthesizer.data.packed import (
     parse_json,
     read_arrow,
     text_of,
+    with_common_types,
 )
 from synthesizer.data.table import BoolArray
 from synthesizer.data.workbooks import WORKBOOKS, read_workbook
@@ -584,22 +585,10 @@ def from_arrow(frame: Any, origin: str = "the frame") -> RawTable:
             f"{origin}: Arrow cannot read {home}.{kind} as a table ({type(error).__name__}); a "
             "frame of texts, dates and numbers of at most 64 bits is needed"
         ) from None
-    # What the source says beside its data (metadata) may list levels, and stays out.
-    types = pa.schema([(field.name, _common(field.type)) for field in arrow.schema])
-    arrow = pa.table([c.cast(f.type) for c, f in zip(arrow.columns, types, strict=True)], types)
+    arrow = with_common_types(arrow)
     form: Form = "polars" if home == "polars" else "arrow"
-    return RawTable(
-        _by_clocks(arrow), Layout(form=form, names=tuple(types.names), types=types), origin
-    )
-
-
-def _common(kind: pa.DataType) -> pa.DataType:
-    """Return the type in place of one that few functions of Arrow know."""
-    if isinstance(kind, pa.BaseExtensionType):
-        return _common(kind.storage_type)
-    if pa.types.is_dictionary(kind):
-        return pa.dictionary(kind.index_type, _common(kind.value_type), kind.ordered)
-    return pa.large_string() if str(kind) == "string_view" else kind
+    layout = Layout(form=form, names=tuple(arrow.column_names), types=arrow.schema)
+    return RawTable(_by_clocks(arrow), layout, origin)
 
 
 def from_frame(frame: pd.DataFrame | RawTable, *, min_rows: int = MIN_ROWS) -> RawTable:

@@ -187,60 +187,38 @@ COMPACT: Final = {
 }
 """Dates that are whole numbers."""
 _DAY_FIRST: Final = ("%d%m%Y", "%m%d%Y")
-_DAYS: Final = {
-    "%Y-%m-%d": r"\d{4}-\d{2}-\d{2}",
-    "%Y/%m/%d": r"\d{4}/\d{2}/\d{2}",
-    "%Y.%m.%d": r"\d{4}\.\d{2}\.\d{2}",
-    "%d.%m.%Y": r"\d{1,2}\.\d{1,2}\.\d{4}",
-    "%d/%m/%Y": r"\d{1,2}/\d{1,2}/\d{4}",
-    "%m/%d/%Y": r"\d{1,2}/\d{1,2}/\d{4}",
-    "%d-%m-%Y": r"\d{1,2}-\d{1,2}-\d{4}",
-    "%m-%d-%Y": r"\d{1,2}-\d{1,2}-\d{4}",
-    "%d-%b-%Y": r"\d{2}-[A-Za-z]{3}-\d{4}",
-    "%d %b %Y": r"\d{2} [A-Za-z]{3} \d{4}",
-    "%Y%m%d": COMPACT["%Y%m%d"],
-    "%d.%m.%y": r"\d{1,2}\.\d{1,2}\.\d{2}",
-    "%d/%m/%y": r"\d{1,2}/\d{1,2}/\d{2}",
-    "%m/%d/%y": r"\d{1,2}/\d{1,2}/\d{2}",
-    "%d-%m-%y": r"\d{1,2}-\d{1,2}-\d{2}",
-    "%y-%m-%d": r"\d{2}-\d{2}-\d{2}",
-    "%d-%b-%y": r"\d{2}-[A-Za-z]{3}-\d{2}",
-}
-_MONTHS: Final = {
-    "%Y-%m": r"\d{4}-\d{2}",
-    "%Y/%m": r"\d{4}/\d{2}",
-    "%m/%Y": r"\d{1,2}/\d{4}",
-    "%m.%Y": r"\d{1,2}\.\d{4}",
-    "%b %Y": r"[A-Za-z]{3} \d{4}",
-    "%Y %b": r"\d{4} [A-Za-z]{3}",
-}
-_HOURS: Final = {
-    " %H:%M": r" \d{2}:\d{2}",
-    "T%H:%M": r"T\d{2}:\d{2}",
-    " %-H:%M": r" \d{1,2}:\d{2}",
-    " %H:%M:%S": r" \d{2}:\d{2}:\d{2}",
-    "T%H:%M:%S": r"T\d{2}:\d{2}:\d{2}",
-    " %-H:%M:%S": r" \d{1,2}:\d{2}:\d{2}",
-    " %I:%M %p": r" \d{2}:\d{2} [AP]M",
-    " %-I:%M %p": r" \d{1,2}:\d{2} [AP]M",
-    " %I:%M:%S %p": r" \d{2}:\d{2}:\d{2} [AP]M",
-    " %-I:%M:%S %p": r" \d{1,2}:\d{2}:\d{2} [AP]M",
-}
-_PARTS: Final = {
-    f"%Y-%m-%d{t}%H:%M:%S.%{n}f": rf"\d{{4}}-\d{{2}}-\d{{2}}{t}\d{{2}}:\d{{2}}:\d{{2}}\.\d{{{n}}}"
-    for n in (3, 6)
-    for t in " T"
-}
+_DAYS: Final = (
+    "%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y",
+    "%d-%b-%Y", "%d %b %Y", "%Y%m%d", "%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%d-%m-%y", "%y-%m-%d",
+    "%d-%b-%y",
+)  # fmt: skip
+_HOURS: Final = (
+    "", " %H:%M", "T%H:%M", " %-H:%M", " %H:%M:%S", "T%H:%M:%S", " %-H:%M:%S", " %I:%M %p",
+    " %-I:%M %p", " %I:%M:%S %p", " %-I:%M:%S %p",
+)  # fmt: skip
+_PARTS: Final = tuple(f"%Y-%m-%d{t}%H:%M:%S.%{n}f" for n in (3, 6) for t in " T")
+_MONTHS: Final = ("%Y-%m", "%Y/%m", "%m/%Y", "%m.%Y", "%b %Y", "%Y %b")
+
+
+def _shape(form: str) -> str:
+    """Return a regular expression of dates in a format."""
+    is_short = form.startswith(("%d", "%m")) and "%b" not in form  # such as 1/5/2019
+    kinds = {
+        "%Y": r"\d{4}", "%b": "[A-Za-z]{3}", "%p": "[AP]M", "%3f": r"\d{3}", "%6f": r"\d{6}",
+        "%-H": r"\d{1,2}", "%-I": r"\d{1,2}",
+    } | dict.fromkeys(("%d", "%m"), r"\d{1,2}" if is_short else r"\d{2}")  # fmt: skip
+    shape = re.sub(
+        r"%[-36]?\w", lambda part: kinds.get(part[0], r"\d{2}"), form.replace(".", r"\.")
+    )
+    return f"^{COMPACT.get(form, shape)}$"
+
+
 _SHAPES: Final = {
-    form: f"^{shape}$"
-    for form, shape in {
-        **_DAYS,
-        **{d + h: day + hour for d, day in _DAYS.items() for h, hour in _HOURS.items()},
-        **_PARTS,
-        **_MONTHS,
-        **COMPACT,
-    }.items()
-}
+    form: _shape(form)
+    for form in (
+        *_DAYS, *(day + hour for day in _DAYS for hour in _HOURS), *_PARTS, *_MONTHS, *COMPACT
+    )
+}  # fmt: skip
 _BEGINNING: Final = r"^(\d{4}[-/. ]|\d{1,2}[-/. ]|\d{6,8}( |T|$)|[A-Za-z]{3} \d)"
 """How every one of these shapes begins."""
 _SHORT_HOUR: Final = re.compile("%-([HI])")
@@ -248,14 +226,8 @@ _SHORT_HOUR: Final = re.compile("%-([HI])")
 _LEADING_ZEROS = r"^0?(\d{1,2})([/.-])0?(\d{1,2})([/.-])"
 _ZONE: Final = re.compile(r"^\d{4}-\d{2}-\d{2}[T ]\d{2}:[\d:.]*(Z|[+-]\d{2}:?\d{2})$")
 _OFFSET: Final = r"[+-]\d{2}:?\d{2}$"
-_PLACES: Final = (
-    "Europe/Berlin", "Europe/London", "Europe/Athens", "America/New_York", "America/Chicago",
-    "America/Denver", "America/Los_Angeles", "Australia/Sydney",
-)  # fmt: skip
-"""Places whose summer time may explain why offsets differ."""
-_MIXED: Final = re.compile(r"\{(:?)(.*)\}$")
-"""Ends a format of clock times with differing offsets: a place, or the most frequent offset; a
-colon comes first where offsets have one."""
+_MIXED: Final = re.compile(r"\{(.*)\}$")
+"""Ends a format of clock times with differing offsets: the most frequent one."""
 CENTURY: Final = 36_525
 LAST_SHORT_YEAR: Final = 2040
 """Years of two digits are 1941 to 2040."""
@@ -322,23 +294,8 @@ def _zone(values: pa.Array) -> str:
         return zone[1]
     if zone[1] == "Z" or not _mask(values, _ZONE.pattern.replace("Z|", "")).all():
         return ""
-    bare = pc.replace_substring_regex(values, _OFFSET, "")
-    form = next(iter(detect_format(bare)), None)
-    if form is None:
-        return ""
-    stamps, colon = instants(parse_dates(bare, form)[1]), ":" if ":" in zone[1] else ""
     offsets = pc.utf8_slice_codeunits(values, -len(zone[1]))
-    for place in _PLACES:  # an hour that clocks show twice may have either offset
-        if _equal(_offsets(stamps, colon, place), offsets).mean() > 0.99:
-            return f"{{{colon}{place}}}"
-    most = Counter(offsets.to_pylist()).most_common(1)[0][0]
-    return f"{{{colon}{most}}}"
-
-
-def _offsets(stamps: pa.Array, colon: str, place: str) -> pa.Array:
-    """Return the offsets of clock times at a place."""
-    there = pc.assume_timezone(stamps, place, ambiguous="earliest", nonexistent="latest")
-    return pc.replace_substring_regex(pc.strftime(there, format="%z"), r"(\d{2})$", rf"{colon}\1")
+    return f"{{{Counter(offsets.to_pylist()).most_common(1)[0][0]}}}"
 
 
 def parse_dates(values: pa.Array, form: str) -> tuple[str, FloatArray, BoolArray]:
@@ -411,9 +368,8 @@ def format_dates(days: FloatArray, form: str, resolution: int = 1) -> pa.Array:
 def _write(stamps: pa.Array, form: str) -> pa.Array:
     plain = form.removeprefix(UNPADDED)
     if mixed := _MIXED.search(plain):
-        texts, colon, place = _write(stamps, form[: form.index("{")]), mixed[1], mixed[2]
-        offsets = place if place[0] in "+-" else _offsets(stamps, colon, place)
-        return pc.binary_join_element_wise(texts, offsets, "")
+        texts = _write(stamps, form[: form.index("{")])
+        return pc.binary_join_element_wise(texts, mixed[1], "")
     fraction = _FRACTION.search(plain)
     unit = {"3": "ms", "6": "us"}[fraction[1]] if fraction else "s"
     # %S of Arrow writes the fraction that the unit of the timestamp has.

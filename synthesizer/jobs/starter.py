@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, Self, cast
 
@@ -325,55 +326,6 @@ def _like_states(
             yield from ((column, Declaration(kind=Kind.CATEGORICAL)) for column in columns)
 
 
-_HEAD = """\
-# Configuration of a synthesis. Written by `synthesizer init` from the data: look it over.
-#   synthesizer validate {name}   every problem of configuration and data
-#   synthesizer plan {name}       order, models and cost before any fit
-#   synthesizer run {name}        datasets, checks and manifest
-version: 1
-
-data:
-{data}
-
-output:
-  directory: {output}
-{formulas}
-seed: {seed}   # tells runs apart
-# secret: {{from: RUN/manifest.json}}   # each run draws a key of its draws; this repeats a run
-#   (none: the seed alone decides, for public or simulated data)
-m: 5      # number of synthetic datasets
-
-{panel}{household}{weights}
-default_method: cart    # or parametric, or a map from kind to model
-# models:
-#   cart: {{min_leaf: 20}}    # 50 by default; smaller leaves: higher utility, higher risk
-
-# What each variable is. Change a kind where a code only looks like a number.
-variables:
-"""
-
-_TAIL = """
-rare: {{min_count: 5, to: other, levels: text}}   # levels of fewer persons are joined; they stay
-#   where a variable has `public: true`: its levels are a public code list
-# visit_sequence: [...]     # order of the chain; the order of the file when absent
-{support}{keep}{drop}
-# strata: [...]             # a chain for every combination of these
-
-# rules:                    # values that follow from others; such rows are left out of the fit
-#   - if: age < 15
-#     then: {{marital: single}}
-{forbid}
-
-checks:                     # keys and target are suggested when they are absent
-"""
-
-_LIMITS = """\
-# limits:                   # a check above its limit ends the run with exit code 3
-#   differential_confidentiality: 0.03
-#   mean_two_way: 2.0
-"""
-
-
 def write_starter(
     data: Path | SqlConfig,
     output: Path | None,
@@ -437,7 +389,9 @@ def make_starter(
             relations = find_relations(grouped, drawn=drawn, joined=joined, advance=advance)
     units = grouped if form.derives else reading.units
     intruder, known = _scenario_lines(replace(reading, units=units), form)
-    head = _HEAD.format(
+    codebook = describe(raw, reading.roles.inferred, reading.table)
+    template = files(__package__).joinpath("templates", "starter.txt").read_text(encoding="utf-8")
+    text = template.format(
         name=path.name,
         data=_data_lines(
             data, path, encoding, options.catalogue, "" if whole is None else whole.told(raw)
@@ -449,17 +403,14 @@ def make_starter(
         household=_household_lines(reading.household, reading.table),
         weights="" if options.weight is None else _weight_line(options.weight),
         formulas=_formula_lines(raw, reading.table),
-    )
-    codebook = describe(raw, reading.roles.inferred, reading.table)
-    lines = _all_lines(reading, codebook, relations)
-    tail = _TAIL.format(
+        variables="\n".join(_all_lines(reading, codebook, relations)),
+        survival=_survival_line(reading.table, form),
         support=_support_line(reading.zeros),
         drop=_drop_lines(reading.roles.dropped),
         keep=form.keep,
         forbid=_forbid_lines(relations),
+        intruder=intruder,
     )
-    tail = _survival_line(reading.table, form) + tail
-    text = head + "\n".join(lines) + "\n" + tail + intruder + _LIMITS
     told = f", {encoding.name}" if encoding is not None else ""
     n_columns = len(raw.names) + len(reading.roles.dropped)
     return Starter(
