@@ -415,7 +415,7 @@ def test_no_rare_date_leaves_in_the_unit_in_which_dates_are_written(form, resolu
     assert np.abs(np.sort(drawn) - np.sort(np.repeat(days, 5))).max() < 0.05 * np.ptp(days)
 
 
-@pytest.mark.parametrize("digits", [1, 3, 5])
+@pytest.mark.parametrize("digits", [3, 5])
 def test_no_rare_number_leaves_in_the_digits_of_scientific_notation(digits: int) -> None:
     rng = np.random.default_rng(8)
     amounts = rng.lognormal(3, 4, 1_200) * rng.choice([1, -1], 1_200)
