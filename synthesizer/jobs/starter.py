@@ -268,7 +268,7 @@ def _read(raw: RawTable, form: _Form, options: StarterOptions) -> Reading:
         rare=RareLevels(
             scope="text",
             columns=wide,
-            persons=form.person if form.person in table.names else None,
+            persons=unit if (unit := form.person or form.household) in table.names else None,
             public={form.time or ""},
             fixed=() if form.panel is None else form.panel.absent,
             numbers=[*filter(roles.raw.layout.holds_numbers, table.names)],
