@@ -375,7 +375,7 @@ def read_path(
         if path.is_dir() or ending in (".parquet", ".pq"):
             return _read_parquet(path, path.name, min_rows, max_unpacked)
         if ending in ARROW_SUFFIXES:
-            return typed(read_arrow(path, max_unpacked), "feather", path.name, min_rows=min_rows)
+            return typed(read_arrow(path, max_unpacked), "parquet", path.name, min_rows=min_rows)
         found = FileOptions()
         if ending in LABELLED:
             table, layout = read_labelled(
