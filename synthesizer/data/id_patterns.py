@@ -25,6 +25,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from synthesizer.data.table import BoolArray, FloatArray
+from synthesizer.data.values import matches
 
 MIN_HOLDERS: Final = 5
 """Identifiers that must share a character for it to stay."""
@@ -54,7 +55,7 @@ class IdPattern:
 
     Examples
     --------
-    >>> IdPattern(parts=("=P", *"ddddd")).texts(np.array([1.0, 2.0])).to_pylist()
+    >>> IdPattern(parts=("=P", *"ddddd"), steps=9).texts(np.array([1.0, 2.0])).to_pylist()
     ['P61803', 'P79837']
     """
 
@@ -181,10 +182,10 @@ def find_pattern(values: pa.Array) -> IdPattern | None:
     Whole numbers without leading zeros have none: they are numbered 1, 2, ...
     """
     some = values.slice(0, SAMPLE_IDS)
-    is_number = _is_shared(_mask(some, r"^\d+$")) and not _mask(some, r"^0\d").any()
+    is_number = _is_shared(matches(some, r"^\d+$")) and not matches(some, r"^0\d").any()
     if len(some) < MIN_HOLDERS or is_number:
         return None
-    if _is_shared(_mask(some, EMAIL)):
+    if _is_shared(matches(some, EMAIL)):
         parts: Sequence[str] | None = ["=person", "n1000000", "=@example.org"]
     else:
         parts = _digit_parts(some) or _fixed_parts(some)
@@ -198,10 +199,6 @@ def find_pattern(values: pa.Array) -> IdPattern | None:
         ]
         pattern = IdPattern(parts=_joined([*chain(*cells)])).fitted(values)
     return pattern
-
-
-def _mask(values: pa.Array, pattern: str) -> BoolArray:
-    return np.asarray(pc.match_substring_regex(values, pattern))
 
 
 def _is_shared(mask: BoolArray) -> bool:

@@ -18,7 +18,6 @@ from typing import IO, Any, Final
 import pyarrow as pa
 import pyarrow.json as pj
 
-from synthesizer.data.dialects import NOTHING
 from synthesizer.data.errors import DataError
 from synthesizer.data.memory import too_large, unpacked_limit
 
@@ -69,21 +68,17 @@ def text_of(path: Path, most: int | None) -> tuple[str, pa.Buffer]:
     Raises
     ------
     DataError
-        If the file is empty, unpacks to more than ``most`` bytes, or holds several files.
+        If the file unpacks to more than ``most`` bytes, or holds several files.
     """
     packing = path.suffix.lower()
     if packing not in PACKED:
-        if packing in TEXTS and path.stat().st_size == 0:
-            raise DataError(f"{path.name}: {NOTHING}")
-        if packing not in TEXTS:
+        if packing not in TEXTS or path.stat().st_size == 0:
             return packing, pa.py_buffer(b"")
         return packing, pa.memory_map(str(path)).read_buffer()
     ending = Path(path.stem).suffix.lower()
     if packing == ".zip":
         with zipfile.ZipFile(path) as packed:
             ending = Path(_member(packed, path).filename).suffix.lower()
-    if ending not in TEXTS:
-        return ending, pa.py_buffer(b"")
     size = path.stat().st_size
     limit = unpacked_limit(size) if most is None else most
     sink = pa.BufferOutputStream()

@@ -40,19 +40,20 @@ LEADING_ZERO = r"^[+-]?0\d"
 STYLES: Final = ("plain", "point", "bare", "short")
 
 
-def _mask(values: pa.Array, pattern: str) -> BoolArray:
-    matches = pc.fill_null(pc.match_substring_regex(values, pattern), False)
-    return np.asarray(matches.to_numpy(zero_copy_only=False), dtype=np.bool_)
+def matches(values: pa.Array, pattern: str) -> BoolArray:
+    """Tell which texts a pattern matches; nulls do not."""
+    found = pc.fill_null(pc.match_substring_regex(values, pattern), False)
+    return np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.bool_)
 
 
 def is_number(values: pa.Array, form: NumberFormat = PLAIN) -> BoolArray:
     """Tell which texts are finite decimal numbers."""
-    return _mask(form.plain(values), NUMBER)
+    return matches(form.plain(values), NUMBER)
 
 
 def has_leading_zero(values: pa.Array) -> BoolArray:
     """Tell which texts start with a needless zero, as codes such as ``007`` do."""
-    return _mask(values, LEADING_ZERO)
+    return matches(values, LEADING_ZERO)
 
 
 def parse(values: pa.Array, form: NumberFormat = PLAIN) -> FloatArray:
@@ -82,12 +83,12 @@ def style_of(values: pa.Array, form: NumberFormat = PLAIN) -> tuple[int | None, 
     """Return the decimals of distinct numbers, None without fixed ones, and the style they have."""
     values = form.plain(values)
     numbers = parse(values)
-    scientific = _mask(values, "[eE]")
+    scientific = matches(values, "[eE]")
     behind = pc.replace_substring_regex(values.filter(pa.array(~scientific)), r"^[^.]*\.?", "")
     written = pc.utf8_length(behind).to_numpy(zero_copy_only=False)
     most = int(written.max(initial=0))
     if not scientific.any():
-        if most == written.min() and not _mask(values, r"^-?\.").any():
+        if most == written.min() and not matches(values, r"^-?\.").any():
             return most, "fixed"
     elif most <= MAX_DECIMALS:
         texts = [_positional(x) for x in numbers[scientific].tolist()]
@@ -102,7 +103,7 @@ def style_of(values: pa.Array, form: NumberFormat = PLAIN) -> tuple[int | None, 
             values, numbers, decimals, style
         ):
             return decimals, style
-    return decimals, "point" if _mask(values, r"\.0$").any() else "plain"
+    return decimals, "point" if matches(values, r"\.0$").any() else "plain"
 
 
 def _reproduces(values: pa.Array, numbers: FloatArray, decimals: int | None, style: str) -> bool:
@@ -256,7 +257,7 @@ def detect_format(values: pa.Array) -> tuple[str, ...]:
         return tuple(form + zone for form in detect_format(bare))
     formats: list[str] = []
     first = values.slice(0, 100)  # nearly always settles it
-    if not _mask(first, _BEGINNING).all():
+    if not matches(first, _BEGINNING).all():
         return ()
     for form, shape in _SHAPES.items():
         if _SHORT_HOUR.sub(r"%\1", form) in (f.removeprefix(UNPADDED) for f in formats):
@@ -276,16 +277,16 @@ def detect_format(values: pa.Array) -> tuple[str, ...]:
 def mixed_formats(values: pa.Array) -> list[tuple[str, BoolArray]]:
     """Return up to two formats, the most frequent first, and which texts are dates in each."""
     found: list[tuple[str, BoolArray]] = []
-    if not len(values) or 2 * _mask(values, _BEGINNING).sum() <= len(values):
+    if not len(values) or 2 * matches(values, _BEGINNING).sum() <= len(values):
         return found
     rest = np.ones(len(values), dtype=np.bool_)
     while len(found) < 2 and rest.any():
         first = values.filter(pa.array(rest)).slice(0, 500)
-        counts = {form: _mask(first, shape).sum() for form, shape in _SHAPES.items()}
+        counts = {form: matches(first, shape).sum() for form, shape in _SHAPES.items()}
         most = max(counts.values())
         best = np.zeros(len(values), dtype=np.bool_), ""
         for form in (form for form, count in counts.items() if count == most and most):
-            fits = rest & _mask(values, _SHAPES[form])
+            fits = rest & matches(values, _SHAPES[form])
             fits[fits] = ~parse_dates(values.filter(pa.array(fits)), form)[2]
             best = max(best, (fits, form), key=lambda each: each[0].sum())
         if not best[0].any():
@@ -302,7 +303,7 @@ def _zone(values: pa.Array) -> str:
         return ""
     if pc.all(pc.ends_with(values, zone[1])).as_py():
         return zone[1]
-    if zone[1] == "Z" or not _mask(values, _ZONE.pattern.replace("Z|", "")).all():
+    if zone[1] == "Z" or not matches(values, _ZONE.pattern.replace("Z|", "")).all():
         return ""
     offsets = pc.utf8_slice_codeunits(values, -len(zone[1]))
     return f"{{{Counter(offsets.to_pylist()).most_common(1)[0][0]}}}"
@@ -318,7 +319,7 @@ def parse_dates(values: pa.Array, form: str) -> tuple[str, FloatArray, BoolArray
     if mixed := _MIXED.search(plain):
         bare = pc.replace_substring_regex(values, _OFFSET, "")
         written, days, wrong = parse_dates(bare, plain[: mixed.start()])
-        return written + mixed[0], days, wrong | ~_mask(values, _OFFSET)
+        return written + mixed[0], days, wrong | ~matches(values, _OFFSET)
     if fraction := _FRACTION.search(plain):
         zone = len(plain) - fraction.end()
         bare = pc.utf8_slice_codeunits(values, 0, -zone) if zone else values

@@ -140,9 +140,8 @@ def _instants(variable: Variable, data: FloatArray, kind: pa.DataType) -> pa.Arr
     stamps = instants(np.where(missing, 0.0, data), int(variable.storage.get("resolution", 1)))
     stamps = pc.if_else(pa.array(missing), None, pc.cast(stamps, pa.timestamp("us")))
     zone = getattr(kind, "tz", None)
-    if (
-        zone is not None
-    ):  # the hour that clocks show twice is the first, the one they leave out next
+    if zone is not None:
+        # the hour that clocks show twice is the first, the one they leave out is the next
         stamps = pc.assume_timezone(stamps, zone, ambiguous="earliest", nonexistent="latest")
     return pc.cast(stamps, kind, safe=False)
 
@@ -228,7 +227,7 @@ def suffix(layout: Layout, format: Format | None = None) -> str:  # noqa: A002
 def _source_format(layout: Layout) -> Format:
     if layout.form in LABELLED_FORMS:
         return cast(Format, layout.form)
-    if layout.form in ("parquet", "feather"):
+    if layout.form == "parquet":
         return "parquet"
     return "csv.gz" if layout.compressed else "csv"
 

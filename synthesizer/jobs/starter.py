@@ -16,7 +16,7 @@ import numpy as np
 from synthesizer.config.keys import HouseholdConfig, PanelConfig, SqlConfig
 from synthesizer.config.reading import read_chain_config, read_config
 from synthesizer.data.csv_text import FoundEncoding, find_encoding
-from synthesizer.data.dialects import FileOptions
+from synthesizer.data.dialects import COMMON_FORM, FileOptions
 from synthesizer.data.encoding import RARE, encode_inferred
 from synthesizer.data.errors import ConfigError, did_you_mean, plural
 from synthesizer.data.files import check_file, write_texts
@@ -172,8 +172,8 @@ def file_options(*, names: str | None = None, **said: Any) -> FileOptions:
 
     Examples
     --------
-    >>> file_options(delimiter="tab", names="age,sex")
-    {'delimiter': '\\t', 'names': ('age', 'sex')}
+    >>> file_options(delimiter=";", names="age,sex")
+    {'delimiter': ';', 'names': ('age', 'sex')}
     """
     signs = {"tab": "\t", "\\t": "\t", "single": "'", "double": '"'}
     keys = {key: signs.get(value, value) for key, value in said.items() if value is not None}
@@ -348,11 +348,6 @@ def write_starter(
     return starter
 
 
-def starter_text(data: Path, path: Path, panel: PanelConfig | None = None) -> str:
-    """Return the text of a starter configuration that lies at ``path``."""
-    return make_starter(data, path, StarterOptions(panel=panel)).text
-
-
 def make_starter(
     data: Path | SqlConfig, path: Path, options: StarterOptions, listener: Listener = silent
 ) -> Starter:
@@ -488,9 +483,6 @@ def _data_lines(
     return "\n".join(lines)
 
 
-_USUAL_READING = FileOptions(quote='"', comment="", header_row=1)
-
-
 def _reading_lines(said: FileOptions, found: FileOptions) -> str:
     """Return how a CSV file or a sheet is read, where that is named or uncommon."""
     lines = []
@@ -498,7 +490,7 @@ def _reading_lines(said: FileOptions, found: FileOptions) -> str:
         value, named = found.get(key), said.get(key)
         if named is not None:
             lines.append(f"  {key}: {json.dumps(named, ensure_ascii=False)}")
-        elif value is not None and value != _USUAL_READING.get(key):
+        elif value is not None and value != COMMON_FORM.get(key):
             lines.append(f"  {key}: {json.dumps(value)}   # {_READING[key]}")
     return "".join(f"\n{line}" for line in lines)
 
