@@ -71,7 +71,7 @@ class RareLevels:
             parts = [table[cell] for cell in members if cell in table]
             if name in self.public or not parts:
                 continue
-            if parts[0].variable.kind in (Kind.CATEGORICAL, Kind.ORDERED):
+            if {part.variable.kind for part in parts} <= {Kind.CATEGORICAL, Kind.ORDERED}:
                 yield name, parts
 
     def owners(self, table: Table) -> IntArray:
