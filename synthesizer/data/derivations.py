@@ -8,7 +8,7 @@ synthetic inputs instead.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -708,9 +708,9 @@ def _without_cycles(candidates: list[_Candidate], table: Table) -> dict[str, str
         return len(candidate.inputs), -finest, falls, backward, at, len(candidate.text)
 
     chosen: dict[str, str] = {}
-    needs: dict[str, tuple[str, ...]] = {}
+    needs: dict[str, Collection[str]] = {}
     for candidate in sorted(candidates, key=rank):
-        reached = _reached(candidate.inputs, needs)
+        reached = needed(candidate.inputs, needs)
         if candidate.target not in chosen and candidate.target not in reached:
             chosen[candidate.target] = candidate.text
             needs[candidate.target] = candidate.inputs
@@ -724,13 +724,12 @@ def _are_amounts(candidate: _Candidate, table: Table) -> bool:
     return all(column.data[column.is_observed].min(initial=0.0) >= 0 for column in numbers)
 
 
-def _reached(names: tuple[str, ...], needs: dict[str, tuple[str, ...]]) -> set[str]:
-    """Return the names and everything they are derived from."""
+def needed(names: Iterable[str], needs: Mapping[str, Collection[str]]) -> set[str]:
+    """Return some variables and all that they are computed from."""
     reached: set[str] = set()
     waiting = list(names)
     while waiting:
-        name = waiting.pop()
-        if name not in reached:
+        if (name := waiting.pop()) not in reached:
             reached.add(name)
             waiting.extend(needs.get(name, ()))
     return reached

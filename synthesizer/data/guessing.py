@@ -502,8 +502,7 @@ def _is_written_with_point(column: _Column) -> bool:
     """Whether whole numbers have decimals, other than the zero of pandas beside a blank cell."""
     plain = column.texts.format.plain(column.values)
     whole = pc.match_substring_regex(plain, r"^[+-]?\d+(\.0)?$")
-    is_written = column.texts.source is None or column.texts.is_text
-    return is_written and not pc.all(whole).as_py()
+    return column.texts.is_text and not pc.all(whole).as_py()
 
 
 def _counts_rows(column: _Column) -> bool:

@@ -59,7 +59,7 @@ class NumberFormat:
     prefix: str = ""
     suffix: str = ""
     negative: str = "-"
-    """``-`` before the prefix, ``inner`` behind it, ``()`` around the amount."""
+    """``-`` before the amount, ``()`` around it."""
     clock: str = ""
     """Such as ``%H:%M`` or ``%H:%M:00``: numbers are minutes, or seconds where there are such."""
     is_ambiguous: bool = field(default=False, compare=False)
@@ -127,13 +127,8 @@ class NumberFormat:
             texts = pc.replace_substring_regex(texts, _WHOLE, r"\1_\2\3")
         texts = pc.replace_substring(texts, ".", self.mark)
         texts = pc.replace_substring(texts, "_", self.thousands)
-        before, after = self.prefix, self.suffix
-        plus = pc.binary_join_element_wise(before, texts, after, "")
-        if self.negative == "inner":
-            before += "-"
-        else:
-            before, after = self.negative[0] + before, after + self.negative[1:]
-        minus = pc.binary_join_element_wise(before, texts, after, "")
+        plus = pc.binary_join_element_wise(self.prefix, texts, self.suffix, "")
+        minus = pc.binary_join_element_wise(self.negative[0], plus, self.negative[1:], "")
         return pc.if_else(is_negative, minus, plus)
 
     def _ticks(self, values: pa.Array) -> pa.Array:
@@ -230,10 +225,9 @@ def _amount_format(values: pa.Array, delimiter: str) -> NumberFormat:
         return PLAIN
     bodies = parts.field("body") if prefix or suffix else values
     mark, thousands, is_ambiguous = _marks(bodies, delimiter)
-    is_inner = prefix and f"{prefix}-" in before
     return NumberFormat(
         mark=mark, thousands=thousands, prefix=prefix, suffix=suffix, is_ambiguous=is_ambiguous,
-        negative="()" if any("(" in text for text in before) else "inner" if is_inner else "-",
+        negative="()" if any("(" in text for text in before) else "-",
     )  # fmt: skip
 
 

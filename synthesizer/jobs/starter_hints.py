@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from synthesizer.data.code_lists import TIME_NAMES, words_of
+from synthesizer.data.derivations import numbers_of
 from synthesizer.data.errors import plural
 from synthesizer.data.expressions import Expression, quote_name
 from synthesizer.data.missing_codes import far_codes
-from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Kind, Table
+from synthesizer.data.table import BoolArray, Column, IntArray, Kind, Table
 
 if TYPE_CHECKING:
     from synthesizer.jobs.starter import StarterOptions
@@ -85,7 +86,7 @@ def _codes_in_doubt(table: Table) -> Iterator[str]:
     """Ask about numbers such as 99 that lie far outside all others."""
     named = []
     for column in table.columns:
-        if (numbers := _numbers(column)) is not None:
+        if (numbers := numbers_of(column)) is not None:
             numbers = numbers[column.is_observed]
             rows = [(code, int((numbers == code).sum())) for code in far_codes(numbers)]
             named += [f"{column.name} {code:.10g} in {plural(n, 'row')}" for code, n in rows]
@@ -134,23 +135,10 @@ def _size_column(table: Table, owners: IntArray) -> str | None:
     if len(np.unique(sizes)) < 2:
         return None
     for column in table.columns:
-        numbers = _numbers(column)
+        numbers = numbers_of(column)
         if numbers is not None and bool((numbers == sizes).all()):
             return column.name
     return None
-
-
-def _numbers(column: Column) -> FloatArray | None:
-    """Return the numbers of a column, or those that the labels of its codes spell."""
-    if column.variable.kind in (Kind.ID, Kind.DATE):
-        return None
-    if not column.is_coded:
-        return np.asarray(column.data, dtype=np.float64)
-    try:
-        labels = [float(label) for label in column.variable.levels]
-    except ValueError:
-        return None
-    return np.append(labels, [np.nan] * len(column.variable.missing))[column.data]
 
 
 def _is_key(owners: IntArray, column: Column) -> bool:
