@@ -6,7 +6,7 @@ A style is one of
 - ``plain``: no needless zeros (``2.5``, ``3``);
 - ``point``: as ``plain``, but whole numbers end in ``.0`` (Python and pandas);
 - ``bare``: as ``plain``, without a zero before the point (``.5``, as Stata and SAS write);
-- ``e3`` or ``E3``: all in scientific notation with three decimals;
+- ``e3`` or ``E3``: all in scientific notation with three decimals; ``e3s``: as 2.125e5, not e+05;
 - ``short``: the shorter of ``plain`` and scientific notation (R writes ``1e+05``).
 """
 
@@ -96,7 +96,8 @@ def style_of(values: pa.Array, form: NumberFormat = PLAIN) -> tuple[int | None, 
     decimals = most if most <= MAX_DECIMALS else None
     styles: tuple[str, ...] = STYLES
     if scientific.all() and (first := re.match(r".*?(\.\d*)?([eE])", str(values.slice(0, 1)[0]))):
-        decimals, styles = None, (f"{first[2]}{max(len(first[1] or '') - 1, 0)}", *STYLES)
+        digits = f"{first[2]}{max(len(first[1] or '') - 1, 0)}"
+        decimals, styles = None, (digits, f"{digits}s", *STYLES)
     few = slice(0, 1000)  # settles which styles are worth a look at all values
     for style in styles:
         if _reproduces(values[few], numbers[few], decimals, style) and _reproduces(
@@ -122,7 +123,9 @@ def format_numbers(
     elif style == "short":
         texts = _by_distinct(numbers, _shorter)
     elif style[0] in "eE":
-        texts = _by_distinct(numbers, lambda x: f"{x:.{style[1:]}{style[0]}}")
+        texts = _by_distinct(numbers, lambda x: f"{x:.{style[1:].rstrip('s')}{style[0]}}")
+        if style.endswith("s"):
+            texts = pc.replace_substring_regex(texts, r"([eE])\+?(-?)0?(\d)", r"\1\2\3")
     else:
         texts = _plain(numbers, point=style == "point")
     if style == "bare":

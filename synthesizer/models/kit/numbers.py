@@ -122,7 +122,9 @@ class SafeNumbers:
             owners=None if owners is None else owners[seen],
         )
         style = str(target.variable.storage.get("style", ""))
-        digits = int(style[1:]) if decimals is None and style[:1] in ("e", "E") else None
+        digits = (
+            int(style[1:].rstrip("s")) if decimals is None and style[:1] in ("e", "E") else None
+        )
         return replace(found, unit=unit, digits=digits)
 
     @classmethod
