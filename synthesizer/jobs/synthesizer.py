@@ -662,16 +662,13 @@ def _unkept_relations(table: Table, config: ChainConfig) -> Iterator[str]:
     if config.panel is not None or config.household is not None or config.genetic is not None:
         return
     declared = {name for name, said in config.variables.items() if said.follows or said.derived}
-    found = [r for r in find_relations(table) if not {r.name, r.text} & {*declared, *config.forbid}]
-    orders = [relation for relation in found if relation.key == "forbid"]
-    labels = [r for r in found if r.key == "follows" and not config.support]
-    forbid = f"forbid={[r.text for r in orders]}" if orders else ""
-    follows = f"variables={ {r.name: {'follows': r.text} for r in labels} }" if labels else ""
-    if forbid or follows:
-        kept = "; ".join(relation.said for relation in (*orders, *labels))
+    is_said = {"forbid": config.rules or config.forbid, "follows": config.support, "derived": True}
+    found = [r for r in find_relations(table) if r.name not in declared and not is_said[r.key]]
+    if found:
+        named = "; ".join(f"{r.said} ({r.key}: {r.text})" for r in found)
         yield (
-            f"synthetic rows may break what all rows keep: {kept}; "
-            f"{' and '.join(filter(None, (forbid, follows)))} keeps it, which reveals it"
+            f"synthetic rows may break what all rows keep: {named}; forbid=[...], and follows "
+            "under variables, keep it"
         )
 
 

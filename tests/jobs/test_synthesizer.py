@@ -353,8 +353,8 @@ def test_relations_that_nothing_keeps_are_named_with_what_keeps_them() -> None:
     options: dict[str, Any] = {"seed": 1, "secret": "none", "workers": 1}
     with pytest.warns(UserWarning, match="end >= start in all rows; name follows from") as caught:
         Synthesizer(**options).fit(trips)
-    for name, value in kept.items():
-        assert f"{name}={value}" in str(caught[0].message)
+    for words in ("(forbid: end < start)", "(follows: code)"):
+        assert words in str(caught[0].message)
     (made,) = Synthesizer(**options, **kept).fit(trips).generate()
     assert (made["end"] >= made["start"]).all()
     assert (made["name"] == "town " + made["code"].astype(str)).all()
