@@ -15,6 +15,7 @@ import numpy as np
 from synthesizer.data.after import blank_code, with_blank
 from synthesizer.data.encoding import RARE, RARE_REMEDY
 from synthesizer.data.errors import plural
+from synthesizer.data.guessing import LARGE
 from synthesizer.data.missing_codes import LETTER, NUMBER_CODES
 from synthesizer.data.table import Column, IntArray, Kind, Table
 from synthesizer.data.values import finite_number
@@ -48,7 +49,8 @@ class RareLevels:
     to: str = "other"
     """Name of the level that rare ones become, or ``missing``."""
     scope: Literal["all", "text", "many"] = "all"
-    """Variables: all; those whose levels are neither numbers nor yes and no; those of many only."""
+    """Variables: all; those whose levels are neither numbers below 1,000 nor yes and no; those of
+    many only."""
     columns: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Variables that several columns hold over time, which are grouped alike."""
     persons: str | None = None
@@ -127,8 +129,10 @@ class RareLevels:
         """
         owners, changed, notes = self.owners(table), [], []
         for name, parts, holders, is_many in self.counts(table):
-            are_numbers = all(finite_number(level) is not None for level in holders)
-            is_left = are_numbers or {level.casefold() for level in holders} <= PUBLIC_WORDS
+            numbers = [finite_number(level) for level in holders]
+            are_numbers = None not in numbers
+            are_small = all(number is not None and abs(number) < LARGE for number in numbers)
+            is_left = are_small or {level.casefold() for level in holders} <= PUBLIC_WORDS
             if not is_many and (self.scope == "many" or (self.scope == "text" and is_left)):
                 continue
             least = max(self.min_count, RARE) if is_many else self.min_count
