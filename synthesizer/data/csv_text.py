@@ -262,7 +262,8 @@ def _ragged(origin: str, rows: list[int], width: int) -> str:
     many = f"{len(rows)} rows do" if len(rows) > 1 else "1 row does"
     return (
         f"{origin}: {many} not have {width} cells as the header has "
-        f"(data rows {named}{more}); check `delimiter` and quotes; {ELSEWHERE}"
+        f"(data rows {named}{more}); check `delimiter` and quotes, and delete "
+        f"notes below the table; {ELSEWHERE}"
     )
 
 

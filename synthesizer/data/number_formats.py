@@ -61,7 +61,7 @@ class NumberFormat:
     negative: str = "-"
     """``-`` before the amount, ``()`` around it."""
     clock: str = ""
-    """Such as ``%H:%M``: numbers are minutes, or seconds where there are such."""
+    """Such as ``%H:%M`` or ``%H:%M:00``: numbers are minutes, or seconds where there are such."""
     is_ambiguous: bool = field(default=False, compare=False)
     """Whether 1,234 may be 1234 as well as 1.234."""
 
@@ -141,14 +141,15 @@ class NumberFormat:
                 ticks = ticks * unit + pc.fill_null(pc.cast(cells, pa.int64()), 0).to_numpy()
         whole = pc.cast(pa.array(ticks), pa.string())
         joined = pc.binary_join_element_wise(parts.field("sign"), whole, parts.field("rest"), "")
-        fits = pc.equal(pc.utf8_length(parts.field("seconds")), 2 * has_seconds)
+        wanted = "..$" if has_seconds else "00$" if self.clock.endswith(":00") else "$"
+        fits = pc.match_substring_regex(parts.field("seconds"), f"^{wanted}")
         return pc.if_else(fits, joined, None)
 
     def _clocks(self, texts: pa.Array) -> pa.Array:
         """Return ticks, not negative, as clock times."""
         whole = pc.cast(pc.replace_substring_regex(texts, r"\..*$", ""), pa.int64())
         rest = pc.replace_substring_regex(texts, r"^\d+", "")
-        ticks, cells = whole.to_numpy(), [rest]
+        ticks, cells = whole.to_numpy(), [rest, pa.scalar(":00" * self.clock.endswith(":00"))]
         _, has_days, word = self.clock.rpartition("%d")
         units = [60] * (1 + ("%S" in self.clock)) + [24] * bool(has_days)
         for place, unit in enumerate([*units, 2**62]):
@@ -202,7 +203,8 @@ def _clock_format(values: pa.Array) -> NumberFormat | None:
     parts = pc.extract_regex(values, _CLOCK)
     parts = parts.filter(parts.is_valid())
     is_short = 1 in pc.utf8_length(parts.field("hours")).to_pylist()
-    seconds = "" if "" in parts.field("seconds").to_pylist() else ":%S"
+    ends = set(parts.field("seconds").to_pylist())
+    seconds = "" if "" in ends else ":00" if ends == {"00"} else ":%S"
     words = set(parts.field("word").to_pylist())
     days = f"%d{min(words)}" if len(words) == 1 and "" not in words else ""
     return NumberFormat(clock=f"{days}{'%-H' if is_short else '%H'}:%M{seconds}")

@@ -6,6 +6,7 @@ or become a missing code; a level of an ordered variable joins the one beside it
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal
@@ -17,7 +18,7 @@ from synthesizer.data.encoding import RARE, RARE_REMEDY
 from synthesizer.data.errors import plural
 from synthesizer.data.missing_codes import LETTER, NUMBER_CODES
 from synthesizer.data.table import Column, IntArray, Kind, Table
-from synthesizer.data.values import finite_number
+from synthesizer.data.values import LEADING_ZERO, finite_number
 
 MISSING: Final = "missing"
 """What levels become that are blanked."""
@@ -48,7 +49,9 @@ class RareLevels:
     to: str = "other"
     """Name of the level that rare ones become, or ``missing``."""
     scope: Literal["all", "text", "many"] = "all"
-    """Variables: all; those whose levels are neither numbers nor yes and no; those of many only."""
+    """Variables: all; those whose levels are neither numbers nor yes and no; those of many only.
+
+    Codes with leading zeros are no numbers."""
     columns: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Variables that several columns hold over time, which are grouped alike."""
     persons: str | None = None
@@ -127,7 +130,8 @@ class RareLevels:
         owners, changed, notes = self.owners(table), [], []
         for name, parts, counts, is_many in self.counts(table):
             are_numbers = all(finite_number(level) is not None for level in counts)
-            is_left = are_numbers or {level.casefold() for level in counts} <= PUBLIC_WORDS
+            is_left = are_numbers and not any(re.match(LEADING_ZERO, x) for x in counts)
+            is_left |= {level.casefold() for level in counts} <= PUBLIC_WORDS
             if not is_many and (self.scope == "many" or (self.scope == "text" and is_left)):
                 continue
             least = max(self.min_count, RARE) if is_many else self.min_count

@@ -13,8 +13,8 @@ from typing import Literal
 
 import numpy as np
 
-from synthesizer.data.codes import column_values
-from synthesizer.data.derivations import numberings, numbers_of, suggest_derivations
+from synthesizer.data.codes import GOLDEN, column_values
+from synthesizer.data.derivations import needed, numberings, numbers_of, suggest_derivations
 from synthesizer.data.expressions import Expression, quote_name
 from synthesizer.data.progress import Advance
 from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Kind, Table
@@ -96,17 +96,6 @@ def find_relations(
     return (*(found[name] for name in table.names if name in found), *orders)
 
 
-def needed(names: Iterable[str], needs: Mapping[str, Collection[str]]) -> set[str]:
-    """Return some variables and all that they are computed from."""
-    reached: set[str] = set()
-    waiting = list(names)
-    while waiting:
-        if (name := waiting.pop()) not in reached:
-            reached.add(name)
-            waiting.extend(needs.get(name, ()))
-    return reached
-
-
 def rows_off(code: Column, label: Column) -> BoolArray:
     """Return the rows whose label is not the most frequent one of their code, shape (n,)."""
     codes = _values(code)
@@ -179,7 +168,7 @@ def _followers(
     names = [column.name for column in others if _many(values[column.name])]
     n = len(next(iter(values.values()), ()))
     found: dict[str, list[str]] = {}
-    shuffled = np.argsort(np.arange(n, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15))
+    shuffled = np.argsort(np.arange(n, dtype=np.uint64) * GOLDEN)
     every = np.stack([values[name] for name in names]) if names else np.zeros((0, n))
     for source in sources:
         order = np.argsort(values[source], kind="stable")

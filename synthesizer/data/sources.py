@@ -552,8 +552,8 @@ def _checked(raw: RawTable, min_rows: int) -> RawTable:
             kind = _value_type(column.type)
             what = next((words for test, words in _REFUSED if test(kind)), f"values of type {kind}")
             problems.append(
-                f"{raw.origin}: column {name!r} holds {what}, which cannot be synthesised; drop it "
-                "or store it as text, numbers or dates"
+                f"{raw.origin}: column {name!r} holds {what}, which cannot be synthesised; "
+                "store it as text, numbers or dates, or write the file without it"
             )
     if problems:
         raise DataError(problems)

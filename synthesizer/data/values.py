@@ -185,28 +185,35 @@ COMPACT: Final = {
     "%d%m%Y": r"[0-3]?\d[01]\d(19|20)\d{2}",
     "%m%d%Y": r"[01]?\d[0-3]\d(19|20)\d{2}",
     "%Y%m": r"(19|20)\d{2}[01]\d",
+    "%m%Y": r"[01]\d(19|20)\d{2}",
+    "%d%m%y": r"[0-3]\d[01]\d{3}",
+    "%m%d%y": r"[01]\d[0-3]\d{3}",
+    "%y%m%d": r"\d{2}[01]\d[0-3]\d",
 }
 """Dates that are whole numbers."""
 _DAY_FIRST: Final = ("%d%m%Y", "%m%d%Y")
+_SIX_DIGITS: Final = ("%d%m%y", "%m%d%y", "%y%m%d")
+_MIN_DATES: Final = 50
+"""Distinct values of six digits, at least, that are dates if all can be."""
 _DAYS: Final = (
     "%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y",
-    "%d-%b-%Y", "%d %b %Y", "%Y%m%d", "%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%d-%m-%y", "%y-%m-%d",
-    "%d-%b-%y",
+    "%d-%b-%Y", "%d %b %Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y", "%Y%m%d",
+    "%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%d-%m-%y", "%y-%m-%d", "%d-%b-%y",
 )  # fmt: skip
 _HOURS: Final = (
     "", " %H:%M", "T%H:%M", " %-H:%M", " %H:%M:%S", "T%H:%M:%S", " %-H:%M:%S", " %I:%M %p",
     " %-I:%M %p", " %I:%M:%S %p", " %-I:%M:%S %p",
 )  # fmt: skip
 _PARTS: Final = tuple(f"%Y-%m-%d{t}%H:%M:%S.%{n}f" for n in (3, 6) for t in " T")
-_MONTHS: Final = ("%Y-%m", "%Y/%m", "%m/%Y", "%m.%Y", "%b %Y", "%Y %b")
+_MONTHS: Final = ("%Y-%m", "%Y/%m", "%m/%Y", "%m.%Y", "%b %Y", "%B %Y", "%Y %b", "%b-%y")
 
 
 def _shape(form: str) -> str:
     """Return a regular expression of dates in a format."""
-    is_short = form.startswith(("%d", "%m")) and "%b" not in form  # such as 1/5/2019
+    is_short = form.startswith(("%d", "%m", "%b", "%B")) and "-%b" not in form  # 1/5/2019
     kinds = {
-        "%Y": r"\d{4}", "%b": "[A-Za-z]{3}", "%p": "[AP]M", "%3f": r"\d{3}", "%6f": r"\d{6}",
-        "%-H": r"\d{1,2}", "%-I": r"\d{1,2}",
+        "%Y": r"\d{4}", "%b": "[A-Za-z]{3}", "%B": "[A-Za-z]{3,9}", "%p": "[AP]M",
+        "%3f": r"\d{3}", "%6f": r"\d{6}", "%-H": r"\d{1,2}", "%-I": r"\d{1,2}",
     } | dict.fromkeys(("%d", "%m"), r"\d{1,2}" if is_short else r"\d{2}")  # fmt: skip
     shape = re.sub(
         r"%[-36]?\w", lambda part: kinds.get(part[0], r"\d{2}"), form.replace(".", r"\.")
@@ -220,11 +227,12 @@ _SHAPES: Final = {
         *_DAYS, *(day + hour for day in _DAYS for hour in _HOURS), *_PARTS, *_MONTHS, *COMPACT
     )
 }  # fmt: skip
-_BEGINNING: Final = r"^(\d{4}[-/. ]|\d{1,2}[-/. ]|\d{6,8}( |T|$)|[A-Za-z]{3} \d)"
+_BEGINNING: Final = r"^(\d{4}[-/. ]|\d{1,2}[-/. ]|\d{6,8}( |T|$)|[A-Za-z]{3,9}[ -]\d)"
 """How every one of these shapes begins."""
 _SHORT_HOUR: Final = re.compile("%-([HI])")
 """An hour without a leading zero, as in 1/5/2019 9:05."""
 _LEADING_ZEROS = r"^0?(\d{1,2})([/.-])0?(\d{1,2})([/.-])"
+_ZERO_BY_NAME: Final = r"(^|[a-z] )0(\d[ ,])"
 _ZONE: Final = re.compile(r"^\d{4}-\d{2}-\d{2}[T ]\d{2}:[\d:.]*(Z|[+-]\d{2}:?\d{2})$")
 _OFFSET: Final = r"[+-]\d{2}:?\d{2}$"
 _MIXED: Final = re.compile(r"\{(.*)\}$")
@@ -254,6 +262,8 @@ def detect_format(values: pa.Array) -> tuple[str, ...]:
     for form, shape in _SHAPES.items():
         if _SHORT_HOUR.sub(r"%\1", form) in (f.removeprefix(UNPADDED) for f in formats):
             continue  # all hours have two digits anyway
+        if form in _SIX_DIGITS and (len(values) < _MIN_DATES or {*formats} - {*_SIX_DIGITS}):
+            continue  # codes, or months of a whole year
         if not pc.all(pc.match_substring_regex(first, shape)).as_py():
             continue
         if not pc.all(pc.match_substring_regex(values, shape)).as_py():
@@ -381,6 +391,7 @@ def _write(stamps: pa.Array, form: str) -> pa.Array:
     if plain in _DAY_FIRST:
         return pc.utf8_ltrim(texts, "0") if form.startswith(UNPADDED) else texts
     if form.startswith(UNPADDED):
+        texts = pc.replace_substring_regex(texts, _ZERO_BY_NAME, r"\1\2")
         return pc.replace_substring_regex(texts, _LEADING_ZEROS, r"\1\2\3\4")
     return texts
 

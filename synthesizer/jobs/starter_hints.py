@@ -84,16 +84,17 @@ def hints_of(
 
 def _codes_in_doubt(table: Table) -> Iterator[str]:
     """Ask about numbers such as 99 that lie far outside all others."""
+    named = []
     for column in table.columns:
-        numbers = numbers_of(column)
-        if numbers is None:
-            continue
-        numbers = numbers[column.is_observed]
-        for code in far_codes(numbers):
-            yield (
-                f"{column.name}: {code:.10g} in {plural(int((numbers == code).sum()), 'row')} lies "
-                f"far outside all other values: write `missing: [{code:.10g}]` if it means missing"
-            )
+        if (numbers := numbers_of(column)) is not None:
+            numbers = numbers[column.is_observed]
+            rows = [(code, int((numbers == code).sum())) for code in far_codes(numbers)]
+            named += [f"{column.name} {code:.10g} in {plural(n, 'row')}" for code, n in rows]
+    if named:
+        yield (
+            f"far outside all other values: {'; '.join(named)}; write `missing: [CODE]` under the "
+            "variables where these mean missing"
+        )
 
 
 def _numbers_households(column: Column) -> bool:

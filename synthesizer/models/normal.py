@@ -7,10 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from synthesizer.data.encoding import RARE
 from synthesizer.data.errors import ModelError
 from synthesizer.data.options import Finite, options
 from synthesizer.data.table import Column, Table, Variable
 from synthesizer.models.base import Abilities, FittedModel
+from synthesizer.models.kit.numbers import SafeNumbers
 from synthesizer.models.kit.regression import (
     NUMERIC_KINDS,
     NumberForm,
@@ -55,19 +57,19 @@ class Normal(ParametricModel):
     Parameters
     ----------
     clip : bool
-        Move draws beyond the observed range to its ends, so that no age is negative. The fitted
-        model then holds the smallest and the largest confidential value, and they occur among
-        the draws.
+        Move draws beyond the observed range to its ends, so that no age is negative. The ends are
+        those of `SafeNumbers`: none is the number of fewer than five persons. Fewer than ten
+        persons have none.
 
     Examples
     --------
     >>> from synthesizer.data.table import Kind
     >>> age = Variable(name="age", kind=Kind.NUMERIC, decimals=0)
-    >>> target = Column(age, np.array([20.0, 30.0, 60.0]))
+    >>> target = Column(age, np.repeat([20.0, 30.0, 60.0], 5))
     >>> rng = np.random.default_rng(1)
-    >>> fitted = Normal().fit(Table([], n_rows=3), target, rng=rng)
+    >>> fitted = Normal().fit(Table([], n_rows=15), target, rng=rng)
     >>> fitted.sample(Table([], n_rows=4), rng=rng).data.tolist()
-    [44.0, 54.0, 44.0, 20.0]
+    [43.0, 51.0, 42.0, 20.0]
     """
 
     clip: bool = True
@@ -77,12 +79,12 @@ class Normal(ParametricModel):
     in_words = "a linear regression with normal residuals"
     told_options = (*ParametricModel.told_options, "clip")
 
-    def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedNormal:  # noqa: ARG002
+    def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedNormal:
         """Learn the regression; see `ConditionalModel.fit`."""
         design = self.design(predictors)
         values = np.asarray(target.data, dtype=np.float64)
         regression = Regression.fit(design, predictors, values, ridge=self.ridge)
-        form = NumberForm.fit(target, clip=self.clip)
+        form = _form(predictors, target, rng) if self.clip else NumberForm.fit(target)
         return FittedNormal(target.variable, regression, form, log_shift=None)
 
 
@@ -107,9 +109,9 @@ class Lognormal(ParametricModel):
     --------
     >>> from synthesizer.data.table import Kind
     >>> income = Variable(name="income", kind=Kind.NUMERIC, decimals=0)
-    >>> target = Column(income, np.array([900.0, 1500.0, 9000.0]))
+    >>> target = Column(income, np.repeat([900.0, 1500.0, 9000.0], 5))
     >>> rng = np.random.default_rng(1)
-    >>> fitted = Lognormal().fit(Table([], n_rows=3), target, rng=rng)
+    >>> fitted = Lognormal().fit(Table([], n_rows=15), target, rng=rng)
     >>> bool((fitted.sample(Table([], n_rows=9), rng=rng).data >= 900).all())
     True
     """
@@ -122,7 +124,7 @@ class Lognormal(ParametricModel):
     in_words = "a linear regression of its logarithm"
     told_options = (*ParametricModel.told_options, "clip", "shift")
 
-    def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedNormal:  # noqa: ARG002
+    def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedNormal:
         """Learn the regression; raises ModelError where ``value + shift`` is not positive."""
         shifted = target.data + self.shift
         n_bad = int(np.count_nonzero(shifted <= 0))
@@ -134,5 +136,14 @@ class Lognormal(ParametricModel):
             )
         design = self.design(predictors)
         regression = Regression.fit(design, predictors, np.log(shifted), ridge=self.ridge)
-        form = NumberForm.fit(target, clip=self.clip)
+        form = _form(predictors, target, rng) if self.clip else NumberForm.fit(target)
         return FittedNormal(target.variable, regression, form, log_shift=self.shift)
+
+
+def _form(predictors: Table, target: Column, rng: np.random.Generator) -> NumberForm:
+    """Return the form of draws that stay within ends of which none is of few persons."""
+    numbers = SafeNumbers.of(target, RARE, predictors.owners)
+    if numbers is None or numbers.n_units < 2 * RARE:
+        return NumberForm.fit(target)
+    low, high = np.sort(numbers.replace(np.array(numbers.reach), rng)).tolist()
+    return NumberForm.fit(target, (low, high))

@@ -38,6 +38,7 @@ FORMATS = {
     "£1": (COUNTS, 0, NumberFormat(prefix="£")),
     "12 kg": (COUNTS, 0, NumberFormat(suffix=" kg")),
     "09:05": (MINUTES, 0, NumberFormat(clock="%H:%M")),
+    "09:05:00": (MINUTES, 0, NumberFormat(clock="%H:%M:00")),
     "9:05:00": (MINUTES * 61, 0, NumberFormat(clock="%-H:%M:%S")),
     "1 days 02:03:04": (MINUTES * 611, 0, NumberFormat(clock="%d days %H:%M:%S")),
 }

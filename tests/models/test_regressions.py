@@ -113,6 +113,17 @@ def test_draws_have_the_decimals_and_the_range_of_the_target():
     assert drawn.max() <= 6.5
 
 
+@pytest.mark.parametrize("model", [Normal(), Lognormal()])
+def test_draws_end_at_numbers_of_no_single_person(model):
+    incomes = np.random.default_rng(3).permutation(np.arange(1_000, 91_000, 90)) + 7.0
+    fitted = fit(model, Table([], 1_000), numeric("y", incomes, decimals=0))
+    drawn = draw(fitted, Table([], 4_000), 1)
+    ends = np.sort(incomes)[[4, -5]]
+    assert ends[0] <= drawn.min() < drawn.max() <= ends[1]
+    assert (drawn == drawn.max()).sum() > 20  # draws beyond the end
+    assert drawn.max() not in incomes
+
+
 def test_without_clip_draws_leave_the_range():
     y = numeric("y", np.arange(50) % 2)
     fitted = fit(Normal(clip=False), Table([], 50), y)

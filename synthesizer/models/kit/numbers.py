@@ -29,6 +29,8 @@ gives way. A crowd has so many rare numbers in a row, at least 8 k and at most 2
 CROWDED, FEW = 0.5, 100
 """Share of rare numbers around one of a crowd; with fewer than 100 k units that makes a crowd."""
 EPS = float(np.finfo(np.float64).eps)
+TWINS = 1e-9
+"""Numbers that differ by so small a share are one number with an error of rounding."""
 MOST_DECIMALS = 15
 """Numbers written with more are finer than floats."""
 
@@ -85,6 +87,8 @@ class SafeNumbers:
     """Which values are of a crowd, shape (v,)."""
     unit: int | None = None
     """Of dates: microseconds of a unit in which all this is, 0 for months; see `_in_units_of`."""
+    digits: int | None = None
+    """Digits behind the first where the file writes all numbers in scientific notation."""
 
     def __post_init__(self) -> None:
         check_floats("values", self.values, (-1,))
@@ -117,7 +121,9 @@ class SafeNumbers:
             decimals=decimals if unit is None else 0,
             owners=None if owners is None else owners[seen],
         )
-        return found if unit is None else replace(found, unit=unit)
+        style = str(target.variable.storage.get("style", ""))
+        digits = int(style[1:]) if decimals is None and style[:1] in ("e", "E") else None
+        return replace(found, unit=unit, digits=digits)
 
     @classmethod
     def of_values(
@@ -397,19 +403,42 @@ class SafeNumbers:
     def _between(
         self, drawn: FloatArray, low: FloatArray, high: FloatArray, rng: np.random.Generator
     ) -> FloatArray:
-        """Move draws that are rare values somewhere between them and their neighbours."""
+        """Move draws that are rare values, or their twins, somewhere between their neighbours."""
         out = np.clip(drawn, low, high)
-        held = np.flatnonzero(_among(out, self._rare))
+        if self.digits is not None:
+            return self._of_digits(out, low, high, rng)
+        ends = out * (1 - TWINS * np.sign(out)), out * (1 + TWINS * np.sign(out))
+        places = (
+            np.searchsorted(self._rare, ends[0]),
+            np.searchsorted(self._rare, ends[1], "right"),
+        )
+        held = np.flatnonzero(places[0] < places[1])
         if not len(held):
             return out
-        place = np.searchsorted(self.values, out[held])
-        above = self.values[np.minimum(place + 1, len(self.values) - 1)]
-        below = self.values[np.maximum(place - 1, 0)]
+        place = np.searchsorted(self.values, ends[1][held], side="right")
+        above = self.values[np.minimum(place, len(self.values) - 1)]
+        below = self.values[np.maximum(np.searchsorted(self.values, ends[0][held]) - 1, 0)]
         rises = (above > out[held]) & (above <= high[held])
         falls = (below < out[held]) & (below >= low[held])
         up = rises & (~falls | (rng.random(len(held)) < 0.5))
         other = np.where(up, above, np.where(falls, below, out[held]))
         out[held] += (0.05 + 0.9 * rng.random(len(held))) * (other - out[held])
+        return out
+
+    def _of_digits(
+        self, drawn: FloatArray, low: FloatArray, high: FloatArray, rng: np.random.Generator
+    ) -> FloatArray:
+        """Round draws to the digits of the file; a rare one becomes the nearest that is not."""
+        out = _significant(drawn, self.digits)
+        with np.errstate(divide="ignore"):
+            steps = 10.0 ** (np.floor(np.log10(np.abs(out))) - (self.digits or 0))
+        steps *= np.where(rng.random(len(out)) < 0.5, 1.0, -1.0)
+        left = np.flatnonzero(_among(out, self._rare))
+        for offset in sorted(range(-PROBES, PROBES + 1), key=abs):
+            trial = _significant(out[left] + offset * steps[left], self.digits)
+            good = (trial >= low[left]) & (trial <= high[left]) & ~_among(trial, self._rare)
+            out[left[good]] = trial[good]
+            left = left[~good]
         return out
 
     def _at(self, ranks: FloatArray) -> FloatArray:
@@ -512,6 +541,11 @@ def steps_of(values: FloatArray, decimals: int) -> FloatArray:
         fives = tens[_is_multiple(values[tens], 5.0 * 10.0**power)]
         steps[fives] = 5.0 * 10.0**power
     return np.where(values == 0, np.maximum(steps, 1.0), steps)
+
+
+def _significant(values: FloatArray, digits: int | None) -> FloatArray:
+    """Return numbers with so many digits behind the first, shape (n,)."""
+    return np.array([float(f"{value:.{digits}e}") for value in values.tolist()])
 
 
 def _is_multiple(values: FloatArray, size: float) -> BoolArray:

@@ -196,28 +196,26 @@ def numeric_column(variable: Variable, values: FloatArray) -> Column:
 
 @dataclass(frozen=True, eq=False)
 class NumberForm:
-    """How a number drawn from a curve is made a value: rounded, then kept in the observed range."""
+    """How a number drawn from a curve is made a value: rounded, then kept in a range."""
 
     decimals: int | None
     """Decimals to round to."""
     lower: float | None
-    """Smallest observed value, None where draws may leave the range."""
+    """Smallest value, None where draws have no range."""
     upper: float | None
-    """Largest observed value, or None."""
+    """Largest value, or None."""
 
     def __post_init__(self) -> None:
         lower, upper = self.lower or 0.0, self.upper or 0.0
         if not (math.isfinite(lower) and math.isfinite(upper)):
-            raise ValueError("the observed range must be finite")
+            raise ValueError("the range must be finite")
         if None not in (self.lower, self.upper) and lower > upper:
-            raise ValueError("the observed range must be finite and not end below its start")
+            raise ValueError("the range must be finite and not end below its start")
 
     @classmethod
-    def fit(cls, target: Column, *, clip: bool) -> Self:
-        """Learn the form; ``clip`` keeps draws within the observed range."""
-        if not clip:
-            return cls(decimals_of(target), None, None)
-        return cls(decimals_of(target), float(target.data.min()), float(target.data.max()))
+    def fit(cls, target: Column, ends: tuple[float, float] | None = None) -> Self:
+        """Learn the decimals; ``ends`` are the smallest and the largest value of draws."""
+        return cls(decimals_of(target), *(ends or (None, None)))
 
     def apply(self, values: FloatArray) -> FloatArray:
         """Return rounded values within the range."""

@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from scipy.stats import spearmanr
+from scipy.stats import ks_2samp, spearmanr
 
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
 from synthesizer.data.table import Column, Kind, Table, Variable
@@ -413,3 +413,28 @@ def test_no_rare_date_leaves_in_the_unit_in_which_dates_are_written(form, resolu
         assert not rare & set(back.tolist())
     assert np.isin(held[counts >= 5], back).all()
     assert np.abs(np.sort(drawn) - np.sort(np.repeat(days, 5))).max() < 0.05 * np.ptp(days)
+
+
+@pytest.mark.parametrize("digits", [3, 5])
+def test_no_rare_number_leaves_in_the_digits_of_scientific_notation(digits: int) -> None:
+    rng = np.random.default_rng(8)
+    amounts = rng.lognormal(3, 4, 1_200) * rng.choice([1, -1], 1_200)
+    values = np.array([float(f"{x:.{digits}e}") for x in amounts])
+    storage = {"style": f"e{digits}"}
+    column = Column(Variable(name="y", kind=Kind.NUMERIC, decimals=None, storage=storage), values)
+    safe = SafeNumbers.of(column, 5)
+    assert safe is not None
+    drawn = safe.replace(values, rng)
+    written = np.array([float(f"{x:.{digits}e}") for x in drawn])
+    distinct, counts = np.unique(values, return_counts=True)
+    assert not np.isin(written, distinct[counts < 5]).any()
+    assert (written == drawn).all()
+    assert ks_2samp(drawn, values).statistic < 0.03
+
+
+def test_a_number_and_its_twin_by_rounding_are_one() -> None:
+    rng = np.random.default_rng(9)
+    values = rng.lognormal(3, 1, 500)
+    values = np.concatenate([values, np.nextafter(values, np.inf)])
+    drawn = SafeNumbers.of_values(values, k=5, decimals=None).replace(values, rng)
+    assert not np.isin(drawn, values).any()
