@@ -55,7 +55,7 @@ class IdPattern:
 
     Examples
     --------
-    >>> IdPattern(parts=("=P", *"ddddd")).texts(np.array([1.0, 2.0])).to_pylist()
+    >>> IdPattern(parts=("=P", *"ddddd"), steps=9).texts(np.array([1.0, 2.0])).to_pylist()
     ['P61803', 'P79837']
     """
 

@@ -55,7 +55,7 @@ class RareLevels:
     columns: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Variables that several columns hold over time, which are grouped alike."""
     persons: str | None = None
-    """Column that tells persons apart; each row is a person when absent."""
+    """Column that identifies persons, or households; each row is a person when absent."""
     public: Collection[str] = ()
     """Variables whose levels are a public code list, and stay."""
     fixed: Collection[str] = ()
@@ -71,7 +71,7 @@ class RareLevels:
             parts = [table[cell] for cell in members if cell in table]
             if name in self.public or not parts:
                 continue
-            if parts[0].variable.kind in (Kind.CATEGORICAL, Kind.ORDERED):
+            if {part.variable.kind for part in parts} <= {Kind.CATEGORICAL, Kind.ORDERED}:
                 yield name, parts
 
     def owners(self, table: Table) -> IntArray:

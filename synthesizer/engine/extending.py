@@ -162,7 +162,7 @@ def fit_extension(
         panel = table
         if spec.proper:
             sample = seed.generator("bootstrap", 0, replicate)
-            panel = table.take_units(sample.integers(table.n_units, size=table.n_units))
+            panel = table.resampled(sample.integers(table.n_units, size=table.n_units))
         waves = []
         for period in range(first, len(frame.times)):
             here = until(frame, period + 1).completed(panel.until(period + 1))

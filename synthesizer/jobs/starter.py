@@ -172,8 +172,8 @@ def file_options(*, names: str | None = None, **said: Any) -> FileOptions:
 
     Examples
     --------
-    >>> file_options(delimiter="tab", names="age,sex")
-    {'delimiter': '\\t', 'names': ('age', 'sex')}
+    >>> file_options(delimiter=";", names="age,sex")
+    {'delimiter': ';', 'names': ('age', 'sex')}
     """
     signs = {"tab": "\t", "\\t": "\t", "single": "'", "double": '"'}
     keys = {key: signs.get(value, value) for key, value in said.items() if value is not None}
@@ -268,7 +268,7 @@ def _read(raw: RawTable, form: _Form, options: StarterOptions) -> Reading:
         rare=RareLevels(
             scope="text",
             columns=wide,
-            persons=form.person if form.person in table.names else None,
+            persons=unit if (unit := form.person or form.household) in table.names else None,
             public={form.time or ""},
             fixed=() if form.panel is None else form.panel.absent,
             numbers=[*filter(roles.raw.layout.holds_numbers, table.names)],

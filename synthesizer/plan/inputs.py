@@ -377,10 +377,11 @@ def _without_rare(found: Input, config: ChainConfig) -> Input:
     from synthesizer.data.panel.forms import wide_columns
 
     panel, names = config.panel or PanelConfig.model_construct(), found.columns.names or ()
+    unit = panel.person if config.household is None else config.household.id
     of_design = filter(None, (panel.time, *_kinds_of_design(config)))
     rare = RareLevels(
         columns={name: wide_columns(cells, names) for name, cells in panel.wide.items()},
-        persons=panel.person if panel.person in found.table.names else None,
+        persons=unit if unit in found.table.names else None,
         public={*(n for n, said in config.variables.items() if said.public), *of_design},
         fixed=panel.absent,
         numbers=[] if _writes_text(config) else list(filter(found.layout.holds_numbers, names)),

@@ -98,6 +98,18 @@ def test_persons_count_and_not_rows() -> None:
     assert not notes
 
 
+def test_households_count_and_not_their_members() -> None:
+    sizes = np.random.default_rng(4).integers(1, 7, 200)
+    household = np.repeat(np.arange(200), np.where(np.arange(200) == 7, 6, sizes))
+    street = np.where(household == 7, "of one household", np.array(["a", "b"])[household % 2])
+    frame = pd.DataFrame({"household": household, "street": street, "age": 20 + household % 50})
+    rare = {"min_count": 5, "to": "missing"}
+    synthesizer = Synthesizer(household={"id": "household"}, rare=rare, seed=1)
+    with pytest.warns(UserWarning, match="1 level of 'street' of fewer than 5"):
+        made = synthesizer.fit(frame).generate()
+    assert set(made["street"].dropna()) == {"a", "b"}
+
+
 def test_a_run_tells_what_it_grouped_and_shows_none_of_it(tmp_path: Path) -> None:
     frame = persons_frame(120)
     frame.loc[:5, "region"] = ["pole", "pole", "moon", "moon", "moon", "moon"]

@@ -143,7 +143,8 @@ class PanelTable(Table):
     def take_units(self, units: IntArray) -> PanelTable:
         """Return all rows of some persons, who are numbered anew."""
         rows = self.index.rows_of(units)
-        return PanelTable(self.take(rows).columns, self.index.take_persons(units))
+        origins = None if self._origins is None else self._origins[units]
+        return PanelTable(self.take(rows).columns, self.index.take_persons(units), origins)
 
     @property
     def first_rows(self) -> Table:
@@ -169,7 +170,9 @@ class PanelTable(Table):
             n_persons=int((index.period[index.starts] < end).sum()),
             times=index.times[:end],
         )
-        return PanelTable(self.take(rows).columns, before)
+        there = index.period[index.starts] < end
+        origins = None if self._origins is None else self._origins[there]
+        return PanelTable(self.take(rows).columns, before, origins)
 
     def opened(self, index: PanelIndex) -> PanelTable:
         """Return the person-level columns on the rows of the careers."""

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from synthesizer.data.panel.panel_table import PanelIndex
+from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
 from tests.data.panel.panels import TIMES, full_index, random_index
 
 SEEDS = range(5)
@@ -41,6 +41,19 @@ def test_rows_by_period_and_by_person(seed):
     assert taken.counts.tolist() == index.counts[chosen].tolist()
     assert (np.diff(taken.person) >= 0).all()
     assert taken.times is index.times
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_copies_of_a_person_in_a_bootstrap_sample_have_one_owner(seed):
+    panel = PanelTable([], random_index(seed=seed))
+    drawn = np.random.default_rng(seed).integers(panel.n_units, size=panel.n_units)
+    sample = panel.resampled(drawn)
+    assert sample.owners.tolist() == drawn[sample.index.person].tolist()
+    some = np.arange(0, panel.n_units, 2)
+    taken = sample.take_units(some)
+    assert taken.owners.tolist() == drawn[some][taken.index.person].tolist()
+    early = sample.until(2)
+    assert early.owners.tolist() == sample.owners[sample.index.period < 2].tolist()
 
 
 @pytest.mark.parametrize("seed", SEEDS)
