@@ -89,8 +89,8 @@ def in_common_form(
     skipped = blank + bool(separator) if row is None else row - 1
     if skipped >= len(head):
         raise DataError(f"{origin}: has no line {skipped + 1} with names; {ELSEWHERE}")
-    quote = said.get("quote") or _quote_sign(head[skipped:])
     lines = head[skipped:]
+    quote = said.get("quote") or _quote_sign(lines)
     delimiter = said.get("delimiter") or (
         separator[1].decode() if separator else sniff(lines, quote)
     )

@@ -12,11 +12,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from synthesizer.data.code_lists import is_named_like_order, is_numbering, scale_order, why_codes
+from synthesizer.data.code_lists import (
+    is_named_like_code,
+    is_named_like_order,
+    is_numbering,
+    scale_order,
+    why_codes,
+)
 from synthesizer.data.errors import DataError, OptionError, Problems
-from synthesizer.data.id_patterns import find_pattern
+from synthesizer.data.id_patterns import MIN_HOLDERS, find_pattern
 from synthesizer.data.layout import Labelling
-from synthesizer.data.missing_codes import as_written, missing_codes
+from synthesizer.data.missing_codes import CODE_LOOKS, as_written, missing_codes
 from synthesizer.data.number_formats import PLAIN, NumberFormat
 from synthesizer.data.options import as_label, checked, nearest
 from synthesizer.data.sources import RawTable, Texts
@@ -478,11 +484,21 @@ def _format_doubt(form: NumberFormat) -> str:
 
 
 def _why_codes(column: _Column) -> str:
-    """Say why whole numbers are codes; nothing where they are none."""
-    texts, numbers = column.texts, column.numbers
-    if len(numbers) <= FEW_INTEGERS and texts.n_rows >= 2 * len(numbers):
+    """Say why whole numbers are codes; nothing where they are none.
+
+    Large numbers, some of few rows, are amounts: as codes these would be released.
+    """
+    texts, numbers, counts = column.texts, column.numbers, column.texts.counts[column.is_value]
+    amounts = any(map(_is_amount, numbers[counts < MIN_HOLDERS].tolist()))
+    are_codes = is_named_like_code(texts.name) or not amounts
+    if are_codes and len(numbers) <= FEW_INTEGERS and texts.n_rows >= 2 * len(numbers):
         return f"whole numbers with only {len(numbers)} distinct values"
-    return why_codes(texts.name, numbers, texts.counts[column.is_value])
+    return why_codes(texts.name, numbers, counts)
+
+
+def _is_amount(number: float) -> bool:
+    """Whether a number is too large for a code, and none that people write for a missing value."""
+    return abs(number) >= LARGE and not CODE_LOOKS.fullmatch(f"{number:.0f}")
 
 
 def _day_formats(column: _Column) -> tuple[str, ...]:

@@ -147,19 +147,18 @@ class NumberFormat:
 
     def _clocks(self, texts: pa.Array) -> pa.Array:
         """Return ticks, not negative, as clock times."""
-        whole = pc.cast(pc.replace_substring_regex(texts, r"\..*$", ""), pa.int64())
-        rest = pc.replace_substring_regex(texts, r"^\d+", "")
-        ticks, cells = whole.to_numpy(), [rest, pa.scalar(":00" * self.clock.endswith(":00"))]
-        _, has_days, word = self.clock.rpartition("%d")
-        units = [60] * (1 + ("%S" in self.clock)) + [24] * bool(has_days)
-        for place, unit in enumerate([*units, 2**62]):
-            ticks, part = np.divmod(ticks, unit)
-            is_last = place == len(units)
-            width = 1 if is_last and (has_days or "%-H" in self.clock) else 2
-            mark = word.partition("%")[0] if has_days and is_last else ":" if place else ""
-            text = pc.utf8_lpad(pc.cast(pa.array(part), pa.string()), width, "0")
-            cells = [text, pa.scalar(mark), *cells]
-        return pc.binary_join_element_wise(*cells, "")
+        found = texts.dictionary_encode()
+        written = [self._clock(text) for text in found.dictionary.to_pylist()]
+        return pa.array(written, pa.string()).take(found.indices)
+
+    def _clock(self, text: str) -> str:
+        ticks, point, rest = text.partition(".")
+        minutes, seconds = divmod(int(ticks), 60) if "%S" in self.clock else (int(ticks), 0)
+        hours, minutes = divmod(minutes, 60)
+        days, hours = divmod(hours, 24) if "%d" in self.clock else (0, hours)
+        written = self.clock.replace("%d", str(days)).replace("%-H", str(hours))
+        written = written.replace("%H", f"{hours:02}").replace("%M", f"{minutes:02}")
+        return written.replace("%S", f"{seconds:02}") + point + rest
 
 
 _KEYS: Final = {f.name: f.default for f in fields(NumberFormat) if f.compare}

@@ -16,6 +16,7 @@ import numpy as np
 from synthesizer.data.after import blank_code, holders, with_blank
 from synthesizer.data.encoding import RARE, RARE_REMEDY
 from synthesizer.data.errors import plural
+from synthesizer.data.guessing import LARGE
 from synthesizer.data.missing_codes import LETTER, NUMBER_CODES
 from synthesizer.data.table import Column, IntArray, Kind, Table
 from synthesizer.data.values import LEADING_ZERO, finite_number
@@ -49,9 +50,8 @@ class RareLevels:
     to: str = "other"
     """Name of the level that rare ones become, or ``missing``."""
     scope: Literal["all", "text", "many"] = "all"
-    """Variables: all; those whose levels are neither numbers nor yes and no; those of many only.
-
-    Codes with leading zeros are no numbers."""
+    """Variables: all; those whose levels are neither numbers below 1,000 nor yes and no; those of
+    many only. Codes with leading zeros are no numbers."""
     columns: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Variables that several columns hold over time, which are grouped alike."""
     persons: str | None = None
@@ -129,8 +129,10 @@ class RareLevels:
         """
         owners, changed, notes = self.owners(table), [], []
         for name, parts, counts, is_many in self.counts(table):
-            are_numbers = all(finite_number(level) is not None for level in counts)
-            is_left = are_numbers and not any(re.match(LEADING_ZERO, x) for x in counts)
+            numbers = [finite_number(level) for level in counts]
+            are_numbers = None not in numbers
+            are_small = all(number is not None and abs(number) < LARGE for number in numbers)
+            is_left = are_small and not any(re.match(LEADING_ZERO, x) for x in counts)
             is_left |= {level.casefold() for level in counts} <= PUBLIC_WORDS
             if not is_many and (self.scope == "many" or (self.scope == "text" and is_left)):
                 continue

@@ -17,6 +17,7 @@ from synthesizer.data.derivations import numbers_of
 from synthesizer.data.errors import plural
 from synthesizer.data.expressions import Expression, quote_name
 from synthesizer.data.missing_codes import far_codes
+from synthesizer.data.panel.moments import MONTHS
 from synthesizer.data.table import BoolArray, Column, IntArray, Kind, Table
 
 if TYPE_CHECKING:
@@ -41,9 +42,6 @@ _HOUSE_NAMES: Final = re.compile(
     r"(id)?(hh|hid|hous\w*|famil\w*|serial\w*|dwelling|hogar|menage)\w*"
 )
 _MEMBER_NAMES: Final = re.compile(r"rel(at|p|ship)?\w*|head|hhsize|npers|npf|members?|pernum|size")
-_MONTHS: Final = (
-    "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
-)  # fmt: skip
 _LARGEST: Final = 30
 """Members of a household at most."""
 _MANY: Final = 50
@@ -213,8 +211,8 @@ def _period(name: str) -> tuple[str, int | None]:
     (('a#', 15), ('month', 1122), ('month', 0), ('sex', None))
     """
     month = re.fullmatch(r"([a-z]{3,9})[._ ]?(\d{2,4})", name.lower())
-    if month and month[1][:3] in _MONTHS:
-        return "month", int(month[2]) * 12 + _MONTHS.index(month[1][:3])
+    if month and month[1][:3] in MONTHS:
+        return "month", int(month[2]) * 12 + MONTHS.index(month[1][:3])
     parts = re.findall(r"\d+|\D+", name)
     numbers = [i for i, part in enumerate(parts) if part.isdigit()]
     if not numbers:

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from synthesizer import Synthesizer
 from synthesizer.data.encoding import data_notes, encode
 from synthesizer.data.errors import DataError
 from synthesizer.data.guessing import Declaration, infer
@@ -364,3 +365,17 @@ def test_a_code_is_found_however_its_zeros_are_written(
 def test_codes_of_texts_stay_apart(tmp_path: Path) -> None:
     variable = _one(tmp_path, ["A1", "01", "1.0", "B"], kind=Kind.CATEGORICAL, missing=("A1",))
     assert set(variable.levels) == {"01", "1.0", "B"}
+
+
+def test_large_numbers_of_few_rows_are_amounts_and_no_codes() -> None:
+    grades = np.resize([1, 2, 3], 300)
+    bonus, missing = (
+        np.where(np.arange(300) < 3, 98_765, 0),
+        np.where(np.arange(300) < 3, 9_999, grades),
+    )
+    frame = pd.DataFrame({"bonus": bonus, "grade": grades, "answer": missing})
+    kinds = {item.variable.name: item.variable.kind for item in infer(from_pandas(frame))}
+    assert kinds["bonus"] is Kind.NUMERIC
+    assert {kinds["grade"], kinds["answer"]} <= {Kind.CATEGORICAL, Kind.ORDERED}
+    made = Synthesizer(seed=1).fit(frame[["bonus", "grade"]]).generate()[0]
+    assert 98_765 not in made["bonus"].tolist()

@@ -106,7 +106,7 @@ def test_households_count_and_not_their_members() -> None:
     rare = {"min_count": 5, "to": "missing"}
     synthesizer = Synthesizer(household={"id": "household"}, rare=rare, seed=1)
     with pytest.warns(UserWarning, match="1 level of 'street' of fewer than 5"):
-        made = synthesizer.fit(frame).generate()
+        (made,) = synthesizer.fit(frame).generate()
     assert set(made["street"].dropna()) == {"a", "b"}
 
 
