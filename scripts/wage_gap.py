@@ -28,6 +28,7 @@ from typing import Annotated, Any
 import numpy as np
 import pandas as pd
 import typer
+from workforce_truth import COEFFICIENTS
 
 from synthesizer import compare_fit_by, run
 from synthesizer.cli.commands import errors_told
@@ -305,7 +306,7 @@ def interval_of(known: Statement) -> str:
 
 def true_coefficient(sex: str, name: str) -> float:
     """Return what the regression finds in the limit, see the constants of the simulator."""
-    return simulated.COEFFICIENTS[sex][{"age squared": "age2"}.get(name, name)]
+    return COEFFICIENTS[sex][{"age squared": "age2"}.get(name, name)]
 
 
 def table_3(sex: str, fits: Fits, answers: Answers) -> DataTable:

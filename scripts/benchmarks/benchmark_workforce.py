@@ -44,6 +44,9 @@ from synthesizer.models.limits import Support
 from synthesizer.models.nominal import Nominal
 from synthesizer.plan.plan import Plan, prepare
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from workforce_truth import COEFFICIENTS
+
 CONFIG = Path(__file__).parents[1] / "configs" / "federal_workforce.yaml"
 PAIRS = (("education", "occupation"), ("pay_plan", "grade"), ("pay_plan", "grade", "step"))
 RISING = ("education", "military_service")
@@ -263,7 +266,7 @@ def wages(
                 for others in (parts[2:], parts[1:2])
             )
             for name in (*RACES, "age", "age2", "years")[: None if given == "all" else len(RACES)]:
-                true = p.COEFFICIENTS[sex]["education" if name == "years" else name]
+                true = COEFFICIENTS[sex]["education" if name == "years" else name]
                 count = ""
                 if name in RACES:
                     count = f"{parts[0].loc[parts[0][name] == 1, 'person'].nunique():,}"

@@ -126,7 +126,7 @@ def _faulty_columns(raw: RawTable) -> Iterator[tuple[str, str]]:
     """Yield which columns are no categories, and why: measurements, names, dates."""
     for texts in raw.texts:
         values = texts.picked(texts.occurs)
-        numbers = int(is_number(pa.array(values, pa.string()), texts.mark).sum())
+        numbers = int(is_number(pa.array(values, pa.string()), texts.format).sum())
         if numbers > MOST_NUMBERS:
             told = f"{numbers:,} distinct numbers (at most {MOST_NUMBERS} are taken for codes)"
         elif len(values) > min(MOST_TEXTS, max(MOST_NUMBERS, raw.n_rows / 2)):

@@ -352,8 +352,6 @@ class DataConfig(Part):
             raise ValueError(f"needs exactly one of path, sql and sample, got {sources or 'none'}")
         if self.persons is not None and self.sample is None:
             raise ValueError("persons belongs to a simulated sample; take it out")
-        if self.names is not None and len({*self.names}) < len(self.names):
-            raise ValueError("names holds a name twice; each column needs its own")
         is_sas = self.path is not None and self.path.suffix.lower() == ".sas7bdat"
         if self.catalogue is not None and not is_sas:
             raise ValueError("catalogue belongs to a .sas7bdat file of SAS; take it out")

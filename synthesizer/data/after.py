@@ -11,7 +11,7 @@ chapter 3 (top and bottom coding, rounding, local suppression).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -105,7 +105,7 @@ class After:
         person = table.get(self.person) if self.person is not None else None
         persons = None if person is None else person.data
         return {
-            name: _counted(table[name], persons)
+            name: Counter(holders([table[name]], persons))
             for name in self.blank
             if name in table and table[name].variable.levels
         }
@@ -155,15 +155,23 @@ class After:
             yield f"{name}: says in every record {text!r} (label)."
 
 
-def _counted(column: Column, persons: npt.NDArray[np.generic] | None) -> Counter[str]:
-    """Return the rows, or the persons, of each level."""
-    levels = column.variable.levels
-    codes = np.asarray(column.data)
+def holders(parts: Sequence[Column], persons: npt.NDArray[np.generic] | None) -> dict[str, int]:
+    """Return how many persons, or rows where there are none, have each level in any column."""
+    levels = [*dict.fromkeys(level for part in parts for level in part.variable.levels)]
+    place = {level: code for code, level in enumerate(levels)}
+    owners = np.arange(len(parts[0]))
     if persons is not None:
-        pairs = np.unique(np.stack([np.unique(persons, return_inverse=True)[1], codes]), axis=1)
-        codes = pairs[1]
-    counts = np.bincount(codes, minlength=column.variable.n_codes)[: len(levels)]
-    return Counter(dict(zip(levels, counts.tolist(), strict=True)))
+        owners = np.unique(persons, return_inverse=True)[1]
+    pairs = []
+    for part in parts:
+        codes = [place[x] for x in part.variable.levels] + [-1] * len(part.variable.missing)
+        of_row = np.asarray(codes, dtype=np.int64)[part.data]
+        pairs.append((of_row * len(owners) + owners)[of_row >= 0])
+    held = np.concatenate(pairs)
+    if persons is not None or len(parts) > 1:
+        held = np.unique(held)
+    counts = np.bincount(held // len(owners), minlength=len(levels))
+    return dict(zip(levels, counts.tolist(), strict=True))
 
 
 def blanked(column: Column, levels: frozenset[str]) -> Column:

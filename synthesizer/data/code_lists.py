@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from importlib.resources import files
 from itertools import pairwise
 from typing import Final
 
@@ -167,91 +168,22 @@ def _has_peaks(numbers: FloatArray, counts: IntArray) -> bool:
     return False
 
 
+def _lines(name: str) -> list[str]:
+    """Return the lines of a list that comes with the package."""
+    text = files(__package__).joinpath("lists", name).read_text(encoding="utf-8")
+    return [line for line in text.splitlines() if not line.startswith("#")]
+
+
+def _words(text: str) -> str:
+    """Return the words of a label without what stands between them."""
+    return " ".join(re.findall(r"\w+", text))
+
+
 _SCALES: Final = tuple(
-    {
-        " ".join(re.findall(r"\w+", word)): rank
-        for rank, words in enumerate(scale.split("|"))
-        for word in words.split("/")
-    }
-    for scale in (
-        "never|rarely/seldom|sometimes/occasionally|often/frequently|usually|always",
-        "none/no/not at all|very low|low|medium/mid/moderate/middle/average|high|very high",
-        "very bad/very poor|bad/poor|fair/so-so|satisfactory|good|very good|excellent",
-        "strongly disagree/disagree strongly|disagree|somewhat disagree"
-        "|neither/neutral/undecided/neither agree nor disagree|somewhat agree|agree"
-        "|strongly agree/agree strongly",
-        "very dissatisfied|dissatisfied|neither/neutral|satisfied|very satisfied",
-        "none|very mild|mild|moderate|severe|very severe",
-        "very small|small|medium|large|very large",
-        "not at all|a little/slightly|somewhat/moderately|quite a bit/very|very much/extremely",
-        "no|rather no/probably not|rather yes/probably|yes",
-        "xxs|xs|s|m|l|xl|xxl/2xl|xxxl/3xl",
-        # schools
-        "no schooling/none|preschool/kindergarten|primary/elementary/primary school|lower secondary"
-        "/middle school|secondary/upper secondary/high school|vocational|post-secondary/college"
-        "/some college|tertiary/higher/university|bachelor|master|doctorate/phd",
-        "less than high school|high school/high school graduate|some college|associate/associate "
-        "degree|bachelor/bachelor degree|master/master degree/graduate|doctorate/phd",
-        "keine|grundschule|hauptschule|realschule|gymnasium/abitur|fachhochschule|universität",
-        "aucun|primaire|collège|lycée|supérieur/université",
-        "ninguno|primaria|secundaria|bachillerato|universidad/superior",
-        "brak|podstawowe|gimnazjalne|zawodowe|średnie|wyższe",
-        "nessuno|elementare|media|superiore/diploma|università/laurea",
-        "geen|basisschool|vmbo|mbo|havo|vwo|hbo|wo",
-        # satisfaction and agreement
-        "sehr unzufrieden|unzufrieden|eher unzufrieden|teils teils/weder noch/neutral"
-        "|eher zufrieden|zufrieden|sehr zufrieden",
-        "très insatisfait|insatisfait/peu satisfait|neutre|plutôt satisfait|satisfait"
-        "|très satisfait",
-        "muy insatisfecho|insatisfecho|neutral/indiferente|satisfecho|muy satisfecho",
-        "bardzo niezadowolony|niezadowolony|neutralny|zadowolony|bardzo zadowolony",
-        "molto insoddisfatto|insoddisfatto|neutrale|soddisfatto|molto soddisfatto",
-        "zeer ontevreden|ontevreden|neutraal|tevreden|zeer tevreden",
-        "stimme gar nicht zu|stimme nicht zu|stimme eher nicht zu|teils teils/weder noch"
-        "|stimme eher zu|stimme zu|stimme voll zu",
-        "pas du tout d'accord|pas d'accord|plutôt pas d'accord|neutre|plutôt d'accord|d'accord"
-        "|tout à fait d'accord",
-        "muy en desacuerdo|en desacuerdo|neutral|de acuerdo|muy de acuerdo",
-        "zdecydowanie nie|raczej nie|trudno powiedzieć|raczej tak|zdecydowanie tak",
-        "per niente d'accordo|in disaccordo|neutrale|d'accordo|molto d'accordo",
-        "helemaal mee oneens|mee oneens|neutraal|mee eens|helemaal mee eens",
-        # frequency, quality and size
-        "nie|selten|manchmal|oft/häufig|meistens|immer",
-        "jamais|rarement|parfois|souvent|toujours",
-        "nunca|rara vez/raramente|a veces|a menudo|siempre",
-        "nigdy|rzadko|czasami/czasem|często|zawsze",
-        "mai|raramente|a volte|spesso|sempre",
-        "nooit|zelden|soms|vaak|altijd",
-        "sehr niedrig|niedrig/gering|mittel|hoch|sehr hoch",
-        "sehr schlecht|schlecht|mittelmäßig/mittel|gut|sehr gut",
-        "très faible|faible/bas|moyen|élevé/haut|très élevé",
-        "muy bajo|bajo|medio|alto|muy alto",
-        "bardzo niski|niski|średni|wysoki|bardzo wysoki",
-        "molto basso|basso|medio|alto|molto alto",
-        "zeer laag|laag|gemiddeld|hoog|zeer hoog",
-    )
+    {_words(word): rank for rank, words in enumerate(scale.split("|")) for word in words.split("/")}
+    for scale in _lines("scales.txt")
 )
-_CALENDARS: Final = tuple(
-    tuple(words.split())
-    for words in (
-        "january february march april may june july august september october november december",
-        "januar februar märz april mai juni juli august september oktober november dezember",
-        "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
-        "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
-        "styczeń luty marzec kwiecień maj czerwiec lipiec sierpień wrzesień październik listopad "
-        "grudzień",
-        "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre "
-        "dicembre",
-        "januari februari maart april mei juni juli augustus september oktober november december",
-        "monday tuesday wednesday thursday friday saturday sunday",
-        "montag dienstag mittwoch donnerstag freitag samstag sonntag",
-        "lundi mardi mercredi jeudi vendredi samedi dimanche",
-        "lunes martes miércoles jueves viernes sábado domingo",
-        "poniedziałek wtorek środa czwartek piątek sobota niedziela",
-        "lunedì martedì mercoledì giovedì venerdì sabato domenica",
-        "maandag dinsdag woensdag donderdag vrijdag zaterdag zondag",
-    )
-)
+_CALENDARS: Final = tuple(tuple(words.split()) for words in _lines("calendars.txt"))
 """Months and days of the week, which may be cut to two letters or more."""
 _NUMBER: Final = r"[$€£]?\s*(\d+(?:\.\d+)?)\s*%?"
 _RANGE: Final = re.compile(rf"{_NUMBER}\s*(?:-|–|—|to|bis|/|\.\.)\s*{_NUMBER}")
@@ -283,16 +215,13 @@ def scale_order(labels: Sequence[str]) -> tuple[str, ...] | None:
         pairs = sorted((ends, label) for ends, label in zip(ranges, labels, strict=True) if ends)
         apart = all(one[0][1] <= two[0][0] for one, two in pairwise(pairs))
         return tuple(label for _, label in pairs) if apart else None
-    words = [" ".join(re.findall(r"\w+", label.casefold())) for label in labels]
+    words = [_words(label.casefold()) for label in labels]
     words = [re.sub(r"^\d+ (?=\D)", "", word) for word in words]
-    for scale in _SCALES:
-        ranks = [scale.get(word) for word in words]
+    ranked = [[scale.get(word) for word in words] for scale in _SCALES]
+    ranked += [[_place(word, names) for word in words] for names in _CALENDARS]
+    for ranks in ranked:
         if None not in ranks and len(set(ranks)) == len(ranks):
             return tuple(label for _, label in sorted(zip(ranks, labels, strict=True)))
-    for names in _CALENDARS:
-        places = [_place(word, names) for word in words]
-        if None not in places and len(set(places)) == len(places):
-            return tuple(label for _, label in sorted(zip(places, labels, strict=True)))
     return None
 
 

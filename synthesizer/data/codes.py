@@ -244,11 +244,20 @@ class Combinations:
 
 
 def _mixed(keys: IntArray, place: IntArray) -> IntArray:
-    """Return a hash of 63 bits of each key and the next value (the finaliser of splitmix64)."""
-    mixed = keys.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) + place.astype(np.uint64)
-    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    """Return a hash of 63 bits of each key and the next value."""
+    mixed = splitmix(keys.astype(np.uint64) * GOLDEN + place.astype(np.uint64))
+    return (mixed >> np.uint64(1)).astype(np.int64)
+
+
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+"""The odd number nearest to 2**64 divided by the golden ratio."""
+
+
+def splitmix(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """Return well mixed bits of whole numbers (the finaliser of SplitMix64; Steele et al. 2014)."""
+    mixed = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return ((mixed ^ (mixed >> np.uint64(31))) >> np.uint64(1)).astype(np.int64)
+    return np.asarray(mixed ^ (mixed >> np.uint64(31)))
 
 
 def column_values(column: Column) -> FloatArray:

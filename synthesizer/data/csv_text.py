@@ -1,7 +1,7 @@
 """CSV text to columns of text, and how the text was laid out.
 
 Cells are read as text by Arrow, dictionary-encoded at once. Arrow drops the quotes, so which
-columns were quoted is learnt from the first megabytes of the text.
+columns were quoted is learnt from the first megabyte of the text.
 
 How bytes stand for letters is found out over the whole file, or refused. UTF-8 and UTF-16 prove
 themselves: hardly any other text can be read as them. Files of one byte a letter prove nothing,
@@ -15,115 +15,74 @@ import codecs
 import csv
 import io
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from encodings.aliases import aliases
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.csv as pcsv
 
 from synthesizer.data.dialects import (
-    CR,
     DELIMITERS,
-    LF,
     NO_NAMES,
     NOTHING,
-    QUOTE,
-    Bytes,
     FileOptions,
-    exchanged,
     in_common_form,
-    quotes,
 )
 from synthesizer.data.errors import DataError
 from synthesizer.data.headers import ELSEWHERE, unnamed
 from synthesizer.data.layout import CsvLayout, Quoting
-from synthesizer.data.table import BoolArray
 
-# Where the cells of CSV text start and end, and which columns are quoted.
+# How cells are written, and which columns are quoted.
 
 BARE: Final = ("NA", "NaN", "N/A", "NULL", "null", "nan", ".")
 """Texts that stay unquoted where everything else is quoted."""
 
 
-@dataclass(frozen=True, eq=False)
-class Fields:
-    """Where the cells of the first rows start and end, and which of them are quoted.
+def raw_rows(text: str, delimiter: str, quote: str) -> Iterator[tuple[list[str], str]]:
+    r"""Yield the cells of each row of a CSV file as they are written, and the end of the line.
 
-    ``starts`` and ``ends`` have shape (rows, columns), the header row first.
+    Examples
+    --------
+    >>> list(raw_rows('a,"b,c"\n1,', ",", '"'))
+    [(['a', '"b,c"'], '\n'), (['1', ''], '')]
     """
-
-    text: Bytes
-    starts: npt.NDArray[np.int64]
-    ends: npt.NDArray[np.int64]
-
-    @classmethod
-    def of(cls, head: Bytes, delimiter: str) -> Fields:
-        """Find the cells; rows of another length than the header are left out."""
-        if head[-1] != LF:
-            head = np.append(head, np.uint8(LF))
-        outside = (np.cumsum(quotes(head, delimiter)) & 1) == 0
-        newline = (head == LF) | ((head == CR) & (np.append(head[1:], LF) != LF))
-        stop = np.flatnonzero(outside & (newline | (head == ord(delimiter))))
-        start = np.append(0, stop[:-1] + 1)
-        is_last = newline[stop]
-        end = np.where(is_last & (stop > start) & (head[stop - 1] == CR), stop - 1, stop)
-        row = np.append(0, np.cumsum(is_last)[:-1])
-        per_row = np.bincount(row)
-        blank = (per_row[row] == 1) & (end == start)
-        start, end, row = start[~blank], end[~blank], row[~blank]
-        width = int((row == row[0]).sum())
-        keep = per_row[row] == width
-        return cls(head, start[keep].reshape(-1, width), end[keep].reshape(-1, width))
-
-    @property
-    def is_quoted(self) -> BoolArray:
-        """Whether each cell is quoted."""
-        first = self.text[np.minimum(self.starts, len(self.text) - 1)]
-        return np.asarray((first == QUOTE) & (self.ends - self.starts >= 2))
-
-    def names(self, delimiter: str) -> list[str]:
-        """Return the column names."""
-        raw = self.text[self.starts[0, 0] : self.ends[0, -1]].tobytes()
-        return next(csv.reader(io.StringIO(raw.decode(), newline=""), delimiter=delimiter))
-
-    def header_quoting(self) -> tuple[Quoting, ...]:
-        """Return the quoting of the column names."""
-        return tuple(Quoting(always=bool(quoted)) for quoted in self.is_quoted[0])
-
-    def quoting(self) -> tuple[Quoting, ...]:
-        """Return when the cells of each column are quoted."""
-        quoted, length = self.is_quoted[1:], (self.ends - self.starts)[1:]
-        filled = (length > 0) & ~(quoted & (length == 2))
-        found = []
-        for j in range(quoted.shape[1]):
-            empty = bool((quoted[:, j] & ~filled[:, j]).any())
-            loose = np.flatnonzero(filled[:, j] & ~quoted[:, j])
-            bare = self._distinct(loose + 1, j)
-            always = bool((filled & quoted)[:, j].any()) and set(bare) <= set(BARE)
-            found.append(Quoting(always=always, empty=empty, bare=bare if always else ()))
-        # A column without a filled cell follows the custom of the file.
-        custom = any(quoting.always for quoting in found)
-        return tuple(
-            q if filled[:, j].any() else Quoting(always=custom, empty=q.empty)
-            for j, q in enumerate(found)
-        )
-
-    def _distinct(self, rows: npt.NDArray[np.int64], column: int) -> tuple[str, ...]:
-        """Return up to a few distinct texts; numbers fill the limit soon."""
-        texts: dict[str, None] = {}
-        for row in rows.tolist():
-            begin, end = self.starts[row, column], self.ends[row, column]
-            texts[self.text[begin:end].tobytes().decode(errors="replace")] = None
-            if len(texts) > len(BARE) or not set(texts) <= set(BARE):
-                break
-        return tuple(texts)
+    gap, sign = re.escape(delimiter), re.escape(quote)
+    quoted = rf"{sign}(?:[^{sign}]|{sign}{sign})*{sign}"
+    cells: list[str] = []
+    for found in re.finditer(rf"({quoted}|[^{gap}\r\n]*)({gap}|\r\n|\n|\r|\Z)", text):
+        if found.start() == len(text) and not cells:
+            return
+        cells.append(found[1])
+        if found[2] != delimiter:
+            yield cells, found[2]
+            cells = []
 
 
-SAMPLE_BYTES: Final = 8 * 2**20
+def _quoting_of(cells: Sequence[str], quote: str) -> Quoting:
+    """Return when cells, as they are written, are quoted."""
+    distinct = dict.fromkeys(cells)
+    loose = [cell for cell in distinct if cell and not cell.startswith(quote)]
+    is_quoted = any(cell.startswith(quote) and len(cell) > 2 for cell in distinct)
+    always = is_quoted and set(loose) <= set(BARE)
+    return Quoting(always=always, empty=2 * quote in distinct, bare=tuple(loose) if always else ())
+
+
+def _quotings(rows: Sequence[list[str]], quote: str) -> tuple[Quoting, ...]:
+    """Return when the cells below each name are quoted; a column without any is like the others."""
+    columns = [cells[1:] for cells in zip(*rows, strict=True)]
+    found = [_quoting_of(cells, quote) for cells in columns]
+    custom = any(quoting.always for quoting in found)
+    return tuple(
+        quoting if {*cells} - {"", 2 * quote} else replace(quoting, always=custom)
+        for quoting, cells in zip(found, columns, strict=True)
+    )
+
+
+SAMPLE_BYTES: Final = 2**20
 BLOCK_BYTES: Final = 4 * 2**20
 MAX_NAMED: Final = 5
 ROW_NAMES: Final = "row_names"
@@ -139,41 +98,36 @@ def parse_csv(
     """
     data, encoding, bom = as_utf8(data, origin, said.get("encoding"))
     data, delimiter, found = _sound(data, origin, said)
-    text = np.frombuffer(data, dtype=np.uint8)
-    head = text[:SAMPLE_BYTES]
-    _refuse_open_quote(data, text, origin, delimiter)
-    fields = Fields.of(head, delimiter)
-    names = _names(data, fields, origin, delimiter)
-    table = _read(data, origin, delimiter, names)
     quote = found.get("quote") or '"'
-    layout = CsvLayout(
-        delimiter=delimiter,
-        line_end=_line_end(head),
-        encoding=encoding,
-        bom=bom,
-        final_newline=bool(text[-1] in (LF, CR)),
-        header=fields.header_quoting(),
-        quoting=fields.quoting(),
-        quote=quote,
-    )
+    _refuse_open_quote(data, origin, delimiter, quote)
+    rows, line_end = _first_rows(data, delimiter, quote)
+    names = _names(data, rows[0], origin, delimiter, quote)
+    table = _read(data, origin, delimiter, quote, names)
     # A delimiter that ends each line makes a last column without a name or a value.
     some = [j for j, name in enumerate(names) if name.strip() or not _is_empty(table.column(j))]
     if problems := [*unnamed([names[j] for j in some], origin)]:
         raise DataError(problems)
-    layout = replace(
-        layout,
-        header=tuple(layout.header[j] for j in some),
-        quoting=tuple(layout.quoting[j] for j in some),
+    quoting = _quotings(rows, quote)
+    layout = CsvLayout(
+        delimiter=delimiter,
+        line_end=line_end,
+        encoding=encoding,
+        bom=bom,
+        final_newline=data[-1:].to_pybytes() in (b"\n", b"\r"),
+        header=tuple(Quoting(always=rows[0][j].startswith(quote)) for j in some),
+        quoting=tuple(quoting[j] for j in some),
+        quote=quote,
     )
-    return exchanged(table.select(some), quote), layout, found
+    return table.select(some), layout, found
 
 
 def header_names(data: pa.Buffer, origin: str, said: FileOptions) -> tuple[str, ...]:
     """Return the names of the columns of text whose rows need not be readable."""
     data, _, _ = as_utf8(data, origin, said.get("encoding"))
-    data, delimiter, _ = _sound(data, origin, said)
-    head = np.frombuffer(data, dtype=np.uint8)[:SAMPLE_BYTES]
-    return tuple(_names(data, Fields.of(head, delimiter), origin, delimiter))
+    data, delimiter, found = _sound(data, origin, said)
+    quote = found.get("quote") or '"'
+    rows, _ = _first_rows(data, delimiter, quote)
+    return tuple(_names(data, rows[0], origin, delimiter, quote))
 
 
 def _sound(data: pa.Buffer, origin: str, said: FileOptions) -> tuple[pa.Buffer, str, FileOptions]:
@@ -184,9 +138,21 @@ def _sound(data: pa.Buffer, origin: str, said: FileOptions) -> tuple[pa.Buffer, 
     return in_common_form(data, origin, said)
 
 
-def _names(data: pa.Buffer, fields: Fields, origin: str, delimiter: str) -> list[str]:
+def _first_rows(data: pa.Buffer, delimiter: str, quote: str) -> tuple[list[list[str]], str]:
+    """Return the first rows that are as long as the header, and the end of their lines."""
+    head = data.slice(0, min(SAMPLE_BYTES, data.size)).to_pybytes()
+    found = raw_rows(head.decode(errors="surrogateescape"), delimiter, quote)
+    rows = [(cells, end) for cells, end in found if cells != [""]]
+    width, line_end = len(rows[0][0]), rows[0][1] or "\n"
+    return [cells for cells, _ in rows if len(cells) == width], line_end
+
+
+def _names(
+    data: pa.Buffer, cells: Sequence[str], origin: str, delimiter: str, quote: str
+) -> list[str]:
     try:
-        names = fields.names(delimiter)
+        line = delimiter.join(cells).encode(errors="surrogateescape").decode()
+        names = next(csv.reader([line], delimiter=delimiter, quotechar=quote))
     except UnicodeDecodeError:
         raise DataError(_explained(data, origin, "")) from None
     except csv.Error:
@@ -204,7 +170,7 @@ def _refuse_nul(data: pa.Buffer, origin: str) -> None:
     text = np.frombuffer(data, dtype=np.uint8)
     count = int((text == 0).sum())
     if count:
-        line = int((text[: int(np.argmax(text == 0))] == LF).sum()) + 1
+        line = int((text[: int(np.argmax(text == 0))] == ord("\n")).sum()) + 1
         wide = half_empty(data)
         remedy = (
             f"set `encoding: {wide}`, which reads all of it"
@@ -214,44 +180,35 @@ def _refuse_nul(data: pa.Buffer, origin: str) -> None:
         raise DataError(f"{origin}: {count} NUL bytes, the first on line {line}; {remedy}")
 
 
-def _refuse_open_quote(data: pa.Buffer, text: Bytes, origin: str, delimiter: str) -> None:
+def _refuse_open_quote(data: pa.Buffer, origin: str, delimiter: str, quote: str) -> None:
     """A closed quote is two quote characters, so only an odd number deserves a slow look."""
-    if int((text == QUOTE).sum()) % 2 == 0:
+    if int((np.frombuffer(data, dtype=np.uint8) == ord(quote)).sum()) % 2 == 0:
         return
     try:
         content = io.StringIO(bytes(data).decode(), newline="")
-        for _ in csv.reader(content, delimiter=delimiter, strict=True):
+        for _ in csv.reader(content, delimiter=delimiter, quotechar=quote, strict=True):
             pass
     except csv.Error as error:
         if "unexpected end" in str(error):
             raise DataError(
                 f"{origin}: a quoted cell is not closed before the end of the file; look for a "
-                'row with a single quote character (") and double or remove it'
+                f"row with a single quote character ({quote}) and double or remove it"
             ) from None
     except UnicodeDecodeError:
         raise DataError(_explained(data, origin, "")) from None
 
 
-def _line_end(head: Bytes) -> str:
-    ends = np.flatnonzero((head == LF) | (head == CR))
-    if not len(ends):
-        return "\n"
-    first = int(ends[0])
-    if head[first] == LF:
-        return "\n"
-    return "\r\n" if first + 1 < len(head) and head[first + 1] == LF else "\r"
-
-
-def _read(data: pa.Buffer, origin: str, delimiter: str, names: list[str]) -> pa.Table:
+def _read(data: pa.Buffer, origin: str, delimiter: str, quote: str, names: list[str]) -> pa.Table:
     try:
-        return _arrow(data, delimiter, names)
+        return _arrow(data, delimiter, quote, names)
     except pa.ArrowInvalid as error:
-        if "columns, got" in str(error) and (rows := _ragged_rows(data, delimiter, len(names))):
-            raise DataError(_ragged(origin, rows, len(names))) from None
+        width = len(names)
+        if "columns, got" in str(error) and (rows := _ragged_rows(data, delimiter, quote, width)):
+            raise DataError(_ragged(origin, rows, width)) from None
         raise DataError(_explained(data, origin, str(error))) from None
 
 
-def _arrow(data: pa.Buffer, delimiter: str, names: list[str]) -> pa.Table:
+def _arrow(data: pa.Buffer, delimiter: str, quote: str, names: list[str]) -> pa.Table:
     """Read with Arrow, which must not be handed anything that belongs to Python.
 
     Its threads may let go of what they were handed (a Python buffer, a handler of invalid rows)
@@ -268,6 +225,7 @@ def _arrow(data: pa.Buffer, delimiter: str, names: list[str]) -> pa.Table:
         ),
         parse_options=pcsv.ParseOptions(
             delimiter=delimiter,
+            quote_char=quote,
             newlines_in_values=True,
             ignore_empty_lines=len(names) > 1,  # a blank line is an empty cell of a lone column
         ),
@@ -277,13 +235,13 @@ def _arrow(data: pa.Buffer, delimiter: str, names: list[str]) -> pa.Table:
     )
 
 
-def _ragged_rows(data: pa.Buffer, delimiter: str, width: int) -> list[int]:
+def _ragged_rows(data: pa.Buffer, delimiter: str, quote: str, width: int) -> list[int]:
     """Return which data rows (1 = first) have another number of cells than the header."""
     content = io.TextIOWrapper(
         io.BytesIO(data.to_pybytes()), encoding="utf-8", errors="replace", newline=""
     )
     try:
-        rows = filter(None, csv.reader(content, delimiter=delimiter))
+        rows = filter(None, csv.reader(content, delimiter=delimiter, quotechar=quote))
         return [number for number, row in enumerate(rows) if len(row) != width]
     except csv.Error:
         return []
@@ -304,7 +262,8 @@ def _ragged(origin: str, rows: list[int], width: int) -> str:
     many = f"{len(rows)} rows do" if len(rows) > 1 else "1 row does"
     return (
         f"{origin}: {many} not have {width} cells as the header has "
-        f"(data rows {named}{more}); check `delimiter` and quotes; {ELSEWHERE}"
+        f"(data rows {named}{more}); check `delimiter` and quotes, and delete "
+        f"notes below the table; {ELSEWHERE}"
     )
 
 
@@ -312,10 +271,6 @@ def _ragged(origin: str, rows: list[int], width: int) -> str:
 
 UTF_8_MARK: Final = codecs.BOM_UTF8
 UTF_16_MARKS: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-_NO_TEXT: Final = {"base64", "base64-codec", "bz2", "bz2-codec", "hex", "hex-codec", "quopri",
-                   "quopri-codec", "rot13", "rot-13", "uu", "uu-codec", "zip", "zlib",
-                   "zlib-codec"}  # fmt: skip
-"""Codecs of Python that are no encodings of text."""
 _USUAL: Final = "utf-8, cp1252, latin-1 and cp1250"
 _NEAR: Final = 0.7
 """How alike a name must be to be offered, from 0 to 1."""
@@ -424,7 +379,7 @@ def unknown_encoding(name: str) -> str:
     """
     plain = name.lower().replace("_", "-")
     known = {alias.replace("_", "-") for alias in (*aliases, *aliases.values())}
-    near = get_close_matches(plain, sorted(known - _NO_TEXT), 3, _NEAR)
+    near = get_close_matches(plain, sorted(known), 3, _NEAR)
     which = f"near names are {', '.join(near)}" if near else f"usual ones are {_USUAL}"
     return f"encoding {name!r} is unknown; {which}"
 

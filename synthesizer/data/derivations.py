@@ -8,8 +8,8 @@ synthetic inputs instead.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -85,10 +85,11 @@ _FORMS = (
 _SHIFTS = (
     _FORMS[0],
     _DIFFERENCE,
+    _Form("{a} + {b} - 1", lambda a, b: a + b - 1, lambda t, b: t - b + 1, True),
     _Form("{a} + {b} / 24", lambda a, b: a + b / 24, lambda t, b: t - b / 24, True),
     _Form("{a} - {b} / 24", lambda a, b: a - b / 24, lambda t, b: t + b / 24, True),
 )
-"""A date, and a number of days or hours."""
+"""A date, and a number of days, the first one counted or not, or hours."""
 
 
 @dataclass(frozen=True)
@@ -139,9 +140,10 @@ def suggest_derivations(
     log, log10, sqrt, exp and square of a + c;
     a + b, a - b, a * b, a / b, a / b**2, a / (b / 100)**2; a and b are numeric variables or years
     of dates; a - b may be the days between two dates, and a date may be another one and a number
-    of days or hours; sums, differences and means of three numbers or more. Codes, and numbers with
-    few different values, may be the groups of a number, ``cut(a, ...)``, such as deciles and age
-    groups: each is one range of it, and where it is missing all are in one group, or missing, too.
+    of days or hours; sums, differences and means of several numbers, whose blanks may count as 0.
+    Codes, and numbers with few different values, may be the groups of a number, ``cut(a, ...)``,
+    such as deciles and age groups: each is one range of it, and where it is missing all are in one
+    group, or missing, too.
     A candidate passes if, over all rows,
 
     - in at least 99.5 % of the rows where the target or the expression has a value, both have
@@ -256,7 +258,18 @@ def _verified(
     elif len(rows) and days:
         found += _pairs(column, [*days, *counts], rows, target, slack, _SHIFTS)
     found = _passing(found, table)
-    return found if found or not is_number else _passing(_sums(column, counts, place, table), table)
+    for parts in (counts, [_filled(item) for item in counts]):
+        if is_number and not found:
+            found = _passing(_sums(column, parts, place, table), table)
+    return found
+
+
+def _filled(item: _Input) -> _Input:
+    """Return an input of which blanks count as 0, as they do in totals of spreadsheets."""
+    if not np.isnan(item.values).any():
+        return item
+    text = f"(0 if missing({item.text}) else {item.text})"
+    return replace(item, text=text, values=np.nan_to_num(item.values))
 
 
 def _sums(column: Column, inputs: list[_Input], place: int, table: Table) -> Iterator[_Candidate]:
@@ -269,8 +282,9 @@ def _sums(column: Column, inputs: list[_Input], place: int, table: Table) -> Ite
     parts = np.stack([item.values for item in near[: 2 * MAX_PARTS]])
     texts, order = [item.text for item in near], [places[item.name] for item in near]
     text = sum_text(values, _slack(values, column.variable), parts, texts, order)
-    if text is not None:
-        yield _Candidate(column.name, tuple(sorted(Expression.parse(text).names)), text)
+    names = () if text is None else tuple(sorted(Expression.parse(text).names))
+    if text is not None and (len(names) > 2 or len(_probe_rows(column))):
+        yield _Candidate(column.name, names, text)
 
 
 def _nearest(inputs: list[_Input], place: int, table: Table) -> list[_Input]:
@@ -694,9 +708,9 @@ def _without_cycles(candidates: list[_Candidate], table: Table) -> dict[str, str
         return len(candidate.inputs), -finest, falls, backward, at, len(candidate.text)
 
     chosen: dict[str, str] = {}
-    needs: dict[str, tuple[str, ...]] = {}
+    needs: dict[str, Collection[str]] = {}
     for candidate in sorted(candidates, key=rank):
-        reached = _reached(candidate.inputs, needs)
+        reached = needed(candidate.inputs, needs)
         if candidate.target not in chosen and candidate.target not in reached:
             chosen[candidate.target] = candidate.text
             needs[candidate.target] = candidate.inputs
@@ -710,13 +724,12 @@ def _are_amounts(candidate: _Candidate, table: Table) -> bool:
     return all(column.data[column.is_observed].min(initial=0.0) >= 0 for column in numbers)
 
 
-def _reached(names: tuple[str, ...], needs: dict[str, tuple[str, ...]]) -> set[str]:
-    """Return the names and everything they are derived from."""
+def needed(names: Iterable[str], needs: Mapping[str, Collection[str]]) -> set[str]:
+    """Return some variables and all that they are computed from."""
     reached: set[str] = set()
     waiting = list(names)
     while waiting:
-        name = waiting.pop()
-        if name not in reached:
+        if (name := waiting.pop()) not in reached:
             reached.add(name)
             waiting.extend(needs.get(name, ()))
     return reached

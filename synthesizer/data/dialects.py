@@ -1,7 +1,7 @@
 """How a CSV file is written: what stands above the names, comments, quote sign and delimiter.
 
 What nobody named is found out from the first megabyte. The text is then brought into the common
-form (names in the first line, double quotes, no comments), which one reader reads.
+form (names in the first line, no comments), which one reader reads.
 """
 
 from __future__ import annotations
@@ -14,8 +14,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, TypedDict
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from synthesizer.data.errors import DataError
@@ -27,14 +25,11 @@ from synthesizer.data.headers import (
     first_filled,
     refuse_data,
 )
-from synthesizer.data.table import BoolArray
 
-Bytes = npt.NDArray[np.uint8]
 NOTHING: Final = "the file is empty; it needs a header row and data rows"
 NO_NAMES: Final = (
     "its first row cannot be read as names of columns; check `encoding`, `delimiter` and the quotes"
 )
-QUOTE, LF, CR = 34, 10, 13
 DELIMITERS: Final = (",", ";", "\t", "|")
 _SAMPLE_BYTES: Final = 1 << 20
 _SEPARATOR: Final = re.compile(rb'"?sep=([\x00-\x7f])"?', re.IGNORECASE)
@@ -94,17 +89,19 @@ def in_common_form(
     skipped = blank + bool(separator) if row is None else row - 1
     if skipped >= len(head):
         raise DataError(f"{origin}: has no line {skipped + 1} with names; {ELSEWHERE}")
-    quote = said.get("quote") or _quote_sign(head[skipped:])
-    lines = [_swapped(line, quote) for line in head[skipped:]]
-    delimiter = said.get("delimiter") or (separator[1].decode() if separator else sniff(lines))
+    lines = head[skipped:]
+    quote = said.get("quote") or _quote_sign(lines)
+    delimiter = said.get("delimiter") or (
+        separator[1].decode() if separator else sniff(lines, quote)
+    )
     comment = said.get("comment")
     if comment is None:
         comment = "" if row else _comment_sign(lines, delimiter)
     body = data.slice(sum(map(len, head[:skipped])))
-    if comment or quote != '"':
-        body = _rewritten(body, quote, comment, delimiter)
+    if comment:
+        body = _without_comments(body, quote, comment, delimiter)
     try:
-        rows = _rows(lines, delimiter, comment, skipped + 1)
+        rows = _rows(lines, delimiter, quote, comment, skipped + 1)
     except csv.Error:
         raise DataError(f"{origin}: {NO_NAMES}") from None
     cells = [r.cells for r in rows]
@@ -113,7 +110,9 @@ def in_common_form(
     if not rows:
         raise DataError(f"{origin}: {NOTHING}")
     if names is not None:
-        body = _named(body, rows, names, delimiter, origin, replaces=row is not None)
+        line = _line_of(names, rows[row is not None :] or rows, delimiter, quote, origin)
+        _, end = _parts(rows[0].text)
+        body = _joined(line + end, body.slice(len(rows[0].text) * (row is not None)))
     else:
         if row is None:
             refuse_data(rows[0].cells, cells[place + 1 :], origin, rows[0].number)
@@ -122,16 +121,17 @@ def in_common_form(
     return body, delimiter, FileOptions(quote=quote, comment=comment, header_row=number)
 
 
-def _rows(lines: Sequence[bytes], delimiter: str, comment: str, number: int) -> list[_Row]:
+def _rows(
+    lines: Sequence[bytes], delimiter: str, quote: str, comment: str, number: int
+) -> list[_Row]:
     """Return the first rows of lines of which the first has a number; comments are left out."""
     numbered = [
         (k, line)
         for k, line in enumerate(lines, number)
         if not (comment and line.startswith(comment.encode()))
     ]
-    reader = csv.reader(
-        (line.decode(errors="replace") for _, line in numbered), delimiter=delimiter
-    )
+    texts = (line.decode(errors="replace") for _, line in numbered)
+    reader = csv.reader(texts, delimiter=delimiter, quotechar=quote)
     rows: list[_Row] = []
     begin = 0
     try:
@@ -153,19 +153,12 @@ def _width(rows: Sequence[_Row]) -> int:
     return widths.most_common(1)[0][0] if widths else 0
 
 
-def _named(
-    body: pa.Buffer,
-    rows: Sequence[_Row],
-    names: Sequence[str],
-    delimiter: str,
-    origin: str,
-    *,
-    replaces: bool,
-) -> pa.Buffer:
-    """Put names before the rows, in place of the first one where it ``replaces`` them."""
-    data = rows[replaces:] or rows
-    width, names = _width(data), [*names]
-    if width == len(names) + 1 and _is_delimited_twice(data, width):
+def _line_of(
+    names: Sequence[str], rows: Sequence[_Row], delimiter: str, quote: str, origin: str
+) -> bytes:
+    """Return a line of names, one for each cell of the rows."""
+    width, names = _width(rows), [*names]
+    if width == len(names) + 1 and _is_delimited_twice(rows, width):
         names.append("")
     if width != len(names):
         raise DataError(
@@ -173,9 +166,8 @@ def _named(
             "each column"
         )
     text = io.StringIO()
-    csv.writer(text, delimiter=delimiter, lineterminator="").writerow(names)
-    _, end = _parts(rows[0].text)
-    return _joined(text.getvalue().encode() + end, body.slice(len(rows[0].text) * replaces))
+    csv.writer(text, delimiter=delimiter, quotechar=quote, lineterminator="").writerow(names)
+    return text.getvalue().encode()
 
 
 def _mended(body: pa.Buffer, rows: Sequence[_Row], delimiter: str) -> pa.Buffer:
@@ -213,38 +205,14 @@ def _joined(line: bytes, body: pa.Buffer) -> pa.Buffer:
     return sink.getvalue()
 
 
-def _swapped(text: bytes, quote: str) -> bytes:
-    """Exchange a quote sign with the double quote."""
-    sign = quote.encode()
-    return text if quote == '"' else text.translate(bytes.maketrans(b'"' + sign, sign + b'"'))
-
-
-def exchanged(table: pa.Table, quote: str) -> pa.Table:
-    """Return a table of texts as they were before the quote sign was exchanged."""
-    if quote == '"':
-        return table
-    columns = []
-    for column in table.columns:
-        whole = column.unify_dictionaries().combine_chunks()
-        chunk = whole.chunk(0) if isinstance(whole, pa.ChunkedArray) else whole
-        texts = [_swapped(text.encode(), quote).decode() for text in chunk.dictionary.to_pylist()]
-        columns.append(pa.DictionaryArray.from_arrays(chunk.indices, pa.array(texts, pa.string())))
-    names = [_swapped(name.encode(), quote).decode() for name in table.column_names]
-    return pa.Table.from_arrays(columns, names=names)
-
-
-def _rewritten(body: pa.Buffer, quote: str, comment: str, delimiter: str) -> pa.Buffer:
-    """Return the text with double quotes and without lines that are comments."""
-    text = _swapped(body.to_pybytes(), quote)
-    if comment:
-        sign, end = re.escape(comment.encode()), re.escape(delimiter.encode())
-        begins = rb"(?:(?<=[\r\n])|(?<![\s\S]))"
-        quoted = rb'(?:(?<=[\r\n%b])|(?<![\s\S]))"(?:[^"]|"")*"' % end
-        pattern = rb"(?P<quoted>%b)|%b%b[^\r\n]*(?:\r\n?|\n|$)" % (quoted, begins, sign)
-        text = re.sub(pattern, lambda found: found["quoted"] or b"", text)
-    sink = pa.BufferOutputStream()
-    sink.write(text)
-    return sink.getvalue()
+def _without_comments(body: pa.Buffer, quote: str, comment: str, delimiter: str) -> pa.Buffer:
+    """Return the text without lines that are comments; signs in a quoted cell begin none."""
+    sign, mark, end = (re.escape(text.encode()) for text in (comment, quote, delimiter))
+    quoted = rb"(?:(?<=[\r\n%b])|(?<![\s\S]))%b(?:[^%b]|%b%b)*%b" % (end, *[mark] * 5)
+    begins = rb"(?:(?<=[\r\n])|(?<![\s\S]))"
+    pattern = rb"(?P<quoted>%b)|%b%b[^\r\n]*(?:\r\n?|\n|$)" % (quoted, begins, sign)
+    text = re.sub(pattern, lambda found: found["quoted"] or b"", body.to_pybytes())
+    return _joined(text, pa.py_buffer(b""))
 
 
 def _quote_sign(lines: Sequence[bytes]) -> str:
@@ -259,54 +227,28 @@ def _quote_sign(lines: Sequence[bytes]) -> str:
 
 def _comment_sign(lines: Sequence[bytes], delimiter: str) -> str:
     """Return # where it begins the first line, and no line that could be a row of data."""
-    if not lines[0].startswith(b"#"):
+    marked = [line for line in lines if line.startswith(b"#")]
+    others = [line.count(delimiter.encode()) for line in lines if line[:1] != b"#"]
+    if not lines[0].startswith(b"#") or not others:
         return ""
-    width = Counter(line.count(delimiter.encode()) for line in lines if line[:1] != b"#")
-    if not width:
-        return ""
-    most = width.most_common(1)[0][0]
-    above = next((k for k, line in enumerate(lines) if line[:1] != b"#"), len(lines))
-    is_comment = all(
-        line.count(delimiter.encode()) != most or (k < above and re.match(rb"#+\s", line))
-        for k, line in enumerate(lines)
-        if line[:1] == b"#"
+    (usual, _), *_ = Counter(others).most_common(1)
+    looks_like_data = any(
+        line.count(delimiter.encode()) == usual and not re.match(rb"#+\s", line) for line in marked
     )
-    return "#" if is_comment else ""
+    return "" if looks_like_data else "#"
 
 
-def quotes(head: Bytes, delimiters: str) -> BoolArray:
-    """Return which quote characters quote: not those inside of a cell that begins without one.
-
-    The first of each two must begin a cell or double the one before it. Where it does not, as in
-    ``5" nail``, the text is read cell by cell, a hundred times as slow.
-    """
-    signs = head == QUOTE
-    positions = np.flatnonzero(signs)
-    opening = positions[::2]
-    before = head[opening - 1]  # of the first byte: the last one, which is looked at below
-    begins = np.isin(before, [LF, CR, QUOTE, *delimiters.encode()]) | (opening == 0)
-    if begins.all():
-        return np.asarray(signs)
-    ends = re.escape(delimiters.encode()) + rb"\r\n"
-    cell = re.compile(rb'(?:"(?:[^"]|"")*(?:"|\Z))?(?P<rest>[^%b]*)(?:[%b]|\Z)' % (ends, ends))
-    for match in cell.finditer(head.tobytes()):
-        start, end = match.span("rest")
-        signs[start:end] = False
-    return np.asarray(signs)
-
-
-def sniff(lines: Sequence[bytes]) -> str:
-    """Choose the delimiter that occurs equally often in most lines."""
-    head = np.frombuffer(b"".join(lines), np.uint8)
-    outside = (np.cumsum(quotes(head, "".join(DELIMITERS))) & 1) == 0
-    line = np.cumsum((head == LF) & outside)
-    n_lines = max(int(line[-1]), 1)
+def sniff(lines: Sequence[bytes], quote: str = '"') -> str:
+    """Choose the delimiter that occurs equally often in most lines, outside of quotes."""
+    sign = quote.encode()
+    quoted = rb"(?m)(?:^|(?<=[,;\t|]))%b(?:[^%b]|%b%b)*(?:%b|\Z)" % ((sign,) * 5)
+    rest = re.sub(quoted, b"", b"".join(lines)).splitlines()
     best, chosen = (0.0, 0), ","
     for candidate in DELIMITERS:
-        counts = np.bincount(line[(head == ord(candidate)) & outside], minlength=n_lines)[:n_lines]
-        if not counts.any():
-            continue
-        usual = int(np.bincount(counts[counts > 0]).argmax())
-        if (score := (float((counts == usual).mean()), usual)) > best:
-            best, chosen = score, candidate
+        counts = Counter(line.count(candidate.encode()) for line in rest)
+        del counts[0]
+        if counts:
+            usual = min(counts, key=lambda n: (-counts[n], n))
+            if (score := (counts[usual] / len(rest), usual)) > best:
+                best, chosen = score, candidate
     return chosen

@@ -135,6 +135,11 @@ def label_number(label: str | None) -> float:
     return float(label)
 
 
+def _spells(label: str | None, literal: float | str | bool) -> bool:
+    """Whether a label is a text, or spells a number."""
+    return label == literal if isinstance(literal, str) else label_number(label) == literal
+
+
 def _label_numbers(value: Value) -> FloatArray | None:
     """Numbers of all labels (missing codes NaN); None unless every level spells a number."""
     numbers = np.array([label_number(label) for label in value.labels], dtype=np.float64)
@@ -201,10 +206,8 @@ def same_missing_code(column: Column, literal: float | str | bool) -> int:
     """Return k if ``literal`` is missing code k - 1 of the variable, otherwise 0."""
     if isinstance(literal, bool):
         return 0
-    for state, code in enumerate(column.variable.missing, start=1):
-        if code == literal or (not isinstance(literal, str) and label_number(code) == literal):
-            return state
-    return 0
+    same = [_spells(code, literal) for code in column.variable.missing]
+    return same.index(True) + 1 if any(same) else 0
 
 
 def recode(value: Value, union: Sequence[str | None]) -> npt.NDArray[Any]:
@@ -287,10 +290,7 @@ def _label_mask(value: Value, literal: float | str | bool) -> BoolArray:
     """
     if isinstance(literal, bool) and value.is_boolean:
         return bool_mask(value, literal)
-    if isinstance(literal, str):
-        mask = np.array([label == literal for label in value.labels], dtype=bool)
-    else:
-        mask = np.array([label_number(label) == literal for label in value.labels], dtype=bool)
+    mask = np.array([_spells(label, literal) for label in value.labels], dtype=bool)
     if not mask.any():
         is_whole = isinstance(literal, float) and literal.is_integer()
         shown = f"{literal:.0f}" if is_whole else repr(literal)
@@ -304,7 +304,7 @@ def _order_label(symbol: str, left: Value, right: Value) -> BoolArray:
     """Order by level for ordered variables, by number where all levels spell numbers."""
     literal, ordered = right.literal, left.is_ordered
     if ordered and literal is not None:
-        spelled = [label == literal or label_number(label) == literal for label in left.labels]
+        spelled = [_spells(label, literal) for label in left.labels]
         if any(spelled[: left.n_levels]):
             positions = np.arange(len(left.labels), dtype=np.float64)
             positions[left.n_levels :] = np.nan
@@ -422,12 +422,9 @@ def _cut(value: Value, breaks: list[Value], labels: list[Value]) -> Value:
         )
     if not len(edges) or np.any(np.diff(edges) <= 0) or len(set(texts)) < len(texts):
         raise ExpressionError("cut() needs rising breaks and distinct labels")
-    return Value(Type.LABEL, _interval(numbers, edges), (*texts, None), len(texts))
-
-
-def _interval(numbers: FloatArray, edges: FloatArray) -> npt.NDArray[np.int32]:
     codes = np.searchsorted(edges, numbers, side="right")
-    return np.where(np.isnan(numbers), len(edges) + 1, codes).astype(np.int32)
+    codes = np.where(np.isnan(numbers), len(texts), codes).astype(np.int32)
+    return Value(Type.LABEL, codes, (*texts, None), len(texts))
 
 
 FUNCTIONS: dict[str, tuple[str, int, int, Callable[..., Value]]] = {
@@ -527,10 +524,9 @@ def _label_codes(value: Value, variable: Variable) -> Codes:
 
 
 def _boolean_codes(value: Value, variable: Variable) -> Codes:
-    levels = Column(variable, np.arange(len(variable.levels), dtype=np.int32))
-    from_levels = Value(Type.LABEL, levels.data, variable.labels, len(variable.levels),
-                        column=levels)  # fmt: skip
-    is_true = truth(from_levels).tolist()
+    column = Column.zeros(variable, 0)
+    labels = Value(Type.LABEL, column.data, variable.labels, len(variable.levels), column=column)
+    is_true = bool_mask(labels, True)[: len(variable.levels)].tolist()
     if sorted(is_true) != [False, True]:
         raise ExpressionError(f"variable {variable.name!r} needs the levels true and false")
     codes = np.array([is_true.index(False), is_true.index(True)], dtype=np.int32)

@@ -64,8 +64,8 @@ _TOKEN = re.compile(
     | (?P<quoted>`[^`]+`)
     | (?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?!\w))
     | (?P<name>[^\W\d]\w*)
-    | (?P<operator>\*\*|//|==|!=|<=|>=|[-+*/<>()\[\],]|%(?![%/]|in%))
-    | (?P<wrong>&&?|\|\|?|%in%|%%|%/%|\^|=|!|\.|.)""",
+    | (?P<operator>\*\*|//|==|!=|<=|>=|[-+*/()\[\],]|<(?!<)|>(?!>)|%(?![%/]|in%))
+    | (?P<wrong><<|>>|&&?|\|\|?|%in%|%%|%/%|\^|=|!|\.|.)""",
     re.VERBOSE | re.DOTALL,
 )
 _OPERANDS = frozenset({"string", "quoted", "number", "name"})
@@ -86,11 +86,6 @@ _REMEDIES = {
     '"': "close the quotation mark",
     "`": "close the backtick",
 }
-_OPERATORS = (
-    ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.USub, ast.UAdd,
-    ast.Not, ast.And, ast.Or, ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.In,
-    ast.NotIn, ast.Load,
-)  # fmt: skip
 _NODES = (
     ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Call, ast.List, ast.Tuple,
     ast.Name, ast.Constant,
@@ -125,7 +120,7 @@ def parse_tree(text: str) -> ast.expr:
     return _Checker(text).tree()
 
 
-class _Checker:
+class _Checker(ast.NodeTransformer):
     """Checks one text; holds the data for messages and placeholders."""
 
     def __init__(self, text: str) -> None:
@@ -133,6 +128,7 @@ class _Checker:
         self.placeholders: dict[str, ast.Constant | ast.Name] = {}
         free = (chr(code) for code in range(0x4E00, 0x9000))
         self.free = (character for character in free if character not in text)
+        self.depth = 0
 
     def fail(self, at: int, what: str) -> NoReturn:
         shown = self.text if len(self.text) <= 80 else self.text[:77] + "..."
@@ -147,7 +143,8 @@ class _Checker:
             self.fail(at, f"cannot be read ({error.msg}); check operators and parentheses")
         except (ValueError, MemoryError, RecursionError):
             self.fail(0, "is nested too deeply; split it into several derived variables or rules")
-        return self.checked(root, 0)
+        checked: ast.expr = self.visit(root)
+        return checked
 
     def sources(self) -> Iterator[str]:
         """Yield a replacement for each token, of the same length as the token."""
@@ -190,43 +187,27 @@ class _Checker:
         offset = getattr(node, "col_offset", 0)
         return len(self.source.encode()[:offset].decode(errors="ignore"))
 
-    def checked(self, node: ast.expr, depth: int) -> ast.expr:
+    def visit(self, node: ast.AST) -> Any:
         """Return the node with placeholders resolved; refuse what is not on the whitelist."""
-        if depth > MAX_DEPTH:
+        if not isinstance(node, ast.expr):  # an operator that was read
+            return node
+        if self.depth > MAX_DEPTH:
             self.fail(
                 self.position(node),
                 f"more than {MAX_DEPTH} operations nest here; split the expression into several",
             )
         if not isinstance(node, _NODES):
             self.fail(self.position(node), _unsupported(node))
-        if isinstance(node, ast.Name):
-            return self.name(node)
-        if isinstance(node, ast.Constant):
-            return self.number(node)
-        if isinstance(node, ast.Call):
-            return self.call(node, depth)
-        return self.children(node, depth)
+        self.depth += 1
+        checked = super().visit(node)
+        self.depth -= 1
+        return checked
 
-    def children(self, node: ast.expr, depth: int) -> ast.expr:
-        for name, child in ast.iter_fields(node):
-            if isinstance(child, list):
-                setattr(node, name, [self.child(item, node, depth) for item in child])
-            elif isinstance(child, ast.AST):
-                setattr(node, name, self.child(child, node, depth))
-        return node
-
-    def child(self, child: ast.AST, parent: ast.expr, depth: int) -> ast.AST:
-        if isinstance(child, ast.expr):
-            return self.checked(child, depth + 1)
-        if not isinstance(child, _OPERATORS):
-            self.fail(self.position(parent), f"operator {type(child).__name__} is not supported")
-        return child
-
-    def name(self, node: ast.Name) -> ast.expr:
+    def visit_Name(self, node: ast.Name) -> ast.expr:
         replacement = self.placeholders.get(node.id)
         return node if replacement is None else ast.copy_location(replacement, node)
 
-    def number(self, node: ast.Constant) -> ast.expr:
+    def visit_Constant(self, node: ast.Constant) -> ast.expr:
         if isinstance(node.value, bool):
             return node
         try:
@@ -237,12 +218,12 @@ class _Checker:
             self.fail(self.position(node), "the number is too large; the limit is about 1e308")
         return ast.copy_location(ast.Constant(value), node)
 
-    def call(self, node: ast.Call, depth: int) -> ast.expr:
+    def visit_Call(self, node: ast.Call) -> ast.expr:
         if not isinstance(node.func, ast.Name) or node.func.id in self.placeholders:
             self.fail(self.position(node), "only functions can be called; an operator is missing")
         if node.keywords:
             self.fail(self.position(node), "arguments have no names; write them in order")
-        node.args = [self.checked(argument, depth + 1) for argument in node.args]
+        node.args = [self.visit(argument) for argument in node.args]
         return node
 
 
@@ -293,8 +274,10 @@ class Expression:
     def parse(cls, text: str) -> Self:
         """Read a text; raises ExpressionError with the position and the remedy."""
         tree = parse_tree(text)
-        names = frozenset(node.id for node in _variables(tree))
-        return cls(text, names, tree)
+        nodes = [*ast.walk(tree)]
+        functions = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
+        names = [node for node in nodes if isinstance(node, ast.Name) and id(node) not in functions]
+        return cls(text, frozenset(node.id for node in names), tree)
 
     @property
     def canonical(self) -> str:
@@ -358,7 +341,7 @@ class Expression:
 
         ``absent`` are variables that are known to be missing: only the rest is looked at.
         """
-        table = Table([_empty(variable) for variable in schema], 0)
+        table = Table([Column.zeros(variable, 0) for variable in schema], 0)
         try:
             value = self._value(table, absent)
             if value.type is Type.UNKNOWN:
@@ -443,20 +426,7 @@ def _in_order(nodes: Iterable[ast.expr]) -> list[ast.expr]:
     return [distinct[text] for text in sorted(distinct)]
 
 
-def _variables(tree: ast.expr) -> list[ast.Name]:
-    functions = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
-    nodes = (node for node in ast.walk(tree) if isinstance(node, ast.Name))
-    return [node for node in nodes if id(node) not in functions]
-
-
-def _empty(variable: Variable) -> Column:
-    if variable.is_coded:
-        return Column(variable, np.zeros(0, dtype=np.int32))
-    states = np.zeros(0, dtype=np.int8) if variable.missing else None
-    return Column(variable, np.zeros(0), states)
-
-
-class _Evaluation:
+class _Evaluation(ast.NodeVisitor):
     """Walks the tree once; a problem is noted and yields UNKNOWN, so that all are found."""
 
     def __init__(self, table: Table, absent: Collection[str]) -> None:
@@ -465,7 +435,8 @@ class _Evaluation:
 
     def visit(self, node: ast.AST) -> Value:
         try:
-            return _HANDLERS[type(node)](self, node)
+            value: Value = super().visit(node)
+            return value
         except ExpressionError as error:
             self.problems.extend(error.problems)
             return UNKNOWN
@@ -477,7 +448,7 @@ class _Evaluation:
             raise ExpressionError(())
         return values
 
-    def name(self, node: ast.Name) -> Value:
+    def visit_Name(self, node: ast.Name) -> Value:
         column = self.table.get(node.id)
         if node.id in self.absent:
             raise ExpressionError(())
@@ -491,14 +462,14 @@ class _Evaluation:
         otherwise = "labels stand in quotation marks, variables must be in the table"
         return did_you_mean(name, self.table.names, otherwise)
 
-    def constant(self, node: ast.Constant) -> Value:
+    def visit_Constant(self, node: ast.Constant) -> Value:
         return literal_value(node.value)  # type: ignore[arg-type]
 
-    def binary(self, node: ast.BinOp) -> Value:
+    def visit_BinOp(self, node: ast.BinOp) -> Value:
         left, right = self.values(node.left, node.right)
         return arithmetic(_SYMBOLS[type(node.op)], left, right)
 
-    def unary(self, node: ast.UnaryOp) -> Value:
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> Value:
         (value,) = self.values(node.operand)
         if isinstance(node.op, ast.Not):
             return Value(Type.CONDITION, ~truth(value))
@@ -507,7 +478,7 @@ class _Evaluation:
             return literal_value(sign * value.literal)
         return Value(Type.NUMBER, defined(sign * as_numbers(value)))
 
-    def logic(self, node: ast.BoolOp) -> Value:
+    def visit_BoolOp(self, node: ast.BoolOp) -> Value:
         masks = [truth(value) for value in self.values(*node.values)]
         combine = np.logical_and if isinstance(node.op, ast.And) else np.logical_or
         result = masks[0]
@@ -515,7 +486,7 @@ class _Evaluation:
             result = combine(result, mask)
         return Value(Type.CONDITION, result)
 
-    def comparison(self, node: ast.Compare) -> Value:
+    def visit_Compare(self, node: ast.Compare) -> Value:
         result: Any = True
         left = node.left
         for sign, right in zip(node.ops, node.comparators, strict=True):
@@ -537,11 +508,11 @@ class _Evaluation:
             result = combine(result, compare(symbol, value, item))
         return result
 
-    def choice(self, node: ast.IfExp) -> Value:
+    def visit_IfExp(self, node: ast.IfExp) -> Value:
         condition, first, second = self.values(node.test, node.body, node.orelse)
         return either(truth(condition), first, second)
 
-    def call(self, node: ast.Call) -> Value:
+    def visit_Call(self, node: ast.Call) -> Value:
         name = node.func.id if isinstance(node.func, ast.Name) else ""
         if name not in FUNCTIONS:
             remedy = "lists are written [1, 2]" if name == "c" else f"use {', '.join(FUNCTIONS)}"
@@ -552,19 +523,7 @@ class _Evaluation:
         ]
         return call(name, arguments)
 
-    def sequence(self, node: ast.AST) -> Value:  # noqa: ARG002
+    def visit_List(self, node: ast.AST) -> Value:  # noqa: ARG002
         raise ExpressionError("a list stands only after 'in' or inside cut(); remove the brackets")
 
-
-_HANDLERS: dict[type[ast.AST], Callable[[_Evaluation, Any], Value]] = {
-    ast.Name: _Evaluation.name,
-    ast.Constant: _Evaluation.constant,
-    ast.BinOp: _Evaluation.binary,
-    ast.UnaryOp: _Evaluation.unary,
-    ast.BoolOp: _Evaluation.logic,
-    ast.Compare: _Evaluation.comparison,
-    ast.IfExp: _Evaluation.choice,
-    ast.Call: _Evaluation.call,
-    ast.List: _Evaluation.sequence,
-    ast.Tuple: _Evaluation.sequence,
-}
+    visit_Tuple = visit_List  # noqa: N815

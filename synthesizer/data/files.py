@@ -2,9 +2,11 @@
 
 A file or directory ``NAME`` is made in a hidden directory beside it, ``.NAME.partial``, and gets
 its name in one step at the end. So a job that fails or is killed leaves neither half a result nor
-a damaged older one. The hidden directory holds ``lock``, which the kernel frees when the process
-that holds it ends, ``new``, and while names are exchanged ``old``. Whoever has the lock of a
-directory that a killed process left clears it; nobody guesses whether a process is alive.
+a damaged older one. The hidden directory contains ``new`` and ``lock``, which the kernel frees when
+its process ends, and ``old``, an older directory, while the new one gets its name. The next process
+that locks the place of a killed one gives the older directory its name back and deletes the rest.
+
+Several files of one call get their names one after the other, after all of them are on disk.
 
 Directories have mode 0700 and files 0600 from their first byte, whatever the umask: what goes out
 of a result is for the steward to decide, and to copy.
@@ -12,7 +14,6 @@ of a result is for the steward to decide, and to copy.
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import hashlib
 import json
@@ -28,10 +29,9 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import IO, Any
 
-from synthesizer.data.errors import OutputError
+from synthesizer.data.errors import OutputError, Problems
 
-_AT_FDCWD = -100
-_RENAME_EXCHANGE = 2
+_IS_WINDOWS = os.name == "nt"
 _DIRECTORY, _FILE = 0o700, 0o600
 _MOST_TEXT = 1 << 30
 """Bytes of a configuration, a manifest or results that are read."""
@@ -81,7 +81,7 @@ def check_file(path: Path, *, overwrite: bool, read: Iterable[Path] = ()) -> Non
 
     ``read`` are files and directories that the job reads: they are never replaced.
     """
-    try:
+    with _errors_name(path):
         _check_name(path)
         for kept in read:
             if kept.is_dir() and path.resolve().is_relative_to(kept.resolve()):
@@ -105,8 +105,6 @@ def check_file(path: Path, *, overwrite: bool, read: Iterable[Path] = ()) -> Non
             raise OutputError(f"{path}: there is no such directory; make it first")
         if not os.access(parent, os.W_OK | os.X_OK):
             raise OutputError(f"{path}: {parent} is no directory that can be written to")
-    except OSError as error:  # a name that the system refuses
-        raise OutputError(_told(path, error)) from error
 
 
 def check_inside(
@@ -116,22 +114,17 @@ def check_inside(
 
     Its parent must be there; ``read`` is never replaced; all problems are told at once.
     """
-    problems, read = list[str](), [*read]
-    try:
+    problems, read = Problems(), [*read]
+    with problems.gathered(), _errors_name(directory):
         _check_name(directory)
         if directory.exists() and not directory.is_dir():
             problems.append(f"{directory} is a file, not a directory; name a directory (-o)")
         elif not (parent := directory.absolute().parent).is_dir():
             problems.append(f"{directory}: there is no directory {parent}; make it first")
         for name in names if directory.is_dir() else ():
-            try:
+            with problems.gathered():
                 check_file(directory / name, overwrite=overwrite, read=read)
-            except OutputError as error:
-                problems += error.problems
-    except OSError as error:  # a name that the system refuses
-        problems.append(_told(directory, error))
-    if problems:
-        raise OutputError(problems)
+    problems.settle(OutputError)
 
 
 @contextmanager
@@ -151,11 +144,11 @@ def new_directory(final: Path, *, overwrite: bool) -> Iterator[Path]:
 def new_files(
     paths: Sequence[Path], *, overwrite: bool, read: Iterable[Path] = (), parents: bool = False
 ) -> Iterator[tuple[Path, ...]]:
-    """Yield the places of new files, which all become ``paths`` when the block ends without error.
+    """Yield the places of new files, which become ``paths`` when the block ends without an error.
 
     Nothing of the kind lies there yet: `create` them. No file gets its name before all are on
-    disk; if one cannot get it, those before it give theirs back. ``read`` is never replaced;
-    ``parents`` makes the directory of a file that is not there.
+    disk; then each gets it in one step, in this order. ``read`` is never replaced; ``parents``
+    makes the directory of a file that is not there.
     """
     read = [*read]
 
@@ -187,7 +180,7 @@ def write_texts(
     read: Iterable[Path] = (),
     parents: bool = False,
 ) -> None:
-    """Write a text or several in one exchange, whole or not at all; ``read`` is never replaced."""
+    """Write a text or several, each whole or not at all; ``read`` is never replaced."""
     with new_files([*texts], overwrite=overwrite, read=read, parents=parents) as works:
         for work, text in zip(works, texts.values(), strict=True):
             write_text(work, text)
@@ -196,11 +189,8 @@ def write_texts(
 @contextmanager
 def create(path: Path) -> Iterator[IO[bytes]]:
     """Open a file that is not there yet, to be written and read by its owner only."""
-    try:
-        with os.fdopen(_opened(path), "w+b") as file:
-            yield file
-    except OSError as error:
-        raise OutputError(_told(path, error)) from error
+    with _errors_name(path), os.fdopen(_opened(path), "w+b") as file:
+        yield file
 
 
 def write_at(path: Path, place: int, content: bytes) -> None:
@@ -222,23 +212,13 @@ def own_directory(path: Path, texts: Mapping[str, str]) -> Iterator[Callable[[],
 
     What lies in it stays, whatever happens, unless the function that is yielded deletes it.
     """
-    draft = _Draft(path)
-    try:
-        with signals_later():
-            draft.begin()
+    with _begun([path]) as (draft,):
         if not path.exists():
             _make(draft.new)
             for name, text in texts.items():
                 write_text(draft.new / name, text)
-            os.rename(draft.new, draft.target)
+            draft.put()
         yield draft.discard
-    except OutputError as error:
-        raise OutputError(_renamed(problem, [draft]) for problem in error.problems) from error
-    except OSError as error:
-        raise OutputError(_told(path, error)) from error
-    finally:
-        with signals_later():
-            draft.end()
 
 
 def link_tree(source: Path, target: Path) -> None:
@@ -266,11 +246,9 @@ def finished_file(path: Path) -> Iterator[Path]:
     In a directory that is this program's own, where several tasks may make the same file, each
     with the same bytes: the last one stays.
     """
-    try:
-        for parent in reversed([parent for parent in path.parents if not parent.exists()]):
-            parent.mkdir(_DIRECTORY, exist_ok=True)
-            _narrow(parent, _DIRECTORY)
-        work = path.parent / f".{path.name}.{os.getpid()}.{threading.get_ident()}"
+    work = path.parent / f".{path.name}.{os.getpid()}.{threading.get_ident()}"
+    with _errors_name(path):
+        _make_parents(path)
         with suppress(FileNotFoundError):
             os.unlink(work)
         try:
@@ -280,8 +258,6 @@ def finished_file(path: Path) -> Iterator[Path]:
         finally:
             with suppress(FileNotFoundError):
                 os.unlink(work)
-    except OSError as error:
-        raise OutputError(_told(path, error)) from error
 
 
 def free_space(path: Path) -> int | None:
@@ -291,19 +267,6 @@ def free_space(path: Path) -> int | None:
         return None if place is None else shutil.disk_usage(place).free
     except OSError:
         return None
-
-
-def delete(path: Path) -> None:
-    """Delete a file or a directory with all that can be deleted; a link is not followed."""
-    if path.is_symlink() or not path.is_dir():
-        os.unlink(path)
-        return
-    try:
-        shutil.rmtree(path)
-    except OSError:
-        shutil.rmtree(path, ignore_errors=True)
-        if os.path.lexists(path):
-            raise
 
 
 _written: ContextVar[list[Path] | None] = ContextVar("written", default=None)
@@ -331,52 +294,39 @@ def note_written(*paths: Path) -> None:
 def _drafts(finals: Sequence[Path], check: Callable[[], None]) -> Iterator[list[_Draft]]:
     """Yield drafts that get their names when the block ends; what else is there goes."""
     check()
-    drafts = [_Draft(final) for final in finals]
-    try:
-        with signals_later():
-            for draft in drafts:
-                draft.begin()
+    with _begun(finals) as drafts:
         check()  # an older one may have got its name back
         yield drafts
         for draft in drafts:
             _sync(draft.new)
         with signals_later():
             check()  # somebody else may have made one
-            _exchange(drafts)
-            note_written(*finals)
-            if problems := [problem for draft in drafts for problem in draft.finish()]:
-                raise OutputError(problems)
+            for draft in drafts:
+                draft.put()
+                note_written(draft.final)
+            problems = Problems()
+            for draft in drafts:
+                with problems.gathered():
+                    draft.finish()
+            problems.settle(OutputError)
+
+
+@contextmanager
+def _begun(finals: Sequence[Path]) -> Iterator[list[_Draft]]:
+    """Yield drafts whose places this process has locked; clear the places at the end."""
+    drafts = [_Draft(final) for final in finals]
+    try:
+        with signals_later():
+            for draft in drafts:
+                draft.begin()
+        with _errors_name(finals[0]):
+            yield drafts
     except OutputError as error:
         raise OutputError(_renamed(problem, drafts) for problem in error.problems) from error
-    except BrokenPipeError:  # nobody reads what is printed
-        raise
-    except OSError as error:
-        raise OutputError(_renamed(_told(finals[0], error), drafts)) from error
     finally:
         with signals_later():
             for draft in reversed(drafts):  # the first one made the directory of all
                 draft.end()
-
-
-def _exchange(drafts: Sequence[_Draft]) -> None:
-    """Give every draft its name; if one cannot get it, those before give theirs back."""
-    done: list[_Draft] = []
-    try:
-        for draft in drafts:
-            draft.put()
-            done.append(draft)
-    except OSError as error:
-        failed = drafts[len(done)]
-        problems = [_told(failed.final, error)]
-        for draft, undo in [(failed, failed.restore), *((one, one.put_back) for one in done)]:
-            try:
-                undo()
-            except OSError as second:
-                problems.append(
-                    f"{draft.final}: its older content could not be given back "
-                    f"({_reason(second)}); write it again"
-                )
-        raise OutputError(problems) from error
 
 
 def _place(target: Path) -> Path:
@@ -403,33 +353,18 @@ class _Draft:
 
     def begin(self) -> None:
         """Lock the place, and clear away what a killed process left in it."""
-        for parent in reversed([path for path in self.target.parents if not path.exists()]):
-            os.mkdir(parent, _DIRECTORY)
-            self.parents.append(parent)
-            _narrow(parent, _DIRECTORY)
-        self.lock = _lock(self.place, self.final)
-        self._clear()
+        with _errors_name(self.final):
+            self.parents = [path for path in self.target.parents if not path.exists()]
+            _make_parents(self.target)
+            self.lock = _lock(self.place, self.final)
+            self._clear()
 
     def put(self) -> None:
-        """Give the new one its name; an older one is swapped with it where the system can."""
-        if not os.path.lexists(self.target):
-            os.rename(self.new, self.target)
-        elif not _swap(self.new, self.target):
-            _set_aside(self.target, self.old)
+        """Give the new one its name; an older directory is moved away before."""
+        with _errors_name(self.final):
+            if self.target.is_dir():
+                os.rename(self.target, self.old)
             os.replace(self.new, self.target)
-
-    def put_back(self) -> None:
-        """Give a file that was put its older content back, or take it away."""
-        older = next((path for path in (self.new, self.old) if os.path.lexists(path)), None)
-        if older is None:
-            os.unlink(self.target)
-        else:
-            os.replace(older, self.target)
-
-    def restore(self) -> None:
-        """Give an older one its name back that was moved away, by a killed process perhaps."""
-        if os.path.lexists(self.old) and not os.path.lexists(self.target):
-            os.rename(self.old, self.target)
 
     def discard(self) -> None:
         """Delete what has the name; whoever is killed meanwhile leaves no half of it there."""
@@ -437,16 +372,16 @@ class _Draft:
             os.rename(self.target, self.new)
             self._clear()
 
-    def finish(self) -> Iterator[str]:
-        """Delete the older one; yield what the user should know if that cannot be done."""
+    def finish(self) -> None:
+        """Delete the older one; raise OutputError if that, or the last flush, fails."""
         try:
             self._clear()
             _sync_name(self.target)
         except OSError as error:
-            yield (
+            raise OutputError(
                 f"{self.final}: is written and whole, but the disk failed at last "
                 f"({_reason(error)}); if {self.place} is there, delete it: it is confidential"
-            )
+            ) from error
 
     def end(self) -> None:
         """Clear away all but what has got its name, and give the lock back."""
@@ -455,79 +390,72 @@ class _Draft:
                 self._clear()
             _unlock(self.lock, self.place)
             self.lock = None
-        for parent in reversed(self.parents):
+        for parent in self.parents:
             with suppress(OSError):  # it holds something
                 os.rmdir(parent)
 
     def _clear(self) -> None:
-        self.restore()
+        """Give an older directory its name back that lost it; delete all else but the lock."""
+        if self.old.exists() and not os.path.lexists(self.target):
+            os.rename(self.old, self.target)
         for path in self.place.iterdir():
-            if path.name != _LOCK:
-                delete(path)
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path, ignore_errors=True)
+                if path.exists():
+                    shutil.rmtree(path)  # says why
+            elif path.name != _LOCK:
+                os.unlink(path)
 
 
 _LOCK = "lock"
-_TRIES = 100
 _locks: set[int] = set()
 
 
 def _lock(place: Path, final: Path) -> int:
-    """Make the hidden directory of a draft and lock it; return the open lock."""
+    """Make the hidden directory of a draft, if need be, and lock it; return the open lock."""
+    with suppress(FileExistsError):
+        os.mkdir(place, _DIRECTORY)
     try:
-        for _ in range(_TRIES):
-            with suppress(FileExistsError):
-                os.mkdir(place, _DIRECTORY)
-            with suppress(FileNotFoundError):  # the process that had it clears it just now
-                handle = _locked(place, final)
-                if handle is not None:
-                    _locks.add(handle)
-                    return handle
+        about = os.lstat(place)
+        if not stat.S_ISDIR(about.st_mode) or about.st_uid not in (0, _user()):
+            raise OutputError(f"{final}: {place} is in the way; delete it, or ask its owner")
+        _narrow(place, _DIRECTORY)
+        handle = _locked(place, final)
+    except FileNotFoundError:  # the process that had it clears it just now
+        raise _busy(final) from None
     except BaseException:
         with suppress(OSError):  # another process has it
             os.rmdir(place)
         raise
-    raise _busy(final)
+    _locks.add(handle)
+    return handle
 
 
-def _locked(place: Path, final: Path) -> int | None:
-    """Open the lock and take it; return None if it is no longer the one that lies there."""
-    about = os.lstat(place)
-    if not stat.S_ISDIR(about.st_mode) or about.st_uid not in (0, _user()):
-        raise OutputError(f"{final}: {place} is in the way; delete it, or ask its owner")
-    _narrow(place, _DIRECTORY)
+def _locked(place: Path, final: Path) -> int:
+    """Open the lock and take it; without locks of the system, the process that made it has it."""
     path, is_new = place / _LOCK, True
     try:
         handle = _opened(path)
     except FileExistsError:
         handle, is_new = os.open(path, os.O_RDWR), False
     try:
-        _claim(handle, place, final, is_new=is_new)
-        if os.path.samestat(os.stat(path), os.fstat(handle)):
-            return handle
+        is_free = _take(handle)
+        if is_free is None and not is_new:
+            raise OutputError(
+                f"{final}: {place} is of a process that is writing it now or was killed, and this "
+                "file system does not say which; if none is running, delete it"
+            )
+        if is_free is False or not os.path.samestat(os.stat(path), os.fstat(handle)):
+            raise _busy(final)
     except BaseException:
         os.close(handle)
         raise
-    os.close(handle)
-    return None
+    return handle
 
 
 def _user() -> int:
     """Return the number of the user; 0, as every owner there, on systems without numbers."""
     return os.geteuid() if hasattr(os, "geteuid") else 0
-
-
-def _claim(handle: int, place: Path, final: Path, *, is_new: bool) -> None:
-    """Take the lock or raise OutputError; without locks of the system, who made it has it."""
-    try:
-        _take(handle)
-    except BlockingIOError:
-        raise _busy(final) from None
-    except OSError:
-        if not is_new:
-            raise OutputError(
-                f"{final}: {place} is of a process that is writing it now or was killed, and this "
-                "file system does not say which; if none is running, delete it"
-            ) from None
 
 
 @contextmanager
@@ -536,33 +464,24 @@ def held(path: Path) -> Iterator[bool]:
 
     Where the system or the file system has no locks, everybody has it.
     """
-    handle, is_free = os.open(path, os.O_RDONLY), True
+    handle = os.open(path, os.O_RDONLY)
     try:
-        try:
-            _take(handle)
-        except BlockingIOError:
-            is_free = False
-        except OSError:  # a file system without locks
-            pass
-        yield is_free
+        yield _take(handle) is not False
     finally:
         os.close(handle)
 
 
-def _take(handle: int) -> None:
-    """Lock an open file; BlockingIOError if another process has it, OSError without locks."""
-    if (locks := _locks_of_system()) is None:
-        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
-    locks.flock(handle, locks.LOCK_EX | locks.LOCK_NB)
-
-
-def _locks_of_system() -> Any:
-    """Return the module that locks files; None on Windows."""
+def _take(handle: int) -> bool | None:
+    """Lock an open file; return False if another process has it, None where nothing locks it."""
     try:
         import fcntl
-    except ImportError:
+
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except (ImportError, OSError):  # Windows, or a file system without locks
         return None
-    return fcntl
+    return True
 
 
 def _busy(final: Path) -> OutputError:
@@ -573,14 +492,13 @@ def _busy(final: Path) -> OutputError:
 
 def _unlock(handle: int, place: Path) -> None:
     # Windows deletes no open file; there nobody can take a lock before it is deleted
-    is_held = _locks_of_system() is not None
     _locks.discard(handle)
-    if not is_held:
+    if _IS_WINDOWS:
         os.close(handle)
     with suppress(OSError):  # what could not be cleared
         os.unlink(place / _LOCK)
         os.rmdir(place)
-    if is_held:
+    if not _IS_WINDOWS:
         os.close(handle)
 
 
@@ -600,6 +518,13 @@ def _make(directory: Path) -> None:
     _narrow(directory, _DIRECTORY)
 
 
+def _make_parents(path: Path) -> None:
+    """Make the directories above a path that are not there."""
+    for parent in reversed([parent for parent in path.parents if not parent.exists()]):
+        with suppress(FileExistsError):  # another task made it just now
+            _make(parent)
+
+
 def _narrow(path: Path, mode: int) -> None:
     """Set a mode where it is another one: the umask may have taken too much away."""
     if stat.S_IMODE(os.stat(path).st_mode) != mode:
@@ -616,6 +541,17 @@ def _opened(path: Path) -> int:
         os.unlink(path)
         raise
     return handle
+
+
+@contextmanager
+def _errors_name(path: Path) -> Iterator[None]:
+    """Turn what the system refuses into an OutputError that names ``path``."""
+    try:
+        yield
+    except BrokenPipeError:  # nobody reads what is printed
+        raise
+    except OSError as error:
+        raise OutputError(_told(path, error)) from error
 
 
 def _told(path: Path, error: OSError) -> str:
@@ -664,25 +600,6 @@ def _flush(path: Path) -> None:
             raise
     finally:
         os.close(handle)
-
-
-def _set_aside(path: Path, aside: Path) -> None:
-    """Give an older file a second name, or another one where it cannot have two."""
-    if not path.is_dir():
-        with suppress(OSError):
-            os.link(path, aside)
-            return
-    os.rename(path, aside)
-
-
-def _swap(first: Path, second: Path) -> bool:
-    """Swap two names atomically (Linux renameat2); return False where that is not possible."""
-    try:
-        rename = ctypes.CDLL(None, use_errno=True).renameat2
-    except (AttributeError, OSError, TypeError):  # Windows has no library without a name
-        return False
-    paths = os.fsencode(first), os.fsencode(second)
-    return bool(rename(_AT_FDCWD, paths[0], _AT_FDCWD, paths[1], _RENAME_EXCHANGE) == 0)
 
 
 _SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
@@ -767,6 +684,5 @@ def sha256(path: Path, catalogue: Path | None = None) -> str:
     for part in (path, catalogue):
         if part is not None:
             with part.open("rb") as file:
-                while chunk := file.read(1 << 20):
-                    digest.update(chunk)
+                hashlib.file_digest(file, lambda: digest)
     return digest.hexdigest()

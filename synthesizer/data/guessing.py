@@ -315,9 +315,9 @@ class _Column:
 
     @property
     def is_prose(self) -> bool:
-        """Whether most values have several words."""
-        spaces = pc.count_substring(self.values, " ")
-        return 2 * int(pc.sum(pc.greater_equal(spaces, 2)).as_py() or 0) > len(self.values)
+        """Whether most values have three words of letters or more."""
+        words = pc.match_substring_regex(self.values, r"(\pL{2,}\PL+){2}\pL{2,}")
+        return 2 * int(pc.sum(words).as_py() or 0) > len(self.values)
 
     @cached_property
     def share_distinct(self) -> float:
@@ -449,15 +449,15 @@ def _guess_number(column: _Column) -> tuple[Kind, str]:
     texts = column.texts
     if has_leading_zero(texts.format.plain(column.values)).any():
         why = "numbers with leading zeros are codes"
-        distinct = column.all_distinct
-        return (Kind.ID, f"{why}, all distinct") if distinct else (Kind.CATEGORICAL, why)
+        kind = _guess_text(column)[0]
+        return kind, f"{why}, all distinct" if kind is Kind.ID else why
     numbers = column.numbers
     column.check_size()
     if not (numbers == np.rint(numbers)).all():
         return Kind.NUMERIC, f"numbers with decimals{_format_doubt(texts.format)}"
     if column.is_named_like_id:
         return Kind.ID, NAMED
-    if column.all_distinct and _counts_rows(column):
+    if column.all_distinct and not texts.format.clock and _counts_rows(column):
         return Kind.ID, NUMBERING
     if column.all_distinct and np.abs(numbers).max() > MAX_EXACT:
         return Kind.ID, "very large whole numbers, all distinct"
@@ -505,16 +505,20 @@ def _day_formats(column: _Column) -> tuple[str, ...]:
     """Return the formats in which whole numbers are days such as 20191231, or months."""
     if len(column.values) <= FEW_INTEGERS or column.texts.format != PLAIN:
         return ()
-    forms = detect_format(column.values)
-    return forms if {form.removeprefix(UNPADDED) for form in forms} <= COMPACT.keys() else ()
+    codes = np.asarray(pc.match_substring_regex(column.values, "^(0+|9{6,8})(\\.0)?$"))
+    forms = detect_format(column.values.filter(pa.array(~codes)))
+    if not {form.removeprefix(UNPADDED) for form in forms} <= COMPACT.keys():
+        return ()
+    if len(forms) == 1 and codes.any():
+        raise _beside_dates(column, forms[0].removeprefix(UNPADDED), codes)
+    return forms
 
 
 def _is_written_with_point(column: _Column) -> bool:
     """Whether whole numbers have decimals, other than the zero of pandas beside a blank cell."""
     plain = column.texts.format.plain(column.values)
     whole = pc.match_substring_regex(plain, r"^[+-]?\d+(\.0)?$")
-    is_written = column.texts.source is None or column.texts.is_text
-    return is_written and not pc.all(whole).as_py()
+    return column.texts.is_text and not pc.all(whole).as_py()
 
 
 def _counts_rows(column: _Column) -> bool:
@@ -547,12 +551,17 @@ def _refuse_mixed_dates(column: _Column) -> None:
     if not found or sum(counts[mask].sum() for _, mask in found) < MOSTLY * counts.sum():
         return
     (form, mask), others = found[0], found[1:]
-    beside = column.beside(~mask) if counts[mask].sum() >= MOSTLY * counts.sum() else None
     named = "".join(f" and dates like {other} in {column.where(odd)}" for other, odd in others)
-    raise Problem(
-        f"mixes dates like {form} with text in {column.where(~mask)}"
-        if not others
-        else f"has dates like {form}{named}",
+    raise _beside_dates(column, form, ~mask, f"has dates like {form}{named}" if others else "")
+
+
+def _beside_dates(column: _Column, form: str, odd: BoolArray, fault: str = "") -> Problem:
+    """Return the problem of texts among dates, missing codes if the dates are most."""
+    counts = column.texts.counts[column.is_value]
+    mostly = fault == "" or counts[odd].sum() <= (1 - MOSTLY) * counts.sum()
+    beside = column.beside(odd) if mostly else None
+    return Problem(
+        fault or f"mixes dates like {form} with text in {column.where(odd)}",
         "declare the texts as `missing` beside `date_format`"
         if beside
         else "write all dates in one format",
@@ -721,7 +730,7 @@ def _dates(column: _Column) -> tuple[str, FloatArray]:
 
 def _id(column: _Column) -> dict[str, Any]:
     """Describe the pattern of identifiers, without any of their values."""
-    pattern = None if column.is_prose else find_pattern(column.values)
+    pattern = find_pattern(column.values)
     return {"decimals": 0, "storage": {} if pattern is None else pattern.storage}
 
 

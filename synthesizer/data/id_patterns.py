@@ -15,6 +15,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import chain
 from string import ascii_lowercase, ascii_uppercase, digits
 from typing import Any, Final, Self
 
@@ -24,6 +25,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from synthesizer.data.table import BoolArray, FloatArray
+from synthesizer.data.values import matches
 
 MIN_HOLDERS: Final = 5
 """Identifiers that must share a character for it to stay."""
@@ -53,7 +55,7 @@ class IdPattern:
 
     Examples
     --------
-    >>> IdPattern(parts=("=P", *"ddddd")).texts(np.array([1.0, 2.0])).to_pylist()
+    >>> IdPattern(parts=("=P", *"ddddd"), steps=9).texts(np.array([1.0, 2.0])).to_pylist()
     ['P61803', 'P79837']
     """
 
@@ -180,34 +182,23 @@ def find_pattern(values: pa.Array) -> IdPattern | None:
     Whole numbers without leading zeros have none: they are numbered 1, 2, ...
     """
     some = values.slice(0, SAMPLE_IDS)
-    is_number = _is_shared(_mask(some, r"^\d+$")) and not _mask(some, r"^0\d").any()
+    is_number = _is_shared(matches(some, r"^\d+$")) and not matches(some, r"^0\d").any()
     if len(some) < MIN_HOLDERS or is_number:
         return None
-    if _is_shared(_mask(some, EMAIL)):
+    if _is_shared(matches(some, EMAIL)):
         parts: Sequence[str] | None = ["=person", "n1000000", "=@example.org"]
     else:
         parts = _digit_parts(some) or _fixed_parts(some)
     if parts is None or all(part[0] == "=" for part in parts):
         return None
     pattern = IdPattern(parts=_joined(parts)).fitted(values)
-    wider = pattern if pattern.steps else IdPattern(parts=_widened(pattern.parts)).fitted(values)
-    return wider if wider.steps else pattern
-
-
-def _widened(parts: Sequence[str]) -> tuple[str, ...]:
-    """Return parts whose digits that stayed number the rows, too."""
-    wider: list[str] = []
-    for part in parts:
-        for k, text in enumerate(re.split(r"(\d+)", part) if part[0] == "=" else [part]):
-            if part[0] == "=" and k % 2:
-                wider += ["n256"] if "n256" in parts else ["d"] * len(text)
-            else:
-                wider.append(text if text[:1] == "=" or part[0] != "=" else f"={text}")
-    return _joined(wider)
-
-
-def _mask(values: pa.Array, pattern: str) -> BoolArray:
-    return np.asarray(pc.match_substring_regex(values, pattern))
+    if not pattern.steps:  # digits that stayed number the rows, too
+        freed = [["d" if c in digits else f"={c}" for c in part[1:]] for part in parts]
+        cells = [
+            free if part[0] == "=" else [part] for part, free in zip(parts, freed, strict=True)
+        ]
+        pattern = IdPattern(parts=_joined([*chain(*cells)])).fitted(values)
+    return pattern
 
 
 def _is_shared(mask: BoolArray) -> bool:

@@ -27,7 +27,7 @@ import pyarrow as pa
 from synthesizer.data.csv_text import unknown_encoding
 from synthesizer.data.errors import DataError
 from synthesizer.data.layout import Form, Labelling, Layout
-from synthesizer.data.memory import in_bytes, unpacked_limit
+from synthesizer.data.memory import too_large, unpacked_limit
 from synthesizer.data.table import FloatArray
 from synthesizer.data.values import format_numbers
 
@@ -116,9 +116,10 @@ def read_labelled(
     if path.stat().st_size == 0:
         raise DataError(f"{path}: the file is empty; write it anew")
     limit = unpacked_limit(path.stat().st_size) if max_unpacked is None else max_unpacked
-    _refuse_crashing(path, form, encoding, limit)
+    _refuse_crashing(path, _reader(path, form), limit, _options(path, form, encoding))
     _, about = _read(path, form, encoding, metadataonly=True)
-    _refuse_large(path, about, limit)
+    if (about.number_rows or 0) * sum(about.variable_storage_width.values()) > limit:
+        raise DataError(too_large(path, path.stat().st_size, limit))
     if _is_cut(path, form):
         raise DataError(f"{path}: the file is cut short; copy or write it anew")
     cells, about = _read(path, form, encoding)
@@ -139,30 +140,20 @@ _PROBE: Final = """
 import json, sys, pyreadstat
 reader, path, limit, options = sys.argv[1:]
 read, options = getattr(pyreadstat, reader), json.loads(options)
-_, about = read(path, metadataonly=True, **options)
-if (about.number_rows or 0) * sum(about.variable_storage_width.values()) <= int(limit):
+about = None if reader == "read_sas7bcat" else read(path, metadataonly=True, **options)[1]
+if not about or (about.number_rows or 0) * sum(about.variable_storage_width.values()) <= int(limit):
     read(path, **options)
 """
 
 
-_CATALOGUE_PROBE: Final = """
-import json, sys, pyreadstat
-pyreadstat.read_sas7bcat(sys.argv[1], encoding=json.loads(sys.argv[2]))
-"""
-
-
-def _refuse_crashing(path: Path, form: Form, encoding: str | None, limit: int) -> None:
-    """Raise DataError where reading a file would end this process, as far as its size allows."""
-    options = json.dumps(_options(path, form, encoding))
-    _try_elsewhere(path, _PROBE, _reader(path, form), str(path), str(limit), options)
-
-
-def _try_elsewhere(path: Path, probe: str, *words: str) -> None:
+def _refuse_crashing(path: Path, reader: str, limit: int, options: Mapping[str, Any]) -> None:
     """Raise DataError where reading a file would end this process, as some damaged ones do.
 
-    Another process tries it first. What else is wrong is said where the file is read.
+    Another process tries it first, as far as the size allows. What else is wrong is said where the
+    file is read.
     """
-    tried = subprocess.run([sys.executable, "-c", probe, *words], check=False, capture_output=True)
+    words = [reader, str(path), str(limit), json.dumps(options)]
+    tried = subprocess.run([sys.executable, "-c", _PROBE, *words], check=False, capture_output=True)
     if tried.returncode not in (0, 1):
         raise DataError(f"{path}: the file is damaged, and reading it ends a program; save it anew")
 
@@ -179,7 +170,7 @@ def _catalogue_labels(
     where = f"catalogue: {path}"
     if not path.is_file():
         raise DataError(f"{where}: no such file; check its name and directory")
-    _try_elsewhere(path, _CATALOGUE_PROBE, str(path), json.dumps(encoding))
+    _refuse_crashing(path, "read_sas7bcat", 0, {"encoding": encoding})
     try:
         _, about = pyreadstat.read_sas7bcat(str(path), encoding=encoding)
     except MemoryError:
@@ -297,17 +288,6 @@ def _reason(message: str, form: Form) -> str:
     return f"the file is damaged, or not {whose}"
 
 
-def _refuse_large(path: Path, about: Any, limit: int) -> None:
-    size = path.stat().st_size
-    width = sum(about.variable_storage_width.values())
-    if (about.number_rows or 0) * width > limit:
-        raise DataError(
-            f"{path}: {in_bytes(size)} that unpack to more than {in_bytes(limit)}, too much for "
-            "such a file or for the free memory; if it is sound, allow it (data: "
-            "{max_unpacked_mb: ...}), or take a part of it"
-        )
-
-
 _NEW_STATA: Final = b"<stata_dta>"
 _END: Final = b"</stata_dta>"
 
@@ -338,8 +318,7 @@ class _Column:
 
     @cached_property
     def format(self) -> str:
-        kind = self.about.original_variable_types.get(self.name)
-        return kind or ""
+        return self.about.original_variable_types.get(self.name) or ""
 
     @cached_property
     def distinct(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
@@ -73,7 +73,7 @@ def labelled_layout(
     ``words`` are labels of a configuration, which go before those of the source.
     """
     source = dict(zip(layout.names, layout.labelled, strict=True)) if layout.labelled else {}
-    problems, notes = list(_name_problems(table.names, form)), _Notes(form)
+    problems, notes = list(_name_problems(table.names, form)), Notes()
     if find_spec("pyreadstat") is None:
         problems.append(f"output.format: files of SPSS and Stata need pyreadstat: {INSTALL}")
     made = {}
@@ -85,7 +85,7 @@ def labelled_layout(
         made[column.name] = planned.labelling
         problems += planned.problems
     labelled = tuple(made.get(name) or source.get(name, Labelling()) for name in layout.names)
-    return replace(layout, form=form, labelled=labelled), problems, notes.sentences
+    return replace(layout, form=form, labelled=labelled), problems, _sentences(notes)
 
 
 def _family(form: Form) -> Form:
@@ -118,24 +118,16 @@ def _name_problems(names: Sequence[str], form: LabelledForm) -> Iterator[str]:
             yield f"column {name!r}: the name {wrong}; rename it in the source, {_INSTEAD}"
 
 
-@dataclass
-class _Notes:
-    """What a program cannot hold and nobody has to change, by what it is."""
+Notes = dict[str, list[str]]
+"""What a program cannot hold and nobody has to change, with the columns."""
 
-    form: LabelledForm
-    _columns: dict[str, list[str]] = field(default_factory=dict)
 
-    def add(self, what: str, name: str) -> None:
-        self._columns.setdefault(what, []).append(name)
-
-    @property
-    def sentences(self) -> list[str]:
-        """One sentence for each, with the columns."""
-        return [
-            f"output.format: {what}: {', '.join(names[:_MOST_NAMED])}"
-            + (f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else "")
-            for what, names in self._columns.items()
-        ]
+def _sentences(notes: Notes) -> list[str]:
+    return [
+        f"output.format: {what}: {', '.join(names[:_MOST_NAMED])}"
+        + (f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else "")
+        for what, names in notes.items()
+    ]
 
 
 _MOST_NAMED: Final = 10
@@ -178,11 +170,7 @@ class _Planned:
     about: Labelling
     source: Form
     target: Form
-    notes: _Notes
-
-    @property
-    def program(self) -> str:
-        return _PROGRAM[self.target]
+    notes: Notes
 
     @cached_property
     def codes(self) -> tuple[str, ...]:
@@ -214,9 +202,7 @@ class _Planned:
         elif column.is_observed.any():
             used.append(float(column.data[column.is_observed].min()))
         least = min((number for number in used if number is not None), default=0.0)
-        below = 0 if least >= 0 else 10 ** (len(str(int(-least))))
-        if self.about.is_date:
-            return {word: f"{-1 - place}" for place, word in enumerate(words)}
+        below = 0 if least >= 0 or self.about.is_date else 10 ** (len(str(int(-least))))
         return {word: f"{-below - 1 - place}" for place, word in enumerate(words)}
 
     def _value(self, text: str) -> float | None:
@@ -246,9 +232,9 @@ class _Planned:
         """What is written beside the values."""
         about, is_same = self.about, self.source == self.target
         if about.is_text and self.target == "dta" and about.labels:
-            self.notes.add("Stata has no labels for texts; the codebook has those of", self._name)
+            self._note("Stata has no labels for texts; the codebook has those of")
         if about.is_text and self.target == "dta" and self.codes:
-            self.notes.add("Stata has no missing codes for texts, so these are texts", self._name)
+            self._note("Stata has no missing codes for texts, so these are texts")
         self._note_lengths()
         return replace(
             about,
@@ -259,22 +245,21 @@ class _Planned:
             written={code: word for code, word in self.written.items() if code != word},
         )
 
-    @property
-    def _name(self) -> str:
-        return self.column.name
+    def _note(self, what: str) -> None:
+        self.notes.setdefault(what, []).append(self.column.name)
 
     def _note_lengths(self) -> None:
         most, unit = _LABEL[self.target]
         if len(cut(self.about.label, most, unit)) < len(self.about.label):
-            self.notes.add(f"labels of variables are cut to {most} {unit}", self._name)
+            self._note(f"labels of variables are cut to {most} {unit}")
         most, unit = _VALUE_LABEL[self.target]
         labels = self.about.labels.values()
         if any(len(cut(label, most, unit)) < len(label) for label in labels):
-            self.notes.add(f"labels of values are cut to {most} {unit}", self._name)
+            self._note(f"labels of values are cut to {most} {unit}")
         if self.target == "dta" and not self.about.is_text:
             odd = [text for text in self.about.labels if self._is_unlabelled(text)]
             if odd:
-                self.notes.add("Stata has no labels for numbers that are not whole", self._name)
+                self._note("Stata has no labels for numbers that are not whole")
 
     def _is_unlabelled(self, text: str) -> bool:
         return text not in self.written and stata_code(self._value(text)) is None
@@ -284,17 +269,16 @@ class _Planned:
         """Missing codes among texts that SPSS can hold: three, of eight bytes."""
         short = [code for code in self.codes if len(code.encode()) <= MOST_TEXT_CODE]
         if self.target == "sav" and (len(short) < len(self.codes) or len(short) > MOST_SPSS_CODES):
-            self.notes.add(
+            self._note(
                 f"SPSS holds {MOST_SPSS_CODES} missing codes of texts, of {MOST_TEXT_CODE} bytes; "
-                "further ones are texts",
-                self._name,
+                "further ones are texts"
             )
         return tuple(short[:MOST_SPSS_CODES])
 
     @property
     def problems(self) -> Iterator[str]:
         """Yield what the target cannot hold at all."""
-        where, about, variable = f"column {self._name!r}", self.about, self.column.variable
+        where, about, variable = f"column {self.column.name!r}", self.about, self.column.variable
         if about.is_text:
             sizes = [len(text.encode()) for text in variable.labels] if variable.is_coded else []
             if self.target == "sav" and max(sizes, default=0) > MOST_TEXT:

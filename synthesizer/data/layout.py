@@ -19,7 +19,6 @@ Form = Literal[
     "csv",
     "json",
     "parquet",
-    "feather",
     "pandas",
     "arrow",
     "polars",

@@ -59,9 +59,9 @@ class NumberFormat:
     prefix: str = ""
     suffix: str = ""
     negative: str = "-"
-    """``-`` before the prefix, ``inner`` behind it, ``()`` around the amount."""
+    """``-`` before the amount, ``()`` around it."""
     clock: str = ""
-    """Such as ``%H:%M``: numbers are minutes, or seconds where there are such."""
+    """Such as ``%H:%M`` or ``%H:%M:00``: numbers are minutes, or seconds where there are such."""
     is_ambiguous: bool = field(default=False, compare=False)
     """Whether 1,234 may be 1234 as well as 1.234."""
 
@@ -127,13 +127,8 @@ class NumberFormat:
             texts = pc.replace_substring_regex(texts, _WHOLE, r"\1_\2\3")
         texts = pc.replace_substring(texts, ".", self.mark)
         texts = pc.replace_substring(texts, "_", self.thousands)
-        before, after = self.prefix, self.suffix
-        plus = pc.binary_join_element_wise(before, texts, after, "")
-        if self.negative == "inner":
-            before += "-"
-        else:
-            before, after = self.negative[0] + before, after + self.negative[1:]
-        minus = pc.binary_join_element_wise(before, texts, after, "")
+        plus = pc.binary_join_element_wise(self.prefix, texts, self.suffix, "")
+        minus = pc.binary_join_element_wise(self.negative[0], plus, self.negative[1:], "")
         return pc.if_else(is_negative, minus, plus)
 
     def _ticks(self, values: pa.Array) -> pa.Array:
@@ -146,24 +141,24 @@ class NumberFormat:
                 ticks = ticks * unit + pc.fill_null(pc.cast(cells, pa.int64()), 0).to_numpy()
         whole = pc.cast(pa.array(ticks), pa.string())
         joined = pc.binary_join_element_wise(parts.field("sign"), whole, parts.field("rest"), "")
-        fits = pc.equal(pc.utf8_length(parts.field("seconds")), 2 * has_seconds)
+        wanted = "..$" if has_seconds else "00$" if self.clock.endswith(":00") else "$"
+        fits = pc.match_substring_regex(parts.field("seconds"), f"^{wanted}")
         return pc.if_else(fits, joined, None)
 
     def _clocks(self, texts: pa.Array) -> pa.Array:
         """Return ticks, not negative, as clock times."""
-        whole = pc.cast(pc.replace_substring_regex(texts, r"\..*$", ""), pa.int64())
-        rest = pc.replace_substring_regex(texts, r"^\d+", "")
-        ticks, cells = whole.to_numpy(), [rest]
-        _, has_days, word = self.clock.rpartition("%d")
-        units = [60] * (1 + ("%S" in self.clock)) + [24] * bool(has_days)
-        for place, unit in enumerate([*units, 2**62]):
-            ticks, part = np.divmod(ticks, unit)
-            is_last = place == len(units)
-            width = 1 if is_last and (has_days or "%-H" in self.clock) else 2
-            mark = word.partition("%")[0] if has_days and is_last else ":" if place else ""
-            text = pc.utf8_lpad(pc.cast(pa.array(part), pa.string()), width, "0")
-            cells = [text, pa.scalar(mark), *cells]
-        return pc.binary_join_element_wise(*cells, "")
+        found = texts.dictionary_encode()
+        written = [self._clock(text) for text in found.dictionary.to_pylist()]
+        return pa.array(written, pa.string()).take(found.indices)
+
+    def _clock(self, text: str) -> str:
+        ticks, point, rest = text.partition(".")
+        minutes, seconds = divmod(int(ticks), 60) if "%S" in self.clock else (int(ticks), 0)
+        hours, minutes = divmod(minutes, 60)
+        days, hours = divmod(hours, 24) if "%d" in self.clock else (0, hours)
+        written = self.clock.replace("%d", str(days)).replace("%-H", str(hours))
+        written = written.replace("%H", f"{hours:02}").replace("%M", f"{minutes:02}")
+        return written.replace("%S", f"{seconds:02}") + point + rest
 
 
 _KEYS: Final = {f.name: f.default for f in fields(NumberFormat) if f.compare}
@@ -207,7 +202,8 @@ def _clock_format(values: pa.Array) -> NumberFormat | None:
     parts = pc.extract_regex(values, _CLOCK)
     parts = parts.filter(parts.is_valid())
     is_short = 1 in pc.utf8_length(parts.field("hours")).to_pylist()
-    seconds = "" if "" in parts.field("seconds").to_pylist() else ":%S"
+    ends = set(parts.field("seconds").to_pylist())
+    seconds = "" if "" in ends else ":00" if ends == {"00"} else ":%S"
     words = set(parts.field("word").to_pylist())
     days = f"%d{min(words)}" if len(words) == 1 and "" not in words else ""
     return NumberFormat(clock=f"{days}{'%-H' if is_short else '%H'}:%M{seconds}")
@@ -228,10 +224,9 @@ def _amount_format(values: pa.Array, delimiter: str) -> NumberFormat:
         return PLAIN
     bodies = parts.field("body") if prefix or suffix else values
     mark, thousands, is_ambiguous = _marks(bodies, delimiter)
-    is_inner = prefix and f"{prefix}-" in before
     return NumberFormat(
         mark=mark, thousands=thousands, prefix=prefix, suffix=suffix, is_ambiguous=is_ambiguous,
-        negative="()" if any("(" in text for text in before) else "inner" if is_inner else "-",
+        negative="()" if any("(" in text for text in before) else "-",
     )  # fmt: skip
 
 

@@ -11,14 +11,13 @@ import lzma
 import re
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO, Any, Final
 
 import pyarrow as pa
 import pyarrow.json as pj
 
-from synthesizer.data.dialects import NOTHING
 from synthesizer.data.errors import DataError
 from synthesizer.data.memory import too_large, unpacked_limit
 
@@ -32,7 +31,6 @@ UNREADABLE: Final = (
     OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, NotImplementedError,
 )  # fmt: skip
 """Errors of files that are damaged, not there, or packed in an unknown way."""
-_ARROW_FILE: Final = b"ARROW1"
 _BLOCK: Final = 1 << 24
 _MAX_JSON_BLOCK: Final = 2**31 - 1
 _MIXED: Final = re.compile(r"Column\(/(?P<name>.*)\) changed from (?P<old>\w+) to (?P<new>\w+)")
@@ -70,21 +68,17 @@ def text_of(path: Path, most: int | None) -> tuple[str, pa.Buffer]:
     Raises
     ------
     DataError
-        If the file is empty, unpacks to more than ``most`` bytes, or holds several files.
+        If the file unpacks to more than ``most`` bytes, or holds several files.
     """
     packing = path.suffix.lower()
     if packing not in PACKED:
-        if packing in TEXTS and path.stat().st_size == 0:
-            raise DataError(f"{path.name}: {NOTHING}")
-        if packing not in TEXTS:
+        if packing not in TEXTS or path.stat().st_size == 0:
             return packing, pa.py_buffer(b"")
         return packing, pa.memory_map(str(path)).read_buffer()
     ending = Path(path.stem).suffix.lower()
     if packing == ".zip":
         with zipfile.ZipFile(path) as packed:
             ending = Path(_member(packed, path).filename).suffix.lower()
-    if ending not in TEXTS:
-        return ending, pa.py_buffer(b"")
     size = path.stat().st_size
     limit = unpacked_limit(size) if most is None else most
     sink = pa.BufferOutputStream()
@@ -115,42 +109,37 @@ def parse_json(content: pa.Buffer, origin: str) -> pa.Table:
 
 
 def read_arrow(path: Path, most: int | None) -> pa.Table:
-    """Read a Feather file (version 2) or an Arrow IPC file or stream, one batch after the other."""
+    """Read a Feather file (version 2) or an Arrow IPC file, one batch after the other."""
     size = path.stat().st_size
     limit = unpacked_limit(size) if most is None else most
     batches, total = [], 0
     try:
         with pa.memory_map(str(path)) as source:
-            for batch in _batches(source):
-                batches.append(batch)
-                total += batch.nbytes
+            reader = pa.ipc.open_file(source)
+            for place in range(reader.num_record_batches):
+                batches.append(reader.get_batch(place))
+                total += batches[-1].nbytes
                 if total > limit:
                     raise DataError(too_large(path, size, limit))
-            schema = batches[0].schema if batches else pa.schema([])
-            return _with_plain_texts(pa.Table.from_batches(batches, schema))
+            return with_common_types(pa.Table.from_batches(batches, reader.schema))
     except (pa.ArrowInvalid, pa.ArrowIndexError, UnicodeDecodeError):
         raise DataError(
             f"{path}: not a Feather (version 2) or Arrow IPC file, or damaged; write it anew"
         ) from None
 
 
-def _batches(source: pa.MemoryMappedFile) -> Iterator[pa.RecordBatch]:
-    if source.read(len(_ARROW_FILE)) != _ARROW_FILE:
-        source.seek(0)
-        yield from pa.ipc.open_stream(source)
-        return
-    reader = pa.ipc.open_file(source)
-    yield from map(reader.get_batch, range(reader.num_record_batches))
+def with_common_types(table: pa.Table) -> pa.Table:
+    """Return a table without the types that few functions of Arrow know, such as views of texts.
+
+    What the source says beside its data (metadata) may list levels, and stays out.
+    """
+    types = pa.schema([(field.name, _common(field.type)) for field in table.schema])
+    return pa.table([c.cast(f.type) for c, f in zip(table.columns, types, strict=True)], types)
 
 
-def _with_plain_texts(table: pa.Table) -> pa.Table:
-    """Return a table whose texts are not views, which polars writes."""
-    return table.cast(
-        pa.schema([f.with_type(_without_view(f.type)) for f in table.schema], table.schema.metadata)
-    )
-
-
-def _without_view(kind: pa.DataType) -> pa.DataType:
+def _common(kind: pa.DataType) -> pa.DataType:
+    if isinstance(kind, pa.BaseExtensionType):
+        return _common(kind.storage_type)
     if pa.types.is_dictionary(kind):
-        return pa.dictionary(kind.index_type, _without_view(kind.value_type), kind.ordered)
-    return pa.string() if pa.types.is_string_view(kind) else kind
+        return pa.dictionary(kind.index_type, _common(kind.value_type), kind.ordered)
+    return pa.large_string() if str(kind) == "string_view" else kind

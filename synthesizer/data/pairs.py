@@ -182,8 +182,11 @@ def missing_otherwise(
             continue
         ours, theirs = _codes(original[name]), _codes(other[name])
         least = _FEW / min(original.n_rows, other.n_rows)
-        gone = [code for code in ours if code.share >= least and not _is_in(code, theirs)]
-        new = [code for code in theirs if code.share >= least and not _is_in(code, ours)]
+        both = {code.text for code in ours} & {code.text for code in theirs}
+        gone, new = (
+            [code for code in codes if code.share >= least and code.text not in both]
+            for codes in (ours, theirs)
+        )
         pairs = [pair for pair in product(gone, new) if _is_one_code(*pair)]
         if pairs:
             one, two = min(pairs, key=lambda pair: abs(pair[0].share - pair[1].share))
@@ -217,10 +220,6 @@ def _codes(column: Column) -> list[_Code]:
         for text, count, is_missing in found
         if count
     ]
-
-
-def _is_in(code: _Code, others: Sequence[_Code]) -> bool:
-    return any(code.text == other.text for other in others)
 
 
 def _is_one_code(ours: _Code, theirs: _Code) -> bool:

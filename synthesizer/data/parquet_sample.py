@@ -18,6 +18,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from synthesizer.data.codes import GOLDEN, splitmix
 from synthesizer.data.errors import DataError
 from synthesizer.data.sources import (
     RawTable,
@@ -34,8 +35,6 @@ BATCH_ROWS = 131_072
 """Rows that are decoded at a time."""
 _MANY = 20_000_000
 """Hashes of persons that are collected before repeated ones are dropped."""
-_SALT = np.uint64(0x9E3779B97F4A7C15)
-_MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 
 Hashes = npt.NDArray[np.uint64]
 
@@ -285,22 +284,12 @@ def _plain(kind: pa.DataType) -> pa.DataType:
 def _hashes(batch: pa.RecordBatch, person: str | None, first: int) -> Hashes:
     """Return a hash for every row; rows without a person are in every sample, to be refused."""
     if person is None:
-        return _mixed(np.arange(first, first + batch.num_rows, dtype=np.uint64))
+        return splitmix(np.arange(first, first + batch.num_rows, dtype=np.uint64) + GOLDEN)
     encoded = as_dictionary(pa.chunked_array([batch.column(person)]))
     values = encoded.dictionary.to_numpy(zero_copy_only=False)
-    of_values = _mixed(pd.util.hash_array(values, categorize=False))
+    of_values = splitmix(pd.util.hash_array(values, categorize=False) + GOLDEN)
     codes = encoded.indices.fill_null(len(values)).to_numpy(zero_copy_only=False)
     return np.asarray(np.append(of_values, np.uint64(0))[codes], dtype=np.uint64)
-
-
-def _mixed(numbers: Hashes) -> Hashes:
-    """Return well mixed bits of whole numbers (the finaliser of SplitMix64; Steele et al. 2014)."""
-    mixed = numbers + _SALT
-    mixed ^= mixed >> np.uint64(30)
-    mixed *= _MIX[0]
-    mixed ^= mixed >> np.uint64(27)
-    mixed *= _MIX[1]
-    return mixed ^ (mixed >> np.uint64(31))
 
 
 def numberings(raw: RawTable, whole: Whole) -> list[str]:

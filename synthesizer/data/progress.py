@@ -16,23 +16,18 @@ class Listener(Protocol):
 
     def start(self, phase: str, total: int | None) -> Advance:
         """Begin a phase of ``total`` parts (None: unknown)."""
-        ...
 
     def tell(self, phase: str, text: str) -> None:
         """Show how far a phase has come in words."""
-        ...
 
     def expect(self, phase: str, seconds: float) -> None:
         """Say what a phase will take from here, where its parts do not tell."""
-        ...
 
     def stop(self, phase: str) -> None:
         """End a phase."""
-        ...
 
     def say(self, text: str) -> None:
         """Show a line that stays."""
-        ...
 
 
 class Silent:

@@ -6,19 +6,20 @@ or become a missing code; a level of an ordered variable joins the one beside it
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
 import numpy as np
 
-from synthesizer.data.after import blank_code, with_blank
+from synthesizer.data.after import blank_code, holders, with_blank
 from synthesizer.data.encoding import RARE, RARE_REMEDY
 from synthesizer.data.errors import plural
 from synthesizer.data.guessing import LARGE
 from synthesizer.data.missing_codes import LETTER, NUMBER_CODES
 from synthesizer.data.table import Column, IntArray, Kind, Table
-from synthesizer.data.values import finite_number
+from synthesizer.data.values import LEADING_ZERO, finite_number
 
 MISSING: Final = "missing"
 """What levels become that are blanked."""
@@ -50,7 +51,7 @@ class RareLevels:
     """Name of the level that rare ones become, or ``missing``."""
     scope: Literal["all", "text", "many"] = "all"
     """Variables: all; those whose levels are neither numbers below 1,000 nor yes and no; those of
-    many only."""
+    many only. Codes with leading zeros are no numbers."""
     columns: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Variables that several columns hold over time, which are grouped alike."""
     persons: str | None = None
@@ -70,7 +71,7 @@ class RareLevels:
             parts = [table[cell] for cell in members if cell in table]
             if name in self.public or not parts:
                 continue
-            if parts[0].variable.kind in (Kind.CATEGORICAL, Kind.ORDERED):
+            if {part.variable.kind for part in parts} <= {Kind.CATEGORICAL, Kind.ORDERED}:
                 yield name, parts
 
     def owners(self, table: Table) -> IntArray:
@@ -84,16 +85,15 @@ class RareLevels:
         owners = self.owners(table)
         n_persons = int(owners.max(initial=-1)) + 1
         for name, parts in self.parts(table):
-            is_plain = self.persons is None and len(parts) == 1
-            holders = _rows_of(parts[0]) if is_plain else _all_holders(parts, owners)
-            k = sum(n > 0 for n in holders.values())
-            yield name, parts, holders, k > MANY or (k > FEW and 3 * k >= n_persons)
+            counts = holders(parts, None if self.persons is None else owners)
+            k = sum(n > 0 for n in counts.values())
+            yield name, parts, counts, k > MANY or (k > FEW and 3 * k >= n_persons)
 
     def left(self, table: Table) -> Iterator[str]:
         """Yield a sentence on levels of fewer than 5 persons, if some are left."""
         counted = {
-            name: sum(0 < n < RARE for level, n in holders.items() if level not in self.fixed)
-            for name, _, holders, _ in self.counts(table)
+            name: sum(0 < n < RARE for level, n in counts.items() if level not in self.fixed)
+            for name, _, counts, _ in self.counts(table)
         }
         left = {name: count for name, count in counted.items() if count}
         if left:
@@ -128,21 +128,22 @@ class RareLevels:
         (('cook', 'other'), ["rare: 2 levels of 'job' of fewer than 5 became 'other'"])
         """
         owners, changed, notes = self.owners(table), [], []
-        for name, parts, holders, is_many in self.counts(table):
-            numbers = [finite_number(level) for level in holders]
+        for name, parts, counts, is_many in self.counts(table):
+            numbers = [finite_number(level) for level in counts]
             are_numbers = None not in numbers
             are_small = all(number is not None and abs(number) < LARGE for number in numbers)
-            is_left = are_small or {level.casefold() for level in holders} <= PUBLIC_WORDS
+            is_left = are_small and not any(re.match(LEADING_ZERO, x) for x in counts)
+            is_left |= {level.casefold() for level in counts} <= PUBLIC_WORDS
             if not is_many and (self.scope == "many" or (self.scope == "text" and is_left)):
                 continue
             least = max(self.min_count, RARE) if is_many else self.min_count
-            rare = [x for x, n in holders.items() if 0 < n < least and x not in self.fixed]
+            rare = [x for x, n in counts.items() if 0 < n < least and x not in self.fixed]
             if not rare:
                 continue
             holds_word = self.scope == "all" or not are_numbers
             holds_word &= not any(part.name in self.numbers for part in parts)
             to = self.to if holds_word or finite_number(self.to) is not None else MISSING
-            new = _new_levels(parts, owners, holders, rare, least, to)
+            new = _new_levels(parts, owners, counts, rare, least, to)
             changed += [_recoded(part, new, to) for part in parts]
             notes.append(_told(name, new, rare, least, to) + (PUBLIC if is_many else ""))
         return table.with_columns(changed), notes
@@ -164,24 +165,20 @@ def _told(
     return f"rare: {plural(len(rare), 'level')} of {name!r} of fewer than {least} {what}{more}"
 
 
-def _is_ordered(parts: Sequence[Column]) -> bool:
-    return parts[0].variable.kind is Kind.ORDERED
-
-
 def _new_levels(
     parts: Sequence[Column],
     owners: IntArray,
-    holders: Mapping[str, int],
+    counts: Mapping[str, int],
     rare: Sequence[str],
     min_count: int,
     to: str,
 ) -> dict[str, str | None]:
     """Return what every level becomes, None where it is blanked."""
-    new: dict[str, str | None] = {level: level for level in holders}
-    if _is_ordered(parts) and to != MISSING:
-        return _joined(holders, parts, owners, min_count)
-    grouped = [*rare, *(level for level in holders if level == to and level not in rare)]
-    others = sorted((n, level) for level, n in holders.items() if n and level not in grouped)
+    new: dict[str, str | None] = {level: level for level in counts}
+    if parts[0].variable.kind is Kind.ORDERED and to != MISSING:
+        return _joined(counts, parts, owners, min_count)
+    grouped = [*rare, *(level for level in counts if level == to and level not in rare)]
+    others = sorted((n, level) for level, n in counts.items() if n and level not in grouped)
     while others and to != MISSING and _holders(parts, owners, grouped) < min_count:
         size, level = others.pop(0)
         if size > SMALL * min_count:  # a level of many persons is not given up for a few
@@ -191,11 +188,11 @@ def _new_levels(
 
 
 def _joined(
-    holders: Mapping[str, int], parts: Sequence[Column], owners: IntArray, min_count: int
+    counts: Mapping[str, int], parts: Sequence[Column], owners: IntArray, min_count: int
 ) -> dict[str, str | None]:
     """Let the rarest level join the smaller of those beside it, until none is rare."""
-    runs = [[level] for level, n in holders.items() if n]
-    sizes = [holders[level] for (level,) in runs]
+    runs = [[level] for level, n in counts.items() if n]
+    sizes = [counts[level] for (level,) in runs]
     while len(runs) > 1:
         least = int(np.argmin(sizes))
         if sizes[least] >= min_count:
@@ -205,9 +202,9 @@ def _joined(
         low = min(least, other)
         joined = runs[low] + runs[low + 1]
         runs[low : low + 2], sizes[low : low + 2] = [joined], [_holders(parts, owners, joined)]
-    new: dict[str, str | None] = {level: level for level in holders}
+    new: dict[str, str | None] = {level: level for level in counts}
     for run in runs:
-        new |= dict.fromkeys(run, max(run, key=lambda level: holders[level]))
+        new |= dict.fromkeys(run, max(run, key=lambda level: counts[level]))
     return new
 
 
@@ -218,27 +215,6 @@ def _holders(parts: Sequence[Column], owners: IntArray, levels: Sequence[str]) -
         codes = [i for i, level in enumerate(part.variable.levels) if level in levels]
         has |= np.isin(part.data, codes)
     return len(np.unique(owners[has]))
-
-
-def _rows_of(column: Column) -> dict[str, int]:
-    """Return how many rows have each level."""
-    levels = column.variable.levels
-    counts = np.bincount(column.data, minlength=len(levels))[: len(levels)]
-    return dict(zip(levels, counts.tolist(), strict=True))
-
-
-def _all_holders(parts: Sequence[Column], owners: IntArray) -> dict[str, int]:
-    """Return how many persons have each level in any column."""
-    levels = dict.fromkeys(level for part in parts for level in part.variable.levels)
-    place = {level: i for i, level in enumerate(levels)}
-    n = int(owners.max(initial=-1)) + 1
-    pairs: list[IntArray] = []
-    for part in parts:
-        codes = [place[x] for x in part.variable.levels] + [-1] * len(part.variable.missing)
-        of_row = np.asarray(codes, dtype=np.int64)[part.data]
-        pairs.append((of_row * n + owners)[of_row >= 0])
-    counts = np.bincount(np.unique(np.concatenate(pairs)) // max(n, 1), minlength=len(levels))
-    return dict(zip(levels, counts.tolist(), strict=True))
 
 
 def without_words(table: Table, rare: RareLevels) -> tuple[Table, list[str]]:

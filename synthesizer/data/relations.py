@@ -13,8 +13,8 @@ from typing import Literal
 
 import numpy as np
 
-from synthesizer.data.codes import column_values
-from synthesizer.data.derivations import numberings, numbers_of, suggest_derivations
+from synthesizer.data.codes import GOLDEN, column_values
+from synthesizer.data.derivations import needed, numberings, numbers_of, suggest_derivations
 from synthesizer.data.expressions import Expression, quote_name
 from synthesizer.data.progress import Advance
 from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Kind, Table
@@ -25,14 +25,10 @@ MIN_BROKEN = 10
 """Rows that would break it if the columns were independent, at least."""
 MIN_SHARE = 0.01
 """Share of the rows that would break an order of numbers; dates are always comparable."""
-MIN_EQUAL = 3
-"""Rows in which whole numbers equal fractional ones, so that they have one unit."""
 MIN_LABELS = 0.5
 """Texts per code that a number has, at least, to be taken for a code."""
 MAX_CODES = 0.5
 """Codes per row, at most: what is nearly all distinct determines every column."""
-MIN_STEPS = 10
-"""Rows in which two whole numbers differ by 1, so that their never being equal is no accident."""
 _PROBE_ROWS = 16, 200, 2_000
 """Rows on which all pairs are tried, and then those that remain."""
 
@@ -52,7 +48,7 @@ class Relation:
     def said(self) -> str:
         """The relation in words."""
         if self.key == "forbid":
-            return f"{self.text.replace(' <= ', ' > ').replace(' < ', ' >= ')} in all rows"
+            return f"{self.text.replace(' < ', ' >= ')} in all rows"
         return f"{self.name} {'=' if self.key == 'derived' else 'follows from'} {self.text}"
 
 
@@ -98,17 +94,6 @@ def find_relations(
     free = [name for name in free if name not in found or found[name].key != "follows"]
     orders = _orders(table.select(free), needs)
     return (*(found[name] for name in table.names if name in found), *orders)
-
-
-def needed(names: Iterable[str], needs: Mapping[str, Collection[str]]) -> set[str]:
-    """Return some variables and all that they are computed from."""
-    reached: set[str] = set()
-    waiting = list(names)
-    while waiting:
-        if (name := waiting.pop()) not in reached:
-            reached.add(name)
-            waiting.extend(needs.get(name, ()))
-    return reached
 
 
 def rows_off(code: Column, label: Column) -> BoolArray:
@@ -183,7 +168,7 @@ def _followers(
     names = [column.name for column in others if _many(values[column.name])]
     n = len(next(iter(values.values()), ()))
     found: dict[str, list[str]] = {}
-    shuffled = np.argsort(np.arange(n, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15))
+    shuffled = np.argsort(np.arange(n, dtype=np.uint64) * GOLDEN)
     every = np.stack([values[name] for name in names]) if names else np.zeros((0, n))
     for source in sources:
         order = np.argsort(values[source], kind="stable")
@@ -224,23 +209,25 @@ def _orders(table: Table, needs: Mapping[str, Collection[str]]) -> Iterator[Rela
     free = [name for name in table.names if name not in needs]
     for low, high in sorted(pairs, key=lambda pair: (place[pair[0]], place[pair[1]])):
         if not any((low, name) in pairs and (name, high) in pairs for name in free):
-            sign = "<=" if _is_strict(table[low], table[high]) else "<"
-            yield Relation("forbid", f"{quote_name(high)} {sign} {quote_name(low)}", high)
+            yield Relation("forbid", f"{quote_name(high)} < {quote_name(low)}", high)
 
 
 def _rising_pairs(columns: Iterable[Column]) -> Iterator[tuple[str, str]]:
-    """Yield pairs of numbers, of dates, or of codes, of which the first is larger in no row."""
-    groups: dict[tuple[bool, bool], list[Column]] = {}
+    """Yield pairs of dates, of codes, or of numbers, of which the first is larger in no row.
+
+    Numbers are compared if both are whole, or both fractional: others hardly have one unit.
+    """
+    groups: dict[tuple[bool, bool, bool], list[Column]] = {}
     for column in columns:
-        key = column.variable.kind is Kind.DATE, column.is_coded
+        is_date = column.variable.kind is Kind.DATE
+        key = is_date, column.is_coded, is_date or _is_whole(column)
         groups.setdefault(key, []).append(column)
-    for (is_date, _), chosen in groups.items():
+    for (is_date, *_), chosen in groups.items():
         values = {column.name: _amounts(column) for column in chosen if "`" not in column.name}
         names = [name for name, numbers in values.items() if numbers is not None]
         if len(names) < 2:
             continue
         every = np.stack([numbers for numbers in values.values() if numbers is not None])
-        whole = {column.name: _is_whole(column) for column in chosen}
         n, tops, bottoms = every.shape[1], np.nanmax(every, axis=1), np.nanmin(every, axis=1)
         probes = [every[:, np.linspace(0, n - 1, min(k, n)).astype(np.intp)] for k in _PROBE_ROWS]
         for i, low in enumerate(names):
@@ -249,10 +236,8 @@ def _rising_pairs(columns: Iterable[Column]) -> Iterator[tuple[str, str]]:
             for probe in probes:
                 left = left[~(probe[i] > probe[left]).any(axis=1)]
             for j in left:
-                alike = whole[low] == whole[names[j]]
-                if not (every[i] > every[j]).any() and _is_no_accident(
-                    every[i], every[j], 0.0 if is_date else MIN_SHARE, alike
-                ):
+                share = 0.0 if is_date else MIN_SHARE
+                if not (every[i] > every[j]).any() and _is_no_accident(every[i], every[j], share):
                     yield low, names[j]
 
 
@@ -272,25 +257,11 @@ def _amounts(column: Column) -> FloatArray | None:
     return numbers if len(np.unique(numbers[~np.isnan(numbers)])) > 2 else None
 
 
-def _is_no_accident(low: FloatArray, high: FloatArray, share: float, is_alike: bool) -> bool:
-    """Whether an order that holds would be broken if the two numbers were independent.
-
-    Numbers that are not alike, whole or fractional, must be equal in some rows.
-    """
+def _is_no_accident(low: FloatArray, high: FloatArray, share: float) -> bool:
+    """Whether an order that holds would be broken if the two numbers were independent."""
     both = ~(np.isnan(low) | np.isnan(high))
     low, high = low[both], high[both]
     if len(low) < MIN_ROWS or (low == high).all():
         return False
     broken = np.searchsorted(np.sort(high), low, side="left").mean()
-    is_alike = is_alike or int((low == high).sum()) >= MIN_EQUAL
-    return is_alike and float(broken) >= max(MIN_BROKEN, share * len(low))
-
-
-def _is_strict(low: Column, high: Column) -> bool:
-    """Whether two whole numbers are never equal, though they often differ by 1."""
-    first, second = _amounts(low), _amounts(high)
-    if first is None or second is None:
-        return False
-    gaps = (second - first)[~np.isnan(second - first)]
-    is_apart = bool((gaps == np.rint(gaps)).all() and gaps.min() > 0)
-    return is_apart and int((gaps == 1).sum()) >= MIN_STEPS
+    return float(broken) >= max(MIN_BROKEN, share * len(low))

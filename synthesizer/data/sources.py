@@ -37,6 +37,7 @@ from synthesizer.data.packed import (
     parse_json,
     read_arrow,
     text_of,
+    with_common_types,
 )
 from synthesizer.data.table import BoolArray
 from synthesizer.data.workbooks import WORKBOOKS, read_workbook
@@ -85,9 +86,11 @@ class Texts:
 
     @property
     def is_text(self) -> bool:
-        """Whether a typed source holds text."""
+        """Whether the source holds text."""
+        if self.labelling is not None:
+            return self.labelling.is_text
         kind = self.source
-        return kind is not None and (pa.types.is_string(kind) or pa.types.is_large_string(kind))
+        return kind is None or pa.types.is_string(kind) or pa.types.is_large_string(kind)
 
     def among(self, texts: Iterable[str]) -> BoolArray:
         """Tell which distinct texts are in ``texts``, shape (k,)."""
@@ -109,17 +112,10 @@ class Texts:
 
 
 _SUPPORTED: Final = (
-    pa.types.is_boolean,
-    pa.types.is_integer,
-    pa.types.is_floating,
-    pa.types.is_decimal,
-    pa.types.is_string,
-    pa.types.is_large_string,
-    pa.types.is_date,
-    pa.types.is_timestamp,
-    pa.types.is_null,
-)
-"""Types of columns that can be turned into text."""
+    "bool", "int", "uint", "halffloat", "float", "double", "decimal", "string", "large_string",
+    "date", "timestamp", "null",
+)  # fmt: skip
+"""How the names of types begin that can be turned into text."""
 _REFUSED: Final = (
     (pa.types.is_struct, "records of several fields"),
     (pa.types.is_nested, "lists"),
@@ -329,20 +325,15 @@ class RawTable:
 
     def _texts(self, i: int) -> Texts:
         column, csv = self.arrow.column(i), self.layout.csv
-        name = self.names[i]
-        delimiter = "" if csv is None else csv.delimiter
+        about: dict[str, Any] = {}
         if self.layout.labelled:
-            about = self.layout.labelled[i]
-            texts = distinct_texts(name, column, labelling=about)
-            holds_text = about.is_text
+            about["labelling"] = self.layout.labelled[i]
         elif csv is None:
-            texts = distinct_texts(name, column, source=_value_type(column.type))
-            holds_text = texts.is_text
-        else:
-            texts, holds_text = distinct_texts(name, column), True
-        if not holds_text or texts.ordered is not None:
+            about["source"] = _value_type(column.type)
+        texts = distinct_texts(self.names[i], column, **about)
+        if not texts.is_text or texts.ordered is not None:
             return texts
-        return replace(texts, format=find_format(texts.values, delimiter))
+        return replace(texts, format=find_format(texts.values, csv.delimiter if csv else ""))
 
     def select(self, names: tuple[str, ...] | list[str]) -> RawTable:
         """Return the named columns in the given order."""
@@ -377,7 +368,7 @@ def read_path(
         if path.is_dir() or ending in (".parquet", ".pq"):
             return _read_parquet(path, path.name, min_rows, max_unpacked)
         if ending in ARROW_SUFFIXES:
-            return typed(read_arrow(path, max_unpacked), "feather", path.name, min_rows=min_rows)
+            return typed(read_arrow(path, max_unpacked), "parquet", path.name, min_rows=min_rows)
         found = FileOptions()
         if ending in LABELLED:
             table, layout = read_labelled(
@@ -454,8 +445,7 @@ def _read_parquet(path: Path, origin: str, min_rows: int, most: int | None) -> R
         if _unpacked_size(files, limit) > limit:
             size = sum(file.stat().st_size for file in files)
             raise DataError(too_large(path, size, limit))
-        arrow = pq.read_table(path)
-        arrow.schema.names  # noqa: B018 - decodes them
+        arrow = with_common_types(pq.read_table(path))
     except UnicodeDecodeError:
         raise DataError(f"{path}: a column name is not UTF-8; rename the columns") from None
     except (pa.ArrowInvalid, pa.ArrowIndexError):
@@ -550,12 +540,12 @@ def _checked(raw: RawTable, min_rows: int) -> RawTable:
                 f"{raw.origin}: column {name!r} holds bytes that are not UTF-8; write the file "
                 "anew from text"
             )
-        if not any(test(_value_type(column.type)) for test in _SUPPORTED):
-            kind = _value_type(column.type)
+        kind = _value_type(column.type)
+        if not str(kind).startswith(_SUPPORTED):
             what = next((words for test, words in _REFUSED if test(kind)), f"values of type {kind}")
             problems.append(
-                f"{raw.origin}: column {name!r} holds {what}, which cannot be synthesised; drop it "
-                "or store it as text, numbers or dates"
+                f"{raw.origin}: column {name!r} holds {what}, which cannot be synthesised; "
+                "store it as text, numbers or dates, or write the file without it"
             )
     if problems:
         raise DataError(problems)
@@ -584,22 +574,10 @@ def from_arrow(frame: Any, origin: str = "the frame") -> RawTable:
             f"{origin}: Arrow cannot read {home}.{kind} as a table ({type(error).__name__}); a "
             "frame of texts, dates and numbers of at most 64 bits is needed"
         ) from None
-    # What the source says beside its data (metadata) may list levels, and stays out.
-    types = pa.schema([(field.name, _common(field.type)) for field in arrow.schema])
-    arrow = pa.table([c.cast(f.type) for c, f in zip(arrow.columns, types, strict=True)], types)
+    arrow = with_common_types(arrow)
     form: Form = "polars" if home == "polars" else "arrow"
-    return RawTable(
-        _by_clocks(arrow), Layout(form=form, names=tuple(types.names), types=types), origin
-    )
-
-
-def _common(kind: pa.DataType) -> pa.DataType:
-    """Return the type in place of one that few functions of Arrow know."""
-    if isinstance(kind, pa.BaseExtensionType):
-        return _common(kind.storage_type)
-    if pa.types.is_dictionary(kind):
-        return pa.dictionary(kind.index_type, _common(kind.value_type), kind.ordered)
-    return pa.large_string() if str(kind) == "string_view" else kind
+    layout = Layout(form=form, names=tuple(arrow.column_names), types=arrow.schema)
+    return RawTable(_by_clocks(arrow), layout, origin)
 
 
 def from_frame(frame: pd.DataFrame | RawTable, *, min_rows: int = MIN_ROWS) -> RawTable:
@@ -642,14 +620,8 @@ def from_pandas(frame: pd.DataFrame, *, min_rows: int = MIN_ROWS) -> RawTable:
             array = pa.array(values, from_pandas=True)
             is_chunked = isinstance(array, pa.ChunkedArray)
             columns[name] = array if is_chunked else pa.chunked_array([array])
-        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
-            problems.append(f"{origin}: column {name!r} {_unreadable(values.dtype)}")
-        except OverflowError:
-            problems.append(
-                f"{origin}: column {name!r} has whole numbers beyond 64 bits; write them as text"
-            )
-        except UnicodeEncodeError:
-            problems.append(f"{origin}: column {name!r} has {HALVES}; write these texts anew")
+        except (pa.ArrowException, OverflowError, UnicodeEncodeError) as error:
+            problems.append(f"{origin}: column {name!r} {_unreadable(values.dtype, error)}")
     layouts = tuple(map(_frame_layout, frame.dtypes))
     if problems and not columns:
         raise DataError(problems)
@@ -710,7 +682,11 @@ def _plain(values: Any) -> Any:
     return values
 
 
-def _unreadable(dtype: Any) -> str:
+def _unreadable(dtype: Any, error: Exception) -> str:
+    if isinstance(error, OverflowError):
+        return "has whole numbers beyond 64 bits; write them as text"
+    if isinstance(error, UnicodeEncodeError):
+        return f"has {HALVES}; write these texts anew"
     if pd.api.types.is_object_dtype(dtype):
         return "mixes types; convert it, for example with astype(str)"
     if isinstance(dtype, pd.CategoricalDtype):

@@ -1,4 +1,4 @@
-"""Numbers that are sums or differences of three or more others, or their mean."""
+"""Numbers that are sums or differences of others, or their mean."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import numpy as np
 
 from synthesizer.data.table import FloatArray
 
-MIN_PARTS = 3
-"""Fewest numbers of a sum; functions of two are found as pairs."""
+MIN_PARTS = 2
+"""Fewest numbers of a sum."""
 MAX_PARTS = 40
 """Numbers that are tried together."""
 ROWS_PER_PART = 3

@@ -211,6 +211,14 @@ class Column:
             raise ValueError(f"codes of variable {name!r} are out of range")
 
     @staticmethod
+    def zeros(variable: Variable, n: int) -> Column:
+        """Return n times 0, or the first label, to be replaced."""
+        if variable.is_coded:
+            return Column(variable, np.zeros(n, dtype=np.int32))
+        states = np.zeros(n, dtype=np.int8) if variable.missing else None
+        return Column(variable, np.zeros(n), states)
+
+    @staticmethod
     def concatenate(columns: Sequence[Column]) -> Column:
         """Stack columns of the same variable."""
         first = columns[0]

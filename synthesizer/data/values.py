@@ -40,19 +40,20 @@ LEADING_ZERO = r"^[+-]?0\d"
 STYLES: Final = ("plain", "point", "bare", "short")
 
 
-def _mask(values: pa.Array, pattern: str) -> BoolArray:
-    matches = pc.fill_null(pc.match_substring_regex(values, pattern), False)
-    return np.asarray(matches.to_numpy(zero_copy_only=False), dtype=np.bool_)
+def matches(values: pa.Array, pattern: str) -> BoolArray:
+    """Tell which texts a pattern matches; nulls do not."""
+    found = pc.fill_null(pc.match_substring_regex(values, pattern), False)
+    return np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.bool_)
 
 
 def is_number(values: pa.Array, form: NumberFormat = PLAIN) -> BoolArray:
     """Tell which texts are finite decimal numbers."""
-    return _mask(form.plain(values), NUMBER)
+    return matches(form.plain(values), NUMBER)
 
 
 def has_leading_zero(values: pa.Array) -> BoolArray:
     """Tell which texts start with a needless zero, as codes such as ``007`` do."""
-    return _mask(values, LEADING_ZERO)
+    return matches(values, LEADING_ZERO)
 
 
 def parse(values: pa.Array, form: NumberFormat = PLAIN) -> FloatArray:
@@ -82,12 +83,12 @@ def style_of(values: pa.Array, form: NumberFormat = PLAIN) -> tuple[int | None, 
     """Return the decimals of distinct numbers, None without fixed ones, and the style they have."""
     values = form.plain(values)
     numbers = parse(values)
-    scientific = _mask(values, "[eE]")
+    scientific = matches(values, "[eE]")
     behind = pc.replace_substring_regex(values.filter(pa.array(~scientific)), r"^[^.]*\.?", "")
     written = pc.utf8_length(behind).to_numpy(zero_copy_only=False)
     most = int(written.max(initial=0))
     if not scientific.any():
-        if most == written.min() and not _mask(values, r"^-?\.").any():
+        if most == written.min() and not matches(values, r"^-?\.").any():
             return most, "fixed"
     elif most <= MAX_DECIMALS:
         texts = [_positional(x) for x in numbers[scientific].tolist()]
@@ -102,7 +103,7 @@ def style_of(values: pa.Array, form: NumberFormat = PLAIN) -> tuple[int | None, 
             values, numbers, decimals, style
         ):
             return decimals, style
-    return decimals, "point" if _mask(values, r"\.0$").any() else "plain"
+    return decimals, "point" if matches(values, r"\.0$").any() else "plain"
 
 
 def _reproduces(values: pa.Array, numbers: FloatArray, decimals: int | None, style: str) -> bool:
@@ -184,78 +185,58 @@ COMPACT: Final = {
     "%d%m%Y": r"[0-3]?\d[01]\d(19|20)\d{2}",
     "%m%d%Y": r"[01]?\d[0-3]\d(19|20)\d{2}",
     "%Y%m": r"(19|20)\d{2}[01]\d",
+    "%m%Y": r"[01]\d(19|20)\d{2}",
+    "%d%m%y": r"[0-3]\d[01]\d{3}",
+    "%m%d%y": r"[01]\d[0-3]\d{3}",
+    "%y%m%d": r"\d{2}[01]\d[0-3]\d",
 }
 """Dates that are whole numbers."""
 _DAY_FIRST: Final = ("%d%m%Y", "%m%d%Y")
-_DAYS: Final = {
-    "%Y-%m-%d": r"\d{4}-\d{2}-\d{2}",
-    "%Y/%m/%d": r"\d{4}/\d{2}/\d{2}",
-    "%Y.%m.%d": r"\d{4}\.\d{2}\.\d{2}",
-    "%d.%m.%Y": r"\d{1,2}\.\d{1,2}\.\d{4}",
-    "%d/%m/%Y": r"\d{1,2}/\d{1,2}/\d{4}",
-    "%m/%d/%Y": r"\d{1,2}/\d{1,2}/\d{4}",
-    "%d-%m-%Y": r"\d{1,2}-\d{1,2}-\d{4}",
-    "%m-%d-%Y": r"\d{1,2}-\d{1,2}-\d{4}",
-    "%d-%b-%Y": r"\d{2}-[A-Za-z]{3}-\d{4}",
-    "%d %b %Y": r"\d{2} [A-Za-z]{3} \d{4}",
-    "%Y%m%d": COMPACT["%Y%m%d"],
-    "%d.%m.%y": r"\d{1,2}\.\d{1,2}\.\d{2}",
-    "%d/%m/%y": r"\d{1,2}/\d{1,2}/\d{2}",
-    "%m/%d/%y": r"\d{1,2}/\d{1,2}/\d{2}",
-    "%d-%m-%y": r"\d{1,2}-\d{1,2}-\d{2}",
-    "%y-%m-%d": r"\d{2}-\d{2}-\d{2}",
-    "%d-%b-%y": r"\d{2}-[A-Za-z]{3}-\d{2}",
-}
-_MONTHS: Final = {
-    "%Y-%m": r"\d{4}-\d{2}",
-    "%Y/%m": r"\d{4}/\d{2}",
-    "%m/%Y": r"\d{1,2}/\d{4}",
-    "%m.%Y": r"\d{1,2}\.\d{4}",
-    "%b %Y": r"[A-Za-z]{3} \d{4}",
-    "%Y %b": r"\d{4} [A-Za-z]{3}",
-}
-_HOURS: Final = {
-    " %H:%M": r" \d{2}:\d{2}",
-    "T%H:%M": r"T\d{2}:\d{2}",
-    " %-H:%M": r" \d{1,2}:\d{2}",
-    " %H:%M:%S": r" \d{2}:\d{2}:\d{2}",
-    "T%H:%M:%S": r"T\d{2}:\d{2}:\d{2}",
-    " %-H:%M:%S": r" \d{1,2}:\d{2}:\d{2}",
-    " %I:%M %p": r" \d{2}:\d{2} [AP]M",
-    " %-I:%M %p": r" \d{1,2}:\d{2} [AP]M",
-    " %I:%M:%S %p": r" \d{2}:\d{2}:\d{2} [AP]M",
-    " %-I:%M:%S %p": r" \d{1,2}:\d{2}:\d{2} [AP]M",
-}
-_PARTS: Final = {
-    f"%Y-%m-%d{t}%H:%M:%S.%{n}f": rf"\d{{4}}-\d{{2}}-\d{{2}}{t}\d{{2}}:\d{{2}}:\d{{2}}\.\d{{{n}}}"
-    for n in (3, 6)
-    for t in " T"
-}
+_SIX_DIGITS: Final = ("%d%m%y", "%m%d%y", "%y%m%d")
+_MIN_DATES: Final = 50
+"""Distinct values of six digits, at least, that are dates if all can be."""
+_DAYS: Final = (
+    "%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y",
+    "%d-%b-%Y", "%d %b %Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y", "%Y%m%d",
+    "%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%d-%m-%y", "%y-%m-%d", "%d-%b-%y",
+)  # fmt: skip
+_HOURS: Final = (
+    "", " %H:%M", "T%H:%M", " %-H:%M", " %H:%M:%S", "T%H:%M:%S", " %-H:%M:%S", " %I:%M %p",
+    " %-I:%M %p", " %I:%M:%S %p", " %-I:%M:%S %p",
+)  # fmt: skip
+_PARTS: Final = tuple(f"%Y-%m-%d{t}%H:%M:%S.%{n}f" for n in (3, 6) for t in " T")
+_MONTHS: Final = ("%Y-%m", "%Y/%m", "%m/%Y", "%m.%Y", "%b %Y", "%B %Y", "%Y %b", "%b-%y")
+
+
+def _shape(form: str) -> str:
+    """Return a regular expression of dates in a format."""
+    is_short = form.startswith(("%d", "%m", "%b", "%B")) and "-%b" not in form  # 1/5/2019
+    kinds = {
+        "%Y": r"\d{4}", "%b": "[A-Za-z]{3}", "%B": "[A-Za-z]{3,9}", "%p": "[AP]M",
+        "%3f": r"\d{3}", "%6f": r"\d{6}", "%-H": r"\d{1,2}", "%-I": r"\d{1,2}",
+    } | dict.fromkeys(("%d", "%m"), r"\d{1,2}" if is_short else r"\d{2}")  # fmt: skip
+    shape = re.sub(
+        r"%[-36]?\w", lambda part: kinds.get(part[0], r"\d{2}"), form.replace(".", r"\.")
+    )
+    return f"^{COMPACT.get(form, shape)}$"
+
+
 _SHAPES: Final = {
-    form: f"^{shape}$"
-    for form, shape in {
-        **_DAYS,
-        **{d + h: day + hour for d, day in _DAYS.items() for h, hour in _HOURS.items()},
-        **_PARTS,
-        **_MONTHS,
-        **COMPACT,
-    }.items()
-}
-_BEGINNING: Final = r"^(\d{4}[-/. ]|\d{1,2}[-/. ]|\d{6,8}( |T|$)|[A-Za-z]{3} \d)"
+    form: _shape(form)
+    for form in (
+        *_DAYS, *(day + hour for day in _DAYS for hour in _HOURS), *_PARTS, *_MONTHS, *COMPACT
+    )
+}  # fmt: skip
+_BEGINNING: Final = r"^(\d{4}[-/. ]|\d{1,2}[-/. ]|\d{6,8}( |T|$)|[A-Za-z]{3,9}[ -]\d)"
 """How every one of these shapes begins."""
 _SHORT_HOUR: Final = re.compile("%-([HI])")
 """An hour without a leading zero, as in 1/5/2019 9:05."""
 _LEADING_ZEROS = r"^0?(\d{1,2})([/.-])0?(\d{1,2})([/.-])"
+_ZERO_BY_NAME: Final = r"(^|[a-z] )0(\d[ ,])"
 _ZONE: Final = re.compile(r"^\d{4}-\d{2}-\d{2}[T ]\d{2}:[\d:.]*(Z|[+-]\d{2}:?\d{2})$")
 _OFFSET: Final = r"[+-]\d{2}:?\d{2}$"
-_PLACES: Final = (
-    "Europe/Berlin", "Europe/London", "Europe/Athens", "America/New_York", "America/Chicago",
-    "America/Denver", "America/Los_Angeles", "Australia/Sydney",
-)  # fmt: skip
-"""Places whose summer time may explain why offsets differ."""
-_MIXED: Final = re.compile(r"\{(:?)(.*)\}$")
-"""Ends a format of clock times with differing offsets: a place, or the most frequent offset; a
-colon comes first where offsets have one."""
+_MIXED: Final = re.compile(r"\{(.*)\}$")
+"""Ends a format of clock times with differing offsets: the most frequent one."""
 CENTURY: Final = 36_525
 LAST_SHORT_YEAR: Final = 2040
 """Years of two digits are 1941 to 2040."""
@@ -276,11 +257,13 @@ def detect_format(values: pa.Array) -> tuple[str, ...]:
         return tuple(form + zone for form in detect_format(bare))
     formats: list[str] = []
     first = values.slice(0, 100)  # nearly always settles it
-    if not _mask(first, _BEGINNING).all():
+    if not matches(first, _BEGINNING).all():
         return ()
     for form, shape in _SHAPES.items():
         if _SHORT_HOUR.sub(r"%\1", form) in (f.removeprefix(UNPADDED) for f in formats):
             continue  # all hours have two digits anyway
+        if form in _SIX_DIGITS and (len(values) < _MIN_DATES or {*formats} - {*_SIX_DIGITS}):
+            continue  # codes, or months of a whole year
         if not pc.all(pc.match_substring_regex(first, shape)).as_py():
             continue
         if not pc.all(pc.match_substring_regex(values, shape)).as_py():
@@ -294,16 +277,16 @@ def detect_format(values: pa.Array) -> tuple[str, ...]:
 def mixed_formats(values: pa.Array) -> list[tuple[str, BoolArray]]:
     """Return up to two formats, the most frequent first, and which texts are dates in each."""
     found: list[tuple[str, BoolArray]] = []
-    if not len(values) or 2 * _mask(values, _BEGINNING).sum() <= len(values):
+    if not len(values) or 2 * matches(values, _BEGINNING).sum() <= len(values):
         return found
     rest = np.ones(len(values), dtype=np.bool_)
     while len(found) < 2 and rest.any():
         first = values.filter(pa.array(rest)).slice(0, 500)
-        counts = {form: _mask(first, shape).sum() for form, shape in _SHAPES.items()}
+        counts = {form: matches(first, shape).sum() for form, shape in _SHAPES.items()}
         most = max(counts.values())
         best = np.zeros(len(values), dtype=np.bool_), ""
         for form in (form for form, count in counts.items() if count == most and most):
-            fits = rest & _mask(values, _SHAPES[form])
+            fits = rest & matches(values, _SHAPES[form])
             fits[fits] = ~parse_dates(values.filter(pa.array(fits)), form)[2]
             best = max(best, (fits, form), key=lambda each: each[0].sum())
         if not best[0].any():
@@ -320,25 +303,10 @@ def _zone(values: pa.Array) -> str:
         return ""
     if pc.all(pc.ends_with(values, zone[1])).as_py():
         return zone[1]
-    if zone[1] == "Z" or not _mask(values, _ZONE.pattern.replace("Z|", "")).all():
+    if zone[1] == "Z" or not matches(values, _ZONE.pattern.replace("Z|", "")).all():
         return ""
-    bare = pc.replace_substring_regex(values, _OFFSET, "")
-    form = next(iter(detect_format(bare)), None)
-    if form is None:
-        return ""
-    stamps, colon = instants(parse_dates(bare, form)[1]), ":" if ":" in zone[1] else ""
     offsets = pc.utf8_slice_codeunits(values, -len(zone[1]))
-    for place in _PLACES:  # an hour that clocks show twice may have either offset
-        if _equal(_offsets(stamps, colon, place), offsets).mean() > 0.99:
-            return f"{{{colon}{place}}}"
-    most = Counter(offsets.to_pylist()).most_common(1)[0][0]
-    return f"{{{colon}{most}}}"
-
-
-def _offsets(stamps: pa.Array, colon: str, place: str) -> pa.Array:
-    """Return the offsets of clock times at a place."""
-    there = pc.assume_timezone(stamps, place, ambiguous="earliest", nonexistent="latest")
-    return pc.replace_substring_regex(pc.strftime(there, format="%z"), r"(\d{2})$", rf"{colon}\1")
+    return f"{{{Counter(offsets.to_pylist()).most_common(1)[0][0]}}}"
 
 
 def parse_dates(values: pa.Array, form: str) -> tuple[str, FloatArray, BoolArray]:
@@ -351,7 +319,7 @@ def parse_dates(values: pa.Array, form: str) -> tuple[str, FloatArray, BoolArray
     if mixed := _MIXED.search(plain):
         bare = pc.replace_substring_regex(values, _OFFSET, "")
         written, days, wrong = parse_dates(bare, plain[: mixed.start()])
-        return written + mixed[0], days, wrong | ~_mask(values, _OFFSET)
+        return written + mixed[0], days, wrong | ~matches(values, _OFFSET)
     if fraction := _FRACTION.search(plain):
         zone = len(plain) - fraction.end()
         bare = pc.utf8_slice_codeunits(values, 0, -zone) if zone else values
@@ -411,9 +379,8 @@ def format_dates(days: FloatArray, form: str, resolution: int = 1) -> pa.Array:
 def _write(stamps: pa.Array, form: str) -> pa.Array:
     plain = form.removeprefix(UNPADDED)
     if mixed := _MIXED.search(plain):
-        texts, colon, place = _write(stamps, form[: form.index("{")]), mixed[1], mixed[2]
-        offsets = place if place[0] in "+-" else _offsets(stamps, colon, place)
-        return pc.binary_join_element_wise(texts, offsets, "")
+        texts = _write(stamps, form[: form.index("{")])
+        return pc.binary_join_element_wise(texts, mixed[1], "")
     fraction = _FRACTION.search(plain)
     unit = {"3": "ms", "6": "us"}[fraction[1]] if fraction else "s"
     # %S of Arrow writes the fraction that the unit of the timestamp has.
@@ -424,6 +391,7 @@ def _write(stamps: pa.Array, form: str) -> pa.Array:
     if plain in _DAY_FIRST:
         return pc.utf8_ltrim(texts, "0") if form.startswith(UNPADDED) else texts
     if form.startswith(UNPADDED):
+        texts = pc.replace_substring_regex(texts, _ZERO_BY_NAME, r"\1\2")
         return pc.replace_substring_regex(texts, _LEADING_ZEROS, r"\1\2\3\4")
     return texts
 

@@ -135,7 +135,12 @@ def _column(cells: Sequence[Any]) -> tuple[pa.DictionaryArray, Labelling]:
     else:
         texts = [_text(cell) for cell in cells]
     array = pa.array(texts, pa.string()).dictionary_encode()
-    return array, Labelling(is_text=kinds == {str}, is_date=is_date)
+    is_text = bool(kinds) and kinds <= {
+        str,
+        dt.time,
+        dt.timedelta,
+    }  # times are read as CSV has them
+    return array, Labelling(is_text=is_text, is_date=is_date)
 
 
 def _text(cell: Any) -> str | None:
@@ -150,4 +155,7 @@ def _text(cell: Any) -> str | None:
             return text
         case dt.date() | dt.time():
             return cell.isoformat()
+        case dt.timedelta() if cell >= dt.timedelta(0):
+            seconds = round(cell.total_seconds())
+            return f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
     return str(cell)

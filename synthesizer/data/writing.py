@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
@@ -18,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from synthesizer.data.csv_text import raw_rows
 from synthesizer.data.errors import DataError, OutputError
 from synthesizer.data.files import create
 from synthesizer.data.id_patterns import IdPattern
@@ -140,9 +140,8 @@ def _instants(variable: Variable, data: FloatArray, kind: pa.DataType) -> pa.Arr
     stamps = instants(np.where(missing, 0.0, data), int(variable.storage.get("resolution", 1)))
     stamps = pc.if_else(pa.array(missing), None, pc.cast(stamps, pa.timestamp("us")))
     zone = getattr(kind, "tz", None)
-    if (
-        zone is not None
-    ):  # the hour that clocks show twice is the first, the one they leave out next
+    if zone is not None:
+        # the hour that clocks show twice is the first, the one they leave out is the next
         stamps = pc.assume_timezone(stamps, zone, ambiguous="earliest", nonexistent="latest")
     return pc.cast(stamps, kind, safe=False)
 
@@ -228,7 +227,7 @@ def suffix(layout: Layout, format: Format | None = None) -> str:  # noqa: A002
 def _source_format(layout: Layout) -> Format:
     if layout.form in LABELLED_FORMS:
         return cast(Format, layout.form)
-    if layout.form in ("parquet", "feather"):
+    if layout.form == "parquet":
         return "parquet"
     return "csv.gz" if layout.compressed else "csv"
 
@@ -370,7 +369,7 @@ def _widened(text: str, table: Table, csv: CsvLayout, names: tuple[str, ...]) ->
     ]
     order = [place.get(name, -1) for name in table.names]
     lines = []
-    for i, (cells, end) in enumerate(_raw_rows(text, csv), -1):
+    for i, (cells, end) in enumerate(raw_rows(text, csv.delimiter, csv.quote), -1):
         added = header if i < 0 else [None if column is None else column[i] for column in new]
         row = [cells[k] if k >= 0 else cell for k, cell in zip(order, added, strict=True)]
         lines.append(csv.delimiter.join(map(str, row)) + end)
@@ -381,24 +380,6 @@ def _header(csv: CsvLayout, name: str, k: int, table: Table) -> str:
     alone = len(table.names) == 1
     text: str = _quoted(pa.array([name]), csv.header[k], csv, alone=alone)[0].as_py()
     return text
-
-
-def _raw_rows(text: str, csv: CsvLayout) -> Iterator[tuple[list[str], str]]:
-    """Yield the cells of each row of a CSV file as they are written, and the end of the line."""
-    gap, sign = re.escape(csv.delimiter), re.escape(csv.quote)
-    quoted = rf"{sign}(?:[^{sign}]|{sign}{sign})*{sign}"
-    cell = re.compile(rf"({quoted}|[^{gap}\r\n]*)({gap}|\r\n|\n|\r|\Z)")
-    cells: list[str] = []
-    place = 0
-    while place < len(text):
-        found = cell.match(text, place)
-        if found is None:
-            raise ValueError("a cell of the file ends in the middle")
-        cells.append(found[1])
-        place = found.end()
-        if found[2] != csv.delimiter:
-            yield cells, found[2]
-            cells = []
 
 
 def _onto_parquet(

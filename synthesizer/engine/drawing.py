@@ -264,13 +264,8 @@ def _draw_rows(
     step: FittedStep, predictors: Table, free: BoolArray, rng: np.random.Generator
 ) -> Column:
     """Draw only for the rows that no rule sets; the others hold placeholders."""
-    n = len(free)
     rows = np.flatnonzero(free)
-    if step.variable.is_coded:
-        column = Column(step.variable, np.zeros(n, dtype=np.int32))
-    else:
-        states = np.zeros(n, dtype=np.int8) if step.variable.missing else None
-        column = Column(step.variable, np.zeros(n), states)
+    column = Column.zeros(step.variable, len(free))
     return column.replaced(rows, step.draw(predictors.take(rows), rng)) if len(rows) else column
 
 

@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, Self, cast
 
@@ -15,7 +16,7 @@ import numpy as np
 from synthesizer.config.keys import HouseholdConfig, PanelConfig, SqlConfig
 from synthesizer.config.reading import read_chain_config, read_config
 from synthesizer.data.csv_text import FoundEncoding, find_encoding
-from synthesizer.data.dialects import FileOptions
+from synthesizer.data.dialects import COMMON_FORM, FileOptions
 from synthesizer.data.encoding import RARE, encode_inferred
 from synthesizer.data.errors import ConfigError, did_you_mean, plural
 from synthesizer.data.files import check_file, write_texts
@@ -171,8 +172,8 @@ def file_options(*, names: str | None = None, **said: Any) -> FileOptions:
 
     Examples
     --------
-    >>> file_options(delimiter="tab", names="age,sex")
-    {'delimiter': '\\t', 'names': ('age', 'sex')}
+    >>> file_options(delimiter=";", names="age,sex")
+    {'delimiter': ';', 'names': ('age', 'sex')}
     """
     signs = {"tab": "\t", "\\t": "\t", "single": "'", "double": '"'}
     keys = {key: signs.get(value, value) for key, value in said.items() if value is not None}
@@ -325,55 +326,6 @@ def _like_states(
             yield from ((column, Declaration(kind=Kind.CATEGORICAL)) for column in columns)
 
 
-_HEAD = """\
-# Configuration of a synthesis. Written by `synthesizer init` from the data: look it over.
-#   synthesizer validate {name}   every problem of configuration and data
-#   synthesizer plan {name}       order, models and cost before any fit
-#   synthesizer run {name}        datasets, checks and manifest
-version: 1
-
-data:
-{data}
-
-output:
-  directory: {output}
-{formulas}
-seed: {seed}   # tells runs apart
-# secret: {{from: RUN/manifest.json}}   # each run draws a key of its draws; this repeats a run
-#   (none: the seed alone decides, for public or simulated data)
-m: 5      # number of synthetic datasets
-
-{panel}{household}{weights}
-default_method: cart    # or parametric, or a map from kind to model
-# models:
-#   cart: {{min_leaf: 20}}    # 50 by default; smaller leaves: higher utility, higher risk
-
-# What each variable is. Change a kind where a code only looks like a number.
-variables:
-"""
-
-_TAIL = """
-rare: {{min_count: 5, to: other, levels: text}}   # levels of fewer persons are joined; they stay
-#   where a variable has `public: true`: its levels are a public code list
-# visit_sequence: [...]     # order of the chain; the order of the file when absent
-{support}{keep}{drop}
-# strata: [...]             # a chain for every combination of these
-
-# rules:                    # values that follow from others; such rows are left out of the fit
-#   - if: age < 15
-#     then: {{marital: single}}
-{forbid}
-
-checks:                     # keys and target are suggested when they are absent
-"""
-
-_LIMITS = """\
-# limits:                   # a check above its limit ends the run with exit code 3
-#   differential_confidentiality: 0.03
-#   mean_two_way: 2.0
-"""
-
-
 def write_starter(
     data: Path | SqlConfig,
     output: Path | None,
@@ -394,11 +346,6 @@ def write_starter(
     starter = make_starter(data, path, options, listener)
     write_texts({path: starter.text}, overwrite=overwrite)
     return starter
-
-
-def starter_text(data: Path, path: Path, panel: PanelConfig | None = None) -> str:
-    """Return the text of a starter configuration that lies at ``path``."""
-    return make_starter(data, path, StarterOptions(panel=panel)).text
 
 
 def make_starter(
@@ -437,7 +384,9 @@ def make_starter(
             relations = find_relations(grouped, drawn=drawn, joined=joined, advance=advance)
     units = grouped if form.derives else reading.units
     intruder, known = _scenario_lines(replace(reading, units=units), form)
-    head = _HEAD.format(
+    codebook = describe(raw, reading.roles.inferred, reading.table)
+    template = files(__package__).joinpath("templates", "starter.txt").read_text(encoding="utf-8")
+    text = template.format(
         name=path.name,
         data=_data_lines(
             data, path, encoding, options.catalogue, "" if whole is None else whole.told(raw)
@@ -449,17 +398,14 @@ def make_starter(
         household=_household_lines(reading.household, reading.table),
         weights="" if options.weight is None else _weight_line(options.weight),
         formulas=_formula_lines(raw, reading.table),
-    )
-    codebook = describe(raw, reading.roles.inferred, reading.table)
-    lines = _all_lines(reading, codebook, relations)
-    tail = _TAIL.format(
+        variables="\n".join(_all_lines(reading, codebook, relations)),
+        survival=_survival_line(reading.table, form),
         support=_support_line(reading.zeros),
         drop=_drop_lines(reading.roles.dropped),
         keep=form.keep,
         forbid=_forbid_lines(relations),
+        intruder=intruder,
     )
-    tail = _survival_line(reading.table, form) + tail
-    text = head + "\n".join(lines) + "\n" + tail + intruder + _LIMITS
     told = f", {encoding.name}" if encoding is not None else ""
     n_columns = len(raw.names) + len(reading.roles.dropped)
     return Starter(
@@ -537,9 +483,6 @@ def _data_lines(
     return "\n".join(lines)
 
 
-_USUAL_READING = FileOptions(quote='"', comment="", header_row=1)
-
-
 def _reading_lines(said: FileOptions, found: FileOptions) -> str:
     """Return how a CSV file or a sheet is read, where that is named or uncommon."""
     lines = []
@@ -547,7 +490,7 @@ def _reading_lines(said: FileOptions, found: FileOptions) -> str:
         value, named = found.get(key), said.get(key)
         if named is not None:
             lines.append(f"  {key}: {json.dumps(named, ensure_ascii=False)}")
-        elif value is not None and value != _USUAL_READING.get(key):
+        elif value is not None and value != COMMON_FORM.get(key):
             lines.append(f"  {key}: {json.dumps(value)}   # {_READING[key]}")
     return "".join(f"\n{line}" for line in lines)
 

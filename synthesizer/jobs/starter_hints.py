@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from synthesizer.data.code_lists import TIME_NAMES, words_of
+from synthesizer.data.derivations import numbers_of
 from synthesizer.data.errors import plural
 from synthesizer.data.expressions import Expression, quote_name
 from synthesizer.data.missing_codes import far_codes
-from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Kind, Table
+from synthesizer.data.panel.moments import MONTHS
+from synthesizer.data.table import BoolArray, Column, IntArray, Kind, Table
 
 if TYPE_CHECKING:
     from synthesizer.jobs.starter import StarterOptions
@@ -40,9 +42,6 @@ _HOUSE_NAMES: Final = re.compile(
     r"(id)?(hh|hid|hous\w*|famil\w*|serial\w*|dwelling|hogar|menage)\w*"
 )
 _MEMBER_NAMES: Final = re.compile(r"rel(at|p|ship)?\w*|head|hhsize|npers|npf|members?|pernum|size")
-_MONTHS: Final = (
-    "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
-)  # fmt: skip
 _LARGEST: Final = 30
 """Members of a household at most."""
 _MANY: Final = 50
@@ -83,16 +82,17 @@ def hints_of(
 
 def _codes_in_doubt(table: Table) -> Iterator[str]:
     """Ask about numbers such as 99 that lie far outside all others."""
+    named = []
     for column in table.columns:
-        numbers = _numbers(column)
-        if numbers is None:
-            continue
-        numbers = numbers[column.is_observed]
-        for code in far_codes(numbers):
-            yield (
-                f"{column.name}: {code:.10g} in {plural(int((numbers == code).sum()), 'row')} lies "
-                f"far outside all other values: write `missing: [{code:.10g}]` if it means missing"
-            )
+        if (numbers := numbers_of(column)) is not None:
+            numbers = numbers[column.is_observed]
+            rows = [(code, int((numbers == code).sum())) for code in far_codes(numbers)]
+            named += [f"{column.name} {code:.10g} in {plural(n, 'row')}" for code, n in rows]
+    if named:
+        yield (
+            f"far outside all other values: {'; '.join(named)}; write `missing: [CODE]` under the "
+            "variables where these mean missing"
+        )
 
 
 def _numbers_households(column: Column) -> bool:
@@ -133,23 +133,10 @@ def _size_column(table: Table, owners: IntArray) -> str | None:
     if len(np.unique(sizes)) < 2:
         return None
     for column in table.columns:
-        numbers = _numbers(column)
+        numbers = numbers_of(column)
         if numbers is not None and bool((numbers == sizes).all()):
             return column.name
     return None
-
-
-def _numbers(column: Column) -> FloatArray | None:
-    """Return the numbers of a column, or those that the labels of its codes spell."""
-    if column.variable.kind in (Kind.ID, Kind.DATE):
-        return None
-    if not column.is_coded:
-        return np.asarray(column.data, dtype=np.float64)
-    try:
-        labels = [float(label) for label in column.variable.levels]
-    except ValueError:
-        return None
-    return np.append(labels, [np.nan] * len(column.variable.missing))[column.data]
 
 
 def _is_key(owners: IntArray, column: Column) -> bool:
@@ -224,8 +211,8 @@ def _period(name: str) -> tuple[str, int | None]:
     (('a#', 15), ('month', 1122), ('month', 0), ('sex', None))
     """
     month = re.fullmatch(r"([a-z]{3,9})[._ ]?(\d{2,4})", name.lower())
-    if month and month[1][:3] in _MONTHS:
-        return "month", int(month[2]) * 12 + _MONTHS.index(month[1][:3])
+    if month and month[1][:3] in MONTHS:
+        return "month", int(month[2]) * 12 + MONTHS.index(month[1][:3])
     parts = re.findall(r"\d+|\D+", name)
     numbers = [i for i, part in enumerate(parts) if part.isdigit()]
     if not numbers:

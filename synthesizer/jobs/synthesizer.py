@@ -34,6 +34,7 @@ from synthesizer.data.options import nearest
 from synthesizer.data.panel.arrangement import Arrangement
 from synthesizer.data.progress import Phases
 from synthesizer.data.randomness import AnySeed, Seed
+from synthesizer.data.relations import find_relations
 from synthesizer.data.sources import RawTable, from_frame
 from synthesizer.data.table import Kind, Schema, Table
 from synthesizer.data.writing import to_frame
@@ -280,8 +281,9 @@ class Synthesizer:
         Warns
         -----
         UserWarning
-            If the index looks like data: it has a name or several levels, or no whole numbers; and
-            of the missing codes that were inferred.
+            If the index looks like data: it has a name or several levels, or no whole numbers; of
+            the missing codes that were inferred; and of what holds in all rows, such as an end
+            after its start, and may not in synthetic ones.
         """
         from synthesizer.plan.plan import make_plan
 
@@ -291,6 +293,7 @@ class Synthesizer:
         plan = make_plan(self.config, data, self.registry)
         codes = _guessed_codes(data.table, self.config)
         said = [*data.warned, *_guessed_identifiers(data.table, self.config)]
+        said += _unkept_relations(data.table, self.config)
         if said:
             warnings.warn("; ".join(said), stacklevel=3)
         if codes:
@@ -651,6 +654,21 @@ def _guessed_identifiers(table: Table, config: ChainConfig) -> Iterator[str]:
         yield (
             f"taken for identifiers, whose values are new: {_named(sorted(ids))}; "
             "kind: numeric under variables says which are amounts"
+        )
+
+
+def _unkept_relations(table: Table, config: ChainConfig) -> Iterator[str]:
+    """Say which orders and labels of codes all rows keep, and no parameter asks to keep."""
+    if config.panel is not None or config.household is not None or config.genetic is not None:
+        return
+    declared = {name for name, said in config.variables.items() if said.follows or said.derived}
+    is_said = {"forbid": config.rules or config.forbid, "follows": config.support, "derived": True}
+    found = [r for r in find_relations(table) if r.name not in declared and not is_said[r.key]]
+    if found:
+        named = "; ".join(f"{r.said} ({r.key}: {r.text})" for r in found)
+        yield (
+            f"synthetic rows may break what all rows keep: {named}; forbid=[...], and follows "
+            "under variables, keep it"
         )
 
 

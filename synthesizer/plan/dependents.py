@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping
 
-from synthesizer.data.derivations import suggest_derivations
+from synthesizer.data.derivations import needed, suggest_derivations
 from synthesizer.data.expressions import Expression
-from synthesizer.data.relations import needed
 from synthesizer.data.table import Table
 from synthesizer.engine.registry import DEFAULT_SET
 from synthesizer.plan.context import Context

@@ -13,7 +13,7 @@ import pytest
 
 from synthesizer.data.encoding import encode
 from synthesizer.data.errors import DataError
-from synthesizer.data.guessing import Declaration, infer_each
+from synthesizer.data.guessing import Declaration, Inferred, Problem, infer_each
 from synthesizer.data.sources import from_pandas, read_path
 from synthesizer.data.table import Column, Kind
 from synthesizer.data.values import detect_format, format_dates, parse_dates
@@ -22,13 +22,17 @@ from synthesizer.data.writing import number_texts, to_frame, write
 RNG = np.random.default_rng(3)
 DAYS = pd.to_datetime("1951-01-01") + pd.to_timedelta(RNG.integers(0, 30_000, 90), "D")
 SHORT = ["%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%d-%b-%y"]
-FORMATS = ["%d%m%Y", "%m%d%Y", "%Y%m%d", "%Y%m", "%Y-%m", "%m/%Y", "%b %Y", "%Y %b", *SHORT]
+SIX = ["%d%m%y", "%m%d%y", "%y%m%d"]
+NAMED = ["%d %B %Y", "%B %d, %Y", "%b %d, %Y", "%-d %B %Y", "%B %-d, %Y", "%B %Y", "%b-%y"]
+FORMATS = ["%d%m%Y", "%m%d%Y", "%Y%m%d", "%Y%m", "%m%Y", "%Y-%m", "%m/%Y", "%b %Y", "%Y %b"]
+FORMATS += [*SHORT, *SIX, *NAMED]
 
 
 @pytest.mark.parametrize("form", FORMATS)
 def test_dates_in_any_format_are_read_and_come_back(tmp_path: Path, form: str) -> None:
     days = pd.to_datetime(DAYS.strftime("%Y-%m-01")) if "%d" not in form else DAYS
-    text = "x\n" + "\n".join(days.strftime(form)) + "\n"
+    days = days if form != "%b-%y" else days[days.year < 2040]
+    text = "x\n" + "\n".join(f'"{t}"' if "," in t else t for t in days.strftime(form)) + "\n"
     (tmp_path / "in.csv").write_text(text)
     raw = read_path(tmp_path / "in.csv")
     table = encode(raw)
@@ -45,6 +49,22 @@ def test_dates_that_are_numbers_of_a_frame(dtype: str) -> None:
     table = encode(from_pandas(frame))
     assert table["x"].variable.kind is Kind.DATE
     pd.testing.assert_frame_equal(to_frame(table, from_pandas(frame).layout), frame)
+
+
+@pytest.mark.parametrize(("form", "code"), [("%Y%m%d", "99999999"), ("%d%m%Y", "00000000")])
+def test_a_code_of_equal_digits_beside_dates_is_a_missing_code(form: str, code: str) -> None:
+    raw = from_pandas(pd.DataFrame({"x": [*DAYS.strftime(form), *[code] * 20]}))
+    ((_, problem),) = infer_each(raw, {})
+    assert isinstance(problem, Problem)
+    assert problem.cure is not None
+    assert (problem.cure.missing, problem.cure.date_format) == ((code,), form)
+
+
+def test_codes_of_six_digits_are_no_dates() -> None:
+    codes = [f"1101{k:02}" for k in range(1, 20)]  # districts of Beijing
+    ((_, found),) = infer_each(from_pandas(pd.DataFrame({"x": codes * 9})), {})
+    assert isinstance(found, Inferred)
+    assert found.variable.kind is not Kind.DATE
 
 
 def test_day_first_dates_that_lost_their_zero() -> None:
@@ -74,24 +94,11 @@ def test_years_beyond_nanoseconds() -> None:
     )
 
 
-@pytest.mark.parametrize("place", ["Europe/Berlin", "America/New_York", "Asia/Tokyo"])
-def test_offsets_that_follow_summer_time(tmp_path: Path, place: str) -> None:
-    hours = pd.to_timedelta(range(0, 9000, 101), "h")
-    times = pd.to_datetime("2021-01-05 10:00", utc=True) + hours
-    texts = [t.isoformat() for t in times.tz_convert(place)]
-    (tmp_path / "in.csv").write_text("x\n" + "\n".join(texts) + "\n")
-    raw = read_path(tmp_path / "in.csv")
-    table = encode(raw)
-    assert table["x"].variable.kind is Kind.DATE
-    write(table, tmp_path / "out.csv", raw.layout)
-    assert (tmp_path / "out.csv").read_bytes() == (tmp_path / "in.csv").read_bytes()
-
-
-def test_offsets_without_a_rule_keep_the_clock() -> None:
+def test_differing_offsets_keep_the_clock() -> None:
     frame = pd.DataFrame({"x": [f"2021-03-{d:02}T08:00:00{o}" for d in range(1, 29)
                                 for o in ("+02:00", "+05:30", "+02:00")]})  # fmt: skip
     table = encode(from_pandas(frame))
-    assert table["x"].variable.storage["date_format"].endswith("{:+02:00}")
+    assert table["x"].variable.storage["date_format"].endswith("{+02:00}")
     back = to_frame(table, from_pandas(frame).layout)["x"]
     assert set(back.str[:-6]) == set(frame["x"].str[:-6])
     assert set(back.str[-6:]) == {"+02:00"}

@@ -258,6 +258,17 @@ def test_sums_and_means(text: str, decimals: int, first: bool, lost: bool) -> No
     assert suggest_derivations(table) == {"t": text}
 
 
+@pytest.mark.parametrize("n_parts", [2, 3, 5])
+def test_blanks_count_as_0_in_totals(n_parts: int) -> None:
+    rng = np.random.default_rng(6)
+    parts = rng.integers(1, 4000, (n_parts, N)).astype(float)
+    parts[:2, :] = np.where(rng.random((2, N)) < 0.2, np.nan, parts[:2])
+    columns = [column(name, x) for name, x in zip("abcde", parts, strict=False)]
+    table = Table([*columns, column("t", np.nansum(parts, axis=0))])
+    filled = ["(0 if missing(a) else a)", "(0 if missing(b) else b)", *"cde"]
+    assert suggest_derivations(table) == {"t": " + ".join(filled[:n_parts])}
+
+
 def test_numbers_that_were_held_in_single_precision(a: FloatArray) -> None:
     log = np.log(a).astype(np.float32).astype(np.float64)
     assert suggest_derivations(Table([column("a", a), column("l", log, None)])) == {"l": "log(a)"}
@@ -277,7 +288,13 @@ def test_scores_of_many_items_and_sums_of_sums() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "part"), [("admit + los", 1.0), ("admit - los", -1.0), ("admit + los / 24", 1 / 24)]
+    ("text", "part"),
+    [
+        ("admit + los", 1.0),
+        ("admit - los", -1.0),
+        ("admit + los / 24", 1 / 24),
+        ("admit + los - 1", 1.0),
+    ],
 )
 @pytest.mark.parametrize("has_times", [False, True])
 def test_dates_plus_days_or_hours(text: str, part: float, has_times: bool) -> None:
@@ -286,7 +303,8 @@ def test_dates_plus_days_or_hours(text: str, part: float, has_times: bool) -> No
     if has_times:
         admit += rng.integers(0, 1440, N) / 1440
     los = rng.integers(1, 21, N).astype(float)
-    target = Column(Variable(name="t", kind=Kind.DATE), admit + part * los)
+    counted = part * los - text.endswith("- 1")
+    target = Column(Variable(name="t", kind=Kind.DATE), admit + counted)
     start = Column(Variable(name="admit", kind=Kind.DATE), admit)
     found = suggest_derivations(Table([start, column("los", los), target]))
     assert found == ({"admit": "t + los"} if part < 0 else {"t": text})

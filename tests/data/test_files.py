@@ -19,6 +19,7 @@ from synthesizer.data.files import (
     sha256,
     write_text,
     write_texts,
+    written_paths,
 )
 
 
@@ -60,26 +61,43 @@ def test_existing_results_are_refused_and_replaced_on_demand(tmp_path: Path) -> 
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
-@pytest.mark.parametrize("without", [("_swap",), ("_swap", "link")])
-def test_replacing_without_an_exchange_of_names(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, without: tuple[str, ...]
+def test_files_of_one_call_are_each_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_texts({tmp_path / name: "old" for name in "abc"}, overwrite=True)
+    rename = os.replace
+
+    def refuse(source: Path, target: Path) -> None:
+        if target.name == "b":
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(source))
+        rename(source, target)
+
+    monkeypatch.setattr(os, "replace", refuse)
+    with written_paths() as written, pytest.raises(OutputError, match="b: cannot be written"):
+        write_texts({tmp_path / name: "new" for name in "abc"}, overwrite=True)
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {
+        "a": "new",
+        "b": "old",
+        "c": "old",
+    }
+    assert written == [tmp_path / "a"]
+
+
+def test_a_directory_that_cannot_be_replaced_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(*_: object) -> bool:
-        raise OSError(errno.EPERM, "no links here")
+    write_result(tmp_path / "out", "old")
 
-    monkeypatch.setattr(layer, "_swap", lambda *_: False)
-    if "link" in without:
-        monkeypatch.setattr(os, "link", refuse)
-    for text in ("old", "new"):
-        write_result(tmp_path / "out", text, overwrite=True)
-        write_texts({tmp_path / "a": text, tmp_path / "b": text}, overwrite=True)
-    assert (tmp_path / "out" / "manifest.json").read_text() == "new"
-    assert [(tmp_path / name).read_text() for name in "ab"] == ["new", "new"]
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b", "out"]
+    def refuse(*_: object) -> None:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", refuse)
+        with pytest.raises(OutputError, match="out: cannot be written"):
+            write_result(tmp_path / "out", "new", overwrite=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    assert (tmp_path / "out" / "manifest.json").read_text() == "old"
 
 
-def test_an_old_result_gets_its_name_back_where_names_cannot_be_exchanged(tmp_path: Path) -> None:
-    """A kill between two renames, on file systems without an exchange of names."""
+def test_an_old_result_gets_its_name_back_after_a_kill_between_two_renames(tmp_path: Path) -> None:
     old = tmp_path / ".out.partial" / "old"
     old.mkdir(parents=True)
     (old / "manifest.json").write_text("old")
@@ -124,9 +142,6 @@ def test_one_process_writes_and_others_are_told(tmp_path: Path) -> None:
 
 
 def test_without_what_windows_lacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def unnamed(*_: object, **__: object) -> None:
-        raise TypeError("argument of type 'NoneType' is not iterable")
-
     def opened(path: Path, *words: Any) -> int:
         if os.path.isdir(path):
             raise PermissionError(errno.EACCES, "a directory")
@@ -147,7 +162,7 @@ def test_without_what_windows_lacks(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     for name, function in (("open", opened), ("fsync", read_only), ("unlink", unlinked)):
         monkeypatch.setattr(os, name, function)
     monkeypatch.delattr(os, "geteuid")
-    monkeypatch.setattr("ctypes.CDLL", unnamed)
+    monkeypatch.setattr(layer, "_IS_WINDOWS", True)
     monkeypatch.setitem(sys.modules, "fcntl", None)
     for text in ("old", "new"):
         write_result(tmp_path / "out", text, overwrite=True)

@@ -221,6 +221,9 @@ def test_levels_of_ranges_and_scales_are_in_order(tmp_path: Path) -> None:
     assert _one(tmp_path, ranges[::-1]).levels == tuple(ranges)
     assert _one(tmp_path, ["3+", "1", "2"]).levels == ("1", "2", "3+")
     assert _one(tmp_path, ["2-4", "1-3", "5+"]).kind is Kind.CATEGORICAL  # they overlap
+    scales = ["muy malo, regular, bueno", "per niente, poco, molto", "gar nicht, sehr, etwas"]
+    for words in (*scales, "primaire, secondaire, supérieur", "très mauvais, bon, moyen"):
+        assert _one(tmp_path, words.split(", ")).kind is Kind.ORDERED
 
 
 def test_levels_are_sorted_as_numbers_or_words(tmp_path: Path) -> None:

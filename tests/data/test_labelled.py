@@ -151,7 +151,8 @@ def test_a_catalogue_that_does_not_fit_is_a_sentence(sas, name, change, words):
 
 
 def test_a_catalogue_that_ends_the_program_is_tried_elsewhere_first(sas, monkeypatch):
-    monkeypatch.setattr(labelled, "_CATALOGUE_PROBE", "import os; os.abort()")
+    probe = "import os, sys; sys.argv[1] == 'read_sas7bcat' and os.abort()"
+    monkeypatch.setattr(labelled, "_PROBE", probe)
     with pytest.raises(DataError, match=r"formats.sas7bcat: the file is damaged, and reading it"):
         read_path(sas / "persons.sas7bdat", catalogue=sas / "formats.sas7bcat")
 

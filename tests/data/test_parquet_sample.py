@@ -20,7 +20,7 @@ from synthesizer.data.parquet_sample import (
     read_groups,
     read_sample,
 )
-from synthesizer.jobs.starter import starter_text
+from synthesizer.jobs.starter import StarterOptions, make_starter
 from synthesizer.plan.overview import make_codebook
 
 PERSONS = 3_000
@@ -147,7 +147,8 @@ def test_init_and_codebook_look_at_a_sample_of_a_large_source(
     frame["time"] = frame.groupby("id").cumcount()
     path = _write(frame, tmp_path / "a", 3)
     monkeypatch.setattr(read_at_most, "__defaults__", (1_000, None))
-    text = starter_text(path, tmp_path / "a.yaml", PanelConfig(person="id", time="time"))
+    options = StarterOptions(panel=PanelConfig(person="id", time="time"))
+    text = make_starter(path, tmp_path / "a.yaml", options).text
     first, told = re.search(
         r"path: a +# (a random sample of ([\d,]+) of .* looked at)", text
     ).groups()

@@ -191,9 +191,11 @@ def test_numbers_are_left_where_texts_are_asked_for() -> None:
             coded("x", codes, ("1", "2", "9")),
             coded("y", codes, ("a", "b", "9")),
             coded("z", codes // 2, ("No", "Yes")),
+            coded("code", codes, ("01", "02", "10")),
         ]
     )
     grouped, _ = RareLevels(scope="text").grouped(table)
+    assert grouped["code"].variable.levels == ("01", "02")
     assert grouped["x"] is table["x"]
     assert grouped["z"] is table["z"]
     assert grouped["y"].variable.levels == ("a", "b")

@@ -56,15 +56,6 @@ def test_orders_are_found(kind: str, rng: np.random.Generator) -> None:
     assert said(*pair, noise) == ["high >= low in all rows"]
 
 
-def test_an_order_is_strict_where_equal_numbers_would_be_there(rng: np.random.Generator) -> None:
-    low = rng.integers(0, 90, N)
-    gap = rng.integers(1, 20, N)
-    (order,) = find_relations(Table([numeric("low", low), numeric("high", low + gap)]))
-    assert order.text == "high <= low"
-    (order,) = find_relations(Table([numeric("low", low), numeric("high", low + gap + 3)]))
-    assert order.text == "high < low"
-
-
 def test_orders_that_follow_are_left_out(rng: np.random.Generator) -> None:
     """Of a chain its links are told; parts of a computed total are below it anyway."""
     a, b, c = (rng.integers(0, 99, N).astype(float) for _ in range(3))

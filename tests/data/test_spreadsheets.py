@@ -17,7 +17,7 @@ from synthesizer.engine.registry import Registry
 from synthesizer.engine.saved import load_model, save_model
 from synthesizer.jobs.generate import generate
 from synthesizer.jobs.run import fit, run
-from synthesizer.jobs.starter import starter_text
+from synthesizer.jobs.starter import StarterOptions, make_starter
 from synthesizer.measures.risk.cap import cap
 from synthesizer.plan.overview import make_codebook
 
@@ -113,5 +113,6 @@ def test_a_codebook_of_the_original_and_a_starter_tell(config, tmp_path):
     config()
     notes = make_codebook(tmp_path / "people.csv").notes
     assert any("'job'" in note and "formula" in note for note in notes)
-    text = starter_text(tmp_path / "people.csv", tmp_path / "people.yaml")
+    made = make_starter(tmp_path / "people.csv", tmp_path / "people.yaml", StarterOptions())
+    text = made.text
     assert re.search("formula, which a spreadsheet runs: [0-9]+ of job\n  # spreadsheet_safe", text)

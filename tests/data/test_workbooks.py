@@ -40,6 +40,18 @@ def test_numbers_with_a_few_texts_are_told_as_in_a_csv_file():
         infer(read_path(BOOKS / "one.xlsx"))
 
 
+def test_times_of_day_and_durations_are_read(tmp_path):
+    raw = read_path(BOOKS / "times.xlsx")
+    table = encode(raw)
+    assert table["at"].data[1:4].tolist() == [605, 665, 725]
+    assert table["at"].variable.missing == ("",)
+    assert table["lasts"].data[[1, 29]].tolist() == [3601, 29 * 3601]
+    write(table, tmp_path / "x.csv", raw.layout)
+    lines = (tmp_path / "x.csv").read_text().splitlines()
+    assert lines[1:3] == [",00:00:00,01:02:00", "10:05:00,01:00:01,01:02:01"]
+    assert lines[30] == "14:05:00,29:00:29,01:02:29"
+
+
 def test_datasets_are_csv(tmp_path):
     raw = read_path(BOOKS / "one.xlsx").select(["code", "pay", "born", "2003"])
     table = encode(raw)

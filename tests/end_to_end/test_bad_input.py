@@ -138,7 +138,7 @@ DATA_CASES: dict[str, tuple[str | bytes, list[str]]] = {
     "blank file": ("\n\n  \n", ["empty"]),
     "header alone": ("a,b\n", ["at least 2"]),
     "one row": (f"a,b\n{SECRET},1\n", ["1 data row", "at least 2"]),
-    "column twice": (f"a,b,a\n{SECRET},1,2\n{SECRET},2,3\n", ["'a'", "twice"]),
+    "column twice": (f"a,b,a\n{SECRET},1,2\n{SECRET},2,3\n", ["columns 1, 3", "same name"]),
     "column without a name": (f"a,,b\n{SECRET},1,2\n{SECRET},2,3\n", ["column 2", "no name"]),
     "all missing": (text_of(age=[""] * 60), ["'age'", "no value"]),
     "infinite": (text_of(age=["inf", *GOOD["age"][1:]]), ["'age'", "infinite", "row 1", "missing"]),

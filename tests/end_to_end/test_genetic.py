@@ -17,6 +17,7 @@ from synthesizer.measures.utility import jensen_shannon
 from tests.end_to_end.commands import call, write_yaml
 
 KEYS = ["town", "sex", "age"]
+PUBLIC = {"town": {"public": True}}
 
 
 def people(n: int = 600, seed: int = 1) -> pd.DataFrame:
@@ -40,7 +41,11 @@ def people(n: int = 600, seed: int = 1) -> pd.DataFrame:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     where = tmp_path_factory.mktemp("genetic")
     people().to_csv(where / "people.csv", index=False)
-    made = Synthesizer(seed=3, models={"cart": {"min_leaf": 3}}).fit(people()).generate(m=2)
+    made = (
+        Synthesizer(seed=3, variables=PUBLIC, models={"cart": {"min_leaf": 3}})
+        .fit(people())
+        .generate(m=2)
+    )
     for name, frame in zip(("made", "other"), made, strict=True):
         frame.to_csv(where / f"{name}.csv", index=False)
     return where
@@ -348,7 +353,9 @@ def test_nothing_is_saved(folder: Path, tmp_path: Path) -> None:
     result = call("fit", path, "-o", tmp_path / "model")
     assert result.exit_code == 1
     assert "no model to save" in result.output
-    fitted = Synthesizer(genetic={"population": 4, "generations": 1}).fit(people())
+    fitted = Synthesizer(variables=PUBLIC, genetic={"population": 4, "generations": 1}).fit(
+        people()
+    )
     with pytest.raises(ModelError, match="no model to save"):
         fitted.save(tmp_path / "model")
     with pytest.raises(ModelError, match="nothing is evolved"):
@@ -357,7 +364,7 @@ def test_nothing_is_saved(folder: Path, tmp_path: Path) -> None:
 
 
 def test_frames_in_and_out() -> None:
-    options = {"checks": {"keys": KEYS, "target": "job"}, "seed": 2}
+    options = {"checks": {"keys": KEYS, "target": "job"}, "seed": 2, "variables": PUBLIC}
     made = Synthesizer(
         genetic={"mode": "pareto", "population": 8, "generations": 5, "points": 3}, **options
     ).fit(people())
@@ -433,7 +440,11 @@ def test_refine_leaves_a_safe_file_as_it_is() -> None:
 
 
 def test_refine_keeps_ids_and_repeats_itself() -> None:
-    made = Synthesizer(seed=4, models={"cart": {"min_leaf": 3}}).fit(people()).generate()[0]
+    made = (
+        Synthesizer(seed=4, variables=PUBLIC, models={"cart": {"min_leaf": 3}})
+        .fit(people())
+        .generate()[0]
+    )
     made = made.fillna("").assign(number=np.arange(600) + 1000)
     original = people().assign(number=np.arange(600))
     given = {"keys": KEYS, "target": "job", "generations": 5, "risk_at_most": 0.3}

@@ -25,6 +25,9 @@ from pathlib import Path
 signal.signal(signal.SIGINT, signal.default_int_handler)
 module, name, marker, *words = sys.argv[1:]
 owner = import_module(module)
+*outer, name = name.split(".")
+for part in outer:
+    owner = getattr(owner, part)
 original = getattr(owner, name)
 
 def wait(*given, **named):
@@ -43,7 +46,7 @@ main()
 PHASES = {
     "fit": ("synthesizer.engine.chain", "_fit_step"),
     "write": ("synthesizer.jobs.manifest", "write"),
-    "rename": ("synthesizer.data.files", "_exchange"),
+    "rename": ("synthesizer.data.files", "_Draft.put"),
 }
 
 

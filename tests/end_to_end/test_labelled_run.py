@@ -128,7 +128,7 @@ def test_a_catalogue_beside_another_kind_of_file_is_an_error(tmp_path, monkeypat
 
 def test_labels_without_a_record_and_labels_that_collide_are_noted(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    rows = [{"edu": 1 + i % 3, "pay": (i * 7) % 90 or -9, "own": i % 2} for i in range(60)]
+    rows = [{"edu": 1 + i % 3, "pay": (i * 7) % 45 or -9, "own": i % 2} for i in range(60)]
     labelled = {"edu": {1: "Low", 2: "Low", 3: "High"}}
     pyreadstat.write_sav(pd.DataFrame(rows), "s.sav", variable_value_labels=labelled)
     variables = {

@@ -32,6 +32,7 @@ WORKFORCE = {
         "bargaining_unit", "pay_plan", "step", "pay_basis", "pay_rate_determinant",
         "locality_adjustment", "retention_allowance", "supervisory_differential",
     ],  # for speed, as the plain trees
+    "variables": {"agency": {"public": True}},
     "models": {"cart": {"tilt": False}, "career": {"candidates": 1}},
     "checks": {
         "keys": ["sex", "race@first", "agency@1990", "career.moves"],

@@ -160,7 +160,7 @@ def test_a_model_without_a_secret_says_so(tmp_path: Path) -> None:
     assert manifest_in(tmp_path / "a")["secret"] == "none"
 
 
-@pytest.mark.filterwarnings("ignore:taken for missing codes")
+@pytest.mark.filterwarnings("ignore:taken for")
 def test_a_saved_frame_synthesizer_draws_the_same_again(tmp_path: Path) -> None:
     frame = persons_frame(120)
     one, other = (Synthesizer(seed=1).fit(frame) for _ in range(2))

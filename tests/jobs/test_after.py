@@ -122,6 +122,7 @@ def test_a_saved_model_takes_its_steps_along(data, tmp_path):
     assert json.loads((tmp_path / "drawn" / "manifest.json").read_text())["after"]
 
 
+@pytest.mark.filterwarnings("ignore:taken for identifiers")
 def test_frames_have_the_steps_too():
     options = {"after": STEPS, "variables": {"age": {"kind": "numeric"}}, "seed": 3}
     made = Synthesizer(**options, checks=dict(ALL_OFF) | {"one_way": True}).fit(people())

@@ -203,3 +203,12 @@ def test_what_many_columns_have_in_common_is_said_once(
     prose = persons_frame(N)[["sex"]].assign(said=[f"he said {i} words" for i in range(N)])
     (look,) = started(tmp_path, prose).looks.values()
     assert "drop it if it is free text" in look
+
+
+def test_numbers_far_outside_are_asked_about_in_one_note(tmp_path: Path) -> None:
+    frame = persons_frame(N)[["age"]].assign(score=np.arange(N) % 41, pay=1000 + np.arange(N) % 97)
+    frame.loc[:8, "score"], frame.loc[9:11, "score"], frame.loc[0, "pay"] = 88, 99, 9999999
+    frame.to_csv(tmp_path / "x.csv", index=False)
+    notes = make_starter(tmp_path / "x.csv", tmp_path / "x.yaml", StarterOptions()).notes
+    (note,) = (note for note in notes if "far outside" in note)
+    assert "score 88 in 9 rows; score 99 in 3 rows; pay 9999999 in 1 row;" in note

@@ -193,6 +193,7 @@ KINDS = {
 }  # fmt: skip
 
 
+@pytest.mark.filterwarnings("ignore:synthetic rows may break")
 def test_every_kind_of_column_comes_back() -> None:
     original = pd.DataFrame(KINDS)
     fitted = Synthesizer(seed=1, workers=1, default_method="sample").fit(original)
@@ -325,7 +326,8 @@ def test_the_text_is_short_and_tells_no_seed() -> None:
 
 
 def test_missing_codes_are_inferred_with_a_line_that_says_so() -> None:
-    coded = pd.DataFrame({"pay": [-8, 0, 5, 20, 30] * 40, "town": ["a", "NA", "b", "a", "c"] * 40})
+    towns = ["a", "NA", "b", "a", "c"] * 42
+    coded = pd.DataFrame({"pay": [-8, 0, 5, 20, 30, 7] * 35, "town": towns})
     options: dict[str, Any] = {"seed": 1, "secret": "none", "workers": 1}
     with pytest.warns(UserWarning, match="missing codes: -8 in pay; NA in town") as caught:
         inferred = Synthesizer(**options).fit(coded)
@@ -340,6 +342,22 @@ def test_missing_codes_are_inferred_with_a_line_that_says_so() -> None:
         said = Synthesizer(**options, variables=named, infer_missing=infer).fit(coded)
         assert said.model.chain.schema["pay"].missing == ("-8",)
         assert said.model.chain.schema["town"].missing == ()
+
+
+def test_relations_that_nothing_keeps_are_named_with_what_keeps_them() -> None:
+    rng = np.random.default_rng(2)
+    start, code = rng.integers(0, 900, 300), rng.integers(1, 9, 300)
+    trips = pd.DataFrame({"start": start, "end": start + rng.integers(0, 90, 300)})
+    trips = trips.assign(code=code, name=[f"town {k}" for k in code])
+    kept = {"forbid": ["end < start"], "variables": {"name": {"follows": "code"}}}
+    options: dict[str, Any] = {"seed": 1, "secret": "none", "workers": 1}
+    with pytest.warns(UserWarning, match="end >= start in all rows; name follows from") as caught:
+        Synthesizer(**options).fit(trips)
+    for words in ("(forbid: end < start)", "(follows: code)"):
+        assert words in str(caught[0].message)
+    (made,) = Synthesizer(**options, **kept).fit(trips).generate()
+    assert (made["end"] >= made["start"]).all()
+    assert (made["name"] == "town " + made["code"].astype(str)).all()
 
 
 def test_empty_cells_are_missing_in_any_case() -> None:

@@ -17,6 +17,7 @@ from synthesizer.measures.settings import LimitConfig
 from synthesizer.measures.verdict import Verdict, verdict
 
 DECLARED = SAMPLES["fair"].declarations
+pytestmark = pytest.mark.filterwarnings("ignore:synthetic rows may break")
 SIZE = 2122
 """A third of the file: the original, records that nobody fits, a fresh sample."""
 RIGHT = {

@@ -513,10 +513,9 @@ def _joint(name: str, variables: Sequence[Variable]) -> Variable:
     if first.kind is Kind.CATEGORICAL:
         levels = tuple(sorted(levels))
     levels = tuple(level for level in levels if level not in missing)
-    decimals = [v.decimals for v in variables]
-    most = None if any(d is None for d in decimals) else max(d for d in decimals if d is not None)
-    if first.is_coded:
-        most = None
+    decimals = [v.decimals for v in variables if v.decimals is not None]
+    is_fixed = len(decimals) == len(variables) and not first.is_coded
+    most = max(decimals) if is_fixed else None
     return replace(first, name=name, levels=levels, missing=missing, decimals=most)
 
 

@@ -333,19 +333,16 @@ def _head_problems(name: str, number: IntArray, is_head: BoolArray) -> Iterator[
             "the members of one household share, and nobody else, or mend the condition"
         )
         return
-    if len(none):
-        yield (
-            f"household.head: {len(none)} of {plural(len(first), 'household')} "
-            f"{'has' if len(none) == 1 else 'have'} no head by this condition; they begin in "
-            f"{row_numbers(np.sort(first[none]))}; {remedy}"
-        )
-    if len(several):
-        rows = np.flatnonzero(is_head & (heads > 1)[number])
-        yield (
-            f"household.head: {len(several)} of {plural(len(first), 'household')} "
-            f"{'has' if len(several) == 1 else 'have'} several heads by this condition, in "
-            f"{row_numbers(rows)}; {remedy}"
-        )
+    rows = np.flatnonzero(is_head & (heads > 1)[number])
+    for some, what, where in (
+        (none, "no head", f"; they begin in {row_numbers(np.sort(first[none]))}"),
+        (several, "several heads", f", in {row_numbers(rows)}"),
+    ):
+        if len(some):
+            yield (
+                f"household.head: {len(some)} of {plural(len(first), 'household')} "
+                f"{'has' if len(some) == 1 else 'have'} {what} by this condition{where}; {remedy}"
+            )
 
 
 def _size_problems(column: Column, rows: IntArray, number: IntArray) -> Iterator[str]:

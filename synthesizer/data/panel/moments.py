@@ -175,11 +175,11 @@ def natural_order(period: str) -> tuple[list[int], list[tuple[int, int, str]]]:
             years.append(int(word))
         elif word.isdigit():
             parts.append((0, int(word), word))
-        elif (month := word[:3].lower()) in _MONTHS:
-            parts.append((0, _MONTHS.index(month), ""))
+        elif (month := word[:3].lower()) in MONTHS:
+            parts.append((0, MONTHS.index(month), ""))
         else:
             parts.append((1, 0, word.lower()))
     return years, parts
 
 
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")

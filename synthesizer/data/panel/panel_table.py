@@ -151,10 +151,7 @@ class PanelTable(Table):
         """The first row of every person, shape (n_persons, ...)."""
         return self.take(self.index.starts)
 
-    @property
-    def unit_table(self) -> Table:
-        """One row a unit: the first of every person."""
-        return self.first_rows
+    unit_table = first_rows
 
     def spread(self, column: Column) -> Column:
         """Return a column with one value a person as one with a value a row."""

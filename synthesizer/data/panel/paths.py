@@ -119,8 +119,8 @@ class Memory:
     """The past of every person while a panel is drawn period by period."""
 
     def __init__(self, variable: Variable, n_persons: int) -> None:
-        self.last = _blank(variable, n_persons)
-        self.known = _blank(variable, n_persons)
+        self.last = Column.zeros(variable, n_persons)
+        self.known = Column.zeros(variable, n_persons)
         self.seen = np.zeros(n_persons, dtype=bool)
         self.changes = np.zeros(n_persons)
         self.since = np.zeros(n_persons)
@@ -140,10 +140,3 @@ class Memory:
         self.last = self.last.replaced(persons, values)
         settled = values.is_observed | new
         self.known = self.known.replaced(persons[settled], values.take(settled))
-
-
-def _blank(variable: Variable, n: int) -> Column:
-    if variable.is_coded:
-        return Column(variable, np.zeros(n, dtype=np.int32))
-    states = np.zeros(n, dtype=np.int8) if variable.missing else None
-    return Column(variable, np.zeros(n), states)

@@ -29,3 +29,9 @@ if __name__ == "__main__":
     two["Second"].append([1, 2])
     two["Second"].append([2, 3])
     two.save(HERE / "two.xlsx")
+    times = Workbook()
+    times.active.append(["at", "lasts", "full"])
+    for i in range(30):
+        asleep = dt.timedelta(hours=i, seconds=i)
+        times.active.append([dt.time(9 + i % 12, 5) if i else None, asleep, dt.time(1, 2, i)])
+    times.save(HERE / "times.xlsx")

@@ -91,7 +91,7 @@ def bound(bind, canary):
 @pytest.mark.skipif(not runner.is_possible(), reason="the kernel's filter is of Linux")
 def test_a_confined_process_has_no_network_no_program_no_file_and_no_end_of_memory(tmp_path):
     canary = tmp_path / "canary"
-    done = bound("confine(seconds=5, memory_mb=4000)", canary)
+    done = bound("confine(seconds=30, memory_mb=4000)", canary)
     assert done == [
         *("PermissionError", "PermissionError", "PermissionError", "OSError", "MemoryError"),
     ]

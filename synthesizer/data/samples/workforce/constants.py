@@ -7,7 +7,7 @@ spirit, are the files in ``lists``.
 Pay gaps: ``GAPS`` is what is injected, as a shift of the log pay towards which a person is
 promoted, in the first and the last year with a straight line between. Since pay comes from a
 table, a gap acts through the first grade and step and through the speed of promotion, so that a
-regression finds nearly, not exactly, what was injected. ``COEFFICIENTS`` is what it finds.
+regression finds nearly, not exactly, what was injected.
 """
 
 from __future__ import annotations
@@ -215,21 +215,6 @@ class Gap(NamedTuple):
 
 
 GAPS: Final = code_list("gaps", Gap)
-COEFFICIENTS: Final[Mapping[str, Mapping[str, float]]] = MappingProxyType(
-    {
-        "M": {"AIAN": -0.0265, "Asian": -0.0428, "Black": -0.0418, "Hispanic": -0.0329}
-        | {"age": 0.0410, "age2": -0.00035, "education": 0.0230},
-        "F": {"AIAN": -0.0343, "Asian": -0.0120, "Black": -0.0048, "Hispanic": -0.0263}
-        | {"age": 0.0419, "age2": -0.00035, "education": 0.0222},
-    }
-)
-"""What the regression of log basic pay on race, age (middle of the range), its square and years of
-education, with effects of year, agency and occupation, finds: the mean of two files of 600,000
-persons. Tolerance, three standard errors (clustered by person) of one such file: 0.008 AIAN,
-0.006 Asian, 0.003 Black, 0.005 Hispanic, 0.0005 age, 0.0008 education; it shrinks with the root of
-the number of persons. Gaps of one year follow ``GAPS`` with some delay."""
-COEFFICIENT_OF_WOMEN: Final = -0.024
-"""The same for women among white persons of both sexes."""
 LOCALITY_SINCE: Final = 1994
 LOCALITIES: Final = (
     *((0.1416, 0.52), (0.2422, 0.20), (0.2872, 0.06), (0.2716, 0.06)),

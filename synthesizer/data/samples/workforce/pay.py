@@ -6,18 +6,11 @@ from typing import Final
 
 import numpy as np
 
-from synthesizer.data.samples.workforce.constants import (
-    FIRST_YEAR,
-    PLANS,
-    RAISES,
-    WAITS,
-    Booleans,
-    Floats,
-    Integers,
-)
+from synthesizer.data.samples.workforce import constants as p
+from synthesizer.data.samples.workforce.constants import Booleans, Floats, Integers
 
-PLAN_NAMES: Final = tuple(PLANS)
-_PLANS: Final = tuple(PLANS.values())
+PLAN_NAMES: Final = tuple(p.PLANS)
+_PLANS: Final = tuple(p.PLANS.values())
 _MOST: Final = max(len(plan.grades) for plan in _PLANS)
 
 FIRST: Final[Floats] = np.array(
@@ -60,7 +53,7 @@ NEXT: Final[Integers] = _next()
 
 def _waits() -> Integers:
     waits = np.full((len(_PLANS), int(STEPS.max())), 3, dtype=np.int8)
-    waits[:, : len(WAITS)] = WAITS
+    waits[:, : len(p.WAITS)] = p.WAITS
     blue = [plan.hourly for plan in _PLANS]
     waits[blue, :5] = (1, 2, 2, 2, 2)
     return waits
@@ -69,7 +62,7 @@ def _waits() -> Integers:
 WAIT: Final[Integers] = _waits()
 """Years in a step before the next, by plan and step."""
 
-_INDEX: Final[Floats] = 1 / np.cumprod(1 + np.array((*RAISES[1:], 0.0))[::-1] / 100)[::-1]
+_INDEX: Final[Floats] = 1 / np.cumprod(1 + np.array((*p.RAISES[1:], 0.0))[::-1] / 100)[::-1]
 
 
 def general_pay(grade: Floats) -> Floats:
@@ -85,7 +78,7 @@ def log_pay(plan: Integers, grade: Integers, step: Integers) -> Floats:
 
 def basic_pay(plan: Integers, grade: Integers, step: Integers, year: Integers) -> Integers:
     """Return the basic pay of a year, whole dollars; plan, grade and step are codes from 0."""
-    pay = FIRST[plan, grade] * (1 + step * INCREMENT[plan]) * _INDEX[year - FIRST_YEAR]
+    pay = FIRST[plan, grade] * (1 + step * INCREMENT[plan]) * _INDEX[year - p.FIRST_YEAR]
     return np.asarray(np.rint(pay)).astype(np.int32)
 
 

@@ -12,13 +12,7 @@ import numpy as np
 
 from synthesizer.data.samples.workforce import constants as p
 from synthesizer.data.samples.workforce import pay
-from synthesizer.data.samples.workforce.constants import (
-    CATEGORIES,
-    PLANS,
-    Booleans,
-    Floats,
-    Integers,
-)
+from synthesizer.data.samples.workforce.constants import Booleans, Floats, Integers
 from synthesizer.data.samples.workforce.jobs import Jobs
 from synthesizer.data.samples.workforce.persons import Persons
 from synthesizer.data.samples.workforce.world import DEPARTMENTS, FAMILIES, World, world
@@ -46,20 +40,20 @@ def levels() -> Mapping[str, tuple[str, ...]]:
         "occupation": world().occupations,
         "instructional_program": ("00.00", *fields),
         "bargaining_unit": ("7777", "8888", *units),
-        "pay_plan": tuple(PLANS),
+        "pay_plan": tuple(p.PLANS),
     }
     return MappingProxyType(
         {v.name: v.levels or generated[v.name] for v in p.VARIABLES.values() if v.kind != "amount"}
     )
 
 
-_P, _A, _T, _C, _O, _B = range(len(CATEGORIES))
+_P, _A, _T, _C, _O, _B = range(len(p.CATEGORIES))
 _EXCEPTED = "DJFB DDEA ARNG AFNG HSTS TDTS TDFA ARIN STST ZZ"
 _SCIENCE = (4, 8, 13, 15)
 _SPECIAL = (6, 8, 15, 22)
 _ES, _GM = pay.PLAN_NAMES.index("ES"), pay.PLAN_NAMES.index("GM")
 _VM = pay.PLAN_NAMES.index("VM")
-_HOURLY = np.array([plan.hourly for plan in PLANS.values()])
+_HOURLY = np.array([plan.hourly for plan in p.PLANS.values()])
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -133,7 +127,7 @@ def _grade_codes() -> Integers:
     """Return the code of the grade's label by plan and grade."""
     labels = p.VARIABLES["grade"].levels
     codes = np.zeros(pay.FIRST.shape, dtype=np.int8)
-    for row, plan in enumerate(PLANS.values()):
+    for row, plan in enumerate(p.PLANS.values()):
         codes[row, : len(plan.grades)] = [labels.index(grade) for grade in plan.grades]
     return codes
 

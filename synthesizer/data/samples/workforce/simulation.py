@@ -7,8 +7,6 @@ are those of a smaller one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pyarrow as pa
 
@@ -156,11 +154,14 @@ def simulate(
     seed: int = 1,
     first_year: int = p.FIRST_YEAR,
     last_year: int = p.LAST_YEAR,
+    block: int = p.BLOCK,
 ) -> pa.Table:
     """Return a simulated federal workforce; no record is of a real person.
 
     One row a person and year in post, ordered by person and year, about eight a person over 24
     years; columns COLUMNS. Coded variables are dictionaries, money is whole dollars of the year.
+    ``block`` is the number of persons in a block; the result depends on it. 50,000 persons take
+    about 300 MB.
 
     Examples
     --------
@@ -168,38 +169,20 @@ def simulate(
     >>> table.column_names[:4], len(table.column_names)
     (['person', 'year', 'agency', 'sex'], 31)
     """
-    parts = blocks(persons, seed=seed, first_year=first_year, last_year=last_year)
-    return pa.concat_tables(parts)
-
-
-def blocks(
-    persons: int,
-    *,
-    seed: int = 1,
-    first_year: int = p.FIRST_YEAR,
-    last_year: int = p.LAST_YEAR,
-    block: int = p.BLOCK,
-) -> Iterator[pa.Table]:
-    """Return the same rows as `simulate`, block by block, in bounded memory.
-
-    ``block`` is the number of persons in a block; the result depends on it. 50,000 persons take
-    about 300 MB.
-    """
     faults = problems(persons, seed, first_year, last_year, block)
     if faults:
         raise DataError(faults)
     years = range(first_year, last_year + 1)
-    sizes = block_sizes(persons, block)
-    return (
+    return pa.concat_tables(
         simulate_block(number, size, seed=seed, years=years, block=block)
-        for number, size in enumerate(sizes)
+        for number, size in enumerate(block_sizes(persons, block))
     )
 
 
 def problems(
     persons: int, seed: int, first_year: int, last_year: int, block: int = p.BLOCK
 ) -> list[str]:
-    """Say what is wrong with the arguments of `simulate` and `blocks`."""
+    """Say what is wrong with the arguments of `simulate`."""
     faults = []
     if not 1 <= persons <= p.MAX_PERSONS:
         faults.append(f"persons ({persons}) must be between 1 and {p.MAX_PERSONS}")

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from synthesizer.data.errors import DataError
 from synthesizer.data.files import sha256
-from synthesizer.data.samples.workforce.simulation import blocks
+from synthesizer.data.samples.workforce.simulation import simulate
 from synthesizer.data.sources import read_path
 
 FEDSCOPE = Path(__file__).resolve().parents[5] / "shared" / "data" / "fedscope"
@@ -42,7 +42,7 @@ def test_one_and_two_workers_write_the_same_bytes(tmp_path):
     assert len(files) == 3
     whole = pa.concat_tables([pq.read_table(file) for file in files])
     options = {"seed": 9, "first_year": 1990, "last_year": 2001, "block": 200}
-    assert whole.equals(pa.concat_tables(list(blocks(500, **options))))
+    assert whole.equals(simulate(500, **options))
     assert read_path(tmp_path / "1" / "parts").names == tuple(whole.column_names)
     assert pa.types.is_dictionary(whole.schema.field("agency").type)
     manifest = json.loads((tmp_path / "1" / "manifest.json").read_text())
