@@ -23,6 +23,7 @@ _YEARS: Final = range(1800, 2101)
 _NUMBER: Final = re.compile(
     r"[-+(]?[€$£¥]?\s?[-+]?(?:\d[\d.,' \u00a0]*|[.,]\d+)(?:[eE][-+]?\d+)?\s?[)%€$£¥]?"
 )
+_DECIMAL: Final = re.compile(r"\d[.,]\d")
 _EMPTY: Final = frozenset({"", "na", "n/a", "nan", "null", "none", ".", "-", "inf", "-inf"})
 _REMEDY: Final = (
     "name the columns (--names A,B,... or data: {{names: [A, B, ...]}}), or write that this row "
@@ -113,7 +114,12 @@ def _votes(row: Row, below: Sequence[Row]) -> tuple[list[int], int]:
 
 
 def _is_near(cell: str, numbers: Sequence[str]) -> bool:
-    """Whether a number is within a range of those below, or one width of it beyond."""
+    """Whether a number is within a range of those below, or one width of it beyond.
+
+    Whatever its size, no name is a number with decimals above such numbers.
+    """
+    if _DECIMAL.search(cell) and any(map(_DECIMAL.search, numbers)):
+        return True
     try:
         value, values = float(cell), [*map(float, numbers)]
     except ValueError:
@@ -123,7 +129,9 @@ def _is_near(cell: str, numbers: Sequence[str]) -> bool:
 
 
 def _is_alike(cell: str, column: Sequence[str]) -> bool:
-    """Whether half of a column has the cell's pattern of digits."""
+    """Whether half of a column has the cell's pattern of digits, or e-mail addresses as it is."""
+    if "@" in cell:
+        return 2 * sum("@" in text for text in column) >= len(column)
     pattern = re.sub(r"\d", "9", cell)
     alike = sum(re.sub(r"\d", "9", text) == pattern for text in column)
     return "9" in pattern and 2 * alike >= len(column)

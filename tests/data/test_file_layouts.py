@@ -111,8 +111,10 @@ def test_single_quotes_are_read_and_written(tmp_path):
         [row[1:3] for row in ROWS],
         [["NA", *ROWS[0][1:3], "NA"], *ROWS],
         [[f"P-{i:03d}", f"2020-01-{i % 28 + 1:02d}"] for i in range(60)],
+        [["41.5", "N"], *[[f"{i % 7 / 10:.2f}", "ab"[i % 2]] for i in range(60)]],
+        [["ann.n@firm.ch", "N"], *[[f"p{i}@firm.ch", "ab"[i % 2]] for i in range(60)]],
     ],
-    ids=["mixed", "a number", "words", "missing", "codes and dates"],
+    ids=["mixed", "a number", "words", "missing", "codes and dates", "decimals", "e-mails"],
 )
 def test_a_first_person_is_no_row_of_names(tmp_path, rows):
     path = tmp_path / "x.csv"
