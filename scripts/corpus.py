@@ -11,7 +11,7 @@ command line (`init`, `run`) and through Python (`fit`, `generate`). A row of th
 a door. Columns are judged that are neither identifiers nor left out, in files of 300 rows or more:
 
 - distance: Kolmogorov-Smirnov of numbers, total variation of others; listed above 0.08 and above
-  what one new sample in a thousand passes;
+  what one new sample in a thousand passes, besides levels of fewer than five, which are joined;
 - rare numbers: synthetic cells with a number that fewer than five records hold, in columns where
   most numbers are such. Chance is how many somebody would hit who names equally round numbers near
   the cells at random; a column is listed where the hits exceed it by three standard deviations.
@@ -167,7 +167,7 @@ def judge(data: pd.DataFrame, synthetic: pd.DataFrame, names: set[str], outcome:
         if original.dtype != made.dtype:
             original, made = original.astype(str), made.astype(str)
         gap, chance = distance(original, made), new_sample(original)
-        if len(data) >= JUDGED_ROWS and gap > max(MAX_DISTANCE, chance):
+        if len(data) >= JUDGED_ROWS and gap > max(MAX_DISTANCE, chance) + few_share(original):
             outcome.distances[name] = [round(gap, 3), round(chance, 3)]
         if original.dtype != np.float64:
             continue
@@ -199,6 +199,14 @@ def distance(a: pd.Series[Any], b: pd.Series[Any]) -> float:
     both = np.concatenate([first, second])
     at = [np.searchsorted(x, both, side="right") / len(x) for x in (first, second)]
     return max(gap, float(np.abs(at[0] - at[1]).max()))
+
+
+def few_share(column: pd.Series[Any]) -> float:
+    """Return the share of records in levels of few, which `rare` joins; 0 of numbers."""
+    if column.dtype == np.float64:
+        return 0.0
+    counts = column.value_counts()
+    return float(counts[counts < MIN_HOLDERS].sum() / max(len(column), 1))
 
 
 def new_sample(column: pd.Series[Any]) -> float:

@@ -12,9 +12,9 @@ FILES = (
     "DAAG/leafshape17", "DAAG/nswpsid1", "Ecdat/Cigar", "Ecdat/Males", "MASS/Melanoma",
     "MASS/survey", "boot/channing", "carData/GSSvocab", "carData/WVS", "causaldata/nsw_mixtape",
     "datasets/OrchardSprays", "dplyr/starwars", "dslabs/gapminder", "forecast/gold",
-    "ggplot2/msleep", "HSAUR/CYGOB1", "modeldata/scat", "mosaicData/Alcohol",
+    "ggplot2/msleep", "openintro/nba_heights", "modeldata/scat", "mosaicData/Alcohol",
     "nycflights13/airports", "openintro/births14", "ordinal/soup", "plm/Wages", "psych/bfi",
-    "survival/cgd", "survival/pbc",
+     "survival/pbc", "survival/cgd",
 )  # fmt: skip
 
 
