@@ -41,7 +41,8 @@ def people(n: int = 600, seed: int = 1) -> pd.DataFrame:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     where = tmp_path_factory.mktemp("genetic")
     people().to_csv(where / "people.csv", index=False)
-    made = Synthesizer(seed=3, variables=PUBLIC, models={"cart": {"min_leaf": 3}}).fit(people()).generate(m=2)
+    cart = {"cart": {"min_leaf": 3}}
+    made = Synthesizer(seed=3, variables=PUBLIC, models=cart).fit(people()).generate(m=2)
     for name, frame in zip(("made", "other"), made, strict=True):
         frame.to_csv(where / f"{name}.csv", index=False)
     return where
@@ -349,7 +350,8 @@ def test_nothing_is_saved(folder: Path, tmp_path: Path) -> None:
     result = call("fit", path, "-o", tmp_path / "model")
     assert result.exit_code == 1
     assert "no model to save" in result.output
-    fitted = Synthesizer(variables=PUBLIC, genetic={"population": 4, "generations": 1}).fit(people())
+    small = {"population": 4, "generations": 1}
+    fitted = Synthesizer(variables=PUBLIC, genetic=small).fit(people())
     with pytest.raises(ModelError, match="no model to save"):
         fitted.save(tmp_path / "model")
     with pytest.raises(ModelError, match="nothing is evolved"):
@@ -434,7 +436,8 @@ def test_refine_leaves_a_safe_file_as_it_is() -> None:
 
 
 def test_refine_keeps_ids_and_repeats_itself() -> None:
-    made = Synthesizer(seed=4, variables=PUBLIC, models={"cart": {"min_leaf": 3}}).fit(people()).generate()[0]
+    cart = {"cart": {"min_leaf": 3}}
+    made = Synthesizer(seed=4, variables=PUBLIC, models=cart).fit(people()).generate()[0]
     made = made.fillna("").assign(number=np.arange(600) + 1000)
     original = people().assign(number=np.arange(600))
     given = {"keys": KEYS, "target": "job", "generations": 5, "risk_at_most": 0.3}

@@ -51,6 +51,7 @@ def drawn_by_pandas(table: pa.Table) -> list[Any]:
     return pa.Table.from_pandas(made, table.schema).to_pylist()
 
 
+@pytest.mark.filterwarnings("ignore:synthetic rows may break")
 def test_an_arrow_table_comes_back_with_its_types_and_the_draws_of_pandas() -> None:
     table = arrow_table()
     made = drawn(table)
@@ -61,6 +62,7 @@ def test_an_arrow_table_comes_back_with_its_types_and_the_draws_of_pandas() -> N
     assert 0.1 < made["age"].null_count / N < 0.3
 
 
+@pytest.mark.filterwarnings("ignore:synthetic rows may break")
 def test_a_polars_frame_comes_back_with_its_types_also_from_a_saved_model(tmp_path: Path) -> None:
     pl = pytest.importorskip("polars")
     frame = pl.from_arrow(arrow_table()).with_columns(
