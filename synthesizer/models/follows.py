@@ -77,7 +77,7 @@ class Follows(ConditionalModel):
     """
 
     fitted_type = FittedFollows
-    in_words = "the value of each code"
+    in_words = "a table of the value of each code"
     predictor_option = "of"
 
     of: str

@@ -88,6 +88,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     "household_size": {"base": Cart()},
     "member": {"base": Cart(), "head": "", "counted": (), "apart": 50},
     "difference": {"base": Cart(), "of": ()},
+    "follows": {"base": Cart()},
     "lag_one": {
         "base": Cart(), "fit_by": "pooled", "stay_or_move": True, "changes": True, "min_rows": 100,
         "first_apart": True, "new_moves": True, "moves_with": (),
@@ -108,6 +109,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
 def test_defaults_are_as_documented(name: str) -> None:
     needed: dict[str, Any] = {
         "grouped": {"by": ("sex",)},
+        "follows": {"of": "sex"},
         "nominal": {"given": ("sex",)},
         "derived": {"expression": "age + 1"},
     }.get(name, {})
