@@ -56,7 +56,7 @@ class IdPattern:
     Examples
     --------
     >>> IdPattern(parts=("=P", *"ddddd"), steps=9).texts(np.array([1.0, 2.0])).to_pylist()
-    ['P61803', 'P79837']
+    ['P61803', 'P85410']
     """
 
     parts: tuple[str, ...]

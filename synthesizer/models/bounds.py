@@ -269,7 +269,12 @@ class FittedBounds:
         # beside the bound where no model reaches it, so that the two are not equal
         aside = 0.0 if side is not None else 10.0 ** -(self.decimals or 0)
         least, most = np.fmin(least + aside, most), np.fmax(most - aside, least)
-        values[left] = np.fmax(np.fmin(values[left], most[left]), least[left])
+        ends = least[left], most[left]
+        moved = np.fmax(np.fmin(values[left], ends[1]), ends[0])
+        if self.numbers is not None:  # an end of the reach may be the number of one person
+            safe = self.numbers.replace(moved, rng, ends)
+            moved = np.where((safe >= ends[0]) & (safe <= ends[1]), safe, moved)
+        values[left] = moved
         return values
 
     def _aside(

@@ -50,6 +50,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "constant": {"value": 3},
     "derived": {"expression": "age + 1"},
     "forest": {"n_trees": 2},
+    "follows": {"of": "sex"},
     "grouped": {"by": ["sex"], "min_rows": 10},
     "nominal": {"given": ["sex"]},
 }

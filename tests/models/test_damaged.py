@@ -100,7 +100,7 @@ DAMAGE: list[tuple[str, str, Any, str]] = [
     ("normal", "regression.sigma", np.inf, "sigma"),
     ("normal", "regression.sigma", "1", "sigma must be a number"),
     ("normal", "regression.coefficients", np.zeros(9), "coefficients"),
-    ("normal", "form.upper", -1e9, "observed range"),
+    ("normal", "form.upper", -1e9, "the range"),
     ("normal", "variable.kind", "secret", "kind must be one of"),
     ("normal", "variable.decimals", 99, "decimals must be 0 to 15"),
     ("normal", "variable", None, "variable must be made of"),

@@ -9,7 +9,7 @@ import pytest
 
 FILES = (
     "AER/CollegeDistance", "AER/CPS1985", "AER/DoctorVisits", "DAAG/cricketer",
-    "DAAG/leafshape17", "DAAG/nswpsid1", "Ecdat/Cigar", "Ecdat/Males", "MASS/Melanoma",
+    "DAAG/leafshape17", "DAAG/nswpsid1", "Ecdat/Cigar", "Ecdat/Males", "asaur/hepatoCellular",
     "MASS/survey", "boot/channing", "carData/GSSvocab", "carData/WVS", "causaldata/nsw_mixtape",
     "datasets/OrchardSprays", "dplyr/starwars", "dslabs/gapminder", "forecast/gold",
     "ggplot2/msleep", "openintro/nba_heights", "modeldata/scat", "mosaicData/Alcohol",
