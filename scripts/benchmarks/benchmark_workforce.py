@@ -33,7 +33,7 @@ from synthesizer.data.samples.workforce import constants as p
 from synthesizer.data.samples.workforce.constants import PLANS
 from synthesizer.data.samples.workforce.pay import PLAN_NAMES, basic_pay
 from synthesizer.data.samples.workforce.simulation import simulate
-from synthesizer.data.writing import to_frame
+from synthesizer.data.writing import to_pandas
 from synthesizer.engine.registry import Registry
 from synthesizer.measures.utility.compare_fit import compare_fit
 from synthesizer.models.cart import Cart
@@ -220,7 +220,7 @@ def pay_steps(frame: pd.DataFrame) -> dict[str, float]:
 
 def frame_of(table: PanelTable, plan: Plan) -> pd.DataFrame:
     """Return a panel as a frame in the form of the source."""
-    return to_frame(plan.restored(table), plan.data.layout)
+    return to_pandas(plan.restored(table), plan.data.layout)
 
 
 def in_table(frame: pd.DataFrame) -> float:
