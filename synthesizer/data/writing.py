@@ -569,7 +569,8 @@ def _series(column: pa.ChunkedArray, frame: FrameLayout) -> Any:
         return column.to_pandas().astype(frame.dtype)
     if frame.dtype[0].isupper() or frame.dtype == "boolean":  # nullable: integers stay exact
         return pd.array(column.to_pylist(), dtype=frame.dtype)
-    return pd.Series(column.to_pandas(), dtype=frame.dtype)
+    blanked = bool(column.null_count) and frame.dtype.startswith(("int", "uint"))
+    return pd.Series(column.to_pandas(), dtype=None if blanked else frame.dtype)  # then floats
 
 
 def _categories(labels: Sequence[Any], dtype: str | None) -> pd.Index[Any]:

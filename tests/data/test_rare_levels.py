@@ -245,3 +245,17 @@ def test_a_starter_groups_levels_of_texts_and_says_so(tmp_path: Path) -> None:
     made = pd.read_csv(result.datasets[0])
     assert "pole" not in set(made["region"])
     assert set(made["street"]) == {"other"}
+
+
+def test_whole_numbers_of_a_frame_whose_rare_levels_are_blanked_are_floats() -> None:
+    """As pandas holds whole numbers beside blanks."""
+    rng = np.random.default_rng(1)
+    codes = np.append(rng.integers(10, 20, 380), np.arange(100, 220)) * 1000 + 7
+    frame = pd.DataFrame({"area_code": codes, "sex": rng.choice(["f", "m"], 500)})
+    fitted = Synthesizer(seed=1, variables={"area_code": {"kind": "categorical"}})
+    with pytest.warns(UserWarning, match="'area_code' of fewer than 5"):
+        fitted.fit(frame)
+    (made,) = fitted.generate()
+    assert made["area_code"].dtype == np.float64
+    assert 0.15 < made["area_code"].isna().mean() < 0.35
+    assert set(made["area_code"].dropna()) <= set(codes[:380])
