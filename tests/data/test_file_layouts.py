@@ -141,7 +141,7 @@ def test_a_first_person_is_no_row_of_names(tmp_path, rows):
 )
 def test_numbers_may_be_names(names):
     below = [[str(i), str(i * 40), str(i % 7), str(i * 60)] for i in range(1, 60)]
-    refuse_data(names, below, "x", 1)
+    assert refuse_data(names, below, "x", 1) is None
 
 
 def test_one_text_column_with_commas_has_no_titles():

@@ -14,7 +14,7 @@ FILES = (
     "datasets/OrchardSprays", "dplyr/starwars", "dslabs/gapminder", "forecast/gold",
     "ggplot2/msleep", "openintro/nba_heights", "modeldata/scat", "mosaicData/Alcohol",
     "nycflights13/airports", "openintro/births14", "ordinal/soup", "plm/Wages", "psych/bfi",
-     "survival/pbc", "survival/cgd",
+    "survival/pbc", "survival/cgd",
 )  # fmt: skip
 
 
