@@ -21,7 +21,7 @@ from synthesizer.data.expression_values import label_number
 from synthesizer.data.expressions import MAX_LENGTH, Expression, quote_name
 from synthesizer.data.progress import Advance
 from synthesizer.data.sums import MAX_PARTS, MIN_PARTS, sum_text
-from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Table, Variable
+from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Kind, Table, Variable
 
 MIN_DISTINCT = 30
 MIN_AGREEMENT = 0.995
@@ -30,8 +30,17 @@ _PROBE_AGREEMENT = 0.8  # the probe holds distinct values, where exceptions gath
 _MAX_VERIFIED = 10
 _MOSTLY_SINGLE = 0.9
 """Share of numbers of single precision in a column that was held so; a few were changed since."""
+_MOSTLY_ROUNDED = 0.9
+"""Share of numbers with few decimals in a column of money, of which a few were computed."""
+_MAX_DECIMALS = 4
+"""Decimals of such a column, at most."""
+_FINE, _SINGLE_DIGITS = 5, 7
+"""Decimals of numbers that may have been held in single precision, and the digits of such."""
 _TOLERANCE, _SINGLE = 1e-9, 1e-7
 """Relative errors of numbers, and of those that were held in single precision."""
+
+_SMALL = 0.5
+"""Standard deviation of a difference, in those of its numbers, up to which another is computed."""
 
 _MAX_GROUPS = 60
 """Levels, or different numbers, of a variable that may be the groups of a number."""
@@ -157,8 +166,9 @@ def suggest_derivations(
     for each column. What is ``drawn`` last, as a survey weight is, is never a target, and nothing
     holds its groups: strata, of which each has weights of its own, come before it.
 
-    Of several directions (total = a + b, b = total - a) the one whose target has more decimals
-    wins (a rounded target loses what the inputs know), then of amounts, which are not negative, a
+    Of several directions (total = a + b, b = total - a) no difference wins that varies much less
+    than its inputs, then the one whose target has more decimals (a rounded target loses what the
+    inputs know), then of amounts, which are not negative, a
     sum, since a difference of what is drawn may be; then the one whose inputs come before the
     target in the table; there are no cycles. A target may stand before its inputs in the table:
     the caller has to move it.
@@ -246,7 +256,8 @@ def _verified(
     is_number = column.variable.kind is Kind.NUMERIC
     rows = _probe_rows(column)
     target = np.asarray(column.data[rows], dtype=np.float64)
-    slack = _slack(target, column.variable)
+    decimals = _decimals(column.data[column.is_observed], column.variable)
+    slack = _slack(target, replace(column.variable, decimals=decimals))
     found: list[_Candidate] = []
     if len(rows) and is_number:
         for search in (_linear, _curved):
@@ -308,18 +319,49 @@ def _probe_rows(column: Column) -> npt.NDArray[np.intp]:
 
 def _slack(target: FloatArray, variable: Variable) -> FloatArray:
     """Allowed distance before rounding, shape of ``target``."""
-    half_unit = 0.0 if variable.decimals is None else 0.5 * 10.0**-variable.decimals
-    relative = tolerance_of(target, variable)
-    return np.asarray(half_unit * (1 + 1e-6) + relative * np.abs(target))
+    decimals = _decimals(target, variable)
+    half_unit = 0.0 if decimals is None else 0.5 * 10.0**-decimals
+    error = np.maximum(_TOLERANCE * np.abs(target), _single_error(target, variable))
+    return np.asarray(half_unit * (1 + 1e-6) + error)
 
 
-def tolerance_of(values: FloatArray, variable: Variable) -> float:
-    """Return the relative error of the numbers of a variable, some of which may be NaN."""
-    with np.errstate(over="ignore"):
-        is_single = values.astype(np.float32) == values
-    is_fine = variable.decimals is None and variable.kind is Kind.NUMERIC
-    is_mostly = int((is_single | np.isnan(values)).sum()) >= _MOSTLY_SINGLE * len(values)
-    return _SINGLE if is_fine and is_mostly else _TOLERANCE
+def are_near(derived: FloatArray, values: FloatArray, variable: Variable) -> BoolArray:
+    """Tell which numbers of a variable an expression gives, up to their error; NaN is never near."""
+    slack = _slack(values, variable) + 1e-12
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.abs(derived - values) <= slack)
+
+
+def _decimals(values: FloatArray, variable: Variable) -> int | None:
+    """Return the decimals of a variable, or of nearly all its numbers: money, and some longer."""
+    if variable.decimals is not None or variable.kind is not Kind.NUMERIC:
+        return variable.decimals
+    values = values[~np.isnan(values)]
+    for decimals in range(_MAX_DECIMALS + 1):
+        with np.errstate(over="ignore"):
+            off = np.abs(values - np.round(values, decimals)) > _TOLERANCE * np.abs(values)
+        if off.sum() <= (1 - _MOSTLY_ROUNDED) * len(values):
+            return decimals
+    return None
+
+
+def _single_error(values: FloatArray, variable: Variable) -> FloatArray:
+    """Return the error of each number that was held in single precision, or written with 7 digits.
+
+    It is 0 in columns of which few are so, or that have few decimals.
+    """
+    sizes = np.where(np.isfinite(values) & (values != 0), np.abs(values), 1.0)
+    decimals = _FINE if variable.decimals is None else variable.decimals
+    if variable.kind is not Kind.NUMERIC or decimals < _FINE:
+        return np.zeros(len(values))
+    digit = 10.0 ** (np.floor(np.log10(sizes)) - _SINGLE_DIGITS + 1)
+    with np.errstate(all="ignore"):
+        single, written = values.astype(np.float32), np.rint(values / digit) * digit
+        few = np.stack([np.abs(found - values) <= 1e-12 * sizes for found in (single, written)])
+    few |= np.isnan(values)
+    if few.any(axis=0).sum() < _MOSTLY_SINGLE * len(values):
+        return np.zeros(len(values))
+    return np.asarray(_SINGLE * sizes + np.where(few[1], digit / 2, 0.0))
 
 
 def _linear(
@@ -669,8 +711,8 @@ def _holds(candidate: _Candidate, table: Table) -> bool:
     here, there = column.is_observed, derived.is_observed
     if column.is_coded or len(np.unique(column.data[here])) < MIN_DISTINCT:
         return _holds_groups(column, derived)
-    relative = tolerance_of(np.asarray(column.data, dtype=np.float64), column.variable)
-    close = np.isclose(derived.data, column.data, rtol=relative, atol=1e-12) & here & there
+    values = np.asarray(column.data, dtype=np.float64)
+    close = are_near(np.asarray(derived.data), values, column.variable) & here & there
     same = close | (~here & (column.missing_state() == derived.missing_state()))
     return bool(
         close.sum() >= MIN_AGREEMENT * (here | there).sum()
@@ -699,13 +741,15 @@ def _without_cycles(candidates: list[_Candidate], table: Table) -> dict[str, str
     """Choose one expression for each target so that no variable needs itself."""
     place = {name: position for position, name in enumerate(table.names)}
 
-    def rank(candidate: _Candidate) -> tuple[int, int, bool, bool, int, int]:
-        at, decimals = place[candidate.target], table[candidate.target].variable.decimals
+    def rank(candidate: _Candidate) -> tuple[int, bool, int, bool, bool, int, int]:
+        at, column = place[candidate.target], table[candidate.target]
+        decimals = _decimals(column.data[column.is_observed], column.variable)
         finest = 99 if decimals is None else decimals
         backward = any(place[name] > at for name in candidate.inputs)
-        several = len(candidate.inputs) > 1
-        falls = several and " - " in candidate.text and _are_amounts(candidate, table)
-        return len(candidate.inputs), -finest, falls, backward, at, len(candidate.text)
+        is_difference = len(candidate.inputs) > 1 and " - " in candidate.text
+        falls = is_difference and _are_amounts(candidate, table)
+        is_small = is_difference and _is_small(candidate, table)
+        return len(candidate.inputs), is_small, -finest, falls, backward, at, len(candidate.text)
 
     chosen: dict[str, str] = {}
     needs: dict[str, Collection[str]] = {}
@@ -722,6 +766,15 @@ def _are_amounts(candidate: _Candidate, table: Table) -> bool:
     columns = [table[name] for name in (candidate.target, *candidate.inputs)]
     numbers = [column for column in columns if column.variable.kind is Kind.NUMERIC]
     return all(column.data[column.is_observed].min(initial=0.0) >= 0 for column in numbers)
+
+
+def _is_small(candidate: _Candidate, table: Table) -> bool:
+    """Whether a difference varies so little that errors of the numbers it is from would bend it."""
+    target, *others = (
+        float(np.std(table[name].data[table[name].is_observed]))
+        for name in (candidate.target, *candidate.inputs)
+    )
+    return target < _SMALL * max(others)
 
 
 def needed(names: Iterable[str], needs: Mapping[str, Collection[str]]) -> set[str]:

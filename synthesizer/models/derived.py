@@ -6,14 +6,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from synthesizer.data.derivations import tolerance_of
+from synthesizer.data.derivations import are_near
 from synthesizer.data.errors import ExpressionError, ModelError
 from synthesizer.data.expressions import Expression
 from synthesizer.data.options import options
 from synthesizer.data.table import BoolArray, Column, Table, Variable
 from synthesizer.models.base import Abilities, ConditionalModel, FittedModel
-
-_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +85,6 @@ def agreement(expression: Expression, predictors: Table, target: Column) -> Bool
     if target.is_coded:
         return np.asarray(derived.data == target.data)
     data = np.asarray(target.data, dtype=np.float64)
-    close = np.isclose(derived.data, data, rtol=tolerance_of(data, variable), atol=_TOLERANCE)
+    close = are_near(np.asarray(derived.data), data, variable)
     same_code = derived.missing_state() == target.missing_state()
     return np.asarray(same_code & (close | ~target.is_observed))

@@ -227,6 +227,9 @@ def test_inputs_before_the_target_win_and_cycles_are_broken(a: FloatArray, b: Fl
     assert suggest_derivations(Table([total, *parts])) == {"t": "a + b"}  # b < 0 else
     signed = [column("a", a - 500), column("b", b)]
     total = column("t", a + b - 500)
+    assert suggest_derivations(Table([total, *signed])) == {"t": "a + b"}  # b varies far less
+    signed = [column("a", a - 500), column("b", a[::-1])]
+    total = column("t", a + a[::-1] - 500)
     assert suggest_derivations(Table([total, *signed])) == {"b": "t - a"}
     copies = Table([column("a", a), column("copy", a), column("again", a)])
     assert set(suggest_derivations(copies)) == {"copy", "again"}
@@ -367,3 +370,41 @@ def test_groups_of_amounts_and_ages_are_found_though_the_file_is_sorted() -> Non
     assert "cut(source" in _file_of(amounts, np.arange(400) // 100, "1234")["g"]  # quartiles
     mixed = rng.permutation(amounts)
     assert "cut(source" in _file_of(mixed, np.digitize(mixed, [20_000, 50_000]))["g"]
+
+
+def test_a_difference_that_varies_little_is_drawn_and_a_number_it_is_from_computed() -> None:
+    """A loan, its balance, what was repaid: errors of the balance would bend a small repayment."""
+    rng = np.random.default_rng(5)
+    loan = np.round(rng.gamma(3, 5000, N))
+    repaid = np.round(loan * rng.beta(1, 9, N), 2)
+    growth = np.round(rng.normal(0.03, 0.02, N), 6)
+    last = np.round(rng.normal(8, 0.3, N), 6)
+    columns = [column("loan", loan), column("balance", loan - repaid, 2)]
+    columns += [column("repaid", repaid, 2), column("last", last, 6)]
+    columns += [column("before", last - growth, 6), column("growth", growth, 6)]
+    assert suggest_derivations(Table(columns)) == {
+        "balance": "loan - repaid",
+        "last": "before + growth",
+    }
+
+
+def test_money_of_which_some_was_computed_has_the_decimals_of_the_rest() -> None:
+    rng = np.random.default_rng(6)
+    fees, interest = np.round(rng.gamma(2, 50, (2, N)), 2)
+    total = np.where(np.arange(N) % 20 == 0, fees + interest + 0.0012345678, fees + interest)
+    columns = [column("fees", fees, 2), column("interest", interest, 2)]
+    table = Table([*columns, column("total", total, None)])
+    assert suggest_derivations(table) == {"total": "fees + interest"}
+
+
+@pytest.mark.parametrize("written", ["single", "7 digits"])
+def test_logarithms_that_were_held_in_single_precision(written: str) -> None:
+    """The logarithm is computed: a count of its own logarithm would name the count of a person."""
+    counts = np.floor(np.random.default_rng(7).lognormal(9, 1.5, N)) + 2
+    logs = np.log(counts.astype(np.float32)).astype(np.float64)
+    if written == "7 digits":
+        logs = np.array([float(f"{x:.7g}") for x in logs])
+    else:
+        logs[::3] *= 1 + 2e-16  # as a text that was read gives them back
+    table = Table([column("log", logs, None), column("count", counts)])
+    assert suggest_derivations(table) == {"log": "log(count)"}
