@@ -326,13 +326,13 @@ def _slack(target: FloatArray, variable: Variable) -> FloatArray:
 
 
 def are_near(derived: FloatArray, values: FloatArray, variable: Variable) -> BoolArray:
-    """Tell which numbers of a variable an expression gives, up to their error; NaN is never near."""
+    """Tell which numbers of a variable an expression gives, up to their error; NaN is not near."""
     slack = _slack(values, variable) + 1e-12
     with np.errstate(invalid="ignore"):
         return np.asarray(np.abs(derived - values) <= slack)
 
 
-def _decimals(values: FloatArray, variable: Variable) -> int | None:
+def _decimals(values: npt.NDArray[Any], variable: Variable) -> int | None:
     """Return the decimals of a variable, or of nearly all its numbers: money, and some longer."""
     if variable.decimals is not None or variable.kind is not Kind.NUMERIC:
         return variable.decimals

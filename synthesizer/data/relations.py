@@ -57,6 +57,7 @@ def find_relations(
     *,
     drawn: Collection[str] = (),
     joined: str = "",
+    derived: Mapping[str, str] | None = None,
     advance: Advance = lambda _: None,
 ) -> tuple[Relation, ...]:
     """Return the relations that all rows of a table keep, and that are no accident.
@@ -64,7 +65,8 @@ def find_relations(
     Each variable is computed at most once, and no variable needs itself. An order that follows
     from others, or from what is computed, is left out. Variables in ``drawn`` are not computed.
     A missing code, and the level ``joined`` of rare codes, need not have one label.
-    ``advance`` is called for each column.
+    ``derived`` holds the formulas that are known; they are searched for where it is None.
+    ``advance`` is called for each column of the search.
 
     Examples
     --------
@@ -77,13 +79,15 @@ def find_relations(
     >>> [relation.said for relation in find_relations(table)]
     ['last >= first in all rows']
     """
-    texts = suggest_derivations(table, drawn=drawn, advance=advance)
+    is_search = derived is None
+    if derived is None:
+        derived = suggest_derivations(table, drawn=drawn, advance=advance)
     labels = {name: code for name, code in _labels(table, joined) if name not in drawn}
     found: dict[str, Relation] = {}
     needs: dict[str, Collection[str]] = {}
-    for name, text in texts.items():
+    for name, text in derived.items():
         inputs = Expression.parse(text).names
-        are_codes = "cut(" in text and all(table[other].is_coded for other in inputs)
+        are_codes = is_search and "cut(" in text and all(table[other].is_coded for other in inputs)
         if not (are_codes and name in labels):
             needs[name], found[name] = inputs, Relation("derived", text, name)
     for name, code in labels.items():

@@ -45,6 +45,7 @@ from synthesizer.engine.source import NOT_SAVED, Source
 from synthesizer.measures.results import CheckResults
 from synthesizer.measures.settings import CheckSettings, LimitConfig
 from synthesizer.measures.verdict import Verdict, verdict
+from synthesizer.models.derived import Derived
 from synthesizer.plan.inputs import read_frame
 
 if TYPE_CHECKING:
@@ -293,7 +294,7 @@ class Synthesizer:
         plan = make_plan(self.config, data, self.registry)
         codes = _guessed_codes(data.table, self.config)
         said = [*data.warned, *_guessed_identifiers(data.table, self.config)]
-        said += _unkept_relations(data.table, self.config)
+        said += _unkept_relations(plan, self.config)
         if said:
             warnings.warn("; ".join(said), stacklevel=3)
         if codes:
@@ -657,13 +658,16 @@ def _guessed_identifiers(table: Table, config: ChainConfig) -> Iterator[str]:
         )
 
 
-def _unkept_relations(table: Table, config: ChainConfig) -> Iterator[str]:
+def _unkept_relations(plan: Plan, config: ChainConfig) -> Iterator[str]:
     """Say which orders and labels of codes all rows keep, and no parameter asks to keep."""
     if config.panel is not None or config.household is not None or config.genetic is not None:
         return
-    declared = {name for name, said in config.variables.items() if said.follows or said.derived}
+    computed = {s.variable: s.model for s in plan.spec.steps if isinstance(s.model, Derived)}
+    derived = {name: model.expression for name, model in computed.items()}
+    declared = {name for name, said in config.variables.items() if said.follows}
     is_said = {"forbid": config.rules or config.forbid, "follows": config.support, "derived": True}
-    found = [r for r in find_relations(table) if r.name not in declared and not is_said[r.key]]
+    relations = find_relations(plan.table, derived=derived)
+    found = [r for r in relations if r.name not in declared and not is_said[r.key]]
     if found:
         named = "; ".join(f"{r.said} ({r.key}: {r.text})" for r in found)
         yield (
