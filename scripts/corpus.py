@@ -14,7 +14,8 @@ a door. Columns are judged that are neither identifiers nor left out, in files o
   what one new sample in a thousand passes, besides levels of fewer than five, which are joined;
 - rare numbers: synthetic cells with a number that fewer than five records hold, in columns where
   most numbers are such. Chance is how many somebody would hit who names equally round numbers near
-  the cells at random; a column is listed where the hits exceed it by three standard deviations.
+  the cells at random; a column is listed where the hits exceed it by three standard deviations. Of
+  a computed column those rows count whose inputs are no numbers of the data, which it would repeat.
 
 An interrupted run goes on where it ended.
 """
@@ -58,6 +59,8 @@ MAX_DECIMALS: Final = 6
 """Numbers with more are taken for continuous: no number is named by chance."""
 FEW_VALUES: Final = 10
 """Numbers with at most so many values are compared by their shares."""
+ISO_DATE: Final = r"\d{4}-\d{2}-\d{2}"
+EPOCH: Final = pd.Timestamp("1970-01-01")
 DOORS: Final = ("command", "python")
 
 
@@ -104,8 +107,14 @@ def read(path: Path) -> pd.DataFrame | None:
     return frame.reset_index(drop=True) if is_of_size else None
 
 
-def by_command(frame: pd.DataFrame, outcome: Outcome) -> tuple[pd.DataFrame, set[str]] | None:
-    """Run `init` and `run` in this directory; return the data set and the judged columns."""
+Made = tuple[pd.DataFrame, dict[str, set[str]]]
+"""A data set, and of each judged column what it is computed from."""
+
+
+def by_command(frame: pd.DataFrame, outcome: Outcome) -> Made | None:
+    """Run `init` and `run` in this directory; return what they made."""
+    from synthesizer.data.expressions import Expression
+
     frame.to_csv("data.csv", index=False)
     for words in (["init", "data.csv"], ["run", "data.yaml", "-m", "1", "--workers", "1"]):
         code, text = call(words)
@@ -114,9 +123,15 @@ def by_command(frame: pd.DataFrame, outcome: Outcome) -> tuple[pd.DataFrame, set
             outcome.message = text
             return None
     made = next(Path("data_synthetic").glob("synthetic*.csv"))
-    said = yaml.safe_load(Path("data.yaml").read_text())
-    kinds = {name: entry.get("kind") for name, entry in said["variables"].items()}
-    return pd.read_csv(made, low_memory=False), {n for n, kind in kinds.items() if kind != "id"}
+    said = yaml.safe_load(Path("data.yaml").read_text())["variables"]
+    inputs = {name: set(Expression.parse(text).names) for name, text in _formulas(said)}
+    names = [name for name, entry in said.items() if entry.get("kind") != "id"]
+    return pd.read_csv(made, low_memory=False), {name: inputs.get(name, set()) for name in names}
+
+
+def _formulas(said: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the computed variables of a configuration and their formulas."""
+    yield from ((name, entry["derived"]) for name, entry in said.items() if "derived" in entry)
 
 
 TRACEBACK: Final = 99
@@ -142,8 +157,8 @@ def call(words: Sequence[str]) -> tuple[int, str]:
     return (TRACEBACK if "Traceback" in printed else code), printed[-2000:]
 
 
-def by_python(frame: pd.DataFrame, outcome: Outcome) -> tuple[pd.DataFrame, set[str]] | None:
-    """Fit and generate with checks; return the data set and the judged columns."""
+def by_python(frame: pd.DataFrame, outcome: Outcome) -> Made | None:
+    """Fit and generate with checks; return what they made."""
     from synthesizer import Synthesizer, SynthesizerError
 
     try:
@@ -154,12 +169,22 @@ def by_python(frame: pd.DataFrame, outcome: Outcome) -> tuple[pd.DataFrame, set[
     except SynthesizerError as error:
         outcome.outcome, outcome.message = "refused", str(error)
         return None
-    kinds = {variable.name: str(variable.kind) for variable in fitted.model.chain.schema}
-    return made, {name for name, kind in kinds.items() if kind != "id"}
+    chain = fitted.model.chain
+    steps = chain.strata[0].replicates[0]
+    inputs = {
+        step.variable.name: set(step.value_model.expression.names)
+        for step in steps
+        if step.method == "derived"
+    }
+    names = [variable.name for variable in chain.schema if str(variable.kind) != "id"]
+    return made, {name: inputs.get(name, set()) for name in names}
 
 
-def judge(data: pd.DataFrame, synthetic: pd.DataFrame, names: set[str], outcome: Outcome) -> None:
+def judge(
+    data: pd.DataFrame, synthetic: pd.DataFrame, names: Mapping[str, set[str]], outcome: Outcome
+) -> None:
     """Compare the columns of confidential and synthetic data."""
+    new = {name: _is_new(data, synthetic, name) for name in set().union(*names.values())}
     for name in data.columns.intersection(synthetic.columns):
         if name not in names:
             continue
@@ -171,16 +196,25 @@ def judge(data: pd.DataFrame, synthetic: pd.DataFrame, names: set[str], outcome:
             outcome.distances[name] = [round(gap, 3), round(chance, 3)]
         if original.dtype != np.float64:
             continue
-        hits, chance = rare_hits(original.to_numpy(), made.to_numpy())
+        rows = np.any([new[other] for other in names[name]], axis=0) | (not names[name])
+        hits, chance = rare_hits(original.to_numpy(), made.to_numpy()[rows])
         if hits > chance + 3 * chance**0.5:
             outcome.rare_numbers[name] = [hits, chance]
 
 
+def _is_new(data: pd.DataFrame, synthetic: pd.DataFrame, name: str) -> Any:
+    """Return the rows whose number is none of the data's."""
+    original, made = comparable(data[name]), comparable(synthetic[name])
+    return ~np.isin(made.to_numpy(), original.to_numpy()) & made.notna().to_numpy()
+
+
 def comparable(column: pd.Series[Any]) -> pd.Series[Any]:
-    """Return a column as float64 where all its values are numbers, else as texts."""
+    """Return a column as float64 where all its values are numbers, or days; else as texts."""
     numbers = pd.to_numeric(column, errors="coerce").astype(np.float64)
     if column.dtype != bool and numbers.notna().sum() == column.notna().sum():
         return numbers
+    if column.dropna().astype(str).str.fullmatch(ISO_DATE).all():
+        return (pd.to_datetime(column) - EPOCH) / pd.Timedelta(days=1)
     return column.astype(str).where(column.notna(), "")
 
 
@@ -214,9 +248,9 @@ def new_sample(column: pd.Series[Any]) -> float:
 
     Of numbers by Smirnov's distribution, of levels by a thousand pairs of samples.
     """
-    n = len(column)
     if column.dtype == np.float64 and column.nunique() > FEW_VALUES:
-        return 1.95 * float(np.sqrt(2 / n))
+        return 1.95 * float(np.sqrt(2 / column.notna().sum()))
+    n = len(column)
     shares = column.value_counts(normalize=True, dropna=False).to_numpy()
     first, second = np.random.default_rng(1).multinomial(n, shares, (2, 1000))
     return float(np.quantile(np.abs(first - second).sum(axis=1) / (2 * n), 0.999))

