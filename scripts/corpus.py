@@ -55,7 +55,7 @@ MIN_HOLDERS: Final = 5
 """Records that must hold a number for it to leave."""
 NEAR: Final = 20
 """Records on either side of a number whose neighbourhood is looked at."""
-MAX_DECIMALS: Final = 6
+MAX_DECIMALS: Final = 7
 """Numbers with more are taken for continuous: no number is named by chance."""
 FEW_VALUES: Final = 10
 """Numbers with at most so many values are compared by their shares."""
@@ -160,6 +160,7 @@ def call(words: Sequence[str]) -> tuple[int, str]:
 def by_python(frame: pd.DataFrame, outcome: Outcome) -> Made | None:
     """Fit and generate with checks; return what they made."""
     from synthesizer import Synthesizer, SynthesizerError
+    from synthesizer.models.derived import FittedDerived
 
     try:
         with warnings.catch_warnings():
@@ -174,7 +175,7 @@ def by_python(frame: pd.DataFrame, outcome: Outcome) -> Made | None:
     inputs = {
         step.variable.name: set(step.value_model.expression.names)
         for step in steps
-        if step.method == "derived"
+        if isinstance(step.value_model, FittedDerived)
     }
     names = [variable.name for variable in chain.schema if str(variable.kind) != "id"]
     return made, {name: inputs.get(name, set()) for name in names}
@@ -287,9 +288,10 @@ def rare_hits(original: Any, made: Any) -> tuple[int, float]:
 
 
 def decimals_of(values: Any) -> int:
-    """Return the decimals of nearly all numbers, at most 6."""
+    """Return the decimals of nearly all numbers, at most `MAX_DECIMALS`."""
     few = values[:: max(1, len(values) // 500)]
-    fits = (d for d in range(MAX_DECIMALS) if np.mean(np.isclose(few, np.round(few, d))) > 0.99)
+    gaps = (np.abs(few - np.round(few, d)) for d in range(MAX_DECIMALS))
+    fits = (d for d, gap in enumerate(gaps) if np.mean(gap <= 1e-12 * np.abs(few)) > 0.99)
     return next(fits, MAX_DECIMALS)
 
 

@@ -13,6 +13,7 @@ from synthesizer.data.table import Column, FloatArray, Table, Variable
 from synthesizer.models.base import FittedModel
 from synthesizer.models.domains import Chances
 from synthesizer.models.kit.leaves import Drawing, Leaves
+from synthesizer.models.kit.line import Line
 from synthesizer.models.kit.numbers import SafeNumbers, made_safe
 from synthesizer.models.kit.predictors import Encoding
 from synthesizer.models.kit.regression import observed_column
@@ -37,11 +38,16 @@ class FittedCart(FittedModel):
     drawing: Drawing
     numbers: SafeNumbers | None = None
     """Replaces rare numbers."""
+    line: Line | None = None
+    """What the leaves are about the residuals of."""
 
     def __post_init__(self) -> None:
         check_features(self.encoding, self.leaves.tree)
-        if isinstance(self.leaves, TiltedLeaves) and self.leaves.names - set(self.encoding.names):
+        known = set(self.encoding.names)
+        if isinstance(self.leaves, TiltedLeaves) and self.leaves.names - known:
             raise ValueError("a tilt has an unknown predictor")
+        if self.line is not None and not known >= set(self.line.names):
+            raise ValueError("a line has an unknown predictor")
 
     @property
     def donors(self) -> Column:
@@ -64,11 +70,16 @@ class FittedCart(FittedModel):
             matrix,
             predictors,
             even=self.drawing.even,
-            numbers=self.numbers,
+            numbers=self.numbers if self.line is None else self.line.residuals,
             rng=rng,
             steps=steps,
         )
-        return observed_column(self.variable, values)
+        if self.line is None:
+            return observed_column(self.variable, values)
+        values = self.line.numbers(predictors, values)
+        if self.variable.decimals is not None:
+            values = np.round(values, self.variable.decimals)
+        return made_safe(observed_column(self.variable, values), self.numbers, rng)
 
     def chances(self, predictors: Table, *, steps: int) -> Chances | None:
         """Return the chance of each code, of a tilted tree; see `FittedModel`."""
@@ -83,6 +94,7 @@ class FittedCart(FittedModel):
         if isinstance(self.leaves, Leaves):
             return None
         matrix = self.encoding.some(predictors, self.leaves.tree.columns)
+        target = target if self.line is None else self.line.rest(predictors, target)
         return self.leaves.log_likelihood(matrix, predictors, target)
 
 
@@ -166,12 +178,17 @@ class Cart(TreeOptions):
     def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedCart:
         """Grow the tree and learn the distributions of its leaves; see `ConditionalModel.fit`."""
         self.require(predictors)
+        variable, numbers, line = target.variable, self.safe_numbers(predictors, target), None
+        if self.tilt and self.event is None and predictors.owners is None:
+            line = Line.of(predictors, target, numbers)
+        if line is not None:
+            target = line.rest(predictors, target)
+            line = line.with_residuals(self.safe, predictors, target)
         response = centred_response(target, rng)
         encoding, matrix = Encoding.fit(predictors, response, prior=self.prior, rng=rng)
         rows = self.structure_rows(len(target), rng)
         tree, order = grow(matrix, target, response, self, rows=rows, rng=rng)
         weights = rng.standard_exponential(len(target)) if self.proper else None
-        numbers = self.safe_numbers(predictors, target)
         if not self.tilt:
             leaves = Leaves(tree, target.take(order), weights)
             return FittedCart(target.variable, encoding, leaves, Drawing.of(self), numbers)
@@ -189,4 +206,4 @@ class Cart(TreeOptions):
             ridge=LINEAR_RIDGE if self.ridge is None else self.ridge,
             rng=rng,
         )
-        return FittedCart(target.variable, encoding, tilted, Drawing.of(self), numbers)
+        return FittedCart(variable, encoding, tilted, Drawing.of(self), numbers, line)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.stats import ks_2samp
 
 from synthesizer.data.table import Table
 from synthesizer.measures.risk.near_copies import NearCopiesSeen
 from synthesizer.models.cart import Cart
-from synthesizer.models.kit.predictors import Encoding, chance_prior
+from synthesizer.models.kit.predictors import chance_prior
 from tests.tables import coded, numeric
 
 ROWS, LEVELS = 3000, 300
@@ -84,19 +85,21 @@ def test_levels_help_with_records_never_seen_where_they_mean_something(effect: f
     assert gain(seen) - gain(others) < (0.25 if effect else 0.06)
 
 
-def test_rows_of_small_levels_lie_where_the_others_of_their_level_place_them() -> None:
-    rng = np.random.default_rng(4)
-    codes, response = rng.integers(0, 60, 400), rng.normal(size=400)
-    table = Table([coded("occ", codes, NAMES[:60])])
-    centred = (response - response.mean())[:, None]
-    before = Encoding.fit(table, centred, prior=5e6, rng=np.random.default_rng(1))[1][:, 0]
-    for row in (0, 7, 200):
-        changed = centred.copy()
-        changed[row] += 3.0
-        after = Encoding.fit(table, changed, prior=5e6, rng=np.random.default_rng(1))[1][:, 0]
-        moved = np.flatnonzero(np.abs(after / after.max() - before / before.max()) > 1e-3)
-        assert row not in moved
-        assert {*codes[moved]} <= {codes[row]}
+@pytest.mark.parametrize("late", [0.0, 0.5])
+@pytest.mark.parametrize("years", [8, 20, 50])
+def test_a_panel_keeps_its_years_though_each_country_has_each_year_once(
+    years: int, late: float
+) -> None:
+    """Where the others of a country lie low a row lies high: no tree may split by that."""
+    starts = np.where(np.arange(60) < late * 60, years // 2, 0)
+    codes = np.concatenate([np.full(years - start, c) for c, start in enumerate(starts)])
+    year = np.concatenate([np.arange(start, years) for start in starts]).astype(float)
+    table = Table([coded("country", codes, NAMES[:60])])
+    fitted = Cart().fit(table, numeric("year", year), rng=np.random.default_rng(1))
+    drawn = fitted.sample(table, rng=np.random.default_rng(2)).data
+    assert ks_2samp(year, drawn, method="asymp").statistic < 0.05
+    means = [np.bincount(codes, weights=values) / np.bincount(codes) for values in (year, drawn)]
+    assert np.corrcoef(*means)[0, 1] > 0.8 or not late
 
 
 def test_levels_that_differ_by_chance_are_drawn_to_the_mean_and_others_are_not() -> None:

@@ -21,6 +21,7 @@ from typing import Self
 
 import numpy as np
 import numpy.typing as npt
+from scipy.optimize import isotonic_regression
 
 from synthesizer.data.table import Column, FloatArray, Kind, Table
 from synthesizer.models.kit.numerics import check_codes, check_floats
@@ -73,11 +74,12 @@ class Encoding:
         """
         encoding = cls.learn(predictors, response, prior=prior)
         matrix, folds = encoding.matrix(predictors), np.empty(0, dtype=np.int64)
+        positions = list(encoding.positions)
         for j, column in enumerate(predictors.columns):
             if _has_many_levels(column):
                 folds = folds if len(folds) else rng.permutation(len(column)) % FOLDS
-                matrix[:, j] = _out_of_fold(column, response, prior, folds)
-        return encoding, matrix
+                positions[j], matrix[:, j] = _out_of_fold(column, response, prior, folds)
+        return cls(encoding.names, tuple(positions)), matrix
 
     def matrix(self, predictors: Table) -> Float32Array:
         """Return the predictors as a float32 matrix, shape (n, p), row after row in memory."""
@@ -160,8 +162,13 @@ def _has_many_levels(column: Column) -> bool:
 
 def _out_of_fold(
     column: Column, response: FloatArray, prior: float, folds: npt.NDArray[np.int64]
-) -> Float32Array:
-    """Return the positions of n rows by the rows of their level in other folds, shape (n,)."""
+) -> tuple[Float32Array, Float32Array]:
+    """Return the positions of the codes, and of n rows by the rows of their level in other folds.
+
+    Where each level has the same total, as of years in a panel, a row is low where its others are
+    high, which says nothing of the level. So positions are equal where the response falls as they
+    rise (isotonic regression: Barlow, Bartholomew, Bremner and Brunk 1972).
+    """
     codes, n_codes = np.asarray(column.data, dtype=np.int32), column.variable.n_codes
     prior = max(prior, chance_prior(codes, n_codes, response))
     sums, sizes = _sums(codes, n_codes, response)
@@ -173,8 +180,13 @@ def _out_of_fold(
     rows[sizes >= FEW_ROWS] = 0
     others = np.repeat(sums, FOLDS, axis=0) - parts
     scores = others @ axis / np.maximum(np.repeat(sizes, FOLDS) - rows.ravel() + prior, 1e-300)
-    scale = np.abs(means @ axis).max() or 1.0
-    return np.asarray(scores[codes.astype(np.int64) * FOLDS + folds] / scale, dtype=np.float32)
+    scores = scores[codes.astype(np.int64) * FOLDS + folds]
+    distinct, place, counts = np.unique(scores, return_inverse=True, return_counts=True)
+    found = np.bincount(place, weights=response @ axis) / counts
+    rising = isotonic_regression(found, weights=counts).x
+    rising /= np.abs(rising).max() or 1.0
+    of_codes = np.interp(means @ axis, distinct, rising)
+    return of_codes.astype(np.float32), rising[place].astype(np.float32)
 
 
 def _positions(column: Column, response: FloatArray, prior: float) -> Float32Array:

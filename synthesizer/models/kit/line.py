@@ -1,0 +1,142 @@
+"""Numbers that others nearly determine: a regression on a few of them, whose residuals are drawn.
+
+The classes of a target are intervals of a few percent of its range. So a diameter that follows from
+a circumference would come out several times as far from it as it is, and what later depends on
+their ratio would be drawn from ratios that nobody has (errors in variables: Fuller 1987,
+Measurement Error Models). The residual of a line has classes of its own, which are as fine as it
+varies. Predictors are found by orthogonal matching pursuit (Pati, Rezaiifar and Krishnaprasad
+1993), of the numbers or of their logarithms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+
+from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Table
+from synthesizer.models.kit.numbers import SafeNumbers
+from synthesizer.models.kit.numerics import check_floats
+
+EXPLAINED = 0.95
+"""Least share of the variance that a line explains."""
+MOST_PREDICTORS = 6
+ROWS_PER_PREDICTOR = 30
+GAIN = 0.1
+"""Share of what is left that one more predictor explains, at least."""
+HEAP = 0.02
+"""Share of the rows that hold one number, or the number of a predictor, which no line keeps."""
+SEARCHED_ROWS = 5_000
+FITTED_ROWS = 100_000
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """A regression of a number, or its logarithm, on a few others."""
+
+    names: tuple[str, ...]
+    coefficients: FloatArray
+    """The intercept first, shape (1 + k,)."""
+    in_logs: bool
+    reach: tuple[float, float]
+    """Smallest and largest number that is drawn."""
+    residuals: SafeNumbers | None = None
+    """Replaces residuals, none of which another record has."""
+
+    def __post_init__(self) -> None:
+        check_floats("coefficients", self.coefficients, (1 + len(self.names),))
+        check_floats("reach", np.array(self.reach), (2,))
+
+    @classmethod
+    def of(cls, predictors: Table, target: Column, numbers: SafeNumbers | None) -> Self | None:
+        """Find the line of n observed numbers; None where none explains nearly all of them."""
+        columns = {
+            c.name: np.asarray(c.data, dtype=np.float64) for c in predictors.columns if _is_plain(c)
+        }
+        if target.variable.kind is not Kind.NUMERIC or not columns:
+            return None
+        y = np.asarray(target.data, dtype=np.float64)
+        if int(np.unique(y, return_counts=True)[1].max()) > max(HEAP * len(y), 1):
+            return None
+        rows = np.linspace(0, len(y) - 1, min(SEARCHED_ROWS, len(y))).astype(np.intp)
+        found = {False: _chosen(columns, y, rows)}
+        if y.min() > 0:
+            positive = {name: np.log(x) for name, x in columns.items() if x.min() > 0}
+            if positive:
+                found[True] = _chosen(positive, np.log(y), rows)
+        in_logs = min(found, key=lambda logs: found[logs][1])
+        names, left = found[in_logs]
+        if left > 1 - EXPLAINED or any((columns[n] == y).mean() > HEAP for n in names):
+            return None
+        rows = np.linspace(0, len(y) - 1, min(FITTED_ROWS, len(y))).astype(np.intp)
+        start = cls(names, np.zeros(1 + len(names)), in_logs, (float(y.min()), float(y.max())))
+        design, scaled = start._design(predictors.take(rows)), np.log(y) if in_logs else y
+        coefficients = np.linalg.lstsq(design, scaled[rows], rcond=None)[0]
+        line = replace(start, coefficients=np.asarray(coefficients, dtype=np.float64))
+        return line if numbers is None else replace(line, reach=numbers.reach)
+
+    def with_residuals(self, k: int, predictors: Table, rest: Column) -> Self:
+        """Return the line that replaces residuals of fewer than k records."""
+        return replace(self, residuals=SafeNumbers.of(rest, k, predictors.owners))
+
+    def rest(self, predictors: Table, target: Column) -> Column:
+        """Return the residuals of observed numbers."""
+        values = np.asarray(target.data, dtype=np.float64)
+        if self.in_logs:
+            values = np.log(np.maximum(values, self.reach[0]))
+        variable = replace(target.variable, decimals=None, missing=(), storage={})
+        return Column(variable, values - self._design(predictors) @ self.coefficients)
+
+    def numbers(self, predictors: Table, rest: FloatArray) -> FloatArray:
+        """Return the numbers of some residuals, inside the reach, shape (n,)."""
+        values = rest + self._design(predictors) @ self.coefficients
+        return np.clip(np.exp(np.minimum(values, 700)) if self.in_logs else values, *self.reach)
+
+    def _design(self, predictors: Table) -> FloatArray:
+        columns = [np.asarray(predictors[name].data, dtype=np.float64) for name in self.names]
+        if self.in_logs:
+            columns = [np.log(np.maximum(column, 1e-300)) for column in columns]
+        return np.stack([np.ones(predictors.n_rows), *columns], axis=1)
+
+
+def _is_plain(column: Column) -> bool:
+    """Whether a predictor is a number in every row, and varies."""
+    if column.variable.kind is not Kind.NUMERIC or not column.is_observed.all():
+        return False
+    return bool(column.data.min() < column.data.max())
+
+
+def _chosen(
+    columns: dict[str, FloatArray],
+    target: FloatArray,
+    rows: IntArray,
+) -> tuple[tuple[str, ...], float]:
+    """Return the predictors of a line, and the share of the variance that is left."""
+    rest = _scaled([target[rows]])[:, 0]
+    names: list[str] = []
+    free = _scaled(column[rows] for column in columns.values())
+    left, every = 1.0, list(columns)
+    most = min(MOST_PREDICTORS, len(rows) // ROWS_PER_PREDICTOR, len(every))
+    while len(names) < most:
+        gains = (free.T @ rest) ** 2
+        best = int(gains.argmax())
+        if gains[best] < GAIN * left:
+            break
+        direction = free[:, best]
+        names.append(every[best])
+        rest = rest - direction * (direction @ rest)
+        left = float(rest @ rest)
+        free = free - np.outer(direction, direction @ free)
+        sizes = np.linalg.norm(free, axis=0)
+        free = np.divide(free, sizes, out=np.zeros_like(free), where=sizes > 1e-6)
+    return tuple(names), left * (len(rows) - 1) / max(len(rows) - 1 - len(names), 1)
+
+
+def _scaled(columns: Iterable[FloatArray]) -> FloatArray:
+    """Return centred columns of length 1, shape (n, k)."""
+    matrix = np.stack([np.asarray(column, dtype=np.float64) for column in columns], axis=1)
+    matrix -= matrix.mean(axis=0)
+    sizes = np.linalg.norm(matrix, axis=0)
+    return np.asarray(np.divide(matrix, sizes, out=np.zeros_like(matrix), where=sizes > 0))

@@ -1,0 +1,93 @@
+"""Numbers that others nearly determine stay as near to them as they are, and others have no line."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import ks_2samp
+
+from synthesizer.data.table import FloatArray, Table
+from synthesizer.models.cart import Cart, FittedCart
+from synthesizer.models.kit.line import Line
+from tests.tables import numeric
+
+N = 600
+
+
+def stones(seed: int) -> dict[str, FloatArray]:
+    """Diameter, weight that goes with its cube, and a shape that hangs on both."""
+    rng = np.random.default_rng(seed)
+    diameter = np.round(rng.lognormal(1, 0.3, N), 2)
+    noise = rng.normal(0, 0.04, N)
+    weight = np.round(diameter**3 * np.exp(noise), 2)
+    return {"diameter": diameter, "weight": weight, "shape": np.round(5 * noise, 4)}
+
+
+def synthesis(data: dict[str, FloatArray], seed: int) -> tuple[dict[str, FloatArray], FittedCart]:
+    """Draw all columns, each given those before; also return the last model but one."""
+    rng = np.random.default_rng(seed)
+    columns = [numeric(name, x, decimals=4) for name, x in data.items()]
+    made, models = Table([], n_rows=N), []
+    for i, column in enumerate(columns):
+        models.append(Cart().fit(Table(columns[:i], n_rows=N), column, rng=rng))
+        made = Table([*made.columns, models[-1].sample(made, rng=rng)], n_rows=N)
+    return {name: np.asarray(made[name].data) for name in data}, models[-2]
+
+
+def test_a_number_stays_near_what_determines_it_and_later_ones_keep_their_distribution() -> None:
+    ratios = []
+    for seed in range(4):
+        data = stones(seed)
+        made, model = synthesis(data, seed + 10)
+        assert model.line is not None
+        assert model.line.in_logs
+        spreads = [np.std(np.log(x["weight"] / x["diameter"] ** 3)) for x in (data, made)]
+        ratios.append(spreads[1] / spreads[0])
+        assert ks_2samp(data["shape"], made["shape"], method="asymp").statistic < 0.08
+        assert not np.isin(made["weight"], data["weight"]).mean() > 0.05
+    assert np.mean(ratios) == pytest.approx(1, abs=0.1)
+
+
+def test_no_number_leaves_the_reach_of_the_data() -> None:
+    data = stones(1)
+    made, model = synthesis(data, 2)
+    assert model.numbers is not None
+    low, high = np.sort(data["weight"])[[4, -5]]
+    assert made["weight"].min() >= low
+    assert made["weight"].max() <= high
+    wide = Table([numeric("diameter", np.array([1e-3, 1e4] * 300), decimals=4)])
+    drawn = model.sample(wide, rng=np.random.default_rng(1)).data
+    assert drawn.min() >= low
+    assert drawn.max() <= high
+    rare = np.unique(data["weight"], return_counts=True)
+    assert not np.isin(drawn, rare[0][rare[1] < 5]).any()
+
+
+@pytest.mark.parametrize("kind", ["loose", "heaped", "equal", "constant", "few"])
+def test_others_have_no_line(kind: str) -> None:
+    rng = np.random.default_rng(3)
+    x = rng.normal(50, 10, N if kind != "few" else 40)
+    y = {
+        "loose": x + rng.normal(0, 5, len(x)),
+        "heaped": np.where(rng.random(len(x)) < 0.1, 50.0, x + rng.normal(0, 0.1, len(x))),
+        "equal": np.where(rng.random(len(x)) < 0.1, x, x + rng.normal(0, 0.1, len(x))),
+        "constant": np.full(len(x), 3.0),
+        "few": np.where(np.arange(len(x)) < 20, x, rng.permutation(x)),
+    }[kind]
+    table = Table([numeric("x", x, decimals=6)])
+    assert Line.of(table, numeric("y", y, decimals=6), None) is None
+    assert Line.of(Table([], n_rows=len(x)), numeric("y", y, decimals=6), None) is None
+
+
+def test_a_line_of_several_predictors_is_that_of_least_squares() -> None:
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=(8, N))
+    y = 3 + x[1] - 2 * x[5] + 0.5 * x[6] + rng.normal(0, 0.1, N)
+    table = Table([numeric(f"x{i}", column, decimals=None) for i, column in enumerate(x)])
+    line = Line.of(table, numeric("y", y, decimals=None), None)
+    assert line is not None
+    assert line.names == ("x5", "x1", "x6")
+    design = np.stack([np.ones(N), x[5], x[1], x[6]], axis=1)
+    assert line.coefficients == pytest.approx(np.linalg.lstsq(design, y)[0])
+    rest = line.rest(table, numeric("y", y, decimals=None))
+    assert line.numbers(table, np.asarray(rest.data)) == pytest.approx(y)
