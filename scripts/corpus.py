@@ -260,8 +260,8 @@ def new_sample(column: pd.Series[Any]) -> float:
 def rare_hits(original: Any, made: Any) -> tuple[int, float]:
     """Count cells with a number of few records where most are such; and how many are chance.
 
-    Chance is the share of numbers near a cell, as round as it, that few records hold: somebody who
-    names such a number at random is right as often.
+    Chance is the share of numbers near a cell, as round as it and held by no five records, that
+    some record holds: somebody who names such a number at random is right as often.
     """
     values, counts = np.unique(original[np.isfinite(original)], return_counts=True)
     rare = values[counts < MIN_HOLDERS]
@@ -272,6 +272,7 @@ def rare_hits(original: Any, made: Any) -> tuple[int, float]:
     decimals = decimals_of(values)
     if decimals == MAX_DECIMALS:
         return hits, 0.0
+    common = np.rint(values[counts >= MIN_HOLDERS] * 10.0**decimals)
     units, taken = np.rint(cells * 10.0**decimals), np.rint(rare * 10.0**decimals)
     everything = np.sort(np.rint(original[np.isfinite(original)] * 10.0**decimals))
     expected = 0.0
@@ -281,9 +282,12 @@ def rare_hits(original: Any, made: Any) -> tuple[int, float]:
         place = np.searchsorted(everything, own)
         low = everything[np.maximum(place - NEAR, 0)]
         high = everything[np.minimum(place + NEAR, len(everything) - 1)]
-        multiples = np.sort(taken[taken % size == 0])
-        inside = np.searchsorted(multiples, high, side="right") - np.searchsorted(multiples, low)
-        expected += float((inside / (np.floor((high - low) / size) + 1)).clip(0, 1).sum())
+        inside, held = (
+            np.searchsorted(multiples, high, side="right") - np.searchsorted(multiples, low)
+            for multiples in (x[x % size == 0] for x in (taken, common))
+        )
+        room = np.maximum(np.floor((high - low) / size) + 1 - held, 1)
+        expected += float((inside / room).clip(0, 1).sum())
     return hits, round(expected, 1)
 
 

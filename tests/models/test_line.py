@@ -1,4 +1,4 @@
-"""Numbers that others nearly determine stay as near to them as they are, and others have no line."""
+"""Numbers that others nearly determine stay as near to them as they are; others have no line."""
 
 from __future__ import annotations
 

@@ -57,6 +57,10 @@ def test_rare_numbers_are_counted_beside_chance(scale):
     assert hits == 1000
     assert chance == pytest.approx(1000, rel=0.02)
     assert corpus.rare_hits(np.repeat(sparse, 5), sparse) == (0, 0.0)  # five records hold each
+    mixed = np.append(np.repeat(np.arange(0, 200, 2) * scale, 5), np.arange(1, 1201, 2) * scale)
+    hits, chance = corpus.rare_hits(mixed, np.arange(1, 200, 2) * scale)
+    assert hits == 100
+    assert chance == pytest.approx(100, rel=0.05)  # every number that is not common is somebody's
 
 
 def test_of_a_computed_column_only_rows_with_new_inputs_count():
