@@ -15,7 +15,8 @@ a door. Columns are judged that are neither identifiers nor left out, in files o
 - rare numbers: synthetic cells with a number that fewer than five records hold, in columns where
   most numbers are such. Chance is how many somebody would hit who names equally round numbers near
   the cells at random; a column is listed where the hits exceed it by three standard deviations. Of
-  a computed column those rows count whose inputs are no numbers of the data, which it would repeat.
+  a column that is computed from one other those rows count whose input is no number of the data,
+  which it would repeat; what is computed from several tells of their combination.
 
 An interrupted run goes on where it ended.
 """
@@ -53,8 +54,8 @@ JUDGED_ROWS: Final = 300
 MAX_DISTANCE: Final = 0.08
 MIN_HOLDERS: Final = 5
 """Records that must hold a number for it to leave."""
-NEAR: Final = 20
-"""Records on either side of a number whose neighbourhood is looked at."""
+NEAR: Final = (5, 20)
+"""Records on either side of a number whose neighbourhood is looked at: 2 % of them, in bounds."""
 MAX_DECIMALS: Final = 7
 """Numbers with more are taken for continuous: no number is named by chance."""
 FEW_VALUES: Final = 10
@@ -197,6 +198,8 @@ def judge(
             outcome.distances[name] = [round(gap, 3), round(chance, 3)]
         if original.dtype != np.float64:
             continue
+        if len(names[name]) > 1:
+            continue
         rows = np.any([new[other] for other in names[name]], axis=0) | (not names[name])
         hits, chance = rare_hits(original.to_numpy(), made.to_numpy()[rows])
         if hits > chance + 3 * chance**0.5:
@@ -275,13 +278,14 @@ def rare_hits(original: Any, made: Any) -> tuple[int, float]:
     common = np.rint(values[counts >= MIN_HOLDERS] * 10.0**decimals)
     units, taken = np.rint(cells * 10.0**decimals), np.rint(rare * 10.0**decimals)
     everything = np.sort(np.rint(original[np.isfinite(original)] * 10.0**decimals))
+    near = int(np.clip(0.02 * len(everything), *NEAR))
     expected = 0.0
     for power in range(10):
         size = 10.0**power
         own = units[(units % size == 0) & (units % (10 * size) != 0)]
         place = np.searchsorted(everything, own)
-        low = everything[np.maximum(place - NEAR, 0)]
-        high = everything[np.minimum(place + NEAR, len(everything) - 1)]
+        low = everything[np.maximum(place - near, 0)]
+        high = everything[np.minimum(place + near, len(everything) - 1)]
         inside, held = (
             np.searchsorted(multiples, high, side="right") - np.searchsorted(multiples, low)
             for multiples in (x[x % size == 0] for x in (taken, common))
@@ -295,7 +299,7 @@ def decimals_of(values: Any) -> int:
     """Return the decimals of nearly all numbers, at most `MAX_DECIMALS`."""
     few = values[:: max(1, len(values) // 500)]
     gaps = (np.abs(few - np.round(few, d)) for d in range(MAX_DECIMALS))
-    fits = (d for d, gap in enumerate(gaps) if np.mean(gap <= 1e-12 * np.abs(few)) > 0.99)
+    fits = (d for d, gap in enumerate(gaps) if np.mean(gap <= 1e-12 * np.abs(few)) > 0.9)
     return next(fits, MAX_DECIMALS)
 
 

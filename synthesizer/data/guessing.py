@@ -491,7 +491,8 @@ def _why_codes(column: _Column) -> str:
     texts, numbers, counts = column.texts, column.numbers, column.texts.counts[column.is_value]
     amounts = any(map(_is_amount, numbers[counts < MIN_HOLDERS].tolist()))
     are_codes = is_named_like_code(texts.name) or not amounts
-    if are_codes and len(numbers) <= FEW_INTEGERS and texts.n_rows >= 2 * len(numbers):
+    n_most = counts.sum() // 2
+    if are_codes and len(numbers) <= min(FEW_INTEGERS, n_most):
         return f"whole numbers with only {len(numbers)} distinct values"
     return why_codes(texts.name, numbers, counts)
 

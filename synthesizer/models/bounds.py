@@ -267,7 +267,8 @@ class FittedBounds:
         if side is None and widen < WIDENINGS[-1]:
             return values  # others are redrawn from wider neighbourhoods
         # beside the bound where no model reaches it, so that the two are not equal
-        aside = 0.0 if side is not None else 10.0 ** -(self.decimals or 0)
+        is_whole = side is None and self.decimals is not None
+        aside = 10.0 ** -(self.decimals or 0) if is_whole else 0.0
         least, most = np.fmin(least + aside, most), np.fmax(most - aside, least)
         ends = least[left], most[left]
         moved = np.fmax(np.fmin(values[left], ends[1]), ends[0])
