@@ -16,7 +16,8 @@ a door. Columns are judged that are neither identifiers nor left out, in files o
   most numbers are such. Chance is how many somebody would hit who names equally round numbers near
   the cells at random; a column is listed where the hits exceed it by three standard deviations. Of
   a column that is computed from one other those rows count whose input is no number of the data,
-  which it would repeat; what is computed from several tells of their combination.
+  which it would repeat; what is computed from several tells of their combination. A cell that
+  equals another of its row, as a bound that is kept, is judged there.
 
 An interrupted run goes on where it ended.
 """
@@ -201,6 +202,8 @@ def judge(
         if len(names[name]) > 1:
             continue
         rows = np.any([new[other] for other in names[name]], axis=0) | (not names[name])
+        others = synthetic.select_dtypes("number").drop(columns=name, errors="ignore")
+        rows = rows & ~others.eq(made, axis=0).any(axis=1).to_numpy()
         hits, chance = rare_hits(original.to_numpy(), made.to_numpy()[rows])
         if hits > chance + 3 * chance**0.5:
             outcome.rare_numbers[name] = [hits, chance]
@@ -219,7 +222,7 @@ def comparable(column: pd.Series[Any]) -> pd.Series[Any]:
         return numbers
     if column.dropna().astype(str).str.fullmatch(ISO_DATE).all():
         return (pd.to_datetime(column) - EPOCH) / pd.Timedelta(days=1)
-    return column.astype(str).where(column.notna(), "")
+    return column.astype(str).str.strip().where(column.notna(), "")
 
 
 def distance(a: pd.Series[Any], b: pd.Series[Any]) -> float:

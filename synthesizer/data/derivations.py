@@ -36,8 +36,8 @@ _MAX_DECIMALS = 4
 """Decimals of such a column, at most."""
 _FINE, _SINGLE_DIGITS = 5, 7
 """Decimals of numbers that may have been held in single precision, and the digits of such."""
-_TOLERANCE, _SINGLE = 1e-9, 1e-7
-"""Relative errors of numbers, and of those that were held in single precision."""
+_TOLERANCE, _SINGLE = 1e-9, 2.4e-7
+"""Relative errors of numbers, and of those that were computed in single precision: two units."""
 
 _SMALL = 0.5
 """Standard deviation of a difference, in those of its numbers, up to which another is computed."""

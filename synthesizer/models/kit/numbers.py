@@ -343,6 +343,7 @@ class SafeNumbers:
             settled = np.isfinite(found)
             out[left[settled]] = found[settled]
             left = left[~settled]
+        out[left] = self._coarse  # every number between the bounds is one of few
         return out
 
     def _free(
@@ -425,6 +426,7 @@ class SafeNumbers:
         up = rises & (~falls | (rng.random(len(held)) < 0.5))
         other = np.where(up, above, np.where(falls, below, out[held]))
         out[held] += (0.05 + 0.9 * rng.random(len(held))) * (other - out[held])
+        out[held[~(up | falls)]] = self._coarse  # the bounds are one number
         return out
 
     def _of_digits(
