@@ -2,8 +2,9 @@
 
 A draw that breaks ``a <= b`` and is thrown away bends the distribution: what stays are the larger
 distances. Where more than a few draws would be, the distance itself is drawn, from 0 upwards, given
-all predictors, unless draws of the confidential rows show that this bends more. What a distance cannot tell is drawn first: whether the number equals its bound, is
-one of the values that very many hold, or is rounded.
+all predictors, unless draws for the confidential rows show that this bends more. What a distance
+cannot tell is drawn first: whether the number equals its bound, is one of the values that very many
+hold, or is rounded.
 """
 
 from __future__ import annotations
