@@ -21,7 +21,7 @@ from typing import Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import isotonic_regression
+import scipy
 
 from synthesizer.data.table import Column, FloatArray, Kind, Table
 from synthesizer.models.kit.numerics import check_codes, check_floats
@@ -183,7 +183,7 @@ def _out_of_fold(
     scores = scores[codes.astype(np.int64) * FOLDS + folds]
     distinct, place, counts = np.unique(scores, return_inverse=True, return_counts=True)
     found = np.bincount(place, weights=response @ axis) / counts
-    rising = isotonic_regression(found, weights=counts).x
+    rising = scipy.optimize.isotonic_regression(found, weights=counts).x
     rising /= np.abs(rising).max() or 1.0
     of_codes = np.interp(means @ axis, distinct, rising)
     return of_codes.astype(np.float32), rising[place].astype(np.float32)
