@@ -27,10 +27,10 @@ def synthesis(data: dict[str, FloatArray], seed: int) -> tuple[dict[str, FloatAr
     """Draw all columns, each given those before; also return the last model but one."""
     rng = np.random.default_rng(seed)
     columns = [numeric(name, x, decimals=4) for name, x in data.items()]
-    made, models = Table([], n_rows=N), []
+    made, models = Table([], n_rows=len(data[next(iter(data))])), []
     for i, column in enumerate(columns):
-        models.append(Cart().fit(Table(columns[:i], n_rows=N), column, rng=rng))
-        made = Table([*made.columns, models[-1].sample(made, rng=rng)], n_rows=N)
+        models.append(Cart().fit(Table(columns[:i], n_rows=len(column)), column, rng=rng))
+        made = Table([*made.columns, models[-1].sample(made, rng=rng)], n_rows=made.n_rows)
     return {name: np.asarray(made[name].data) for name in data}, models[-2]
 
 
@@ -91,3 +91,14 @@ def test_a_line_of_several_predictors_is_that_of_least_squares() -> None:
     assert line.coefficients == pytest.approx(np.linalg.lstsq(design, y)[0])
     rest = line.rest(table, numeric("y", y, decimals=None))
     assert line.numbers(table, np.asarray(rest.data)) == pytest.approx(y)
+
+
+def test_the_error_of_a_formula_keeps_its_distribution_where_no_line_is_found() -> None:
+    """Drawn from numbers that no longer add up, it would lie at the ends of its range."""
+    rng = np.random.default_rng(6)
+    parts = rng.normal(0, 30, (3, 3000))
+    error = rng.normal(0, 1, 3000)
+    data = {"total": 600 + parts.sum(axis=0) + error, **dict(zip("abc", parts, strict=True))}
+    made, _ = synthesis({**data, "error": error}, 7)
+    assert ks_2samp(error, made["error"], method="asymp").statistic < 0.06
+    assert made["error"].std() == pytest.approx(1, abs=0.3)
