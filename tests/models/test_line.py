@@ -6,39 +6,44 @@ import numpy as np
 import pytest
 from scipy.stats import ks_2samp
 
-from synthesizer.data.table import FloatArray, Table
+from synthesizer.data.table import Column, FloatArray, Table
 from synthesizer.models.cart import Cart, FittedCart
 from synthesizer.models.kit.line import Line
-from tests.tables import numeric
+from tests.tables import coded, numeric
 
 N = 600
 
 
-def stones(seed: int) -> dict[str, FloatArray]:
+def stones(seed: int) -> list[Column]:
     """Diameter, weight that goes with its cube, and a shape that hangs on both."""
     rng = np.random.default_rng(seed)
     diameter = np.round(rng.lognormal(1, 0.3, N), 2)
     noise = rng.normal(0, 0.04, N)
     weight = np.round(diameter**3 * np.exp(noise), 2)
-    return {"diameter": diameter, "weight": weight, "shape": np.round(5 * noise, 4)}
+    data = {"diameter": diameter, "weight": weight, "shape": 5 * noise}
+    return [numeric(name, np.round(x, 4), decimals=4) for name, x in data.items()]
 
 
-def synthesis(data: dict[str, FloatArray], seed: int) -> tuple[dict[str, FloatArray], FittedCart]:
+def synthesis(columns: list[Column], seed: int) -> tuple[dict[str, FloatArray], FittedCart]:
     """Draw all columns, each given those before; also return the last model but one."""
     rng = np.random.default_rng(seed)
-    columns = [numeric(name, x, decimals=4) for name, x in data.items()]
-    made, models = Table([], n_rows=len(data[next(iter(data))])), []
+    made, models = Table([], n_rows=len(columns[0])), []
     for i, column in enumerate(columns):
         models.append(Cart().fit(Table(columns[:i], n_rows=len(column)), column, rng=rng))
         made = Table([*made.columns, models[-1].sample(made, rng=rng)], n_rows=made.n_rows)
-    return {name: np.asarray(made[name].data) for name in data}, models[-2]
+    return numbers(list(made.columns)), models[-2]
+
+
+def numbers(columns: list[Column]) -> dict[str, FloatArray]:
+    """Return the values of columns by name."""
+    return {column.name: np.asarray(column.data, dtype=np.float64) for column in columns}
 
 
 def test_a_number_stays_near_what_determines_it_and_later_ones_keep_their_distribution() -> None:
     ratios = []
     for seed in range(4):
-        data = stones(seed)
-        made, model = synthesis(data, seed + 10)
+        data = numbers(stones(seed))
+        made, model = synthesis(stones(seed), seed + 10)
         assert model.line is not None
         assert model.line.in_logs
         spreads = [np.std(np.log(x["weight"] / x["diameter"] ** 3)) for x in (data, made)]
@@ -49,8 +54,8 @@ def test_a_number_stays_near_what_determines_it_and_later_ones_keep_their_distri
 
 
 def test_no_number_leaves_the_reach_of_the_data() -> None:
-    data = stones(1)
-    made, model = synthesis(data, 2)
+    data = numbers(stones(1))
+    made, model = synthesis(stones(1), 2)
     assert model.numbers is not None
     low, high = np.sort(data["weight"])[[4, -5]]
     assert made["weight"].min() >= low
@@ -96,9 +101,11 @@ def test_a_line_of_several_predictors_is_that_of_least_squares() -> None:
 def test_the_error_of_a_formula_keeps_its_distribution_where_no_line_is_found() -> None:
     """Drawn from numbers that no longer add up, it would lie at the ends of its range."""
     rng = np.random.default_rng(6)
-    parts = rng.normal(0, 30, (3, 3000))
+    parts, group = rng.normal(0, 30, (3, 3000)), rng.integers(0, 10, 3000)
     error = rng.normal(0, 1, 3000)
-    data = {"total": 600 + parts.sum(axis=0) + error, **dict(zip("abc", parts, strict=True))}
-    made, _ = synthesis({**data, "error": error}, 7)
-    assert ks_2samp(error, made["error"], method="asymp").statistic < 0.06
-    assert made["error"].std() == pytest.approx(1, abs=0.3)
+    total = 600 + parts.sum(axis=0) + 20 * group + error
+    columns = [numeric("total", total, decimals=4), coded("group", group, "abcdefghij")]
+    columns += [numeric(name, x, decimals=4) for name, x in zip("abc", parts, strict=True)]
+    made = synthesis([*columns, numeric("error", error, decimals=4)], 7)[0]["error"]
+    assert ks_2samp(error, made, method="asymp").statistic < 0.06
+    assert made.std() == pytest.approx(1, abs=0.3)
