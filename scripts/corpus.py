@@ -234,12 +234,19 @@ def distance(a: pd.Series[Any], b: pd.Series[Any]) -> float:
         shares = [x.value_counts(normalize=True, dropna=False) for x in (a, b)]
         return float(shares[0].sub(shares[1], fill_value=0).abs().sum() / 2)
     gap = abs(float(a.isna().mean() - b.isna().mean()))
-    first, second = (np.sort(x.dropna().to_numpy()) for x in (a, b))
+    first, second = (np.sort(_six_digits(x.dropna().to_numpy())) for x in (a, b))
     if not len(first) or not len(second):
         return max(gap, float(bool(len(first)) != bool(len(second))))
     both = np.concatenate([first, second])
     at = [np.searchsorted(x, both, side="right") / len(x) for x in (first, second)]
     return max(gap, float(np.abs(at[0] - at[1]).max()))
+
+
+def _six_digits(numbers: Any) -> Any:
+    """Return numbers without the errors of single precision."""
+    sizes = np.where(numbers != 0, np.abs(numbers), 1.0)
+    step = 10.0 ** (np.floor(np.log10(sizes)) - 5)
+    return np.rint(numbers / step) * step
 
 
 def few_share(column: pd.Series[Any]) -> float:

@@ -84,6 +84,22 @@ def test_others_have_no_line(kind: str) -> None:
     assert Line.of(Table([], n_rows=len(x)), numeric("y", y, decimals=6), None) is None
 
 
+def test_a_small_difference_of_large_numbers_has_no_line() -> None:
+    rng = np.random.default_rng(6)
+    shares = rng.dirichlet([0.5, 0.5, 0.5, 0.02], N)
+    table = Table([numeric(f"s{i}", shares[:, i], decimals=None) for i in range(3)])
+    assert Line.of(table, numeric("rest", shares[:, 3], decimals=None), None) is None
+    swapped = Table([numeric(f"s{i}", shares[:, i], decimals=None) for i in (0, 1, 3)])
+    assert Line.of(swapped, numeric("s2", shares[:, 2], decimals=None), None) is not None
+
+
+def test_what_may_be_missing_in_synthetic_rows_is_in_no_line() -> None:
+    rng = np.random.default_rng(5)
+    x = rng.normal(50, 10, N)
+    table = Table([numeric("x", x, np.zeros(N), missing=[""], decimals=6)])
+    assert Line.of(table, numeric("y", x + rng.normal(0, 0.1, N), decimals=6), None) is None
+
+
 def test_a_line_of_several_predictors_is_that_of_least_squares() -> None:
     rng = np.random.default_rng(4)
     x = rng.normal(size=(8, N))

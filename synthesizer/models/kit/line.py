@@ -28,6 +28,8 @@ GAIN = 0.1
 """Share of what is left that one more predictor explains, at least."""
 HEAP = 0.02
 """Share of the rows that hold one number, or the number of a predictor, which no line keeps."""
+MAGNIFIED = 2.0
+"""A number is no small difference of larger ones: their errors would be larger than it is."""
 SEARCHED_ROWS = 5_000
 FITTED_ROWS = 100_000
 
@@ -75,6 +77,9 @@ class Line:
         design, scaled = start._design(predictors.take(rows)), np.log(y) if in_logs else y
         coefficients = np.linalg.lstsq(design, scaled[rows], rcond=None)[0]
         line = replace(start, coefficients=np.asarray(coefficients, dtype=np.float64))
+        parts = design[:, 1:].std(axis=0) * coefficients[1:]
+        if np.sqrt(parts @ parts) > MAGNIFIED * scaled[rows].std():
+            return None
         return line if numbers is None else replace(line, reach=numbers.reach)
 
     def with_residuals(self, k: int, predictors: Table, rest: Column) -> Self:
@@ -102,8 +107,8 @@ class Line:
 
 
 def _is_plain(column: Column) -> bool:
-    """Whether a predictor is a number in every row, and varies."""
-    if column.variable.kind is not Kind.NUMERIC or not column.is_observed.all():
+    """Whether a predictor is a number in every row of the file, and varies."""
+    if column.variable.kind is not Kind.NUMERIC or column.variable.missing:
         return False
     return bool(column.data.min() < column.data.max())
 
