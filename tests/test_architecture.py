@@ -121,13 +121,13 @@ def test_two_files_never_share_a_name():
 
 CEILINGS = {
     "data": 11490,
-    "models": 9220,
+    "models": 9226,
     "measures": 14706,
     "engine": 3380,
     "report": 8545,
     "config": 894,
     "verification": 7155,
-    "plan": 4884,
+    "plan": 4886,
     "jobs": 4980,
     "cli": 2352,
 }

@@ -17,7 +17,7 @@ from synthesizer.data.panel.view import changers, period_labels
 from synthesizer.data.table import Kind, Table
 from synthesizer.engine.registry import Registry
 from synthesizer.models.histories.history import panel_of
-from synthesizer.plan.inputs import Columns, Input
+from synthesizer.plan.inputs import Columns, Input, torn_ids
 
 
 @dataclass(kw_only=True)
@@ -194,21 +194,15 @@ def repeated_ids(context: Context) -> Iterator[str]:
 
     They would be numbered anew row by row, and what belongs together would fall apart.
     """
-    if context.config.panel is not None or context.config.household is not None:
-        return
-    for column in context.data.table.columns:
-        if column.variable.kind is not Kind.ID or column.name in context.config.drop:
-            continue
+    for column in torn_ids(context.data.table, context.config):
         values = column.data[column.is_observed]
-        n_different = len(np.unique(values))
-        if n_different < len(values):
-            yield (
-                f"variable {column.name!r}: an identifier with {n_different:,} different values in "
-                f"{len(values):,} rows, which rows drawn one by one would tear apart; if these are "
-                "persons in several periods, declare panel: {person: ..., time: ...}; if they "
-                "are households, declare household: {id: ...}; if neither, drop it, or declare "
-                f"variables.{column.name}.kind: categorical"
-            )
+        yield (
+            f"variable {column.name!r}: an identifier with {len(np.unique(values)):,} different "
+            f"values in {len(values):,} rows, which rows drawn one by one would tear apart; if "
+            "these are persons in several periods, declare panel: {person: ..., time: ...}; if "
+            "they are households, declare household: {id: ...}; if neither, drop it, or declare "
+            f"variables.{column.name}.kind: categorical"
+        )
 
 
 _OF_COLUMNS = frozenset(

@@ -11,6 +11,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Self, TypeVar
 
+import numpy as np
+
 from synthesizer.config.keys import ChainConfig, Config, DataConfig, HouseholdConfig, PanelConfig
 from synthesizer.data.after import with_blank
 from synthesizer.data.csv_text import header_names
@@ -345,7 +347,7 @@ def read_frame(raw: RawTable, config: ChainConfig, *, infer_missing: bool = True
         said = declared.get(name, Declaration())
         declared[name] = replace(said, missing=said.missing or ())
     found = _encoded(raw, declared, config)
-    if found.problems:
+    if found.problems or any(c.name not in declared for c in torn_ids(found.table, config)):
         with suppress(DataError):  # of columns that are declared: told with all other problems
             found = _readable(raw, declared, config)
     return _blankable(_without_rare(found, config), config)
@@ -358,7 +360,8 @@ def _readable(raw: RawTable, declared: Mapping[str, Declaration], config: ChainC
     """
     drop = config.dropped(raw.names)
     fixed = set(declarations(config, raw.names)) & set(raw.names)
-    roles = roles_of(raw, declared, drop=drop, fixed=fixed, repeats=True)
+    may_repeat = config.panel is not None or config.household is not None
+    roles = roles_of(raw, declared, drop=drop, fixed=fixed, repeats=may_repeat)
     kept = raw.select([name for name in raw.names if name in drop or name not in roles.dropped])
     found = _encoded(kept, roles.declared, config)
     odd = [
@@ -368,6 +371,16 @@ def _readable(raw: RawTable, declared: Mapping[str, Declaration], config: ChainC
     ]
     words = tuple(f"column {name!r} {look}" for name, look in roles.looks.items() if name in odd)
     return replace(found, notes=(*found.notes, *words), warned=words)
+
+
+def torn_ids(table: Table, config: ChainConfig) -> Iterator[Column]:
+    """Yield identifiers that several rows share where nothing says what these rows are."""
+    if config.panel is None and config.household is None:
+        for column in table.columns:
+            if column.variable.kind is Kind.ID and column.name not in config.drop:
+                values = column.data[column.is_observed]
+                if len(np.unique(values)) < len(values):
+                    yield column
 
 
 def _without_rare(found: Input, config: ChainConfig) -> Input:
