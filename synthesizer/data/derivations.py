@@ -333,10 +333,13 @@ def are_near(derived: FloatArray, values: FloatArray, variable: Variable) -> Boo
 
 
 def _decimals(values: npt.NDArray[Any], variable: Variable) -> int | None:
-    """Return the decimals of a variable, or of nearly all its numbers: money, and some longer."""
+    """Return the decimals of a variable, or of nearly all its numbers: money, and some longer.
+
+    Different numbers count: many zeros say nothing of the others.
+    """
     if variable.decimals is not None or variable.kind is not Kind.NUMERIC:
         return variable.decimals
-    values = values[~np.isnan(values)]
+    values = np.unique(values[~np.isnan(values)])
     for decimals in range(_MAX_DECIMALS + 1):
         with np.errstate(over="ignore"):
             off = np.abs(values - np.round(values, decimals)) > _TOLERANCE * np.abs(values)

@@ -397,6 +397,14 @@ def test_money_of_which_some_was_computed_has_the_decimals_of_the_rest() -> None
     assert suggest_derivations(table) == {"total": "fees + interest"}
 
 
+def test_many_zeros_do_not_make_a_number_coarse() -> None:
+    rng = np.random.default_rng(8)
+    few = np.where(rng.random(N) < 0.9, 0.0, rng.random(N) / 10)
+    table = Table([column("few", few, None), column("other", rng.random(N) / 10, None)])
+    assert suggest_derivations(table) == {}
+    assert suggest_derivations(Table([column("few", few, None), column("x", few + 0.02, None)]))
+
+
 @pytest.mark.parametrize("written", ["single", "7 digits"])
 def test_logarithms_that_were_held_in_single_precision(written: str) -> None:
     """The logarithm is computed: a count of its own logarithm would name the count of a person."""

@@ -21,7 +21,8 @@ from synthesizer.models.kit.numbers import SafeNumbers
 from synthesizer.models.kit.numerics import check_floats
 
 EXPLAINED = 0.95
-"""Least share of the variance that a line explains."""
+"""Least share of the variance that a line explains, of numbers and of their ranks: it must be finer
+than intervals of a skewed number, most of which are narrow."""
 MOST_PREDICTORS = 6
 ROWS_PER_PREDICTOR = 30
 GAIN = 0.1
@@ -78,7 +79,9 @@ class Line:
         coefficients = np.linalg.lstsq(design, scaled[rows], rcond=None)[0]
         line = replace(start, coefficients=np.asarray(coefficients, dtype=np.float64))
         parts = design[:, 1:].std(axis=0) * coefficients[1:]
-        if np.sqrt(parts @ parts) > MAGNIFIED * scaled[rows].std():
+        places = [x.argsort().argsort() for x in (scaled[rows], design @ coefficients)]
+        is_wild = np.sqrt(parts @ parts) > MAGNIFIED * scaled[rows].std()
+        if is_wild or np.corrcoef(*places)[0, 1] ** 2 < EXPLAINED:
             return None
         return line if numbers is None else replace(line, reach=numbers.reach)
 
