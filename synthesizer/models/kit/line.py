@@ -79,9 +79,9 @@ class Line:
         coefficients = np.linalg.lstsq(design, scaled[rows], rcond=None)[0]
         line = replace(start, coefficients=np.asarray(coefficients, dtype=np.float64))
         parts = design[:, 1:].std(axis=0) * coefficients[1:]
-        places = [x.argsort().argsort() for x in (scaled[rows], design @ coefficients)]
+        places = np.stack([scaled[rows], design @ coefficients]).argsort().argsort()
         is_wild = np.sqrt(parts @ parts) > MAGNIFIED * scaled[rows].std()
-        if is_wild or np.corrcoef(*places)[0, 1] ** 2 < EXPLAINED:
+        if is_wild or np.corrcoef(places)[0, 1] ** 2 < EXPLAINED:
             return None
         return line if numbers is None else replace(line, reach=numbers.reach)
 
