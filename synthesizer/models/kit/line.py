@@ -81,7 +81,7 @@ class Line:
         parts = design[:, 1:].std(axis=0) * coefficients[1:]
         places = np.stack([scaled[rows], design @ coefficients]).argsort().argsort()
         is_wild = np.sqrt(parts @ parts) > MAGNIFIED * scaled[rows].std()
-        if is_wild or np.corrcoef(places)[0, 1] ** 2 < EXPLAINED:
+        if is_wild or np.asarray(np.corrcoef(places))[0, 1] ** 2 < EXPLAINED:
             return None
         return line if numbers is None else replace(line, reach=numbers.reach)
 
