@@ -143,7 +143,7 @@ class NumberFormat:
         joined = pc.binary_join_element_wise(parts.field("sign"), whole, parts.field("rest"), "")
         wanted = "..$" if has_seconds else "00$" if self.clock.endswith(":00") else "$"
         fits = pc.match_substring_regex(parts.field("seconds"), f"^{wanted}")
-        return pc.if_else(fits, joined, None)
+        return pc.if_else(pc.and_(fits, parts.is_valid()), joined, None)
 
     def _clocks(self, texts: pa.Array) -> pa.Array:
         """Return ticks, not negative, as clock times."""

@@ -141,6 +141,11 @@ def test_missing_codes_stay_outside_of_the_format() -> None:
     pd.testing.assert_frame_equal(to_frame(table, from_pandas(frame).layout), frame)
 
 
+def test_a_cell_that_is_no_clock_time_is_not_midnight() -> None:
+    cells = pa.array(["10:30", " ", "", "x", None, "00:00"])
+    assert NumberFormat(clock="%H:%M").plain(cells).to_pylist() == ["630", *[None] * 4, "0"]
+
+
 def test_another_file_may_have_another_format() -> None:
     first = encode(from_pandas(pd.DataFrame({"x": texts_of("13.116,43")})))
     other = from_pandas(pd.DataFrame({"x": ["1.234", "5,5", "12"]}))
