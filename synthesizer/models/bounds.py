@@ -317,8 +317,10 @@ class FittedBounds:
 
         None of them is copied; one that has no free number so near stays.
         """
-        if self.numbers is None or self.numbers.precision is None:
+        if self.numbers is None:
             return values
+        if self.numbers.precision is None:
+            return self.numbers.replace(values, rng, (least, most))
         out, decimals = np.array(values), self.numbers.precision
         left = np.flatnonzero(self.numbers.is_rare(values))
         towards = np.where(rng.random(len(left)) < 0.5, 1.0, -1.0)

@@ -10,11 +10,12 @@ import pandas as pd
 import pytest
 from scipy.stats import ks_2samp
 
-from synthesizer.data.table import Kind, Table
+from synthesizer.data.table import Kind, Table, Variable
 from synthesizer.jobs.synthesizer import Synthesizer
 from synthesizer.models import bounds
 from synthesizer.models.bounds import Bounds, FittedBounds
 from synthesizer.models.cart import Cart
+from synthesizer.models.kit.numbers import SafeNumbers
 from tests.models.fits import numeric
 
 PLAIN: dict[str, Any] = {"seed": 1, "models": {"cart": {"tilt": False}}, "checks": {}}
@@ -141,6 +142,21 @@ def test_sums_are_no_numbers_of_few_where_others_are_near() -> None:
     drawn = fitted.draw(table, rng).data
     rare = {v for v in high.tolist() if high.tolist().count(v) < 5}
     assert not rare & set(drawn.tolist())
+
+
+def test_sums_of_floats_that_few_hold_are_moved() -> None:
+    rng = np.random.default_rng(8)
+    values = np.float32(np.round(rng.uniform(1, 9, 200), 2)).astype(np.float64)
+    numbers = SafeNumbers.of_values(values, k=5, decimals=None)
+    other = Cart().fit(Table([], n_rows=2), numeric("x", [1, 2]), rng=rng)
+    fitted = FittedBounds(
+        bounds=Bounds(low=("low",)), variable=Variable(name="x", kind=Kind.NUMERIC),
+        reach=numbers.reach, numbers=numbers, sides=(), other=other,
+    )  # fmt: skip
+    ends = np.full(200, values.min()), np.full(200, values.max())
+    moved = fitted._aside(values, np.zeros(200), *ends, rng)
+    assert numbers.is_rare(values).mean() > 0.9
+    assert not numbers.is_rare(moved).any()
 
 
 def test_dates_of_the_file_stay_whole_days() -> None:
