@@ -183,7 +183,7 @@ class Cart(TreeOptions):
             line = Line.of(predictors, target, numbers)
         if line is not None:
             target = line.rest(predictors, target)
-            line = line.with_residuals(self.safe, predictors, target)
+            line = replace(line, residuals=self.safe_numbers(predictors, target))
         response = centred_response(target, rng)
         encoding, matrix = Encoding.fit(predictors, response, prior=self.prior, rng=rng)
         rows = self.structure_rows(len(target), rng)

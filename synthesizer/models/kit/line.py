@@ -85,10 +85,6 @@ class Line:
             return None
         return line if numbers is None else replace(line, reach=numbers.reach)
 
-    def with_residuals(self, k: int, predictors: Table, rest: Column) -> Self:
-        """Return the line that replaces residuals of fewer than k records."""
-        return replace(self, residuals=SafeNumbers.of(rest, k, predictors.owners))
-
     def rest(self, predictors: Table, target: Column) -> Column:
         """Return the residuals of observed numbers."""
         values = np.asarray(target.data, dtype=np.float64)
