@@ -41,6 +41,8 @@ _TOLERANCE, _SINGLE = 1e-9, 2.4e-7
 
 _SMALL = 0.5
 """Standard deviation of a difference, in those of its numbers, up to which another is computed."""
+_HEAP = 0.1
+"""Share of one number, which is not 0 or 1, from which a quotient is drawn and not computed."""
 
 _MAX_GROUPS = 60
 """Levels, or different numbers, of a variable that may be the groups of a number."""
@@ -167,11 +169,11 @@ def suggest_derivations(
     holds its groups: strata, of which each has weights of its own, come before it.
 
     Of several directions (total = a + b, b = total - a) no difference wins that varies much less
-    than its inputs, then the one whose target has more decimals (a rounded target loses what the
-    inputs know), then of amounts, which are not negative, a
-    sum, since a difference of what is drawn may be; then the one whose inputs come before the
-    target in the table; there are no cycles. A target may stand before its inputs in the table:
-    the caller has to move it.
+    than its inputs, and no quotient of which every tenth is one number; then the one whose target
+    has more decimals (a rounded target loses what the inputs know), then of amounts, which are not
+    negative, a sum, since a difference of what is drawn may be; then the one whose inputs come
+    before the target in the table; there are no cycles. A target may stand before its inputs in the
+    table: the caller has to move it.
 
     Examples
     --------
@@ -368,11 +370,7 @@ def _single_error(values: FloatArray, variable: Variable) -> FloatArray:
 
 
 def _linear(
-    column: Column,
-    inputs: list[_Input],
-    rows: npt.NDArray[np.intp],
-    target: FloatArray,
-    slack: FloatArray,
+    column: Column, inputs: list[_Input], rows: IntArray, target: FloatArray, slack: FloatArray
 ) -> Iterator[_Candidate]:
     """Yield k * a + c; k is the median slope between distant rows, which exceptions do not move."""
     if not inputs:
@@ -396,11 +394,7 @@ def _linear(
 
 
 def _curved(
-    column: Column,
-    inputs: list[_Input],
-    rows: npt.NDArray[np.intp],
-    target: FloatArray,
-    slack: FloatArray,
+    column: Column, inputs: list[_Input], rows: IntArray, target: FloatArray, slack: FloatArray
 ) -> Iterator[_Candidate]:
     """Yield f(a + c); c is the median that the inverse gives, with as few digits as agree."""
     if not inputs:
@@ -573,13 +567,9 @@ def _label(column: Column, row: int) -> str:
 
 def _medians(rows: FloatArray) -> FloatArray:
     """Return the median of the numbers in each row, nan of none."""
-    ordered, count = np.sort(rows, axis=1), (~np.isnan(rows)).sum(axis=1)
-    every = np.arange(len(rows))
-    low, high = (
-        ordered[every, np.maximum(count - 1, 0) // 2],
-        ordered[every, count // 2 % rows.shape[1]],
-    )
-    return np.asarray(np.where(count > 0, (low + high) / 2, np.nan))
+    count = (~np.isnan(rows)).sum(axis=1)
+    middle = np.stack([np.maximum(count - 1, 0) // 2, count // 2], axis=1)
+    return np.asarray(np.take_along_axis(np.sort(rows, axis=1), middle, axis=1).mean(axis=1))
 
 
 def _factor_text(item: _Input, column: Column) -> str | None:
@@ -749,10 +739,9 @@ def _without_cycles(candidates: list[_Candidate], table: Table) -> dict[str, str
         decimals = _decimals(column.data[column.is_observed], column.variable)
         finest = 99 if decimals is None else decimals
         backward = any(place[name] > at for name in candidate.inputs)
-        is_difference = len(candidate.inputs) > 1 and " - " in candidate.text
-        falls = is_difference and _are_amounts(candidate, table)
-        is_small = is_difference and _is_small(candidate, table)
-        return len(candidate.inputs), is_small, -finest, falls, backward, at, len(candidate.text)
+        falls = _is_of_two(candidate, "-") and _are_amounts(candidate, table)
+        bends = _bends(candidate, table)
+        return len(candidate.inputs), bends, -finest, falls, backward, at, len(candidate.text)
 
     chosen: dict[str, str] = {}
     needs: dict[str, Collection[str]] = {}
@@ -771,13 +760,20 @@ def _are_amounts(candidate: _Candidate, table: Table) -> bool:
     return all(column.data[column.is_observed].min(initial=0.0) >= 0 for column in numbers)
 
 
-def _is_small(candidate: _Candidate, table: Table) -> bool:
-    """Whether a difference varies so little that errors of the numbers it is from would bend it."""
+def _is_of_two(candidate: _Candidate, sign: str) -> bool:
+    return len(candidate.inputs) > 1 and f" {sign} " in candidate.text
+
+
+def _bends(candidate: _Candidate, table: Table) -> bool:
+    """Whether errors of its numbers would bend it: a small difference, or a quotient with heaps."""
     target, *others = (
-        float(np.std(table[name].data[table[name].is_observed]))
-        for name in (candidate.target, *candidate.inputs)
+        table[name].data[table[name].is_observed] for name in (candidate.target, *candidate.inputs)
     )
-    return target < _SMALL * max(others)
+    if _is_of_two(candidate, "/"):
+        heaps = np.unique(target[~np.isin(target, (0, 1))], return_counts=True)[1]
+        return bool(heaps.max(initial=0) > _HEAP * len(target))
+    is_small = np.std(target) < _SMALL * max(np.std(values) for values in others)
+    return _is_of_two(candidate, "-") and bool(is_small)
 
 
 def needed(names: Iterable[str], needs: Mapping[str, Collection[str]]) -> set[str]:

@@ -388,6 +388,16 @@ def test_a_difference_that_varies_little_is_drawn_and_a_number_it_is_from_comput
     }
 
 
+def test_a_quotient_with_heaps_is_drawn_and_its_dividend_computed() -> None:
+    """Loans are four fifths of the price of many houses, which no other price would give."""
+    rng = np.random.default_rng(5)
+    price = np.round(rng.gamma(3, 50_000, N))
+    part = np.where(rng.random(N) < 0.3, 0.8, rng.beta(4, 2, N))
+    loan = price * np.round(part, 6)
+    columns = [column("loan", loan, 6), column("price", price), column("part", loan / price, 6)]
+    assert suggest_derivations(Table(columns)) == {"loan": "price * part"}
+
+
 def test_money_of_which_some_was_computed_has_the_decimals_of_the_rest() -> None:
     rng = np.random.default_rng(6)
     fees, interest = np.round(rng.gamma(2, 50, (2, N)), 2)

@@ -93,11 +93,16 @@ def test_a_small_difference_of_large_numbers_has_no_line() -> None:
     assert Line.of(swapped, numeric("s2", shares[:, 2], decimals=None), None) is not None
 
 
-def test_what_may_be_missing_in_synthetic_rows_is_in_no_line() -> None:
+def test_rows_that_lack_a_predictor_have_the_numbers_of_such_rows() -> None:
     rng = np.random.default_rng(5)
-    x = rng.normal(50, 10, N)
-    table = Table([numeric("x", x, np.zeros(N), missing=[""], decimals=6)])
-    assert Line.of(table, numeric("y", x + rng.normal(0, 0.1, N), decimals=6), None) is None
+    x, lacks = rng.normal(50, 10, 2000), rng.random(2000) < 0.02
+    y = np.where(lacks, 45, x) + rng.normal(0, 0.1, 2000)
+    known = Table([numeric("x", x, lacks, missing=[""], decimals=6)])
+    model = Cart().fit(known, numeric("y", y, decimals=6), rng=rng)
+    assert model.line is not None
+    made = np.asarray(model.sample(known, rng=rng).data)
+    assert (np.abs(made[lacks] - 45) < 1).mean() > 0.8
+    assert np.std((made - x)[~lacks]) == pytest.approx(0.1, abs=0.03)
 
 
 def test_a_line_of_several_predictors_is_that_of_least_squares() -> None:

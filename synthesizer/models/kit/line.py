@@ -27,7 +27,7 @@ MOST_PREDICTORS = 6
 ROWS_PER_PREDICTOR = 30
 GAIN = 0.1
 """Share of what is left that one more predictor explains, at least."""
-HEAP = 0.02
+HEAP = 0.04
 """Share of the rows that hold one number, or the number of a predictor, which no line keeps."""
 MAGNIFIED = 2.0
 """A number is no small difference of larger ones: their errors would be larger than it is."""
@@ -42,6 +42,8 @@ class Line:
     names: tuple[str, ...]
     coefficients: FloatArray
     """The intercept first, shape (1 + k,)."""
+    centres: FloatArray
+    """Means of the predictors, which stand where one is missing, shape (k,)."""
     in_logs: bool
     reach: tuple[float, float]
     """Smallest and largest number that is drawn."""
@@ -50,14 +52,14 @@ class Line:
 
     def __post_init__(self) -> None:
         check_floats("coefficients", self.coefficients, (1 + len(self.names),))
+        check_floats("centres", self.centres, (len(self.names),))
         check_floats("reach", np.array(self.reach), (2,))
 
     @classmethod
     def of(cls, predictors: Table, target: Column, numbers: SafeNumbers | None) -> Self | None:
         """Find the line of n observed numbers; None where none explains nearly all of them."""
-        columns = {
-            c.name: np.asarray(c.data, dtype=np.float64) for c in predictors.columns if _is_plain(c)
-        }
+        centres = {c.name: c.data[c.is_observed].mean() for c in predictors.columns if _varies(c)}
+        columns = {name: _filled(predictors[name], centre) for name, centre in centres.items()}
         if target.variable.kind is not Kind.NUMERIC or not columns:
             return None
         y = np.asarray(target.data, dtype=np.float64)
@@ -65,16 +67,17 @@ class Line:
             return None
         rows = np.linspace(0, len(y) - 1, min(SEARCHED_ROWS, len(y))).astype(np.intp)
         found = {False: _chosen(columns, y, rows)}
-        if y.min() > 0:
-            positive = {name: np.log(x) for name, x in columns.items() if x.min() > 0}
-            if positive:
-                found[True] = _chosen(positive, np.log(y), rows)
+        positive = {name: np.log(x) for name, x in columns.items() if x.min() > 0 < y.min()}
+        if positive:
+            found[True] = _chosen(positive, np.log(y), rows)
         in_logs = min(found, key=lambda logs: found[logs][1])
         names, left = found[in_logs]
         if left > 1 - EXPLAINED or any((columns[n] == y).mean() > HEAP for n in names):
             return None
         rows = np.linspace(0, len(y) - 1, min(FITTED_ROWS, len(y))).astype(np.intp)
-        start = cls(names, np.zeros(1 + len(names)), in_logs, (float(y.min()), float(y.max())))
+        means = np.array([centres[name] for name in names])
+        reach = float(y.min()), float(y.max())
+        start = cls(names, np.zeros(1 + len(names)), means, in_logs, reach)
         design, scaled = start._design(predictors.take(rows)), np.log(y) if in_logs else y
         coefficients = np.linalg.lstsq(design, scaled[rows], rcond=None)[0]
         line = replace(start, coefficients=np.asarray(coefficients, dtype=np.float64))
@@ -99,23 +102,26 @@ class Line:
         return np.clip(np.exp(np.minimum(values, 700)) if self.in_logs else values, *self.reach)
 
     def _design(self, predictors: Table) -> FloatArray:
-        columns = [np.asarray(predictors[name].data, dtype=np.float64) for name in self.names]
+        means = zip(self.names, self.centres, strict=True)
+        columns = [_filled(predictors[name], mean) for name, mean in means]
         if self.in_logs:
             columns = [np.log(np.maximum(column, 1e-300)) for column in columns]
         return np.stack([np.ones(predictors.n_rows), *columns], axis=1)
 
 
-def _is_plain(column: Column) -> bool:
-    """Whether a predictor is a number in every row of the file, and varies."""
-    if column.variable.kind is not Kind.NUMERIC or column.variable.missing:
-        return False
-    return bool(column.data.min() < column.data.max())
+def _varies(column: Column) -> bool:
+    """Whether a predictor is a number that varies."""
+    data = column.data[column.is_observed]
+    return column.variable.kind is Kind.NUMERIC and len(data) > 0 and bool(data.min() < data.max())
+
+
+def _filled(column: Column, mean: float) -> FloatArray:
+    """Return the numbers of a predictor, and its mean where it is missing, shape (n,)."""
+    return np.where(column.is_observed, column.data, mean)
 
 
 def _chosen(
-    columns: dict[str, FloatArray],
-    target: FloatArray,
-    rows: IntArray,
+    columns: dict[str, FloatArray], target: FloatArray, rows: IntArray
 ) -> tuple[tuple[str, ...], float]:
     """Return the predictors of a line, and the share of the variance that is left."""
     rest = _scaled([target[rows]])[:, 0]
