@@ -101,8 +101,10 @@ def test_rows_that_lack_a_predictor_have_the_numbers_of_such_rows() -> None:
     model = Cart().fit(known, numeric("y", y, decimals=6), rng=rng)
     assert model.line is not None
     made = np.asarray(model.sample(known, rng=rng).data)
-    assert (np.abs(made[lacks] - 45) < 1).mean() > 0.8
-    assert np.std((made - x)[~lacks]) == pytest.approx(0.1, abs=0.03)
+    assert (np.abs(made[lacks] - 45) < 1).mean() > 0.6
+    errors = np.abs((made - x)[~lacks])  # some leaves borrow from those of such rows
+    assert np.quantile(errors, [0.5, 0.9]) == pytest.approx([0.067, 0.165], abs=0.03)
+    assert (errors > 1).mean() < 0.02
 
 
 def test_a_line_of_several_predictors_is_that_of_least_squares() -> None:
