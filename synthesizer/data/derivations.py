@@ -451,10 +451,10 @@ def _grouped(sample: Table, inputs: tuple[_Input, ...], table: Table) -> Iterato
         apart = _are_apart(probes[[where[item.name] for item in near]], codes[rows])
         found = []
         for item in (near[i] for i in np.flatnonzero(apart)):
-            if _changes(item.values, codes, np.argsort(item.values, kind="stable")) is None:
-                continue
-            text = _cut_text(table[column.name], table[item.name])
-            if text is not None:
+            is_cut = (
+                _changes(item.values, codes, np.argsort(item.values, kind="stable")) is not None
+            )
+            if is_cut and (text := _cut_text(table[column.name], table[item.name])) is not None:
                 found.append(_Candidate(column.name, (item.name,), text))
         # of several numbers the one with the fewest values says it most plainly
         yield from _passing(found, table)

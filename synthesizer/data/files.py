@@ -174,11 +174,7 @@ def new_file(path: Path, *, overwrite: bool, read: Iterable[Path] = ()) -> Itera
 
 
 def write_texts(
-    texts: Mapping[Path, str],
-    *,
-    overwrite: bool,
-    read: Iterable[Path] = (),
-    parents: bool = False,
+    texts: Mapping[Path, str], *, overwrite: bool, read: Iterable[Path] = (), parents: bool = False
 ) -> None:
     """Write a text or several, each whole or not at all; ``read`` is never replaced."""
     with new_files([*texts], overwrite=overwrite, read=read, parents=parents) as works:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final, Self
 
 import numpy as np
@@ -35,7 +35,7 @@ _PARTS: Final = (
 )
 _CLOCK: Final = (
     r"^(?P<sign>-?)(?:(?P<days>\d+)(?P<word> days? ))?(?P<hours>\d+):(?P<minutes>[0-5]\d)"
-    r"(?::(?P<seconds>[0-5]\d)(?P<rest>\.\d{1,6})?)?$"
+    r"(?::(?P<seconds>[0-5]\d)(?P<rest>\.\d{1,6})?)?(?P<half> ?[AP]M| ?[ap]m)?$"
 )
 _WHOLE: Final = r"^(\d+)(\d{3})(\.|_|$)"
 
@@ -58,10 +58,11 @@ class NumberFormat:
     thousands: str = ""
     prefix: str = ""
     suffix: str = ""
-    negative: str = "-"
-    """``-`` before the amount, ``()`` around it."""
+    negative: str = "-0"
+    """``-0``: the sign is before the amount; ``0-``: behind it; ``(0)``: brackets around it."""
     clock: str = ""
-    """Such as ``%H:%M`` or ``%H:%M:00``: numbers are minutes, or seconds where there are such."""
+    """Such as ``%H:%M``, ``%-I:%M %p`` or ``%H:%M:00``: numbers are minutes, or seconds where the
+    format has them."""
     is_ambiguous: bool = field(default=False, compare=False)
     """Whether 1,234 may be 1234 as well as 1.234."""
 
@@ -88,11 +89,8 @@ class NumberFormat:
         """Return the reading of ambiguous numbers that has the declared decimals."""
         if decimals is None or not self.is_ambiguous:
             return self
-        mark = self.thousands or self.mark
-        if decimals:
-            return NumberFormat(mark=mark, prefix=self.prefix, suffix=self.suffix)
-        other = "." if mark == "," else ","
-        return NumberFormat(mark=other, thousands=mark, prefix=self.prefix, suffix=self.suffix)
+        mark, thousands = (",", "") if decimals else (".", ",")
+        return replace(self, mark=mark, thousands=thousands, is_ambiguous=False)
 
     def plain(self, values: pa.Array) -> pa.Array:
         """Return texts with a decimal point and nothing else, null where the format is another."""
@@ -106,12 +104,13 @@ class NumberFormat:
         groups = rf"\d{{1,3}}(?:{thousands}\d{{3}})+|" if thousands else ""
         pattern = (
             rf"^(?P<a>[(]?[+-]?)(?:{prefix})?(?P<b>[+-]?)(?P<whole>{groups}\d*)"
-            rf"(?P<rest>(?:{mark}\d*)?(?:[eE][+-]?\d{{1,3}})?)(?:{suffix})?[)]?$"
+            rf"(?P<rest>(?:{mark}\d*)?(?:[eE][+-]?\d{{1,3}})?)(?:{suffix})?(?P<c>[)-]?)$"
         )
         parts = pc.extract_regex(values, pattern)
-        before, inner, whole, rest = map(parts.field, ("a", "b", "whole", "rest"))
+        before, inner, whole, rest, after = map(parts.field, ("a", "b", "whole", "rest", "c"))
         whole = pc.replace_substring(whole, self.thousands, "") if thousands else whole
-        cells = pc.replace_substring(before, "(", "-"), inner, whole
+        after = pc.replace_substring(after, ")", "")
+        cells = after, pc.replace_substring(before, "(", "-"), inner, whole
         rest = pc.replace_substring(rest, self.mark, ".")
         return pc.if_else(parts.is_valid(), pc.binary_join_element_wise(*cells, rest, ""), None)
 
@@ -128,22 +127,29 @@ class NumberFormat:
         texts = pc.replace_substring(texts, ".", self.mark)
         texts = pc.replace_substring(texts, "_", self.thousands)
         plus = pc.binary_join_element_wise(self.prefix, texts, self.suffix, "")
-        minus = pc.binary_join_element_wise(self.negative[0], plus, self.negative[1:], "")
+        before, after = self.negative.split("0")
+        minus = pc.binary_join_element_wise(before, plus, after, "")
         return pc.if_else(is_negative, minus, plus)
 
     def _ticks(self, values: pa.Array) -> pa.Array:
         """Return clock times as minutes, or as seconds where the format has such."""
         parts, has_seconds = pc.extract_regex(values, _CLOCK), "%S" in self.clock
+        half = parts.field("half")
         ticks = np.zeros(len(values), dtype=np.int64)
         for name, unit in (("days", 1), ("hours", 24), ("minutes", 60), ("seconds", 60)):
             if name != "seconds" or has_seconds:
                 cells = pc.replace_substring_regex(parts.field(name), "^$", "0")
-                ticks = ticks * unit + pc.fill_null(pc.cast(cells, pa.int64()), 0).to_numpy()
+                counts = pc.fill_null(pc.cast(cells, pa.int64()), 0).to_numpy()
+                if name == "hours" and "%p" in self.clock.lower():
+                    is_late = pc.fill_null(pc.match_substring_regex(half, "[Pp]"), False)
+                    counts = counts % 12 + 12 * is_late.to_numpy(zero_copy_only=False)
+                ticks = ticks * unit + counts
         whole = pc.cast(pa.array(ticks), pa.string())
         joined = pc.binary_join_element_wise(parts.field("sign"), whole, parts.field("rest"), "")
         wanted = "..$" if has_seconds else "00$" if self.clock.endswith(":00") else "$"
         fits = pc.match_substring_regex(parts.field("seconds"), f"^{wanted}")
-        return pc.if_else(pc.and_(fits, parts.is_valid()), joined, None)
+        halves = pc.match_substring_regex(half, "." if "%p" in self.clock.lower() else "^$")
+        return pc.if_else(pc.and_(pc.and_(fits, halves), parts.is_valid()), joined, None)
 
     def _clocks(self, texts: pa.Array) -> pa.Array:
         """Return ticks, not negative, as clock times."""
@@ -156,9 +162,13 @@ class NumberFormat:
         minutes, seconds = divmod(int(ticks), 60) if "%S" in self.clock else (int(ticks), 0)
         hours, minutes = divmod(minutes, 60)
         days, hours = divmod(hours, 24) if "%d" in self.clock else (0, hours)
-        written = self.clock.replace("%d", str(days)).replace("%-H", str(hours))
-        written = written.replace("%H", f"{hours:02}").replace("%M", f"{minutes:02}")
-        return written.replace("%S", f"{seconds:02}") + point + rest
+        half, hour = "PM" if hours % 24 >= 12 else "AM", (hours - 1) % 12 + 1
+        parts = {
+            "%d": str(days), "%-H": str(hours), "%H": f"{hours:02}", "%-I": str(hour),
+            "%I": f"{hour:02}", "%M": f"{minutes:02}", "%S": f"{seconds:02}{point}{rest}",
+            "%p": half, "%P": half.lower(),
+        }  # fmt: skip
+        return re.sub("%-?[a-zA-Z]", lambda found: parts[found[0]], self.clock)
 
 
 _KEYS: Final = {f.name: f.default for f in fields(NumberFormat) if f.compare}
@@ -206,7 +216,10 @@ def _clock_format(values: pa.Array) -> NumberFormat | None:
     seconds = "" if "" in ends else ":00" if ends == {"00"} else ":%S"
     words = set(parts.field("word").to_pylist())
     days = f"%d{min(words)}" if len(words) == 1 and "" not in words else ""
-    return NumberFormat(clock=f"{days}{'%-H' if is_short else '%H'}:%M{seconds}")
+    half = min(parts.field("half").to_pylist())
+    half = re.sub("[ap]m", "%P", re.sub("[AP]M", "%p", half))
+    hour = f"%{'-' * is_short}{'I' if half else 'H'}"
+    return NumberFormat(clock=f"{days}{hour}:%M{seconds}{half}")
 
 
 def _amount_format(values: pa.Array, delimiter: str) -> NumberFormat:
@@ -216,7 +229,7 @@ def _amount_format(values: pa.Array, delimiter: str) -> NumberFormat:
         return PLAIN
     before, after = (parts.field(name).to_pylist() for name in ("before", "after"))
     pairs = zip(before, after, strict=True)
-    affixes = Counter((re.sub("[+(-]", "", a), b.removesuffix(")")) for a, b in pairs)
+    affixes = Counter((re.sub("[+(-]", "", a), re.sub("[)-]$", "", b)) for a, b in pairs)
     found, count = affixes.most_common(1)[0]
     prefix, suffix = ("" if affix in (".", ",") else affix for affix in found)
     is_known = (not prefix or MONEY.fullmatch(prefix)) and (not suffix or UNIT.fullmatch(suffix))
@@ -224,9 +237,11 @@ def _amount_format(values: pa.Array, delimiter: str) -> NumberFormat:
         return PLAIN
     bodies = parts.field("body") if prefix or suffix else values
     mark, thousands, is_ambiguous = _marks(bodies, delimiter)
+    left, right = "".join(before), "".join(after)
+    signs = {"-0": left.count("-"), "0-": right.count("-"), "(0)": left.count("(")}
     return NumberFormat(
         mark=mark, thousands=thousands, prefix=prefix, suffix=suffix, is_ambiguous=is_ambiguous,
-        negative="()" if any("(" in text for text in before) else "-",
+        negative=max(signs, key=lambda sign: signs[sign]),
     )  # fmt: skip
 
 
@@ -263,14 +278,14 @@ def _both(bodies: pa.Array, usual: str) -> tuple[str, str]:
 
 def _are_thousands(bodies: pa.Array, mark: str) -> bool | None:
     """Return whether a mark parts thousands, not decimals; None where both are possible."""
-    bodies = pc.utf8_ltrim(bodies, "+-(")
+    bodies = pc.utf8_trim(bodies, "+-()")
     marked = bodies.filter(pc.match_substring(bodies, mark))
     others = bodies.filter(pc.invert(pc.match_substring(bodies, mark)))
     point = re.escape(mark)
-    has_groups = _share(marked, rf"^[1-9]\d{{0,2}}({point}\d{{3}})+\)?$") == 1
+    has_groups = _share(marked, rf"^[1-9]\d{{0,2}}({point}\d{{3}})+$") == 1
     if not has_groups or _share(others, r"^\d{4}") > 1 - MIN_SHARE:
         return False
     if mark in SPACES or _share(marked, rf"{point}.*{point}"):
         return _share(bodies, rf"^\d{{3}}{point}") < 1  # else parts of an identifier
     # Decimals without needless zeros never end in 0; fixed decimals leave no text without a mark.
-    return True if len(others) and _share(marked, r"0\)?$") else None
+    return True if len(others) and _share(marked, "0$") else None

@@ -253,10 +253,9 @@ def _is_whole(column: Column) -> bool:
 
 def _amounts(column: Column) -> FloatArray | None:
     """Return the numbers, or days, of a column that may be in order with others; else None."""
-    kind = column.variable.kind
-    is_date = kind is Kind.DATE
+    is_date = column.variable.kind is Kind.DATE
     numbers = np.where(column.is_observed, column.data, np.nan) if is_date else numbers_of(column)
-    if numbers is None or kind is Kind.BOOLEAN:
+    if numbers is None or column.variable.kind is Kind.BOOLEAN:
         return None
     return numbers if len(np.unique(numbers[~np.isnan(numbers)])) > 2 else None
 

@@ -179,7 +179,7 @@ class Cart(TreeOptions):
         """Grow the tree and learn the distributions of its leaves; see `ConditionalModel.fit`."""
         self.require(predictors)
         variable, numbers, line = target.variable, self.safe_numbers(predictors, target), None
-        if self.tilt and self.event is None and predictors.owners is None:
+        if self.tilt and self.event is None:
             line = Line.of(predictors, target, numbers)
         if line is not None:
             target = line.rest(predictors, target)

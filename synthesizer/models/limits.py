@@ -93,11 +93,7 @@ class Limits:
         return replace(self.changed(part), masks=self.masks and self.masks.of_rows(rows))
 
     def drawn_within(
-        self,
-        column: Column,
-        rows: IntArray,
-        chances: ChancesOf | None,
-        rng: np.random.Generator,
+        self, column: Column, rows: IntArray, chances: ChancesOf | None, rng: np.random.Generator
     ) -> tuple[Column, IntArray] | None:
         """Draw some rows among the codes that they may have; see `Masks.drawn`."""
         if chances is None or self.masks is None:
@@ -212,11 +208,7 @@ def first_allowed(
 
 
 def repeated_steps(
-    drawn: Column,
-    free: IntArray,
-    before: Column,
-    step: Draw,
-    judge: Judge,
+    drawn: Column, free: IntArray, before: Column, step: Draw, judge: Judge
 ) -> Column:
     """Draw the refused rows' steps again and again, whether they move and where to.
 

@@ -143,12 +143,7 @@ class Step:
         return abilities.copies_rows or abilities.deterministic or abilities.career
 
     def fit(
-        self,
-        table: Table,
-        rules: Sequence[Rule],
-        rng: np.random.Generator,
-        *,
-        last: bool = False,
+        self, table: Table, rules: Sequence[Rule], rng: np.random.Generator, *, last: bool = False
     ) -> FittedStep:
         """Fit on the rows of ``table`` that no rule sets.
 

@@ -48,12 +48,7 @@ from synthesizer.measures.utility.suite import Synthesis
 from synthesizer.models.kit.numbers import safe_of
 from synthesizer.models.step import Step
 from synthesizer.plan.composition import household_problems, with_any_head, without_others
-from synthesizer.plan.context import (
-    Context,
-    models_without_use,
-    repeated_ids,
-    unknown_variables,
-)
+from synthesizer.plan.context import Context, models_without_use, repeated_ids, unknown_variables
 from synthesizer.plan.inputs import Input, arrangement_of, read_input
 from synthesizer.plan.published import Published, plan_published
 from synthesizer.plan.rules import Places, overridden, plan_paths, plan_rules, with_bounds

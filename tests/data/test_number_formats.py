@@ -27,7 +27,8 @@ MINUTES = RNG.permutation(1440)[:80] * 1.0
 FORMATS = {
     "$1,328.55": (AMOUNTS, 2, NumberFormat(prefix="$", thousands=",")),
     "-$5.00": (-AMOUNTS, 2, NumberFormat(prefix="$")),
-    "(5.00)": (np.round(AMOUNTS - 900, 2), 2, NumberFormat(negative="()")),
+    "(5.00)": (np.round(AMOUNTS - 900, 2), 2, NumberFormat(negative="(0)")),
+    "5.00-": (np.round(AMOUNTS - 900, 2), 2, NumberFormat(thousands=",", negative="0-")),
     "13.116,43": (np.round(AMOUNTS - 500, 2), 2, NumberFormat(mark=",", thousands=".")),
     "78.5%": (np.round(AMOUNTS, 1), 1, NumberFormat(suffix="%")),
     "602,71 €": (AMOUNTS, 2, NumberFormat(mark=",", suffix="\u00a0€")),
@@ -40,6 +41,8 @@ FORMATS = {
     "09:05": (MINUTES, 0, NumberFormat(clock="%H:%M")),
     "09:05:00": (MINUTES, 0, NumberFormat(clock="%H:%M:00")),
     "9:05:00": (MINUTES * 61, 0, NumberFormat(clock="%-H:%M:%S")),
+    "9:05 PM": (MINUTES, 0, NumberFormat(clock="%-I:%M %p")),
+    "09:05:07am": (MINUTES * 60 + 7, 0, NumberFormat(clock="%I:%M:%S%P")),
     "1 days 02:03:04": (MINUTES * 611, 0, NumberFormat(clock="%d days %H:%M:%S")),
 }
 
@@ -82,7 +85,7 @@ def test_amounts_in_frames_are_numbers_and_come_back() -> None:
         thousands=st.sampled_from(["", "'", " ", "\u00a0"]),
         prefix=st.sampled_from(["", "$", "kr "]),
         suffix=st.sampled_from(["", "%", " €"]),
-        negative=st.sampled_from(["-", "()"]),
+        negative=st.sampled_from(["-0", "0-", "(0)"]),
     ),
 )
 def test_what_is_written_is_read_back(units: list[int], decimals: int, form: NumberFormat) -> None:

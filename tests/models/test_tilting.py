@@ -8,6 +8,7 @@ import pytest
 from synthesizer.data.table import Kind, Table
 from synthesizer.models.cart import Cart
 from synthesizer.models.kit.features import Features
+from synthesizer.models.kit.tilted import TiltedLeaves
 from tests.models.fits import coded, draw, fit, numeric
 
 N = 4000
@@ -47,6 +48,34 @@ def test_weak_gaps_are_kept(kind: str) -> None:
             found.append(gap(np.asarray(drawn.data, dtype=float), group, strong) / own)
     assert np.mean(lost) < 0.6
     assert np.mean(kept) == pytest.approx(1.0, abs=0.17)
+
+
+@pytest.mark.parametrize("n", [61, 70, 79, 80, 120])
+def test_numbers_of_small_files_hang_together(n: int) -> None:
+    found = []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        x = rng.normal(size=n)
+        y = np.round(0.9 * x + 0.44 * rng.normal(size=n), 4)
+        table = Table([numeric("x", np.round(x, 4), decimals=4)])
+        fitted = Cart().fit(table, numeric("y", y, decimals=4), rng=rng)
+        found.append(np.corrcoef(x, fitted.sample(table, rng=rng).data)[0, 1])
+    assert 0.65 < np.mean(found) < 0.95
+
+
+def test_the_law_of_a_draw_does_not_depend_on_the_order_of_rows() -> None:
+    """Predictors that hang together less than in the data: as in the whole file, not in a block."""
+    table, y, *_ = example(7)
+    fitted = fit(Cart(tilt=True), table, numeric("y", y))
+    assert isinstance(fitted.leaves, TiltedLeaves)
+    loose = Table(
+        [numeric(c.name, 3 * np.asarray(c.data)) for c in table.columns if not c.is_coded]
+    )
+    loose = Table([*loose.columns, table["group"]])
+    order = np.argsort(loose["strong"].data)
+    one, other = (fitted.leaves._narrowed(some) for some in (loose, loose.take(order)))
+    assert np.min(one) < 0.7
+    assert one == pytest.approx(other, rel=0.05)
 
 
 def test_margins_stay() -> None:

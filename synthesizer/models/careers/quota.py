@@ -124,12 +124,7 @@ def unfilled(quota: Quota, cells: Cells) -> int:
 
 
 def take_quota(
-    quota: Quota,
-    candidates: Cells,
-    owners: Index | None,
-    n: int,
-    *,
-    rng: np.random.Generator,
+    quota: Quota, candidates: Cells, owners: Index | None, n: int, *, rng: np.random.Generator
 ) -> Index:
     """Choose n candidates that fill the quota; what stays empty is filled at random.
 

@@ -18,8 +18,8 @@ AnyFloat = TypeVar("AnyFloat", np.float32, np.float64)
 
 INTERVALS = 32
 """Most intervals of a number, besides those at the borders of groups."""
-ROWS_OF_INTERVAL = 40
-"""Least records of an interval, on average."""
+ROWS_OF_INTERVAL, FEW_INTERVALS, FEW_ROWS = 40, 8, 8
+"""Least records of an interval, on average; up to 8 intervals may have 8 records each."""
 SPIKE_ROWS = 20
 SPIKE_SHARE = 0.004
 """A number is a spike, a class of its own, if so many records hold it, and such a share."""
@@ -93,7 +93,8 @@ class Classes:
         donors = np.sort(values[~np.isin(values, spikes)])
         if not len(donors):
             return cls(spikes, np.empty(0), donors, np.zeros(1, dtype=np.int64))
-        n_intervals = int(np.clip(len(donors) // ROWS_OF_INTERVAL, 1, INTERVALS))
+        few = np.clip(len(donors) // FEW_ROWS, 1, FEW_INTERVALS)
+        n_intervals = int(np.clip(len(donors) // ROWS_OF_INTERVAL, few, INTERVALS))
         cuts = np.quantile(donors, np.arange(1, n_intervals) / n_intervals)
         edges = np.unique(np.concatenate([cuts, group_borders(values, predictors)]))
         starts = np.searchsorted(donors, edges)  # a value on an edge lies above it

@@ -63,12 +63,7 @@ class Leaves:
         return np.concatenate([[0.0], self.weights.cumsum()])
 
     def draw(
-        self,
-        matrix: Float32Array,
-        drawing: Drawing,
-        *,
-        rng: np.random.Generator,
-        steps: int = 0,
+        self, matrix: Float32Array, drawing: Drawing, *, rng: np.random.Generator, steps: int = 0
     ) -> Column:
         """Draw a value for each row of ``matrix``, ``steps`` nodes above its own."""
         nodes = self.tree.apply(matrix)

@@ -17,7 +17,7 @@ from typing import Self
 import numpy as np
 
 from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Table
-from synthesizer.models.kit.numbers import SafeNumbers
+from synthesizer.models.kit.numbers import SafeNumbers, steps_of
 from synthesizer.models.kit.numerics import check_floats
 
 EXPLAINED = 0.95
@@ -29,6 +29,12 @@ GAIN = 0.1
 """Share of what is left that one more predictor explains, at least."""
 HEAP = 0.04
 """Share of the rows that hold one number, or the number of a predictor, which no line keeps."""
+FEW = 4
+"""Rows that may hold one number in the smallest files."""
+ROUNDED = 0.3
+"""Share of the rows with a multiple of ten units of the last decimal, which no line keeps."""
+ENDS, ROWS_PER_END = 5, 50
+"""Rows on either end of a number, one of 50 at most, that no line is learnt from."""
 MAGNIFIED = 2.0
 """A number is no small difference of larger ones: their errors would be larger than it is."""
 SEARCHED_ROWS = 5_000
@@ -43,7 +49,7 @@ class Line:
     coefficients: FloatArray
     """The intercept first, shape (1 + k,)."""
     centres: FloatArray
-    """Means of the predictors, which stand where one is missing, shape (k,)."""
+    """Medians of the predictors, which stand where one is missing, shape (k,)."""
     in_logs: bool
     reach: tuple[float, float]
     """Smallest and largest number that is drawn."""
@@ -58,32 +64,36 @@ class Line:
     @classmethod
     def of(cls, predictors: Table, target: Column, numbers: SafeNumbers | None) -> Self | None:
         """Find the line of n observed numbers; None where none explains nearly all of them."""
-        centres = {c.name: c.data[c.is_observed].mean() for c in predictors.columns if _varies(c)}
-        columns = {name: _filled(predictors[name], centre) for name, centre in centres.items()}
+        usable = [column for column in predictors.columns if _varies(column)]
+        centres = {c.name: float(np.median(c.data[c.is_observed])) for c in usable}
+        columns = {column.name: _filled(column, centres[column.name]) for column in usable}
         if target.variable.kind is not Kind.NUMERIC or not columns:
             return None
         y = np.asarray(target.data, dtype=np.float64)
-        if int(np.unique(y, return_counts=True)[1].max()) > max(HEAP * len(y), 1):
-            return None
         rows = np.linspace(0, len(y) - 1, min(SEARCHED_ROWS, len(y))).astype(np.intp)
+        heap = max(HEAP * len(y), FEW)
+        if np.unique(y, return_counts=True)[1].max() > heap or _is_round(target.take(rows)):
+            return None
         found = {False: _chosen(columns, y, rows)}
         positive = {name: np.log(x) for name, x in columns.items() if x.min() > 0 < y.min()}
         if positive:
             found[True] = _chosen(positive, np.log(y), rows)
         in_logs = min(found, key=lambda logs: found[logs][1])
         names, left = found[in_logs]
-        if left > 1 - EXPLAINED or any((columns[n] == y).mean() > HEAP for n in names):
+        if left > 1 - EXPLAINED or any((columns[n] == y).sum() > heap for n in names):
             return None
         rows = np.linspace(0, len(y) - 1, min(FITTED_ROWS, len(y))).astype(np.intp)
-        means = np.array([centres[name] for name in names])
-        reach = float(y.min()), float(y.max())
-        start = cls(names, np.zeros(1 + len(names)), means, in_logs, reach)
-        design, scaled = start._design(predictors.take(rows)), np.log(y) if in_logs else y
-        coefficients = np.linalg.lstsq(design, scaled[rows], rcond=None)[0]
+        medians, reach = np.array([centres[n] for n in names]), (float(y.min()), float(y.max()))
+        start = cls(names, np.zeros(1 + len(names)), medians, in_logs, reach)
+        design, scaled = start._design(predictors.take(rows)), (np.log(y) if in_logs else y)[rows]
+        block = np.column_stack([scaled, design[:, 1:]])
+        inner = (block == _within_ends(block)).all(axis=1)
+        design, scaled = design[inner], scaled[inner]
+        coefficients = np.linalg.lstsq(design, scaled, rcond=None)[0]
         line = replace(start, coefficients=np.asarray(coefficients, dtype=np.float64))
         parts = design[:, 1:].std(axis=0) * coefficients[1:]
-        places = np.stack([scaled[rows], design @ coefficients]).argsort().argsort()
-        is_wild = np.sqrt(parts @ parts) > MAGNIFIED * scaled[rows].std()
+        places = np.stack([scaled, design @ coefficients]).argsort().argsort()
+        is_wild = np.sqrt(parts @ parts) > MAGNIFIED * scaled.std()
         if is_wild or np.asarray(np.corrcoef(places))[0, 1] ** 2 < EXPLAINED:
             return None
         return line if numbers is None else replace(line, reach=numbers.reach)
@@ -102,8 +112,8 @@ class Line:
         return np.clip(np.exp(np.minimum(values, 700)) if self.in_logs else values, *self.reach)
 
     def _design(self, predictors: Table) -> FloatArray:
-        means = zip(self.names, self.centres, strict=True)
-        columns = [_filled(predictors[name], mean) for name, mean in means]
+        medians = zip(self.names, self.centres, strict=True)
+        columns = [_filled(predictors[name], median) for name, median in medians]
         if self.in_logs:
             columns = [np.log(np.maximum(column, 1e-300)) for column in columns]
         return np.stack([np.ones(predictors.n_rows), *columns], axis=1)
@@ -115,9 +125,23 @@ def _varies(column: Column) -> bool:
     return column.variable.kind is Kind.NUMERIC and len(data) > 0 and bool(data.min() < data.max())
 
 
-def _filled(column: Column, mean: float) -> FloatArray:
-    """Return the numbers of a predictor, and its mean where it is missing, shape (n,)."""
-    return np.where(column.is_observed, column.data, mean)
+def _filled(column: Column, median: float) -> FloatArray:
+    """Return the numbers of a predictor, and its median where it is missing, shape (n,)."""
+    return np.where(column.is_observed, column.data, median)
+
+
+def _is_round(target: Column) -> bool:
+    """Whether many numbers are rounded to fewer digits than others."""
+    decimals = target.variable.decimals
+    steps = steps_of(np.asarray(target.data, dtype=np.float64), decimals or 0)
+    return decimals is not None and bool((steps >= 9 * 10.0**-decimals).mean() > ROUNDED)
+
+
+def _within_ends(matrix: FloatArray) -> FloatArray:
+    """Return numbers whose few smallest and largest are those next to them, by column, (n, k)."""
+    few = min(ENDS, len(matrix) // ROWS_PER_END)
+    low, high = np.partition(matrix, (few, -1 - few), axis=0)[[few, -1 - few]]
+    return np.clip(matrix, low, high)
 
 
 def _chosen(
@@ -145,8 +169,9 @@ def _chosen(
 
 
 def _scaled(columns: Iterable[FloatArray]) -> FloatArray:
-    """Return centred columns of length 1, shape (n, k)."""
+    """Return centred columns of length 1, without their ends, shape (n, k)."""
     matrix = np.stack([np.asarray(column, dtype=np.float64) for column in columns], axis=1)
+    matrix = _within_ends(matrix)
     matrix -= matrix.mean(axis=0)
     sizes = np.linalg.norm(matrix, axis=0)
     return np.asarray(np.divide(matrix, sizes, out=np.zeros_like(matrix), where=sizes > 0))

@@ -129,12 +129,7 @@ class SafeNumbers:
 
     @classmethod
     def of_values(
-        cls,
-        values: FloatArray,
-        *,
-        k: int,
-        decimals: int | None,
-        owners: IntArray | None = None,
+        cls, values: FloatArray, *, k: int, decimals: int | None, owners: IntArray | None = None
     ) -> Self:
         """Learn the distribution of finite numbers, shape (n,), n >= 1."""
         lows = highs = np.sort(values)

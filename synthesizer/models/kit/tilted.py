@@ -39,9 +39,9 @@ impossible there."""
 LEFT = 0.3
 """Rows that they are given in place of those expected."""
 LEAST = 1e-13
-MANY_ROWS, WIDER = 100, 1.2
+MANY_ROWS, WIDER, TOLD_ROWS = 100, 1.2, 5_000
 """Rows drawn at once whose tilt varies at most so much more than in the fit: a regression on noisy
-predictors is flatter (attenuation: Fuller 1987, Measurement Error Models)."""
+predictors is flatter (attenuation: Fuller 1987, Measurement Error Models). 5,000 tell how much."""
 BLOCK_CELLS = 500_000
 """Rows times classes that are drawn at a time."""
 FIT_CELLS = 40_000_000
@@ -196,8 +196,9 @@ class TiltedLeaves:
         uniform = even_uniform(nodes, rng) if even else rng.random(len(nodes))
         chosen = np.empty(len(nodes), dtype=np.intp)
         places = np.empty(len(nodes))
+        narrowed = self._narrowed(predictors)
         for rows, table in self._blocks(predictors):
-            scores, bend = self._scores(table, nodes[rows])
+            scores, bend = self._scores(table, nodes[rows], narrowed)
             classes, rest = drawn_classes(_exponentials(scores), uniform[rows])
             chosen[rows] = classes
             if self.classes.n_intervals:
@@ -215,8 +216,9 @@ class TiltedLeaves:
         codes = self.classes.spikes.astype(np.int32)
         has_all = len(codes) == n_codes
         shares = (np.empty if has_all else np.zeros)((len(nodes), n_codes), dtype=np.float32)
+        narrowed = self._narrowed(predictors)
         for rows, table in self._blocks(predictors):
-            weights = _exponentials(self._scores(table, nodes[rows])[0])
+            weights = _exponentials(self._scores(table, nodes[rows], narrowed)[0])
             weights /= weights.sum(axis=1, keepdims=True)
             shares[rows, slice(None) if has_all else codes] = weights
         return Chances(shares, nodes)
@@ -235,21 +237,35 @@ class TiltedLeaves:
             out[self.classes.spikes[places] != target.data] = -np.inf
         return np.asarray(np.maximum(out, np.log(LEAST)))
 
-    def _scores(self, predictors: Table, nodes: Nodes) -> tuple[Float32Array, Float32Array]:
+    def _scores(
+        self, predictors: Table, nodes: Nodes, narrowed: Float32Array | float = 1.0
+    ) -> tuple[Float32Array, Float32Array]:
         """Return logarithms of weights, (n, K), and how far each moment is moved, (n, r)."""
         scores = self._offsets(predictors, nodes)
         if not self.features.terms:
             return scores, np.zeros((len(nodes), self.coefficients.shape[1]), dtype=np.float32)
-        if self._bend is None:
-            columns = self.features.matrix(predictors)
-            bend = np.asarray(columns @ self.coefficients, dtype=np.float32)
-        else:
-            bend = self._bend(predictors)
-        if self.spread is not None and len(bend) >= MANY_ROWS:
-            # predictors that hang together less than in the data must not move a number to its ends
-            bend *= np.minimum(1.0, WIDER * self.spread / np.maximum(bend.std(axis=0), LEAST))
+        bend = self._moved(predictors)
+        bend *= narrowed
         scores += bend if self._is_plain else bend @ self.moments.values.T
         return scores, bend
+
+    def _moved(self, predictors: Table) -> Float32Array:
+        """Return how far the tilt moves each moment in each row, shape (n, r)."""
+        if self._bend is not None:
+            return self._bend(predictors)
+        return np.asarray(self.features.matrix(predictors) @ self.coefficients, dtype=np.float32)
+
+    def _narrowed(self, predictors: Table) -> Float32Array | float:
+        """Return what the tilt of each moment is multiplied by, shape (r,).
+
+        Predictors that hang together less than in the data must not move a number to its ends.
+        """
+        n_rows = predictors.n_rows
+        if self.spread is None or n_rows < MANY_ROWS:
+            return 1.0
+        rows = np.linspace(0, n_rows - 1, min(n_rows, TOLD_ROWS)).astype(np.intp)
+        spread = self._moved(predictors.take(rows)).std(axis=0)
+        return np.asarray(np.minimum(1.0, WIDER * self.spread / np.maximum(spread, LEAST)))
 
     @cached_property
     def _is_plain(self) -> bool:
