@@ -126,7 +126,8 @@ def _as_type(column: Column, kind: pa.DataType) -> pa.Array:
     elif pa.types.is_date(kind) or pa.types.is_timestamp(kind):
         array = _instants(variable, data, kind)
     elif pa.types.is_time(kind) or pa.types.is_duration(kind):
-        array = _spans(data, kind)
+        is_of_minutes = "%S" not in variable.storage.get("clock", "%S")
+        array = _spans(data * 60 if is_of_minutes else data, kind)
     else:
         array = _number(variable, data, kind)
     if column.states is None or not variable.missing:

@@ -315,7 +315,7 @@ class FittedBounds:
     ) -> FloatArray:
         """Move sums that happen to be numbers of few by a few units of their precision.
 
-        None of them is copied; one that has no free number so near stays.
+        None of them is copied; one that has no free number so near becomes another.
         """
         if self.numbers is None:
             return values
@@ -329,6 +329,7 @@ class FittedBounds:
             fits = (trial >= least[left]) & (trial <= most[left]) & ~self.numbers.is_rare(trial)
             out[left[fits]] = trial[fits]
             left, towards = left[~fits], towards[~fits]
+        out[left] = self.numbers.replace(out[left], rng, (least[left], most[left]))
         return out
 
 

@@ -40,6 +40,8 @@ class FittedCart(FittedModel):
     """Replaces rare numbers."""
     line: Line | None = None
     """What the leaves are about the residuals of."""
+    lacking: FittedCart | None = None
+    """Draws the rows that lack a predictor of the line."""
 
     def __post_init__(self) -> None:
         check_features(self.encoding, self.leaves.tree)
@@ -62,6 +64,13 @@ class FittedCart(FittedModel):
 
     def sample_wider(self, predictors: Table, *, steps: int, rng: np.random.Generator) -> Column:
         """Draw a value from the node ``steps`` above the leaf of each row."""
+        if self.line is not None and self.lacking is not None:
+            whole = self.line.is_in(predictors)
+            drawn = np.empty(len(whole))
+            for model, rows in ((replace(self, lacking=None), whole), (self.lacking, ~whole)):
+                made = model.sample_wider(predictors.take(rows), steps=steps, rng=rng)
+                drawn[rows] = made.data
+            return observed_column(self.variable, drawn)
         matrix = self.encoding.some(predictors, self.leaves.tree.columns)
         if isinstance(self.leaves, Leaves):
             copied = self.leaves.draw(matrix, self.drawing, rng=rng, steps=steps)
@@ -178,9 +187,29 @@ class Cart(TreeOptions):
     def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedCart:
         """Grow the tree and learn the distributions of its leaves; see `ConditionalModel.fit`."""
         self.require(predictors)
-        variable, numbers, line = target.variable, self.safe_numbers(predictors, target), None
+        numbers = self.safe_numbers(predictors, target)
+        line = None
         if self.tilt and self.event is None:
             line = Line.of(predictors, target, numbers)
+        if line is None or (whole := line.is_in(predictors)).all():
+            return self._grown(predictors, target, numbers, line, rng)
+        parts = ((whole, line), (~whole, None))
+        fits = [
+            self._grown(predictors.take(rows), target.take(rows), numbers, one, rng)
+            for rows, one in parts
+        ]
+        return replace(fits[0], lacking=fits[1])
+
+    def _grown(
+        self,
+        predictors: Table,
+        target: Column,
+        numbers: SafeNumbers | None,
+        line: Line | None,
+        rng: np.random.Generator,
+    ) -> FittedCart:
+        """Grow the tree, of the residuals of a line where there is one."""
+        variable = target.variable
         if line is not None:
             target = line.rest(predictors, target)
             line = replace(line, residuals=self.safe_numbers(predictors, target))

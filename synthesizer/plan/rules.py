@@ -12,7 +12,7 @@ import numpy as np
 from synthesizer.config.keys import ChainConfig, PathRuleConfig
 from synthesizer.data.errors import ExpressionError, plural
 from synthesizer.data.expressions import Expression, quote_name
-from synthesizer.data.panel.households import HEAD
+from synthesizer.data.panel.households import HEAD, MEMBER
 from synthesizer.data.panel.panel_table import PanelTable
 from synthesizer.data.panel.paths import PathRule, broken_steps
 from synthesizer.data.randomness import Seed
@@ -293,6 +293,8 @@ def _forbids(context: Context, places: Places) -> list[Forbid]:
             problems.append(f"{place}: every confidential row {does} it; mend the condition")
         else:
             zero = places.zero(condition, always, table)
+            if zero.names == {MEMBER} and not condition.condition(table).any():
+                continue  # it follows from a member's number, which is as in the data
             if problem := places.redrawing_problem(zero.names):
                 problems.append(f"{place}: {problem}")
             else:

@@ -135,6 +135,7 @@ def test_parquet_times_and_durations_come_back(tmp_path: Path, few: bool) -> Non
         {
             "t32": pa.array([*times, None], pa.time32("ms")),
             "t64": pa.array([*times, None], pa.time64("us")),
+            "minutes": pa.array([*(t.replace(second=0) for t in times), None], pa.time64("us")),
             **{f"d{unit}": pa.array([*spans, None], pa.duration(unit)) for unit in ("s", "ns")},
         }
     )

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 import yaml
@@ -85,6 +86,25 @@ def test_init_finds_head_and_size_and_proposes_rules(tmp_path):
     assert "# forbid: relation == 3 and age > `head.age` - 12" in text
     assert not any(name.startswith("head.") for name in content["checks"]["keys"])
     assert call("validate", path).exit_code == 0
+
+
+def test_a_number_of_members_that_init_takes_for_the_head_runs(tmp_path):
+    rng = np.random.default_rng(5)
+    sizes = rng.integers(1, 5, 80)
+    frame = pd.DataFrame({"hid": np.repeat(np.arange(80), sizes)})
+    frame["line"] = frame.groupby("hid").cumcount() + 1
+    frame["age"], frame["sex"] = (
+        rng.integers(18, 90, len(frame)),
+        rng.choice(["f", "m"], len(frame)),
+    )
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    path = tmp_path / "run.yaml"
+    assert call("init", tmp_path / "data.csv", "--household", "hid", "--out", path).exit_code == 0
+    assert 'head: "line == 1"' in path.read_text(encoding="utf-8")
+    result = call("run", path, "--no-checks")
+    assert result.exit_code == 0, result.output
+    made = pd.read_csv(next(tmp_path.glob("**/synthetic_1.csv")))
+    assert (made["line"] == made.groupby("hid").cumcount() + 1).all()
 
 
 def told(folder: Path, frame: pd.DataFrame, **config: Any) -> str:

@@ -144,6 +144,16 @@ def test_sums_are_no_numbers_of_few_where_others_are_near() -> None:
     assert not rare & set(drawn.tolist())
 
 
+def test_no_sum_is_a_number_of_few_where_most_beside_it_are() -> None:
+    rng = np.random.default_rng(3)
+    low = np.exp(rng.normal(7, 0.6, 2000)).astype(int)
+    frame = pd.DataFrame({"low": low, "high": low + np.exp(rng.normal(6, 0.8, 2000)).astype(int)})
+    made = synthetic(frame, forbid=["high < low"])
+    counts = frame["high"].value_counts()
+    assert not made["high"].isin(counts.index[counts < 5]).any()
+    assert ks_2samp(frame["high"], made["high"]).pvalue > 0.05
+
+
 def test_sums_of_floats_that_few_hold_are_moved() -> None:
     rng = np.random.default_rng(8)
     values = np.float32(np.round(rng.uniform(1, 9, 200), 2)).astype(np.float64)

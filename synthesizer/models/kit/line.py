@@ -16,13 +16,16 @@ from typing import Self
 
 import numpy as np
 
-from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Table
+from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Kind, Table
 from synthesizer.models.kit.numbers import SafeNumbers, steps_of
 from synthesizer.models.kit.numerics import check_floats
 
 EXPLAINED = 0.95
 """Least share of the variance that a line explains, of numbers and of their ranks: it must be finer
 than intervals of a skewed number, most of which are narrow."""
+WORTH, WHOLE = 0.5, 0.5
+"""Most of the variance that may be left where blanks are medians, for a line to be looked at, and
+the least share of the rows that have all its predictors."""
 MOST_PREDICTORS = 6
 ROWS_PER_PREDICTOR = 30
 GAIN = 0.1
@@ -80,11 +83,14 @@ class Line:
             found[True] = _chosen(positive, np.log(y), rows)
         in_logs = min(found, key=lambda logs: found[logs][1])
         names, left = found[in_logs]
-        if left > 1 - EXPLAINED or any((columns[n] == y).sum() > heap for n in names):
+        if left > WORTH or any((columns[n] == y).sum() > heap for n in names):
             return None
-        rows = np.linspace(0, len(y) - 1, min(FITTED_ROWS, len(y))).astype(np.intp)
         medians, reach = np.array([centres[n] for n in names]), (float(y.min()), float(y.max()))
         start = cls(names, np.zeros(1 + len(names)), medians, in_logs, reach)
+        whole = np.flatnonzero(start.is_in(predictors))
+        if len(whole) < WHOLE * len(y):
+            return None
+        rows = whole[np.linspace(0, len(whole) - 1, min(FITTED_ROWS, len(whole))).astype(np.intp)]
         design, scaled = start._design(predictors.take(rows)), (np.log(y) if in_logs else y)[rows]
         block = np.column_stack([scaled, design[:, 1:]])
         inner = (block == _within_ends(block)).all(axis=1)
@@ -92,11 +98,15 @@ class Line:
         coefficients = np.linalg.lstsq(design, scaled, rcond=None)[0]
         line = replace(start, coefficients=np.asarray(coefficients, dtype=np.float64))
         parts = design[:, 1:].std(axis=0) * coefficients[1:]
-        places = np.stack([scaled, design @ coefficients]).argsort().argsort()
-        is_wild = np.sqrt(parts @ parts) > MAGNIFIED * scaled.std()
-        if is_wild or np.asarray(np.corrcoef(places))[0, 1] ** 2 < EXPLAINED:
+        pair = np.stack([scaled, design @ coefficients])
+        told = [np.asarray(np.corrcoef(x))[0, 1] ** 2 for x in (pair, pair.argsort().argsort())]
+        if np.sqrt(parts @ parts) > MAGNIFIED * scaled.std() or min(told) < EXPLAINED:
             return None
         return line if numbers is None else replace(line, reach=numbers.reach)
+
+    def is_in(self, predictors: Table) -> BoolArray:
+        """Return the rows that have all predictors, shape (n,)."""
+        return np.asarray(np.all([predictors[n].is_observed for n in self.names], axis=0))
 
     def rest(self, predictors: Table, target: Column) -> Column:
         """Return the residuals of observed numbers."""
