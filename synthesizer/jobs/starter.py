@@ -406,12 +406,12 @@ def make_starter(
         forbid=_forbid_lines(relations),
         intruder=intruder,
     )
-    told = f", {encoding.name}" if encoding is not None else ""
     n_columns = len(raw.names) + len(reading.roles.dropped)
     return Starter(
         path=path,
         text=text,
-        about=f"{plural(n_columns, 'column')}, {plural(raw.n_rows, 'row')}{told}",
+        about=f"{plural(n_columns, 'column')}, {plural(raw.n_rows, 'row')}"
+        + (f", {encoding.name}" if encoding is not None else ""),
         looks=looks,
         n_columns=n_columns,
         notes=(
@@ -419,6 +419,7 @@ def make_starter(
             *_reading_notes(options.file, found),
             *_format_notes(data, raw),
             *_rare_notes(len(done) - len(many)),
+            *reading.rare.left(grouped),
             *hints_of(reading.table, options, where, _labels(raw)),
             *known,
         ),
