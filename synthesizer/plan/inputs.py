@@ -207,6 +207,8 @@ class Input:
     """What is wrong with the data; nothing is made of them then."""
     whole: Whole | None = None
     """How much the source holds where ``table`` is a sample of it."""
+    left_out: tuple[str, ...] = ()
+    """Columns without a role, which are treated as dropped."""
     warned: tuple[str, ...] = ()
     """Those of the notes that nobody may miss: columns left out, and levels of few persons."""
     unwritable: tuple[str, ...] = ()
@@ -342,12 +344,13 @@ def read_frame(raw: RawTable, config: ChainConfig, *, infer_missing: bool = True
 
     Without ``infer_missing`` only empty cells and declared codes are missing.
     """
-    declared = declarations(config, raw.names)
+    said = declarations(config, raw.names)
+    declared = dict(said)
     for name in () if infer_missing else raw.names:
-        said = declared.get(name, Declaration())
-        declared[name] = replace(said, missing=said.missing or ())
+        own = said.get(name, Declaration())
+        declared[name] = replace(own, missing=own.missing or ())
     found = _encoded(raw, declared, config)
-    if found.problems or any(c.name not in declared for c in torn_ids(found.table, config)):
+    if found.problems or any(c.name not in said for c in torn_ids(found.table, config)):
         with suppress(DataError):  # of columns that are declared: told with all other problems
             found = _readable(raw, declared, config)
     return _blankable(_without_rare(found, config), config)
@@ -362,15 +365,15 @@ def _readable(raw: RawTable, declared: Mapping[str, Declaration], config: ChainC
     fixed = set(declarations(config, raw.names)) & set(raw.names)
     may_repeat = config.panel is not None or config.household is not None
     roles = roles_of(raw, declared, drop=drop, fixed=fixed, repeats=may_repeat)
-    kept = raw.select([name for name in raw.names if name in drop or name not in roles.dropped])
-    found = _encoded(kept, roles.declared, config)
+    found = _encoded(raw, roles.declared, config, roles.dropped)
     odd = [
         name
         for name in raw.names
         if name in roles.dropped or roles.declared.get(name) != declared.get(name)
     ]
     words = tuple(f"column {name!r} {look}" for name, look in roles.looks.items() if name in odd)
-    return replace(found, notes=(*found.notes, *words), warned=words)
+    left_out = tuple(name for name in roles.dropped if name not in drop)
+    return replace(found, notes=(*found.notes, *words), warned=words, left_out=left_out)
 
 
 def torn_ids(table: Table, config: ChainConfig) -> Iterator[Column]:
@@ -527,9 +530,14 @@ def read_raw(data: DataConfig) -> RawTable:
     return read_sample(data.sample or "", data.persons)
 
 
-def _encoded(raw: RawTable, declared: Mapping[str, Declaration], config: ChainConfig) -> Input:
-    """Encode a source, and its replicate weights beside it."""
-    found = encoded(raw, declared, config.dropped(raw.names))
+def _encoded(
+    raw: RawTable,
+    declared: Mapping[str, Declaration],
+    config: ChainConfig,
+    drop: Collection[str] = (),
+) -> Input:
+    """Encode a source without what is dropped, and its replicate weights beside it."""
+    found = encoded(raw, declared, {*config.dropped(raw.names), *drop})
     names = () if config.weighting is None else config.weighting.replicate_columns(raw.names)
     if not names:
         return found

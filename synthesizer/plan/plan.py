@@ -388,7 +388,7 @@ def make_plan(
     """
     problems = Problems(data.problems)
     kind = DataError if problems else ConfigError
-    dropped = config.dropped(data.columns.names or ())
+    dropped = (*config.dropped(data.columns.names or ()), *data.left_out)
     if dropped != tuple(config.drop):  # a key that nobody wrote stays out of manifests
         config = config.model_copy(update={"drop": dropped})
     problems += household_problems(config, data.whole)
