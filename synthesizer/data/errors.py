@@ -180,6 +180,18 @@ def plural(count: int, noun: str, nouns: str = "") -> str:
     return f"{count:,} {noun if count == 1 else nouns or noun + 's'}"
 
 
+def listed(names: Sequence[str], most: int = 5, between: str = ", ") -> str:
+    """Return the first names, and how many more there are.
+
+    Examples
+    --------
+    >>> listed(list("abcdefg"))
+    'a, b, c, d, e and 2 more'
+    """
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return between.join(names[:most]) + more
+
+
 class Problems(list[str]):
     """Problems gathered from several places, to be raised as one error.
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from typing import Final
 
 import numpy as np
 import pyarrow as pa
 
+from synthesizer.data.errors import listed
 from synthesizer.data.sources import Texts
-from synthesizer.data.table import BoolArray, FloatArray, Kind
+from synthesizer.data.table import BoolArray, FloatArray, Kind, Table
 from synthesizer.data.values import is_number, parse
 
 TEXT_CODES: Final = (
@@ -125,3 +127,12 @@ def _sentinels(texts: Texts, is_code: BoolArray) -> BoolArray:
     if among_numbers or among_words:
         sentinels[where[number][numbers < 0]] = True
     return sentinels
+
+
+def guessed_codes(table: Table, declared: Collection[str] = ()) -> str:
+    """Say which values nobody declared are taken for missing; empty cells need no words."""
+    found: dict[str, list[str]] = {}
+    for column in table.columns:
+        for code in filter(None, () if column.name in declared else column.variable.missing):
+            found.setdefault(code, []).append(column.name)
+    return "; ".join(f"{code} in {listed(names)}" for code, names in found.items())

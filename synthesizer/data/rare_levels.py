@@ -15,7 +15,7 @@ import numpy as np
 
 from synthesizer.data.after import blank_code, holders, with_blank
 from synthesizer.data.encoding import RARE, RARE_REMEDY
-from synthesizer.data.errors import plural
+from synthesizer.data.errors import listed, plural
 from synthesizer.data.guessing import LARGE
 from synthesizer.data.missing_codes import LETTER, NUMBER_CODES
 from synthesizer.data.table import Column, IntArray, Kind, Table
@@ -34,8 +34,6 @@ PUBLIC_WORDS: Final = {
 """Levels that say nothing of a person by their name."""
 SMALL: Final = 2
 """Levels of up to so many times the fewest persons may join rare ones."""
-SHOWN: Final = 5
-"""Columns that are named."""
 PUBLIC: Final = "; write `public: true` under the variable if its levels are a public code list"
 
 
@@ -100,12 +98,10 @@ class RareLevels:
         left = {name: count for name, count in counted.items() if count}
         if left:
             named = [f"{name} {count}" for name, count in left.items()]
-            more = [f"{len(named) - SHOWN} more"] if len(named) > SHOWN else []
-            some = ", ".join(named[:SHOWN] + more)
             remedy = "`levels: all` under rare" if self.scope == "text" else RARE_REMEDY
             yield (
                 f"{plural(sum(left.values()), 'level')} of {plural(len(left), 'column')} with "
-                f"fewer than {RARE} rows may point to persons ({some}): {remedy} groups "
+                f"fewer than {RARE} rows may point to persons ({listed(named)}): {remedy} groups "
                 "them before any fit, to: missing blanks them; public: true under a variable says "
                 "that its levels are a public code list"
             )

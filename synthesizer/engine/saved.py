@@ -14,7 +14,7 @@ from typing import Any
 from synthesizer.data.after import After
 from synthesizer.data.archive import read_archive, write_archive
 from synthesizer.data.codec import NOT_SAVED, Codec, Family
-from synthesizer.data.errors import SavedModelError
+from synthesizer.data.errors import SavedModelError, listed
 from synthesizer.data.files import new_file
 from synthesizer.data.layout import Layout
 from synthesizer.data.panel.arrangement import PLAIN, Arrangement
@@ -55,11 +55,8 @@ class SavedModel:
         """Name the chain and no value of it: what is fitted is confidential."""
         named = {step.variable.name: step.method for step in self.chain.strata[0].replicates[0]}
         told = [f"{name} ({method})" for name, method in named.items()]
-        more = f" and {len(told) - _SHOWN:,} more" if len(told) > _SHOWN else ""
-        return (
-            f"SavedModel: a chain fitted to {self.chain.n_units:,} units, "
-            f"{', '.join(told[:_SHOWN])}{more}"
-        )
+        units = f"{self.chain.n_units:,} units"
+        return f"SavedModel: a chain fitted to {units}, {listed(told, _SHOWN)}"
 
     def check(self) -> None:
         """Raise ValueError on plug-ins that nobody could name; for files."""

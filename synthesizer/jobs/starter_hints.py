@@ -16,7 +16,7 @@ from synthesizer.data.code_lists import TIME_NAMES, words_of
 from synthesizer.data.derivations import numbers_of
 from synthesizer.data.errors import plural
 from synthesizer.data.expressions import Expression, quote_name
-from synthesizer.data.missing_codes import far_codes
+from synthesizer.data.missing_codes import far_codes, guessed_codes
 from synthesizer.data.panel.moments import MONTHS
 from synthesizer.data.table import BoolArray, Column, IntArray, Kind, Table
 
@@ -61,6 +61,8 @@ def hints_of(
     """
     command = f"synthesizer init {where}"
     yield from _codes_in_doubt(table)
+    if codes := guessed_codes(table):
+        yield f"taken for missing codes: {codes}; take them out of `missing` where they are values"
     if options.weight is None:
         for name in survey_weights(table, labels):
             yield f"{name} looks like a survey weight: {command} --weight {name}"

@@ -25,11 +25,13 @@ from synthesizer.data.errors import (
     ModelError,
     Problems,
     SavedModelError,
+    listed,
     plural,
 )
 from synthesizer.data.evolved import Evolution
 from synthesizer.data.files import check_file
 from synthesizer.data.layout import Layout
+from synthesizer.data.missing_codes import guessed_codes
 from synthesizer.data.options import nearest
 from synthesizer.data.panel.arrangement import Arrangement
 from synthesizer.data.progress import Phases
@@ -292,7 +294,8 @@ class Synthesizer:
         infer = self._parameters["infer_missing"]
         data = read_frame(raw, self.config, infer_missing=infer)
         plan = make_plan(self.config, data, self.registry)
-        codes = _guessed_codes(data.table, self.config)
+        said_codes = {n for n, own in self.config.variables.items() if own.missing is not None}
+        codes = guessed_codes(data.table, said_codes)
         said = [*data.warned, *_guessed_identifiers(data.table, self.config)]
         said += _unkept_relations(plan, self.config)
         if said:
@@ -634,17 +637,6 @@ def _alike(ours: Schema, theirs: Schema) -> bool:
     return one == other
 
 
-def _guessed_codes(table: Table, config: ChainConfig) -> str:
-    """Say which values nobody declared are taken for missing; empty cells need no words."""
-    found: dict[str, list[str]] = {}
-    for column in table.columns:
-        said = config.variables.get(column.name)
-        if said is None or said.missing is None:
-            for code in filter(None, column.variable.missing):
-                found.setdefault(code, []).append(column.name)
-    return "; ".join(f"{code} in {_named(names)}" for code, names in found.items())
-
-
 def _guessed_identifiers(table: Table, config: ChainConfig) -> Iterator[str]:
     """Say which columns are taken for identifiers that nobody declared."""
     ids = {c.name for c in table.columns if c.variable.kind is Kind.ID}
@@ -653,7 +645,7 @@ def _guessed_identifiers(table: Table, config: ChainConfig) -> Iterator[str]:
     ids -= {config.panel.person or ""} if config.panel is not None else set()
     if ids:
         yield (
-            f"taken for identifiers, whose values are new: {_named(sorted(ids))}; "
+            f"taken for identifiers, whose values are new: {listed(sorted(ids))}; "
             "kind: numeric under variables says which are amounts"
         )
 
@@ -674,15 +666,6 @@ def _unkept_relations(plan: Plan, config: ChainConfig) -> Iterator[str]:
             f"synthetic rows may break what all rows keep: {named}; forbid=[...], and follows "
             "under variables, keep it"
         )
-
-
-def _named(names: Sequence[str]) -> str:
-    more = len(names) - _SHOWN
-    return ", ".join(names[:_SHOWN]) + (f" and {more:,} more" if more > 0 else "")
-
-
-_SHOWN = 5
-"""Variables with a missing code that are named."""
 
 
 class _Generated:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from synthesizer.data.errors import listed
 from synthesizer.data.pairs import missing_otherwise
 from synthesizer.data.panel.arrangement import Frame, RowFrame
 from synthesizer.data.panel.households import MemberView, heads_of
@@ -441,9 +442,8 @@ def _unlike_words(unlike: Mapping[str, tuple[str, str, str]]) -> Iterator[str]:
     for name, codes in unlike.items():
         by_codes.setdefault(codes, []).append(name)
     for (ours, theirs, what), names in by_codes.items():
-        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
         yield (
-            f"missing values of {', '.join(map(repr, names[:_NAMED]))}{more} are {ours!r} in the "
+            f"missing values of {listed([*map(repr, names)], _NAMED)} are {ours!r} in the "
             f"original and {theirs!r} in {what}, so that no {{record}} with one is like one with "
             "the other: risk seems lower and utility worse than it is; write one code in both "
             "files and compare again"

@@ -12,7 +12,7 @@ import numpy as np
 from synthesizer.config.keys import Config, HouseholdConfig, PanelConfig
 from synthesizer.config.reading import load_config
 from synthesizer.data.encoding import recoded
-from synthesizer.data.errors import ConfigError, DataError, Problems, SynthesizerError
+from synthesizer.data.errors import ConfigError, DataError, Problems, SynthesizerError, listed
 from synthesizer.data.expressions import Expression
 from synthesizer.data.guessing import Declaration
 from synthesizer.data.pairs import Data, read_like
@@ -27,9 +27,6 @@ from synthesizer.data.table import Column, Kind, Table
 from synthesizer.measures.settings import CheckSettings, LimitConfig
 from synthesizer.measures.utility.suite import Synthesis
 from synthesizer.plan.inputs import arrangement_of, declarations, declared_for, encoded
-
-MOST_NAMED = 5
-"""Columns that a note names."""
 
 
 def arrange(config: PanelConfig, table: Table) -> tuple[Arrangement, tuple[str, ...]]:
@@ -368,7 +365,7 @@ def _new_columns(raws: Mapping[str, RawTable], names: Sequence[str]) -> Iterator
     """Say which columns of other files the original does not have."""
     for file, raw in raws.items():
         if new := [name for name in raw.names if name not in names]:
-            yield f"{file}: not in the original, and not compared: {_few(new)}"
+            yield f"{file}: not in the original, and not compared: {listed(new)}"
 
 
 def _changing(views: Mapping[str, PersonView], time: str) -> Iterator[str]:
@@ -379,11 +376,6 @@ def _changing(views: Mapping[str, PersonView], time: str) -> Iterator[str]:
         odd = sorted((constant & set(view.panel.names)) - constant_names(view.panel))
         if odd:
             yield (
-                f"{file}: nobody of the original changes {_few(odd)}, but persons of this file "
+                f"{file}: nobody of the original changes {listed(odd)}, but persons of this file "
                 "do; the checks of persons look at their first value"
             )
-
-
-def _few(names: Sequence[str]) -> str:
-    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    return ", ".join(names[:MOST_NAMED]) + more

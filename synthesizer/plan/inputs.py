@@ -17,7 +17,7 @@ from synthesizer.config.keys import ChainConfig, Config, DataConfig, HouseholdCo
 from synthesizer.data.after import with_blank
 from synthesizer.data.csv_text import header_names
 from synthesizer.data.encoding import RARE, data_notes, encode
-from synthesizer.data.errors import DataError, SynthesizerError, did_you_mean, plural
+from synthesizer.data.errors import DataError, SynthesizerError, did_you_mean, listed, plural
 from synthesizer.data.files import sha256
 from synthesizer.data.guessing import Declaration
 from synthesizer.data.layout import Layout
@@ -32,8 +32,6 @@ from synthesizer.data.values import finite_number
 
 Value = TypeVar("Value")
 MOST_VIEWS = 3
-MOST_NAMED = 5
-"""Periods of a variable that a hint names."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -305,20 +303,14 @@ def _label_notes(table: Table, words: Mapping[str, Mapping[str, str]]) -> Iterat
     if never:
         yield (
             f"level_labels: codes that no record has, of {plural(len(never), 'variable')} "
-            f"({_first(never, '; ')}): do the data write them in another way?"
+            f"({listed(never, between='; ')}): do the data write them in another way?"
         )
     alike = [c.name for c, labels in labelled if len({*labels.values()}) < len(labels)]
     if alike:
         yield (
-            f"level_labels: one label for several codes ({_first(alike, ', ')}): they stay apart, "
+            f"level_labels: one label for several codes ({listed(alike)}): they stay apart, "
             "and look alike where labels stand alone"
         )
-
-
-def _first(texts: Sequence[str], between: str) -> str:
-    """Join the first few texts, and say how many more there are."""
-    more = len(texts) - MOST_NAMED
-    return between.join([*texts[:MOST_NAMED], *([f"{more} more"] if more > 0 else [])])
 
 
 def _occurs(column: Column, code: str) -> bool:

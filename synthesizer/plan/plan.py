@@ -20,7 +20,7 @@ import numpy as np
 from synthesizer.config.keys import ChainConfig, Config, OutputConfig
 from synthesizer.config.reading import AnyForm, has_faulty_panel, sound_config
 from synthesizer.data.after import After
-from synthesizer.data.errors import ConfigError, DataError, ModelError, Problems, RuleError
+from synthesizer.data.errors import ConfigError, DataError, ModelError, Problems, RuleError, listed
 from synthesizer.data.files import check_output
 from synthesizer.data.panel.arrangement import ROWS, Arrangement, Frame
 from synthesizer.data.panel.households import TAKEN, MemberView
@@ -43,7 +43,6 @@ from synthesizer.measures.risk.halves import FromHalf
 from synthesizer.measures.risk.replicated import replicated_rows
 from synthesizer.measures.risk.scenario import Scenario
 from synthesizer.measures.settings import CheckSettings, LimitConfig
-from synthesizer.measures.utility.formulas import listed
 from synthesizer.measures.utility.suite import Synthesis
 from synthesizer.models.kit.numbers import safe_of
 from synthesizer.models.step import Step

@@ -15,7 +15,7 @@ import pyarrow as pa
 from synthesizer.config.keys import NUMBER_STEPS, AfterConfig, ChainConfig, ExtendsConfig
 from synthesizer.data.dialects import RELEASED
 from synthesizer.data.encoding import recoded
-from synthesizer.data.errors import DataError, Problems, plural
+from synthesizer.data.errors import DataError, Problems, listed, plural
 from synthesizer.data.files import sha256
 from synthesizer.data.labelled_writing import LABELLED_FORMS
 from synthesizer.data.pairs import read_like
@@ -423,5 +423,4 @@ def _goes_on(step: Step) -> str:
 
 
 def _few(names: list[str], most: int = MOST_NAMED) -> str:
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(map(repr, names[:most])) + more
+    return listed([*map(repr, names)], most)

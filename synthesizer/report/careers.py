@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 
+from synthesizer.data.errors import listed
 from synthesizer.measures.utility.longitudinal import PanelResult, VariableHistory
 from synthesizer.measures.utility.sequences import SequenceResult
 from synthesizer.report.career_pictures import (
@@ -211,8 +212,7 @@ def _histories(panel: PanelResult) -> Iterator[Block]:
         )
     constant = [history.name for history in panel.variables if history.is_constant]
     if constant:
-        more = len(constant) - _NAMED
-        names = ", ".join(constant[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+        names = listed(constant, _NAMED)
         yield Words([f"Nobody changes {names}, neither in the original nor in the synthetic data."])
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from pydantic import AfterValidator, Field, ValidationError, model_validator
 
 from synthesizer.data.boundary import public
-from synthesizer.data.errors import DataError, ExpressionError, Problems, in_brief, plural
+from synthesizer.data.errors import DataError, ExpressionError, Problems, in_brief, listed, plural
 from synthesizer.data.expressions import quote_name
 from synthesizer.data.guessing import Declaration, Declared, declarations_of
 from synthesizer.data.options import sentences
@@ -43,7 +43,6 @@ from synthesizer.measures.utility.formulas import (
     Model,
     atom_values,
     learn_model,
-    listed,
     parse_atom,
     parse_formula,
     unknown_names,

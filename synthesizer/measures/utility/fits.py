@@ -21,11 +21,11 @@ from itertools import pairwise
 import numpy as np
 import scipy
 
-from synthesizer.data.errors import DataError
+from synthesizer.data.errors import DataError, listed
 from synthesizer.data.table import BoolArray, FloatArray
 from synthesizer.measures.survey_design import Design, design_fit
 from synthesizer.measures.utility.fixed_effects import Codes, FixedEffects
-from synthesizer.measures.utility.formulas import Family, listed
+from synthesizer.measures.utility.formulas import Family
 
 DEPENDENT = 1e-10
 """Columns whose part outside the span of the others is below 1e-5 of their length are redundant."""

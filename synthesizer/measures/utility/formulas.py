@@ -35,7 +35,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from synthesizer.data.errors import DataError, ExpressionError, Problems, did_you_mean
+from synthesizer.data.errors import DataError, ExpressionError, Problems, did_you_mean, listed
 from synthesizer.data.expressions import Expression, quote_name
 from synthesizer.data.table import BoolArray, Column, FloatArray, Kind, Table, Variable
 
@@ -573,17 +573,6 @@ def _spelt_part(part: str) -> str:
         return str(parse_atom(atom.strip(), "coefficient").canonical) + bracket + level
     except ExpressionError:
         return part
-
-
-def listed(names: Sequence[str]) -> str:
-    """Return the first names, and how many more there are.
-
-    Examples
-    --------
-    >>> listed(list("abcdefg"))
-    'a, b, c, d, e and 2 more'
-    """
-    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
 
 
 def learn_model(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pydantic import Field
 
-from synthesizer.data.errors import DataError, ExpressionError
+from synthesizer.data.errors import DataError, ExpressionError, listed
 from synthesizer.data.options import Strings, options
 from synthesizer.data.pairs import Data
 from synthesizer.data.panel.arrangement import panel_rows, person_name
@@ -36,7 +36,6 @@ from synthesizer.measures.utility.distributions import (
     PairCounter,
     PairTable,
 )
-from synthesizer.measures.utility.formulas import listed
 from synthesizer.measures.utility.propensity import PmseResult, combine_pmse, pmse
 from synthesizer.measures.utility.tables import (
     DistanceResult,

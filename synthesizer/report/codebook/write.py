@@ -9,7 +9,7 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from synthesizer.data.errors import DataError, OutputError, plural
+from synthesizer.data.errors import DataError, OutputError, listed, plural
 from synthesizer.data.files import check_inside, sha256, write_text, write_texts
 from synthesizer.data.table import Kind
 from synthesizer.measures.figure import plain
@@ -230,7 +230,7 @@ def _cautions(codebook: ReleaseCodebook) -> Section:
         for caution in codebook.cautions
     ]
     if kept := codebook.synthesis.kept:
-        text = f"Not synthetic, but copied from the confidential data: {_named(kept)}."
+        text = f"Not synthetic, but copied from the confidential data: {listed(kept, _MOST_NAMES)}."
         blocks.insert(0, Note(text, "alert"))
     return Section(
         anchor="cautions",
@@ -302,16 +302,17 @@ def _facts(variable: Described) -> Markup:
     making = variable.made
     values = _values(variable) if variable.range else ""
     options = (f"{key} {_option(value)}" for key, value in making.options.items())
+    many = len(making.predictors) > _IN_WORDS
     rows = {
         "kind": _kind(variable),
         "range": f"{values} {variable.unit}".strip() if values else "",
         "unit": "" if values else variable.unit,
         "dates are written": variable.date_format,
         "model": making.model,
-        "models inside it": _named(making.base),
+        "models inside it": listed(making.base, _MOST_NAMES),
         "options of the model": ", ".join(options),
-        "predictors": _named(making.predictors) if len(making.predictors) > _IN_WORDS else "",
-        "association not modelled with": _named(variable.not_modelled_with),
+        "predictors": listed(making.predictors if many else (), _MOST_NAMES),
+        "association not modelled with": listed(variable.not_modelled_with, _MOST_NAMES),
     }
     body = [
         el("tr", {}, el("th", {"scope": "row"}, name), el("td", {}, text))
@@ -323,13 +324,6 @@ def _facts(variable: Described) -> Markup:
 
 def _option(value: object) -> str:
     return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
-
-
-def _named(names: Sequence[str]) -> str:
-    """Return names as a list, cut short where they are many."""
-    n_more = len(names) - _MOST_NAMES
-    shown = ", ".join(names[:_MOST_NAMES])
-    return f"{shown} and {n_more} more" if n_more > 0 else shown
 
 
 def _level_tables(variable: Described) -> Iterator[Markup]:
