@@ -270,6 +270,10 @@ def _verified(
         found += _pairs(column, days, rows, target, slack, (_DIFFERENCE,))
     elif len(rows) and days:
         found += _pairs(column, [*days, *counts], rows, target, slack, _SHIFTS)
+    elif is_number and len(rows := _probe_rows(column, few=True)):
+        many = [item for item in _nearest(numbers, place, table) if _has_many(item)]
+        target = np.asarray(column.data[rows], dtype=np.float64)
+        found += _pairs(column, many, rows, target, _slack(target, column.variable), _FORMS[:2])
     found = _passing(found, table)
     for parts in (counts, [_filled(item) for item in counts]):
         if is_number and not found:
@@ -309,11 +313,21 @@ def _nearest(inputs: list[_Input], place: int, table: Table) -> list[_Input]:
     return [inputs[i] for i in np.sort(np.argsort(distance, kind="stable")[:_MAX_INPUTS])]
 
 
-def _probe_rows(column: Column) -> npt.NDArray[np.intp]:
-    """Return rows with distinct values, spread over their range; none of too few values."""
+def _has_many(item: _Input) -> bool:
+    """Whether the values of an input are so many that no coincidence repeats its differences."""
+    return len(np.unique(item.values[~np.isnan(item.values)])) >= MIN_DISTINCT
+
+
+def _probe_rows(column: Column, *, few: bool = False) -> npt.NDArray[np.intp]:
+    """Return rows with distinct values, spread over their range; none of too few values.
+
+    With ``few`` the values need not be distinct, but there must be several.
+    """
     observed = np.flatnonzero(column.is_observed)
     distinct, first = np.unique(column.data[observed], return_index=True)
-    if len(distinct) < MIN_DISTINCT:
+    if few and len(distinct) > 2:
+        distinct = first = np.argsort(column.data[observed], kind="stable")
+    elif len(distinct) < MIN_DISTINCT:
         return np.zeros(0, dtype=np.intp)
     places = np.linspace(0, len(distinct) - 1, min(_PROBE_ROWS, len(distinct))).astype(np.intp)
     return np.asarray(observed[first[places]])

@@ -27,6 +27,9 @@ from synthesizer.models.kit.trees import (
     grow,
 )
 
+AGAIN = 4
+"""Times that residuals are drawn, before a number that few hold gives way to one beside it."""
+
 
 @dataclass(frozen=True, eq=False)
 class FittedCart(FittedModel):
@@ -75,19 +78,24 @@ class FittedCart(FittedModel):
         if isinstance(self.leaves, Leaves):
             copied = self.leaves.draw(matrix, self.drawing, rng=rng, steps=steps)
             return made_safe(copied, self.numbers, rng)
-        values = self.leaves.draw(
-            matrix,
-            predictors,
-            even=self.drawing.even,
-            numbers=self.numbers if self.line is None else self.line.residuals,
-            rng=rng,
-            steps=steps,
-        )
-        if self.line is None:
+        line, even = self.line, self.drawing.even
+        if line is None:
+            values = self.leaves.draw(
+                matrix, predictors, even=even, numbers=self.numbers, rng=rng, steps=steps
+            )
             return observed_column(self.variable, values)
-        values = self.line.numbers(predictors, values)
-        if self.variable.decimals is not None:
-            values = np.round(values, self.variable.decimals)
+        values, rows = np.empty(len(matrix)), np.indices((len(matrix),))[0]
+        for _ in range(AGAIN):
+            table = predictors.take(rows)
+            rest = self.leaves.draw(
+                matrix[rows], table, even=even, numbers=line.residuals, rng=rng, steps=steps
+            )
+            drawn = line.numbers(table, rest)
+            if self.variable.decimals is not None:
+                drawn = np.round(drawn, self.variable.decimals)
+            values[rows] = drawn
+            if self.numbers is None or not len(rows := rows[self.numbers.is_rare(drawn)]):
+                break
         return made_safe(observed_column(self.variable, values), self.numbers, rng)
 
     def chances(self, predictors: Table, *, steps: int) -> Chances | None:

@@ -79,7 +79,7 @@ def test_one_person_does_not_bend_a_line() -> None:
     assert np.std(line.rest(table, target).data[1:]) == pytest.approx(0.05, abs=0.005)
 
 
-@pytest.mark.parametrize("kind", ["loose", "heaped", "rounded", "equal", "constant", "few"])
+@pytest.mark.parametrize("kind", ["loose", "heaped", "rounded", "constant", "few"])
 def test_others_have_no_line(kind: str) -> None:
     rng = np.random.default_rng(3)
     x = rng.normal(50, 10, N if kind != "few" else 40)
@@ -87,13 +87,28 @@ def test_others_have_no_line(kind: str) -> None:
         "loose": x + rng.normal(0, 5, len(x)),
         "heaped": np.where(rng.random(len(x)) < 0.1, 50.0, x + rng.normal(0, 0.1, len(x))),
         "rounded": np.where(rng.random(len(x)) < 0.5, np.round(x, 1), np.round(x, 6)),
-        "equal": np.where(rng.random(len(x)) < 0.1, x, x + rng.normal(0, 0.1, len(x))),
         "constant": np.full(len(x), 3.0),
         "few": np.where(np.arange(len(x)) < 20, x, rng.permutation(x)),
     }[kind]
     table = Table([numeric("x", x, decimals=6)])
     assert Line.of(table, numeric("y", y, decimals=6), None) is None
     assert Line.of(Table([], n_rows=len(x)), numeric("y", y, decimals=6), None) is None
+
+
+def test_a_difference_keeps_its_heaps() -> None:
+    """A tenth is equal to the number before, others differ by a few units."""
+    rng = np.random.default_rng(3)
+    x = np.round(rng.normal(500, 40, 2000))
+    y = x + rng.choice([0, 1, 2, 15], 2000, p=[0.1, 0.4, 0.4, 0.1])
+    known = Table([numeric("x", x)])
+    model = Cart().fit(known, numeric("y", y), rng=rng)
+    assert model.line is not None
+    assert model.line.decimals == 0
+    made = np.asarray(model.sample(known, rng=rng).data) - x
+    shares = [np.mean(made == gap) for gap in (0, 1, 2, 15)]
+    assert shares == pytest.approx([0.1, 0.4, 0.4, 0.1], abs=0.04)
+    counts = dict(zip(*np.unique(y, return_counts=True), strict=True))
+    assert min(counts.get(value, 5) for value in made + x) >= 5
 
 
 def test_a_small_difference_of_large_numbers_has_no_line() -> None:

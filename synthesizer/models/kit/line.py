@@ -28,6 +28,10 @@ WORTH, WHOLE = 0.5, 0.5
 the least share of the rows that have all its predictors."""
 MOST_PREDICTORS = 6
 ROWS_PER_PREDICTOR = 30
+LOGS = 0.9
+"""Most that logarithms leave of what numbers leave, for them to be better than a difference."""
+ALIKE = 1.1
+"""Most that the variance of a difference exceeds that of the residuals for it to be drawn."""
 GAIN = 0.1
 """Share of what is left that one more predictor explains, at least."""
 HEAP = 0.04
@@ -56,6 +60,8 @@ class Line:
     in_logs: bool
     reach: tuple[float, float]
     """Smallest and largest number that is drawn."""
+    decimals: int | None = None
+    """Decimals of a difference from the one predictor, which keeps its heaps; None of others."""
     residuals: SafeNumbers | None = None
     """Replaces residuals, none of which another record has."""
 
@@ -67,42 +73,65 @@ class Line:
     @classmethod
     def of(cls, predictors: Table, target: Column, numbers: SafeNumbers | None) -> Self | None:
         """Find the line of n observed numbers; None where none explains nearly all of them."""
-        usable = [column for column in predictors.columns if _varies(column)]
-        centres = {c.name: float(np.median(c.data[c.is_observed])) for c in usable}
-        columns = {column.name: _filled(column, centres[column.name]) for column in usable}
-        if target.variable.kind is not Kind.NUMERIC or not columns:
-            return None
         y = np.asarray(target.data, dtype=np.float64)
         rows = np.linspace(0, len(y) - 1, min(SEARCHED_ROWS, len(y))).astype(np.intp)
         heap = max(HEAP * len(y), FEW)
-        if np.unique(y, return_counts=True)[1].max() > heap or _is_round(target.take(rows)):
+        if (
+            target.variable.kind is not Kind.NUMERIC
+            or np.unique(y, return_counts=True)[1].max() > heap
+            or _is_round(target.take(rows))
+        ):
             return None
-        found = {False: _chosen(columns, y, rows)}
+        start = cls._searched(predictors, target, rows)
+        if start is None or start.is_in(predictors).mean() < WHOLE:
+            return None
+        line = start._fitted(predictors, target)
+        if line is None or (line.decimals is None and line._equals(predictors, y) > heap):
+            return None
+        return line if numbers is None else replace(line, reach=numbers.reach)
+
+    @classmethod
+    def _searched(cls, predictors: Table, target: Column, rows: IntArray) -> Self | None:
+        """Choose the predictors of a line, and whether it is one of logarithms."""
+        usable = [column for column in predictors.columns if _varies(column)]
+        centres = {c.name: float(np.median(c.data[c.is_observed])) for c in usable}
+        columns = {column.name: _filled(column, centres[column.name]) for column in usable}
+        y, in_logs = np.asarray(target.data, dtype=np.float64), False
+        names, left = _chosen(columns, y, rows) if columns else ((), 1.0)
         positive = {name: np.log(x) for name, x in columns.items() if x.min() > 0 < y.min()}
         if positive:
-            found[True] = _chosen(positive, np.log(y), rows)
-        in_logs = min(found, key=lambda logs: found[logs][1])
-        names, left = found[in_logs]
-        if left > WORTH or any((columns[n] == y).sum() > heap for n in names):
+            others, less = _chosen(positive, np.log(y), rows)
+            is_gap = _of_difference(predictors, target, names) is not None
+            if less < (LOGS if is_gap else 1.0) * left:
+                names, left, in_logs = others, less, True
+        if left > WORTH:
             return None
         medians, reach = np.array([centres[n] for n in names]), (float(y.min()), float(y.max()))
-        start = cls(names, np.zeros(1 + len(names)), medians, in_logs, reach)
-        whole = np.flatnonzero(start.is_in(predictors))
-        if len(whole) < WHOLE * len(y):
-            return None
+        return cls(names, np.zeros(1 + len(names)), medians, in_logs, reach)
+
+    def _fitted(self, predictors: Table, target: Column) -> Self | None:
+        """Return the line of least squares; None where it leaves too much."""
+        whole = np.flatnonzero(self.is_in(predictors))
         rows = whole[np.linspace(0, len(whole) - 1, min(FITTED_ROWS, len(whole))).astype(np.intp)]
-        design, scaled = start._design(predictors.take(rows)), (np.log(y) if in_logs else y)[rows]
+        y = np.asarray(target.data[rows], dtype=np.float64)
+        design, scaled = self._design(predictors.take(rows)), np.log(y) if self.in_logs else y
         block = np.column_stack([scaled, design[:, 1:]])
         inner = (block == _within_ends(block)).all(axis=1)
         design, scaled = design[inner], scaled[inner]
-        coefficients = np.linalg.lstsq(design, scaled, rcond=None)[0]
-        line = replace(start, coefficients=np.asarray(coefficients, dtype=np.float64))
+        coefficients = np.asarray(np.linalg.lstsq(design, scaled, rcond=None)[0], dtype=np.float64)
         parts = design[:, 1:].std(axis=0) * coefficients[1:]
         pair = np.stack([scaled, design @ coefficients])
         told = [np.asarray(np.corrcoef(x))[0, 1] ** 2 for x in (pair, pair.argsort().argsort())]
         if np.sqrt(parts @ parts) > MAGNIFIED * scaled.std() or min(told) < EXPLAINED:
             return None
-        return line if numbers is None else replace(line, reach=numbers.reach)
+        decimals = None if self.in_logs else _of_difference(predictors, target, self.names)
+        if decimals is None or (scaled - design[:, 1]).var() > ALIKE * (pair[0] - pair[1]).var():
+            return replace(self, coefficients=coefficients)
+        return replace(self, coefficients=np.array([0.0, 1.0]), decimals=decimals)
+
+    def _equals(self, predictors: Table, values: FloatArray) -> int:
+        """Return how many rows equal one of the predictors."""
+        return max(int((predictors[name].data == values).sum()) for name in self.names)
 
     def is_in(self, predictors: Table) -> BoolArray:
         """Return the rows that have all predictors, shape (n,)."""
@@ -113,8 +142,9 @@ class Line:
         values = np.asarray(target.data, dtype=np.float64)
         if self.in_logs:
             values = np.log(np.maximum(values, self.reach[0]))
-        variable = replace(target.variable, decimals=None, missing=(), storage={})
-        return Column(variable, values - self._design(predictors) @ self.coefficients)
+        variable = replace(target.variable, decimals=self.decimals, missing=(), storage={})
+        rest = values - self._design(predictors) @ self.coefficients
+        return Column(variable, rest if self.decimals is None else np.round(rest, self.decimals))
 
     def numbers(self, predictors: Table, rest: FloatArray) -> FloatArray:
         """Return the numbers of some residuals, inside the reach, shape (n,)."""
@@ -127,6 +157,13 @@ class Line:
         if self.in_logs:
             columns = [np.log(np.maximum(column, 1e-300)) for column in columns]
         return np.stack([np.ones(predictors.n_rows), *columns], axis=1)
+
+
+def _of_difference(predictors: Table, target: Column, names: tuple[str, ...]) -> int | None:
+    """Return the decimals of a difference from one predictor; None where it has no fixed ones."""
+    decimals = target.variable.decimals
+    coarse = predictors[names[0]].variable.decimals if len(names) == 1 else None
+    return None if decimals is None or coarse is None or coarse > decimals else decimals
 
 
 def _varies(column: Column) -> bool:
