@@ -398,6 +398,20 @@ def test_a_quotient_with_heaps_is_drawn_and_its_dividend_computed() -> None:
     assert suggest_derivations(Table(columns)) == {"loan": "price * part"}
 
 
+def test_a_difference_of_few_values_is_found_where_its_numbers_have_many() -> None:
+    rng = np.random.default_rng(7)
+    before, less = np.round(rng.gamma(3, 100, N)), rng.poisson(2, N).astype(float)
+    lacks = rng.random((2, N)) < 0.05
+    columns = [
+        column("before", np.where(lacks[0], np.nan, before)),
+        column("after", np.where(lacks[1], np.nan, before - less)),
+        column("less", np.where(lacks.any(axis=0), np.nan, less)),
+    ]
+    assert suggest_derivations(Table(columns)) == {"less": "before - after"}
+    other = column("other", rng.poisson(2, N).astype(float))
+    assert "other" not in suggest_derivations(Table([*columns, other]))
+
+
 def test_money_of_which_some_was_computed_has_the_decimals_of_the_rest() -> None:
     rng = np.random.default_rng(6)
     fees, interest = np.round(rng.gamma(2, 50, (2, N)), 2)
