@@ -19,6 +19,8 @@ TEXT_CODES: Final = (
     "0000-00-00", "0000-00-00 00:00:00", "00/00/0000", "00.00.0000",
 )  # fmt: skip
 """Missing codes of any column."""
+FEWEST: Final = 5
+"""Records that have a code which is no usual one, for it to be named on a screen."""
 NUMBER_CODES: Final = (*TEXT_CODES, "N", "na", "None", "none", "Na", "-", "*", "..", "Null")
 """Missing codes among numbers, where they cannot be answers."""
 SENTINELS: Final = frozenset(
@@ -130,9 +132,17 @@ def _sentinels(texts: Texts, is_code: BoolArray) -> BoolArray:
 
 
 def guessed_codes(table: Table, declared: Collection[str] = ()) -> str:
-    """Say which values nobody declared are taken for missing; empty cells need no words."""
+    """Say which values nobody declared are taken for missing; empty cells need no words.
+
+    Others than the usual codes are named where several records have them.
+    """
     found: dict[str, list[str]] = {}
     for column in table.columns:
-        for code in filter(None, () if column.name in declared else column.variable.missing):
-            found.setdefault(code, []).append(column.name)
+        if column.name in declared:
+            continue
+        state = column.missing_state()
+        for number, code in enumerate(column.variable.missing, 1):
+            is_known = code in NUMBER_CODES or code in map(str, SENTINELS)
+            if code and (is_known or (state == number).sum() >= FEWEST):
+                found.setdefault(code, []).append(column.name)
     return "; ".join(f"{code} in {listed(names)}" for code, names in found.items())
