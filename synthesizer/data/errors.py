@@ -144,6 +144,10 @@ _NEAR = 0.65
 """Likeness from which a name is suggested: aeg and age have 0.67, nope and income 0.6."""
 
 
+MOST_LETTERS: Final = 80
+"""Longer names are compared with none: comparing takes time in proportion to their square."""
+
+
 def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
     """Suggest the nearest known name; return ``otherwise`` where none is near.
 
@@ -160,6 +164,8 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
     alike = in_other_case(name, known)
     if alike not in (None, name):
         return f"did you mean {alike!r}? upper and lower case count"
+    if len(name) > MOST_LETTERS:
+        return otherwise
     close = difflib.get_close_matches(name, known, n=1, cutoff=_NEAR)
     return f"did you mean {close[0]!r}?" if close else otherwise
 

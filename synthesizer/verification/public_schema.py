@@ -15,14 +15,15 @@ import json
 import math
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -32,7 +33,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from synthesizer.data.dialects import COMMON_FORM, FileOptions
 from synthesizer.data.errors import ConfigError, DataError, did_you_mean
 from synthesizer.data.files import parse_json, read_text
-from synthesizer.data.number_formats import PLAIN, NumberFormat
+from synthesizer.data.number_formats import NumberFormat
 from synthesizer.data.options import UNKNOWN, sentences, unwritable
 from synthesizer.data.packed import CSV_SUFFIXES, PACKED
 from synthesizer.data.sources import RawTable, Texts, read_path
@@ -107,6 +108,9 @@ class PublicVariable(BaseModel):
     whole: bool = False
     """Whether numbers are whole; ``C(x)`` then has a level for each number of the range."""
     date_format: str | None = None
+    written: Mapping[Literal["thousands", "prefix", "suffix", "negative", "clock"], str] = {}
+    """How numbers are written, if not plainly: ``{prefix: $, thousands: ","}``. It is not found out
+    from the texts: a person more must not change how others are read."""
     missing: tuple[str, ...] = ()
     """Texts that say why a value is missing; ``missing(x, 'CODE')`` asks for them."""
 
@@ -332,7 +336,9 @@ def _column(variable: Variable, public: PublicVariable, texts: Texts, mark: str)
         unread = variable.n_codes - 1
         by_text = np.array([codes.get(value, unread) for value in values] or [unread], np.int32)
         return Column(variable, by_text[texts.codes])
-    numbers = _days(values, public) if public.kind == "date" else _numbers(texts, mark)
+    written = {str(key): text for key, text in public.written.items()}
+    form = NumberFormat.of_storage(written | {"mark": mark})
+    numbers = _days(values, public) if public.kind == "date" else _numbers(texts, form)
     states = {code: state for state, code in enumerate(variable.missing, 1)}
     state = np.array(
         [
@@ -352,10 +358,9 @@ def _all_texts(texts: Texts) -> tuple[str, ...]:
     return tuple(map(str, texts.picked(np.ones(len(texts.counts), np.bool_))))
 
 
-def _numbers(texts: Texts, mark: str) -> FloatArray:
-    """Return the numbers that texts spell, NaN for others; infinite where float64 ends."""
+def _numbers(texts: Texts, form: NumberFormat) -> FloatArray:
+    """Return the numbers that texts spell in a form, NaN for others, also where float64 ends."""
     values = pc.cast(texts.values, pa.string())
-    form = NumberFormat(mark=mark) if texts.format == PLAIN else texts.format
     numbers = np.full(len(values), np.nan)
     spelt = is_number(values, form)
     numbers[spelt] = parse(values.filter(pa.array(spelt)), form)
@@ -364,11 +369,12 @@ def _numbers(texts: Texts, mark: str) -> FloatArray:
 
 def _days(values: Sequence[str], public: PublicVariable) -> FloatArray:
     """Return days since 1970-01-01 of dates in the form of the schema, NaN for others."""
-    stamps = pd.to_datetime(
-        pd.Series(values, dtype=object), format=public.date_format, errors="coerce"
-    )
-    days = (stamps - pd.Timestamp(0)) / pd.Timedelta(days=1)
-    return np.asarray(days, dtype=np.float64)
+    days = np.full(len(values), np.nan)
+    for place, value in enumerate(values):
+        with suppress(ValueError):  # of years 1 to 9999; zones keep their clocks
+            when = datetime.strptime(value, public.date_format or "").replace(tzinfo=None)
+            days[place] = (when - datetime(1970, 1, 1)) / timedelta(days=1)
+    return days
 
 
 def load_schema(path: Path) -> PublicSchema:

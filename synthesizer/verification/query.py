@@ -12,19 +12,9 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    field_validator,
-    model_validator,
-)
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from synthesizer.data.errors import (
-    ExpressionError,
-    Problems,
-    did_you_mean,
-)
+from synthesizer.data.errors import ExpressionError, Problems, did_you_mean
 from synthesizer.data.expressions import Expression
 from synthesizer.data.table import Kind, Variable
 from synthesizer.measures.utility.formulas import Formula, Model, model_of, parse_formula

@@ -52,7 +52,18 @@ def test_another_level_or_end_is_another_digest(schema):
     assert len(digests) == len(edits) + 1
 
 
-HOSTILE = ["nan", "inf", "1e308", "-1e308", "1e999", "5e-324", "", "-8", "'=1", "x" * 999, "M", "٣"]
+HOSTILE = [
+    *("nan", "inf", "1e308", "-1e308", "1e999", "5e-324", "", "-8", "'=1", "x" * 999, "M", "٣"),
+    *(
+        "31.12.9999",
+        "01.01.0001",
+        "01.01.1600",
+        "00.00.0000",
+        "31.12.10000",
+        "$1,328.55",
+        "7:30 PM",
+    ),
+]
 
 
 def encoded_columns(schema, frame):
@@ -79,6 +90,31 @@ def test_nothing_that_a_cell_holds_is_an_error_or_changes_another_row(schema):
             assert [states[i] for i in kept] == [after[name][1][i] for i in kept]
             values = np.array(after[name][0])[np.array(after[name][1]) == 0]
             assert np.isfinite(values).all()
+
+
+@pytest.mark.parametrize(
+    ("form", "texts", "days"),
+    [
+        ("%Y-%m-%d", ["9999-12-31", "0001-01-01", "1600-01-01", "x"], [2932896, -719162, -135140]),
+        ("%Y-%m-%dT%H:%M%z", ["2001-01-01T12:00+0100", "2001-01-01T12:00-0900"], [11323.5] * 2),
+    ],
+)
+def test_dates_have_no_ends_but_those_of_the_schema(form, texts, days):
+    variable = {"kind": "date", "low": "0001-01-01", "high": "9999-12-31", "date_format": form}
+    schema = strictly(PublicSchema, {"variables": {"d": variable}})
+    column = schema.encoded(from_pandas(pd.DataFrame({"d": texts}), min_rows=0)).table["d"]
+    assert column.data[column.is_observed].tolist() == days
+
+
+def test_how_numbers_are_written_is_said_by_the_schema_and_not_found_out():
+    """Nine in ten texts would decide how the others are read: one person more, another file."""
+    frame = pd.DataFrame({"pay": [f"{k},{k + 345}" for k in range(1, 90)] + ["1.5"]})
+    for written, first in (({}, None), ({"thousands": ","}, 1346.0)):
+        variable = {"kind": "numeric", "low": 0, "high": 1e6, "written": written}
+        schema = strictly(PublicSchema, {"variables": {"pay": variable}})
+        data = schema.encoded(from_pandas(frame)).table["pay"].data
+        assert (None if np.isnan(data[0]) else data[0]) == first
+        assert data[-1] == 1.5
 
 
 @pytest.mark.parametrize(
