@@ -82,9 +82,8 @@ class OfCoefficient(Question):
 
     def canonical(self) -> Self:
         """Return the question with the coefficient in its one spelling."""
-        return self.model_copy(
-            update={"coefficient": ":".join(coefficient_parts(self.coefficient))}
-        )
+        spelt = ":".join(coefficient_parts(self.coefficient))
+        return super().canonical().model_copy(update={"coefficient": spelt})
 
     def problems(self, query: Query, schema: PublicSchema) -> Iterator[str]:
         """Yield that the model has no such coefficient, with the nearest one."""

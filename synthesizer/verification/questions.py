@@ -145,8 +145,8 @@ class Question(BaseModel):
         return frozenset()
 
     def canonical(self) -> Self:
-        """Return the question with the one spelling of what it says in texts."""
-        return self
+        """Return the question in the one spelling of its texts and numbers: -0 is 0."""
+        return self.model_copy(update={k: v + 0.0 for k, v in self if isinstance(v, float)})
 
     def problems(self, query: Query, schema: PublicSchema) -> Iterator[str]:  # noqa: ARG002
         """Yield what is wrong, from public facts only, each with key and remedy.

@@ -115,6 +115,10 @@ class OfCells(Question):
         """The variables of the cells."""
         return frozenset(self.by)
 
+    def canonical(self) -> Self:
+        """Return the question with the variables of the cells in one order."""
+        return super().canonical().model_copy(update={"by": tuple(sorted(self.by))})
+
     def problems(self, query: Query, schema: PublicSchema) -> Iterator[str]:  # noqa: ARG002
         """Yield what the public schema does not allow."""
         for name in self.by:

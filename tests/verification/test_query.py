@@ -100,6 +100,21 @@ OTHERS = [
 ]
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"measure": "counts", "by": ["a", "b"]}, {"measure": "counts", "by": ["b", "a"]}),
+        ({**INTERVAL, "below": 0}, {**INTERVAL, "below": -0.0}),
+        ({"measure": "means", "of": "x", "low": 0, "high": 1},
+         {"measure": "means", "of": "x", "low": -0.0, "high": 1}),
+    ],
+)  # fmt: skip
+def test_one_question_is_one_charge(one, other):
+    model = {"formula": QUERY["formula"]} if one["measure"] == "interval" else {}
+    digests = {query_of({**model, "ask": ask}).digest for ask in (one, other)}
+    assert len(digests) == 1
+
+
 def test_another_meaning_has_another_digest():
     digests = [query_of({**QUERY, **other}).digest for other in ({}, *OTHERS)]
     assert len(set(digests)) == len(digests)
