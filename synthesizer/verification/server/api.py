@@ -233,9 +233,9 @@ def begin_dry_run(dataset: DatasetName, body: QueryBody, who: Who, steps: Steps)
 
 
 @router.get("/datasets/{dataset}/dry-runs/{digest}", responses=replies(404))
-def read_dry_run(dataset: DatasetName, digest: Digest, steps: Steps) -> DryRun:
+def read_dry_run(dataset: DatasetName, digest: Digest, who: Who, steps: Steps) -> DryRun:
     """Return a dry run, by the digest that its start returned."""
-    return steps.find_dry_run(dataset, digest)
+    return steps.find_dry_run(who, dataset, digest)
 
 
 @router.post(

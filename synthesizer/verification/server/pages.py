@@ -317,13 +317,13 @@ def _dry_run_path(name: str, digest: str) -> str:
 @router.get("/datasets/{name}/dry-runs/{digest}")
 def show_dry_run(request: Request, who: Who, steps: Steps, name: str, digest: str) -> Response:
     """Show what the synthetic data say, what the answer would cost, and what it can tell."""
-    return _dry_run_page(request, who, steps, steps.find_dry_run(name, digest))
+    return _dry_run_page(request, who, steps, steps.find_dry_run(who.account, name, digest))
 
 
 @router.get("/datasets/{name}/dry-runs/{digest}/state")
-def dry_run_state(_who: Who, steps: Steps, name: str, digest: str) -> Response:
+def dry_run_state(who: Who, steps: Steps, name: str, digest: str) -> Response:
     """Return how far a dry run is."""
-    found = steps.find_dry_run(name, digest)
+    found = steps.find_dry_run(who.account, name, digest)
     return JSONResponse({"state": found.state, "words": _DRY_RUN_WORDS[found.state]})
 
 
@@ -336,12 +336,12 @@ _DRY_RUN_WORDS = {
 
 
 @router.get("/datasets/{name}/dry-runs/{digest}/edit")
-def edit_query(request: Request, _who: Who, steps: Steps, name: str, digest: str) -> Response:
+def edit_query(request: Request, who: Who, steps: Steps, name: str, digest: str) -> Response:
     """Show the form of a query that was tried."""
     dataset = steps.dataset(name)
     content = {
         key: value
-        for key, value in steps.find_dry_run(name, digest).query.items()
+        for key, value in steps.find_dry_run(who.account, name, digest).query.items()
         if key not in ("schema", "synthetic")
     }
     form = QueryForm.of(content, dataset.schema)
@@ -355,7 +355,7 @@ def spend(
     request: Request, who: Who, steps: Steps, name: str, digest: str, form: OwnForm
 ) -> Response:
     """Ask the confidential data, for the price that the page has named."""
-    tried = steps.find_dry_run(name, digest)
+    tried = steps.find_dry_run(who.account, name, digest)
     if tried.state != "done":
         return moved(_dry_run_path(name, digest))
     if problem := _unagreed(form, tried):

@@ -78,7 +78,8 @@ class DryRun(BaseModel):
     epsilon: float | None = None
     """What an answer would cost; known when done."""
     is_charged: bool = False
-    """Whether the question was charged before, so that its answer costs nothing now."""
+    """Whether the account asked it before, so that its answer costs nothing now: what others asked
+    is not told."""
     content: dict[str, Any] | None = None
     """The dry run as JSON, as ``synthesizer verify --dry-run --json`` prints it."""
     page: str | None = None
@@ -183,13 +184,13 @@ class Service:
         query = one.query(content)
         with transaction(self.engine) as store:
             self._begin_dry_run(store, account, one, query)
-            return self._dry_run(store, one, query.digest)
+            return self._dry_run(store, account, one, query.digest)
 
-    def find_dry_run(self, dataset: str, digest: str) -> DryRun:
+    def find_dry_run(self, account: Account, dataset: str, digest: str) -> DryRun:
         """Return a dry run by the digest of its query; RequestError (404) where there is none."""
         one = self.dataset(dataset)
         with transaction(self.engine, reads=True) as store:
-            return self._dry_run(store, one, digest)
+            return self._dry_run(store, account, one, digest)
 
     def submit(
         self, account: Account, dataset: str, content: Mapping[str, Any], *, analysis: str
@@ -457,7 +458,7 @@ class Service:
                 429,
             )
 
-    def _dry_run(self, store: Connection, one: Dataset, digest: str) -> DryRun:
+    def _dry_run(self, store: Connection, account: Account, one: Dataset, digest: str) -> DryRun:
         row = store.execute(select(DRY_RUN).where(*_of_dry_run(one.name, digest))).first()
         if row is None:
             raise RequestError("there is no such dry run; ask for it first", 404)
@@ -468,7 +469,7 @@ class Service:
             state=row.state,
             problems=tuple(row.problems or ()),
             epsilon=None if row.charge is None else row.charge / MICRO,
-            is_charged=one.ledger.is_charged(digest, within=store),
+            is_charged=self._same(store, account, one, digest) is not None,
             content=row.result,
             page=row.page,
         )

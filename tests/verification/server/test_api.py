@@ -30,7 +30,9 @@ def test_a_question_goes_its_way_over_http(app, token):
         assert found.charged == 1.0
         assert found.words
         bob = Client("http://testserver", token("bob"), http=http)
+        assert not bob.dry_run("panel", GAP).is_charged  # what ada asked is not told
         again = bob.answer("panel", {**GAP, "epsilon": 1}, analysis="gap")
+        assert bob.dry_run("panel", GAP).is_charged
         assert (again.charged, again.content) == (0.0, found.content)
         assert [b.spent for b in ada.budgets("panel")] == [1.0, 1.0, 1.0]
         assert [one.id for one in ada.submissions("panel")] == [found.id]
