@@ -33,8 +33,7 @@ def plan_genetic(
     scenarios: Sequence[Scenario],
 ) -> GeneticPlan | None:
     """Return what will be evolved, None where there are problems."""
-    problems = [f"genetic: {problem}" for problem in _problems(context, config, steps)]
-    context.problems += problems
+    context.problems.at("genetic", _problems(context, config, steps))
     if context.problems or not context.columns.is_complete:
         return None
     if not scenarios:
@@ -52,7 +51,7 @@ def plan_genetic(
             "checks: keys, target"
         )
         return None
-    context.problems += [f"genetic: {p}" for p in _scenario_problems(context.table, config, main)]
+    context.problems.at("genetic", _scenario_problems(context.table, config, main))
     files: list[Records] = []
     if not isinstance(config.start, str):
         files = _files(config.start, context.table, context.problems)
