@@ -130,6 +130,7 @@ def _draw_changing(
     if not len(still):
         return drawn
     rows, panel = index.rows_of(still), predictors.take_units(still)
+    # a random row of each person that is not the first
     chosen = panel.index.starts + 1 + np.floor(rng.random(len(still)) * (panel.index.counts - 1))
     must = np.isin(np.arange(panel.n_rows), chosen)
     again = model.draw_within(panel, limits.of_rows(rows), model.rules, rng=rng, must=must)
@@ -162,15 +163,15 @@ class ByClass(WrappedHistory):
         same = np.flatnonzero(classes.data == 0)
         numbers = self.safe_numbers(predictors, target)
         if len(same):
-            persons, values = predictors.first_rows.take(same), target.take(index.starts[same])
-            constant = fit_part(of_persons(self.base), persons, values, rng, numbers=numbers)
+            table, values = predictors.first_rows.take(same), target.take(index.starts[same])
+            constant = fit_part(of_persons(self.base), table, values, rng, numbers=numbers)
         histories: list[FittedLagOne | None] = []
         for code, own_rules in enumerate(rules, start=1):
-            owners = np.flatnonzero(classes.data == code)
-            if not len(owners):
+            persons = np.flatnonzero(classes.data == code)
+            if not len(persons):
                 histories.append(None)
                 continue
-            panel, values = predictors.take_units(owners), target.take(index.rows_of(owners))
+            panel, values = predictors.take_units(persons), target.take(index.rows_of(persons))
             history = model.leaving_out(self.left_out)
             histories.append(history.fit_safe(panel, values, own_rules, numbers, rng=rng))
         names = changing_names(predictors)
@@ -195,6 +196,7 @@ class MostlyConstant(ByClass):
 
     Examples
     --------
+    >>> from synthesizer.data.panel.panel_table import PanelIndex
     >>> from synthesizer.data.table import Kind, Variable
     >>> from synthesizer.models.cart import Cart
     >>> index = PanelIndex.of_presence(np.ones((100, 2), dtype=bool), np.arange(2.0))
