@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -101,10 +101,13 @@ class ColumnCoder:
         values = self.values
         if values is None or not len(values):
             return np.full(len(data), -1, dtype=np.int64)
-        codes = np.searchsorted(values, data).astype(np.int64)
-        codes[codes == len(values)] = 0
-        codes[values[codes] != data] = -1
-        return codes
+        return places_in(values, data).astype(np.int64)
+
+
+def places_in(rising: FloatArray, values: npt.NDArray[Any]) -> IntArray:
+    """Return where values stand among distinct ones, at least one, -1 where they do not."""
+    place = np.minimum(np.searchsorted(rising, values), len(rising) - 1)
+    return np.where(rising[place] == values, place, -1)
 
 
 class Dictionary:

@@ -231,9 +231,7 @@ def _arrow(data: pa.Buffer, delimiter: str, quote: str, names: list[str]) -> pa.
 
 def _ragged_rows(data: pa.Buffer, delimiter: str, quote: str, width: int) -> list[int]:
     """Return which data rows (1 = first) have another number of cells than the header."""
-    content = io.TextIOWrapper(
-        io.BytesIO(data.to_pybytes()), encoding="utf-8", errors="replace", newline=""
-    )
+    content = io.StringIO(data.to_pybytes().decode(errors="replace"), newline="")
     try:
         rows = filter(None, csv.reader(content, delimiter=delimiter, quotechar=quote))
         return [number for number, row in enumerate(rows) if len(row) != width]
@@ -354,7 +352,7 @@ def as_utf8(data: pa.Buffer, origin: str, encoding: str | None) -> tuple[pa.Buff
     if name.replace("_", "-") in ("utf-8", "utf8", "utf-8-sig"):
         return data, "utf-8", False
     try:
-        return arrow_buffer(data.to_pybytes().decode(name).encode()), name, False
+        return pa.py_buffer(data.to_pybytes().decode(name).encode()), name, False
     except UnicodeDecodeError:
         raise DataError(not_readable(data, origin, name)) from None
     except (LookupError, ValueError):
@@ -376,13 +374,6 @@ def unknown_encoding(name: str) -> str:
     near = get_close_matches(plain, sorted(known), 3, _NEAR)
     which = f"near names are {', '.join(near)}" if near else f"usual ones are {_USUAL}"
     return f"encoding {name!r} is unknown; {which}"
-
-
-def arrow_buffer(data: bytes) -> pa.Buffer:
-    """Copy bytes into memory of Arrow's own, which its threads can free without Python."""
-    sink = pa.BufferOutputStream()
-    sink.write(data)
-    return sink.getvalue()
 
 
 def not_readable(data: pa.Buffer, origin: str, encoding: str) -> str:

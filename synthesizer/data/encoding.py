@@ -71,10 +71,9 @@ def _extended(texts: Texts, variable: Variable, new_codes: int) -> Variable:
     elif texts.source is None and texts.among([""])[texts.occurs].any():
         storage["null"] = ""
     new = texts.occurs & ~texts.among(variable.labels)
-    missing = variable.missing
     empty = [text for text in ("", texts.null) if text is not None]
     blank = new & texts.among(empty)
-    missing += tuple(texts.picked(blank))
+    missing = variable.missing + tuple(texts.picked(blank))
     new &= ~blank
     if variable.is_coded:
         levels = variable.levels + tuple(sorted(texts.picked(new)))

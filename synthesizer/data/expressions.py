@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import functools
 import keyword
 import math
 import re
@@ -481,10 +482,7 @@ class _Evaluation(ast.NodeVisitor):
     def visit_BoolOp(self, node: ast.BoolOp) -> Value:
         masks = [truth(value) for value in self.values(*node.values)]
         combine = np.logical_and if isinstance(node.op, ast.And) else np.logical_or
-        result = masks[0]
-        for mask in masks[1:]:
-            result = combine(result, mask)
-        return Value(Type.CONDITION, result)
+        return Value(Type.CONDITION, functools.reduce(combine, masks))
 
     def visit_Compare(self, node: ast.Compare) -> Value:
         result: Any = True
@@ -503,10 +501,7 @@ class _Evaluation(ast.NodeVisitor):
             raise ExpressionError("'in' needs a list on its right; write for example x in [1, 2]")
         value, *items = self.values(left, *right.elts)
         symbol, combine = ("!=", np.logical_and) if negated else ("==", np.logical_or)
-        result = compare(symbol, value, items[0])
-        for item in items[1:]:
-            result = combine(result, compare(symbol, value, item))
-        return result
+        return functools.reduce(combine, (compare(symbol, value, item) for item in items))
 
     def visit_IfExp(self, node: ast.IfExp) -> Value:
         condition, first, second = self.values(node.test, node.body, node.orelse)

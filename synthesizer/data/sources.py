@@ -582,11 +582,9 @@ def from_arrow(frame: Any, origin: str = "the frame") -> RawTable:
 
 def from_frame(frame: pd.DataFrame | RawTable, *, min_rows: int = MIN_ROWS) -> RawTable:
     """Take a pandas frame, or what `from_arrow` took, with at least ``min_rows`` rows."""
-    return (
-        _checked(frame, min_rows)
-        if isinstance(frame, RawTable)
-        else from_pandas(frame, min_rows=min_rows)
-    )
+    if isinstance(frame, RawTable):
+        return _checked(frame, min_rows)
+    return from_pandas(frame, min_rows=min_rows)
 
 
 def from_pandas(frame: pd.DataFrame, *, min_rows: int = MIN_ROWS) -> RawTable:
@@ -611,8 +609,8 @@ def from_pandas(frame: pd.DataFrame, *, min_rows: int = MIN_ROWS) -> RawTable:
             stacklevel=2,
         )
     names = list(frame.columns)
-    if problems := [*name_problems(names, origin)]:
-        raise DataError(problems)
+    problems = Problems(name_problems(names, origin))
+    problems.settle(DataError)
     columns: dict[str, pa.ChunkedArray] = {}
     series = [_plain(frame.iloc[:, i]) for i in range(len(names))]
     for name, values in zip(names, series, strict=True):
@@ -625,10 +623,9 @@ def from_pandas(frame: pd.DataFrame, *, min_rows: int = MIN_ROWS) -> RawTable:
     layouts = tuple(map(_frame_layout, frame.dtypes))
     if problems and not columns:
         raise DataError(problems)
-    found = Problems(problems)
-    with found.gathered():  # what is wrong with the other columns is told at once
+    with problems.gathered():  # what is wrong with the other columns is told at once
         raw = typed(pa.table(columns), "pandas", origin, layouts, min_rows)
-    found.settle(DataError)
+    problems.settle(DataError)
     return raw
 
 

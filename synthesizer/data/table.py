@@ -174,6 +174,10 @@ class Column:
         states = None if self.states is None else self.states[rows]
         return Column(self.variable, self.data[rows], states)
 
+    def renamed(self, name: str) -> Column:
+        """Return the column under another name."""
+        return Column(replace(self.variable, name=name), self.data, self.states)
+
     def replaced(self, rows: Rows, other: Column) -> Column:
         """Return a copy in which ``rows`` hold the values of ``other`` (same variable)."""
         data = self.data.copy()

@@ -141,12 +141,11 @@ def rounded(numbers: FloatArray, decimals: int) -> FloatArray:
 
 
 def _fixed(numbers: FloatArray, decimals: int) -> pa.Array:
-    if len(numbers) and np.abs(numbers).max() >= MAX_EXACT:
+    # Arrow switches to scientific notation beyond so many decimals
+    if decimals > MAX_DECIMALS or np.abs(numbers).max(initial=0.0) >= MAX_EXACT:
         return pa.array([f"{x:.{decimals}f}" for x in numbers.tolist()], pa.string())
     if decimals == 0:
         return pc.cast(pa.array(numbers.astype(np.int64)), pa.string())
-    if decimals > MAX_DECIMALS:  # Arrow switches to scientific notation there
-        return pa.array([f"{x:.{decimals}f}" for x in numbers.tolist()], pa.string())
     return pc.cast(pc.cast(pa.array(numbers), pa.decimal128(30, decimals)), pa.string())
 
 
@@ -267,9 +266,8 @@ def detect_format(values: pa.Array) -> tuple[str, ...]:
             continue  # all hours have two digits anyway
         if form in _SIX_DIGITS and (len(values) < _MIN_DATES or {*formats} - {*_SIX_DIGITS}):
             continue  # codes, or months of a whole year
-        if not pc.all(pc.match_substring_regex(first, shape)).as_py():
-            continue
-        if not pc.all(pc.match_substring_regex(values, shape)).as_py():
+        shaped = (pc.all(pc.match_substring_regex(x, shape)).as_py() for x in (first, values))
+        if not all(shaped):
             continue
         written, _, wrong = parse_dates(values, form)
         if not wrong.any():

@@ -135,11 +135,8 @@ def _column(cells: Sequence[Any]) -> tuple[pa.DictionaryArray, Labelling]:
     else:
         texts = [_text(cell) for cell in cells]
     array = pa.array(texts, pa.string()).dictionary_encode()
-    is_text = bool(kinds) and kinds <= {
-        str,
-        dt.time,
-        dt.timedelta,
-    }  # times are read as CSV has them
+    # times are read as CSV has them
+    is_text = bool(kinds) and kinds <= {str, dt.time, dt.timedelta}
     return array, Labelling(is_text=is_text, is_date=is_date)
 
 

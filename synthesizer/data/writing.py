@@ -486,9 +486,7 @@ class _CellWriter:
             texts = _quoted(texts, self.quoting, self.csv, alone=False)
         if column.states is None:
             return texts
-        state = column.states.astype(np.int32)
-        codes = self.labels.take(pa.array(state - 1, mask=state == 0))
-        return pc.coalesce(codes, texts)
+        return pc.coalesce(_of_state(column, self.labels), texts)
 
 
 def _quoted(texts: pa.Array, quoting: Quoting, csv: CsvLayout, *, alone: bool) -> pa.Array:

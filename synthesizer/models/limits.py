@@ -129,8 +129,7 @@ class Limits:
 
     def changed(self, change: Callable[[Judge], Judge]) -> Limits:
         """Return limits with other judges, and without masks."""
-        judges = (None if judge is None else change(judge) for judge in (self.judge, self.firm))
-        judge, firm = judges
+        judge, firm = (None if one is None else change(one) for one in (self.judge, self.firm))
         return Limits(judge, self.reserve, firm)
 
 

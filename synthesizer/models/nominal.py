@@ -64,9 +64,8 @@ class Nearest:
         check_floats("places", self.places, (-1,))
         check_floats("values", self.values, self.places.shape)
         check_rising("the combinations of donors", self.known)
-        if len(self.ends) != len(self.known) or (np.diff(self.ends, prepend=0) <= 0).any():
-            raise ValueError("every combination needs donors")
-        if len(self.places) != self.ends[-1]:
+        sizes = np.diff(self.ends, prepend=0)
+        if len(sizes) != len(self.known) or (sizes <= 0).any() or sizes.sum() != len(self.places):
             raise ValueError("every combination needs donors")
 
     @classmethod
@@ -149,10 +148,6 @@ class Lagged:
         if self.scale < 0 or not self.steps or not self.values:
             raise ValueError("a lag needs a scale, donors and values")
 
-    def on_scale(self, numbers: FloatArray) -> FloatArray:
-        """Return numbers as they are compared."""
-        return _on_scale(numbers, self.scale)
-
     def draw(
         self, predictors: Table, cell: IntArray, drawn: FloatArray, rng: np.random.Generator
     ) -> FloatArray:
@@ -162,7 +157,7 @@ class Lagged:
         ``drawn``. Where it does not, the change of such a donor is added to the lag and the value
         nearest to that is looked up.
         """
-        lag = self.on_scale(np.asarray(predictors[self.near].data, dtype=np.float64))
+        lag = _on_scale(np.asarray(predictors[self.near].data, dtype=np.float64), self.scale)
         out = np.array(drawn)
         fixed = self.fixed[cell]
         may_widen = ~fixed
@@ -175,7 +170,7 @@ class Lagged:
             rows, far = pool.draw(predictors.take(chosen), lag[chosen], rng)
             found = (rows >= 0) & (far <= bound)
             here, rows = chosen[found], rows[found]
-            wanted[here] = lag[here] + self.on_scale(pool.values[rows]) - pool.places[rows]
+            wanted[here] = lag[here] + _on_scale(pool.values[rows], self.scale) - pool.places[rows]
             copied = fixed[here]
             out[here[copied]] = pool.values[rows[copied]]
             return chosen[~found]
@@ -247,9 +242,7 @@ class FittedNominal(FittedModel):
         outside = np.flatnonzero(cell < 0)
         if len(outside) == len(cell):
             return self.base.sample(predictors, rng=rng)
-        drawn = self.donors.take(np.where(cell < 0, 0, place))
-        if self.lagged is not None:
-            drawn = self._near(predictors, cell, drawn, rng)
+        drawn = self._near(predictors, cell, self.donors.take(np.where(cell < 0, 0, place)), rng)
         if not len(outside):
             return drawn
         return drawn.replaced(outside, self.base.sample(predictors.take(outside), rng=rng))

@@ -7,16 +7,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import expit
 
 from synthesizer.data.options import options
 from synthesizer.data.table import Column, FloatArray, IntArray, Table, Variable
 from synthesizer.models.base import Abilities, FittedModel
-from synthesizer.models.kit.logit import (
-    Softmax,
-    cumulative_probabilities,
-    fit_cumulative,
-    fit_softmax,
-)
+from synthesizer.models.kit.logit import Softmax, fit_cumulative, fit_softmax
 from synthesizer.models.kit.numerics import check_codes, check_floats
 from synthesizer.models.kit.predictors import Design
 from synthesizer.models.kit.regression import CODED_KINDS, IterativeModel
@@ -44,7 +40,7 @@ class _Scale:
         uniforms = rng.random(predictors.n_rows)
         out = np.empty(predictors.n_rows, dtype=np.int32)
         for rows, matrix in design.blocks(predictors):
-            below = cumulative_probabilities(matrix @ self.coefficients, self.thresholds)
+            below = expit(self.thresholds - (matrix @ self.coefficients)[:, None])
             out[rows] = self.codes[(uniforms[rows, None] >= below).sum(axis=1)]
         return out
 

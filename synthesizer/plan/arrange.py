@@ -170,8 +170,8 @@ class FilesPlan:
             With every problem of every file, each with the file's name.
         """
         config = self.config
+        raws = [original, *synthetic, *([] if control is None else [control])]
         if config is not None and config.household is not None:
-            raws = [original, *synthetic, *([] if control is None else [control])]
             return _of_households(config, config.household, raws, names, len(synthetic))
         if config is None or config.panel is None:
             declared = None if config is None else declarations(config)
@@ -179,9 +179,8 @@ class FilesPlan:
                 original=original, synthetic=synthetic, control=control, declared=declared
             )
         panel = config.panel
-        raws = [*synthetic, *([] if control is None else [control])]
         needed = _needed(panel, original.names)
-        tables = _read(config, [original, *raws], names, needed, panel.person)
+        tables = _read(config, raws, names, needed, panel.person)
         first, *_ = tables = _joint(tables, panel.time)
         problems = Problems()
         form, _ = arrange(panel, first)
@@ -204,7 +203,7 @@ class FilesPlan:
             frame=form.frame,
             person=panel.person,
             notes=(
-                *_new_columns(dict(zip(names[1:], raws, strict=True)), original.names),
+                *_new_columns(dict(zip(names[1:], raws[1:], strict=True)), original.names),
                 *_changing(dict(zip(names, views, strict=True)), form.frame.time),
             ),
         )
@@ -317,12 +316,11 @@ def _like_original(
     )
     ids = [column.name for column in original.columns if column.variable.kind is Kind.ID]
     persons = [*ids, *([] if unit is None else [unit])]
-    table = None
     try:
         table = read_like(raw, original, original.names, persons)
     except SynthesizerError as error:
         problems += [problem.removeprefix(f"{raw.origin}: ") for problem in error.problems]
-    if table is None or problems:
+    if problems:
         raise DataError(problems)
     return table
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -12,10 +12,10 @@ from synthesizer.config.reading import load_config
 from synthesizer.data.encoding import encode_like
 from synthesizer.data.errors import DataError, Problems, plural
 from synthesizer.data.guessing import Declaration
+from synthesizer.data.panel.moments import are_numbers
 from synthesizer.data.randomness import Seed
 from synthesizer.data.sources import RawTable, read_path
 from synthesizer.data.table import Kind, Schema, Table
-from synthesizer.data.values import finite_number
 from synthesizer.engine.genetic.coding import Coding, Records, coding_problems
 from synthesizer.engine.genetic.genetic_options import GeneticOptions
 from synthesizer.engine.genetic.genetic_source import Evolver, GeneticPlan, below_random
@@ -33,8 +33,7 @@ def plan_genetic(
     scenarios: Sequence[Scenario],
 ) -> GeneticPlan | None:
     """Return what will be evolved, None where there are problems."""
-    problems = [f"genetic: {problem}" for problem in _problems(context, config, steps)]
-    context.problems += problems
+    context.problems.at("genetic", _problems(context, config, steps))
     if context.problems or not context.columns.is_complete:
         return None
     if not scenarios:
@@ -52,7 +51,7 @@ def plan_genetic(
             "checks: keys, target"
         )
         return None
-    context.problems += [f"genetic: {p}" for p in _scenario_problems(context.table, config, main)]
+    context.problems.at("genetic", _scenario_problems(context.table, config, main))
     files: list[Records] = []
     if not isinstance(config.start, str):
         files = _files(config.start, context.table, context.problems)
@@ -232,7 +231,7 @@ def like_original(raw: RawTable, table: Table, *, codes: Collection[str] = ()) -
         )
     synthetic = encode_like(raw.select(names), schema)
     new = {name: count for name, count in _new_levels(table, synthetic).items() if count}
-    numbers = [n for n in new if n in codes and _are_numbers(table[n].variable.levels)]
+    numbers = [n for n in new if n in codes and are_numbers(table[n].variable.levels)]
     problems = [
         f"{raw.origin}: column {name!r} has {count:,} records with levels that the original does "
         "not have; write both alike, or declare all levels"
@@ -249,10 +248,6 @@ def like_original(raw: RawTable, table: Table, *, codes: Collection[str] = ()) -
     if problems:
         raise DataError(problems)
     return synthetic
-
-
-def _are_numbers(levels: Iterable[str]) -> bool:
-    return all(finite_number(level) is not None for level in levels)
 
 
 def _new_levels(table: Table, synthetic: Table) -> Mapping[str, int]:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from synthesizer.config.keys import NUMBER_STEPS, AfterConfig, ChainConfig, ExtendsConfig
+from synthesizer.data.codes import splitmix
 from synthesizer.data.dialects import RELEASED
 from synthesizer.data.encoding import recoded
 from synthesizer.data.errors import DataError, Problems, listed, plural
@@ -343,8 +344,7 @@ def _notes(
     yield (
         f"extends: adds {_few([*new], most=20)} to the {published.first} periods of {extends.run}, "
         f"in {plural(n, 'dataset')} of {plural(published.n_units, 'person')}; "
-        f"{context.career!r} goes on from each "
-        f"person's states"
+        f"{context.career!r} goes on from each person's states"
         + (f"; drawn given what is published: {', '.join(drawn)}" if drawn else "")
         + (f"; stays, and is drawn for new persons: {', '.join(same)}" if same else "")
     )
@@ -383,9 +383,9 @@ def history_digest(panel: PanelTable, frame: Frame, end: int) -> str:
     before = panel.until(end)
     total: npt.NDArray[np.uint64] = np.zeros(before.n_rows, dtype=np.uint64)
     for name in sorted(set(before.names) - {frame.time}):
-        total = _mixed(total + _hashes(before[name]))
+        total = splitmix(total + _hashes(before[name]))
     labels = np.array([_hash(label) for label in period_labels(frame.periods)], dtype=np.uint64)
-    total = _mixed(total + labels[before.index.period])
+    total = splitmix(total + labels[before.index.period])
     persons = np.sort(np.add.reduceat(total, before.index.starts))
     return hashlib.sha256(persons.tobytes()).hexdigest()
 
@@ -398,18 +398,11 @@ def _hashes(column: Column) -> npt.NDArray[np.uint64]:
         return labels[column.data]
     values = np.where(column.is_observed, column.data, 0.0) + 0.0  # no minus zero
     codes = np.array([_hash(f"{column.name}={x}") for x in ("", *variable.missing)], np.uint64)
-    return _mixed(values.astype(np.float64).view(np.uint64) + codes[column.missing_state()])
+    return splitmix(values.astype(np.float64).view(np.uint64) + codes[column.missing_state()])
 
 
 def _hash(text: str) -> int:
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
-
-
-def _mixed(values: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """Spread the bits of numbers (the finalizer of SplitMix64, Steele et al. 2014)."""
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        values = (values ^ (values >> np.uint64(shift))) * np.uint64(factor)
-    return values ^ (values >> np.uint64(31))
 
 
 def _goes_on(step: Step) -> str:

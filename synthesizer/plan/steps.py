@@ -218,14 +218,8 @@ def _place_among_four(variable: Variable) -> int:
 def _derived(context: Context, name: str, place: str, text: str) -> Method | None:
     with context.problems.gathered(place):
         expression = Expression.parse(text)
-        outside = [
-            name_outside
-            for name_outside in sorted(expression.names)
-            if name_outside not in context.names and name_outside not in context.frame.derived
-        ]
-        problems = [
-            problem for name_outside in outside for problem in _outside(context, name_outside)
-        ]
+        outside = sorted(expression.names.difference(context.names, context.frame.derived))
+        problems = [problem for other in outside for problem in _outside(context, other)]
         if not outside:
             variable = context.table[name].variable
             schema = context.completed.schema
@@ -595,9 +589,7 @@ def _step(context: Context, name: str, method: Method, earlier: list[str]) -> St
         context.problems += _stepping_problems(context, name, model)
     context.problems += _absent_problems(context, name, model, predictors)
     context.problems += _unknown_mentions(context, model)
-    cautions = dict.fromkeys(
-        part_model.caution for part_model in model.with_bases() if part_model.caution
-    )
+    cautions = dict.fromkeys(part.caution for part in model.with_bases() if part.caution)
     context.notes += [f"variable {name!r}: {caution}" for caution in cautions]
     if isinstance(model, HistoryModel) and len(context.problems) == n_problems:
         doubts = model.doubts(panel_of(context.completed), context.table[name])

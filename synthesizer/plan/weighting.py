@@ -427,15 +427,13 @@ def _stated(column: Column, stated: Mapping[str, float]) -> FloatArray:
         if label not in labels
     ]
     occurs = np.bincount(column.data, minlength=len(labels)) > 0
-    absent = [label for label, is_there in zip(labels, occurs, strict=True) if is_there]
-    absent = [label for label in absent if label not in stated]
+    absent = [labels[code] for code in np.flatnonzero(occurs) if labels[code] not in stated]
     if absent:
         problems.append(
             f"level {', '.join(map(repr, absent[:5]))} has no total; give one for every level that "
             "occurs, missing codes too"
         )
-    never = [label for label, is_there in zip(labels, occurs, strict=True) if not is_there]
-    never = [label for label in never if label in stated]
+    never = [labels[code] for code in np.flatnonzero(~occurs) if labels[code] in stated]
     if never:
         problems.append(
             f"level {', '.join(map(repr, never[:5]))} has a total, and no record has it; take it "
@@ -457,8 +455,8 @@ def _file_totals(path: Path, name: str) -> dict[str, float]:
     totals: dict[str, float] = {}
     problems = []
     for line, row in enumerate(rows[1:], 2):
-        number = _positive(row[1]) if len(row) == 2 else None
-        if number is None:
+        number = finite_number(row[1]) if len(row) == 2 else None
+        if number is None or number <= 0:
             problems.append(f"{path}, row {line}: must be a level and a total above 0")
         elif row[0] in totals:
             problems.append(f"{path}, row {line}: level {row[0]!r} is there twice; keep one")
@@ -467,11 +465,3 @@ def _file_totals(path: Path, name: str) -> dict[str, float]:
     if problems:
         raise ConfigError(problems)
     return totals
-
-
-def _positive(text: str) -> float | None:
-    try:
-        number = float(text)
-    except ValueError:
-        return None
-    return number if number > 0 and math.isfinite(number) else None

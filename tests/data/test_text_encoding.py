@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
-from synthesizer.data.csv_text import arrow_buffer, find_encoding
+from synthesizer.data.csv_text import find_encoding
 from synthesizer.data.errors import DataError
 from synthesizer.data.sources import read_path
 
@@ -32,7 +33,7 @@ WESTERN = TEXT.replace("Łódź", "Málaga")
 def test_encodings_that_are_found_read_the_file(
     content: bytes, name: str, marked: bool, sure: bool, tmp_path: Path
 ) -> None:
-    found = find_encoding(arrow_buffer(content), "people.csv")
+    found = find_encoding(pa.py_buffer(content), "people.csv")
     assert (found.name, found.is_marked, found.is_sure) == (name, marked, sure)
     if len(content) < 1_000_000:
         path = tmp_path / "people.csv"
@@ -52,7 +53,7 @@ def test_a_byte_in_row_40_000_is_named_by_row_and_column(tmp_path: Path) -> None
     broken = content[:at] + b"\xe4" + content[at:]
     path = tmp_path / "people.csv"
     path.write_bytes(broken)
-    for attempt in (lambda: find_encoding(arrow_buffer(broken), "x"), lambda: read_path(path)):
+    for attempt in (lambda: find_encoding(pa.py_buffer(broken), "x"), lambda: read_path(path)):
         with pytest.raises(DataError, match=r"data row 40,000, column 2.*UTF-8") as caught:
             attempt()
         assert "50,000 other places are" in str(caught.value)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
@@ -131,12 +131,9 @@ class Frame:
         table = as_panel(table)
         index = table.index
         states = None if self.career is None else table[self.career]
-        table = table.with_column(self.periods.take(index.period))
-        for column in person_summary(index, states):
-            table = table.with_column(table.spread(column))
-        for column in row_summary(index, states):
-            table = table.with_column(column)
-        return table
+        personal = [table.spread(column) for column in person_summary(index, states)]
+        periods = self.periods.take(index.period)
+        return table.with_columns([periods, *personal, *row_summary(index, states)])
 
     def finished(self, table: Table, schema: Schema, first: int = 0) -> Table:  # noqa: ARG002
         """Return the schema's columns of what was drawn; the form numbers the persons."""
@@ -285,10 +282,12 @@ def person_name(person: str | None, names: tuple[str, ...]) -> str:
     >>> person_name("id", ("id", "year")), person_name(None, ("person", "year"))
     ('id', 'person_')
     """
-    if person is not None:
-        return person
-    name = PERSON
-    while name in names:
+    return free_name(PERSON, names) if person is None else person
+
+
+def free_name(name: str, taken: Collection[str]) -> str:
+    """Return a name, with as many underscores behind it as it takes to be a new one."""
+    while name in taken:
         name += "_"
     return name
 

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, cast
 import numpy as np
 
 from synthesizer.data.codec import Family
+from synthesizer.data.codes import places_in
 from synthesizer.data.encoding import recoded
 from synthesizer.data.errors import DataError, Problems, plural
 from synthesizer.data.panel.arrangement import (
@@ -16,6 +17,7 @@ from synthesizer.data.panel.arrangement import (
     Arrangement,
     Frame,
     Plain,
+    free_name,
     label_problems,
     thin_notes,
 )
@@ -126,9 +128,7 @@ class LongForm(Arrangement):
             where = {label: t for t, label in enumerate(period_labels(self.periods))}
             period_of_code = [where.get(label, -1) for label in column.variable.labels]
             return np.asarray(np.array(period_of_code, dtype=np.int64)[column.data])
-        values = np.asarray(self.periods.data)
-        place = np.minimum(np.searchsorted(values, column.data), len(values) - 1)
-        return np.where(values[place] == column.data, place, -1)
+        return places_in(np.asarray(self.periods.data, dtype=np.float64), column.data)
 
     def restored(self, table: Table, first: int = 0) -> Table:
         """Number the persons and write the periods; see `Arrangement.restored`.
@@ -213,18 +213,17 @@ def long_form(
         if shown or variable.name == career:
             problems += label_problems(variable, career=variable.name == career)
     problems.settle(DataError)
-    notes = _gap_notes(moments)
+    notes = [*_gap_notes(moments)]
     notes += thin_notes(np.bincount(moments.period, minlength=len(moments.times)), persons)
     return replace(form, constant=constant), tuple(notes)
 
 
-def _gap_notes(moments: Moments) -> list[str]:
-    if not moments.gaps:
-        return []
-    return [
-        f"panel.time: {moments.gaps} of {len(moments.times) - 1} steps between periods are longer "
-        "than the usual one; what advances with time uses the true distance"
-    ]
+def _gap_notes(moments: Moments) -> Iterator[str]:
+    if moments.gaps:
+        yield (
+            f"panel.time: {moments.gaps} of {len(moments.times) - 1} steps between periods are "
+            "longer than the usual one; what advances with time uses the true distance"
+        )
 
 
 def _repeated(table: Table, person: str, period: IntArray) -> list[str]:
@@ -403,15 +402,12 @@ def wide_form(
         variables.append(_joint(name, [schema[c] for c in names]))
     problems.settle(DataError)
     problems += _absence_problems(absent, variables)
-    time = PERIOD
-    while time in schema or time in columns:
-        time += "_"
     form = WideForm(
         schema=schema,
         wide=columns,
         variables=tuple(variables),
         absent=tuple(absent),
-        time=time,
+        time=free_name(PERIOD, (*schema.names, *columns)),
         career=career,
     )
     problems.settle(DataError)

@@ -189,12 +189,7 @@ class HouseholdForm(Arrangement):
         rows = [c.take(order) for c in source.columns if c.variable.kind is not Kind.ID]
         same = [column for column in rows if column.name in self.constant]
         others = [column for column in rows if column.name not in self.constant]
-        heads = [
-            Column(replace(c.variable, name=HEAD + c.name), c.data, c.states).take(
-                starts[household]
-            )
-            for c in others
-        ]
+        heads = [c.renamed(HEAD + c.name).take(starts[household]) for c in others]
         return PanelTable([*same, self.frame.periods.take(index.period), *heads, *others], index)
 
     def _sorted(self, source: Table, household: IntArray) -> IntArray:

@@ -10,6 +10,7 @@ import numpy as np
 
 from synthesizer.data.errors import DataError, plural
 from synthesizer.data.table import Column, FloatArray, IntArray, Kind
+from synthesizer.data.values import finite_number
 
 _COUNTED = (Kind.NUMERIC, Kind.DATE)
 
@@ -91,8 +92,7 @@ def missing_in(column: Column, key: str, needed: str, section: str = "panel") ->
 
 def missing_times(column: Column) -> list[str]:
     """Say in which rows there is no period."""
-    advice = "period: fill it in, or leave these rows out of the file"
-    return missing_in(column, "time", advice)
+    return missing_in(column, "time", "period: fill it in, or leave these rows out of the file")
 
 
 def moments_of(column: Column) -> Moments:
@@ -150,10 +150,7 @@ def _unordered(column: Column) -> str:
 
 def are_numbers(levels: Iterable[str]) -> bool:
     """Whether all of some levels are finite numbers."""
-    try:
-        return bool(np.isfinite([float(level) for level in levels]).all())
-    except ValueError:
-        return False
+    return all(finite_number(level) is not None for level in levels)
 
 
 def natural_order(period: str) -> tuple[list[int], list[tuple[int, int, str]]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -95,8 +95,7 @@ def _number(name: str, values: FloatArray) -> Column:
 
 
 def _columns(before: Column, changes: FloatArray, since: FloatArray) -> tuple[Column, ...]:
-    value = Column(replace(before.variable, name=PAST[0]), before.data, before.states)
-    return value, _number("changes", changes), _number("since", since)
+    return before.renamed(PAST[0]), _number("changes", changes), _number("since", since)
 
 
 def past_columns(index: PanelIndex, column: Column, rows: IntArray) -> tuple[Column, ...]:

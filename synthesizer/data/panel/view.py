@@ -208,8 +208,7 @@ def person_view(
 
 
 def _named(column: Column, label: str) -> Column:
-    variable = replace(column.variable, name=f"{column.name}@{label}")
-    return Column(variable, column.data, column.states)
+    return column.renamed(f"{column.name}@{label}")
 
 
 def in_period(table: PanelTable, column: Column, period: int) -> Column:

@@ -30,6 +30,7 @@ import scipy
 from scipy import sparse
 from scipy.special import logsumexp
 
+from synthesizer.data.codes import GOLDEN, splitmix
 from synthesizer.data.table import BoolArray, FloatArray, Table
 from synthesizer.models.careers.runs import Codes, Index, Runs, to_runs
 from synthesizer.models.kit.features import Features
@@ -217,15 +218,8 @@ def _keys(runs: Runs, grid: int, states: bool) -> Index:
     start = (runs.start + grid // 2) // grid if grid else np.zeros_like(runs.start)
     mixed = runs.index.astype(np.uint64)
     for part in (runs.state, start) if states else (start,):
-        mixed = _mix(mixed * np.uint64(0x9E3779B97F4A7C15) + part.astype(np.uint64))
+        mixed = splitmix(mixed * GOLDEN + part.astype(np.uint64))
     return np.add.reduceat(mixed, runs.first).view(np.int64)
-
-
-def _mix(values: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """Scatter whole numbers (the finaliser of splitmix64)."""
-    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray(values ^ (values >> np.uint64(31)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -251,14 +245,8 @@ class Choice:
     def choose(self, careers: Codes, persons: Table, rng: np.random.Generator) -> Index:
         """Return the row of one of the K careers of each person, those of a person together."""
         n, k = len(careers) // self.candidates, self.candidates
-        parts = [slice(begin, begin + BLOCK) for begin in range(0, len(careers), BLOCK)]
-        values = sparse.vstack(
-            [
-                self._values(careers[part], persons.take(np.arange(len(careers))[part]))
-                for part in parts
-            ],
-            format="csr",
-        )
+        parts = [self._values(*block) for block in _blocks(careers, persons)]
+        values = sparse.vstack(parts, format="csr")
         odds = (values @ self.coefficients).reshape(n, k)
         best = (odds + rng.gumbel(size=(n, k))).argmax(axis=1)  # the largest is a draw by the odds
         scale = np.full(len(self.means), math.sqrt(PULL / max(n, SMALLEST)))

@@ -5,8 +5,9 @@ A is the number of states.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Protocol
 
@@ -22,15 +23,9 @@ LARGEST_KEY = 2**62
 
 def cell_keys(columns: Sequence[IntArray], sizes: Sequence[int]) -> Index:
     """Pack columns of codes into one number per row (mixed radix), shape (n,)."""
-    product = 1
-    for size in sizes:
-        product *= size
-    if product > LARGEST_KEY:
+    if math.prod(sizes) > LARGEST_KEY:
         raise ValueError("sequences have too many periods and states for the Markov chain")
-    keys = np.zeros(len(columns[0]), dtype=np.int64)
-    for column, size in zip(columns, sizes, strict=True):
-        keys = keys * size + column
-    return keys
+    return np.asarray(np.ravel_multi_index(tuple(columns), tuple(sizes)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -407,10 +402,7 @@ def _numbers(names: Sequence[str], values: Sequence[IntArray | FloatArray]) -> l
 
 
 def _with_persons(columns: list[Column], persons: Table) -> Table:
-    for column in persons.columns:
-        variable = replace(column.variable, name=f"{PERSON}{column.name}")
-        columns.append(replace(column, variable=variable))
-    return Table(columns)
+    return Table([*columns, *(c.renamed(f"{PERSON}{c.name}") for c in persons.columns)])
 
 
 def _spent_names(frequent: Codes) -> tuple[str, ...]:

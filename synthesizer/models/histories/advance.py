@@ -12,7 +12,7 @@ from pydantic import Strict
 from synthesizer.data.errors import ModelError, RuleError, plural
 from synthesizer.data.options import NotNegative, Positive, options
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
-from synthesizer.data.panel.paths import OWN, last_observed
+from synthesizer.data.panel.paths import OWN, PAST, last_observed
 from synthesizer.data.panel.view import differing
 from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Kind, Table, Variable
 from synthesizer.models.base import Abilities
@@ -170,7 +170,7 @@ class FittedAdvance(FittedHistory):
             states = None if first.states is None else first.states[index.person]
             column = Column(first.variable, data, states)
         else:
-            persons = predictors.first_rows.with_column(_renamed(first, "before"))
+            persons = predictors.first_rows.with_column(first.renamed(PAST[0]))
             phase = np.zeros(index.n_persons)
             if self.phase is not None:
                 phase = np.asarray(self.phase.draw(persons, rng).data, dtype=np.float64)
@@ -191,7 +191,7 @@ class FittedAdvance(FittedHistory):
         """
         if self.codes is None:
             return column
-        table = predictors.with_column(_renamed(first, "before"))
+        table = predictors.with_column(first.renamed(PAST[0]))
         state = self.codes.draw(table, rng).data.astype(np.int64)
         # who has no value at all has nothing below the codes that could go on
         state = np.where(state == 0, column.missing_state(), state)
@@ -201,11 +201,6 @@ class FittedAdvance(FittedHistory):
             return Column(column.variable, data.astype(np.int32))
         numbers = np.where(state > 0, np.nan, column.data)
         return Column(column.variable, numbers, state.astype(np.int8))
-
-
-def _renamed(column: Column, name: str) -> Column:
-    variable = replace(column.variable, name=OWN + name)
-    return Column(variable, column.data, column.states)
 
 
 def _rounded(values: FloatArray, variable: Variable) -> FloatArray:
@@ -363,7 +358,7 @@ class Advance(WrappedHistory):
         if target.is_coded:
             base, inside = self._rolled_back_levels(index, target, widths, rng)
             place = Column(Variable(name=OWN + "phase", kind=Kind.NUMERIC), inside)
-            persons = predictors.first_rows.with_column(_renamed(base, "before"))
+            persons = predictors.first_rows.with_column(base.renamed(PAST[0]))
             phase = fit_part(self.base, persons, place, rng)
         else:
             base = _rolled_back(index, target, self.rate)
@@ -433,7 +428,7 @@ class Advance(WrappedHistory):
         labels = ("observed", *target.variable.missing)
         variable = Variable(name=OWN + "code", kind=Kind.CATEGORICAL, levels=labels)
         states = target.missing_state().astype(np.int32)
-        table = predictors.with_column(_renamed(predictors.spread(first), "before"))
+        table = predictors.with_column(predictors.spread(first).renamed(PAST[0]))
         return fit_part(self.base, table, Column(variable, states), rng)
 
 
@@ -495,7 +490,7 @@ def with_event(table: PanelTable, since: str) -> PanelTable:
     before, now = last_observed(table.index, table[since]), table[since]
     is_event = differing(now, before) & now.is_observed & before.is_observed
     event = Column(Variable(name=EVENT, kind=Kind.NUMERIC), is_event.astype(np.float64))
-    return table.with_column(event).with_column(_renamed(before, "was"))
+    return table.with_column(event).with_column(before.renamed(OWN + "was"))
 
 
 def stretches(table: PanelTable, starts: BoolArray) -> PanelTable:

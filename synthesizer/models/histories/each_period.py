@@ -9,11 +9,10 @@ import numpy as np
 from synthesizer.data.errors import RuleError
 from synthesizer.data.options import options
 from synthesizer.data.panel.panel_table import PanelTable
-from synthesizer.data.table import Column, IntArray, Table
-from synthesizer.models.domains import Chances
+from synthesizer.data.table import Column, Table
 from synthesizer.models.histories.history import FittedHistory, PathRules, WrappedHistory
 from synthesizer.models.histories.parts import Part, fit_part
-from synthesizer.models.limits import Limits, redrawn
+from synthesizer.models.limits import Limits
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,13 +38,7 @@ class FittedEachPeriod(FittedHistory):
         return self._rows(predictors.take(rows), limits.of_rows(rows), rng)
 
     def _rows(self, predictors: Table, limits: Limits, rng: np.random.Generator) -> Column:
-        def again(rows: IntArray, widen: int) -> Column:
-            return self.value.draw(predictors.take(rows), rng, widen=widen)
-
-        def chances(rows: IntArray, widen: int) -> Chances | None:
-            return self.value.chances(predictors.take(rows), widen=widen)
-
-        drawn, bad = redrawn(self.value.draw(predictors, rng), again, limits, rng, None, chances)
+        drawn, bad = self.value.draw_allowed(predictors, limits, rng)
         if len(bad):
             raise RuleError(
                 f"variable {drawn.name!r}: no allowed value is left for {len(bad)} synthetic rows; "

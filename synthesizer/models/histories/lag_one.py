@@ -16,7 +16,7 @@ from synthesizer.data.panel.paths import PAST, Memory, PathRule, past_columns
 from synthesizer.data.panel.view import differing
 from synthesizer.data.table import BoolArray, Column, IntArray, Table, Variable
 from synthesizer.models.bounds import Bounded
-from synthesizer.models.domains import LEAST_CHANCE, Chances, ChancesOf, evened
+from synthesizer.models.domains import LEAST_CHANCE, Chances, evened
 from synthesizer.models.histories.history import FittedHistory, PathRules, WrappedHistory
 from synthesizer.models.histories.moves import SeenMoves, allowed_parts, in_parts, only_moves
 from synthesizer.models.histories.parts import (
@@ -165,17 +165,10 @@ class _Walk:
             nothing = np.zeros(len(rows), dtype=bool)
             table = self.with_past(table, rows, 0, nothing)
 
-        def again(chosen: IntArray, widen: int) -> Column:
-            return self.model.first.draw(table.take(chosen), self.rng, widen=widen)
-
-        def chances(chosen: IntArray, widen: int) -> Chances | None:
-            return self.model.first.chances(table.take(chosen), widen=widen)
-
-        drawn = self.model.first.draw(table, self.rng)
         limits = self.limits.of_rows(rows)
         if self.ahead is not None:
-            limits = limits.and_wish(self.ahead[rows], drawn.variable)
-        return self.mended(drawn, again, limits, None, chances)
+            limits = limits.and_wish(self.ahead[rows], self.model.first.step.variable)
+        return self.checked(*self.model.first.draw_allowed(table, limits, self.rng))
 
     def later(self, rows: IntArray, period: int, table: Table) -> Column:
         """Draw the later rows of a period from the value before; ``table``: their predictors."""
@@ -327,16 +320,9 @@ class _Walk:
         drawn = before.replaced(good[moved], Column(before.variable, codes[moved]))
         return drawn, np.flatnonzero((total < LEAST_CHANCE) & ~may_stay)
 
-    def mended(
-        self,
-        drawn: Column,
-        again: Callable[[IntArray, int], Column],
-        limits: Limits,
-        free: IntArray | None = None,
-        chances: ChancesOf | None = None,
-    ) -> Column:
-        """Redraw what is not allowed; raises RuleError where nothing is."""
-        drawn, bad = redrawn(drawn, again, limits, self.rng, free, chances)
+    @staticmethod
+    def checked(drawn: Column, bad: IntArray) -> Column:
+        """Return what was drawn; raises RuleError where nothing was allowed."""
         if len(bad):
             raise RuleError(
                 f"variable {drawn.name!r}: no allowed value is left for {len(bad)} synthetic rows "
@@ -378,7 +364,7 @@ class _Later:
                 kept = self._keeping(firm)
                 again = self._again(np.zeros(len(drawn), dtype=bool))
                 drawn, every = self._within(drawn, every, kept) or settled
-                return self.walk.mended(drawn, again, kept, every)
+                return self.walk.checked(*redrawn(drawn, again, kept, self.walk.rng, every))
         drawn = self.walk.step(self.period, self.table, self.before, self.must, 0)
         held = _held(drawn, rules)
         again = self._again(held)
@@ -395,7 +381,7 @@ class _Later:
             drawn, every = settled
         elif kept.judge is not None:
             drawn = repeated_steps(drawn, every, self.before, self._step, kept.judge)
-        return self.walk.mended(drawn, again, kept, every)
+        return self.walk.checked(*redrawn(drawn, again, kept, self.walk.rng, every))
 
     def _step(self, chosen: IntArray, wide: int) -> Column:
         must = None if self.must is None else self.must[chosen]
@@ -590,10 +576,8 @@ class LagOne(WrappedHistory):
         is_learnt = (index.period == index.n_periods - 1) | (not last)
         if not self.first_apart:
             rows = np.union1d(starts, np.flatnonzero(is_learnt))
-            table: Table = predictors.take(rows)
             past = with_no_past(past_columns(index, target, rows), ~index.is_first[rows])
-            for column in past:
-                table = table.with_column(column)
+            table: Table = predictors.take(rows).with_columns(past)
             whole = self._part(table, target.take(rows), numbers, rng)
             pooled = {POOLED: Steps(moves=None, values=whole)}
             return FittedLagOne(whole, pooled, (*rules,), names, bounds, moves)
@@ -601,9 +585,7 @@ class LagOne(WrappedHistory):
         later = np.flatnonzero(~index.is_first & is_learnt)
         steps = {}
         if len(later):
-            table = predictors.take(later)
-            for column in past_columns(index, target, later):
-                table = table.with_column(column)
+            table = predictors.take(later).with_columns(past_columns(index, target, later))
             values = target.take(later)
             moved = differing(values, target.take(later - 1))
             for period, rows in self._fits(index.period[later]):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,7 +15,6 @@ from synthesizer.data.table import BoolArray, Column, IntArray, Kind, Table, Var
 from synthesizer.models.base import Abilities, ConditionalModel
 from synthesizer.models.bounds import Bounded
 from synthesizer.models.difference import Difference
-from synthesizer.models.domains import Chances
 from synthesizer.models.grouped import Grouped
 from synthesizer.models.histories.history import (
     FittedCareerModel,
@@ -25,7 +24,7 @@ from synthesizer.models.histories.history import (
 )
 from synthesizer.models.histories.parts import Part, fit_part
 from synthesizer.models.kit.numbers import DonorModel
-from synthesizer.models.limits import Judge, Limits, redrawn
+from synthesizer.models.limits import Judge, Limits
 
 MOST_COUNTED = 20
 """Members are not counted by a variable with more codes."""
@@ -106,63 +105,41 @@ class FittedMember(FittedHistory):
         for rows in index.by_period:
             later = rows[~index.is_first[rows]]
             if len(later):
-                table = self._with_past(theirs, drawn, later)
-                values = self._members(table, drawn, later, index, limits, rng)
-                drawn = drawn.replaced(later, values)
+                table = _with_past(theirs, drawn, later, self.counted)
+                its = limits.of_rows(later)
+                for rule in self.rules:
+                    its = its.and_judge(_judge(rule, index, drawn, later))
+                drawn = drawn.replaced(later, _allowed(self.value, table, its, rng))
         return drawn
 
     def _heads(self, predictors: PanelTable, limits: Limits, rng: np.random.Generator) -> Column:
         if self.first is None:
             heads = predictors[self.head].take(predictors.index.starts)
             return Column(self.variable, heads.data, heads.states)
-        first, starts = self.first, predictors.index.starts
-        table = predictors.take(starts)
-        drawn = first.draw(table, rng)
-        return self._allowed(drawn, first, table, limits.of_rows(starts), rng)
+        starts = predictors.index.starts
+        return _allowed(self.first, predictors.take(starts), limits.of_rows(starts), rng)
 
-    def _with_past(self, table: PanelTable, drawn: Column, rows: IntArray) -> Table:
-        """Return the predictors of some rows, with what those before them have."""
-        more = [_before(drawn, rows)]
-        if self.variable.name in self.counted:
-            more += _counts_of(table.index, drawn, rows, rows)
-        return table.take(rows).with_columns(more)
 
-    def _members(
-        self,
-        table: Table,
-        drawn: Column,
-        rows: IntArray,
-        index: PanelIndex,
-        limits: Limits,
-        rng: np.random.Generator,
-    ) -> Column:
-        part = self.value
-        if part is None:
-            raise TypeError("nothing was learnt of members")
-        limits = limits.of_rows(rows)
-        for rule in self.rules:
-            limits = limits.and_judge(_judge(rule, index, drawn, rows))
-        return self._allowed(part.draw(table, rng), part, table, limits, rng)
+def _with_past(
+    table: PanelTable, column: Column, rows: IntArray, counted: Collection[str]
+) -> Table:
+    """Return the predictors of some rows, with what those before them have."""
+    more = [column.take(rows - 1).renamed(PAST[0])]
+    if column.name in counted:
+        more += _counts_of(table.index, column, rows, rows)
+    return table.take(rows).with_columns(more)
 
-    def _allowed(
-        self, drawn: Column, part: Part, table: Table, limits: Limits, rng: np.random.Generator
-    ) -> Column:
-        """Draw again what is not allowed."""
 
-        def again(rows: IntArray, widen: int) -> Column:
-            return part.draw(table.take(rows), rng, widen=widen)
-
-        def chances(rows: IntArray, widen: int) -> Chances | None:
-            return part.chances(table.take(rows), widen=widen)
-
-        drawn, bad = redrawn(drawn, again, limits, rng, None, chances)
-        if len(bad):
-            raise RuleError(
-                f"variable {drawn.name!r}: no allowed value is left for {len(bad)} synthetic "
-                "persons in the same place of their households; relax the rules or the support, or "
-                f"put {drawn.name!r} earlier in the order"
-            )
-        return drawn
+def _allowed(part: Part, table: Table, limits: Limits, rng: np.random.Generator) -> Column:
+    """Draw members, and again what is not allowed."""
+    drawn, bad = part.draw_allowed(table, limits, rng)
+    if len(bad):
+        raise RuleError(
+            f"variable {drawn.name!r}: no allowed value is left for {len(bad)} synthetic "
+            "persons in the same place of their households; relax the rules or the support, or "
+            f"put {drawn.name!r} earlier in the order"
+        )
+    return drawn
 
 
 def _judge(rule: AtMost, index: PanelIndex, drawn: Column, rows: IntArray) -> Judge:
@@ -175,12 +152,6 @@ def _judge(rule: AtMost, index: PanelIndex, drawn: Column, rows: IntArray) -> Ju
         return np.asarray(full[chosen] & rule.codes[values.data.astype(np.intp)])
 
     return judge
-
-
-def _before(drawn: Column, rows: IntArray, name: str = PAST[0]) -> Column:
-    """Return what the member before each row has."""
-    column = drawn.take(rows - 1)
-    return Column(replace(column.variable, name=name), column.data, column.states)
 
 
 def _counts_of(index: PanelIndex, column: Column, rows: IntArray, ends: IntArray) -> list[Column]:
@@ -205,8 +176,8 @@ def _company(table: PanelTable, names: Sequence[str]) -> list[Column]:
     index = table.index
     last = index.starts[index.person] + index.counts[index.person]
     counts = [count for column in there for count in _counts_of(index, column, rows, last)]
-    before = np.maximum(rows, 1)  # nobody asks for the first row
-    return [*counts, *(_before(column, before, _before_name(column.name)) for column in there)]
+    before = np.maximum(rows - 1, 0)  # nobody asks for the first row
+    return [*counts, *(c.take(before).renamed(_before_name(c.name)) for c in there)]
 
 
 def _before_name(name: str) -> str:
@@ -288,10 +259,7 @@ class Member(WrappedHistory):
         value = None
         if len(later):
             theirs = predictors.with_columns(_company(predictors, counted))
-            more = [_before(target, later)]
-            if target.name in counted:
-                more += _counts_of(index, target, later, later)
-            table = theirs.take(later).with_columns(more)
+            table = _with_past(theirs, target, later, counted)
             members = target.take(later)
             value = fit_part(
                 self._by_kind(table, members, counted),

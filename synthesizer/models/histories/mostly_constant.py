@@ -10,9 +10,9 @@ import numpy as np
 
 from synthesizer.data.errors import RuleError
 from synthesizer.data.options import options
-from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
+from synthesizer.data.panel.panel_table import PanelTable
 from synthesizer.data.panel.view import changers
-from synthesizer.data.table import BoolArray, Column, IntArray
+from synthesizer.data.table import Column, IntArray
 from synthesizer.models.histories.history import FittedHistory, PathRules, WrappedHistory
 from synthesizer.models.histories.lag_one import FittedLagOne, LagOne
 from synthesizer.models.histories.parts import (
@@ -20,7 +20,8 @@ from synthesizer.models.histories.parts import (
     changing_names,
     ever_names,
     fit_codes,
-    fit_person_part,
+    fit_part,
+    of_persons,
     persons_with_changes,
     sign_column,
 )
@@ -129,17 +130,11 @@ def _draw_changing(
     if not len(still):
         return drawn
     rows, panel = index.rows_of(still), predictors.take_units(still)
-    must = _one_row(panel.index, rng)
+    # a random row of each person that is not the first
+    chosen = panel.index.starts + 1 + np.floor(rng.random(len(still)) * (panel.index.counts - 1))
+    must = np.isin(np.arange(panel.n_rows), chosen)
     again = model.draw_within(panel, limits.of_rows(rows), model.rules, rng=rng, must=must)
     return drawn.replaced(rows, again)
-
-
-def _one_row(index: PanelIndex, rng: np.random.Generator) -> BoolArray:
-    """Return a random row of each person that is not the first, shape (r,)."""
-    chosen = index.starts + 1 + np.floor(rng.random(index.n_persons) * (index.counts - 1))
-    must = np.zeros(index.n_rows, dtype=bool)
-    must[chosen.astype(np.int64)] = True
-    return must
 
 
 @options
@@ -168,14 +163,8 @@ class ByClass(WrappedHistory):
         same = np.flatnonzero(classes.data == 0)
         numbers = self.safe_numbers(predictors, target)
         if len(same):
-            values = target.take(index.starts[same])
-            constant = fit_person_part(
-                self.base,
-                predictors.first_rows.take(same),
-                values,
-                rng,
-                numbers=numbers,
-            )
+            table, values = predictors.first_rows.take(same), target.take(index.starts[same])
+            constant = fit_part(of_persons(self.base), table, values, rng, numbers=numbers)
         histories: list[FittedLagOne | None] = []
         for code, own_rules in enumerate(rules, start=1):
             persons = np.flatnonzero(classes.data == code)
@@ -207,6 +196,7 @@ class MostlyConstant(ByClass):
 
     Examples
     --------
+    >>> from synthesizer.data.panel.panel_table import PanelIndex
     >>> from synthesizer.data.table import Kind, Variable
     >>> from synthesizer.models.cart import Cart
     >>> index = PanelIndex.of_presence(np.ones((100, 2), dtype=bool), np.arange(2.0))

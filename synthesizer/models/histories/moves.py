@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
@@ -125,11 +125,7 @@ class SeenMoves:
 def _contexts(panel: PanelTable, names: Sequence[str], rows: IntArray) -> Table:
     """Return the values of some variables in later rows, and in the rows before them."""
     columns = [panel[name].take(rows) for name in names]
-    former = []
-    for name in names:
-        column = panel[name].take(rows - 1)
-        variable = replace(column.variable, name=FORMER + name)
-        former.append(Column(variable, column.data, column.states))
+    former = [panel[name].take(rows - 1).renamed(FORMER + name) for name in names]
     return Table([*former, *columns], len(rows))
 
 

@@ -15,6 +15,7 @@ from synthesizer.models.base import ConditionalModel
 from synthesizer.models.cart import Cart
 from synthesizer.models.domains import Chances
 from synthesizer.models.kit.numbers import SafeNumbers, made_safe, safe_of
+from synthesizer.models.limits import Limits, redrawn
 from synthesizer.models.sample import Sample
 from synthesizer.models.step import FittedStep, Step
 
@@ -46,6 +47,19 @@ class Part:
             predictors = predictors.select(self.step.predictors)
         return self.step.chances(predictors, widen=widen)
 
+    def draw_allowed(
+        self, predictors: Table, limits: Limits, rng: np.random.Generator
+    ) -> tuple[Column, IntArray]:
+        """Draw within limits; also return the rows for which nothing is allowed; see `redrawn`."""
+
+        def again(rows: IntArray, widen: int) -> Column:
+            return self.draw(predictors.take(rows), rng, widen=widen)
+
+        def chances(rows: IntArray, widen: int) -> Chances | None:
+            return self.chances(predictors.take(rows), widen=widen)
+
+        return redrawn(self.draw(predictors, rng), again, limits, rng, chances=chances)
+
 
 def fit_part(
     base: ConditionalModel,
@@ -75,20 +89,13 @@ def fit_part(
     return Part(replace(fitted, within=within))
 
 
-def fit_person_part(
-    base: ConditionalModel,
-    persons: Table,
-    target: Column,
-    rng: np.random.Generator,
-    *,
-    numbers: SafeNumbers | None = None,
-) -> Part:
-    """Fit ``base`` to one value a person, which stands in all her rows; see `fit_part`.
+def of_persons(base: ConditionalModel) -> ConditionalModel:
+    """Return ``base`` as it is fitted to one value a person, which stands in all her rows.
 
     A table or a regression of rows weighs a person by the number of her rows. So a tilt has the
     products of this number with all predictors, too, and keeps relations both ways.
     """
-    return fit_part(base.moderated([ROWS]), persons, target, rng, numbers=numbers)
+    return base.moderated([ROWS])
 
 
 def _of_codes(base: ConditionalModel) -> ConditionalModel | None:
@@ -164,8 +171,7 @@ def with_changes(table: PanelTable, names: Sequence[str]) -> PanelTable:
 
 def with_former(table: PanelTable, names: Sequence[str]) -> PanelTable:
     """Add the numbers that some variables had in the row before; in first rows, those they have."""
-    before = np.maximum(np.arange(table.n_rows) - 1, 0)
-    before = np.where(table.index.is_first, np.arange(table.n_rows), before)
+    before = np.arange(table.n_rows) - ~table.index.is_first
     for name in names:
         variable = Variable(name=FORMER + name, kind=Kind.NUMERIC)
         table = table.with_column(Column(variable, table[name].data[before]))

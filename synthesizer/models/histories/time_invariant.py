@@ -15,7 +15,13 @@ from synthesizer.data.table import BoolArray, Column, IntArray
 from synthesizer.models.base import Abilities
 from synthesizer.models.domains import Chances, Mask
 from synthesizer.models.histories.history import FittedHistory, PathRules, WrappedHistory
-from synthesizer.models.histories.parts import Part, first_observed, fit_person_part, recent_starts
+from synthesizer.models.histories.parts import (
+    Part,
+    first_observed,
+    fit_part,
+    of_persons,
+    recent_starts,
+)
 from synthesizer.models.limits import Judge, Limits, redrawn
 
 
@@ -76,13 +82,11 @@ def draw_persons(
     """
     index, persons = predictors.index, predictors.first_rows
     drawn = value.draw(persons, rng)
-    if limits.judge is None:
-        return drawn, np.zeros(0, dtype=np.int64)
 
     def again(chosen: IntArray, widen: int) -> Column:
         return value.draw(persons.take(chosen), rng, widen=widen)
 
-    def of_persons(judge: Judge) -> Judge:
+    def in_any_row(judge: Judge) -> Judge:
         def judged(chosen: IntArray, values: Column) -> BoolArray:
             counts = index.counts[chosen]
             owner = np.repeat(np.arange(len(chosen)), counts)
@@ -103,7 +107,7 @@ def draw_persons(
         return value.chances(persons.take(chosen), widen=widen)
 
     masks = None if path is not None else limits.masks and limits.masks.changed(in_all_rows)
-    its = replace(limits.changed(of_persons), masks=masks)
+    its = replace(limits.changed(in_any_row), masks=masks)
     return redrawn(drawn, again, its, rng, None, chances)
 
 
@@ -153,7 +157,9 @@ class TimeInvariant(WrappedHistory):
     ) -> FittedTimeInvariant:
         """Fit the base model to one row a person; see `HistoryModel.fit_history`."""
         value = target.take(first_observed(predictors.index, target))
-        return FittedTimeInvariant(fit_person_part(self.base, predictors.first_rows, value, rng))
+        return FittedTimeInvariant(
+            fit_part(of_persons(self.base), predictors.first_rows, value, rng)
+        )
 
     def fit_last(
         self, predictors: PanelTable, target: Column, rules: PathRules, *, rng: np.random.Generator

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Table, Variable
+from synthesizer.data.values import finite_number
 from synthesizer.models.kit.classes import WIDEST, rank_moments, standardised
 from synthesizer.models.kit.numerics import check_codes, check_floats, check_rising
 from synthesizer.models.kit.predictors import Float32Array
@@ -257,20 +258,16 @@ class Features:
         matrix -= means
         return cls(terms, means, raw.products), matrix
 
-    @property
+    @cached_property
     def n_columns(self) -> int:
         """Number of columns, q."""
-        return self._n_columns
-
-    @cached_property
-    def _n_columns(self) -> int:
         sizes = (_size(self.terms, pair) for pair in self.products)
         return 1 + sum(term.n_columns for term in self.terms) + sum(sizes)
 
     @property
     def groups(self) -> list[slice]:
         """The column of ones, and the columns of each predictor and product that has any."""
-        columns = (columns for _, columns in (*self._columns(), *self._product_columns()))
+        columns = (columns for _, columns in (*self._columns(), *self.columns_of_products))
         return [slice(0, 1), *columns]
 
     @property
@@ -286,7 +283,7 @@ class Features:
         out = np.zeros(self.n_columns, dtype=bool)
         for term, columns in self._columns():
             out[columns] = term.name == name
-        for pair, columns in self._product_columns():
+        for pair, columns in self.columns_of_products:
             out[columns] = name in {self.terms[n].name for n in pair}
         return out
 
@@ -311,7 +308,7 @@ class Features:
         """Return the columns that are multiplied, of all products, each of shape (p,)."""
         places = {term.name: np.arange(at.start, at.stop) for term, at in self._filled}
         factors: list[tuple[IntArray, IntArray]] = [(np.zeros(0, np.int64), np.zeros(0, np.int64))]
-        for pair, _ in self._product_columns():
+        for pair, _ in self.columns_of_products:
             moderator, other = (self.terms[n] for n in pair)
             left = places[moderator.name][moderating(moderator)]
             right = places[other.name][other.linear]
@@ -328,10 +325,6 @@ class Features:
     @property
     def columns_of_products(self) -> Iterator[tuple[tuple[int, int], slice]]:
         """The numbers of the terms that are multiplied, moderators first, and their columns."""
-        return self._product_columns()
-
-    def _product_columns(self) -> Iterator[tuple[tuple[int, int], slice]]:
-        """Yield the pairs of terms that are multiplied, and their columns."""
         start = 1 + sum(term.n_columns for term in self.terms)
         for pair in self.products:
             stop = start + _size(self.terms, pair)
@@ -387,11 +380,8 @@ def _scale(variable: Variable, frequent: npt.NDArray[np.integer]) -> FloatArray 
 
 
 def _number(label: str) -> float:
-    try:
-        number = float(label)
-    except ValueError:
-        return math.nan
-    return number if abs(number) < 1e100 else math.nan
+    number = finite_number(label)
+    return math.nan if number is None or abs(number) >= 1e100 else number
 
 
 def widest(predictors: Table, moderators: Sequence[str] = ()) -> int:

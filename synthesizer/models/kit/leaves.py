@@ -71,7 +71,10 @@ class Leaves:
             nodes = self._shrink(nodes, drawing.shrinkage, rng)
         if steps:
             nodes = self.tree.climb(nodes, steps)
-        uniform = self._uniform(nodes, drawing.even, rng)
+        if drawing.even:
+            uniform = even_over_neighbours(nodes, self.tree.count[nodes], rng)
+        else:
+            uniform = rng.random(len(nodes))
         return self.donors.take(self._positions(nodes, uniform))
 
     def _shrink(self, nodes: Nodes, shrinkage: float, rng: np.random.Generator) -> Nodes:
@@ -87,12 +90,6 @@ class Leaves:
             nodes[rows] = parents[nodes[rows]]
             rows = rows[uniform[rows] >= stay[nodes[rows]]]
         return nodes
-
-    def _uniform(self, nodes: Nodes, even: bool, rng: np.random.Generator) -> FloatArray:
-        """Return a number in [0, 1) for each row: its place in the range of its node."""
-        if not even:
-            return rng.random(len(nodes))
-        return even_over_neighbours(nodes, self.tree.count[nodes], rng)
 
     def _positions(self, nodes: Nodes, uniform: FloatArray) -> npt.NDArray[np.intp]:
         start, end = self.tree.start[nodes], self.tree.end[nodes]

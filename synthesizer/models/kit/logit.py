@@ -137,11 +137,6 @@ def _softmax(scores: FloatArray) -> tuple[FloatArray, FloatArray]:
     return scaled / total[:, None], np.log(total) + top
 
 
-def cumulative_probabilities(score: FloatArray, thresholds: FloatArray) -> FloatArray:
-    """Return P(class <= j) = F(threshold_j - score) for all j but the last, shape (n, k - 1)."""
-    return np.asarray(scipy.special.expit(thresholds[None, :] - score[:, None]))
-
-
 def fit_cumulative(
     matrix: FloatArray, classes: IntArray, penalty: FloatArray
 ) -> tuple[FloatArray, FloatArray]:

@@ -11,6 +11,7 @@ import scipy
 
 from synthesizer.data.table import FloatArray, IntArray
 
+MAX_STEPS = 100
 MAX_HALVINGS = 30
 GOLDEN = (5**0.5 - 1) / 2
 
@@ -31,9 +32,7 @@ def solve_positive(matrix: FloatArray, right: FloatArray) -> FloatArray:
 Objective = Callable[[FloatArray], tuple[float, FloatArray, FloatArray] | None]
 
 
-def newton(
-    objective: Objective, start: FloatArray, *, tolerance: float = 1e-8, max_iterations: int = 100
-) -> FloatArray:
+def newton(objective: Objective, start: FloatArray, *, tolerance: float = 1e-8) -> FloatArray:
     """Minimise a convex function by Newton steps, halved while they do not improve it.
 
     ``objective`` returns value, gradient (p,) and Hessian (p, p) at a point, or None outside its
@@ -44,7 +43,7 @@ def newton(
     point, state = start, objective(start)
     if state is None:
         raise ValueError("start must lie in the domain of the objective")
-    for _ in range(max_iterations):
+    for _ in range(MAX_STEPS):
         value, gradient, hessian = state
         step = solve_positive(hessian, gradient)
         decrement = float(gradient @ step)

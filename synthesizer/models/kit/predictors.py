@@ -24,13 +24,12 @@ import numpy.typing as npt
 import scipy
 
 from synthesizer.data.table import Column, FloatArray, Kind, Table
-from synthesizer.models.kit.numerics import check_codes, check_floats
+from synthesizer.models.kit.numerics import GOLDEN, check_codes, check_floats
 
 Float32Array = npt.NDArray[np.float32]
 FLOAT32_MAX = float(np.finfo(np.float32).max)
 EQUAL = 1e-9
 """Relative difference that rounding may make."""
-GOLDEN = (math.sqrt(5) - 1) / 2
 MANY_LEVELS = 40
 """Predictors with more levels are placed out of fold; targets with as many are projected, since
 that is faster than the Gini index of all levels."""

@@ -31,8 +31,7 @@ def _allowed() -> Booleans:
     rare = np.ones(_MOST, dtype=bool)
     rare[list(_LADDER)] = False
     allowed[1][np.ix_(TWO_STEP, rare)] = False
-    for name in ("GM",):  # merit pay begins at grade 13
-        allowed[:, PLAN_NAMES.index(name), :12] = False
+    allowed[:, PLAN_NAMES.index("GM"), :12] = False  # merit pay begins at grade 13
     return allowed
 
 
