@@ -53,7 +53,7 @@ class Classes:
     >>> wage = Variable(name="wage", kind=Kind.NUMERIC, decimals=0)
     >>> classes = Classes.of(Column(wage, np.arange(200.0) ** 2), Table([], n_rows=200))
     >>> classes.n_classes, classes.place(np.array([0.0, 39601.0])).tolist()
-    (5, [0, 4])
+    (8, [0, 7])
     """
 
     spikes: FloatArray
