@@ -7,13 +7,7 @@ from typing import Annotated
 
 import typer
 
-from synthesizer.cli.arguments import (
-    AsJson,
-    Overwrite,
-    Text,
-    option,
-    say_written,
-)
+from synthesizer.cli.arguments import AsJson, Overwrite, Text, option, say_written
 from synthesizer.data.errors import ConfigError, LedgerError
 
 QueryPath = Annotated[Path, typer.Argument(help="YAML or JSON file of the query.")]
@@ -152,6 +146,9 @@ def serve(
         option("Make a server about simulated persons in this directory, if new, and start it."),
     ] = None,
     persons: Annotated[int, option("Persons of the demonstration.")] = 3_000,
+    port: Annotated[
+        int | None, typer.Option(help="Port; that of the YAML.", min=0, max=65_535)
+    ] = None,
 ) -> None:
     """Start a verification server: pages, API and queue.
 
@@ -161,6 +158,7 @@ def serve(
 
     if (config is None) == (demo is None):
         raise ConfigError("name the YAML of a server, or a directory by --demo; one of them")
+    listener = None
     if demo is not None:
         config = demo / job.DEMO_CONFIG
         if demo.exists() and not config.exists():
@@ -169,12 +167,14 @@ def serve(
                 "a directory that is new"
             )
         if not config.exists():
+            host, usual = job.DEMO_ADDRESS
+            listener = job.listen(host, usual if port is None else port)
             print(f"simulating {persons:,} persons and synthesising them: about a minute")
             for name, token in job.make_demo(demo, persons=persons).items():
                 print(f"{job.DEMO_ACCOUNTS[name]:10}  {name:8}  token {token}")
             print("tokens are shown this once; sign in with them at the address below", flush=True)
     assert config is not None  # noqa: S101 - one of both was named
-    job.serve(config)
+    job.serve(config, port=port, listener=listener)
 
 
 def add_account(

@@ -7,9 +7,10 @@
 
 from __future__ import annotations
 
+import socket
 import sqlite3
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
@@ -70,6 +71,7 @@ datasets:
     cap: 20
     user_cap: 10
 """
+DEMO_ADDRESS = ("127.0.0.1", 8000)
 DEMO_ACCOUNTS: Mapping[str, Role] = {
     "steward": "steward",
     "ada": "researcher",
@@ -193,8 +195,20 @@ def backup(path: Path, out: Path) -> None:
                 original.backup(copy)
 
 
-def serve(path: Path) -> None:
-    """Answer requests until interrupted."""
+def listen(host: str, port: int) -> socket.socket:
+    """Take a port, before anything else is done; ConfigError where another program has it."""
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        return socket.create_server((host, port), family=family)
+    except OSError as error:
+        raise ConfigError(
+            f"port {port} of {host} cannot be had ({error.strerror}): another program may have it; "
+            "name another by --port, or port: in the YAML"
+        ) from None
+
+
+def serve(path: Path, *, port: int | None = None, listener: socket.socket | None = None) -> None:
+    """Answer requests until interrupted, on a port that was taken, or that of the YAML."""
     import uvicorn
 
     from synthesizer.verification.server.app import create_app
@@ -203,12 +217,15 @@ def serve(path: Path) -> None:
     with opened(path) as server, served(server.service.engine):
         app = create_app(server.service, server.accounts)
         config = server.config
-        print(f"pages and API: http://{config.host}:{config.port}; Ctrl-C stops", flush=True)
-        uvicorn.run(
-            app, host=server.config.host, port=server.config.port, log_config=LOGGING,
-            access_log=False, proxy_headers=bool(server.config.access.proxies),
-            forwarded_allow_ips=",".join(server.config.access.proxies), server_header=False,
+        taken = listener or listen(config.host, config.port if port is None else port)
+        bound = taken.getsockname()[1]
+        print(f"pages and API: http://{config.host}:{bound}; Ctrl-C stops", flush=True)
+        options = uvicorn.Config(
+            app, log_config=LOGGING, access_log=False, proxy_headers=bool(config.access.proxies),
+            forwarded_allow_ips=",".join(config.access.proxies), server_header=False,
         )  # fmt: skip
+        with taken, suppress(KeyboardInterrupt):  # uvicorn raises the signal again that ended it
+            uvicorn.Server(options).run(sockets=[taken])
 
 
 def make_demo(directory: Path, *, persons: int = 3_000) -> Mapping[str, str]:

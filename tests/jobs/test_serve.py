@@ -148,3 +148,17 @@ def test_a_directory_that_is_no_demonstration_is_left_alone(tmp_path, capsys, mo
     told = capsys.readouterr()
     assert "is there and no demonstration" in told.err
     assert "simulating" not in told.out
+
+
+def test_a_port_is_taken_before_tokens_are_printed(tmp_path, capsys, monkeypatch):
+    with job.listen("127.0.0.1", 0) as other:
+        port = other.getsockname()[1]
+        words = ["serve", "--demo", str(tmp_path / "new"), "--port", str(port)]
+        monkeypatch.setattr("sys.argv", ["synthesizer", *words])
+        with pytest.raises(SystemExit):
+            sys.exit(main())
+    told = capsys.readouterr()
+    assert f"port {port}" in told.err
+    assert "--port" in told.err
+    assert "simulating" not in told.out
+    assert not (tmp_path / "new").exists()

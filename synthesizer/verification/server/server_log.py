@@ -40,7 +40,7 @@ class FieldFormatter(logging.Formatter):
         if record.name.startswith(_OWN):
             line["message"] = record.getMessage()
         elif record.name.startswith(_TEMPLATES):
-            line["message"] = str(record.msg)
+            line["message"] = _with_numbers(record)
         else:
             line["place"] = f"{record.module}:{record.lineno}"
         fields = getattr(record, "fields", {})
@@ -49,6 +49,15 @@ class FieldFormatter(logging.Formatter):
             line["error"] = record.exc_info[0].__name__
             line["place"] = place_of_error(record.exc_info[2])
         return json.dumps(line)
+
+
+def _with_numbers(record: logging.LogRecord) -> str:
+    """Return words with whole numbers filled in, such as that of the process, and no text."""
+    values = record.args if isinstance(record.args, tuple) else ()
+    try:
+        return str(record.msg) % tuple(v if isinstance(v, int) else "..." for v in values)
+    except (TypeError, ValueError):  # the words ask for another kind of value
+        return str(record.msg)
 
 
 def place_of_error(trace: TracebackType | None) -> str:

@@ -56,6 +56,13 @@ def test_no_value_of_a_library_is_written(lines, name):
     assert SALARY in lines(name, write, logging.Formatter())  # control
 
 
+def test_whole_numbers_of_the_server_are_filled_in(lines):
+    def write(logger):
+        logger.error("process [%d] on %s", 12, SALARY)
+
+    assert json.loads(lines("uvicorn.error", write))["message"] == "process [12] on ..."
+
+
 def test_only_named_fields_are_written(lines):
     def write(logger):
         fields = {"status": 200, "route": "/queries/{submission}", "body": SALARY, "n": 2057}
