@@ -19,13 +19,7 @@ import pandas as pd
 from synthesizer.config.reading import load_config, read_chain_config
 from synthesizer.data.boundary import public
 from synthesizer.data.displayed import Displayed
-from synthesizer.data.errors import (
-    ConfigError,
-    DataError,
-    OutputError,
-    Problems,
-    did_you_mean,
-)
+from synthesizer.data.errors import ConfigError, DataError, OutputError, Problems, did_you_mean
 from synthesizer.data.files import new_files, write_text
 from synthesizer.data.guessing import Declaration, Declared, declarations_of
 from synthesizer.data.layout import Layout

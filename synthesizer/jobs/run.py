@@ -220,10 +220,7 @@ def run(
 
 @public
 def fit(
-    config: AnyForm,
-    *,
-    registry: Registry | None = None,
-    listener: Listener = silent,
+    config: AnyForm, *, registry: Registry | None = None, listener: Listener = silent
 ) -> SavedModel:
     """Fit the chain of a configuration, to be saved or to generate from.
 

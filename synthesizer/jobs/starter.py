@@ -660,10 +660,7 @@ def _survival_line(table: Table, form: _Form) -> str:
 
 
 def _variable_lines(
-    row: CodebookVariable,
-    variable: Variable,
-    relation: Relation | None,
-    date_format: str | None,
+    row: CodebookVariable, variable: Variable, relation: Relation | None, date_format: str | None
 ) -> list[str]:
     """Return the entry of one variable; the comment says why, with counts only."""
     parts = _parts(variable)
