@@ -16,7 +16,7 @@ from typing import Self
 
 import numpy as np
 
-from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Kind, Table
+from synthesizer.data.table import BoolArray, Column, FloatArray, Kind, Table
 from synthesizer.models.kit.numbers import SafeNumbers, steps_of
 from synthesizer.models.kit.numerics import check_floats
 
@@ -75,39 +75,43 @@ class Line:
         """Find the line of n observed numbers; None where none explains nearly all of them."""
         y = np.asarray(target.data, dtype=np.float64)
         rows = np.linspace(0, len(y) - 1, min(SEARCHED_ROWS, len(y))).astype(np.intp)
-        heap = max(HEAP * len(y), FEW)
+        some, heap = target.take(rows), max(HEAP * len(y), FEW)
         if (
             target.variable.kind is not Kind.NUMERIC
             or np.unique(y, return_counts=True)[1].max() > heap
-            or _is_round(target.take(rows))
+            or _is_round(some)
         ):
             return None
-        start = cls._searched(predictors, target, rows)
+        start = cls._searched(predictors.take(rows), some)
         if start is None or start.is_in(predictors).mean() < WHOLE:
             return None
+        numbered = (target, *(predictors[name] for name in start.names))
+        if start.in_logs and min(float(np.nanmin(c.data)) for c in numbered) <= 0:
+            return None
+        start = replace(start, reach=(float(y.min()), float(y.max())))
         line = start._fitted(predictors, target)
         if line is None or (line.decimals is None and line._equals(predictors, y) > heap):
             return None
         return line if numbers is None else replace(line, reach=numbers.reach)
 
     @classmethod
-    def _searched(cls, predictors: Table, target: Column, rows: IntArray) -> Self | None:
-        """Choose the predictors of a line, and whether it is one of logarithms."""
+    def _searched(cls, predictors: Table, target: Column) -> Self | None:
+        """Choose the predictors of a line on a few rows, and whether it is one of logarithms."""
         usable = [column for column in predictors.columns if _varies(column)]
         centres = {c.name: float(np.median(c.data[c.is_observed])) for c in usable}
         columns = {column.name: _filled(column, centres[column.name]) for column in usable}
         y, in_logs = np.asarray(target.data, dtype=np.float64), False
-        names, left = _chosen(columns, y, rows) if columns else ((), 1.0)
+        names, left = _chosen(columns, y) if columns else ((), 1.0)
         positive = {name: np.log(x) for name, x in columns.items() if x.min() > 0 < y.min()}
         if positive:
-            others, less = _chosen(positive, np.log(y), rows)
+            others, less = _chosen(positive, np.log(y))
             is_gap = _of_difference(predictors, target, names) is not None
             if less < (LOGS if is_gap else 1.0) * left:
                 names, left, in_logs = others, less, True
         if left > WORTH:
             return None
-        medians, reach = np.array([centres[n] for n in names]), (float(y.min()), float(y.max()))
-        return cls(names, np.zeros(1 + len(names)), medians, in_logs, reach)
+        medians = np.array([centres[name] for name in names])
+        return cls(names, np.zeros(1 + len(names)), medians, in_logs, (0.0, 0.0))
 
     def _fitted(self, predictors: Table, target: Column) -> Self | None:
         """Return the line of least squares; None where it leaves too much."""
@@ -191,15 +195,13 @@ def _within_ends(matrix: FloatArray) -> FloatArray:
     return np.clip(matrix, low, high)
 
 
-def _chosen(
-    columns: dict[str, FloatArray], target: FloatArray, rows: IntArray
-) -> tuple[tuple[str, ...], float]:
+def _chosen(columns: dict[str, FloatArray], target: FloatArray) -> tuple[tuple[str, ...], float]:
     """Return the predictors of a line, and the share of the variance that is left."""
-    rest = _scaled([target[rows]])[:, 0]
+    rest, n = _scaled([target])[:, 0], len(target)
     names: list[str] = []
-    free = _scaled(column[rows] for column in columns.values())
+    free = _scaled(columns.values())
     left, every = 1.0, list(columns)
-    most = min(MOST_PREDICTORS, len(rows) // ROWS_PER_PREDICTOR, len(every))
+    most = min(MOST_PREDICTORS, n // ROWS_PER_PREDICTOR, len(every))
     while len(names) < most:
         gains = (free.T @ rest) ** 2
         best = int(gains.argmax())
@@ -212,7 +214,7 @@ def _chosen(
         free = free - np.outer(direction, direction @ free)
         sizes = np.linalg.norm(free, axis=0)
         free = np.divide(free, sizes, out=np.zeros_like(free), where=sizes > 1e-6)
-    return tuple(names), left * (len(rows) - 1) / max(len(rows) - 1 - len(names), 1)
+    return tuple(names), left * (n - 1) / max(n - 1 - len(names), 1)
 
 
 def _scaled(columns: Iterable[FloatArray]) -> FloatArray:
