@@ -120,15 +120,15 @@ def test_two_files_never_share_a_name():
 
 
 CEILINGS = {
-    "data": 11490,
-    "models": 9228,
-    "measures": 14706,
-    "engine": 3380,
-    "report": 8545,
+    "data": 11467,
+    "models": 9197,
+    "measures": 14702,
+    "engine": 3374,
+    "report": 8541,
     "config": 894,
-    "verification": 7155,
-    "plan": 4886,
-    "jobs": 4980,
+    "verification": 7154,
+    "plan": 4855,
+    "jobs": 4976,
     "cli": 2352,
 }
 """Most lines of code of each room, without docstrings, comments and blanks. They only fall: what a
