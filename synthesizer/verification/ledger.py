@@ -320,11 +320,7 @@ class Ledger:
             return self._is_charged(store, query)
 
     def store(
-        self,
-        query: str,
-        released: Sequence[Sequence[int]],
-        *,
-        within: Connection | None = None,
+        self, query: str, released: Sequence[Sequence[int]], *, within: Connection | None = None
     ) -> Released:
         """Keep what was released to a question, and return it, or what another process kept first.
 

@@ -41,11 +41,7 @@ from synthesizer.verification.answer import Answer
 from synthesizer.verification.mechanisms import Mechanism
 from synthesizer.verification.partition_fits import Regression, fit_partitions
 from synthesizer.verification.questions import Question, Released, View
-from synthesizer.verification.table_questions import (
-    mechanisms_of_means,
-    noisy_means,
-    totals_in,
-)
+from synthesizer.verification.table_questions import mechanisms_of_means, noisy_means, totals_in
 
 if TYPE_CHECKING:
     from synthesizer.verification.public_schema import PublicSchema

@@ -12,13 +12,7 @@ from typing import TYPE_CHECKING, Any
 from synthesizer.data.errors import ConfigError, DataError, Problems
 from synthesizer.data.files import check_file, sha256, write_texts
 from synthesizer.data.yaml_text import read_yaml
-from synthesizer.verification.answer import (
-    PROMISE,
-    Choice,
-    Choices,
-    ShareAnswer,
-    Verification,
-)
+from synthesizer.verification.answer import PROMISE, Choice, Choices, ShareAnswer, Verification
 from synthesizer.verification.mechanisms import MICRO, DryNoise, Mechanism, Noise, OpenDP, Planned
 from synthesizer.verification.posterior import attainable
 from synthesizer.verification.public_schema import PublicSchema, digest_of, load_schema

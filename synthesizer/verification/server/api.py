@@ -34,9 +34,11 @@ from synthesizer.verification.server.audit import AuditEntry, Verified
 from synthesizer.verification.server.problem_json import ProblemReply
 from synthesizer.verification.server.security import (
     GuardedRoute,
+    StewardRoute,
     StrictRoute,
     account_of,
     guard_of,
+    only,
 )
 from synthesizer.verification.server.service import (
     LONGEST_ANALYSIS,
@@ -241,6 +243,7 @@ def read_dry_run(dataset: DatasetName, digest: Digest, who: Who, steps: Steps) -
 @router.post(
     "/datasets/{dataset}/queries", status_code=202, responses=replies(403, 404, *WITH_BODY)
 )
+@only("researcher")
 def submit(
     dataset: DatasetName, body: SubmissionBody, who: Who, steps: Steps, response: Response
 ) -> Submission:
@@ -255,11 +258,7 @@ def submit(
 
 @router.get("/queries", responses=replies(404))
 def list_submissions(
-    who: Who,
-    steps: Steps,
-    dataset: OfDataset = None,
-    before: Before = None,
-    limit: Limit = 50,
+    who: Who, steps: Steps, dataset: OfDataset = None, before: Before = None, limit: Limit = 50
 ) -> SubmissionPage:
     """List your submissions without their answers, the latest first."""
     found = steps.submissions(who, dataset=dataset, before=before, limit=limit)
@@ -283,7 +282,7 @@ NAME = r"^[a-z0-9][a-z0-9._@-]{0,63}$"
 
 steward_router = APIRouter(
     prefix=f"{PREFIX}/steward",
-    route_class=GuardedRoute,
+    route_class=StewardRoute,
     dependencies=[Security(BEARER)],
     tags=["stewards"],
 )
@@ -368,6 +367,7 @@ def list_all_budgets(dataset: DatasetName, who: Who, steps: Steps) -> list[Budge
 
 
 @steward_router.put("/datasets/{dataset}/budgets", responses=replies(403, 404, 409, *WITH_BODY))
+@only("steward")
 def set_cap(dataset: DatasetName, body: CapBody, who: Who, steps: Steps) -> list[BudgetInfo]:
     """Change what may be spent, and list every budget of the dataset."""
     steps.set_cap(who, dataset, body.scope, body.name, body.cap)
@@ -375,6 +375,7 @@ def set_cap(dataset: DatasetName, body: CapBody, who: Who, steps: Steps) -> list
 
 
 @steward_router.put("/datasets/{dataset}/paused", responses=replies(403, 404, *WITH_BODY))
+@only("steward")
 def set_paused(dataset: DatasetName, body: PauseBody, who: Who, steps: Steps) -> DatasetInfo:
     """Stop new charges on a dataset, or go on; what was charged is answered all the same."""
     steps.set_paused(who, dataset, is_paused=body.is_paused)

@@ -22,7 +22,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn, TypeVar
 
 from anyio import CapacityLimiter, to_thread
 from fastapi import Request, Response
@@ -33,7 +33,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from synthesizer.data.errors import RequestError
-from synthesizer.verification.server.accounts import Account, Accounts, NewSession
+from synthesizer.verification.server.accounts import Account, Accounts, NewSession, Role, require
 from synthesizer.verification.server.problem_json import problem_of
 from synthesizer.verification.server.server_config import Access
 from synthesizer.verification.server.server_log import NAME
@@ -442,18 +442,42 @@ def _is_json(request: Request) -> bool:
     return kind == "application/json"
 
 
+Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
+
+
+def only(*roles: Role) -> Callable[[Endpoint], Endpoint]:
+    """Keep an operation to some roles, whatever its body is."""
+
+    def marked(endpoint: Endpoint) -> Endpoint:
+        endpoint.roles = roles  # type: ignore[attr-defined]
+        return endpoint
+
+    return marked
+
+
 class GuardedRoute(StrictRoute):
-    """A route that looks at the token first, and then at the body."""
+    """A route that looks at the token first, then at the role, and then at the body."""
+
+    roles: ClassVar[tuple[Role, ...]] = ()
+    """Who may, where `only` says nothing; everybody where empty."""
 
     def get_route_handler(self) -> Callable[[Request], Any]:
         """Return what serves a request."""
-        serve = super().get_route_handler()
+        serve, roles = super().get_route_handler(), getattr(self.endpoint, "roles", self.roles)
 
         async def guarded(request: Request) -> Any:
             await run_in_threadpool(guard_of(request).by_token, request)
+            if roles:
+                require(account_of(request), *roles)
             return await serve(request)
 
         return guarded
+
+
+class StewardRoute(GuardedRoute):
+    """A guarded route of stewards and admins."""
+
+    roles = ("steward", "admin")
 
 
 def account_of(request: Request) -> Account:

@@ -10,7 +10,7 @@ import pytest
 from fastapi.testclient import TestClient
 from replay_trials import GAP
 
-from synthesizer.verification.server import accounts
+from synthesizer.verification.server import accounts, security
 from synthesizer.verification.server import service as steps
 from synthesizer.verification.server.app import create_app
 from synthesizer.verification.server.service import Service
@@ -142,6 +142,7 @@ def test_the_matrix_sees_a_missing_check_of_the_role(world):
     with (
         patch.object(steps, "require", lambda account, *roles: None),
         patch.object(accounts, "require", lambda account, *roles: None),
+        patch.object(security, "require", lambda account, *roles: None),
     ):
         wrong = {one.partition(":")[0] for one in faults(world)}
     assert {"submit", "set_cap", "list_accounts", "read_audit"} <= wrong
@@ -197,3 +198,18 @@ def test_every_operation_describes_its_replies(world):
         (good,) = (one for one in statuses if one < "300")
         if good != "204":
             assert operation["responses"][good]["content"]["application/json"]["schema"], name
+
+
+def test_the_role_is_looked_at_before_the_body(world):
+    """What an operation takes is told to those who may use it."""
+    app, tokens, there = world
+    with TestClient(app) as http:
+        for operation, method, path, _ in operations(app):
+            may, body = OPERATIONS[operation]
+            for who in {*tokens} - may if body is not None and operation != "sign_in" else ():
+                for key, value in there.items():
+                    path = path.replace(f"{{{key}}}", value)
+                headers = {"Authorization": f"Bearer {tokens[who]}"}
+                for content in (b"{", b"[1]", b"x" * 10):
+                    reply = http.request(method, path, headers=headers, content=content)
+                    assert reply.status_code == 403, (operation, who, reply.text)
