@@ -786,8 +786,8 @@ def _bends(candidate: _Candidate, table: Table) -> bool:
     if _is_of_two(candidate, "/"):
         heaps = np.unique(target[~np.isin(target, (0, 1))], return_counts=True)[1]
         return bool(heaps.max(initial=0) > _HEAP * len(target))
-    is_small = np.std(target) < _SMALL * max(np.std(values) for values in others)
-    return _is_of_two(candidate, "-") and bool(is_small)
+    is_difference = _is_of_two(candidate, "-")
+    return is_difference and bool(np.std(target) < _SMALL * max(map(np.std, others)))
 
 
 def needed(names: Iterable[str], needs: Mapping[str, Collection[str]]) -> set[str]:

@@ -9,7 +9,7 @@ from typing import Self
 import numpy as np
 
 from synthesizer.data.options import Count, NotNegative, Strings, options
-from synthesizer.data.table import Column, FloatArray, Table, Variable
+from synthesizer.data.table import Column, FloatArray, IntArray, Table, Variable
 from synthesizer.models.base import FittedModel
 from synthesizer.models.domains import Chances
 from synthesizer.models.kit.leaves import Drawing, Leaves
@@ -70,9 +70,9 @@ class FittedCart(FittedModel):
         if self.line is not None and self.lacking is not None:
             whole = self.line.is_in(predictors)
             drawn = np.empty(len(whole))
-            for model, rows in ((replace(self, lacking=None), whole), (self.lacking, ~whole)):
-                made = model.sample_wider(predictors.take(rows), steps=steps, rng=rng)
-                drawn[rows] = made.data
+            for model, own in ((replace(self, lacking=None), whole), (self.lacking, ~whole)):
+                made = model.sample_wider(predictors.take(own), steps=steps, rng=rng)
+                drawn[own] = made.data
             return observed_column(self.variable, drawn)
         matrix = self.encoding.some(predictors, self.leaves.tree.columns)
         if isinstance(self.leaves, Leaves):
@@ -84,7 +84,8 @@ class FittedCart(FittedModel):
                 matrix, predictors, even=even, numbers=self.numbers, rng=rng, steps=steps
             )
             return observed_column(self.variable, values)
-        values, rows = np.empty(len(matrix)), np.indices((len(matrix),))[0]
+        values = np.empty(len(matrix))
+        rows: IntArray = np.arange(len(matrix))
         for _ in range(AGAIN):
             table = predictors.take(rows)
             rest = self.leaves.draw(
@@ -196,9 +197,8 @@ class Cart(TreeOptions):
         """Grow the tree and learn the distributions of its leaves; see `ConditionalModel.fit`."""
         self.require(predictors)
         numbers = self.safe_numbers(predictors, target)
-        line = None
-        if self.tilt and self.event is None:
-            line = Line.of(predictors, target, numbers)
+        has_line = self.tilt and self.event is None
+        line = Line.of(predictors, target, numbers) if has_line else None
         if line is None or (whole := line.is_in(predictors)).all():
             return self._grown(predictors, target, numbers, line, rng)
         parts = ((whole, line), (~whole, None))
