@@ -217,7 +217,6 @@ def upgrade() -> None:
         sa.Column("lane", sa.Integer(), nullable=False),
         sa.Column("begins", sa.String(length=32), nullable=False),
         sa.Column("due", sa.String(length=32), nullable=False),
-        sa.Column("attempts", sa.Integer(), server_default="0", nullable=False),
         sa.Column("result", sa.JSON()),
         sa.Column("page", sa.Text()),
         sa.CheckConstraint("state IN ('queued', 'running', 'computed')", name="state"),
