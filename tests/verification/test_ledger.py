@@ -12,7 +12,8 @@ from noise_trials import ask_ledger, ask_naively, drawing, kills, race
 
 from synthesizer.data.errors import LedgerError, OutputError
 from synthesizer.data.files import written_paths
-from synthesizer.verification.ledger import Ledger, new_ledger
+from synthesizer.verification.database import METADATA, connect
+from synthesizer.verification.ledger import TABLES, Ledger, new_dataset, new_ledger, new_version
 from synthesizer.verification.mechanisms import MICRO, DryNoise
 
 DATA = "a" * 64
@@ -146,6 +147,23 @@ def test_another_version_of_the_data(ledger, path):
     with pytest.raises(LedgerError, match="another version of the confidential data"):
         Ledger(path, data="b" * 64)
     assert Ledger(path, data=DATA).key == ledger.key
+
+
+def test_of_several_versions_the_one_that_is_read_or_else_the_latest(tmp_path):
+    engine = connect(f"sqlite:///{tmp_path}/server.sqlite")
+    METADATA.create_all(engine, TABLES)
+    datas = [letter * 64 for letter in "cab"]  # in no order of their own
+    made = [new_dataset(engine, "one", data=datas[0], cap=1.0)]
+    made += [new_version(engine, "one", data=data) for data in datas[1:]]
+    for data, ledger in zip(datas, made, strict=True):
+        again = Ledger(engine, dataset="one", data=data)
+        assert (again.version, again.data, again.key) == (ledger.version, data, ledger.key)
+    assert Ledger(engine, dataset="one").key == made[-1].key
+    assert len({ledger.key for ledger in made}) == 3
+    new_dataset(engine, "two", data=datas[0], cap=1.0)  # of the same file, with a key of its own
+    assert Ledger(engine, dataset="one").key == made[-1].key
+    assert Ledger(engine, dataset="two").key != made[0].key
+    engine.dispose()
 
 
 def test_a_file_that_is_locked(ledger, path):
