@@ -239,6 +239,8 @@ def test_what_a_partition_does_not_identify_has_no_coefficient():
     assert few(np.column_stack([x, level]), effects=(level,)) == [False, True]
     assert few(np.column_stack([ones, x])[:2]) == [True, True]
     assert few(np.empty((0, 2))) == [True, True]
+    assert few(np.zeros((30, 2))) == [True, True]
+    assert few(np.zeros((30, 2)), y=level, family="logit") == [True, True]
     assert few(np.column_stack([x, x**2]), effects=(np.arange(30),)) == [True, True]
 
 
