@@ -24,7 +24,7 @@ from synthesizer.data.errors import DataError
 from synthesizer.data.sources import RawTable
 from synthesizer.verification.public_schema import PublicSchema, strictly
 
-HOSTILE = (
+HOSTILE: tuple[Any, ...] = (
     "9999-12-31", "0001-01-01", "1600-01-01", "2001-02-31", "0000-01-01", "-044-03-15",
     "10000-01-01", "31.12.99", "01.01.00", "29.02.01", "2001-06-30T12:00:00+0130",
     "2001-06-30T12:00:00-1400", "2001-06-30T12:00:00+2500", "2001-06-30T23:59:60+0000",
