@@ -370,10 +370,11 @@ def _numbers(texts: Texts, form: NumberFormat) -> FloatArray:
 
 def _check_lines(text: bytes, name: str, line_end: str, n_rows: int) -> None:
     """Raise DataError unless names and rows are one line each, and all lines end alike."""
-    text, end = text.strip(b"\r\n"), line_end.encode()
+    end = line_end.encode()
     n_ends = text.count(end)
-    if n_ends != n_rows or text.count(b"\r") + text.count(b"\n") != n_ends * len(end):
-        lines = enumerate(text.split(end), 1)
+    is_mixed = text.count(b"\r") + text.count(b"\n") != n_ends * len(end)
+    if is_mixed or n_ends - text.endswith(end) != n_rows:
+        lines = enumerate(text.removesuffix(end).split(end), 1)
         odd = (k for k, line in lines if line.count(b'"') % 2 or len(line.splitlines()) != 1)
         raise DataError(
             f"{name}: not every row is one line (look at line {next(odd, 1)}): a cell has a line "
