@@ -24,6 +24,7 @@ from synthesizer.verification.ledger import (
     new_version,
 )
 from synthesizer.verification.mechanisms import MICRO, DryNoise
+from synthesizer.verification.server import server_tables
 
 DATA = "a" * 64
 
@@ -115,8 +116,17 @@ def test_a_cap_must_be_a_number_above_0(path, cap):
 def test_budgets_begin_with_their_own_caps(path):
     made = new_ledger(path, data=DATA, cap=1e6, user_cap=1e-6, analysis_cap=2.5)
     reserve(made, epsilon=1e-6)
-    caps = {(b.scope, b.name): b.cap / MICRO for b in made.spending().budgets}
-    assert caps == {("global", ""): 1e6, ("user", "ada"): 1e-6, ("analysis", "gap"): 2.5}
+    caps = [(b.scope, b.name, b.cap / MICRO) for b in made.spending().budgets]
+    assert caps == [("global", "", 1e6), ("user", "ada", 1e-6), ("analysis", "gap", 2.5)]
+
+
+def test_a_file_has_the_tables_of_a_ledger_alone(path):
+    known, own = {*server_tables.METADATA.tables}, {table.name for table in TABLES}
+    assert known > own  # the server's tables are known here
+    new_ledger(path, data=DATA, cap=1.0)
+    with closing(sqlite3.connect(path)) as store:
+        names = {name for (name,) in store.execute("SELECT name FROM sqlite_master")}
+    assert names & known == own
 
 
 def test_a_ledger_is_never_replaced(ledger, path):
