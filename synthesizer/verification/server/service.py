@@ -367,7 +367,7 @@ class Service:
         if not is_repeat:
             store.execute(
                 insert(JOB).values(
-                    version=one.ledger.version, query=row.query, state="queued", attempts=0,
+                    version=one.ledger.version, query=row.query, state="queued",
                     **self.next_slot(store, now()),
                 )
             )  # fmt: skip
