@@ -40,25 +40,23 @@ def test_tables_are_made_once(database):
 
 
 def test_servers_that_start_at_once_make_them_once(url):
-    failed = []
+    engines, failed = [connect(url) for _ in range(4)], []
 
-    def start():
-        engine = connect(url)
+    def start(engine):
         try:
             create_tables(engine)
         except LedgerError as error:
             failed.append(error)
-        engine.dispose()
 
-    threads = [Thread(target=start) for _ in range(4)]
+    threads = [Thread(target=start, args=(engine,)) for engine in engines]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     assert failed == []
-    engine = connect(url)
-    create_tables(engine)
-    engine.dispose()
+    create_tables(engines[0])
+    for engine in engines:
+        engine.dispose()
 
 
 def test_a_failure_leaves_nothing(url, monkeypatch):
