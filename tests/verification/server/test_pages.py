@@ -1,13 +1,17 @@
 """The pages: the whole path of a researcher and of a steward, without a browser."""
 
+import ast
 import html
 import re
 import time
+from pathlib import Path
 
 import pytest
 import yaml
 from fastapi.testclient import TestClient
 from replay_trials import GAP
+
+import synthesizer.verification as room
 
 FIELD = re.compile(r'<input type="hidden" name="([^"]+)" value="([^"]*)"')
 
@@ -105,3 +109,28 @@ def test_links_of_stewards_lead_to_pages(browser, accounts):
     assert len(links) >= 3
     for link in links:
         assert browser.get(link).status_code == 200, link
+
+
+FLAG = re.compile(r"(?<![\w-])--[a-z]")
+
+
+def texts():
+    """Yield name and text of all that may stand on a page: templates, and texts of the program."""
+    folder = Path(room.__file__).parent
+    for path in folder.rglob("*.html"):
+        yield path.name, path.read_text(encoding="utf-8")
+    for path in folder.rglob("*.py"):
+        if path.name != "verify.py":  # the job of the command line
+            tree = ast.parse(path.read_text(encoding="utf-8"))
+            comments = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+            for node in ast.walk(tree):
+                is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
+                if is_text and id(node) not in comments:
+                    yield path.name, node.value
+
+
+def test_no_text_of_a_page_names_a_flag_of_the_command_line():
+    found = [*texts()]
+    assert len({name for name, _ in found}) > 30
+    assert [name for name, text in found if FLAG.search(text)] == []
+    assert FLAG.search("the M that --choose-m names")  # the control
