@@ -200,14 +200,17 @@ HANDED_A_FILE = {
     "engine.testing: tempfile",
     "engine.testing: TemporaryDirectory",
     "verification.database: sqlite3",
+    "verification.prepared: write_table",
     "verification.server.runner: open",
+    "verification.server.server_datasets: unlink",
     "jobs.serve: write_table",
     "jobs.serve: sqlite3",
 }
 """Parquet and zip members go into an open file of the layer; the contract test clears its own. A
 ledger gets its name by the layer; afterwards SQLite changes it in place, each charge whole or not
 at all, for several processes at once, as a file that is replaced as a whole could not be. A
-process of the server opens /dev/null; its database is copied by SQLite into a file of the layer."""
+process of the server opens /dev/null; its database is copied by SQLite into a file of the layer.
+Copies of confidential files whose version is gone are deleted."""
 
 
 def writes(node):

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from synthesizer.data.files import create, new_file
+from synthesizer.data.files import create, new_files
 from synthesizer.data.table import Column, Table
 from synthesizer.verification.public_schema import Encoded, PublicSchema
 from synthesizer.verification.query import Query
@@ -50,7 +50,7 @@ def write_prepared(path: Path, encoded: Encoded, schema: PublicSchema, key: byte
     table = pa.table({name: pa.array(array) for name, array in arrays.items()})
     table = table.replace_schema_metadata({_KEY: hashlib.sha256(key).digest()})
     with (
-        new_file(path, overwrite=True) as work,
+        new_files([path], overwrite=True, parents=True) as (work,),
         create(work) as file,
         pa.ipc.new_file(file, table.schema) as writer,
     ):

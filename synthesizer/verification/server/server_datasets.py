@@ -93,7 +93,6 @@ def open_datasets(engine: Engine, config: ServerConfig) -> dict[str, Dataset]:
         with problems.gathered(f"datasets.{name}"):
             sound[name] = _looked_at(one, config.prepared)
     problems.settle(DataError)
-    config.prepared.mkdir(mode=0o700, parents=True, exist_ok=True)
     datasets = {name: _opened(engine, name, config.datasets[name], sound[name]) for name in sound}
     for path in {*config.prepared.glob("*.arrow")} - {one.prepared for one in datasets.values()}:
         path.unlink()  # of versions that are gone
