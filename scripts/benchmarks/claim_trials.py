@@ -201,6 +201,7 @@ def outcomes(
         query = query_of({**content, "ask": made})
         asked = InMemory(query, SCHEMA, Path(), made=synthetic)
         choice = chosen(asked, most_epsilon)
+        assert isinstance(query.ask, Claim)  # noqa: S101
         prepared = query.ask.prepare(choice.query, SCHEMA, synthetic)
         yield outcome(choice, prepared, SCHEMA, confidential, Drawn(rng))
 
@@ -222,7 +223,7 @@ def remembered(*views: View) -> None:
             _seen[key] = _numbers(self, query, schema, view, m)
         return _seen[key]
 
-    Claim.numbers = numbers  # type: ignore[method-assign]
+    Claim.numbers = numbers  # type: ignore[assignment,method-assign]
 
 
 def row(name: str, made: Sequence[Outcome]) -> str:
@@ -285,6 +286,7 @@ def demonstration(options: argparse.Namespace) -> bool:
         query = query_of(content)
         asked = sound_asked(query, schema, options.demo / "run" / "synthetic_1.csv")
         choice = chosen(asked, options.epsilon)
+        assert isinstance(query.ask, Claim)  # noqa: S101
         prepared = query.ask.prepare(choice.query, schema, asked.view())
         whole = view_of(options.demo / "confidential.parquet", schema, query, bytes(32))
         made = []

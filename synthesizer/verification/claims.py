@@ -50,7 +50,7 @@ from synthesizer.verification.questions import Released
 if TYPE_CHECKING:
     from synthesizer.verification.query import Query
 
-CERTAIN = 0.975
+CERTAIN = 0.99
 """Probability from which on an end counts as decided."""
 MOST_UNFITTED = 0.5
 """Share of groups without a fit that leaves a claim open where it is probably exceeded."""
