@@ -61,6 +61,11 @@ QUESTIONS: dict[str, dict[str, Any]] = {
         },
     },
     "test": {"formula": "pay ~ race | job", "ask": {"measure": "significance"}},
+    "claim": {"formula": "pay ~ race + hours", "ask": {"measure": "claim", "below": -2.0}},
+    "claim of two ends": {
+        "formula": "pay ~ race + hours",
+        "ask": {"measure": "claim", "between": [-3.0, -1.0]},
+    },
 }
 """One of each kind."""
 Person = dict[str, FloatArray]

@@ -76,6 +76,7 @@ GAP: dict[str, Any] = {
 QUESTIONS: dict[str, dict[str, Any]] = {
     "interval": {},
     "report": {"errors": "report"},
+    "claim": {"ask": {"measure": "claim", "coefficient": "sex[F]", "between": [-0.4, -0.05]}},
     "trend": {"formula": "I(log(pay)) ~ sex + age", "ask": {
         "measure": "trend", "coefficient": "sex[F]", "over": "year",
         "periods": [{"first": 2000, "last": 2003, "slope": "rising"}]}},

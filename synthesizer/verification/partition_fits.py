@@ -36,6 +36,8 @@ STEPS, PASSES = 60, 2
 LOGIT_STEPS = 25
 _RESTS: Final = 1e-20
 """Of what is left to sweep out of a column at the start of the first pass: it is swept then."""
+_ROUNDING: Final = 1e-28
+"""The same of a column that has nothing to sweep out: what is left is rounding, and no step."""
 _UNSWEPT: Final = 1e-10
 """Squared length of what the levels still see of a column behind the sweep: less is nothing."""
 _ABSORBED: Final = 1e-5
@@ -195,7 +197,7 @@ def _sweep(columns: FloatArray, levels: Sequence[Codes]) -> FloatArray | None:
             moved = within @ direction - crossed @ (back @ direction)
             curvature = (direction * moved).sum(axis=0)
             # a column that is done must rest: more steps of a singular system lead away again
-            is_open = (size > _RESTS * start) & (curvature > 0)
+            is_open = (size > np.maximum(_RESTS * start, _ROUNDING)) & (curvature > 0)
             step = np.where(is_open, size / np.where(is_open, curvature, 1.0), 0.0)
             solution = solution + step * direction
             residual = residual - step * moved

@@ -88,7 +88,7 @@ def test_persons_may_be_fixed_effects():
     assert counts(ask, made, synthetic=made, formula=formula) == ((20,),)
     # race does not change in a person
     ask |= {"coefficient": "race[Black]"}
-    with pytest.raises(DataError, match="do not identify"):
+    with pytest.raises(DataError, match="does not identify"):
         counts(ask, made, formula="pay ~ race + year | person")
     (problem,) = query(ask, formula="pay ~ race + person").problems(SCHEMA)
     assert "'person' is not in the public schema" in problem
@@ -243,6 +243,9 @@ def test_what_the_public_schema_does_not_have(ask, problem):
         ({"measure": "interval", "below": 1.0, "above": 0.0}, "write one of"),
         ({"measure": "interval", "between": [1.0, 0.0]}, "between must rise"),
         ({"measure": "tolerance"}, "write one of share and within"),
+        ({"measure": "claim"}, "write one of below, above, between, share and within"),
+        ({"measure": "claim", "below": 1.0, "share": 0.1}, "write one of"),
+        ({"measure": "claim", "between": [1.0, 0.0]}, "between must rise"),
         ({"measure": "tolerance", "share": -1.0}, "share"),
         ({"measure": "interval", "below": float("nan")}, "below"),
         (trend((2003, 2003, "rising")), "two years or more"),

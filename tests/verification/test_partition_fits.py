@@ -283,3 +283,19 @@ def test_a_logit_that_does_not_settle_has_no_coefficient():
 
         patch.setattr(np.linalg, "svd", fails)
         assert few(X, y=x % 2 == 0) == [True, True]
+
+
+def test_effects_that_are_balanced_leave_every_partition_its_fit():
+    """Years of a balanced panel say nothing of columns of persons: steps on rounding led away."""
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(10, 31))
+        person, year = np.repeat(np.arange(n), 4), np.tile(np.arange(4), n)
+        agency, x = rng.integers(0, 4, n)[person], rng.integers(0, 2, (n, 2))[person].astype(float)
+        y = x @ [1.0, -2.0] + agency + 0.1 * year + rng.normal(0, 0.1, 4 * n)
+        rows = Regression(y, x, (agency, year), person, 0 * person)
+        dense = np.column_stack([x, np.eye(4)[agency], np.eye(4)[year]])
+        if np.linalg.matrix_rank(dense) < 2 + len(np.unique(agency)) + 3:
+            continue
+        expected = np.linalg.lstsq(dense, y, rcond=None)[0][:2]
+        np.testing.assert_allclose(fit_partitions(rows, 1).coefficients[0], expected, atol=1e-9)

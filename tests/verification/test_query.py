@@ -153,6 +153,8 @@ def test_what_is_written_is_read_back_as_itself(schema):
         ({"ask": {"measure": "interval", "coefficient": "sex[F]"}}, "ask"),
         ({"ask": {**INTERVAL, "below": ".inf"}}, "ask.below"),
         ({"ask": {"measure": "interva"}}, "ask"),
+        ({"ask": {"measure": "claim", "coefficient": "sex[F]", "above": 0}, "errors": "report"},
+         "no category of errors"),
         ({"ask": {**INTERVAL, "belwo": 1}}, "did you mean 'below'"),
         ({"ask": {"measure": "significance", "coefficient": "sex[F]"}, "errors": "report"},
          "no category of errors"),
@@ -247,7 +249,7 @@ def test_the_queries_of_the_page_are_queries():
         if content["ask"]["measure"] not in ("counts", "means"):
             content = {"formula": "pay ~ race", **content}
         measures.add(query_of(content).ask.measure)
-    assert measures == {"interval", "tolerance", "trend", "significance", "roc", "residuals",
+    assert measures == {"claim", "interval", "tolerance", "trend", "significance", "roc", "residuals",
                         "accuracy", "counts", "means"}  # fmt: skip
 
 

@@ -1,0 +1,162 @@
+"""Claims are decided by groups of persons: posterior, verdict, rates of wrong answers, words."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from partition_trials import SCHEMA, Asked, Chunked, moved_by_one
+
+from synthesizer.verification.claims import (
+    CERTAIN,
+    ClaimAnswer,
+    shares_at_ends,
+    verdict_of,
+)
+from synthesizer.verification.coefficient_questions import CoefficientRange, Statements
+from synthesizer.verification.posterior import posterior_of_categories
+from synthesizer.verification.query import query_of
+
+
+def likelihood(released, counts, scale):
+    return np.exp(-np.abs(np.subtract(released, counts)).sum() / scale)
+
+
+def by_hand(released, m, scale, *, grid=4_000):
+    """P(share of the inner side > 1/2) at the end below, by all compositions and a grid of r."""
+    r = (np.arange(grid) + 0.5) / grid
+    density = np.zeros(grid)
+    for counts in product(range(m + 1), repeat=len(released)):
+        if sum(counts) != m:
+            continue
+        inner = counts[0] + (counts[2] if len(counts) == 4 else 0)
+        below = counts[1]
+        prior = 1.0 if len(counts) == 3 else 1 / (inner + 1)
+        beta = r**inner * (1 - r) ** below
+        density += prior * likelihood(released, counts, scale) * beta / beta.mean()
+    return density[r > 0.5].sum() / density.sum()
+
+
+@pytest.mark.parametrize(
+    ("released", "scale"),
+    [((6, 1, 1), 2.0), ((3, 5, 0), 1.0), ((0, 2, 5, 1), 2.0), ((2, 2, 2, 3), 4.0)],
+)
+def test_the_probability_of_most_groups_by_brute_force(released, scale):
+    first, *_ = shares_at_ends(released, 8, scale)
+    assert first.most_inside == pytest.approx(by_hand(released, 8, scale), abs=1e-4)
+    assert first.most_inside == pytest.approx(first.inside.probability_above(0.5), abs=1e-12)
+    assert abs(first.most_inside - by_hand(released, 8, scale / 3)) > 1e-3
+
+
+def test_four_categories_against_a_simulation_of_all_of_it():
+    """Shares, splits, counts and noise forwards; what leads to the released counts is kept."""
+    rng, n, m, scale, released = np.random.default_rng(4), 3_000_000, 6, 2.0, (2, 1, 2, 1)
+    shares = rng.dirichlet((1, 1, 1), n)
+    inner, below, unfitted = rng.multinomial(m, shares).T
+    above = rng.integers(0, inner + 1)
+    counts = np.column_stack([inner - above, below, above, unfitted])
+    noise = rng.geometric(1 - np.exp(-1 / scale), (2, n, 4))
+    kept = (np.clip(counts + noise[0] - noise[1], 0, m) == released).all(axis=1)
+    share = shares[kept, 0] / (shares[kept, 0] + shares[kept, 1])
+    known = posterior_of_categories(released, m=m, scale=scale)
+    error = share.std() / np.sqrt(len(share))
+    assert abs(share.mean() - known.inside.mean) < 4 * error
+    assert abs((share > 0.5).mean() - known.most_inside) < 2 / np.sqrt(len(share))
+    assert abs(shares[kept, 2].mean() - known.errors.mean) < 4 * error
+    three = posterior_of_categories((2, 1, 1), m=m, scale=scale)  # the control: above is forgotten
+    assert abs(share.mean() - three.inside.mean) > 4 * error
+
+
+@pytest.mark.parametrize("name", ["claim", "claim of two ends"])
+def test_a_person_moves_one_group_between_two_categories(name):
+    """T3: the noise is made for 2, and 2 is met; chunks of the file are the control."""
+    moved = moved_by_one(name, 150)
+    assert (moved.all, moved.claimed) == (2, 2)
+    assert moved_by_one(name, 50, kind=Chunked).all > 2
+    query = Asked.of(name, 10).query
+    prepared = Asked.of(name, 10).prepared
+    (mechanism,) = query.ask.mechanisms(query, prepared)
+    assert mechanism.size == (3 if name == "claim" else 4)
+    assert mechanism.epsilon == 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("counts", "verdict"),
+    [
+        ((46, 2, 2), "yes"),
+        ((2, 46, 2), "no"),
+        ((27, 23, 0), "open"),
+        ((18, 16, 16, 0), "yes"),  # few groups lie in a narrow range whose claim is true
+        ((10, 5, 35, 0), "no"),  # most lie above it
+        ((12, 36, 2, 0), "no"),
+        ((20, 5, 25, 0), "open"),
+        ((12, 1, 37), "open"),  # most have no fit
+        ((30, 0, 20), "yes"),
+        ((-3, 55, 1), "no"),
+    ],
+)
+def test_verdicts(counts, verdict):
+    shares = shares_at_ends(counts, 50, 2.0 if len(counts) == 3 else 0.5)
+    assert verdict_of(shares) == verdict
+
+
+@pytest.mark.parametrize(("m", "scale"), [(20, 2.0), (50, 8.0), (100, 16.0), (200, 16.0)])
+def test_a_border_at_the_true_value_gives_a_wrong_word_in_about_1_of_100(m, scale):
+    """Each group falls on either side as a coin does, the worst case; the control forgets noise."""
+    rng, n = np.random.default_rng([7, m]), 3_000
+    inside = rng.binomial(m, 0.5, n)
+    noise = rng.geometric(1 - np.exp(-1 / scale), (2, n, 3))
+    counts = np.column_stack([inside, m - inside, 0 * inside])
+    released = np.clip(counts + noise[0] - noise[1], 0, m).tolist()
+    verdicts = [verdict_of(shares_at_ends(counts, m, scale)) for counts in released]
+    careless = [verdict_of(shares_at_ends(counts, m, scale / 4)) for counts in released]
+    for word in ("yes", "no"):
+        assert verdicts.count(word) / n <= 0.016
+        assert careless.count(word) / n > 0.02
+
+
+def stated(low, high, estimate):
+    where = CoefficientRange(low=low, high=high)
+    holds = bool(where.holds(np.array([estimate]))[0])
+    return Statements(SCHEMA, (f"sex[F] {where.words}",), (estimate,),
+                      (holds,), (where,))  # fmt: skip
+
+
+def answered(counts, low=None, high=None, estimate=-0.03):
+    return ClaimAnswer.of(counts, 50, 2.0, "sex[F]", stated(low, high, estimate))
+
+
+def test_an_answer_says_the_verdict_first_and_then_what_follows():
+    made = answered((46, 2, 2), high=-0.01)
+    assert made.words[0] == "Yes: in the confidential data sex[F] is at most -0.01."
+    assert "48 groups of persons with a fit" in made.words[1]
+    assert "confirmed" in made.words[3]
+    made = answered((2, 46, 2), high=-0.01)
+    assert made.words[0] == "No: in the confidential data sex[F] is above -0.01."
+    assert "contradicted" in made.words[3]
+    made = answered((2, 46, 1, 1), low=-0.05, high=-0.01)
+    assert made.words[0] == "No: in the confidential data sex[F] is below -0.05."
+    made = answered((25, 24, 1), high=-0.01)
+    assert made.words[0] == "Cannot tell whether sex[F] is at most -0.01 in the confidential data."
+    assert made.verdict == "open"
+    made = answered((9, 1, 40), high=-0.01)
+    assert "no fit" in made.words[3]
+    assert made.unfitted == pytest.approx(0.8, abs=0.05)
+    assert not any(word in " ".join(made.words) for word in ("epsilon", "partition"))
+
+
+def test_an_answer_shows_every_end():
+    made = answered((20, 14, 14, 2), low=-0.05, high=-0.01)
+    (chart,) = made.blocks()
+    assert chart.svg.count("is at least -0.05") == 1
+    assert chart.svg.count("is at most -0.01") == 1
+    assert [end.statement for end in made.ends] == ["is at least -0.05", "is at most -0.01"]
+    assert all(end.probability > CERTAIN - 0.1 for end in made.ends)
+
+
+def test_a_share_of_the_synthetic_estimate_has_two_ends():
+    ask = {"measure": "claim", "coefficient": "race[Black]", "share": 0.5}
+    query = query_of({"formula": "pay ~ race", "ask": ask})
+    where = query.ask.range_about(-0.04)
+    assert where.ends == pytest.approx((-0.06, -0.02))
+    assert query.content()["ask"] == {**ask, "below": None, "above": None, "between": None,
+                                      "within": None}  # fmt: skip
