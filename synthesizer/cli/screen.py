@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from synthesizer.plan.overview import Codebook, PlanRow, ZeroRow
     from synthesizer.plan.plan import Plan
     from synthesizer.report.comparison import ComparedRun, ComparedRuns
-    from synthesizer.verification.answer import Choices, Verification
+    from synthesizer.verification.answer import Verification
 
 MOST_DATASETS = 5
 MOST_FILES = 10
@@ -671,13 +671,6 @@ def show_verification(made: Verification) -> None:
     """Print an answer in words."""
     for paragraph in made.lines:
         say(paragraph)
-
-
-def show_choices(choices: Choices) -> None:
-    """Print what different M would give, and which to take."""
-    show_rows(choices.rows, f"On the synthetic data, at epsilon {choices.epsilon:g}")
-    for line in choices.lines:
-        say(line)
 
 
 def show_starter(starter: Starter) -> None:

@@ -93,7 +93,7 @@ def verify(
         bool, option("Every step on the synthetic data alone: free.", "--dry-run")
     ] = False,
     choose_m: Annotated[
-        bool, option("What the synthetic data give for different M: free.", "--choose-m")
+        bool, option("Choose M, and epsilon up to that of the query: free.", "--choose-m")
     ] = False,
     out: Annotated[
         Path | None, option("Directory for answer.html and answer.json.", "--out", "-o")
@@ -106,11 +106,12 @@ def verify(
     The same query gets the same answer again and is not charged. Ask --dry-run and --choose-m
     before: they need neither the confidential file nor a ledger.
     """
-    from synthesizer.cli.printing import say_json
-    from synthesizer.cli.screen import show_choices, show_verification
+    from synthesizer.cli.printing import say, say_json
+    from synthesizer.cli.screen import show_verification
     from synthesizer.data.files import check_inside
     from synthesizer.measures.figure import plain
     from synthesizer.verification import verify as job
+    from synthesizer.verification.choosing import chosen
 
     job.check_words(
         dry_run=dry_run, choose_m=choose_m, confidential=confidential, ledger=ledger, out=out
@@ -119,8 +120,9 @@ def verify(
         read = [file for file in (query, synthetic, schema, confidential, ledger) if file]
         check_inside(out, job.NAMES, overwrite=overwrite, read=read)
     if choose_m:
-        choices = job.choose_m(query, synthetic=synthetic, schema=schema)
-        say_json(plain(choices)) if json else show_choices(choices)
+        asked = job.sound_asked(query, schema, synthetic)
+        choice = chosen(asked, asked.query.epsilon)
+        say_json(choice.content) if json else say("\n".join(choice.lines))
         return
     if confidential is None or ledger is None:
         made = job.dry_run(query, synthetic=synthetic, schema=schema)

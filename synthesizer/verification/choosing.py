@@ -9,7 +9,7 @@ groups make the answer precise, since the noise is that of one group; too small 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import ceil, floor, inf, isfinite, log10, sqrt
 from typing import Literal
@@ -34,7 +34,7 @@ from synthesizer.verification.verify import Asked
 PARTITIONS = (20, 50, 100, 200)
 """Numbers of groups that are tried; each costs a fit of all synthetic rows."""
 EPSILONS = (0.1, 0.25, 0.5, 1.0, 2.0)
-MOST_UNFITTED = 0.2
+MOST_UNFITTED = 0.1
 """Share of groups that may have no fit in the synthetic data."""
 MOST_BIAS = 1.0
 """Limit of the bias of groups, in standard errors of the share that exceeds the coefficient."""
@@ -55,6 +55,23 @@ class Chosen:
     outlook: Outlook
     words: tuple[str, ...]
     """Plain sentences for the researcher; none where an answer may be expected."""
+
+    @property
+    def content(self) -> dict[str, object]:
+        """What was chosen, as plain values."""
+        price = {key: getattr(self.query, key) for key in ("partitions", "epsilon", "errors")}
+        return {**price, "outlook": self.outlook, "words": [*self.words]}
+
+    @property
+    def lines(self) -> Iterator[str]:
+        """What the screen shows."""
+        query = self.query
+        yield (
+            f"Ask with partitions: {query.partitions}, epsilon: {query.epsilon:g}, errors: "
+            f"{query.errors}. Outlook: {self.outlook}."
+        )
+        yield from self.words
+        yield "Computed from the synthetic data alone; it costs nothing."
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +98,7 @@ class Look:
         """How many groups more than half exceed the number of all, in standard errors of it."""
         n = np.isfinite(self.numbers).sum(axis=1)
         above = (self.numbers > self.estimates[:, None]).sum(axis=1)
-        return np.asarray((2 * above - n) / np.sqrt(n))
+        return np.asarray((2 * above - n) / np.sqrt(np.maximum(n, 1)))
 
 
 def unbiased(looks: Sequence[Look]) -> list[Look]:
@@ -133,7 +150,7 @@ def chosen(asked: Asked, most_epsilon: float) -> Chosen:
 _UNFIT = (
     "This question cannot be decided with this file: groups of persons are too small for the "
     "model.",
-    "Ask about a smaller model, or about a level that more persons have.",
+    "Ask about a smaller model, or compare one level with all others: I(race == 'Black').",
 )
 
 

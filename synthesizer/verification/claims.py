@@ -81,12 +81,7 @@ class Claim(Ends, Nearness, OfRange):
         bounds = (0, query.partitions)
         return (Mechanism(size=size, distance=2, epsilon=query.micro_epsilon, bounds=bounds),)
 
-    def counts(
-        self,
-        query: Query,  # noqa: ARG002
-        prepared: Statements,
-        numbers: FloatArray,
-    ) -> list[list[int]]:
+    def counts(self, query: Query, prepared: Statements, numbers: FloatArray) -> list[list[int]]:  # noqa: ARG002
         """Return how many groups lie in the range, beyond each end it has, and have no fit."""
         (where,), (values,) = prepared.ranges, numbers
         beyond = [values < where.ends[0]] * (where.low is not None)
@@ -96,10 +91,8 @@ class Claim(Ends, Nearness, OfRange):
 
     def conclude(self, query: Query, prepared: Statements, released: Released) -> ClaimAnswer:
         """Return the verdict, from the counts with noise."""
-        (mechanism,) = self.mechanisms(query, prepared)
-        return ClaimAnswer.of(
-            released[0], query.partitions, mechanism.scale, self.coefficient, prepared
-        )
+        scale = self.mechanisms(query, prepared)[0].scale
+        return ClaimAnswer.of(released[0], query.partitions, scale, self.coefficient, prepared)
 
 
 def _ends(where: CoefficientRange) -> list[tuple[str, str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 from synthesizer.data.errors import ConfigError, DataError, Problems
 from synthesizer.data.files import check_file, sha256, write_texts
 from synthesizer.data.yaml_text import read_yaml
-from synthesizer.verification.answer import PROMISE, Choice, Choices, ShareAnswer, Verification
-from synthesizer.verification.mechanisms import MICRO, DryNoise, Mechanism, Noise, OpenDP, Planned
-from synthesizer.verification.posterior import attainable
+from synthesizer.verification.answer import PROMISE, Verification
+from synthesizer.verification.mechanisms import MICRO, DryNoise, Noise, OpenDP, Planned
 from synthesizer.verification.public_schema import PublicSchema, digest_of, load_schema
 from synthesizer.verification.query import Query, problems_of_unsound, read_query
 from synthesizer.verification.questions import Question, Released, View, view_of
@@ -128,68 +127,6 @@ def concluded(
         answer=asked.ask.conclude(asked.query, prepared, released),
         promise=promise,
     )
-
-
-PARTITIONS = (10, 20, 30, 50, 75, 100, 150, 200, 300, 500)
-
-
-def choose_m(
-    query: Path | Query,
-    *,
-    synthetic: Path,
-    schema: Path | PublicSchema,
-    partitions: Sequence[int] = PARTITIONS,
-) -> Choices:
-    """Return what the synthetic data would give for different M, without noise, and which to take.
-
-    Raises
-    ------
-    SynthesizerError
-        With every problem; also if the question is not about partitions.
-    """
-    asked = sound_asked(query, schema, synthetic)
-    if not asked.ask.reports_errors:
-        raise ConfigError(
-            f"ask: {asked.ask.measure} does not count partitions, so M is not to be chosen; see "
-            "its dry run"
-        )
-    view = asked.view()
-    rows = tuple(_choice(asked, view, m) for m in partitions)
-    return Choices(epsilon=asked.query.epsilon, rows=rows)
-
-
-def _choice(asked: Asked, view: View, m: int) -> Choice:
-    """Return what M partitions of the synthetic data give; of several statements the worst."""
-    query = asked.query.model_copy(update={"partitions": m, "errors": "report"})
-    prepared = asked.ask.prepare(query, asked.schema, view)
-    counts = asked.ask.release(query, prepared, view, _Silence())
-    query = query.model_copy(update={"errors": asked.query.errors})
-    mechanisms = asked.ask.mechanisms(query, prepared)
-    seen = [triple[: mechanism.size] for triple, mechanism in zip(counts, mechanisms, strict=True)]
-    answer = asked.ask.conclude(query, prepared, tuple(seen))
-    assert isinstance(answer, ShareAnswer)  # noqa: S101 - what counts partitions has this answer
-    worst = min(answer.statements, key=lambda row: max(row.low, 1 - row.high))
-    three, scale = mechanisms[0].size > 1, mechanisms[0].scale
-    best = attainable(m, (2 if three else 1) / scale, errors=three)
-    return Choice(
-        partitions=m,
-        low=worst.low,
-        high=worst.high,
-        best=best.equal_tail[0],
-        inestimable=max(triple[2] for triple in counts) / m,
-    )
-
-
-class _Silence:
-    """No noise, for synthetic data only."""
-
-    def charge(self, mechanism: Mechanism) -> int:
-        """Return what was offered."""
-        return mechanism.epsilon
-
-    def draw(self, mechanism: Mechanism, values: Sequence[int]) -> tuple[int, ...]:  # noqa: ARG002
-        """Return the values as they are."""
-        return tuple(map(int, values))
 
 
 @dataclass(frozen=True)

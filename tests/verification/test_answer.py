@@ -6,8 +6,6 @@ import pytest
 
 from synthesizer.verification.answer import (
     PROMISE,
-    Choice,
-    Choices,
     ShareAnswer,
     Verification,
 )
@@ -90,17 +88,3 @@ def test_a_dry_run_and_a_repeated_answer_say_so():
     assert "Dry run" in dry.page
     assert "epsilon 1" in list(dry.lines)[-1]
     assert any("answered before" in line for line in verification(is_new=False).lines)
-
-
-def test_the_least_m_of_those_that_tell_most_is_chosen():
-    def choice(m, low, high, without=0.0):
-        return Choice(partitions=m, low=low, high=high, best=0.9, inestimable=without)
-
-    rows = (choice(20, 0.6, 0.9), choice(50, 0.8, 0.99), choice(60, 0.805, 1.0),
-            choice(100, 0.95, 1.0, 0.3))  # fmt: skip
-    assert Choices(epsilon=1.0, rows=rows).best.partitions == 50
-    bad = (choice(10, 0.2, 0.9, 0.1), choice(500, 0.0, 0.01, 1.0))  # a no for want of fits
-    assert Choices(epsilon=1.0, rows=bad).best.partitions == 10
-    assert any("simpler model" in line for line in Choices(epsilon=1.0, rows=rows[3:]).lines)
-    no = (choice(20, 0.3, 0.7), choice(50, 0.0, 0.2))
-    assert Choices(epsilon=1.0, rows=no).best.partitions == 50  # a clear no tells as much

@@ -20,7 +20,7 @@ from synthesizer.verification import verify as job
 from synthesizer.verification.ledger import Ledger
 from synthesizer.verification.public_schema import PublicSchema, strictly
 from synthesizer.verification.query import query_of
-from synthesizer.verification.verify import begin_ledger, choose_m, dry_run, verify
+from synthesizer.verification.verify import begin_ledger, dry_run, verify
 
 
 def asked(**changes):
@@ -264,20 +264,6 @@ def test_a_dry_run_is_the_answer_on_synthetic_data_and_needs_no_ledger(files, sc
     assert "Before anything is spent" in made.page
     with pytest.raises(SynthesizerError, match="nope"):
         dry_run(asked(subset="nope > 1"), synthetic=files[1], schema=schema)
-
-
-def test_choose_m_weighs_the_interval_of_r_against_partitions_without_a_fit(files, schema):
-    query = asked(formula="I(log(pay)) ~ sex + age")
-    choices = choose_m(query, synthetic=files[1], schema=schema, partitions=(10, 20, 400))
-    rows = {row.partitions: row for row in choices.rows}
-    assert rows[10].low < rows[20].low
-    assert rows[400].inestimable > 0.5 > rows[20].inestimable
-    assert all(row.low <= row.best + 1e-9 for row in choices.rows)
-    assert choices.best.partitions == 20
-    again = choose_m(query, synthetic=files[1], schema=schema, partitions=(20,))
-    assert again.rows == (rows[20],)
-    with pytest.raises(SynthesizerError, match="does not count partitions"):
-        choose_m(query_of({**GAP, **QUESTIONS["significance"]}), synthetic=files[1], schema=schema)
 
 
 def test_files_of_an_answer_are_written_whole_and_never_replaced(files, schema, tmp_path):

@@ -1,0 +1,131 @@
+"""What a question is asked with, chosen from synthetic data alone."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from claim_trials import EFFECT, SCHEMA, InMemory, simulated
+from replay_trials import GAP, QUESTIONS
+
+from synthesizer.verification import choosing
+from synthesizer.verification.choosing import PARTITIONS, Look, chosen, unbiased
+from synthesizer.verification.query import query_of
+from synthesizer.verification.verify import sound_asked
+
+FORBIDDEN = ("epsilon", "partition", "M ")
+
+
+def asked(ask, n=3_000, seed=0, tail=0.0, **content):
+    query = query_of({"formula": "y ~ group + x", **content,
+                      "ask": {"measure": "claim", "coefficient": "group[few]", **ask}})  # fmt: skip
+    made = simulated(n, np.random.default_rng(seed), EFFECT, tail)
+    return InMemory(query, SCHEMA, Path(), made=made)
+
+
+@pytest.mark.parametrize(
+    ("ask", "outlook"),
+    [
+        ({"above": -0.3}, "decided"),
+        ({"below": -0.3}, "decided"),
+        ({"between": [-0.5, 1.0]}, "decided"),
+        ({"within": 0.7}, "decided"),
+        ({"above": 0.28}, "open"),
+        ({"share": 0.05}, "open"),
+    ],
+)
+def test_the_outlook_hangs_on_how_far_the_border_is(ask, outlook):
+    made = chosen(asked(ask), 1.0)
+    assert made.outlook == outlook
+    assert made.query.partitions in PARTITIONS
+    assert bool(made.words) == (outlook != "decided")
+    assert not any(word in " ".join(made.words) for word in FORBIDDEN)
+
+
+def test_a_far_border_costs_less_and_no_more_than_is_offered():
+    far, near = (chosen(asked({"above": end}), 1.0).query for end in (-3.0, -0.2))
+    assert far.epsilon < near.epsilon <= 1.0
+    assert chosen(asked({"above": 0.28}), 0.7).query.epsilon == 0.7
+    assert chosen(asked({"above": -3.0}), 0.03).query.epsilon == 0.03
+
+
+def test_an_open_claim_says_which_border_could_be_decided():
+    one = chosen(asked({"above": 0.28}), 1.0)
+    distance = float(one.words[1].split("at least ")[1].split()[0])
+    estimate = asked({"above": 0}).ask.estimates(one.query, SCHEMA, asked({"above": 0}).made)[0]
+    assert 0.02 < distance < 0.5
+    assert chosen(asked({"above": estimate - 1.02 * distance}), 1.0).outlook == "decided"
+    assert chosen(asked({"above": estimate - 0.8 * distance}), 1.0).outlook == "open"
+
+
+def test_what_no_group_can_fit_or_no_noise_lets_through_is_impossible():
+    made = chosen(asked({"above": 0.0}, n=30), 1.0)
+    assert made.outlook == "impossible"
+    assert any("smaller model" in word for word in made.words)
+    made = chosen(asked({"above": -5.0}), 0.01)
+    assert made.outlook == "impossible"
+    assert any("budget" in word for word in made.words)
+
+
+def test_the_query_is_the_same_but_for_its_price(files, schema):
+    query = query_of({**GAP, "ask": {**QUESTIONS["claim"]["ask"]}, "epsilon": 0.3})
+    one = sound_asked(query, schema, files[1])
+    made = chosen(one, 1.0).query
+    price = {"epsilon": 1.0, "partitions": 20, "errors": "out"}
+    assert made.model_copy(update=price).digest == one.query.model_copy(update=price).digest
+    assert (made.schema_digest, made.synthetic_digest) == (one.query.schema_digest,
+                                                           one.query.synthetic_digest)  # fmt: skip
+
+
+def look(numbers, estimate=0.0):
+    return Look(np.array([numbers], dtype=float), np.array([estimate]))
+
+
+def test_groups_that_scatter_to_one_side_are_too_small():
+    even = look([-1, 1] * 10)
+    assert even.excess == 0
+    assert even.unfitted == 0
+    assert look([1, np.nan, -1, np.nan]).unfitted == 0.5
+    skewed = look([1] * 130 + [-1] * 70)  # 60 / sqrt(200) = 4.2 standard errors
+    assert skewed.excess == pytest.approx(4.243, abs=1e-3)
+    assert [one.m for one in unbiased([even, look([1, -1] * 25), skewed])] == [20, 50]
+    assert unbiased([skewed]) == []
+
+
+def test_larger_groups_are_taken_where_small_ones_are_biased():
+    sizes = [
+        chosen(asked({"above": -2.0}, n=2_000, seed=seed, tail=tail), 0.25).query.partitions
+        for tail in (0.0, 1.5)
+        for seed in range(5)
+    ]
+    assert np.mean(sizes[5:]) < np.mean(sizes[:5])
+
+
+@pytest.mark.parametrize("name", [*QUESTIONS])
+def test_every_question_is_chosen_for(name, files, schema):
+    one = sound_asked(query_of({**GAP, **QUESTIONS[name]}), schema, files[1])
+    made = chosen(one, 0.8)
+    assert made.query.epsilon <= 0.8
+    assert (made.query.errors == "report") == made.query.ask.reports_errors
+    assert made.query.ask == one.ask
+    # of 400 persons: pay is certain in groups of 20, and 20 groups are few for a range
+    assert (made.outlook == "impossible") == (name in ("logit", "claim"))
+    assert not any(word in " ".join(made.words) for word in FORBIDDEN)
+    made.query.ask.prepare(made.query, schema, one.view())  # it can be asked
+
+
+def test_counts_that_noise_hides_are_open(files, schema):
+    by = {"formula": None, "ask": {"measure": "counts", "by": ["sex", "race", "agency", "year"]}}
+    one = sound_asked(query_of({**GAP, **by}), schema, files[1])
+    assert chosen(one, 0.05).outlook == "open"
+    assert chosen(one, 5.0).outlook == "decided"
+
+
+def test_an_interval_takes_groups_that_say_most(files, schema, monkeypatch):
+    monkeypatch.setattr(choosing, "PARTITIONS", (20, 400))
+    formula = "I(log(pay)) ~ sex + age"
+    far = {"measure": "interval", "coefficient": "sex[F]", "below": -0.05}
+    one = sound_asked(query_of({**GAP, "formula": formula, "ask": far}), schema, files[1])
+    assert chosen(one, 1.0).query.partitions == 20  # one person a group has no fit
+    near = {**far, "below": -0.2505}
+    one = sound_asked(query_of({**GAP, "formula": formula, "ask": near}), schema, files[1])
+    assert chosen(one, 0.5).outlook == "open"
