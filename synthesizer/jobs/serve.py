@@ -69,7 +69,6 @@ datasets:
     synthetic: run/synthetic_1.csv
     schema: schema.yaml
     cap: 20
-    user_cap: 10
 """
 DEMO_ADDRESS = ("127.0.0.1", 8000)
 DEMO_ACCOUNTS: Mapping[str, Role] = {
@@ -77,6 +76,8 @@ DEMO_ACCOUNTS: Mapping[str, Role] = {
     "ada": "researcher",
     "bob": "researcher",
 }
+DEMO_PROJECT = ("pay gap", "workforce")
+DEMO_QUESTIONS = 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -254,9 +255,14 @@ def make_demo(directory: Path, *, persons: int = 3_000) -> Mapping[str, str]:
         write_text(folder / "schema.yaml", yaml_of(schema_of_release(folder / "run")))
         write_text(folder / DEMO_CONFIG, _DEMO_SERVER)
         with opened(folder / DEMO_CONFIG) as server:
-            return {
+            tokens = {
                 name: _token(server.accounts, name, role) for name, role in DEMO_ACCOUNTS.items()
             }
+            server.service.projects.make(
+                server.accounts.named("steward"), *DEMO_PROJECT, ("ada", "bob"),
+                questions=DEMO_QUESTIONS,
+            )  # fmt: skip
+            return tokens
 
 
 def _token(accounts: Accounts, name: str, role: Role) -> str:

@@ -20,6 +20,7 @@ from sqlalchemy import Select, select, update
 
 from synthesizer.data.errors import LedgerError
 from synthesizer.verification.database import now, transaction
+from synthesizer.verification.ledger import ANSWER
 from synthesizer.verification.server import audit
 from synthesizer.verification.server.runner import Outcome, Task, run
 from synthesizer.verification.server.server_config import JobLimits
@@ -196,8 +197,8 @@ class Dispatcher:
 
     def _content(self, one: Dataset, query: str) -> str:
         with transaction(self._service.engine, reads=True) as store:
-            place = (DRY_RUN.c.dataset == one.name, DRY_RUN.c.query == query)
-            return str(store.execute(select(DRY_RUN.c.content).where(*place)).scalar_one())
+            place = (ANSWER.c.version == one.ledger.version, ANSWER.c.query == query)
+            return str(store.execute(select(ANSWER.c.content).where(*place)).scalar_one())
 
     def _run(
         self, one: Dataset, content: str, *, seconds: float, is_dry: bool,

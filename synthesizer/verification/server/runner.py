@@ -25,6 +25,7 @@ import struct
 import sys
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from math import ceil
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
@@ -39,6 +40,7 @@ from synthesizer.data.workers import one_blas_thread
 from synthesizer.measures.figure import plain
 from synthesizer.report.page import sections_html
 from synthesizer.verification.answer import Verification
+from synthesizer.verification.choosing import Outlook, chosen
 from synthesizer.verification.mechanisms import MICRO, OpenDP, Planned
 from synthesizer.verification.public_schema import STRICT, PublicSchema, strictly
 from synthesizer.verification.query import query_of
@@ -73,6 +75,8 @@ class Task(BaseModel):
     """Key of the partitions in hexadecimal digits."""
     is_without_data: bool = False
     """Whether the answer is that of a file without rows, after processes died."""
+    most_epsilon: float | None = None
+    """What the answer may cost at most; None where an expert wrote epsilon, partitions, errors."""
 
 
 class Outcome(BaseModel):
@@ -89,6 +93,12 @@ class Outcome(BaseModel):
     """The answer as JSON, `Verification` in plain values."""
     page: str = ""
     """The answer as HTML sections for a page of the server."""
+    chosen: Mapping[str, Any] = {}
+    """Of a dry run: the query with its numbers, in its canonical form."""
+    outlook: Outlook | None = None
+    """What may be expected of the answer; None where an expert wrote the numbers."""
+    words: tuple[str, ...] = ()
+    """Why, in sentences for the researcher."""
 
 
 _CONTEXT = get_context("forkserver")
@@ -155,19 +165,30 @@ def _silence() -> None:
 def outcome(task: Task) -> Outcome:
     """Return what comes of a task; only what is wrong with the query itself is a problem."""
     schema = strictly(PublicSchema, task.public_schema)
-    query = query_of(task.query)
+    query = query_of({key: value for key, value in task.query.items() if value is not None})
     try:
+        asked, known = _with_numbers(task, sound_asked(query, schema, Path(task.synthetic)))
+        if known.outlook == "impossible":
+            return known
         if task.confidential is None:
-            made = dry_run(query, synthetic=Path(task.synthetic), schema=schema, promise=PROMISE)
-            return _told(made, charge=round(made.charge * MICRO))
-        asked = sound_asked(query, schema, Path(task.synthetic))
+            made = dry_run(asked.query, synthetic=asked.synthetic, schema=schema, promise=PROMISE)
+            return _told(made, known, charge=round(made.charge * MICRO))
         prepared = asked.prepare()
         planned = Planned(OpenDP(), asked.ask.mechanisms(asked.query, prepared))
     except SynthesizerError as error:
         return Outcome(problems=error.problems)
     released = _released(task, asked, prepared, planned)
     made = concluded(asked, prepared, released, charge=planned.epsilon, promise=PROMISE)
-    return _told(made, charge=planned.epsilon)
+    return _told(made, known, charge=planned.epsilon)
+
+
+def _with_numbers(task: Task, asked: Asked) -> tuple[Asked, Outcome]:
+    """Return what is asked with epsilon, partitions and errors, and what may be expected of it."""
+    if task.most_epsilon is None:
+        return asked, Outcome(chosen=asked.query.content())
+    found = chosen(asked, task.most_epsilon)
+    known = Outcome(chosen=found.query.content(), outlook=found.outlook, words=found.words)
+    return replace(asked, query=found.query), known
 
 
 def _released(task: Task, asked: Asked, prepared: Any, planned: Planned) -> Any:
@@ -182,13 +203,14 @@ def _released(task: Task, asked: Asked, prepared: Any, planned: Planned) -> Any:
     return asked.ask.release(asked.query, prepared, view, planned)
 
 
-def _told(made: Verification, *, charge: int) -> Outcome:
-    return Outcome(
-        charge=charge,
-        released=() if made.dry else made.answer.released,
-        content=json.loads(json.dumps(plain(made), allow_nan=False)),
-        page=str(sections_html(made.sections)),
-    )
+def _told(made: Verification, known: Outcome, *, charge: int) -> Outcome:
+    told = {
+        "charge": charge,
+        "released": () if made.dry else made.answer.released,
+        "content": json.loads(json.dumps(plain(made), allow_nan=False)),
+        "page": str(sections_html(made.sections)),
+    }
+    return known.model_copy(update=told)
 
 
 _CALLS = {  # socket, connect, bind, listen, sendto, sendmsg, execve, execveat, ptrace,
