@@ -1,20 +1,48 @@
-"""The epsilon and the number of groups of a question, chosen from the synthetic data alone."""
+"""What a question is asked with, chosen for the researcher from the synthetic data alone.
+
+A researcher brings a question; the charge (epsilon) and the number of groups of persons (M) follow
+from a look at the synthetic data, which costs nothing and reveals nothing: in how many groups the
+model has a fit, whether small groups are biased, and whether the answer would be decided. Small
+groups make the answer precise, since the noise is that of one group; too small ones have no fit.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import ceil, floor, log10
 from typing import Literal
 
 import numpy as np
 
-from synthesizer.verification.coefficient_questions import OfCoefficient
+from synthesizer.data.table import FloatArray
+from synthesizer.report.page import written
+from synthesizer.verification.answer import ShareAnswer
+from synthesizer.verification.claims import Claim, shares_at_ends, verdict_of
+from synthesizer.verification.coefficient_questions import (
+    CoefficientRange,
+    Counted,
+    OfCoefficient,
+    Statements,
+)
+from synthesizer.verification.public_schema import PublicSchema
 from synthesizer.verification.query import Query
+from synthesizer.verification.questions import Question, View
 from synthesizer.verification.verify import Asked
 
 PARTITIONS = (20, 50, 100, 200)
-"""Numbers of groups that are tried."""
+"""Numbers of groups that are tried; each costs a fit of all synthetic rows."""
+EPSILONS = (0.1, 0.25, 0.5, 1.0, 2.0)
 MOST_UNFITTED = 0.2
 """Share of groups that may have no fit in the synthetic data."""
+MOST_BIAS = 1.2
+"""Limit of 2 k - n over the root of n, where k of n groups exceed the coefficient of all persons.
+Under normal errors its standard deviation is 0.6."""
+MARGIN = 0.5
+"""The border is moved by this part of its distance to the synthetic estimate."""
+ALIKE = 0.01
+"""Difference of the ends of an interval of r that is worth no more groups."""
+Outlook = Literal["decided", "open", "impossible"]
 
 
 @dataclass(frozen=True)
@@ -23,33 +51,178 @@ class Chosen:
 
     query: Query
     """With epsilon, partitions and errors, of the same schema and synthetic file."""
-    outlook: Literal["decided", "open", "impossible"]
+    outlook: Outlook
     words: tuple[str, ...]
-    """Plain sentences for the researcher."""
+    """Plain sentences for the researcher; none where an answer may be expected."""
+
+
+@dataclass(frozen=True, eq=False)
+class Look:
+    """What a question is about in all persons and in m groups of the synthetic data."""
+
+    numbers: FloatArray
+    """Shape (statements, m), NaN without a fit."""
+    estimates: FloatArray
+    """Of all persons, shape (statements,)."""
+
+    @property
+    def m(self) -> int:
+        """Number of groups."""
+        return self.numbers.shape[1]
+
+    @property
+    def unfitted(self) -> float:
+        """Largest share of groups without a fit."""
+        return float(np.isnan(self.numbers).mean(axis=1).max())
+
+    @property
+    def is_biased(self) -> bool:
+        """Whether the groups scatter to one side of the number of all persons."""
+        n = np.isfinite(self.numbers).sum(axis=1)
+        above = (self.numbers > self.estimates[:, None]).sum(axis=1)
+        return bool((np.abs(2 * above - n) > MOST_BIAS * np.sqrt(n)).any())
 
 
 def chosen(asked: Asked, most_epsilon: float) -> Chosen:
-    """Return a question with epsilon, partitions and errors, chosen from synthetic data alone.
+    """Return a question with epsilon, partitions and errors, chosen from the synthetic data alone.
+
+    Parameters
+    ----------
+    asked : Asked
+        The question; its own epsilon, partitions and errors do not matter.
+    most_epsilon : float
+        The most that it may cost. A claim costs the least that probably decides it.
 
     Raises
     ------
     SynthesizerError
-        If the synthetic data do not identify what is asked.
+        If the synthetic data do not have what is asked about.
     """
-    query = asked.query.model_copy(update={"epsilon": most_epsilon})
-    if not isinstance(query.ask, OfCoefficient):
-        return Chosen(query, "decided", ())
-    if query.ask.reports_errors:
-        query = query.model_copy(update={"errors": "report"})
-    view = asked.view()
-    query.ask.estimate(query, asked.schema, view)
-    able = []
-    for m in PARTITIONS:
-        fits = query.ask.fits(query, asked.schema, view, view.partition(m), m)
-        if np.isnan(fits.coefficients).mean() <= MOST_UNFITTED:
-            able.append(m)
+    ask, view = asked.ask, asked.view()
+    errors = "report" if ask.reports_errors else "out"
+    query = asked.query.model_copy(update={"epsilon": most_epsilon, "errors": errors})
+    if not isinstance(ask, OfCoefficient):
+        return _of_cells(query, ask, asked.schema, view)
+    estimates = ask.numbers(query, asked.schema, view, 1)[:, 0]
+    looks = [Look(ask.numbers(query, asked.schema, view, m), estimates) for m in PARTITIONS]
+    able = [look for look in looks if look.unfitted <= MOST_UNFITTED and not look.is_biased]
     if not able:
-        words = "Too few groups of persons would have a fit. Ask about a smaller model."
-        return Chosen(query, "impossible", (words,))
-    best = min(able, key=lambda m: abs(m - 50))
-    return Chosen(query.model_copy(update={"partitions": best}), "decided", ())
+        best = min(looks, key=lambda look: look.unfitted)
+        return Chosen(_with(query, best.m), "impossible", _UNFIT)
+    if not isinstance(ask, Counted):
+        return Chosen(_with(query, able[-1].m), "decided", ())
+    stated = ask.stated(query, asked.schema, view)
+    if isinstance(ask, Claim):
+        return _of_claim(query, ask, stated, able)
+    return _of_shares(query, ask, stated, able)
+
+
+_UNFIT = (
+    "This question cannot be decided with this file: groups of persons are too small for the "
+    "model.",
+    "Ask about a smaller model, or about a level that more persons have.",
+)
+
+
+def _with(query: Query, m: int, epsilon: float | None = None) -> Query:
+    """Return the query with another number of groups, and epsilon if it is another."""
+    return query.model_copy(update={"partitions": m, "epsilon": epsilon or query.epsilon})
+
+
+def _of_claim(query: Query, ask: Claim, stated: Statements, able: Sequence[Look]) -> Chosen:
+    """Return a claim at the least epsilon that probably decides it, with the largest groups."""
+    epsilons = [*(e for e in EPSILONS if e < query.epsilon), query.epsilon]
+    near = _moved(stated, MARGIN)
+    for epsilon in epsilons:
+        for look in able:
+            asked = _with(query, look.m, epsilon)
+            if _is_decided(asked, ask, near, look):
+                return Chosen(asked, "decided", ())
+    look = able[-1]
+    asked = _with(query, look.m)
+    estimate = stated.estimates[0] or 0.0
+    for distance in np.nanmax(np.abs(look.numbers - estimate)) * np.geomspace(0.005, 2.1, 80):
+        if _is_decided(asked, ask, _around(stated, distance * (1 - MARGIN)), look):
+            words = (
+                "The answer will probably be: cannot tell. The border is too close to the "
+                f"synthetic estimate, {written(estimate)}.",
+                f"A border at least {_rounded_up(distance)} away from it could be decided.",
+            )
+            return Chosen(asked, "open", words)
+    words = (
+        "This question cannot be decided: even where all groups of persons agree, the noise "
+        "hides it.",
+        "Ask the steward for a larger budget for each question.",
+    )
+    return Chosen(asked, "impossible", words)
+
+
+def _moved(stated: Statements, part: float) -> Statements:
+    """Return a claim with its borders moved by a part of the way to the synthetic estimate."""
+    estimate, (where,) = stated.estimates[0] or 0.0, stated.ranges
+    low, high = (
+        None if end is None else end + part * (estimate - end) for end in (where.low, where.high)
+    )
+    return replace(stated, ranges=(CoefficientRange(low=low, high=high),))
+
+
+def _around(stated: Statements, distance: float) -> Statements:
+    """Return a claim with its borders at a distance from the synthetic estimate."""
+    estimate, (where,) = stated.estimates[0] or 0.0, stated.ranges
+    low = None if where.low is None else estimate - distance
+    high = None if where.high is None else estimate + distance
+    return replace(stated, ranges=(CoefficientRange(low=low, high=high),), holds=(True,))
+
+
+def _is_decided(query: Query, ask: Claim, stated: Statements, look: Look) -> bool:
+    """Return whether groups as in the synthetic data decide as they do, with noise against it."""
+    (mechanism,) = ask.mechanisms(query, stated)
+    noise = mechanism.within(0.95) * (1 if stated.holds[0] else -1)
+    ((inside, *beyond, unfitted),) = ask.counts(query, stated, look.numbers)
+    shares = []
+    for place in range(len(beyond)):
+        against = [out + noise * (at == place) for at, out in enumerate(beyond)]
+        noisy = (inside - noise, *against, unfitted)
+        shares.append(shares_at_ends(noisy, look.m, mechanism.scale)[place])
+    return verdict_of(shares) == ("yes" if stated.holds[0] else "no")
+
+
+def _rounded_up(distance: float) -> str:
+    """Return a distance in two digits, not less than it is."""
+    unit = 10.0 ** (floor(log10(distance)) - 1)
+    return f"{ceil(distance / unit) * unit:.2g}"
+
+
+def _of_shares(query: Query, ask: Counted, stated: Statements, able: Sequence[Look]) -> Chosen:
+    """Return the question with the fewest groups whose interval of r is about farthest from 1/2."""
+    telling = [_telling(_with(query, look.m), ask, stated, look) for look in able]
+    best = next(place for place, tells in enumerate(telling) if tells >= max(telling) - ALIKE)
+    asked = _with(query, able[best].m)
+    if telling[best] > 0.5:
+        return Chosen(asked, "decided", ())
+    words = "The answer will probably leave open whether the statement holds in most groups."
+    return Chosen(asked, "open", (words,))
+
+
+def _telling(query: Query, ask: Counted, stated: Statements, look: Look) -> float:
+    """Return how far the interval of r is from the side where it is not, without noise."""
+    prepared = ask.looked_at(stated, look.numbers)
+    counts = tuple(map(tuple, ask.counts(query, prepared, look.numbers)))
+    answer = ask.conclude(query, prepared, counts)
+    assert isinstance(answer, ShareAnswer)  # noqa: S101 - what counts partitions has this answer
+    return min(max(row.low, 1 - row.high) for row in answer.statements)
+
+
+def _of_cells(query: Query, ask: Question, schema: PublicSchema, view: View) -> Chosen:
+    """Return a question that needs no groups, with a warning where noise hides most cells."""
+    prepared = ask.prepare(query, schema, view)
+    reach = ask.mechanisms(query, prepared)[-1].within(0.95)
+    counts = np.asarray(ask.whole_numbers(query, prepared, view)[-1])
+    if counts[counts <= reach].sum() <= counts.sum() / 2:
+        return Chosen(query, "decided", ())
+    words = (
+        f"Most persons are in cells of {reach:,} or fewer, where the noise is as large as the "
+        "number of persons.",
+        "Ask for fewer variables, levels or cells.",
+    )
+    return Chosen(query, "open", words)

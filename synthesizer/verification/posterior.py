@@ -177,15 +177,21 @@ def posterior_of_categories(released: Sequence[float], *, m: int, scale: float) 
     A person who leaves a partition can turn it from "in" to "error": that moves two counts by 1, so
     the scale is 2 / epsilon.
 
+    A fourth count, (in, out, in as well, error), adds to the first: a range has partitions below it
+    and above it, and each end asks how many are on its inner side. These and "out" and "error" have
+    the uniform prior, and so has each split of the inner side into its two counts.
+
     Examples
     --------
     >>> known = posterior_of_categories((40, 5, 5), m=50, scale=2.0)
     >>> round(known.inside.mean, 2), round(known.errors.mean, 2)
     (0.87, 0.11)
     """
-    near_in, near_out, near_error = (
+    near_in, near_out, *others, near_error = (
         np.exp(-np.abs(noisy - np.arange(m + 1)) / scale) for noisy in clamped(released, m)
     )
+    for other in others:
+        near_in = np.convolve(near_in, other)[: m + 1] / np.arange(1, m + 2)
     errors = np.zeros(m + 2)
     inside = np.zeros(0)
     for n in range(m + 1):

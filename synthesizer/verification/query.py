@@ -18,6 +18,7 @@ from synthesizer.data.errors import ExpressionError, Problems, did_you_mean
 from synthesizer.data.expressions import Expression
 from synthesizer.data.table import Kind, Variable
 from synthesizer.measures.utility.formulas import Formula, Model, model_of, parse_formula
+from synthesizer.verification.claims import Claim
 from synthesizer.verification.coefficient_questions import Interval, Significance, Tolerance, Trend
 from synthesizer.verification.mechanisms import micro
 from synthesizer.verification.prediction_questions import Accuracy, Residuals, RocCurve
@@ -48,7 +49,8 @@ class Query(BaseModel):
     subset: str | None = None
     """Condition on variables of the public schema; all rows where absent."""
     ask: Annotated[
-        Interval
+        Claim
+        | Interval
         | Tolerance
         | Trend
         | Significance
