@@ -33,6 +33,7 @@ from scipy.special import expit
 from synthesizer.data.table import Column, FloatArray, Table
 from synthesizer.verification.choosing import chosen
 from synthesizer.verification.claims import Claim, ClaimAnswer
+from synthesizer.verification.coefficient_questions import Significance
 from synthesizer.verification.mechanisms import Mechanism
 from synthesizer.verification.public_schema import PublicSchema, PublicVariable, load_schema
 from synthesizer.verification.query import Query, query_of
@@ -174,6 +175,12 @@ def outcome(asked: Asked, confidential: View, noise: Drawn, most_epsilon: float)
     )
 
 
+def fitted(query: Query, view: View) -> tuple[float, float]:
+    """Return the coefficient of all persons and its standard error."""
+    assert isinstance(query.ask, Significance)  # noqa: S101
+    return query.ask.estimate(query, SCHEMA, view)
+
+
 def outcomes(
     world: World, n: int, seed: int, *, far: bool, most_epsilon: float, at_truth: bool = False
 ) -> Iterator[Outcome]:
@@ -183,11 +190,11 @@ def outcomes(
     confidential = simulated(n, rng, EFFECT, world.tail)
     any_ask = {"measure": "significance", "coefficient": world.coefficient}
     probe = query_of({**content, "ask": any_ask})
-    truth, error = probe.ask.estimate(probe, SCHEMA, confidential)  # type: ignore[union-attr]
+    truth, error = fitted(probe, confidential)
     shift = 8 * error * (-1) ** seed if far else 0.0
     synthetic = simulated(n, rng, EFFECT + shift, world.tail)
     remembered(synthetic, confidential)
-    estimate, error = probe.ask.estimate(probe, SCHEMA, synthetic)  # type: ignore[union-attr]
+    estimate, error = fitted(probe, synthetic)
     asks = [{"above": truth}, {"below": truth}] if at_truth else asks_about(estimate, error)
     for ask in asks:
         made = {"measure": "claim", "coefficient": world.coefficient, **ask}
@@ -268,7 +275,7 @@ def simulations(options: argparse.Namespace) -> bool:
 
 
 def demonstration(options: argparse.Namespace) -> bool:
-    """Ask the claims of a YAML list about the demonstration; print each; return whether it holds."""
+    """Ask the claims of a YAML list about the demonstration; return whether all is well."""
     schema = load_schema(options.demo / "schema.yaml")
     words: Counter[str] = Counter()
     rng = np.random.default_rng(options.first)

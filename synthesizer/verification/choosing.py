@@ -68,7 +68,7 @@ class Look:
     @property
     def m(self) -> int:
         """Number of groups."""
-        return self.numbers.shape[1]
+        return len(self.numbers[0])
 
     @property
     def unfitted(self) -> float:
@@ -103,7 +103,7 @@ def chosen(asked: Asked, most_epsilon: float) -> Chosen:
     query = asked.query.model_copy(update={"epsilon": most_epsilon, "errors": errors})
     if not isinstance(ask, OfCoefficient):
         return _of_cells(query, ask, asked.schema, view)
-    estimates = ask.numbers(query, asked.schema, view, 1)[:, 0]
+    estimates = ask.estimates(query, asked.schema, view)
     looks = [Look(ask.numbers(query, asked.schema, view, m), estimates) for m in PARTITIONS]
     able = [look for look in looks if look.unfitted <= MOST_UNFITTED and not look.is_biased]
     if not able:
@@ -111,7 +111,7 @@ def chosen(asked: Asked, most_epsilon: float) -> Chosen:
         return Chosen(_with(query, best.m), "impossible", _UNFIT)
     if not isinstance(ask, Counted):
         return Chosen(_with(query, able[-1].m), "decided", ())
-    stated = ask.stated(query, asked.schema, view)
+    stated = ask.stated(asked.schema, estimates)
     if isinstance(ask, Claim):
         return _of_claim(query, ask, stated, able)
     return _of_shares(query, ask, stated, able)

@@ -104,10 +104,10 @@ class Claim(Ends, Nearness, OfRange):
 
 def _ends(where: CoefficientRange) -> list[tuple[str, str]]:
     """Return of each end of a range what is true on its inner side, and on the other."""
-    ends = [(f"is at least {where.low:g}", f"is below {where.low:g}")] * (where.low is not None)
-    return ends + [(f"is at most {where.high:g}", f"is above {where.high:g}")] * (
-        where.high is not None
-    )
+    ends = ((where.low, "is at least", "is below"), (where.high, "is at most", "is above"))
+    return [
+        (f"{inner} {end:g}", f"{outer} {end:g}") for end, inner, outer in ends if end is not None
+    ]
 
 
 def shares_at_ends(counts: Sequence[float], m: int, scale: float) -> list[Shares]:

@@ -77,6 +77,8 @@ class CoefficientRange(Result):
 class OfCoefficient(Question):
     """What questions about one coefficient have in common."""
 
+    _identified_in: ClassVar[str] = "the synthetic data"
+
     coefficient: str = Field(min_length=1, max_length=2_000)
     """As the model names it: ``race[Black]``, ``I(age ** 2)``, ``sex[F]:age``."""
 
@@ -92,16 +94,24 @@ class OfCoefficient(Question):
             hint = did_you_mean(self.coefficient, model.names, f"it has {len(model.names)}")
             yield f"ask.coefficient: the model has no {self.coefficient!r}; {hint}"
 
+    def estimates(self, query: Query, schema: PublicSchema, synthetic: View) -> FloatArray:
+        """Return what is asked about in all synthetic data, shape (statements,)."""
+        return self.identified(self.numbers(query, schema, synthetic, 1)[:, 0])
+
     def estimate(self, query: Query, schema: PublicSchema, synthetic: View) -> tuple[float, float]:
         """Return the coefficient and its standard error in all synthetic data."""
         fits = self.fits(query, schema, synthetic, synthetic.partition(1), 1)
-        value, error = float(fits.coefficients[0, 0]), float(fits.errors[0, 0])
-        if np.isnan(value):
+        return float(self.identified(fits.coefficients[0])[0]), float(fits.errors[0, 0])
+
+    def identified(self, values: FloatArray) -> FloatArray:
+        """Return values of the synthetic data; DataError where one is missing."""
+        if np.isnan(values).any():
             raise DataError(
-                f"the synthetic data do not identify {self.coefficient!r}: no row has its level or "
-                "the reference, or others determine it; ask about a smaller model"
+                f"in {self._identified_in} the model does not identify {self.coefficient!r}: no "
+                "row has its level or the reference, or others determine it; ask about a smaller "
+                "model"
             )
-        return value, error
+        return values
 
     def numbers(self, query: Query, schema: PublicSchema, view: View, m: int) -> FloatArray:
         """Return what is asked about in each of m groups of persons, shape (statements, m).
@@ -186,7 +196,7 @@ class Counted(OfCoefficient):
 
     def prepare(self, query: Query, schema: PublicSchema, synthetic: View) -> Statements:
         """Return the statements, and what as many partitions of the synthetic data are good for."""
-        stated = self.stated(query, schema, synthetic)
+        stated = self.stated(schema, self.estimates(query, schema, synthetic))
         numbers = self.numbers(query, schema, synthetic, query.partitions)
         return self.looked_at(stated, numbers)
 
@@ -196,7 +206,7 @@ class Counted(OfCoefficient):
         return replace(stated, unfitted=tuple(float(np.isnan(h).mean()) for h in holds))
 
     @abstractmethod
-    def stated(self, query: Query, schema: PublicSchema, synthetic: View) -> Statements:
+    def stated(self, schema: PublicSchema, estimates: FloatArray) -> Statements:
         """Return the statements, and whether they are true of all synthetic data."""
 
     def outcomes(self, prepared: Statements, numbers: FloatArray) -> list[FloatArray]:
@@ -239,12 +249,12 @@ class OfRange(Counted):
             raise ValueError(f"write one of {', '.join(keys[:-1])} and {keys[-1]}")
         return self
 
-    def stated(self, query: Query, schema: PublicSchema, synthetic: View) -> Statements:
+    def stated(self, schema: PublicSchema, estimates: FloatArray) -> Statements:
         """Return the statement, and whether it is true of the synthetic data."""
-        estimate, _ = self.estimate(query, schema, synthetic)
+        estimate = float(estimates[0])
         where = self.range_about(estimate)
-        holds = bool(where.holds(np.array([estimate]))[0])
         words = f"{self.coefficient} {where.words}"
+        holds = bool(where.holds(estimates)[0])
         return Statements(schema, (words,), (estimate,), (holds,), (where,))
 
 
@@ -332,6 +342,8 @@ class Trend(Counted):
     no fit has no slope.
     """
 
+    _identified_in: ClassVar[str] = "a year of the synthetic data"
+
     measure: Literal["trend"] = "trend"
     over: str = Field(min_length=1)
     """Variable of time: whole numbers, or levels that are."""
@@ -381,19 +393,13 @@ class Trend(Counted):
             f"by year from {p.first} to {p.last} its change {p.range.words}" for p in self.periods
         )
 
-    def stated(self, query: Query, schema: PublicSchema, synthetic: View) -> Statements:
+    def stated(self, schema: PublicSchema, estimates: FloatArray) -> Statements:
         """Return the statements, and which are true of the synthetic data."""
-        slopes = self.numbers(query, schema, synthetic, 1)[:, 0]
-        if np.isnan(slopes).any():
-            raise DataError(
-                f"in a year of the synthetic data the model does not identify "
-                f"{self.coefficient!r}; ask about a smaller model or other years"
-            )
         ranges = tuple(period.range for period in self.periods)
-        holds = [
+        holds = tuple(
             bool(where.holds(np.array([slope]))[0])
-            for where, slope in zip(ranges, slopes, strict=True)
-        ]
+            for where, slope in zip(ranges, estimates, strict=True)
+        )
         if self.jointly:
             words = (f"{self.coefficient}: {self._of_all}",)
             return Statements(schema, words, (None,), (all(holds),), ranges)
@@ -403,8 +409,8 @@ class Trend(Counted):
                 f"{self.coefficient}: by year from {p.first} to {p.last} its change {p.range.words}"
                 for p in self.periods
             ),
-            tuple(slopes.tolist()),
-            tuple(holds),
+            tuple(estimates.tolist()),
+            holds,
             ranges,
         )
 

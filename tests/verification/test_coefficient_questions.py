@@ -87,7 +87,7 @@ def test_persons_may_be_fixed_effects():
     assert counts(ask, made, synthetic=made, formula=formula) == ((20,),)
     # race does not change in a person
     ask |= {"coefficient": "race[Black]"}
-    with pytest.raises(DataError, match="do not identify"):
+    with pytest.raises(DataError, match="does not identify"):
         counts(ask, made, formula="pay ~ race + year | person")
     (problem,) = query(ask, formula="pay ~ race + person").problems(SCHEMA)
     assert "'person' is not in the public schema" in problem
