@@ -4,7 +4,6 @@ import threading
 from dataclasses import replace
 
 import pytest
-from replay_trials import GAP
 
 from synthesizer.data.errors import LedgerError, RequestError
 from synthesizer.verification.choosing import chosen
@@ -12,9 +11,14 @@ from synthesizer.verification.database import transaction
 from synthesizer.verification.mechanisms import MICRO
 from synthesizer.verification.server import audit, runner
 from synthesizer.verification.server.accounts import Account
+from synthesizer.verification.server.server_datasets import NUMBERS
 
-PLAIN = {key: GAP[key] for key in ("formula", "ask")}
-"""A question of a researcher who knows no numbers."""
+CLAIM = {
+    "formula": "I(log(pay)) ~ sex + age",
+    "ask": {"measure": "claim", "coefficient": "sex[F]", "below": -0.05},
+}
+COUNTS = {"ask": {"measure": "counts", "by": ["sex"]}}
+"""Questions of researchers who know no numbers; of counts the numbers are quickly chosen."""
 
 
 @pytest.fixture
@@ -25,7 +29,7 @@ def three(service, ada, bob, sam):
 
 
 def ask(service, account, project="three", **changes):
-    return service.submit(account, "panel", {**PLAIN, **changes}, project=project)
+    return service.submit(account, "panel", {**COUNTS, **changes}, project=project)
 
 
 def left(service, account):
@@ -47,18 +51,18 @@ def with_outlook(monkeypatch, outlook, words=("It is too small.",)):
 
 
 def test_numbers_are_chosen_and_one_question_is_charged(service, ada, three, work):
-    asked = ask(service, ada)
-    numbers = ("epsilon", "partitions", "errors")
-    assert [asked.query[key] for key in numbers] == [None] * 3
+    asked = ask(service, ada, **CLAIM)
+    assert [asked.query[key] for key in NUMBERS] == [None] * 3
     work(service)
     found = service.find(ada, asked.id)
-    assert (found.state, found.charged, found.questions) == ("waiting", 1.0, 1)
     dry = service.find_dry_run(ada, "panel", asked.digest)
-    assert (dry.outlook, dry.epsilon, dry.questions, dry.is_charged) == ("decided", 1.0, 1, True)
-    assert None not in {dry.chosen[key] for key in numbers}
+    assert (found.state, found.charged, found.questions) == ("waiting", dry.epsilon, 1)
+    assert (dry.outlook, dry.questions, dry.is_charged) == ("decided", 1, True)
+    assert 0 < dry.epsilon <= 1
+    assert None not in {dry.chosen[key] for key in NUMBERS}
     assert dry.content["query"] == dry.chosen
     assert left(service, ada) == [2]
-    assert budgets(service)["analysis", "three"] == (1.0, 3.0)
+    assert budgets(service)["analysis", "three"] == (dry.epsilon, 3.0)
     work(service, answers=True)
     kept = service.datasets["panel"].ledger.answer(found.chosen)
     assert kept is not None
@@ -67,15 +71,15 @@ def test_numbers_are_chosen_and_one_question_is_charged(service, ada, three, wor
 def test_the_same_question_is_one_charge_for_all_and_free_for_the_second(
     service, ada, bob, three, work
 ):
-    first, second = ask(service, ada), ask(service, bob, "other", subset=None)
+    first, second = ask(service, ada), ask(service, bob, "other", subset=None, formula=None)
     assert first.digest == second.digest
     work(service)
     charged = {who.name: service.submissions(who)[0].questions for who in (ada, bob)}
     assert charged == {"ada": 1, "bob": 0}
     assert (left(service, ada), left(service, bob)) == ([2], [5])
     dry = service.find_dry_run(ada, "panel", first.digest)
-    numbers = {key: dry.chosen[key] for key in ("epsilon", "partitions", "errors")}
-    expert = service.submit(bob, "panel", {**PLAIN, **numbers}, project="other")
+    numbers = {key: dry.chosen[key] for key in NUMBERS}
+    expert = ask(service, bob, "other", **numbers)
     work(service)
     again = service.find(bob, expert.id)
     assert (again.questions, again.chosen) == (0, service.find(ada, first.id).chosen)
@@ -111,7 +115,7 @@ def test_two_at_once_do_not_both_get_the_last_question(service, ada, sam, work):
     service.projects.make(sam, "three", "panel", ["ada"], questions=1)
     queries = [{"subset": f"age > {20 + number}"} for number in range(2)]
     for query in queries:
-        service.dry_run(ada, "panel", {**PLAIN, **query})
+        service.dry_run(ada, "panel", {**COUNTS, **query})
     work(service)  # the dry runs are done: whoever submits is charged at once
     begin = threading.Barrier(2)
 
@@ -132,7 +136,7 @@ def test_the_ledger_bounds_what_the_count_bounds(service, ada, three, work, monk
     """A count that is wrong does not spend more than the questions are worth."""
     monkeypatch.setattr(service.projects, "refusal", lambda *_: "")
     for number in range(4):
-        ask(service, ada, subset=f"age > {number + 20}", epsilon=1.0, partitions=10)
+        ask(service, ada, subset=f"age > {number + 20}", epsilon=1.0)
     work(service)
     assert budgets(service)["analysis", "three"] == (3.0, 3.0)
     refused = [one for one in service.submissions(ada) if one.state == "refused"]
@@ -143,7 +147,7 @@ def test_who_is_no_member_hears_what_is_said_where_there_is_no_project(service, 
     heard = set()
     for account, dataset, name in ((bob, "panel", "three"), (bob, "panel", "none")):
         with pytest.raises(RequestError) as raised:
-            service.submit(account, dataset, PLAIN, project=name)
+            service.submit(account, dataset, COUNTS, project=name)
         heard.add((raised.value.status, raised.value.problems))
     assert len(heard) == 1
     assert {status for status, _ in heard} == {404}
@@ -159,7 +163,7 @@ def test_a_question_that_cannot_be_decided_costs_nothing(service, ada, three, wo
     dry = service.find_dry_run(ada, "panel", asked.digest)
     assert (dry.state, dry.outlook, dry.epsilon) == ("done", "impossible", None)
     assert budgets(service)["global", ""][0] == 0
-    expert = ask(service, ada, partitions=10)
+    expert = ask(service, ada, partitions=20)
     work(service)
     assert service.find(ada, expert.id).state == "waiting"
 
@@ -184,9 +188,7 @@ def test_what_the_dataset_cannot_pay_is_refused_without_numbers(service, ada, sa
     assert "paused" in service.find(ada, paused.id).problems[0]
 
 
-def test_stewards_change_questions_and_members_and_all_is_on_record(
-    service, ada, sam, three, work
-):
+def test_stewards_change_questions_and_members_and_all_is_on_record(service, ada, sam, three, work):
     ask(service, ada)
     ask(service, ada, subset="age > 30")
     work(service)
@@ -239,9 +241,7 @@ def test_only_stewards_make_projects_and_see_them_all(service, ada, three):
 
 
 @pytest.mark.parametrize("question_epsilon", [0.1, 0.7, 1 / 3])
-def test_the_last_question_of_a_project_is_paid_for(
-    service, ada, sam, work, question_epsilon
-):
+def test_the_last_question_of_a_project_is_paid_for(service, ada, sam, work, question_epsilon):
     """Sums of floats are no exact multiples: 3 x 0.7 is less than 2.1."""
     one = replace(service.datasets["panel"], question_epsilon=question_epsilon)
     service.datasets["panel"] = one
