@@ -77,10 +77,10 @@ def create_app(
     app.state.guard = Guard(accounts, service.config.access)
     app.state.administration = Administration(accounts)
     install(app)
-    routers = (api.open_router, api.router, api.steward_router, pages.router, steward_pages.router)
+    routers = (api.router, api.steward_router, pages.router, steward_pages.router)
     for router in routers:
         app.include_router(router)
-    app.add_middleware(Shield, secure=service.config.access.secure_cookies)
+    app.add_middleware(Shield, access=service.config.access)
     return app
 
 
