@@ -111,7 +111,7 @@ def opened(path: Path) -> Iterator[Server]:
     engine = connect(config.database)
     try:
         create_tables(engine)
-        datasets = open_datasets(engine, config.datasets)
+        datasets = open_datasets(engine, config)
         yield Server(config, Service(engine, config, datasets), accounts_of(engine, config))
     finally:
         engine.dispose()

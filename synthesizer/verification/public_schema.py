@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeVar, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -215,6 +215,9 @@ class PublicSchema(BaseModel):
     """Variable of time, by which trends are asked."""
     rows_per_person: int = Field(default=1, ge=1, le=10_000)
     """More rows of a person are left out where a bound on them is needed."""
+    rows: int | None = Field(default=None, ge=1)
+    """Most rows that the confidential file may have: a server bounds its jobs by it. Where absent,
+    twice those of the synthetic file."""
     file: FileForm = FileForm()
     variables: Mapping[Name, PublicVariable] = Field(min_length=1)
 
@@ -231,6 +234,13 @@ class PublicSchema(BaseModel):
     def digest(self) -> str:
         """SHA-256 of the content, whatever the spelling of its file."""
         return digest_of(self.model_dump(mode="json"))
+
+    @property
+    def reading(self) -> str:
+        """SHA-256 of all that decides how a file is read, cell by cell."""
+        others: Any = {"variables": {name: {"reference"} for name in self.variables}}
+        others |= {"period": True, "rows": True}
+        return digest_of(self.model_dump(mode="json", exclude=others))
 
     @cached_property
     def table_schema(self) -> Schema:
@@ -445,7 +455,7 @@ def schema_of_release(
         raise _no_codebook(source) from None
     known = variables.get(period or "")
     form = codebook.datasets.format
-    content = {
+    content: dict[str, Any] = {
         "person": person,
         "period": period if known else None,
         "rows_per_person": max(len(known.categories), 1) if known and person else 1,
@@ -458,7 +468,30 @@ def schema_of_release(
             name: variable.model_dump(mode="json") for name, variable in variables.items()
         },
     }
+    released = source.parent / codebook.datasets.files[0]
+    if released.exists():
+        content |= _found(strictly(PublicSchema, content), released)
     return strictly(PublicSchema, content, origin=source.name)
+
+
+def _found(schema: PublicSchema, released: Path) -> dict[str, Any]:
+    """Return what a synthetic file, which is public, adds: bounds on rows, formats of numbers."""
+    raw = schema.read(released)
+    encoded = schema.encoded(raw, ())
+    most = int(np.bincount(encoded.owners, minlength=1).max())
+    written = get_args(get_args(PublicVariable.model_fields["written"].annotation)[0])
+    variables: dict[str, Any] = {}
+    for name, variable in schema.variables.items():
+        known = variable.model_dump(mode="json")
+        if variable.kind == "numeric" and name in raw.names:
+            storage = raw.select([name]).texts[0].format.storage
+            known["written"] = {key: storage[key] for key in written if key in storage}
+        variables[name] = known
+    return {
+        "rows_per_person": max(schema.rows_per_person, most) if schema.person else 1,
+        "rows": 2 * raw.n_rows,
+        "variables": variables,
+    }
 
 
 def _codebook(path: Path) -> ReleaseCodebook:

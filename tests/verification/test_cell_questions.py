@@ -64,7 +64,7 @@ def view_of(owners, pay, sex, job, year, n):
         Column(variables["job"], np.asarray(job, dtype=np.int32)),
         Column(variables["year"], np.asarray(year, dtype=float)),
     ]
-    return View(Table(columns, len(owners)), tuple(map(str, range(n))), owners, b"k" * 32)
+    return View.of(Table(columns, len(owners)), tuple(map(str, range(n))), owners, b"k" * 32)
 
 
 def frame(made):

@@ -50,7 +50,7 @@ def view(n=600, seed=0, gap=-2.0, drift=0.0, key=b"k" * 32):
         Column(variables["job"], job.astype(np.int32)),
         Column(variables["year"], year),
     ]
-    return View(Table(columns, len(owners)), tuple(map(str, range(n))), owners, key)
+    return View.of(Table(columns, len(owners)), tuple(map(str, range(n))), owners, key)
 
 
 def query(ask, **others):

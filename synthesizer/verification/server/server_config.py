@@ -70,8 +70,9 @@ class JobLimits(BaseModel):
     seconds: float = Field(default=60.0, ge=1, le=86_400)
     """Length of a slot: a job gets so long, whatever it needs, and its answer never leaves
     earlier."""
-    memory_mb: int = Field(default=8_000, ge=500)
-    """More memory ends the job."""
+    memory_mb: int = Field(default=4_000, ge=100)
+    """Memory of a job beside what each process of the server has. A question that takes more than
+    half of it, or of the seconds, in a rehearsal is refused."""
     lanes: int = Field(default=1, ge=1, le=64)
     """So many jobs at once, each in a process of its own."""
     waiting: int = Field(default=20, ge=1, le=10_000)
@@ -118,6 +119,8 @@ class ServerConfig(BaseModel):
 
     model_config = STRICT
 
+    prepared: Path = Field(default=Path("prepared"), strict=False)
+    """Directory of the copies that jobs read, as secret as the confidential files."""
     database: str = "sqlite:///verification.sqlite"
     """``sqlite:///FILE`` or ``postgresql://USER@HOST/NAME``; a password is read from ~/.pgpass."""
     host: str = "127.0.0.1"
@@ -154,7 +157,10 @@ class ServerConfig(BaseModel):
             )
             for name, one in self.datasets.items()
         }
-        return self.model_copy(update={"database": database, "datasets": datasets})
+        prepared = (folder / self.prepared).absolute()
+        return self.model_copy(
+            update={"database": database, "datasets": datasets, "prepared": prepared}
+        )
 
     def missing_files(self) -> Iterator[str]:
         """Yield which files of datasets are not there."""

@@ -147,7 +147,6 @@ JOB = Table(
     Column("lane", Integer, nullable=False),
     Column("begins", Moment, nullable=False),
     Column("due", Moment, nullable=False),
-    Column("attempts", Integer, nullable=False, server_default="0"),
     _json("result"),
     Column("page", Text),
     ForeignKeyConstraint(["version", "query"], ["answer.version", "answer.query"]),

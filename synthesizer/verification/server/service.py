@@ -401,7 +401,7 @@ class Service:
         if not is_repeat:
             store.execute(
                 insert(JOB).values(
-                    version=one.ledger.version, query=dry.chosen, state="queued", attempts=0,
+                    version=one.ledger.version, query=dry.chosen, state="queued",
                     **self.next_slot(store, now()),
                 )
             )  # fmt: skip
