@@ -452,18 +452,14 @@ def in_words(content: Mapping[str, Any]) -> str:
     --------
     >>> ask = {"measure": "claim", "coefficient": "sex[F]", "below": -0.01}
     >>> in_words({"formula": "log(pay) ~ sex", "ask": ask})
-    'Is it true? sex[F], at most -0.01; log(pay) ~ sex'
+    'Is it true? sex[F] at most -0.01; log(pay) ~ sex'
     """
     ask = content["ask"]
     low, high = ask.get("between") or (ask.get("above"), ask.get("below"))
-    said = {"coefficient": ask.get("coefficient"), "of": ask.get("of"), "at least": low,
-            "at most": high, "within a share of": ask.get("share"), "within": ask.get("within"),
-            "by": joined(ask.get("by") or [])}  # fmt: skip
-    details = ", ".join(
-        f"{'' if key in ('coefficient', 'of') else f'{key} '}{_spelt(value)}"
-        for key, value in said.items()
-        if value not in (None, "")
-    )
+    said = {"at least": low, "at most": high, "within a share of": ask.get("share"),
+            "within": ask.get("within"), "by": joined(ask.get("by") or [])}  # fmt: skip
+    how = ", ".join(f"{key} {_spelt(one)}" for key, one in said.items() if one not in (None, ""))
+    details = " ".join(filter(None, [ask.get("coefficient"), ask.get("of"), how]))
     title = _WORDS[ask["measure"]][0]
     what = f"{title}{'' if title.endswith('?') or not details else ':'} {details}".strip()
     return "; ".join(filter(None, [what, content.get("formula"), content.get("subset")]))

@@ -61,7 +61,7 @@ def visible(text):
     return html.unescape(re.sub(r"<[^>]+>", " ", text)).split()
 
 
-NUMBERS = re.compile(r"epsilon|\bM =|partitions|privacy budget", re.IGNORECASE)
+NUMBERS = re.compile(r"epsilon|\bM =|privacy budget", re.IGNORECASE)
 FORM = {"formula": CLAIM["formula"], "ask.coefficient": "sex[F]", "ask.below": "-0.05"}
 
 
