@@ -9,10 +9,20 @@ from functools import partial
 import numpy as np
 import pytest
 from noise_trials import ask_ledger, ask_naively, drawing, kills, race
+from sqlalchemy import insert
+from sqlalchemy.exc import IntegrityError
 
 from synthesizer.data.errors import LedgerError, OutputError
 from synthesizer.data.files import written_paths
-from synthesizer.verification.ledger import Ledger, new_ledger
+from synthesizer.verification.database import METADATA, connect, now, transaction
+from synthesizer.verification.ledger import (
+    TABLES,
+    VERSION,
+    Ledger,
+    new_dataset,
+    new_ledger,
+    new_version,
+)
 from synthesizer.verification.mechanisms import MICRO, DryNoise
 
 DATA = "a" * 64
@@ -114,8 +124,11 @@ def test_a_cap_can_be_raised_but_not_below_what_is_spent(ledger):
     reserve(ledger, "more", epsilon=0.2)
     with pytest.raises(LedgerError, match=r"at least 0\.7"):
         ledger.set_cap("user", "ada", 0.6)
-    ledger.set_cap("user", "new", 0.01)
-    assert "0.01" in ledger.refusals("n", epsilon=MICRO // 10, user="new", analysis="gap")[0]
+    for scope in ("user", "analysis"):
+        ledger.set_cap(scope, "new", 0.01)
+        payers = {"user": "eve", "analysis": "other", scope: "new"}
+        (problem,) = ledger.refusals("n", epsilon=MICRO // 10, **payers)
+        assert f"the {scope} budget of new has 0.01 of 0.01 left" in problem
 
 
 @pytest.mark.parametrize(
@@ -146,6 +159,27 @@ def test_another_version_of_the_data(ledger, path):
     with pytest.raises(LedgerError, match="another version of the confidential data"):
         Ledger(path, data="b" * 64)
     assert Ledger(path, data=DATA).key == ledger.key
+
+
+def test_of_several_versions_the_one_that_is_read_or_else_the_latest(tmp_path):
+    engine = connect(f"sqlite:///{tmp_path}/server.sqlite")
+    METADATA.create_all(engine, TABLES)
+    datas = [letter * 64 for letter in "cab"]  # in no order of their own
+    with transaction(engine) as store:  # the caller's own: nobody else sees it yet
+        made = [new_dataset(engine, "one", data=datas[0], cap=1.0, within=store)]
+        made += [new_version(engine, "one", data=data, within=store) for data in datas[1:]]
+    for data, ledger in zip(datas, made, strict=True):
+        again = Ledger(engine, dataset="one", data=data)
+        assert (again.version, again.data, again.key) == (ledger.version, data, ledger.key)
+    assert Ledger(engine, dataset="one").key == made[-1].key
+    assert len({ledger.key for ledger in made}) == 3
+    new_dataset(engine, "two", data=datas[0], cap=1.0)  # of the same file, with a key of its own
+    assert Ledger(engine, dataset="one").key == made[-1].key
+    assert Ledger(engine, dataset="two").key != made[0].key
+    row = {"dataset": "one", "data": datas[0], "key": bytes(32), "made": now()}
+    with pytest.raises(IntegrityError), engine.begin() as store:
+        store.execute(insert(VERSION).values(row))
+    engine.dispose()
 
 
 def test_a_file_that_is_locked(ledger, path):
