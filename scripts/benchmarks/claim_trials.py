@@ -31,9 +31,9 @@ import yaml
 from scipy.special import expit
 
 from synthesizer.data.table import Column, FloatArray, Table
-from synthesizer.verification.choosing import chosen
+from synthesizer.verification.choosing import Chosen, chosen
 from synthesizer.verification.claims import Claim, ClaimAnswer
-from synthesizer.verification.coefficient_questions import Significance
+from synthesizer.verification.coefficient_questions import Significance, Statements
 from synthesizer.verification.mechanisms import Mechanism
 from synthesizer.verification.public_schema import PublicSchema, PublicVariable, load_schema
 from synthesizer.verification.query import Query, query_of
@@ -154,16 +154,16 @@ class Outcome:
         return "right" if (self.verdict == "yes") == self.is_true else "wrong"
 
 
-def outcome(asked: Asked, confidential: View, noise: Drawn, most_epsilon: float) -> Outcome:
-    """Choose, ask and answer."""
-    choice = chosen(asked, most_epsilon)
+def outcome(
+    choice: Chosen, prepared: Statements, schema: PublicSchema, confidential: View, noise: Drawn
+) -> Outcome:
+    """Ask what was chosen, and compare the answer with all confidential rows."""
     query, ask = choice.query, choice.query.ask
     assert isinstance(ask, Claim)  # noqa: S101
-    prepared = ask.prepare(query, asked.schema, asked.view())
     released = ask.release(query, prepared, confidential, noise)
     answer = ask.conclude(query, prepared, released)
     assert isinstance(answer, ClaimAnswer)  # noqa: S101
-    truth = ask.numbers(query, asked.schema, confidential, 1)[0]
+    truth = ask.numbers(query, schema, confidential, 1)[0]
     inside, *rest, _ = released[0]
     return Outcome(
         outlook=choice.outlook,
@@ -200,7 +200,9 @@ def outcomes(
         made = {"measure": "claim", "coefficient": world.coefficient, **ask}
         query = query_of({**content, "ask": made})
         asked = InMemory(query, SCHEMA, Path(), made=synthetic)
-        yield outcome(asked, confidential, Drawn(rng), most_epsilon)
+        choice = chosen(asked, most_epsilon)
+        prepared = query.ask.prepare(choice.query, SCHEMA, synthetic)
+        yield outcome(choice, prepared, SCHEMA, confidential, Drawn(rng))
 
 
 _numbers: Callable[..., FloatArray] = Claim.numbers
@@ -282,11 +284,13 @@ def demonstration(options: argparse.Namespace) -> bool:
     for content in yaml.safe_load(options.claims.read_text(encoding="utf-8")):
         query = query_of(content)
         asked = sound_asked(query, schema, options.demo / "run" / "synthetic_1.csv")
+        choice = chosen(asked, options.epsilon)
+        prepared = query.ask.prepare(choice.query, schema, asked.view())
+        whole = view_of(options.demo / "confidential.parquet", schema, query, bytes(32))
         made = []
         for _ in range(options.seeds):
-            path = options.demo / "confidential.parquet"
-            confidential = view_of(path, schema, query, rng.bytes(32))
-            made.append(outcome(asked, confidential, Drawn(rng), options.epsilon))
+            confidential = View(whole.table, whole.persons, whole.owners, rng.bytes(32))
+            made.append(outcome(choice, prepared, schema, confidential, Drawn(rng)))
         first = made[0]
         counted = Counter(one.word for one in made)
         words += counted

@@ -8,9 +8,10 @@ groups make the answer precise, since the noise is that of one group; too small 
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import ceil, floor, log10
+from math import ceil, floor, inf, isfinite, log10, sqrt
 from typing import Literal
 
 import numpy as np
@@ -35,11 +36,11 @@ PARTITIONS = (20, 50, 100, 200)
 EPSILONS = (0.1, 0.25, 0.5, 1.0, 2.0)
 MOST_UNFITTED = 0.2
 """Share of groups that may have no fit in the synthetic data."""
-MOST_BIAS = 1.2
-"""Limit of 2 k - n over the root of n, where k of n groups exceed the coefficient of all persons.
-Under normal errors its standard deviation is 0.6."""
-MARGIN = 0.5
-"""The border is moved by this part of its distance to the synthetic estimate."""
+MOST_BIAS = 1.0
+"""Limit of the bias of groups, in standard errors of the share that exceeds the coefficient."""
+MARGIN, LEAST_MARGIN = 0.5, 0.1
+"""Parts of the way to the synthetic estimate by which the border is moved: the confidential
+coefficient is another. A price is enough, and a claim can be decided, if it is so even then."""
 ALIKE = 0.01
 """Difference of the ends of an interval of r that is worth no more groups."""
 Outlook = Literal["decided", "open", "impossible"]
@@ -76,11 +77,22 @@ class Look:
         return float(np.isnan(self.numbers).mean(axis=1).max())
 
     @property
-    def is_biased(self) -> bool:
-        """Whether the groups scatter to one side of the number of all persons."""
+    def excess(self) -> FloatArray:
+        """How many groups more than half exceed the number of all, in standard errors of it."""
         n = np.isfinite(self.numbers).sum(axis=1)
         above = (self.numbers > self.estimates[:, None]).sum(axis=1)
-        return bool((np.abs(2 * above - n) > MOST_BIAS * np.sqrt(n)).any())
+        return np.asarray((2 * above - n) / np.sqrt(n))
+
+
+def unbiased(looks: Sequence[Look]) -> list[Look]:
+    """Return the looks whose groups scatter evenly about the number of all persons.
+
+    The median of skewed estimates is off by a part of their standard error that grows with the root
+    of M (Edgeworth), so the excess grows with M. All looks together estimate by how much: a look
+    alone has a standard error of about 0.6 by chance.
+    """
+    growth = sum(look.m * look.excess for look in looks) / sum(look.m**2 for look in looks)
+    return [look for look in looks if (np.abs(growth) * look.m <= MOST_BIAS).all()]
 
 
 def chosen(asked: Asked, most_epsilon: float) -> Chosen:
@@ -105,7 +117,8 @@ def chosen(asked: Asked, most_epsilon: float) -> Chosen:
         return _of_cells(query, ask, asked.schema, view)
     estimates = ask.estimates(query, asked.schema, view)
     looks = [Look(ask.numbers(query, asked.schema, view, m), estimates) for m in PARTITIONS]
-    able = [look for look in looks if look.unfitted <= MOST_UNFITTED and not look.is_biased]
+    fitted = [look for look in looks if look.unfitted <= MOST_UNFITTED]
+    able = unbiased(fitted) if fitted else []
     if not able:
         best = min(looks, key=lambda look: look.unfitted)
         return Chosen(_with(query, best.m), "impossible", _UNFIT)
@@ -138,23 +151,43 @@ def _of_claim(query: Query, ask: Claim, stated: Statements, able: Sequence[Look]
             asked = _with(query, look.m, epsilon)
             if _is_decided(asked, ask, near, look):
                 return Chosen(asked, "decided", ())
-    look = able[-1]
-    asked = _with(query, look.m)
     estimate = stated.estimates[0] or 0.0
-    for distance in np.nanmax(np.abs(look.numbers - estimate)) * np.geomspace(0.005, 2.1, 80):
-        if _is_decided(asked, ask, _around(stated, distance * (1 - MARGIN)), look):
-            words = (
-                "The answer will probably be: cannot tell. The border is too close to the "
-                f"synthetic estimate, {written(estimate)}.",
-                f"A border at least {_rounded_up(distance)} away from it could be decided.",
-            )
-            return Chosen(asked, "open", words)
+    reaches = [_reach(_with(query, look.m), ask, stated, look) for look in able]
+    look, reach = able[int(np.argmin(reaches))], min(reaches)
+    asked = _with(query, look.m)
+    if not isfinite(reach):
+        return Chosen(asked, "impossible", _HIDDEN)
+    if _is_decided(asked, ask, _moved(stated, LEAST_MARGIN), look):
+        return Chosen(asked, "decided", ())
     words = (
-        "This question cannot be decided: even where all groups of persons agree, the noise "
-        "hides it.",
-        "Ask the steward for a larger budget for each question.",
+        "The answer will probably be: cannot tell. The border is too close to the synthetic "
+        f"estimate, {written(estimate)}.",
+        f"A border at least {_rounded_up(reach)} away from it could be decided.",
     )
-    return Chosen(asked, "impossible", words)
+    return Chosen(asked, "open", words)
+
+
+_HIDDEN = (
+    "This question cannot be decided: even where all groups of persons agree, the noise hides it.",
+    "Ask the steward for a larger budget for each question.",
+)
+
+
+def _reach(query: Query, ask: Claim, stated: Statements, look: Look) -> float:
+    """Return how far from the synthetic estimate borders must be to be decided; inf if nowhere."""
+    estimate, (where,) = stated.estimates[0] or 0.0, stated.ranges
+    farthest = 2 * float(np.nanmax(np.abs(look.numbers - estimate)))
+    distances: list[float] = [*np.geomspace(farthest / 200, farthest, 100).tolist(), inf]
+
+    def is_decided(distance: float) -> bool:
+        reach = (1 - LEAST_MARGIN) * distance
+        ends = CoefficientRange(
+            low=None if where.low is None else estimate - reach,
+            high=None if where.high is None else estimate + reach,
+        )
+        return _is_decided(query, ask, replace(stated, ranges=(ends,), holds=(True,)), look)
+
+    return distances[bisect_left(distances[:-1], True, key=is_decided)]
 
 
 def _moved(stated: Statements, part: float) -> Statements:
@@ -166,18 +199,11 @@ def _moved(stated: Statements, part: float) -> Statements:
     return replace(stated, ranges=(CoefficientRange(low=low, high=high),))
 
 
-def _around(stated: Statements, distance: float) -> Statements:
-    """Return a claim with its borders at a distance from the synthetic estimate."""
-    estimate, (where,) = stated.estimates[0] or 0.0, stated.ranges
-    low = None if where.low is None else estimate - distance
-    high = None if where.high is None else estimate + distance
-    return replace(stated, ranges=(CoefficientRange(low=low, high=high),), holds=(True,))
-
-
 def _is_decided(query: Query, ask: Claim, stated: Statements, look: Look) -> bool:
     """Return whether groups as in the synthetic data decide as they do, with noise against it."""
     (mechanism,) = ask.mechanisms(query, stated)
-    noise = mechanism.within(0.95) * (1 if stated.holds[0] else -1)
+    # two noises together seldom exceed the root of 2 times what one seldom exceeds
+    noise = mechanism.within(0.95) / sqrt(2) * (1 if stated.holds[0] else -1)
     ((inside, *beyond, unfitted),) = ask.counts(query, stated, look.numbers)
     shares = []
     for place in range(len(beyond)):

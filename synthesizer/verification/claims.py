@@ -50,7 +50,7 @@ from synthesizer.verification.questions import Released
 if TYPE_CHECKING:
     from synthesizer.verification.query import Query
 
-CERTAIN = 0.99
+CERTAIN = 0.975
 """Probability from which on an end counts as decided."""
 MOST_UNFITTED = 0.5
 """Share of groups without a fit that leaves a claim open where it is probably exceeded."""
@@ -133,7 +133,7 @@ def verdict_of(shares: Sequence[Shares]) -> Verdict:
     """
     if shares[0].errors.probability_above(MOST_UNFITTED) > 0.5:
         return "open"
-    least = min(share.inside.probability_above(0.5) for share in shares)
+    least = min(share.most_inside for share in shares)
     return "yes" if least >= CERTAIN else "no" if least <= 1 - CERTAIN else "open"
 
 
@@ -169,7 +169,7 @@ class ClaimAnswer(Answer):
         shares = shares_at_ends(counts, m, scale)
         verdict, (statement,), (holds,) = verdict_of(shares), prepared.words, prepared.holds
         estimate, ends = prepared.estimates[0] or 0.0, _ends(prepared.ranges[0])
-        chances = [share.inside.probability_above(0.5) for share in shares]
+        chances = [share.most_inside for share in shares]
         unfitted = round(shares[0].errors.mode * m)
         agreeing = [round(share.inside.mode * (m - unfitted)) for share in shares]
         sentences = {
