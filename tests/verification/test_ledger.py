@@ -24,6 +24,7 @@ from synthesizer.verification.ledger import (
     new_version,
 )
 from synthesizer.verification.mechanisms import MICRO, DryNoise
+from synthesizer.verification.server import server_tables
 
 DATA = "a" * 64
 
@@ -90,7 +91,8 @@ def test_every_budget_that_does_not_suffice_is_named(ledger):
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"epsilon": 0}, {"epsilon": -1}, {"user": " "}, {"analysis": "a\nb"}]
+    "wrong",
+    [{"epsilon": 0}, {"epsilon": -1}, {"user": " "}, {"analysis": "a\nb"}, {"user": "u" * 201}],
 )
 def test_charges_and_names_that_are_none_are_refused(ledger, wrong):
     with pytest.raises(LedgerError):
@@ -98,11 +100,33 @@ def test_charges_and_names_that_are_none_are_refused(ledger, wrong):
     assert spent(ledger) == {("global", ""): 0.0}
 
 
-@pytest.mark.parametrize("cap", [0, -1, float("nan"), float("inf"), 1e-9])
+def test_the_smallest_charge_and_the_longest_name_are_taken(ledger):
+    reserve(ledger, epsilon=1e-6, user="u" * 200)
+    assert spent(ledger)["user", "u" * 200] == 1e-6
+
+
+@pytest.mark.parametrize("cap", [0, -1, float("nan"), float("inf"), 9e-7, 1.1e6])
 def test_a_cap_must_be_a_number_above_0(path, cap):
-    with pytest.raises(LedgerError, match="user-cap"):
-        new_ledger(path, data=DATA, cap=1.0, user_cap=cap)
+    for name in ("cap", "user_cap", "analysis_cap"):
+        with pytest.raises(LedgerError, match=name.replace("_", "-")):
+            new_ledger(path, data=DATA, **({"cap": 1.0} | {name: cap}))
     assert not path.exists()
+
+
+def test_budgets_begin_with_their_own_caps(path):
+    made = new_ledger(path, data=DATA, cap=1e6, user_cap=1e-6, analysis_cap=2.5)
+    reserve(made, epsilon=1e-6)
+    caps = [(b.scope, b.name, b.cap / MICRO) for b in made.spending().budgets]
+    assert caps == [("global", "", 1e6), ("user", "ada", 1e-6), ("analysis", "gap", 2.5)]
+
+
+def test_a_file_has_the_tables_of_a_ledger_alone(path):
+    known, own = {*server_tables.METADATA.tables}, {table.name for table in TABLES}
+    assert known > own  # the server's tables are known here
+    new_ledger(path, data=DATA, cap=1.0)
+    with closing(sqlite3.connect(path)) as store:
+        names = {name for (name,) in store.execute("SELECT name FROM sqlite_master")}
+    assert names & known == own
 
 
 def test_a_ledger_is_never_replaced(ledger, path):

@@ -244,6 +244,19 @@ def test_what_a_partition_does_not_identify_has_no_coefficient():
     assert few(np.column_stack([x, x**2]), effects=(np.arange(30),)) == [True, True]
 
 
+@pytest.mark.parametrize("effects", [(), (np.arange(30) % 3,)])
+def test_errors_need_two_persons_and_coefficients_do_not(effects):
+    rng, part = np.random.default_rng(0), np.zeros(30, dtype=np.int64)
+    X = rng.normal(size=(30, 2))
+    one = Regression(X @ [1.0, 2] + rng.normal(size=30), X, effects, part, part)
+    two = replace(one, persons=(np.arange(30) > 11).astype(np.int64))
+    coefficients, errors = with_columns_of_levels(two)
+    for data, expected in ((one, [np.nan] * 2), (two, errors)):
+        fits = fit_partitions(data, 1)
+        assert fits.coefficients[0] == pytest.approx(coefficients, rel=1e-8)
+        assert fits.errors[0] == pytest.approx(expected, rel=1e-8, nan_ok=True)
+
+
 def test_effects_that_the_steps_do_not_sweep_have_no_fit(monkeypatch):
     n, x = 400, np.random.default_rng(0).normal(size=800)
     chain = (np.arange(2 * n) // 2, (np.arange(2 * n) + 1) // 2)  # one row joins two levels
