@@ -78,13 +78,17 @@ CHECKS = (
     "allow_header_conformance,negative_data_rejection"
 )
 """Of schemathesis."""
-QUERIES = [{**GAP, **changes} for changes in QUESTIONS.values()]
+CLAIM = {"formula": GAP["formula"], "ask": {**GAP["ask"], "measure": "claim"}}
+QUERIES = [CLAIM, *({**GAP, **changes} for changes in QUESTIONS.values())]
 BODIES: dict[str, tuple[str, str, dict[str, Any]]] = {
     "begin_dry_run": ("POST", "/datasets/panel/dry-runs", {}),
-    "submit": ("POST", "/datasets/panel/queries", {"analysis": "gap"}),
-    "set_cap": (
-        "PUT", "/steward/datasets/panel/budgets", {"scope": "user", "name": "bob", "cap": 2.5},
+    "submit": ("POST", "/datasets/panel/queries", {"project": "gap"}),
+    "set_cap": ("PUT", "/steward/datasets/panel/budget", {"cap": 100.0}),
+    "make_project": (
+        "POST", "/steward/projects",
+        {"name": "new", "dataset": "panel", "questions": 9, "members": ["ada", "bob"]},
     ),
+    "change_project": ("PATCH", "/steward/projects/gap", {"questions": 9_000, "members": ["ada"]}),
     "set_paused": ("PUT", "/steward/datasets/panel/paused", {"is_paused": False}),
     "add_account": ("POST", "/steward/accounts", {"name": "new", "role": "researcher"}),
     "change_account": ("PATCH", "/steward/accounts/bob", {"is_active": True}),
@@ -97,7 +101,7 @@ MARKUP = "<script>alert(1)</script>"
 WORDS = (
     "", "0", "-1", "1e999", "nan", "9" * 40, "a\0b", "\udc80", "\\udc80", "é" * 300, MARKUP, CANARY,
     "../..", "%00", "\u202e", "{{7*7}}", "'; --", "yes", "panel", "bob", "interval", "counts",
-    "more", "yaml", "coefficients", "form", "dry-run", "close", "global", "analysis", "admin",
+    "more", "yaml", "coefficients", "form", "dry-run", "close", "numbers", "gap", "admin",
     "0" * 32, "0" * 64, "[" * 5_000, "a: " * 3_000, "&a [*a, *a]", "? " * 3_000, "a: &a [x]\n" * 50,
     "!!python/object:os.system x", "x: &x [" + "&y [1], *y, " * 500 + "]", json.dumps(GAP),
     "- " * 5_000, "2026-01-02",
@@ -112,9 +116,21 @@ FORMS: dict[str, dict[str, str]] = {
         "formula": GAP["formula"], "epsilon": "1", "partitions": "10", "step": "dry-run",
         "ask.coefficient": "sex[F]", "ask.below": "-0.05",
     },
-    "/datasets/panel/dry-runs/" + "0" * 64: {"analysis": "gap", "epsilon": "1", "agreed": "yes"},
-    "/steward/budgets/panel/cap": {"scope": "user", "name": "bob", "cap": "2"},
-    "/steward/budgets/panel/pause": {"pause": "no"},
+    "/datasets/panel/ask/claim": {
+        "formula": GAP["formula"], "step": "dry-run", "ask.coefficient": "sex[F]",
+        "ask.below": "-0.05", "numbers": "",
+    },
+    "/datasets/panel/ask/trend": {
+        "formula": "pay ~ sex", "step": "dry-run", "ask.coefficient": "sex[F]", "ask.over": "year",
+        "ask.periods": "2000 to 2003 between -1 and 1",
+    },
+    "/datasets/panel/dry-runs/" + "0" * 64: {"project": "gap", "agreed": "yes"},
+    "/steward/datasets/panel/cap": {"cap": "100"},
+    "/steward/datasets/panel/pause": {"pause": "no"},
+    "/steward/projects": {
+        "name": "new", "dataset": "panel", "questions": "9", "budget": "", "members": "ada bob",
+    },
+    "/steward/projects/gap": {"questions": "9000", "members": "ada"},
     "/steward/accounts": {"name": "new", "role": "researcher"},
     "/steward/accounts/bob": {"step": "open"},
     "/steward/accounts/bob/tokens": {"label": "laptop", "days": "9"},
@@ -226,7 +242,8 @@ def _is_in_query(body: bytes) -> bool:
 def _free(body: bytes) -> Iterator[str]:
     """Yield that a query was taken whose price or size is beyond the limits."""
     query = json.loads(body)["query"]
-    epsilon, partitions = query.get("epsilon", 1.0), query.get("partitions", 50)
+    given = {"epsilon": 1.0, "partitions": 50} | {k: v for k, v in query.items() if v is not None}
+    epsilon, partitions = given["epsilon"], given["partitions"]
     for value, least, most in (
         (epsilon, LEAST_EPSILON, MOST_EPSILON),
         (partitions, LEAST_PARTITIONS, MOST_PARTITIONS),
@@ -293,6 +310,8 @@ def small_server(
     for name, role in roles.items():
         account = accounts.add(name, role, actor="fuzz")  # type: ignore[arg-type]
         tokens[name] = accounts.new_token(account, "fuzz", actor="fuzz")
+    sam = accounts.named("sam")
+    service.projects.make(sam, "gap", "panel", ["ada", "bob"], questions=9_000)
     yield create_app(service, accounts, dispatcher=Idle), tokens  # type: ignore[arg-type]
     engine.dispose()
 

@@ -45,7 +45,9 @@ from synthesizer.verification.server.server_log import FieldFormatter
 from synthesizer.verification.server.server_tables import create_tables
 
 Run = Callable[[Task], Outcome | None]
-QUERIES = [{**GAP, **changes} for changes in QUESTIONS.values()]
+CLAIM = {"formula": "I(log(pay)) ~ sex", "ask": {**GAP["ask"], "measure": "claim"}}
+"""A question whose numbers are chosen."""
+QUERIES = [CLAIM, *({**GAP, **changes} for changes in QUESTIONS.values())]
 _START = datetime(2026, 1, 2, 3, 4, 5, 678901, UTC)
 
 
@@ -125,6 +127,8 @@ def conversation(
             )
             for name, role in (("ada", "researcher"), ("bob", "researcher"), ("sam", "steward"))
         }
+        sam = accounts.named("sam")
+        made.projects.make(sam, "gap", "panel", ["ada", "bob"], questions=100)
         hand = ByHand(made, process=_process(run))
         with TestClient(
             create_app(made, accounts, dispatcher=lambda _: hand), raise_server_exceptions=False
@@ -132,7 +136,13 @@ def conversation(
             ask = _asker(http, tokens, talk)
             for query in queries:
                 _question(ask, query, hand, clock)
-            for place in ("queries", "audit", "datasets/panel/budgets", "audit/verification"):
+            for place in (
+                "queries",
+                "audit",
+                "datasets/panel/budget",
+                "projects",
+                "audit/verification",
+            ):
                 ask("sam", "GET", f"/steward/{place}")
         engine.dispose()
     return talk
@@ -144,7 +154,7 @@ Ask = Callable[..., Any]
 def _question(ask: Ask, query: Mapping[str, Any], hand: ByHand, clock: Clock) -> None:
     """Take a question all its way."""
     ask("ada", "POST", "/datasets/panel/dry-runs", {"query": query})
-    submission = ask("ada", "POST", "/datasets/panel/queries", {"query": query, "analysis": "a"})
+    submission = ask("ada", "POST", "/datasets/panel/queries", {"query": query, "project": "gap"})
     while hand.check_next(0):
         pass
     digest, place = submission["digest"], f"/queries/{submission['id']}"
@@ -156,8 +166,8 @@ def _question(ask: Ask, query: Mapping[str, Any], hand: ByHand, clock: Clock) ->
     clock.at += timedelta(hours=1)
     for who in ("ada", "bob", "sam"):
         ask(who, "GET", place)
-    ask("bob", "POST", "/datasets/panel/queries", {"query": query, "analysis": "b"})
-    ask("ada", "GET", "/datasets/panel/budgets")
+    ask("bob", "POST", "/datasets/panel/queries", {"query": query, "project": "gap"})
+    ask("ada", "GET", "/projects")
     ask("ada", "GET", "/queries")
 
 

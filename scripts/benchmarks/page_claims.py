@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Whether the pages alone tell an analyst's right claims from wrong ones, at epsilon 1 each.
+"""Whether the pages alone tell an analyst's right claims from wrong ones, in project mode.
 
 Usage::
 
@@ -7,11 +7,10 @@ Usage::
 
 A server about simulated persons as ``synthesizer serve --demo`` makes it, with the dataset once
 for each repeat: a key of partitions, noise and a budget of its own. A client that knows HTML and
-nothing else signs in, fills in the form of each claim, looks at its dry run, agrees to the price
-and reads the page of the answer as the docs say: the claim holds where the 95 % interval of r lies
-above 0.5, fails where it lies below, and is left open between. What is right is known from a fit of
-the same model to all confidential rows. Exit code 1 where fewer than nine of ten answers are right,
-or any is the contrary of what is right.
+nothing else signs in, fills in the form of each claim without a number of the mechanism, looks at
+its dry run, asks, and reads yes, no or cannot tell on the page of the answer. What is right is
+known from a fit of the same model to all confidential rows. Exit code 1 where fewer than nine of
+ten answers are right, or any is the contrary of what is right.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ import re
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
@@ -59,7 +58,6 @@ class Claim:
     above: str = ""
     below: str = ""
     subset: str = ""
-    partitions: int = 20
 
     @property
     def typed(self) -> Mapping[str, str]:
@@ -70,8 +68,6 @@ class Claim:
             "ask.above": self.above,
             "ask.below": self.below,
             "subset": self.subset,
-            "epsilon": "1",
-            "partitions": str(self.partitions),
         }
 
     def of_all(self, path: Path, schema: PublicSchema) -> tuple[float, float, bool]:
@@ -192,9 +188,11 @@ class Visitor:
         """Open a page."""
         return self._page(self._http.get(path))
 
-    def send(self, page: Page, typed: Mapping[str, str], step: str = "") -> Page:
+    def send(
+        self, page: Page, typed: Mapping[str, str], step: str = "", names: Set[str] = frozenset()
+    ) -> Page:
         """Fill in the form that has these fields, and press a button of it."""
-        form = next(one for one in page.forms if typed.keys() <= one.names)
+        form = next(one for one in page.forms if typed.keys() | names <= one.names)
         kept = {name: value for name, value in form.fields if name not in typed}
         pressed = {"step": step} if step else {}
         if step and ("step", step) not in form.buttons:
@@ -218,18 +216,20 @@ class Visitor:
 
     def try_out(self, dataset: str, claim: Claim) -> str:
         """Fill in the form of a claim and begin its dry run; return the path of its page."""
-        form = self.open(f"/datasets/{dataset}/ask/interval")
+        form = self.open(f"/datasets/{dataset}/ask/claim")
         return self.send(form, claim.typed, "dry-run").path
 
     def spend(self, path: str) -> str:
-        """Agree to the price of a dry run when it is done; return the path of the query."""
-        page = self.wait(path, "Nothing was spent. What follows")
-        return self.send(page, {"agreed": "yes"}).path
+        """Ask when a dry run is done, and return the path of the query; "" where nobody may."""
+        page = self.wait(path, "Nothing here comes from the confidential data.")
+        if "cannot be decided" in page.text:
+            return ""
+        tick = {"agreed": "yes"} if "Ask all the same" in page.text else {}
+        return self.send(page, tick, names={"project"}).path
 
-    def read(self, path: str) -> tuple[float, float]:
-        """Return the interval of r that an answer names when it has come."""
-        page = self.wait(path, "What came out, and what may be concluded.")
-        return interval_of(page.text)
+    def read(self, path: str) -> str:
+        """Return what an answer says when it has come; "open" where nobody could ask."""
+        return verdict(self.wait(path, "Cite this answer").text) if path else "open"
 
     def _page(self, reply: httpx2.Response) -> Page:
         if reply.status_code != 200:
@@ -237,23 +237,18 @@ class Visitor:
         return Page(reply.text, reply.url.path)
 
 
-def interval_of(text: str) -> tuple[float, float]:
-    """Return the interval of r that the sentence of an answer names.
+def verdict(text: str) -> str:
+    """Return what a page of an answer says of a claim.
 
     Examples
     --------
-    >>> interval_of("sex[M] is at least 0: r = 0.94, 95 % interval 0.801 to 0.99. The statement")
-    (0.801, 0.99)
+    >>> verdict("Answer: yes answered"), verdict("Answer: cannot tell")
+    ('holds', 'open')
     """
-    found = re.search(r"95 % interval (\d[\d.e-]*) to (\d(?:[\d.e-]*\d)?)", text)
+    found = re.search(r"Answer: (yes|no|cannot tell)", text)
     if found is None:
-        raise SystemExit("the page of an answer names no interval")
-    return float(found[1]), float(found[2])
-
-
-def verdict(low: float, high: float) -> str:
-    """Return what a researcher may conclude, see docs/verification.md."""
-    return "holds" if low > 0.5 else "fails" if high < 0.5 else "open"
+        raise SystemExit("the page of an answer says neither yes nor no nor cannot tell")
+    return {"yes": "holds", "no": "fails", "cannot tell": "open"}[found[1]]
 
 
 # The trial
@@ -312,11 +307,11 @@ def trial(visitor: Visitor, datasets: Sequence[str], claims: Sequence[Claim]) ->
     datasets : sequence of str
         Names; each claim is asked of each.
     claims : sequence of Claim
-        At epsilon 1 each.
+        What is asked.
     """
     paths = [[visitor.try_out(name, claim) for name in datasets] for claim in claims]
     queries = [[visitor.spend(path) for path in row] for row in paths]
-    return [Counter(verdict(*visitor.read(path)) for path in row) for row in queries]
+    return [Counter(visitor.read(path) for path in row) for row in queries]
 
 
 @contextmanager
@@ -327,7 +322,7 @@ def visiting(demo: Path, repeats: int) -> Iterator[tuple[Visitor, list[str]]]:
     same for every copy of the dataset and done once.
     """
     content = yaml.safe_load((demo / DEMO_CONFIG).read_text(encoding="utf-8"))
-    dataset = {**content["datasets"]["workforce"], "cap": len(CLAIMS), "user_cap": len(CLAIMS)}
+    dataset = {**content["datasets"]["workforce"], "cap": len(CLAIMS)}
     names = [f"trial{number:02}" for number in range(1, repeats + 1)]
     content |= {
         "database": "sqlite:///claims.sqlite",
@@ -353,6 +348,9 @@ def visiting(demo: Path, repeats: int) -> Iterator[tuple[Visitor, list[str]]]:
 
     with opened(path) as server:
         account = server.accounts.add("ada", "researcher", actor="trial")
+        sam = server.accounts.add("sam", "steward", actor="trial")
+        for name in names:
+            server.service.projects.make(sam, name, name, ["ada"], questions=len(CLAIMS))
         app = create_app(server.service, server.accounts, dispatcher=dispatcher)
         with TestClient(app) as http:
             visitor = Visitor(http)
@@ -387,7 +385,7 @@ def main() -> None:
         if not demo.exists():
             make_demo(demo, persons=chosen.persons)
         rows = pq.ParquetFile(demo / "confidential.parquet").metadata.num_rows
-        print(f"{rows:,} person-years, {chosen.repeats} repeats, epsilon 1 each")
+        print(f"{rows:,} person-years, {chosen.repeats} repeats")
         outcomes = outcomes_of(demo, chosen.repeats)
     print(HEAD, *(outcome.row for outcome in outcomes), sep="\n")
     is_good = all(one.share >= 0.9 and not one.wrong for one in outcomes)

@@ -42,6 +42,7 @@ from synthesizer.verification.public_schema import PublicSchema, strictly, yaml_
 from synthesizer.verification.server import runner
 from synthesizer.verification.server.accounts import Account, Accounts
 from synthesizer.verification.server.dispatch import Dispatcher
+from synthesizer.verification.server.projects import MOST_QUESTIONS
 from synthesizer.verification.server.server_config import JobLimits, ServerConfig
 from synthesizer.verification.server.server_datasets import open_datasets
 from synthesizer.verification.server.server_tables import JOB, create_tables
@@ -124,11 +125,14 @@ def _releases_of(service: Service, runs: int, extra: float, at_once: bool) -> li
 
     def process(task: runner.Task, limits: Any, **_: Any) -> runner.Outcome | None:  # noqa: ARG001
         if task.prepared is None:
-            return runner.Outcome(charge=1_000, content={"dry": True}, page="")
+            return runner.Outcome(charge=1_000, content={"dry": True}, chosen=task.query)
         time.sleep(extra)
         return runner.Outcome(charge=1_000, released=((1,),), content={}, page="")
 
-    ada = Accounts(service.engine).add("ada", "researcher", actor="trial")
+    accounts = Accounts(service.engine)
+    ada = accounts.add("ada", "researcher", actor="trial")
+    sam = accounts.add("sam", "steward", actor="trial")
+    service.projects.make(sam, "a", "panel", ["ada"], questions=MOST_QUESTIONS)
     dispatcher = Dispatcher(service, process=process)
     dispatcher.start()
     try:
@@ -143,7 +147,7 @@ def _released(service: Service, ada: Account, number: int, at_once: bool) -> Rel
     """Return how an answer was released; each query is another one by its border."""
     query = {**GAP, "ask": {**GAP["ask"], "below": -number / 1e6}, "epsilon": 0.001}
     time.sleep(random.random() * service.config.tick)  # noqa: S311 - when somebody asks
-    asked = service.submit(ada, "panel", query, analysis="a")
+    asked = service.submit(ada, "panel", query, project="a")
     while (asked := service.find(ada, asked.id)).state == "checking":
         time.sleep(0.02)
     begun, promised = time.monotonic(), asked.due

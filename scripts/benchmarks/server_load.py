@@ -45,11 +45,11 @@ from postgresql_cluster import running as postgresql
 from replay_trials import GAP, SCHEMA, people
 from sqlalchemy import Engine, func, select
 
-from synthesizer.jobs.serve import check, database_of
+from synthesizer.jobs.serve import check, database_of, opened
 from synthesizer.verification.database import transaction
 from synthesizer.verification.ledger import ANSWER, Ledger
 from synthesizer.verification.public_schema import PublicSchema, strictly, yaml_of
-from synthesizer.verification.server.accounts import Accounts
+from synthesizer.verification.server.projects import MOST_QUESTIONS
 from synthesizer.verification.server.server_tables import AUDIT, JOB
 
 PROGRAM = "from pathlib import Path; from synthesizer.jobs.serve import serve; "
@@ -130,10 +130,12 @@ def server(*, cap: float, is_postgresql: bool) -> Iterator[Server]:
         }
         path = folder / "server.yaml"
         path.write_text(yaml.safe_dump(content))
-        with database_of(path) as (_, engine):
-            accounts = Accounts(engine)
-            made = [accounts.add(f"user{n}", "researcher", actor="trial") for n in range(USERS)]
-            tokens = [accounts.new_token(account, "trial", actor="trial") for account in made]
+        with opened(path) as made:
+            accounts, names = made.accounts, [f"user{n}" for n in range(USERS)]
+            users = [accounts.add(name, "researcher", actor="trial") for name in names]
+            tokens = [accounts.new_token(account, "trial", actor="trial") for account in users]
+            sam = accounts.add("sam", "steward", actor="trial")
+            made.service.projects.make(sam, "trial", "panel", names, questions=MOST_QUESTIONS)
         running = Server(path, int(str(content["port"])), tokens)
         try:
             yield running
@@ -185,7 +187,7 @@ def query(number: int) -> dict[str, Any]:
 def submit(running: Server, http: httpx2.Client, user: int, number: int, seen: Seen) -> None:
     """Submit a query and look at it once."""
     head = {"Authorization": f"Bearer {running.tokens[user]}"}
-    body = {"query": query(number), "analysis": "trial"}
+    body = {"query": query(number), "project": "trial"}
     reply = http.post(f"{running.url}/datasets/panel/queries", json=body, headers=head)
     with seen.lock:
         seen.codes[reply.status_code] += 1

@@ -155,8 +155,7 @@ _VERDICTS: Mapping[str, str] = {
     "about half": "The statement holds in about half of the partitions: the confidential "
     "coefficient lies close to the border of what was asked. On which side it lies cannot be said.",
     "undecided": "The answer leaves open whether the statement holds in most partitions: the noise "
-    "is large for so few partitions. More epsilon or more partitions narrow the interval; ask "
-    "a dry run how much.",
+    "is large for so few partitions.",
     "few": "The statement fails in most partitions of the confidential data: the confidential "
     "coefficient probably lies outside of what was asked, not far from the border for what a "
     "partition can tell.",

@@ -47,6 +47,8 @@ from synthesizer.report.codebook.words import Described
 from synthesizer.report.record import manifest_in
 
 M = TypeVar("M", bound=BaseModel)
+_MOST_FAULTS = 100
+"""More faults of one text are not put into words."""
 STRICT = ConfigDict(strict=True, frozen=True, extra="forbid", allow_inf_nan=False)
 
 
@@ -69,7 +71,7 @@ def strictly(kind: type[M], content: Mapping[str, Any], *, origin: str = "") -> 
     try:
         return kind.model_validate_json(json.dumps(content))
     except ValidationError as error:
-        faults = error.errors(include_url=False)
+        faults = error.errors(include_url=False)[:_MOST_FAULTS]
     misspelt = {fault["loc"][:-1] for fault in faults if fault["type"] in UNKNOWN}
     reported = [f for f in faults if f["type"] != "value_error" or f["loc"] not in misspelt]
     raise ConfigError(f"{place}{text}" for text in sentences(kind, content, reported))

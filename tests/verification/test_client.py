@@ -10,11 +10,12 @@ from synthesizer.verification.client import MOST_PATIENT, Client
 
 DRY_RUN = {
     "dataset": "d", "digest": "0" * 64, "query": {}, "state": "waiting", "problems": [],
-    "epsilon": None, "is_charged": False, "content": None, "page": None,
+    "outlook": None, "words": [], "chosen": None, "epsilon": None, "questions": None,
+    "is_charged": False, "content": None, "page": None,
 }  # fmt: skip
 SUBMISSION = {
-    "id": "a" * 32, "user": "ada", "dataset": "d", "analysis": "x", "digest": "0" * 64,
-    "query": {}, "state": "waiting", "problems": [], "charged": 1.0,
+    "id": "a" * 32, "user": "ada", "dataset": "d", "project": "x", "digest": "0" * 64,
+    "query": {}, "state": "waiting", "problems": [], "charged": 1.0, "questions": 1,
     "asked": "2026-01-02T03:04:05Z", "due": "2026-01-02T03:05:00Z", "content": None, "page": None,
 }  # fmt: skip
 
@@ -67,7 +68,7 @@ def test_who_waits_too_long_is_told_to_ask_again(client):
     [
         (lambda one: one.dry_run("d", {}), {**DRY_RUN, "state": "refused", "problems": ["p", "q"]}),
         (lambda one: one.wait("a"), {**SUBMISSION, "state": "refused", "problems": ["p", "q"]}),
-        (lambda one: one.submit("d", {}, analysis="x"), problem(422, "p", "q")),
+        (lambda one: one.submit("d", {}, project="x"), problem(422, "p", "q")),
     ],
 )
 def test_a_refusal_is_an_error_with_its_problems(client, way, reply):
@@ -100,7 +101,7 @@ def test_a_pause_that_is_none_is_not_slept(client, pause):
 def test_what_is_no_reply_of_the_server_is_told_by_its_status(client):
     asking, *_ = client(httpx2.Response(502, text="<html>proxy"))
     with pytest.raises(RequestError, match="host replied 502") as caught:
-        asking.budgets("d")
+        asking.projects()
     assert caught.value.status == 502
     asking, *_ = client(httpx2.Response(200, text="<html>welcome"))
     with pytest.raises(RequestError, match="no verification server"):

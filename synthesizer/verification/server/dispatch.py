@@ -24,7 +24,7 @@ from sqlalchemy import Connection, Select, select, update
 
 from synthesizer.data.errors import LedgerError
 from synthesizer.verification.database import now, transaction
-from synthesizer.verification.ledger import DATASET, VERSION
+from synthesizer.verification.ledger import ANSWER, DATASET, VERSION
 from synthesizer.verification.server import audit
 from synthesizer.verification.server.runner import Outcome, Task, run
 from synthesizer.verification.server.server_config import JobLimits
@@ -205,8 +205,8 @@ class Dispatcher:
 
     def _content(self, one: Dataset, query: str) -> str:
         with transaction(self._service.engine, reads=True) as store:
-            place = (DRY_RUN.c.dataset == one.name, DRY_RUN.c.query == query)
-            return str(store.execute(select(DRY_RUN.c.content).where(*place)).scalar_one())
+            place = (ANSWER.c.version == one.ledger.version, ANSWER.c.query == query)
+            return str(store.execute(select(ANSWER.c.content).where(*place)).scalar_one())
 
     def _run(self, one: Dataset, content: str, *, is_dry: bool) -> Outcome | None:
         task, limits = one.task(json.loads(content), is_dry=is_dry), self._service.config.job

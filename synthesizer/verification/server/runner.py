@@ -31,6 +31,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from math import ceil
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
@@ -44,12 +45,13 @@ from synthesizer.data.workers import one_blas_thread
 from synthesizer.measures.figure import plain
 from synthesizer.report.page import sections_html
 from synthesizer.verification.answer import Verification
+from synthesizer.verification.choosing import Outlook, chosen
 from synthesizer.verification.mechanisms import DryNoise, OpenDP, Planned
 from synthesizer.verification.prepared import prepared_view
 from synthesizer.verification.public_schema import STRICT, PublicSchema, strictly
 from synthesizer.verification.query import query_of
 from synthesizer.verification.server.server_config import JobLimits
-from synthesizer.verification.verify import concluded, sound_asked
+from synthesizer.verification.verify import Asked, concluded, sound_asked
 
 PROMISE = (
     "Answers are epsilon-differentially private: the bytes that the API and these pages return "
@@ -82,6 +84,8 @@ class Task(BaseModel):
     """Key of the partitions in hexadecimal digits."""
     rows: int = 0
     """Most rows that the confidential file may have; a dry run rehearses with so many."""
+    most_epsilon: float | None = None
+    """What the answer may cost at most; None where an expert wrote epsilon, partitions, errors."""
 
 
 class Outcome(BaseModel):
@@ -98,6 +102,12 @@ class Outcome(BaseModel):
     """The answer as JSON, `Verification` in plain values."""
     page: str = ""
     """The answer as HTML sections for a page of the server."""
+    chosen: Mapping[str, Any] = {}
+    """Of a dry run: the query with its numbers, in its canonical form."""
+    outlook: Outlook | None = None
+    """What may be expected of the answer; None where an expert wrote the numbers."""
+    words: tuple[str, ...] = ()
+    """Why, in sentences for the researcher."""
 
 
 _CONTEXT = get_context("forkserver")
@@ -167,8 +177,11 @@ def outcome(task: Task, limits: JobLimits) -> Outcome:
     """Return what comes of a task; only what is wrong with the query itself is a problem."""
     schema, memory = strictly(PublicSchema, task.public_schema), _peak_mb()
     is_dry = task.prepared is None
+    query = query_of({key: value for key, value in task.query.items() if value is not None})
     try:
-        asked = sound_asked(query_of(task.query), schema, Path(task.synthetic))
+        asked, known = _with_numbers(task, sound_asked(query, schema, Path(task.synthetic)))
+        if known.outlook == "impossible":
+            return known
         begun = time.process_time()
         prepared = asked.prepare()
         noise = DryNoise() if is_dry else OpenDP()
@@ -191,7 +204,16 @@ def outcome(task: Task, limits: JobLimits) -> Outcome:
         asked, prepared, released, charge=planned.epsilon, dry=is_dry, is_new=not is_dry,
         promise=PROMISE,
     )  # fmt: skip
-    return _told(made, charge=planned.epsilon)
+    return _told(made, known, charge=planned.epsilon)
+
+
+def _with_numbers(task: Task, asked: Asked) -> tuple[Asked, Outcome]:
+    """Return what is asked with epsilon, partitions and errors, and what may be expected of it."""
+    if task.most_epsilon is None:
+        return asked, Outcome(chosen=asked.query.content())
+    found = chosen(asked, task.most_epsilon)
+    known = Outcome(chosen=found.query.content(), outlook=found.outlook, words=found.words)
+    return replace(asked, query=found.query), known
 
 
 _TOO_LARGE = (
@@ -212,13 +234,14 @@ def _peak_mb() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6
 
 
-def _told(made: Verification, *, charge: int) -> Outcome:
-    return Outcome(
-        charge=charge,
-        released=() if made.dry else made.answer.released,
-        content=json.loads(json.dumps(plain(made), allow_nan=False)),
-        page=str(sections_html(made.sections)),
-    )
+def _told(made: Verification, known: Outcome, *, charge: int) -> Outcome:
+    told = {
+        "charge": charge,
+        "released": () if made.dry else made.answer.released,
+        "content": json.loads(json.dumps(plain(made), allow_nan=False)),
+        "page": str(sections_html(made.sections)),
+    }
+    return known.model_copy(update=told)
 
 
 _CALLS = {  # socket, connect, bind, listen, sendto, sendmsg, execve, execveat, ptrace,

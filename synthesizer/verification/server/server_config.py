@@ -13,6 +13,7 @@ from pydantic import BaseModel, Field, PlainValidator, model_validator
 
 from synthesizer.data.errors import ConfigError, Problems
 from synthesizer.verification.public_schema import STRICT, read_strictly
+from synthesizer.verification.query import LEAST_EPSILON, MOST_EPSILON
 
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,62}$")]
 Epsilon = Annotated[float, Field(ge=1e-3, le=1e6)]
@@ -57,10 +58,8 @@ class DatasetConfig(BaseModel):
     """What `synthesizer public-schema` wrote and the steward looked over."""
     cap: Epsilon
     """Epsilon of all answers together; later changed by a steward."""
-    user_cap: Epsilon | None = None
-    """Epsilon of each user; the cap where absent."""
-    analysis_cap: Epsilon | None = None
-    """Epsilon of each analysis; the cap where absent."""
+    question_epsilon: float = Field(default=1.0, ge=LEAST_EPSILON, le=MOST_EPSILON)
+    """What a question of a project may cost at most."""
 
 
 class JobLimits(BaseModel):

@@ -13,12 +13,18 @@ from synthesizer.data.errors import ConfigError, DataError, Problems
 from synthesizer.data.files import sha256
 from synthesizer.verification.database import transaction
 from synthesizer.verification.ledger import DATASET, VERSION, Ledger, new_dataset, new_version
+from synthesizer.verification.mechanisms import micro
 from synthesizer.verification.prepared import is_prepared, rows_of, write_prepared
 from synthesizer.verification.public_schema import Encoded, PublicSchema, load_schema
-from synthesizer.verification.query import Query, problems_of_unsound, query_of
+from synthesizer.verification.query import problems_of_unsound, query_of
 from synthesizer.verification.server.runner import Task
 from synthesizer.verification.server.server_config import DatasetConfig, ServerConfig
 from synthesizer.verification.verify import version_of
+
+NUMBERS = frozenset({"epsilon", "partitions", "errors"})
+"""Keys of a query that only experts write."""
+MOST_CAP = 1e6
+"""Epsilon of each user: on the server the dataset and the projects have the caps that matter."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,23 +43,34 @@ class Dataset:
     rows: int
     """Most rows that it may have: a public number."""
     ledger: Ledger
+    question_epsilon: float
+    """What a question of a project may cost at most."""
 
-    def query(self, content: Mapping[str, Any]) -> Query:
-        """Take plain values for a query about this dataset.
+    def asked(self, content: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a query about this dataset in its canonical form, as plain values.
+
+        Epsilon, partitions and errors are None where all three are absent: then they are chosen
+        for the researcher.
 
         Raises
         ------
         ConfigError
             With everything that is wrong, as far as the public schema tells.
         """
+        given = {key: value for key, value in content.items() if value is not None}
         try:
-            query = query_of(content)
+            query = query_of(given)
         except ConfigError as error:
-            more = problems_of_unsound(content, self.schema)
+            more = problems_of_unsound(given, self.schema)
             raise ConfigError([*error.problems, *more]) from None
         if problems := query.problems(self.schema, self.synthetic_digest):
             raise ConfigError(problems)
-        return query.bound(self.schema, self.synthetic_digest)
+        canonical = query.bound(self.schema, self.synthetic_digest).content()
+        return canonical if NUMBERS & given.keys() else canonical | dict.fromkeys(NUMBERS)
+
+    def questions(self, epsilon: int) -> int:
+        """Return as how many questions of a project a charge counts, in millionths of epsilon."""
+        return -(-epsilon // micro(self.question_epsilon))
 
     def task(self, content: Mapping[str, Any], *, is_dry: bool) -> Task:
         """Return what a process is to do about a query."""
@@ -64,6 +81,7 @@ class Dataset:
             prepared=None if is_dry else str(self.prepared),
             key="" if is_dry else self.ledger.key.hex(),
             rows=self.rows,
+            most_epsilon=self.question_epsilon if content["epsilon"] is None else None,
         )
 
     @property
@@ -152,10 +170,7 @@ def _opened(engine: Engine, name: str, config: DatasetConfig, found: _Looked) ->
         versions = store.execute(select(VERSION.c.data).where(VERSION.c.dataset == name))
         known = {row.data for row in versions}
     if not is_there:
-        new_dataset(
-            engine, name, data=data, cap=config.cap, user_cap=config.user_cap,
-            analysis_cap=config.analysis_cap,
-        )  # fmt: skip
+        new_dataset(engine, name, data=data, cap=config.cap, user_cap=MOST_CAP)
     elif data not in known:
         new_version(engine, name, data=data)
     ledger = Ledger(engine, dataset=name, data=data)
@@ -166,6 +181,7 @@ def _opened(engine: Engine, name: str, config: DatasetConfig, found: _Looked) ->
         name=name, title=config.title or name, schema=schema, synthetic=config.synthetic,
         synthetic_digest=sha256(config.synthetic), synthetic_stamp=_stamp(config.synthetic),
         prepared=found.prepared, rows=found.rows, ledger=ledger,
+        question_epsilon=config.question_epsilon,
     )  # fmt: skip
 
 

@@ -74,6 +74,17 @@ def bob(accounts):
 
 
 @pytest.fixture
+def sam(accounts):
+    return accounts.add("sam", "steward", actor="test")
+
+
+@pytest.fixture
+def project(service, ada, bob, sam):
+    """Return the name of a project of ada and bob, with more questions than the cap pays for."""
+    return service.projects.make(sam, "gap", "panel", ("ada", "bob"), questions=20).name
+
+
+@pytest.fixture
 def work():
     """Return a function that does what waits: dry runs, or one answer of each lane."""
 

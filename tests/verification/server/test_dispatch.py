@@ -9,6 +9,8 @@ from replay_trials import GAP
 
 from synthesizer.verification.database import now, transaction
 from synthesizer.verification.ledger import Ledger
+from synthesizer.verification.mechanisms import MICRO
+from synthesizer.verification.public_schema import digest_of
 from synthesizer.verification.server import audit, runner
 from synthesizer.verification.server.dispatch import Dispatcher
 from synthesizer.verification.server.server_config import JobLimits
@@ -29,8 +31,17 @@ def until(service, account, submission, state, seconds=60.0):
     return found
 
 
+@pytest.fixture(autouse=True)
+def member(project):
+    """All here ask for a project."""
+
+
+def spent(service):
+    return service.datasets["panel"].ledger.spending().budgets[0].spent / MICRO
+
+
 def ask(service, account, **changes):
-    return service.submit(account, "panel", {**GAP, **changes}, analysis="gap")
+    return service.submit(account, "panel", {**GAP, **changes}, project="gap")
 
 
 def test_a_question_is_checked_charged_once_and_answered_when_due(service, ada, bob):
@@ -60,7 +71,7 @@ def test_what_cannot_be_paid_is_refused_and_nothing_is_charged(service, ada, wor
     assert states == {2.0: ("waiting", 2.0), 0.9: ("waiting", 0.9), 0.2: ("refused", 0.0)}
     (refused,) = (s for s in service.submissions(ada) if s.state == "refused")
     assert "budget" in refused.problems[0]
-    assert service.budgets(ada, "panel")[0].spent == 2.9
+    assert spent(service) == 2.9
 
 
 def test_an_answer_leaves_at_a_time_that_was_fixed_before_its_job_began(service, ada, work):
@@ -135,7 +146,7 @@ def test_a_process_that_dies_pauses_the_dataset_for_everybody(service, ada, bob,
     service.datasets["panel"].ledger.set_paused(False)
     work(service, answers=True)
     until(service, ada, asked.id, "answered")
-    assert service.budgets(ada, "panel")[0].spent == 1.5
+    assert spent(service) == 1.5
 
 
 def test_a_late_answer_leaves_at_the_next_tick(service, ada, work):
@@ -167,7 +178,7 @@ def test_what_a_dead_server_had_begun_is_taken_again_and_charged_once(service, a
         until(service, ada, asked.id, "answered")
     finally:
         dispatcher.stop()
-    assert service.budgets(ada, "panel")[0].spent == 1.0
+    assert spent(service) == 1.0
 
 
 def test_the_confidential_file_is_read_once_when_the_server_starts(service, ada, work, files):
@@ -232,7 +243,9 @@ def test_a_charged_query_waits_for_the_schema_and_synthetic_file_that_it_is_abou
     until(service, ada, asked.id, "answered")
 
 
-def test_a_file_that_changed_holds_up_no_other_dataset(config, engine, ada, work, tmp_path, caplog):
+def test_a_file_that_changed_holds_up_no_other_dataset(
+    config, engine, ada, sam, work, tmp_path, caplog
+):
     """Nor does it hold the database, whatever the lane has before the others."""
     changed = tmp_path / "changed.csv"
     changed.write_bytes(config.datasets["panel"].synthetic.read_bytes())
@@ -240,7 +253,8 @@ def test_a_file_that_changed_holds_up_no_other_dataset(config, engine, ada, work
     both = config.model_copy(update={"datasets": {"changed": first, **config.datasets}})
     service = Service(engine, both, open_datasets(engine, both))
     for name in both.datasets:
-        service.submit(ada, name, GAP, analysis="gap")
+        service.projects.make(sam, f"gap of {name}", name, ["ada"], questions=1)
+        service.submit(ada, name, GAP, project=f"gap of {name}")
     work(service)
     with transaction(engine) as store:  # both slots have begun
         store.execute(JOB.update().values(begins=now() - timedelta(seconds=1)))
@@ -248,7 +262,7 @@ def test_a_file_that_changed_holds_up_no_other_dataset(config, engine, ada, work
     dispatcher = Dispatcher(service, process=in_this_process)
     assert [dispatcher.answer_next(0) for _ in range(3)] == [True, False, False]
     states = {
-        one.name: one.ledger.answer(one.query(GAP).digest) for one in service.datasets.values()
+        one.name: one.ledger.answer(digest_of(one.asked(GAP))) for one in service.datasets.values()
     }
     assert (states["changed"], states["panel"] is None) == (None, False)
     told = [record.getMessage() for record in caplog.records]

@@ -57,7 +57,7 @@ def wrongly_taken(ask, amounts):
     """Yield the amounts that were taken and are no price from .001 to 100."""
     for amount in amounts:
         is_number = isinstance(amount, (int, float)) and not isinstance(amount, bool)
-        if ask(amount) < 300 and not (is_number and 0.001 <= amount <= 100):
+        if amount is not None and ask(amount) < 300 and not (is_number and 0.001 <= amount <= 100):
             yield amount
 
 
@@ -68,11 +68,11 @@ def test_only_a_price_is_taken_for_a_price(server, epsilons, partitions):
 
     def ask(epsilon, partitions=10):
         query = {**GAP, "epsilon": epsilon, "partitions": partitions}
-        body = json.dumps({"query": query, "analysis": "gap"}).encode()
+        body = json.dumps({"query": query, "project": "gap"}).encode()
         return send(http, tokens, "submit", body)[0]
 
     assert list(wrongly_taken(ask, epsilons)) == []
-    if ask(1.0, partitions) < 300:
+    if partitions is not None and ask(1.0, partitions) < 300:
         assert type(partitions) is int
         assert 10 <= partitions <= 500
 
@@ -103,10 +103,11 @@ def test_what_was_taken_is_paid():
     bodies = [hostile_body("submit", rng) for _ in range(150)]
     for epsilon in prices:
         query = {**GAP, "epsilon": epsilon}
-        bodies.append(json.dumps({"query": query, "analysis": "paid"}).encode())
+        bodies.append(json.dumps({"query": query, "project": "gap"}).encode())
 
     def process(task, limits, **_):
-        return Outcome(charge=query_of(task.query).micro_epsilon)
+        given = {key: value for key, value in task.query.items() if value is not None}
+        return Outcome(charge=query_of(given).micro_epsilon, chosen=task.query)
 
     with begun() as (http, tokens, service):
         taken = sum(send(http, tokens, "submit", body)[0] == 202 for body in bodies)
@@ -119,7 +120,7 @@ def test_what_was_taken_is_paid():
     paid = [one for one in listed if one["state"] == "waiting"]
     assert taken >= len(paid) > 3
     assert {0.001, 0.5, 2.0} <= {one["charged"] for one in paid}
-    assert all(one["charged"] == one["query"]["epsilon"] >= 0.001 for one in paid)
+    assert all(one["charged"] == (one["query"]["epsilon"] or 1) >= 0.001 for one in paid)
     assert spending.budgets[0].spent == sum(entry.epsilon for entry in spending.entries)
     assert spending.budgets[0].spent == round(sum(one["charged"] for one in paid) * MICRO)
 

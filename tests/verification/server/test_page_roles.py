@@ -12,6 +12,7 @@ from synthesizer.verification.server.app import create_app
 OPEN = {"/static/{name}", "/sign-in", "/"}
 VALUES = {
     "name": "panel", "measure": "interval", "digest": "0" * 64, "number": "0" * 32, "token": "1",
+    "project": "gap",
 }  # fmt: skip
 
 
@@ -70,13 +71,16 @@ def test_forms_that_count_are_seen(app, accounts):
         assert len(list(forged(app, accounts))) > 20
 
 
-OF_STEWARDS = {"/steward/budgets/{name}/cap", "/steward/budgets/{name}/pause"}
+OF_STEWARDS = {
+    "/steward/datasets/{name}/cap", "/steward/datasets/{name}/pause", "/steward/projects",
+    "/steward/projects/{project}",
+}  # fmt: skip
 OF_RESEARCHERS = {"/datasets/{name}/dry-runs/{digest}"}
 
 
 def may(name, template, method):
     """Return whether somebody may use a page, by its path."""
-    if template in OF_STEWARDS:
+    if template in OF_STEWARDS and method == "POST":
         return name == "sam"
     if template in OF_RESEARCHERS and method == "POST":
         return name == "ada"

@@ -24,15 +24,19 @@ OPERATIONS = {  # who may, and with which body
     "revoke_own_token": ({"bob"}, None),
     "list_datasets": (EVERYBODY, None),
     "read_schema": (EVERYBODY, None),
-    "list_budgets": (EVERYBODY, None),
+    "list_projects": (EVERYBODY, None),
     "begin_dry_run": (EVERYBODY, QUERY),
     "read_dry_run": (EVERYBODY, None),
-    "submit": ({"ada", "bob"}, {**QUERY, "analysis": "gap"}),
+    "submit": ({"ada", "bob"}, {**QUERY, "project": "gap"}),
     "list_submissions": (EVERYBODY, None),
     "read_submission": ({"ada", "sam", "root"}, None),  # ada's; bob's reply is that of none
     "list_all_submissions": (STEWARDS, None),
-    "list_all_budgets": (STEWARDS, None),
-    "set_cap": ({"sam"}, {"scope": "global", "name": "", "cap": 3.0}),
+    "list_all_projects": (STEWARDS, None),
+    "make_project": ({"sam"}, {"name": "new", "dataset": "panel", "questions": 2}),
+    "change_project": ({"sam"}, {"questions": 7}),
+    "list_alarms": (STEWARDS, None),
+    "read_budget": (STEWARDS, None),
+    "set_cap": ({"sam"}, {"cap": 3.0}),
     "set_paused": ({"sam"}, {"is_paused": False}),
     "list_accounts": (STEWARDS, None),
     "add_account": (STEWARDS, {"name": "new"}),
@@ -48,6 +52,7 @@ ABSENT = {
     "digest": "0" * 64,
     "submission": "0" * 32,
     "name": "no",
+    "project": "none",
     "token": "99",
 }
 ROLES = {"ada": "researcher", "bob": "researcher", "sam": "steward", "root": "admin"}
@@ -58,10 +63,12 @@ def world(service, accounts, work):
     """Return an app with a submission of ada's, the tokens of all, and names of what is there."""
     people = {name: accounts.add(name, role, actor="test") for name, role in ROLES.items()}
     tokens = {name: accounts.new_token(one, "test", actor="test") for name, one in people.items()}
-    made = service.submit(people["ada"], "panel", GAP, analysis="gap")
+    service.projects.make(people["sam"], "gap", "panel", ["ada", "bob"], questions=9)
+    made = service.submit(people["ada"], "panel", GAP, project="gap")
     work(service)
     there = {
         "dataset": "panel", "digest": made.digest, "submission": made.id, "name": "bob",
+        "project": "gap",
         "token": str(accounts.tokens(people["bob"])[0].id),
     }  # fmt: skip
     return create_app(service, accounts, dispatcher=Idle), tokens, there
@@ -140,7 +147,7 @@ def test_the_matrix_sees_a_missing_check_of_the_owner(world):
 def test_the_matrix_sees_a_missing_check_of_the_role(world):
     with patch.object(security, "require", lambda account, *roles: None):
         wrong = {one.partition(":")[0] for one in faults(world)}
-    assert {"submit", "set_cap", "list_accounts", "read_audit"} <= wrong
+    assert {"submit", "set_cap", "make_project", "list_accounts", "read_audit"} <= wrong
 
 
 def test_stewards_learn_nothing_of_accounts_that_they_do_not_manage(world):

@@ -122,7 +122,7 @@ def test_a_body_of_another_kind_is_refused(http):
     [
         ({"query": GAP, CANARY: 1}, "body: extra_forbidden"),
         ({"query": CANARY}, "body.query: dict_type"),
-        ({"analysis": CANARY}, "body.query: missing"),
+        ({"project": CANARY}, "body.query: missing"),
         ([CANARY], "body: model_attributes_type"),
     ],
 )
