@@ -37,6 +37,7 @@ from sqlalchemy import (
 from synthesizer.data.errors import LedgerError
 from synthesizer.verification.database import METADATA, Moment, forbid, place_of, transaction
 from synthesizer.verification.ledger import LONGEST_NAME
+from synthesizer.verification.server import request_tables  # noqa: F401 - a table of METADATA
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 
