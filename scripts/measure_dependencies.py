@@ -31,8 +31,6 @@ PURPOSES = {
     "myst-parser": "its pages are Markdown",
     "PyYAML": "the configuration",
     "SQLAlchemy": "`data: {sql: ...}`; the ledger, the server's database",
-    "alembic": "tables of the server from version to version",
-    "argon2-cffi": "passwords",
     "distributed": "parts of datasets on other machines (Dask)",
     "fastapi": "the server's API",
     "httpx2": "the client, and tests of the server",

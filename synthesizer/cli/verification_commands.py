@@ -167,8 +167,7 @@ def serve(
                 "a directory that is new"
             )
         if not config.exists():
-            host, usual = job.DEMO_ADDRESS
-            listener = job.listen(host, usual if port is None else port)
+            listener = job.listen_for_demo(port)
             print(f"simulating {persons:,} persons and synthesising them: about a minute")
             for name, token in job.make_demo(demo, persons=persons).items():
                 print(f"{job.DEMO_ACCOUNTS[name]:10}  {name:8}  token {token}")
@@ -179,19 +178,13 @@ def serve(
 
 def add_account(
     config: ServerPath,
-    name: Annotated[str, typer.Argument(help="Name to sign in with.")],
+    name: Annotated[str, typer.Argument(help="Name; of a single sign-on exactly what it sends.")],
     role: Annotated[str, option("researcher, steward or admin.")] = "researcher",
-    password: Annotated[
-        bool, option("Ask for a password, to sign in without a token.", "--password")
-    ] = False,
 ) -> None:
     """Make an account, the first one, too, and print its token once."""
     from synthesizer.jobs import serve as job
 
-    typed = (
-        typer.prompt("Password", hide_input=True, confirmation_prompt=True) if password else None
-    )
-    print(f"token of {name}, shown this once: {job.add_account(config, name, role, typed)}")
+    print(f"token of {name}, shown this once: {job.add_account(config, name, role)}")
 
 
 def check_server(

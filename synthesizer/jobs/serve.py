@@ -26,13 +26,13 @@ from synthesizer.data.samples.workforce.simulation import simulate
 from synthesizer.jobs.run import run
 from synthesizer.verification.database import connect, served, transaction
 from synthesizer.verification.ledger import DATASET, Ledger
-from synthesizer.verification.public_schema import schema_of_release, yaml_of
+from synthesizer.verification.public_schema import schema_of_release, strictly, yaml_of
 from synthesizer.verification.server import audit
 from synthesizer.verification.server.accounts import Accounts, Role
 from synthesizer.verification.server.runner import is_possible
 from synthesizer.verification.server.server_config import SQLITE, ServerConfig, read_server_config
 from synthesizer.verification.server.server_datasets import open_datasets
-from synthesizer.verification.server.server_tables import upgrade
+from synthesizer.verification.server.server_tables import create_tables
 from synthesizer.verification.server.service import Service
 
 COMMAND = "command line"
@@ -71,7 +71,6 @@ datasets:
     cap: 20
     user_cap: 10
 """
-DEMO_ADDRESS = ("127.0.0.1", 8000)
 DEMO_ACCOUNTS: Mapping[str, Role] = {
     "steward": "steward",
     "ada": "researcher",
@@ -110,7 +109,7 @@ def opened(path: Path) -> Iterator[Server]:
         )
     engine = connect(config.database)
     try:
-        upgrade(engine)
+        create_tables(engine)
         datasets = open_datasets(engine, config.datasets)
         yield Server(config, Service(engine, config, datasets), accounts_of(engine, config))
     finally:
@@ -119,13 +118,7 @@ def opened(path: Path) -> Iterator[Server]:
 
 def accounts_of(engine: Engine, config: ServerConfig) -> Accounts:
     """Return the accounts of a server with the limits of its configuration."""
-    access = config.access
-    return Accounts(
-        engine,
-        failures=access.failures,
-        lock_minutes=access.lock_minutes,
-        session_hours=access.session_hours,
-    )
+    return Accounts(engine, session_hours=config.access.session_hours)
 
 
 @contextmanager
@@ -134,18 +127,16 @@ def database_of(path: Path) -> Iterator[tuple[ServerConfig, Engine]]:
     config = read_server_config(path)
     engine = connect(config.database)
     try:
-        upgrade(engine)
+        create_tables(engine)
         yield config, engine
     finally:
         engine.dispose()
 
 
-def add_account(path: Path, name: str, role: str, password: str | None) -> str:
+def add_account(path: Path, name: str, role: str) -> str:
     """Make an account from the command line, as the first one must be; return its token."""
     with database_of(path) as (config, engine):
-        accounts = accounts_of(engine, config)
-        account = accounts.add(name, cast(Role, role), actor=COMMAND, password=password)
-        return accounts.new_token(account, "first", actor=COMMAND)
+        return _token(accounts_of(engine, config), name, cast(Role, role), "first")
 
 
 @dataclass(frozen=True)
@@ -207,6 +198,12 @@ def listen(host: str, port: int) -> socket.socket:
         ) from None
 
 
+def listen_for_demo(port: int | None) -> socket.socket:
+    """Take the port of the demonstration, or another one."""
+    config = strictly(ServerConfig, yaml.safe_load(_DEMO_SERVER))
+    return listen(config.host, config.port if port is None else port)
+
+
 def serve(path: Path, *, port: int | None = None, listener: socket.socket | None = None) -> None:
     """Answer requests until interrupted, on a port that was taken, or that of the YAML."""
     import uvicorn
@@ -220,10 +217,9 @@ def serve(path: Path, *, port: int | None = None, listener: socket.socket | None
         taken = listener or listen(config.host, config.port if port is None else port)
         bound = taken.getsockname()[1]
         print(f"pages and API: http://{config.host}:{bound}; Ctrl-C stops", flush=True)
-        options = uvicorn.Config(
-            app, log_config=LOGGING, access_log=False, proxy_headers=bool(config.access.proxies),
-            forwarded_allow_ips=",".join(config.access.proxies), server_header=False,
-        )  # fmt: skip
+        options = uvicorn.Config(  # `security.origin` reads the headers of proxies
+            app, log_config=LOGGING, access_log=False, proxy_headers=False, server_header=False
+        )
         with taken, suppress(KeyboardInterrupt):  # uvicorn raises the signal again that ended it
             uvicorn.Server(options).run(sockets=[taken])
 
@@ -255,10 +251,11 @@ def make_demo(directory: Path, *, persons: int = 3_000) -> Mapping[str, str]:
         write_text(folder / DEMO_CONFIG, _DEMO_SERVER)
         with opened(folder / DEMO_CONFIG) as server:
             return {
-                name: _token(server.accounts, name, role) for name, role in DEMO_ACCOUNTS.items()
+                name: _token(server.accounts, name, role, "demo")
+                for name, role in DEMO_ACCOUNTS.items()
             }
 
 
-def _token(accounts: Accounts, name: str, role: Role) -> str:
+def _token(accounts: Accounts, name: str, role: Role, label: str) -> str:
     account = accounts.add(name, role, actor=COMMAND)
-    return accounts.new_token(account, "demo", actor=COMMAND)
+    return accounts.new_token(account, label, actor=COMMAND)

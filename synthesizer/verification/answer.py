@@ -173,8 +173,8 @@ _NOT_CLEAR: Mapping[str, str] = {
 }
 _FITS_FIRST = (
     "In a share of {} of so many partitions of the synthetic data the model has no fit, which "
-    "counts as no. So a low r does not tell where the confidential coefficient lies. Ask with the "
-    "M that --choose-m names, with a simpler model, or with 'errors: report', at twice the noise."
+    "counts as no. So a low r does not tell where the confidential coefficient lies. Ask with "
+    "fewer partitions, with a simpler model, or with 'errors: report', at twice the noise."
 )
 _SHARE_OF_PARTITIONS = (
     "r is the share of partitions in which the statement holds. Each has 1/M of the persons, so "

@@ -391,7 +391,7 @@ _STATES = {
     "3D000": "is not there; make it with 'createdb'",
     "40": _IN_USE,
     "42501": "does not let this user write; give it the rights",
-    "42P01": "has no tables of this version; upgrade it",
+    "42P01": "has no tables of this version of the program; name an empty database",
     "53100": _FULL,
     "53300": "takes no more connections; raise max_connections, or ask again",
     "55P03": _IN_USE,

@@ -84,12 +84,12 @@ def create_app(
     app.state.administration = Administration(accounts)
     install(app)
     routers = (
-        api.open_router, api.router, api.steward_router, pages.router, steward_pages.router,
+        api.router, api.steward_router, pages.router, steward_pages.router,
         citation_pages.router, *request_routes.routers,
     )  # fmt: skip
     for router in routers:
         app.include_router(router)
-    app.add_middleware(Shield, secure=service.config.access.secure_cookies)
+    app.add_middleware(Shield, access=service.config.access)
     return app
 
 

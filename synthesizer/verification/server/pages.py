@@ -1,5 +1,8 @@
 """Pages for people: sign in, look at a dataset, write a query, see its price, ask, read the answer.
 
+Whoever is signed in makes and revokes tokens of his own: people who come by a single sign-on need
+one for the API.
+
 They call the service, as the API does, and work without a script. A form counts only with the token
 of its session. Nothing is spent but by one button, which names the price and asks for a yes.
 """
@@ -19,13 +22,14 @@ from starlette.datastructures import FormData
 
 from synthesizer.data.errors import ConfigError, RequestError, SynthesizerError
 from synthesizer.verification.database import now
-from synthesizer.verification.server.api import Steps
+from synthesizer.verification.server.api import Steps, TokenNumber
 from synthesizer.verification.server.query_form import (
     KINDS,
     SUBJECTS,
     QueryForm,
     coefficients_of,
     in_words,
+    number_or_text,
     query_of_yaml,
     yaml_of_query,
 )
@@ -34,6 +38,7 @@ from synthesizer.verification.server.security import (
     check_csrf,
     check_texts,
     guard_of,
+    only,
     signed_in,
 )
 from synthesizer.verification.server.server_datasets import Dataset
@@ -114,8 +119,8 @@ def begin() -> Response:
 
 @router.get(SIGN_IN)
 def ask_who(request: Request, then: str = "") -> Response:
-    """Ask for a name and a password, or for a token."""
-    return html_page(request, "sign_in.html", problems=(), name="", then=then)
+    """Ask for a token."""
+    return html_page(request, "sign_in.html", problems=(), then=then)
 
 
 @router.post(SIGN_IN)
@@ -126,24 +131,14 @@ async def sign_in(request: Request, form: Sent) -> Response:
     sent = {key: value for key, value in form.items() if isinstance(value, str)}
     guard, then = guard_of(request), sent.get("then", "")
     try:
-        secret = await _session(request, sent)
+        secret = await guard.sign_in(request, sent.get("token", "").strip())
     except RequestError as error:
         return html_page(
-            request, "sign_in.html", status=error.status,
-            problems=error.problems, name=sent.get("name", ""), then=then,
-        )  # fmt: skip
+            request, "sign_in.html", status=error.status, problems=error.problems, then=then
+        )
     reply = moved(then if _is_own_page(then) else "/datasets")
     guard.keep(reply, secret)
     return reply
-
-
-async def _session(request: Request, sent: Mapping[str, str]) -> str:
-    """Return the secret of a new session."""
-    guard = guard_of(request)
-    if token := sent.get("token", "").strip():
-        return (await guard.sign_in_by_token(request, token)).secret
-    name, password = sent.get("name", "").strip(), sent.get("password", "")
-    return (await guard.sign_in(request, name, password)).secret
 
 
 def _is_own_page(path: str) -> bool:
@@ -159,6 +154,47 @@ def sign_out(request: Request, who: Who, _form: OwnForm) -> Response:
     reply = moved(SIGN_IN)
     guard.forget(reply)
     return reply
+
+
+@router.get("/tokens")
+def list_tokens(request: Request, who: Who) -> Response:
+    """Show one's own tokens."""
+    return _tokens_page(request, who)
+
+
+def _tokens_page(request: Request, who: Signed, *, status: int = 200, **values: Any) -> Response:
+    tokens = guard_of(request).accounts.tokens(who.account)
+    return html_page(request, "tokens.html", status=status, tokens=tokens, **{**NO_TOKEN, **values})
+
+
+@router.post("/tokens")
+def make_token(request: Request, who: Who, form: OwnForm) -> Response:
+    """Make a token of one's own and show it, this once."""
+    label, days = token_fields(form)
+    try:
+        token = guard_of(request).accounts.new_token(
+            who.account, label, days=days, actor=who.account.name
+        )
+    except RequestError as error:
+        return _tokens_page(request, who, status=error.status, problems=error.problems, label=label)
+    return _tokens_page(request, who, token=token)
+
+
+NO_TOKEN: Mapping[str, Any] = {"problems": (), "token": "", "label": ""}
+"""What a page of tokens shows beside its list, where none was just made."""
+
+
+def token_fields(form: Mapping[str, list[str]]) -> tuple[str, int]:
+    """Return label and days of a new token; days that are no whole number are 0."""
+    days = number_or_text(first(form, "days").strip())
+    return first(form, "label").strip(), days if isinstance(days, int) else 0
+
+
+@router.post("/tokens/{token}/revoke")
+def revoke_token(request: Request, who: Who, token: TokenNumber, _form: OwnForm) -> Response:
+    """End a token of one's own."""
+    guard_of(request).accounts.revoke(who.account, token, actor=who.account.name)
+    return moved("/tokens")
 
 
 # Datasets
@@ -351,6 +387,7 @@ def edit_query(request: Request, who: Who, steps: Steps, name: str, digest: str)
 
 
 @router.post("/datasets/{name}/dry-runs/{digest}")
+@only("researcher")
 def spend(
     request: Request, who: Who, steps: Steps, name: str, digest: str, form: OwnForm
 ) -> Response:

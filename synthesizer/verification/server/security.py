@@ -3,7 +3,12 @@
 Every request passes `Shield`, pages and API alike: headers that tell browsers to load and frame
 nothing from elsewhere, a limit of the body, a line in the log, and no word of an exception that
 nobody expected. The API takes a bearer token and looks at it before it reads the body. Pages take
-a cookie of a session, and a form counts only with the session's CSRF token.
+a cookie of a session, or the name that a reverse proxy sends after the agency's single sign-on; a
+form counts only with the CSRF token of the account that opened it. Roles are checked by the routes
+of API and pages (`only`), before the body is read, and nowhere else.
+
+Headers of a proxy count where the TCP peer is one of the configuration's proxies. Anybody else can
+send them, too, and they are ignored.
 
 JSON is read strictly: what two readers could take for different things is refused. Twice the same
 key, NaN, Infinity and numbers beyond floats are no JSON; Python reads them all the same. Halves of
@@ -17,14 +22,13 @@ import hmac
 import json
 import logging
 import math
+import secrets
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, ClassVar, NoReturn, TypeVar
 
-from anyio import CapacityLimiter, to_thread
 from fastapi import Request, Response
 from fastapi.routing import APIRoute
 from starlette.concurrency import run_in_threadpool
@@ -33,9 +37,9 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from synthesizer.data.errors import RequestError
-from synthesizer.verification.server.accounts import Account, Accounts, NewSession, Role, require
+from synthesizer.verification.server.accounts import Account, Accounts, Role, require
 from synthesizer.verification.server.problem_json import problem_of
-from synthesizer.verification.server.server_config import Access
+from synthesizer.verification.server.server_config import Access, plain_address
 from synthesizer.verification.server.server_log import NAME
 
 LARGEST_BODY = 64 * 1024
@@ -60,8 +64,6 @@ DEEPEST = 20
 """So many arrays and objects within one another."""
 LONGEST_NUMBER = 30
 """Digits of a whole number; Python's time to read one grows with their square."""
-_SIGN_INS = 4
-"""So many passwords are looked at, or wait for it, in threads."""
 _BY_TLS = {"Strict-Transport-Security": "max-age=31536000"}
 _log = logging.getLogger(NAME)
 
@@ -73,13 +75,13 @@ class Shield:
     ----------
     app : ASGI application
         What it protects.
-    secure : bool
-        Whether browsers come by TLS only.
+    access : Access
+        Kind of cookies, and which proxies are believed.
     """
 
-    def __init__(self, app: ASGIApp, *, secure: bool) -> None:
-        self._app = app
-        self._headers = HEADERS | (_BY_TLS if secure else {})
+    def __init__(self, app: ASGIApp, *, access: Access) -> None:
+        self._app, self._access = app, access
+        self._headers = HEADERS | (_BY_TLS if access.secure_cookies else {})
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request."""
@@ -88,6 +90,7 @@ class Shield:
             return
         begin = time.monotonic()
         status = 0
+        scope.setdefault("state", {})["origin"] = origin(scope, self._access)
 
         async def guarded(message: Message) -> None:
             nonlocal status
@@ -144,15 +147,59 @@ def _log_request(scope: Scope, status: int, seconds: float) -> None:
         "status": status,
         "milliseconds": round(1000 * seconds),
         "account": signed.account.name if signed else None,
-        "address": address_of(scope),
+        "address": scope["state"]["origin"].address,
     }
     _log.info("request", extra={"fields": fields})
 
 
-def address_of(scope: Mapping[str, Any]) -> str:
-    """Return whose address a request has; uvicorn believes the proxies of the configuration."""
-    client = scope.get("client")
-    return client[0] if client else "unknown"
+@dataclass(frozen=True)
+class Origin:
+    """Where a request comes from."""
+
+    address: str
+    user: str = ""
+    """Name that the single sign-on sent; empty where it sent none."""
+
+
+def origin(scope: Mapping[str, Any], access: Access) -> Origin:
+    """Return address and name of whoever sends a request.
+
+    Behind a proxy the address is the last one of X-Forwarded-For that is no proxy itself. A name
+    that is sent twice becomes one with a comma, which no account has.
+
+    Examples
+    --------
+    >>> access = Access(proxies=["127.0.0.1"], user_header="X-Remote-User")
+    >>> sent = [(b"x-forwarded-for", b"10.9.9.9, 10.0.0.7"), (b"x-remote-user", b"ada")]
+    >>> origin({"client": ("127.0.0.1", 5000), "headers": sent}, access)
+    Origin(address='10.0.0.7', user='ada')
+    >>> origin({"client": ("10.0.0.8", 5000), "headers": sent}, access)
+    Origin(address='10.0.0.8', user='')
+    """
+    peer = _known_address(scope["client"][0]) if scope.get("client") else "unknown"
+    proxies = {str(proxy) for proxy in access.proxies}
+    if peer not in proxies:
+        return Origin(peer)
+    headers = Headers(raw=scope["headers"])
+    passed = ",".join(headers.getlist("x-forwarded-for")).split(",")
+    chain = [_known_address(text.strip()) for text in passed if text.strip()]
+    address = next((one for one in reversed(chain) if one not in proxies), peer)
+    names = headers.getlist(access.user_header) if access.user_header else []
+    return Origin(address, ", ".join(names))
+
+
+def _known_address(text: str) -> str:
+    try:
+        return str(plain_address(text))
+    except ValueError:
+        return "unknown"
+
+
+def address_of(request: Request) -> str:
+    """Return whose address a request has."""
+    address = request.state.origin.address
+    assert isinstance(address, str)  # noqa: S101 - `Shield` puts it there
+    return address
 
 
 class RequestLimit:
@@ -219,9 +266,14 @@ class Signed:
 
     account: Account
     csrf: str = field(default="", repr=False)
-    """What forms of the session carry; empty with a token."""
+    """What forms of the pages carry; empty with a bearer token."""
     session: str = field(default="", repr=False)
-    """The session's secret; empty with a token."""
+    """The session's secret; empty with a bearer token or a single sign-on."""
+
+
+def csrf_of(secret: str, account: Account) -> str:
+    """Return what forms carry, of which the secret cannot be found."""
+    return hmac.digest(secret.encode(), f"csrf {account.id}".encode(), "sha256").hex()
 
 
 class Guard:
@@ -238,7 +290,7 @@ class Guard:
     def __init__(self, accounts: Accounts, access: Access) -> None:
         self.accounts, self.access = accounts, access
         self.limit = RequestLimit(access.requests_per_minute)
-        self._sign_ins = CapacityLimiter(_SIGN_INS)
+        self._secret = secrets.token_urlsafe(32)
 
     @property
     def cookie(self) -> str:
@@ -251,32 +303,39 @@ class Guard:
         account = self.accounts.by_token(token.strip()) if scheme.lower() == "bearer" else None
         return self._counted(request, None if account is None else Signed(account))
 
-    def by_cookie(self, request: Request) -> Signed:
-        """Return who asks by the session; RequestError (401), or HTTPException 429."""
-        secret = request.cookies.get(self.cookie, "")
-        session = self.accounts.session(secret) if secret else None
-        signed = None if session is None else Signed(session.account, session.csrf, secret)
-        return self._counted(request, signed)
+    def by_page(self, request: Request) -> Signed:
+        """Return who asks by the single sign-on, or else by the session.
 
-    async def sign_in(self, request: Request, name: str, password: str) -> NewSession:
-        """Begin a session; RequestError (401, 429), or HTTPException 429.
-
-        A password takes a tenth of a second to look at; who waits for that keeps no thread from
-        others.
+        Raises
+        ------
+        RequestError
+            401 where nobody is signed in, 403 where no open account has the name that the sign-on
+            sent.
+        HTTPException
+            429.
         """
-        address = address_of(request.scope)
-        self.limit.check(f"address {address}")
-        begin = partial(self.accounts.sign_in, name, password, address=address)
-        return await to_thread.run_sync(begin, limiter=self._sign_ins)
+        name, secret = request.state.origin.user, request.cookies.get(self.cookie, "")
+        if not name:
+            account = self.accounts.session(secret) if secret else None
+            signed = Signed(account, csrf_of(secret, account), secret) if account else None
+            return self._counted(request, signed)
+        if account := self.accounts.signed_on(name):
+            return self._counted(request, Signed(account, csrf_of(self._secret, account)))
+        self.limit.check(f"address {address_of(request)}")
+        raise RequestError(
+            f"the single sign-on sent the name {name!r}, which no open account has; ask the "
+            "steward for an account of exactly this name",
+            403,
+        )
 
-    async def sign_in_by_token(self, request: Request, token: str) -> NewSession:
-        """Begin a session that ends with a token; RequestError 401, or HTTPException 429."""
-        self.limit.check(f"address {address_of(request.scope)}")
-        return await run_in_threadpool(self.accounts.sign_in_by_token, token)
+    async def sign_in(self, request: Request, token: str) -> str:
+        """Begin a session by a token; return its secret; RequestError 401, HTTPException 429."""
+        self.limit.check(f"address {address_of(request)}")
+        return await run_in_threadpool(self.accounts.sign_in, token)
 
     def _counted(self, request: Request, signed: Signed | None) -> Signed:
         if signed is None:
-            self.limit.check(f"address {address_of(request.scope)}")
+            self.limit.check(f"address {address_of(request)}")
             raise RequestError("who asks is not known; sign in, or send a token that is valid", 401)
         self.limit.check(f"account {signed.account.id}")
         request.state.signed = signed
@@ -305,7 +364,8 @@ def guard_of(request: Request) -> Guard:
 
 def signed_in(request: Request) -> Signed:
     """Return who is signed in to the pages; RequestError (401) where nobody is."""
-    return guard_of(request).by_cookie(request)
+    signed = getattr(request.state, "signed", None)
+    return signed if isinstance(signed, Signed) else guard_of(request).by_page(request)
 
 
 def check_texts(texts: Iterable[str]) -> None:
@@ -319,7 +379,7 @@ def check_texts(texts: Iterable[str]) -> None:
 
 def check_csrf(request: Request, form: Mapping[str, Any]) -> None:
     """Raise RequestError (403) where a form is not of the session that sends it."""
-    signed = getattr(request.state, "signed", None) or signed_in(request)
+    signed = signed_in(request)
     sent = form.get("csrf")
     if not isinstance(sent, str) or not hmac.compare_digest(
         sent.encode("utf-8", "replace"), signed.csrf.encode()
@@ -446,7 +506,7 @@ Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
 
 
 def only(*roles: Role) -> Callable[[Endpoint], Endpoint]:
-    """Keep an operation to some roles, whatever its body is."""
+    """Keep an operation or a page to some roles, whatever its body is."""
 
     def marked(endpoint: Endpoint) -> Endpoint:
         endpoint.roles = roles  # type: ignore[attr-defined]
@@ -455,20 +515,25 @@ def only(*roles: Role) -> Callable[[Endpoint], Endpoint]:
     return marked
 
 
+def roles_of(route: APIRoute, others: tuple[Role, ...]) -> tuple[Role, ...]:
+    """Return who may use a route: the roles that `only` names, or else those of its kind."""
+    roles: tuple[Role, ...] = getattr(route.endpoint, "roles", others)
+    return roles
+
+
 class GuardedRoute(StrictRoute):
     """A route that looks at the token first, then at the role, and then at the body."""
 
     roles: ClassVar[tuple[Role, ...]] = ()
-    """Who may, where `only` says nothing; everybody where empty."""
+    """Who may, where `only` names nobody; everybody where empty."""
 
     def get_route_handler(self) -> Callable[[Request], Any]:
         """Return what serves a request."""
-        serve, roles = super().get_route_handler(), getattr(self.endpoint, "roles", self.roles)
+        serve, roles = super().get_route_handler(), roles_of(self, self.roles)
 
         async def guarded(request: Request) -> Any:
-            await run_in_threadpool(guard_of(request).by_token, request)
-            if roles:
-                require(account_of(request), *roles)
+            signed = await run_in_threadpool(guard_of(request).by_token, request)
+            require(signed.account, *roles)
             return await serve(request)
 
         return guarded

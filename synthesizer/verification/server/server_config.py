@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from pathlib import Path
 from typing import Annotated, Self
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import BaseModel, Field, PlainValidator, model_validator
 
 from synthesizer.data.errors import ConfigError, Problems
 from synthesizer.verification.public_schema import STRICT, read_strictly
@@ -16,6 +17,29 @@ from synthesizer.verification.public_schema import STRICT, read_strictly
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,62}$")]
 Epsilon = Annotated[float, Field(ge=1e-3, le=1e6)]
 SQLITE = "sqlite:///"
+
+
+def plain_address(text: object) -> IPv4Address | IPv6Address:
+    """Return an IP address; one of IPv4 that is written as IPv6 is that of IPv4.
+
+    Raises
+    ------
+    ValueError
+        If the text is no address.
+
+    Examples
+    --------
+    >>> plain_address("::ffff:10.0.0.1")
+    IPv4Address('10.0.0.1')
+    """
+    try:
+        address = ip_address(str(text))
+    except ValueError:
+        raise ValueError("must be an IP address, such as 127.0.0.1") from None
+    return getattr(address, "ipv4_mapped", None) or address
+
+
+Address = Annotated[IPv4Address | IPv6Address, PlainValidator(plain_address)]
 
 
 class DatasetConfig(BaseModel):
@@ -58,20 +82,28 @@ class JobLimits(BaseModel):
 
 
 class Access(BaseModel):
-    """How users come in, and how wrong passwords and too many requests are met."""
+    """How people come in, and how many requests each of them may make."""
 
     model_config = STRICT
 
     secure_cookies: bool = True
     """Cookies travel by TLS only; false for a trial on this computer."""
     session_hours: float = Field(default=8.0, gt=0, le=168)
-    failures: int = Field(default=5, ge=1, le=1_000)
-    """So many wrong passwords of a name, or ten times as many of an address, lock it out."""
-    lock_minutes: float = Field(default=15.0, gt=0, le=1_440)
     requests_per_minute: int = Field(default=600, ge=10)
     """Of one account or address; more are answered by 429."""
-    proxies: tuple[str, ...] = ()
-    """Addresses of reverse proxies whose X-Forwarded-For is believed."""
+    proxies: tuple[Address, ...] = ()
+    """Reverse proxies whose X-Forwarded-For and ``user_header`` are believed."""
+    user_header: str = Field(default="", pattern=r"^[A-Za-z0-9-]{0,64}$")
+    """Header in which a proxy sends the account's name after a single sign-on."""
+
+    @model_validator(mode="after")
+    def _sound(self) -> Self:
+        if self.user_header and not self.proxies:
+            raise ValueError(
+                "user_header: anybody could send it; name the address of the reverse proxy that "
+                "signs people in under proxies"
+            )
+        return self
 
 
 class ServerConfig(BaseModel):

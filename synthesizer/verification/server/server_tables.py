@@ -6,22 +6,14 @@ names say, ``None`` as NULL. What refers to a query does so by the digest of its
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
-from alembic import command
-from alembic.autogenerate import compare_metadata
-from alembic.config import Config
-from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
-from alembic.util.exc import CommandError
 from sqlalchemy import (
     JSON,
     BigInteger,
     Boolean,
     CheckConstraint,
     Column,
-    Connection,
     Engine,
     ForeignKey,
     ForeignKeyConstraint,
@@ -30,7 +22,9 @@ from sqlalchemy import (
     String,
     Table,
     Text,
+    insert,
     inspect,
+    select,
     true,
 )
 
@@ -39,7 +33,10 @@ from synthesizer.verification.database import METADATA, Moment, forbid, place_of
 from synthesizer.verification.ledger import LONGEST_NAME
 from synthesizer.verification.server import request_tables  # noqa: F401 - a table of METADATA
 
-MIGRATIONS = Path(__file__).parent / "migrations"
+_VERSION = 1
+"""Of the tables; another one is refused."""
+_TURN = 17
+"""Number of the advisory lock under which a server makes its tables on PostgreSQL."""
 
 
 def _one_of(name: str, *words: str) -> CheckConstraint:
@@ -57,12 +54,11 @@ ACCOUNT = Table(
     Column("id", Integer, primary_key=True),
     Column("name", String(LONGEST_NAME), nullable=False, unique=True),
     Column("role", String(10), nullable=False),
-    Column("password", Text),
     Column("is_active", Boolean, nullable=False, server_default=true()),
     Column("made", Moment, nullable=False),
     _one_of("role", "researcher", "steward", "admin"),
 )
-"""People and programs that may ask; ``password`` is what argon2id made of it, NULL for none."""
+"""People and programs that may ask."""
 TOKEN = Table(
     "token",
     METADATA,
@@ -79,21 +75,10 @@ SESSION = Table(
     "session",
     METADATA,
     Column("digest", String(64), primary_key=True),
-    Column("account", ForeignKey("account.id"), nullable=False, index=True),
-    Column("csrf", String(64), nullable=False),
-    Column("made", Moment, nullable=False),
+    Column("token", ForeignKey("token.id"), nullable=False, index=True),
     Column("expires", Moment, nullable=False),
 )
-"""Who is logged in to the pages, by the SHA-256 of the cookie."""
-ATTEMPT = Table(
-    "attempt",
-    METADATA,
-    Column("id", Integer, primary_key=True),
-    Column("who", String(64), nullable=False),
-    Column("at", Moment, nullable=False),
-    Index(None, "who", "at"),
-)
-"""Logins that failed, or are under way, by the SHA-256 of a name and of an address."""
+"""Who is signed in to the pages, by the SHA-256 of the cookie and the token that began it."""
 DRY_RUN = Table(
     "dry_run",
     METADATA,
@@ -164,53 +149,34 @@ forbid(AUDIT, "no_end_of_audit", "DELETE", "append only")
 forbid(AUDIT, "no_change_of_audit", "UPDATE", "append only")
 
 
-def upgrade(engine: Engine) -> None:
-    """Give a database all tables of this version of the program, whole or not at all.
+_MARK = Table("verification_server", METADATA, Column("version", Integer, primary_key=True))
+"""Version of the tables; a database without it is none of a server."""
+
+
+def create_tables(engine: Engine) -> None:
+    """Make all tables of the server in an empty database, whole or not at all.
+
+    A database that has them stays as it is.
 
     Raises
     ------
     LedgerError
-        If the database fails, is of a newer version of the program or of another program, or if
-        the steps of this installation cannot be used.
+        If the database fails, or is of another version of the program or of another program.
     """
-    place = place_of(engine)
-    try:
-        with transaction(engine, "nothing was changed") as store:
-            if engine.dialect.name == "postgresql":  # one server after the other
-                store.exec_driver_sql("SELECT pg_advisory_xact_lock(17)")
-            config = _config(store)
-            _check_whose(store, ScriptDirectory.from_config(config), place)
-            command.upgrade(config, "head")
-    except CommandError as error:
-        raise LedgerError(
-            f"{place} was not changed, since the steps to its tables cannot be used ({error}); "
-            "install the program again"
-        ) from error
-
-
-def _check_whose(store: Connection, steps: ScriptDirectory, place: str) -> None:
-    """Raise LedgerError where the tables of a database are not those of an earlier step."""
-    taken = set(inspect(store).get_table_names())
-    reached = set(MigrationContext.configure(store).get_current_heads())
-    unknown = reached - {step.revision for step in steps.walk_revisions()}
-    if unknown and AUDIT.name in taken:
-        raise LedgerError(f"{place} is of a newer version of the program; start that")
-    if unknown or (not reached and taken & set(METADATA.tables)):
-        raise LedgerError(
-            f"{place} has tables of another program, or is a steward's ledger; name an empty "
-            "database for the server"
-        )
-
-
-def differences(engine: Engine) -> list[Any]:
-    """Return in what the tables of a database differ from those above; [] after `upgrade`."""
-    with transaction(engine, reads=True) as store:
-        context = MigrationContext.configure(store, opts={"compare_server_default": True})
-        return list(compare_metadata(context, METADATA))
-
-
-def _config(store: Connection) -> Config:
-    config = Config()
-    config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
-    config.attributes["connection"] = store
-    return config
+    with transaction(engine, "nothing was changed") as store:
+        if engine.dialect.name == "postgresql":  # one server after the other
+            store.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_TURN})")
+        there = inspect(store).get_table_names()
+        if not there:
+            METADATA.create_all(store)
+            store.execute(insert(_MARK).values(version=_VERSION))
+        elif _MARK.name not in there:
+            raise LedgerError(
+                f"{place_of(engine)} has tables of another program, or is a steward's ledger; "
+                "name an empty database for the server"
+            )
+        elif store.execute(select(_MARK.c.version)).scalars().all() != [_VERSION]:
+            raise LedgerError(
+                f"{place_of(engine)} is of another version of the program; start that one, or "
+                "name an empty database"
+            )

@@ -6,47 +6,41 @@ the page that made it, and never again.
 
 from __future__ import annotations
 
-from typing import Annotated, get_args
+from typing import Annotated, Any, get_args
 from urllib.parse import quote, urlencode
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 
 from synthesizer.data.errors import RequestError, SynthesizerError
-from synthesizer.verification.server.accounts import Role, require
-from synthesizer.verification.server.api import MOST_NUMBER, Managing, Steps
+from synthesizer.verification.server.accounts import Role
+from synthesizer.verification.server.api import MOST_NUMBER, Managing, Steps, TokenNumber
 from synthesizer.verification.server.pages import (
     LISTED,
+    NO_TOKEN,
     OwnForm,
     Who,
     first,
     info_of,
     submissions_page,
+    token_fields,
 )
 from synthesizer.verification.server.query_form import number_or_text
-from synthesizer.verification.server.security import Signed
+from synthesizer.verification.server.security import Signed, only
 from synthesizer.verification.server.service import Service
-from synthesizer.verification.server.templating import PageRoute, html_page, moved
+from synthesizer.verification.server.templating import StewardPage, html_page, moved
 
-
-def managing(who: Who) -> Signed:
-    """Return who is signed in; RequestError (403) for researchers."""
-    require(who.account, "steward", "admin")
-    return who
-
-
-Manager = Annotated[Signed, Depends(managing)]
-router = APIRouter(prefix="/steward", route_class=PageRoute, include_in_schema=False)
+router = APIRouter(prefix="/steward", route_class=StewardPage, include_in_schema=False)
 
 
 @router.get("")
-def begin(_who: Manager) -> Response:
+def begin() -> Response:
     """Go to the queries."""
     return moved("/steward/queries")
 
 
 @router.get("/queries")
 def list_queries(
-    request: Request, who: Manager, steps: Steps, dataset: str = "", before: str = ""
+    request: Request, who: Who, steps: Steps, dataset: str = "", before: str = ""
 ) -> Response:
     """Show the queries of all users."""
     return submissions_page(request, who, steps, dataset=dataset, before=before, everybody=True)
@@ -56,23 +50,23 @@ def list_queries(
 
 
 @router.get("/budgets")
-def list_budgets(request: Request, who: Manager, steps: Steps) -> Response:
+def list_budgets(request: Request, steps: Steps) -> Response:
     """Show every budget of every dataset."""
-    return _budgets_page(request, who, steps)
+    return _budgets_page(request, steps)
 
 
 def _budgets_page(
-    request: Request, who: Signed, steps: Service, *, problems: tuple[str, ...] = (),
-    status: int = 200,
-) -> Response:  # fmt: skip
-    datasets = [(one, steps.all_budgets(who.account, one.name)) for one in steps.list_datasets()]
+    request: Request, steps: Service, *, problems: tuple[str, ...] = (), status: int = 200
+) -> Response:
+    datasets = [(one, steps.all_budgets(one.name)) for one in steps.list_datasets()]
     return html_page(
         request, "steward_budgets.html", status=status, datasets=datasets, problems=problems
     )
 
 
 @router.post("/budgets/{name}/cap")
-def set_cap(request: Request, who: Manager, steps: Steps, name: str, form: OwnForm) -> Response:
+@only("steward")
+def set_cap(request: Request, who: Who, steps: Steps, name: str, form: OwnForm) -> Response:
     """Change what may be spent."""
     try:
         cap = number_or_text(first(form, "cap").strip())
@@ -84,12 +78,13 @@ def set_cap(request: Request, who: Manager, steps: Steps, name: str, form: OwnFo
         steps.set_cap(who.account, name, scope, budget, float(cap))
     except SynthesizerError as error:
         status = getattr(error, "status", 409)
-        return _budgets_page(request, who, steps, problems=error.problems, status=status)
+        return _budgets_page(request, steps, problems=error.problems, status=status)
     return moved("/steward/budgets")
 
 
 @router.post("/budgets/{name}/pause")
-def set_paused(who: Manager, steps: Steps, name: str, form: OwnForm) -> Response:
+@only("steward")
+def set_paused(who: Who, steps: Steps, name: str, form: OwnForm) -> Response:
     """Stop new charges on a dataset, or go on."""
     info_of(steps, name)
     steps.set_paused(who.account, name, is_paused=first(form, "pause") == "yes")
@@ -100,7 +95,7 @@ def set_paused(who: Manager, steps: Steps, name: str, form: OwnForm) -> Response
 
 
 @router.get("/accounts")
-def list_accounts(request: Request, who: Manager, manage: Managing) -> Response:
+def list_accounts(request: Request, who: Who, manage: Managing) -> Response:
     """Show the accounts that one manages."""
     return _accounts_page(request, who, manage)
 
@@ -117,14 +112,14 @@ def _accounts_page(
 
 
 @router.post("/accounts")
-def add_account(request: Request, who: Manager, manage: Managing, form: OwnForm) -> Response:
+def add_account(request: Request, who: Who, manage: Managing, form: OwnForm) -> Response:
     """Make an account."""
     name, role = first(form, "name").strip(), first(form, "role")
     try:
         found: Role | None = next((r for r in get_args(Role) if r == role), None)
         if found is None:
             raise RequestError("role: choose one of the list", 422)
-        manage.add(who.account, name, found, password=first(form, "password") or None)
+        manage.add(who.account, name, found)
     except SynthesizerError as error:
         return _accounts_page(
             request, who, manage, problems=error.problems, name=name, role=role,
@@ -138,30 +133,27 @@ def _account_path(name: str) -> str:
 
 
 @router.get("/accounts/{name}")
-def show_account(request: Request, who: Manager, manage: Managing, name: str) -> Response:
+def show_account(request: Request, who: Who, manage: Managing, name: str) -> Response:
     """Show an account with its tokens."""
     return _account_page(request, who, manage, name)
 
 
 def _account_page(
-    request: Request, who: Signed, manage: Managing, name: str, *,
-    problems: tuple[str, ...] = (), status: int = 200, token: str = "", label: str = "",
-) -> Response:  # fmt: skip
+    request: Request, who: Signed, manage: Managing, name: str, *, status: int = 200, **values: Any
+) -> Response:
     return html_page(
         request, "steward_account.html", status=status, account=manage.managed(who.account, name),
-        tokens=manage.tokens(who.account, name), problems=problems, token=token, label=label,
+        tokens=manage.tokens(who.account, name), **{**NO_TOKEN, **values},
     )  # fmt: skip
 
 
 @router.post("/accounts/{name}")
 def change_account(
-    request: Request, who: Manager, manage: Managing, name: str, form: OwnForm
+    request: Request, who: Who, manage: Managing, name: str, form: OwnForm
 ) -> Response:
-    """Close an account, open it again, or give it a password."""
-    wanted = {"close": False, "open": True}.get(first(form, "step"))
-    password = first(form, "password") if first(form, "step") == "password" else None
+    """Close an account or open it again."""
     try:
-        manage.change(who.account, name, is_active=wanted, password=password)
+        manage.set_active(who.account, name, is_active=first(form, "step") == "open")
     except SynthesizerError as error:
         status = getattr(error, "status", 409)
         return _account_page(request, who, manage, name, problems=error.problems, status=status)
@@ -169,14 +161,10 @@ def change_account(
 
 
 @router.post("/accounts/{name}/tokens")
-def make_token(
-    request: Request, who: Manager, manage: Managing, name: str, form: OwnForm
-) -> Response:
+def make_token(request: Request, who: Who, manage: Managing, name: str, form: OwnForm) -> Response:
     """Make a token and show it, this once."""
-    label, days = first(form, "label").strip(), number_or_text(first(form, "days").strip())
+    label, days = token_fields(form)
     try:
-        if not isinstance(days, int):
-            raise RequestError("days: write a whole number", 422)
         token = manage.new_token(who.account, name, label, days=days)
     except SynthesizerError as error:
         return _account_page(
@@ -187,7 +175,9 @@ def make_token(
 
 
 @router.post("/accounts/{name}/tokens/{token}/revoke")
-def revoke_token(who: Manager, manage: Managing, name: str, token: int, _form: OwnForm) -> Response:
+def revoke_token(
+    who: Who, manage: Managing, name: str, token: TokenNumber, _form: OwnForm
+) -> Response:
     """End a token."""
     manage.revoke(who.account, name, token)
     return moved(_account_path(name))
@@ -198,16 +188,16 @@ def revoke_token(who: Manager, manage: Managing, name: str, token: int, _form: O
 
 @router.get("/audit")
 def show_audit(
-    request: Request, who: Manager, manage: Managing, steps: Steps, dataset: str = "",
+    request: Request, manage: Managing, steps: Steps, dataset: str = "",
     before: Annotated[int | None, Query(ge=1, le=MOST_NUMBER)] = None, check: bool = False,
 ) -> Response:  # fmt: skip
     """Show the audit log, and whether its chain is whole where that is asked."""
     if dataset:
         steps.dataset(dataset)
-    found = manage.audit_log(who.account, dataset=dataset or None, before=before, limit=LISTED)
+    found = manage.audit_log(dataset=dataset or None, before=before, limit=LISTED)
     older = {"dataset": dataset, "before": found[-1].number} if len(found) == LISTED else {}
     return html_page(
         request, "steward_audit.html", entries=found, datasets=steps.list_datasets(),
         dataset=dataset, older=urlencode(older),
-        verified=manage.verify_audit(who.account) if check else None,
+        verified=manage.verify_audit() if check else None,
     )  # fmt: skip

@@ -11,7 +11,7 @@ from collections.abc import Callable, Coroutine, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import cache
 from importlib import resources
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import quote, urlencode
 
 from fastapi import Request, Response
@@ -19,13 +19,16 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, RedirectResponse
 from fastapi.routing import APIRoute
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
 from synthesizer.data.errors import RequestError, SynthesizerError
 from synthesizer.report.page import sound_text, style_sheet
 from synthesizer.verification.mechanisms import MICRO
+from synthesizer.verification.server.accounts import Role, require
 from synthesizer.verification.server.problem_json import problem_of
 from synthesizer.verification.server.query_form import in_words, yaml_of_query
+from synthesizer.verification.server.security import roles_of, signed_in
 
 SIGN_IN = "/sign-in"
 
@@ -61,17 +64,28 @@ def moved(path: str) -> RedirectResponse:
 class PageRoute(APIRoute):
     """A route whose errors are pages; who is not signed in comes to the page for that."""
 
+    roles: ClassVar[tuple[Role, ...]] = ()
+    """Who may, where `only` names nobody; everybody where empty."""
+
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Return what serves a request."""
-        serve = super().get_route_handler()
+        """Return what serves a request; the role is checked before anything of it is read."""
+        serve, roles = super().get_route_handler(), roles_of(self, self.roles)
 
         async def page(request: Request) -> Response:
             try:
+                if roles:
+                    require((await run_in_threadpool(signed_in, request)).account, *roles)
                 return await serve(request)
             except (SynthesizerError, HTTPException, RequestValidationError) as error:
                 return _problem_page(request, error)
 
         return page
+
+
+class StewardPage(PageRoute):
+    """A page of stewards and admins."""
+
+    roles = ("steward", "admin")
 
 
 def _problem_page(request: Request, error: Exception) -> Response:
