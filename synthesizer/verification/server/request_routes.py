@@ -10,7 +10,6 @@ from pydantic import BaseModel, Field
 
 from synthesizer.data.errors import RequestError
 from synthesizer.verification.request_code import code_of
-from synthesizer.verification.server.accounts import require
 from synthesizer.verification.server.api import (
     BEARER,
     HEXADECIMAL,
@@ -43,8 +42,7 @@ from synthesizer.verification.server.person_requests import (
 from synthesizer.verification.server.query_form import in_words
 from synthesizer.verification.server.security import GuardedRoute, Signed, StewardRoute, only
 from synthesizer.verification.server.service import Service
-from synthesizer.verification.server.steward_pages import Manager
-from synthesizer.verification.server.templating import PageRoute, html_page, moved
+from synthesizer.verification.server.templating import PageRoute, StewardPage, html_page, moved
 
 api_router = APIRouter(
     prefix=PREFIX, route_class=GuardedRoute, dependencies=[Security(BEARER)], tags=["researchers"]
@@ -54,7 +52,8 @@ steward_api_router = APIRouter(
     tags=["stewards"],
 )  # fmt: skip
 page_router = APIRouter(route_class=PageRoute, include_in_schema=False)
-routers = (api_router, steward_api_router, page_router)
+steward_page_router = APIRouter(prefix="/steward", route_class=StewardPage, include_in_schema=False)
+routers = (api_router, steward_api_router, page_router, steward_page_router)
 Number = Annotated[str, Path(description="`id` of a request.", pattern=HEXADECIMAL)]
 
 
@@ -103,7 +102,7 @@ def list_own_requests(
     who: Caller, steps: Steps, before: Before = None, limit: Limit = 50
 ) -> RequestPage:
     """List your requests, the latest first."""
-    found = list_requests(steps, who, before=before, limit=limit)
+    found = list_requests(steps, who, before=before or "", limit=limit)
     return RequestPage(items=found, next=_next(found, limit))
 
 
@@ -127,7 +126,7 @@ def list_all_requests(
 ) -> RequestPage:  # fmt: skip
     """List the requests of all users, the latest first."""
     found = list_requests(
-        steps, who, everybody=True, open_only=open_only, before=before, limit=limit
+        steps, who, everybody=True, open_only=open_only, before=before or "", limit=limit
     )
     return RequestPage(items=found, next=_next(found, limit))
 
@@ -149,14 +148,15 @@ def _next(found: list[PersonRequest], limit: int) -> str | None:
 
 
 @page_router.get("/datasets/{name}/dry-runs/{digest}/ask-a-person")
+@only("researcher")
 def write_request(request: Request, who: Who, steps: Steps, name: str, digest: str) -> Response:
     """Show the form of a request; its code is a draft of what answers the question."""
-    require(who.account, "researcher")
     code = code_of(steps.find_dry_run(who.account, name, digest).query, steps.dataset(name).schema)
     return _ask_page(request, who, steps, name, digest, code=code)
 
 
 @page_router.post("/datasets/{name}/dry-runs/{digest}/ask-a-person")
+@only("researcher")
 def send_form(
     request: Request, who: Who, steps: Steps, name: str, digest: str, form: OwnForm
 ) -> Response:
@@ -185,16 +185,25 @@ def _ask_page(
 
 
 @page_router.get("/requests")
-@page_router.get("/steward/requests")
-def show_requests(
+def show_own_requests(request: Request, who: Who, steps: Steps, before: str = "") -> Response:
+    """Show the user's own requests."""
+    return _list_page(request, list_requests(steps, who.account, before=before, limit=LISTED))
+
+
+@steward_page_router.get("/requests")
+def show_all_requests(
     request: Request, who: Who, steps: Steps, before: str = "", closed: bool = False
 ) -> Response:
-    """Show the user's own requests, or to stewards the open ones of all users."""
-    everybody = request.url.path.startswith("/steward")
+    """Show the open requests of all users, or the closed ones, too."""
     found = list_requests(
-        steps, who.account, everybody=everybody, open_only=everybody and not closed,
-        before=before or None, limit=LISTED,
-    )  # fmt: skip
+        steps, who.account, everybody=True, open_only=not closed, before=before, limit=LISTED
+    )
+    return _list_page(request, found, everybody=True, closed=closed)
+
+
+def _list_page(
+    request: Request, found: list[PersonRequest], *, everybody: bool = False, closed: bool = False
+) -> Response:
     return html_page(
         request, "requests.html", requests=found, older=_next(found, LISTED), everybody=everybody,
         closed=closed,
@@ -208,15 +217,17 @@ def show_request(request: Request, who: Who, steps: Steps, number: str) -> Respo
 
 
 @page_router.post("/requests/{number}/withdraw")
+@only("researcher")
 def withdraw_form(who: Who, steps: Steps, number: str, _form: OwnForm) -> Response:
     """Withdraw an open request."""
     withdraw_request(steps, who.account, number)
     return moved(f"/requests/{number}")
 
 
-@page_router.post("/steward/requests/{number}")
+@steward_page_router.post("/requests/{number}")
+@only("steward")
 def send_reply_form(
-    request: Request, who: Manager, steps: Steps, number: str, form: OwnForm
+    request: Request, who: Who, steps: Steps, number: str, form: OwnForm
 ) -> Response:
     """Reply to a request."""
     decision, verdict = first(form, "decision"), first(form, "verdict")
