@@ -28,7 +28,6 @@ from typing import Any
 from unittest.mock import patch
 
 import pandas as pd
-from argon2 import PasswordHasher
 from fastapi.testclient import TestClient
 from replay_trials import GAP, QUESTIONS, SCHEMA, Exact, neighbour, people
 
@@ -43,12 +42,10 @@ from synthesizer.verification.server.runner import Outcome, Task
 from synthesizer.verification.server.server_config import JobLimits, ServerConfig
 from synthesizer.verification.server.server_datasets import open_datasets
 from synthesizer.verification.server.server_log import FieldFormatter
-from synthesizer.verification.server.server_tables import upgrade
+from synthesizer.verification.server.server_tables import create_tables
 
 Run = Callable[[Task], Outcome | None]
 QUERIES = [{**GAP, **changes} for changes in QUESTIONS.values()]
-_CHEAP = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
-"""Nobody signs in by password here."""
 _START = datetime(2026, 1, 2, 3, 4, 5, 678901, UTC)
 
 
@@ -117,9 +114,9 @@ def conversation(
     config = _config(confidential, folder)
     with _frozen(clock), _logged(talk.log):
         engine = connect(config.database)
-        upgrade(engine)
+        create_tables(engine)
         made = service.Service(engine, config, open_datasets(engine, config.datasets))
-        accounts = Accounts(engine, hasher=_CHEAP, clock=clock)
+        accounts = Accounts(engine, clock=clock)
         tokens = {
             name: accounts.new_token(
                 accounts.add(name, role, actor="x"),  # type: ignore[arg-type]

@@ -44,7 +44,7 @@ from synthesizer.verification.server.accounts import Account, Accounts
 from synthesizer.verification.server.dispatch import Dispatcher
 from synthesizer.verification.server.server_config import ServerConfig
 from synthesizer.verification.server.server_datasets import open_datasets
-from synthesizer.verification.server.server_tables import JOB, upgrade
+from synthesizer.verification.server.server_tables import JOB, create_tables
 from synthesizer.verification.server.service import Service
 
 LEAST_P = 1e-3
@@ -83,7 +83,7 @@ def panel_server(
         }
     )
     engine = connect(config.database)
-    upgrade(engine)
+    create_tables(engine)
     return Service(engine, config, open_datasets(engine, config.datasets))
 
 

@@ -37,7 +37,7 @@ from synthesizer.verification.query import query_of
 from synthesizer.verification.server import audit
 from synthesizer.verification.server.accounts import Accounts
 from synthesizer.verification.server.audit import AuditEntry, Verified
-from synthesizer.verification.server.server_tables import AUDIT, upgrade
+from synthesizer.verification.server.server_tables import AUDIT, create_tables
 
 TENTH = MICRO // 10
 SCOPES = ("global", "user", "analysis")
@@ -60,7 +60,7 @@ def begin(url: str, scope: str = "") -> None:
     """Make a dataset whose budget of one scope is 1, and whose others are out of the way."""
     cap, user_cap, analysis_cap = (1.0 if scope == one else 1000.0 for one in SCOPES)
     engine = connect(url)
-    upgrade(engine)
+    create_tables(engine)
     new_dataset(
         engine, "data", data="0" * 64, cap=cap, user_cap=user_cap, analysis_cap=analysis_cap
     )
@@ -279,7 +279,7 @@ def differenced(url: str, number: int, seed: int, *, is_apart: bool = False) -> 
     must not be: then the global budget of one pays half.
     """
     engine = connect(url)
-    upgrade(engine)
+    create_tables(engine)
     first = new_dataset(engine, "one", data="a" * 64, cap=1e6)
     if is_apart:
         second = new_dataset(engine, "two", data="b" * 64, cap=1e6)
@@ -490,7 +490,7 @@ def run_audit(number: int = 1000) -> bool:
         for kind, new in kinds.items():
             with new() as url:
                 engine = connect(url)
-                upgrade(engine)
+                create_tables(engine)
                 begin_audit(engine, number)
                 altered = undetected_changes(engine, range(1, number + 1))
                 control = undetected_changes(engine, range(1, 51), verify_hashes_only)
@@ -515,7 +515,7 @@ def run_logins(tries: int = 500) -> bool:
     holds = True
     with databases() as kinds, kinds["SQLite"]() as url:
         engine = connect(url)
-        upgrade(engine)
+        create_tables(engine)
         for kind, number in ((Accounts, tries), (Hasty, 50)):
             accounts = kind(engine, failures=10**6)
             if kind is Accounts:

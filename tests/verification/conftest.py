@@ -52,9 +52,9 @@ def url(request, tmp_path):
 @pytest.fixture
 def database(url):
     """Return a database with all tables of the server, of either kind."""
-    from synthesizer.verification.server.server_tables import upgrade
+    from synthesizer.verification.server.server_tables import create_tables
 
     engine = connect(url)
-    upgrade(engine)
+    create_tables(engine)
     yield engine
     engine.dispose()

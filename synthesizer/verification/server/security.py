@@ -169,7 +169,7 @@ def origin(scope: Mapping[str, Any], access: Access) -> Origin:
 
     Examples
     --------
-    >>> access = Access(proxies=["127.0.0.1"], user_header="X-Remote-User")
+    >>> access = Access(proxies=("127.0.0.1",), user_header="X-Remote-User")
     >>> sent = [(b"x-forwarded-for", b"10.9.9.9, 10.0.0.7"), (b"x-remote-user", b"ada")]
     >>> origin({"client": ("127.0.0.1", 5000), "headers": sent}, access)
     Origin(address='10.0.0.7', user='ada')
@@ -271,9 +271,9 @@ class Signed:
     """The session's secret; empty with a bearer token or a single sign-on."""
 
 
-def csrf_of(secret: str, account: Account) -> str:
-    """Return what forms carry, of which the secret cannot be found."""
-    return hmac.digest(secret.encode(), f"csrf {account.id}".encode(), "sha256").hex()
+def csrf_of(secret: str) -> str:
+    """Return what forms carry, from which the secret cannot be found."""
+    return hmac.digest(secret.encode(), b"csrf", "sha256").hex()
 
 
 class Guard:
@@ -317,10 +317,10 @@ class Guard:
         name, secret = request.state.origin.user, request.cookies.get(self.cookie, "")
         if not name:
             account = self.accounts.session(secret) if secret else None
-            signed = Signed(account, csrf_of(secret, account), secret) if account else None
+            signed = Signed(account, csrf_of(secret), secret) if account else None
             return self._counted(request, signed)
         if account := self.accounts.signed_on(name):
-            return self._counted(request, Signed(account, csrf_of(self._secret, account)))
+            return self._counted(request, Signed(account, csrf_of(f"{self._secret} {account.id}")))
         self.limit.check(f"address {address_of(request)}")
         raise RequestError(
             f"the single sign-on sent the name {name!r}, which no open account has; ask the "

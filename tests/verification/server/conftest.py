@@ -10,7 +10,7 @@ from synthesizer.verification.server.app import create_app
 from synthesizer.verification.server.dispatch import Dispatcher
 from synthesizer.verification.server.server_config import ServerConfig
 from synthesizer.verification.server.server_datasets import open_datasets
-from synthesizer.verification.server.server_tables import upgrade
+from synthesizer.verification.server.server_tables import create_tables
 from synthesizer.verification.server.service import Service
 
 
@@ -37,7 +37,7 @@ def config(tmp_path, files, schema):
 @pytest.fixture
 def engine(config):
     engine = connect(config.database)
-    upgrade(engine)
+    create_tables(engine)
     yield engine
     engine.dispose()
 

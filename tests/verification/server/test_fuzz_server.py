@@ -19,6 +19,7 @@ from synthesizer.verification.mechanisms import MICRO
 from synthesizer.verification.query import query_of
 from synthesizer.verification.server.dispatch import Dispatcher
 from synthesizer.verification.server.runner import Outcome
+from synthesizer.verification.server.security import csrf_of
 
 NUMBERS = st.one_of(
     st.floats(),
@@ -147,8 +148,8 @@ def test_a_path_or_a_form_with_what_no_database_takes_is_refused(server):
     for path in ("/queries/%00", "/api/v1/queries/a%00b", "/queries?before=%00", "/%00"):
         reply = http.get(path, headers=who)
         assert (reply.status_code, reply.json()["status"]) == (400, 400), path
-    secret = guard.accounts.sign_in_by_token(tokens["ada"]).secret
-    csrf = guard.accounts.session(secret).csrf
+    secret = guard.accounts.sign_in(tokens["ada"])
+    csrf = csrf_of(secret)
     http.cookies.set(guard.cookie, secret)
     for kind, typed in (("utf-8", "\0"), ("unicode_escape", "\\udc80"), ("unicode_escape", "\\0")):
         parts = {"csrf": csrf, "yaml": typed}

@@ -2,18 +2,18 @@
 
 import json
 import logging
+import re
 
 import pytest
-from argon2 import PasswordHasher
 from fastapi import FastAPI, Request, Response
 from fastapi.testclient import TestClient
 from fuzz_server import Idle
 from pydantic import BaseModel
 from replay_trials import GAP
 
-from synthesizer.data.errors import LedgerError
+from synthesizer.data.errors import ConfigError, LedgerError
+from synthesizer.verification.public_schema import strictly
 from synthesizer.verification.server import security
-from synthesizer.verification.server.accounts import Accounts
 from synthesizer.verification.server.app import create_app
 from synthesizer.verification.server.security import (
     HEADERS,
@@ -21,20 +21,15 @@ from synthesizer.verification.server.security import (
     RequestLimit,
     check_csrf,
     guard_of,
+    origin,
     signed_in,
 )
+from synthesizer.verification.server.server_config import Access
 from synthesizer.verification.server.server_log import FieldFormatter
 from synthesizer.verification.server.service import Service
 
 CANARY = "zqCANARY7"
-PASSWORD = "correct horse battery"
 DRY_RUNS = "/api/v1/datasets/panel/dry-runs"
-
-
-@pytest.fixture
-def accounts(engine):
-    quick = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
-    return Accounts(engine, failures=3, hasher=quick)
 
 
 @pytest.fixture
@@ -78,7 +73,7 @@ def test_by_tls_browsers_are_told_to_stay_there(service, accounts):
 
 
 def test_what_can_be_done_at_a_path_is_told_whole(http):
-    for path, allowed in (("me", "GET"), ("tokens", "GET, POST"), ("tokens/3", "DELETE")):
+    for path, allowed in (("me", "GET"), ("tokens", "GET"), ("tokens/3", "DELETE")):
         reply = http.put(f"/api/v1/{path}")
         problems(reply, 405)
         assert reply.headers["allow"] == allowed
@@ -226,45 +221,39 @@ def test_accounts_and_addresses_have_a_limit_each(http, app, accounts, bob):
     assert statuses == [401] * 5 + [429] * 2
 
 
-# T18: passwords over HTTP
+# T18: tokens over HTTP
 
 
-def sign_in(http, name, password):
-    body = {"name": name, "password": password, "label": "laptop"}
-    reply = http.post("/api/v1/tokens", json=body, headers={"Authorization": ""})
-    return reply.status_code, sorted(reply.headers.items()), reply.content
+def test_whatever_is_wrong_with_a_token_the_reply_is_the_same(http, accounts, bob):
+    """The token is unknown, cut, expired, revoked, of a closed account, or a cookie."""
+    own = {label: accounts.new_token(bob, label, actor="test") for label in ("one", "two")}
+    eve = accounts.add("eve", "researcher", actor="test")
+    closed = accounts.new_token(eve, "x", actor="test")
+    accounts.set_active("eve", is_active=False, actor="test")
+    accounts.revoke(bob, accounts.tokens(bob)[0].id, actor="test")
+    expired = accounts.new_token(bob, "x", days=1e-9, actor="test")
+    cookie = accounts.sign_in(own["two"])
+    wrong = ("x" * 43, own["two"][:-1], own["one"], closed, expired, cookie, "")
+    heard = set()
+    for token in wrong:
+        reply = http.get("/api/v1/me", headers={"Authorization": f"Bearer {token}"})
+        heard.add((reply.status_code, str(sorted(reply.headers.items())), reply.content))
+    assert [status for status, *_ in heard] == [401]
+    good = http.get("/api/v1/me", headers={"Authorization": f"Bearer {own['two']}"})
+    assert good.json()["name"] == "bob"  # the control
+    forms = {
+        http.post("/sign-in", data={"token": token}).text for token in wrong if token
+    }  # as a browser sees it
+    assert len(forms) == 1
 
 
-def test_a_password_gives_a_token(http, accounts):
-    accounts.add("eve", "researcher", actor="test", password=PASSWORD)
-    status, _, content = sign_in(http, "eve", PASSWORD)
-    assert status == 201
-    token = {"Authorization": f"Bearer {json.loads(content)['token']}"}
-    assert http.get("/api/v1/me", headers=token).json()["name"] == "eve"
-    (own,) = http.get("/api/v1/tokens", headers=token).json()
-    assert own["label"] == "laptop"
-    assert http.delete(f"/api/v1/tokens/{own['id']}", headers=token).status_code == 204
-    assert http.get("/api/v1/me", headers=token).status_code == 401
-
-
-def test_a_name_that_is_not_there_hears_what_a_wrong_password_hears_until_it_is_locked(
-    http, accounts
-):
-    accounts.add("eve", "researcher", actor="test", password=PASSWORD)
-    accounts.add("eva", "researcher", actor="test")  # has tokens only
-    heard = {
-        name: [sign_in(http, name, "wrong wrong wrong") for _ in range(4)]
-        for name in ("eve", "eva", "nobody", "NOT A NAME")
-    }
-    assert set(map(str, heard.values())) == {str(heard["eve"])}
-    assert [status for status, *_ in heard["eve"]] == [401, 401, 401, 429]
-    assert "retry-after" in dict(heard["eve"][3][1])
-    assert sign_in(http, "eve", PASSWORD) == heard["eve"][3]  # the right one, too
-
-
-def test_an_address_is_locked_that_tries_many_names(http, accounts):
-    statuses = [sign_in(http, f"name{number}", "wrong")[0] for number in range(32)]
-    assert statuses == [401] * 30 + [429] * 2
+def test_who_guesses_tokens_is_made_to_wait(http, app, accounts, bob):
+    app.state.guard.limit = RequestLimit(5, clock=lambda: 0.0)
+    token = accounts.new_token(bob, "x", actor="test")
+    statuses = [http.post("/sign-in", data={"token": "guess"}).status_code for _ in range(7)]
+    assert statuses == [401] * 5 + [429] * 2
+    reply = http.get("/api/v1/me", headers={"Authorization": f"Bearer {token}"})
+    assert reply.status_code == 200  # who has a valid one goes on
 
 
 # Sessions and forms
@@ -274,10 +263,10 @@ def test_an_address_is_locked_that_tries_many_names(http, accounts):
 def pages(app):
     """Give the app a page, a form and a way in, as `pages` does."""
 
-    @app.post("/in/{name}")
-    async def begin(request: Request, name: str) -> Response:
+    @app.post("/in/{token}")
+    async def begin(request: Request, token: str) -> Response:
         guard, reply = guard_of(request), Response()
-        guard.keep(reply, (await guard.sign_in(request, name, PASSWORD)).secret)
+        guard.keep(reply, await guard.sign_in(request, token))
         return reply
 
     @app.get("/page")
@@ -293,10 +282,22 @@ def pages(app):
     return app
 
 
-def test_a_session_is_a_cookie_that_scripts_and_other_sites_cannot_use(pages, accounts):
-    accounts.add("eve", "researcher", actor="test", password=PASSWORD)
+@pytest.fixture
+def enter(accounts):
+    """Return a function that signs somebody in, and returns the reply."""
+
+    def enter(http, name):
+        if name not in {one.name for one in accounts.all()}:
+            accounts.add(name, "researcher", actor="test")
+        token = accounts.new_token(accounts.named(name), "test", actor="test")
+        return http.post(f"/in/{token}")
+
+    return enter
+
+
+def test_a_session_is_a_cookie_that_scripts_and_other_sites_cannot_use(pages, enter):
     with TestClient(pages) as http:
-        cookie = http.post("/in/eve").headers["set-cookie"]
+        cookie = enter(http, "eve").headers["set-cookie"]
         assert cookie.startswith("session=")
         for part in ("HttpOnly", "SameSite=strict", "Path=/", "Max-Age=28800"):
             assert part in cookie
@@ -316,22 +317,21 @@ def test_by_tls_the_cookie_is_of_this_host_only(service, accounts):
     assert "Max-Age=0" in reply.headers.getlist("set-cookie")[1]
 
 
-def test_a_form_counts_with_the_csrf_token_of_its_session_only(pages, accounts):
-    for name in ("eve", "eva"):
-        accounts.add(name, "researcher", actor="test", password=PASSWORD)
-    with TestClient(pages) as eve, TestClient(pages) as eva:
-        eve.post("/in/eve"), eva.post("/in/eva")
-        own, other = eve.get("/page").json()["csrf"], eva.get("/page").json()["csrf"]
-        for form in ({}, {"csrf": ""}, {"csrf": other}, {"csrf": "é"}, {"csrf": own + "x"}):
+def test_a_form_counts_with_the_csrf_token_of_its_session_only(pages, enter):
+    with TestClient(pages) as eve, TestClient(pages) as again, TestClient(pages) as eva:
+        enter(eve, "eve"), enter(again, "eve"), enter(eva, "eva")
+        own = eve.get("/page").json()["csrf"]
+        others = [http.get("/page").json()["csrf"] for http in (again, eva)]
+        wrong = ["", *others, "é", own + "x", eve.cookies["session"]]
+        for form in ({}, *({"csrf": one} for one in wrong)):
             assert eve.post("/form", data=form).status_code == 403, form
         assert eve.post("/form", data={"csrf": own}).status_code == 200
 
 
-def test_a_token_is_no_session_and_a_session_no_token(pages, accounts, http):
+def test_a_token_is_no_session_and_a_session_no_token(pages, enter, http):
     problems(http.get("/page"), 401)
-    accounts.add("eve", "researcher", actor="test", password=PASSWORD)
     with TestClient(pages) as eve:
-        eve.post("/in/eve")
+        enter(eve, "eve")
         secret = eve.cookies["session"]
         assert eve.get("/api/v1/me").status_code == 401
         header = {"Authorization": f"Bearer {secret}"}
@@ -341,3 +341,127 @@ def test_a_token_is_no_session_and_a_session_no_token(pages, accounts, http):
 def test_an_app_without_a_session_says_so(pages):
     with TestClient(pages) as http:
         assert http.post("/form", data={"csrf": ""}).status_code == 401
+
+
+# The single sign-on of the agency
+
+
+PROXY = "10.0.0.1"
+HEADER = "X-Remote-User"
+
+
+@pytest.fixture
+def behind(service, accounts, ada):
+    """Return a function that makes a browser whose requests come from an address."""
+    access = Access(proxies=(PROXY, "::1"), user_header=HEADER, secure_cookies=False)
+    service.config = service.config.model_copy(update={"access": access})
+    app = create_app(service, accounts, dispatcher=Idle)
+
+    def browser(peer=PROXY, *headers):
+        client = TestClient(app, client=(peer, 5000), follow_redirects=False)
+        client.headers = [*client.headers.items(), *headers]
+        return client
+
+    return browser
+
+
+def test_the_sign_on_lets_in_whom_the_proxy_names(behind):
+    for peer in (PROXY, f"::ffff:{PROXY}", "::1"):
+        page = behind(peer, (HEADER, "ada")).get("/datasets")
+        assert page.status_code == 200
+        assert "Signed in as" in page.text
+        assert "Sign out" not in page.text  # the sign-on does that
+
+
+def test_the_header_of_anybody_else_is_ignored(behind):
+    for peer in ("10.0.0.2", "127.0.0.1", "::ffff:10.0.0.2", "::2", "testclient"):
+        page = behind(peer, (HEADER, "ada"), ("X-Forwarded-For", PROXY)).get("/datasets")
+        assert page.status_code == 303, peer
+        assert page.headers["location"].startswith("/sign-in")
+
+
+def test_without_the_setting_the_header_of_a_proxy_is_ignored(behind, service, accounts):
+    access = Access(proxies=(PROXY,), secure_cookies=False)
+    service.config = service.config.model_copy(update={"access": access})
+    app = create_app(service, accounts, dispatcher=Idle)
+    with TestClient(app, client=(PROXY, 5000), follow_redirects=False) as http:
+        assert http.get("/datasets", headers={HEADER: "ada"}).status_code == 303
+
+
+def test_a_name_without_an_open_account_is_sent_to_the_steward(behind, accounts):
+    accounts.add("eve", "researcher", actor="test")
+    accounts.set_active("eve", is_active=False, actor="test")
+    for name in ("eve", "mallory", "Ada", "ada, ada", "<script>", "\xe9"):
+        page = behind(PROXY, (HEADER, name.encode("latin-1"))).get("/datasets")
+        assert page.status_code == 403, name
+        assert "ask the steward for an account" in page.text
+        assert "<script>" not in page.text
+
+
+def test_two_names_are_none(behind):
+    for second in ("ada", "root", ""):
+        page = behind(PROXY, (HEADER, "ada"), (HEADER.lower(), second)).get("/datasets")
+        assert page.status_code == 403, second
+
+
+def test_no_name_leads_to_the_page_for_tokens(behind):
+    for headers in ((), ((HEADER, ""),), (("X_Remote_User", "ada"),)):
+        assert behind(PROXY, *headers).get("/datasets").status_code == 303
+
+
+def test_the_sign_on_is_of_pages_and_no_key_to_the_api(behind):
+    assert behind(PROXY, (HEADER, "ada")).get("/api/v1/me").status_code == 401
+
+
+def test_a_form_behind_the_sign_on_needs_the_token_of_its_account(behind, accounts):
+    accounts.add("eve", "researcher", actor="test")
+    http, eve = (behind(PROXY, (HEADER, name)) for name in ("ada", "eve"))
+    field = re.compile(r'name="csrf" value="([0-9a-f]{64})"')
+    own, other = (set(field.findall(one.get("/tokens").text)) for one in (http, eve))
+    assert len(own) == len(other) == 1
+    assert own != other
+    for csrf, status in ((other, 403), ({""}, 403), (own, 200)):
+        form = {"csrf": next(iter(csrf)), "label": "R", "days": "9"}
+        page = http.post("/tokens", data=form)
+        assert page.status_code == status
+    (token,) = re.findall(r'id="token">([^<]+)<', page.text)
+    me = http.get("/api/v1/me", headers={"Authorization": f"Bearer {token}"})
+    assert me.json()["name"] == "ada"
+
+
+def test_the_sign_on_goes_before_a_cookie(behind, accounts):
+    eve = accounts.add("eve", "researcher", actor="test")
+    secret = accounts.sign_in(accounts.new_token(eve, "x", actor="test"))
+    http = behind(PROXY, (HEADER, "ada"))
+    http.cookies.set("session", secret)
+    assert "Tokens of ada" in http.get("/tokens").text
+
+
+@pytest.mark.parametrize(
+    ("peer", "passed", "address"),
+    [
+        ("10.9.9.9", ["1.2.3.4"], "10.9.9.9"),
+        (PROXY, [], PROXY),
+        (PROXY, ["1.2.3.4"], "1.2.3.4"),
+        (PROXY, ["6.6.6.6, 1.2.3.4"], "1.2.3.4"),
+        (PROXY, ["6.6.6.6", "1.2.3.4"], "1.2.3.4"),
+        (PROXY, ["6.6.6.6, 1.2.3.4, ::1"], "1.2.3.4"),
+        (PROXY, ["::ffff:1.2.3.4"], "1.2.3.4"),
+        (f"::ffff:{PROXY}", ["2001:db8::1"], "2001:db8::1"),
+        (PROXY, ["1.2.3.4, <script>"], "unknown"),
+        (PROXY, [" , "], PROXY),
+    ],
+)
+def test_the_address_is_the_last_that_is_no_proxy(peer, passed, address):
+    access = Access(proxies=(PROXY, "::1"))
+    headers = [(b"x-forwarded-for", one.encode()) for one in passed]
+    assert origin({"client": (peer, 1), "headers": headers}, access).address == address
+    assert origin({"client": None, "headers": headers}, access).address == "unknown"
+
+
+def test_a_header_that_anybody_could_send_is_refused():
+    with pytest.raises(ConfigError, match="proxies"):
+        strictly(Access, {"user_header": HEADER})
+    with pytest.raises(ConfigError) as raised:
+        strictly(Access, {"user_header": "X Remote", "proxies": ["nginx", "10.0.0.0/8"]})
+    assert len(raised.value.problems) == 3

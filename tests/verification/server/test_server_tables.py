@@ -1,15 +1,15 @@
-"""The steps of the migrations make the tables of the program, and these keep to their rules."""
+"""The tables of a server are made whole, once, in an empty database, and keep to their rules."""
 
-import re
+from threading import Thread
 
 import pytest
-from sqlalchemy import Column, Integer, MetaData, Table, text
+from sqlalchemy import text
 
 from synthesizer.data.errors import LedgerError
 from synthesizer.verification.database import METADATA, connect, transaction
-from synthesizer.verification.ledger import new_dataset, new_ledger
-from synthesizer.verification.server import audit, server_tables
-from synthesizer.verification.server.server_tables import differences, upgrade
+from synthesizer.verification.ledger import Ledger, new_dataset, new_ledger
+from synthesizer.verification.server import audit
+from synthesizer.verification.server.server_tables import create_tables
 
 SCHEMA = {
     "sqlite": "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL",
@@ -24,102 +24,88 @@ SCHEMA = {
 
 
 def schema(engine):
-    """Return constraints, indices and triggers by their names, each as a set of its lines."""
+    """Return constraints, indices and triggers by their names."""
     with transaction(engine, reads=True) as store:
-        rows = store.execute(text(SCHEMA[engine.dialect.name])).all()
-    return {
-        name: {re.sub(r"\s+", " ", line.strip(" \n\t,")) for line in words.splitlines()}
-        for name, words in rows
-        if not name.startswith("alembic_version")
-    }
+        return sorted(map(tuple, store.execute(text(SCHEMA[engine.dialect.name]))))
 
 
-@pytest.fixture
-def other(request, url, tmp_path):
-    """Return an empty database beside the first one."""
-    if url.startswith("sqlite"):
-        yield connect(f"sqlite:///{tmp_path}/other.sqlite")
-        return
-    with request.getfixturevalue("postgresql").database() as second:
-        yield connect(second)
+def test_tables_are_made_once(database):
+    with transaction(database) as store:
+        audit.append(store, "ada", "charged")
+    before = schema(database)
+    create_tables(database)
+    assert schema(database) == before
+    with transaction(database, reads=True) as store:
+        assert audit.head(store).number == 1
 
 
-def test_the_steps_make_the_tables(database, other):
-    upgrade(database)  # a second time changes nothing
-    assert differences(database) == []
-    METADATA.create_all(other)
-    assert schema(database) == schema(other)
-    other.dispose()
+def test_servers_that_start_at_once_make_them_once(url):
+    failed = []
 
+    def start():
+        engine = connect(url)
+        try:
+            create_tables(engine)
+        except LedgerError as error:
+            failed.append(error)
+        engine.dispose()
 
-def test_a_table_that_no_step_makes_would_be_found(database, monkeypatch):
-    changed = MetaData()
-    for table in METADATA.tables.values():
-        table.to_metadata(changed)
-    Table("account", changed, Column("extra", Integer), extend_existing=True)
-    monkeypatch.setattr(server_tables, "METADATA", changed)
-    (found,) = differences(database)
-    assert found[:3] == ("add_column", None, "account")
-
-
-def test_a_step_that_fails_leaves_nothing(url, monkeypatch):
+    threads = [Thread(target=start) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failed == []
     engine = connect(url)
-
-    def fails(*words):
-        work(*words)
-        raise ZeroDivisionError
-
-    work = server_tables.command.upgrade
-    monkeypatch.setattr(server_tables.command, "upgrade", fails)
-    with pytest.raises(ZeroDivisionError):
-        upgrade(engine)
-    assert schema(engine) == {}
+    create_tables(engine)
     engine.dispose()
 
 
-def test_a_database_of_a_newer_program_is_refused(database):
+def test_a_failure_leaves_nothing(url, monkeypatch):
+    engine, make = connect(url), METADATA.create_all
+
+    def fails(store):
+        make(store)
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(METADATA, "create_all", fails)
+    with pytest.raises(ZeroDivisionError):
+        create_tables(engine)
+    assert schema(engine) == []
+    engine.dispose()
+
+
+@pytest.mark.parametrize("mark", ["SET version = 99", "SET version = 0"])
+def test_a_database_of_another_version_is_refused(database, mark):
     with transaction(database) as store:
-        store.execute(text("UPDATE alembic_version SET version_num = '9999'"))
-    with pytest.raises(LedgerError, match="newer version"):
-        upgrade(database)
+        store.execute(text(f"UPDATE verification_server {mark}"))
+    with pytest.raises(LedgerError, match="another version"):
+        create_tables(database)
 
 
-@pytest.mark.parametrize(
-    "statements",
-    [
-        ["CREATE TABLE account (x INTEGER)"],
-        [
-            "CREATE TABLE alembic_version (version_num VARCHAR(32))",
-            "INSERT INTO alembic_version VALUES ('9999')",
-        ],
-    ],
-)
-def test_a_database_of_another_program_is_refused(url, statements):
+@pytest.mark.parametrize("table", ["account (x INTEGER)", "payroll (x INTEGER)"])
+def test_a_database_of_another_program_is_refused(url, table):
     engine = connect(url)
     with transaction(engine) as store:
-        for statement in statements:
-            store.execute(text(statement))
+        store.execute(text(f"CREATE TABLE {table}"))
     before = schema(engine)
     with pytest.raises(LedgerError, match="tables of another program"):
-        upgrade(engine)
+        create_tables(engine)
     assert schema(engine) == before
     engine.dispose()
 
 
-def test_a_ledger_of_a_steward_is_not_taken_for_a_server(tmp_path):
+def test_a_ledger_of_a_steward_and_a_server_are_not_taken_for_each_other(tmp_path):
     new_ledger(tmp_path / "ledger.sqlite", data="0" * 64, cap=1.0)
     engine = connect(f"sqlite:///{tmp_path}/ledger.sqlite")
     with pytest.raises(LedgerError, match="a steward's ledger; name an empty database"):
-        upgrade(engine)
+        create_tables(engine)
     engine.dispose()
-
-
-def test_an_installation_without_its_steps_is_told_as_that(url, monkeypatch, tmp_path):
-    monkeypatch.setattr(server_tables, "MIGRATIONS", tmp_path / "none")
-    engine = connect(url)
-    with pytest.raises(LedgerError, match="install the program again"):
-        upgrade(engine)
+    engine = connect(f"sqlite:///{tmp_path}/server.sqlite")
+    create_tables(engine)
     engine.dispose()
+    with pytest.raises(LedgerError, match="no ledger"):
+        Ledger(tmp_path / "server.sqlite")
 
 
 CHANGES = [
