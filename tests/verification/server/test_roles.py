@@ -13,6 +13,7 @@ from replay_trials import GAP
 from synthesizer.verification.server import security
 from synthesizer.verification.server import service as steps
 from synthesizer.verification.server.app import create_app
+from synthesizer.verification.server.person_requests import ask_person
 from synthesizer.verification.server.service import Service
 
 EVERYBODY = {"ada", "bob", "sam", "root"}
@@ -30,6 +31,12 @@ OPERATIONS = {  # who may, and with which body
     "submit": ({"ada", "bob"}, {**QUERY, "analysis": "gap"}),
     "list_submissions": (EVERYBODY, None),
     "read_submission": ({"ada", "sam", "root"}, None),  # ada's; bob's reply is that of none
+    "send_request": ({"ada", "bob"}, {"reason": "why", "code": "x"}),
+    "list_own_requests": (EVERYBODY, None),
+    "read_request": ({"ada", "sam", "root"}, None),
+    "withdraw": ({"ada"}, None),
+    "list_all_requests": (STEWARDS, None),
+    "send_reply": ({"sam"}, {"decision": "refused", "reply": "no"}),
     "list_all_submissions": (STEWARDS, None),
     "list_all_budgets": (STEWARDS, None),
     "set_cap": ({"sam"}, {"scope": "global", "name": "", "cap": 3.0}),
@@ -47,6 +54,7 @@ ABSENT = {
     "dataset": "none",
     "digest": "0" * 64,
     "submission": "0" * 32,
+    "request": "0" * 32,
     "name": "no",
     "token": "99",
 }
@@ -60,7 +68,8 @@ def world(service, accounts, work):
     tokens = {name: accounts.new_token(one, "test", actor="test") for name, one in people.items()}
     made = service.submit(people["ada"], "panel", GAP, analysis="gap")
     work(service)
-    there = {
+    request = ask_person(service, people["ada"], "panel", made.digest, reason="why", code="x")
+    there = {"request": request.id,
         "dataset": "panel", "digest": made.digest, "submission": made.id, "name": "bob",
         "token": str(accounts.tokens(people["bob"])[0].id),
     }  # fmt: skip
@@ -103,7 +112,7 @@ def faults(world):
                 status = ask(http, operation, method, path, who, there)[0]
                 if status != 401:
                     yield f"{operation}: somebody without a token"
-            if operation in ("revoke_token", "revoke_own_token"):
+            if operation in ("revoke_token", "revoke_own_token", "withdraw"):
                 continue  # they end those that are used here
             for who, token in tokens.items():
                 status, *reply = ask(http, operation, method, path, token, there)
