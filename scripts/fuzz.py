@@ -1,4 +1,4 @@
-"""Fuzz the product: nine kinds of inputs, each through the entry points that users have.
+"""Fuzz the product: ten kinds of inputs, each through the entry points that users have.
 
 Usage::
 
@@ -16,8 +16,8 @@ words. A finding is
 - a file that is left behind by a call that was refused, or a hidden one by a call that was not;
 - a configuration that is called valid, and is refused as wrong by the run.
 
-Exit code 1 means: there are findings. `scripts/fuzz_inputs.py` and
-`scripts/fuzz_queries.py` make the inputs.
+Exit code 1 means: there are findings. `scripts/fuzz_inputs.py`,
+`scripts/fuzz_queries.py` and `scripts/fuzz_cells.py` make the inputs.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ from pathlib import Path
 from queue import Empty
 from typing import Annotated, Any
 
+import fuzz_cells
 import fuzz_inputs
 import fuzz_queries
 import typer
@@ -53,7 +54,7 @@ from synthesizer.cli.commands import app
 from synthesizer.data.errors import SynthesizerError
 from synthesizer.engine.registry import Registry
 
-KINDS: dict[str, Maker] = {**fuzz_inputs.KINDS, **fuzz_queries.KINDS}
+KINDS: dict[str, Maker] = {**fuzz_inputs.KINDS, **fuzz_queries.KINDS, **fuzz_cells.KINDS}
 """The kinds and what makes their inputs."""
 COMMANDS = typer.main.get_command(app)
 SECONDS = 20.0
@@ -93,6 +94,7 @@ class Said:
     code: int
     problems: tuple[str, ...] = ()
     finding: str = ""
+    printed: str = ""
 
 
 def outcome(kind: str, number: int, seed: int = 1, *, tell: bool = False) -> Outcome:
@@ -151,7 +153,7 @@ def called(call: Call) -> Said:
                 call()
                 return Said(0)
             code = COMMANDS.main(list(call), standalone_mode=False)
-            return Said(int(code or 0), tuple(_lines(err.getvalue())))
+            return Said(int(code or 0), tuple(_lines(err.getvalue())), printed=out.getvalue())
     except SynthesizerError as error:
         return Said(error.exit_code, error.problems)
     except typer.Exit as stop:
@@ -210,6 +212,8 @@ def judged(
         yield f"{call}: left {', '.join(hidden)}"
     if said.code == 2 and call.startswith("run ") and trial.must_follow:
         yield f"{call}: was called valid before, and is refused: {said.problems[:1]}"
+    if call.startswith(("verify ", "ledger ")) and any(one in said.printed for one in SECRETS):
+        yield f"{call}: a planted value is printed"
     for problem in said.problems:
         for fault in message_faults(problem, trial):
             yield f"{call}: {fault}: {problem[:300]!r}"
@@ -278,7 +282,7 @@ def judged_all(kind: str, numbers: range, seed: int, processes: int) -> Iterator
     """Yield the outcome of every input; a process that dies is a finding and is replaced."""
     if kind == "archive":
         saved_models()  # once, for all processes
-    if kind in fuzz_queries.KINDS:
+    if kind in {**fuzz_queries.KINDS, **fuzz_cells.KINDS}:
         fuzz_queries.prepared()
     workers = [_Process(kind, numbers[i::processes], seed) for i in range(processes)]
     while busy := [worker for worker in workers if worker.todo]:

@@ -271,6 +271,7 @@ def small_server(
     config = ServerConfig.model_validate(
         {
             "database": database or f"sqlite:///{folder}/server.sqlite",
+            "prepared": folder / "prepared",
             "job": {"waiting": 10_000},
             "access": {"secure_cookies": False, "requests_per_minute": requests},
             "datasets": {
@@ -285,7 +286,7 @@ def small_server(
     )
     engine = connect(config.database)
     create_tables(engine)
-    service = Service(engine, config, open_datasets(engine, config.datasets))
+    service = Service(engine, config, open_datasets(engine, config))
     accounts = Accounts(engine)
     roles = {"ada": "researcher", "bob": "researcher", "sam": "steward", "root": "admin"}
     tokens = {}

@@ -115,7 +115,7 @@ def conversation(
     with _frozen(clock), _logged(talk.log):
         engine = connect(config.database)
         create_tables(engine)
-        made = service.Service(engine, config, open_datasets(engine, config.datasets))
+        made = service.Service(engine, config, open_datasets(engine, config))
         accounts = Accounts(engine, clock=clock)
         tokens = {
             name: accounts.new_token(
@@ -163,7 +163,7 @@ def _question(ask: Ask, query: Mapping[str, Any], hand: ByHand, clock: Clock) ->
 
 def in_this_process(task: Task) -> Outcome | None:
     """Do a task at once."""
-    return runner.outcome(task)
+    return runner.outcome(task, JobLimits())
 
 
 def _process(run: Run) -> Any:
@@ -224,6 +224,7 @@ def _config(confidential: Path, folder: Path) -> ServerConfig:
     return ServerConfig.model_validate(
         {
             "database": f"sqlite:///{folder}/server.sqlite",
+            "prepared": folder / "prepared",
             "access": {"secure_cookies": False, "requests_per_minute": 1_000_000},
             "datasets": {"panel": {"confidential": confidential, **files, "cap": 100.0}},
         }

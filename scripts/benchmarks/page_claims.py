@@ -42,6 +42,7 @@ from synthesizer.verification.questions import view_of
 from synthesizer.verification.server import runner
 from synthesizer.verification.server.app import create_app
 from synthesizer.verification.server.dispatch import Dispatcher
+from synthesizer.verification.server.server_config import JobLimits
 from synthesizer.verification.server.service import Service
 
 PATIENCE = 3600.0
@@ -342,10 +343,10 @@ def visiting(demo: Path, repeats: int) -> Iterator[tuple[Visitor, list[str]]]:
     dry_runs: dict[str, runner.Outcome] = {}
 
     def at_once(task: runner.Task, *_: object, **__: object) -> runner.Outcome:
-        if task.confidential is not None:
-            return runner.outcome(task)
+        if task.prepared is not None:
+            return runner.outcome(task, JobLimits())
         text = task.model_dump_json()
-        return dry_runs.get(text) or dry_runs.setdefault(text, runner.outcome(task))
+        return dry_runs.get(text) or dry_runs.setdefault(text, runner.outcome(task, JobLimits()))
 
     def dispatcher(service: Service) -> Dispatcher:
         return Dispatcher(service, process=at_once)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -95,9 +95,10 @@ class Chunked(View):
 class Remainders(View):
     """The control: partitions by the remainder of the person's number."""
 
-    def partition(self, m: int) -> Codes:
-        """Return what whoever chooses numbers can choose."""
-        return np.array([int(p.removeprefix("p")) % m for p in self.persons])[self.owners]
+    @classmethod
+    def of(cls, table: Table, names: Sequence[str], owners: Codes, key: bytes) -> Self:
+        """Return persons with the numbers that they chose."""
+        return cls(table, np.array([int(p.removeprefix("p")) for p in names]), owners, key)
 
 
 def sane(rng: np.random.Generator) -> Person:
@@ -140,7 +141,7 @@ def view_of(
             columns.append(Column(variable, values.astype(np.int32)))
         else:
             columns.append(Column(variable, values, np.isnan(values).astype(np.int8)))
-    return kind(Table(columns, len(owners)), names, owners[order].astype(np.int64), key)
+    return kind.of(Table(columns, len(owners)), names, owners[order].astype(np.int64), key)
 
 
 def crowd(rng: np.random.Generator, n: int, share: float = 0.1) -> dict[str, Person]:
@@ -262,12 +263,12 @@ def changed_partitions(keys: int, *, m: int = 10, kind: type[View] = View) -> in
     return most
 
 
-def _rows_of_partitions(view: View, m: int) -> list[list[tuple[str, bytes]]]:
+def _rows_of_partitions(view: View, m: int) -> list[list[tuple[int, bytes]]]:
     groups = view.partition(m)
     data = np.column_stack([column.data.astype(float) for column in view.table.columns])
-    rows: list[list[tuple[str, bytes]]] = [[] for _ in range(m)]
+    rows: list[list[tuple[int, bytes]]] = [[] for _ in range(m)]
     for group, owner, values in zip(groups, view.owners, data, strict=True):
-        rows[group].append((view.persons[owner], values.tobytes()))
+        rows[group].append((int(view.persons[owner]), values.tobytes()))
     return [sorted(part) for part in rows]
 
 
@@ -281,7 +282,7 @@ def sizes_p(keys: int, *, m: int = 50, n: int = 2_000, kind: type[View] = View) 
     statistic = 0.0
     for number in range(keys):
         key = np.random.default_rng([151, number]).bytes(32)
-        counts = np.bincount(kind(table, names, owners, key).partition(m), minlength=m)
+        counts = np.bincount(kind.of(table, names, owners, key).partition(m), minlength=m)
         statistic += float(((counts - n / m) ** 2 / (n / m)).sum())
     return float(chi2.sf(statistic, (m - 1) * keys))
 

@@ -113,7 +113,8 @@ class Recorded(Exact):
         return self.answers[place] if self.answers else DryNoise().draw(mechanism, values)
 
 
-HOSTILE = ("", "nan", "inf", "-inf", "1e308", "5e-324", "1e999", "x", "'", "é", "M" * 50, "0", "-1")
+HOSTILE = ("", "nan", "inf", "-inf", "1e308", "5e-324", "1e999", "x", "'", "é", "M" * 50, "0", "-1",
+           "NA", '"', 'a"b', "9999-12-31", "9" * 25 + ":30")  # fmt: skip
 
 
 def neighbour(frame: pd.DataFrame, rng: random.Random) -> pd.DataFrame:

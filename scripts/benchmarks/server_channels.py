@@ -42,7 +42,7 @@ from synthesizer.verification.public_schema import PublicSchema, strictly, yaml_
 from synthesizer.verification.server import runner
 from synthesizer.verification.server.accounts import Account, Accounts
 from synthesizer.verification.server.dispatch import Dispatcher
-from synthesizer.verification.server.server_config import ServerConfig
+from synthesizer.verification.server.server_config import JobLimits, ServerConfig
 from synthesizer.verification.server.server_datasets import open_datasets
 from synthesizer.verification.server.server_tables import JOB, create_tables
 from synthesizer.verification.server.service import Service
@@ -77,6 +77,7 @@ def panel_server(
     config = ServerConfig.model_validate(
         {
             "database": f"sqlite:///{folder}/server.sqlite",
+            "prepared": folder / "prepared",
             "tick": tick,
             "job": {"seconds": seconds, "lanes": lanes, "waiting": 10_000},
             "datasets": {"panel": dataset},
@@ -84,7 +85,7 @@ def panel_server(
     )
     engine = connect(config.database)
     create_tables(engine)
-    return Service(engine, config, open_datasets(engine, config.datasets))
+    return Service(engine, config, open_datasets(engine, config))
 
 
 @dataclass(frozen=True)
@@ -122,7 +123,7 @@ def _releases_of(service: Service, runs: int, extra: float, at_once: bool) -> li
     """Return the releases of a server whose jobs take so many seconds more."""
 
     def process(task: runner.Task, limits: Any, **_: Any) -> runner.Outcome | None:  # noqa: ARG001
-        if task.confidential is None:
+        if task.prepared is None:
             return runner.Outcome(charge=1_000, content={"dry": True}, page="")
         time.sleep(extra)
         return runner.Outcome(charge=1_000, released=((1,),), content={}, page="")
@@ -266,7 +267,7 @@ def injection(number: int, seed: int = 1) -> tuple[int, int, int]:
                     query = dataset.query(place(text))
                     taken += 1
                     if text in canary.payloads:
-                        runner.outcome(dataset.task(query.content(), is_dry=True))
+                        runner.outcome(dataset.task(query.content(), is_dry=True), JobLimits())
                 except SynthesizerError:
                     pass
             did += canary.is_touched

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Attacks on the store of the verification server, on SQLite and on PostgreSQL.
 
-    python scripts/benchmarks/server_trials.py races|kills|differences|audit|logins
+    python scripts/benchmarks/server_trials.py races|kills|differences|audit|tokens
 
 Tests run them small; this runs them in full and ends with exit code 1 where one does not hold. Each
 has a control, something made wrong on purpose, that the same trial must find.
@@ -12,7 +12,6 @@ from __future__ import annotations
 import os
 import secrets
 import signal
-import statistics
 import sys
 import tempfile
 import time
@@ -20,11 +19,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
+from hashlib import sha256
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from fastapi import APIRouter, FastAPI
+from fastapi.testclient import TestClient
 from noise_trials import race
 from postgresql_cluster import MISSING, programs, running
 from sqlalchemy import Connection, Engine, delete, func, insert, select, text, update
@@ -35,9 +37,12 @@ from synthesizer.verification.ledger import ANSWER, Ledger, new_dataset, new_ver
 from synthesizer.verification.mechanisms import MICRO
 from synthesizer.verification.query import query_of
 from synthesizer.verification.server import audit
-from synthesizer.verification.server.accounts import Accounts
+from synthesizer.verification.server.accounts import Account, Accounts
 from synthesizer.verification.server.audit import AuditEntry, Verified
-from synthesizer.verification.server.server_tables import AUDIT, create_tables
+from synthesizer.verification.server.problem_json import install
+from synthesizer.verification.server.security import Guard, GuardedRoute, Shield
+from synthesizer.verification.server.server_config import Access
+from synthesizer.verification.server.server_tables import AUDIT, TOKEN, create_tables
 
 TENTH = MICRO // 10
 SCOPES = ("global", "user", "analysis")
@@ -385,26 +390,65 @@ def rewrite(store: Connection, number: int) -> None:
         audit.append(store, entry.actor, entry.action, details=entry.details)
 
 
-# T18: what the time of a refusal tells.
+# T18: what the refusal of a token tells.
 
 
-def login_seconds(accounts: Accounts, tries: int, seed: int) -> dict[str, list[float]]:
-    """Return processor seconds of wrong passwords, of a known and of an unknown name."""
+class Talkative(Accounts):
+    """Says what is wrong with a token: the control."""
+
+    def by_token(self, token: str) -> Account | None:
+        """Return whose token it is, or say whether there is such a token."""
+        known = select(TOKEN.c.id).where(TOKEN.c.digest == sha256(token.encode()).hexdigest())
+        with transaction(self.engine, reads=True) as store:
+            is_known = store.execute(known).first() is not None
+        account = super().by_token(token)
+        if account is None and is_known:
+            raise RequestError("the token is no longer valid", 401)
+        return account
+
+
+def guesses(token: str, number: int, seed: int) -> Iterator[str]:
+    """Yield tokens of which a single character differs from a valid one, or is missing."""
     rng = np.random.default_rng(seed)
-    seconds: dict[str, list[float]] = {"known": [], "unknown": []}
-    for name in rng.permutation(["known", "unknown"] * tries):
-        start = time.process_time()
-        with suppress(RequestError):
-            accounts.sign_in(str(name), "wrong password", address="10.0.0.1")
-        seconds[str(name)].append(time.process_time() - start)
-    return seconds
+    for place in rng.integers(len(token), size=number):
+        other = str(rng.choice([*"abcXYZ019_-", ""]))
+        if other != token[place]:
+            yield token[:place] + other + token[place + 1 :]
 
 
-class Hasty(Accounts):
-    """Looks at passwords only of names that it knows: the control."""
+def token_replies(accounts: Accounts, number: int, seed: int) -> dict[str, set[tuple[Any, ...]]]:
+    """Return status, headers and bytes of all replies to each kind of token, valid ones, too."""
+    app, router = FastAPI(), APIRouter(route_class=GuardedRoute)
+    router.add_api_route("/me", lambda: "ada")
+    app.include_router(router)
+    app.state.guard = Guard(accounts, Access(requests_per_minute=10**9))
+    install(app)
+    app.add_middleware(Shield, access=Access())
+    ada, eve = (accounts.add(name, "researcher", actor="trial") for name in ("ada", "eve"))
+    valid, revoked = (accounts.new_token(ada, label, actor="trial") for label in ("a", "b"))
+    accounts.revoke(ada, accounts.tokens(ada)[1].id, actor="trial")
+    kinds = {
+        "valid": [valid],
+        "near": [*guesses(valid, number, seed)],
+        "expired": [accounts.new_token(ada, "c", days=1e-9, actor="trial")],
+        "revoked": [revoked],
+        "closed": [accounts.new_token(eve, "d", actor="trial")],
+    }
+    accounts.set_active("eve", is_active=False, actor="trial")
+    replies: dict[str, set[tuple[Any, ...]]] = {}
+    with TestClient(app) as http:
+        for kind, tokens in kinds.items():
+            for token in tokens:
+                reply = http.get("/me", headers={"Authorization": f"Bearer {token}"})
+                words = tuple(sorted(reply.headers.items()))
+                replies.setdefault(kind, set()).add((reply.status_code, words, reply.content))
+    return replies
 
-    def _is_right(self, kept: str, password: str) -> bool:
-        return kept != self._dummy and super()._is_right(kept, password)
+
+def tells_nothing(replies: dict[str, set[tuple[Any, ...]]]) -> bool:
+    """Whether a valid token lets in, and all others hear the same."""
+    refused = set[tuple[Any, ...]]().union(*(r for kind, r in replies.items() if kind != "valid"))
+    return {one[0] for one in replies["valid"]} == {200} and [one[0] for one in refused] == [401]
 
 
 # In full.
@@ -510,21 +554,20 @@ def run_audit(number: int = 1000) -> bool:
     return holds
 
 
-def run_logins(tries: int = 500) -> bool:
-    """Print the median of the processor's time of a refusal of a known and of an unknown name."""
+def run_tokens(number: int = 1000) -> bool:
+    """Print how many different replies there are to tokens that let nobody in."""
     holds = True
-    with databases() as kinds, kinds["SQLite"]() as url:
-        engine = connect(url)
-        create_tables(engine)
-        for kind, number in ((Accounts, tries), (Hasty, 50)):
-            accounts = kind(engine, failures=10**6)
-            if kind is Accounts:
-                accounts.add("known", "researcher", actor="trial", password=secrets.token_hex(16))
-            seconds = login_seconds(accounts, number, seed=1)
-            known, unknown = (1000 * statistics.median(taken) for taken in seconds.values())
-            print(f"{kind.__name__}: known {known:.1f} ms, unknown {unknown:.1f} ms, {number} each")
-            holds &= (abs(known - unknown) < 5) == (kind is Accounts)
-        engine.dispose()
+    with databases() as kinds:
+        for kind, new in kinds.items():
+            for accounts in (Accounts, Talkative):
+                with new() as url:
+                    engine = connect(url)
+                    create_tables(engine)
+                    replies = token_replies(accounts(engine), number, seed=1)
+                    engine.dispose()
+                told = len(set().union(*(r for name, r in replies.items() if name != "valid")))
+                print(f"{kind}, {accounts.__name__}: {told} different refusals of {number} tokens")
+                holds &= tells_nothing(replies) == (accounts is Accounts)
     return holds
 
 
@@ -533,7 +576,7 @@ TRIALS = {
     "kills": run_kills,
     "differences": run_differences,
     "audit": run_audit,
-    "logins": run_logins,
+    "tokens": run_tokens,
 }
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ _PARTS: Final = (
     rf"^(?P<before>\D*?)(?P<body>\d(?:[\d.,{SPACES}]*\d)?(?:[eE][+-]?\d+)?)(?P<after>\D*)$"
 )
 _CLOCK: Final = (
-    r"^(?P<sign>-?)(?:(?P<days>\d+)(?P<word> days? ))?(?P<hours>\d+):(?P<minutes>[0-5]\d)"
+    r"^(?P<sign>-?)(?:(?P<days>\d{1,9})(?P<word> days? ))?(?P<hours>\d{1,9}):(?P<minutes>[0-5]\d)"
     r"(?::(?P<seconds>[0-5]\d)(?P<rest>\.\d{1,6})?)?(?P<half> ?[AP]M| ?[ap]m)?$"
 )
 _WHOLE: Final = r"^(\d+)(\d{3})(\.|_|$)"

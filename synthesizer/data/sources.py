@@ -130,11 +130,12 @@ def distinct_texts(name: str, column: pa.ChunkedArray, **about: object) -> Texts
     encoded = as_dictionary(column)
     native = encoded.dictionary
     values = pc.cast(native, pa.string())
-    signed = pc.cast(encoded.indices, pa.int32())  # those of polars have no sign
-    codes = pc.fill_null(signed, -1).to_numpy(zero_copy_only=False)
+    # the indices of polars have no sign
+    codes = pc.fill_null(pc.cast(encoded.indices, pa.int32()), -1).to_numpy(zero_copy_only=False)
     null = None
     if encoded.null_count:
-        null = next(text for text in _NULL_LABELS if pc.index(values, text).as_py() < 0)
+        labels = (*_NULL_LABELS, *(f"<null {k}>" for k in range(len(values))))
+        null = next(text for text in labels if pc.index(values, text).as_py() < 0)
         codes = np.where(codes < 0, len(values), codes).astype(np.int32)
         values = pa.concat_arrays([values, pa.array([null], pa.string())])
         native = pa.concat_arrays([native, pa.nulls(1, native.type)])
@@ -519,8 +520,8 @@ def _by_clocks(arrow: pa.Table) -> pa.Table:
             texts = pc.replace_substring_regex(pc.cast(column, pa.string()), r"\.0+$", "")
             arrow = arrow.set_column(place, name, texts)
         elif pa.types.is_duration(kind):
-            seconds = pc.divide(pc.cast(column, pa.int64()).cast(pa.float64()), A_SECOND[kind.unit])
-            arrow = arrow.set_column(place, name, seconds)
+            ticks = pc.cast(column, pa.int64()).cast(pa.float64(), safe=False)
+            arrow = arrow.set_column(place, name, pc.divide(ticks, A_SECOND[kind.unit]))
     return arrow
 
 

@@ -69,13 +69,14 @@ datasets:
     synthetic: run/synthetic_1.csv
     schema: schema.yaml
     cap: 20
-    user_cap: 10
 """
 DEMO_ACCOUNTS: Mapping[str, Role] = {
     "steward": "steward",
     "ada": "researcher",
     "bob": "researcher",
 }
+DEMO_PROJECT = ("pay gap", "workforce")
+DEMO_QUESTIONS = 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +111,7 @@ def opened(path: Path) -> Iterator[Server]:
     engine = connect(config.database)
     try:
         create_tables(engine)
-        datasets = open_datasets(engine, config.datasets)
+        datasets = open_datasets(engine, config)
         yield Server(config, Service(engine, config, datasets), accounts_of(engine, config))
     finally:
         engine.dispose()
@@ -250,10 +251,15 @@ def make_demo(directory: Path, *, persons: int = 3_000) -> Mapping[str, str]:
         write_text(folder / "schema.yaml", yaml_of(schema_of_release(folder / "run")))
         write_text(folder / DEMO_CONFIG, _DEMO_SERVER)
         with opened(folder / DEMO_CONFIG) as server:
-            return {
+            tokens = {
                 name: _token(server.accounts, name, role, "demo")
                 for name, role in DEMO_ACCOUNTS.items()
             }
+            server.service.projects.make(
+                server.accounts.named("steward"), *DEMO_PROJECT, ("ada", "bob"),
+                questions=DEMO_QUESTIONS,
+            )  # fmt: skip
+            return tokens
 
 
 def _token(accounts: Accounts, name: str, role: Role, label: str) -> str:

@@ -155,8 +155,7 @@ _VERDICTS: Mapping[str, str] = {
     "about half": "The statement holds in about half of the partitions: the confidential "
     "coefficient lies close to the border of what was asked. On which side it lies cannot be said.",
     "undecided": "The answer leaves open whether the statement holds in most partitions: the noise "
-    "is large for so few partitions. More epsilon or more partitions narrow the interval; ask "
-    "a dry run how much.",
+    "is large for so few partitions.",
     "few": "The statement fails in most partitions of the confidential data: the confidential "
     "coefficient probably lies outside of what was asked, not far from the border for what a "
     "partition can tell.",
@@ -251,40 +250,16 @@ class ShareAnswer(Answer):
 
     def blocks(self) -> Iterator[Block]:
         """Yield the posterior of each share beside the best that could have come out."""
-        grid = np.linspace(0.0, 1.0, 101)
-        drawn = []
+        curves = []
         for row, counts, scale in zip(self.statements, self.released, self.scales, strict=True):
             known, _ = _known(counts, self.partitions, scale)
             perfect = (self.partitions, *(0 for _ in counts[1:]))
             best, _ = _known(perfect, self.partitions, scale)
-            drawn.append(
-                Panel(
-                    title=row.statement,
-                    subtitle=f"r {written(row.mode, 'share')}, {interval(*row.densest)}",
-                    series=[
-                        Series(look=look, points=_points(grid, curve))
-                        for look, curve in (("synthetic", known), ("baseline dashed", best))
-                    ],
-                )
-            )
+            curves.append((row.statement, known, best))
         title = "Share of partitions in which it holds"
         summary = "; ".join(next(row.words) for row in self.statements)
-        yield Chart(
-            title=title,
-            svg=panels(
-                drawn, title=title, description=summary, x_label="r", width=720, tall=180, steps=5,
-                key=[
-                    ("line-synthetic", "posterior density of r"),
-                    ("line-baseline dashed", "the best that this price can buy"),
-                ],
-            ),
-            reads="The further to the right and the narrower, the more partitions of the "
-            "confidential data agree with the statement. The dashed curve is what comes out where "
-            "all partitions agree and the noise happens to be 0: no answer at this epsilon and M "
-            "says more.",
-            summary=summary,
-            table=row_table(self.statements, title),
-        )  # fmt: skip
+        table = row_table(self.statements, title)
+        yield share_chart(title, curves, summary=summary, table=table)
 
     def attainable(self) -> Iterator[Block]:
         """Yield the lower end of r after a perfect confirmation, by M and epsilon."""
@@ -301,6 +276,40 @@ class ShareAnswer(Answer):
             forms=NUMBERS[: len(epsilons) + 1],
             rows=rows,
         )
+
+
+def share_chart(
+    title: str, curves: Sequence[tuple[str, Posterior, Posterior]], *, summary: str,
+    table: DataTable,
+) -> Chart:  # fmt: skip
+    """Return posteriors of shares of partitions, each with a title, beside the best possible."""
+    grid = np.linspace(0.0, 1.0, 101)
+    drawn = [
+        Panel(
+            title=name,
+            subtitle=f"r {written(known.mode, 'share')}, {interval(*known.highest_density)}",
+            series=[
+                Series(look=look, points=_points(grid, curve))
+                for look, curve in (("synthetic", known), ("baseline dashed", best))
+            ],
+        )
+        for name, known, best in curves
+    ]
+    return Chart(
+        title=title,
+        svg=panels(
+            drawn, title=title, description=summary, x_label="share of groups (r)",
+            width=720, tall=180, steps=5,
+            key=[
+                ("line-synthetic", "posterior density of r"),
+                ("line-baseline dashed", "the best that this price can buy"),
+            ],
+        ),
+        reads="The further to the right and the narrower, the more groups of persons agree. The "
+        "dashed curve is the best possible answer: all groups agree, and the noise is 0.",
+        summary=summary,
+        table=table,
+    )  # fmt: skip
 
 
 def _points(grid: Any, curve: Posterior) -> list[tuple[float, float]]:

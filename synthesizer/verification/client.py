@@ -58,12 +58,21 @@ class RemoteDryRun(BaseModel):
     state: Literal["waiting", "running", "done", "refused"]
     problems: tuple[str, ...]
     """Why the query cannot be asked."""
+    outlook: Literal["decided", "open", "impossible"] | None
+    """``open``: the answer would probably be "cannot tell"; ``impossible``: it cannot be asked;
+    None where the query has epsilon, partitions or errors of its own."""
+    words: tuple[str, ...]
+    """Why, in sentences."""
+    chosen: dict[str, Any] | None
+    """The query with the epsilon and the number of partitions that the server chose."""
     epsilon: float | None
     """What an answer would cost."""
+    questions: int | None
+    """As how many questions of a project it would count."""
     query: dict[str, Any]
-    """In its canonical form, with every default."""
+    """In its canonical form."""
     is_charged: bool
-    """Whether somebody asked it before, so that its answer costs nothing now."""
+    """Whether you asked it before, so that its answer costs nothing now."""
     content: dict[str, Any] | None
     """As ``synthesizer verify --dry-run --json`` prints it."""
 
@@ -75,13 +84,15 @@ class RemoteSubmission(BaseModel):
 
     id: str
     dataset: str
-    analysis: str
+    project: str
     digest: str
     query: dict[str, Any]
     state: Literal["checking", "refused", "waiting", "answered"]
     problems: tuple[str, ...]
     """Why it was refused; nothing was charged then."""
     charged: float
+    questions: int
+    """As how many questions of the project it counts; 0 where it had been charged before."""
     asked: datetime
     due: datetime | None
     """When the answer is released."""
@@ -94,16 +105,17 @@ class RemoteSubmission(BaseModel):
         return () if self.content is None else tuple(self.content["answer"]["words"])
 
 
-class RemoteBudget(BaseModel):
-    """What may be spent, and what is, in epsilon."""
+class RemoteProject(BaseModel):
+    """A project of yours, with its questions."""
 
     model_config = _LIKE_SERVER
 
-    scope: Literal["global", "user", "analysis"]
     name: str
-    cap: float
-    spent: float
-    left: float
+    dataset: str
+    questions: int
+    used: int
+    left: int
+    members: tuple[str, ...]
 
 
 class Client:
@@ -141,10 +153,10 @@ class Client:
         client = Client("https://verify.example.org", token)
         query = {
             "formula": "I(log(basic_pay)) ~ sex + age_range | agency",
-            "ask": {"measure": "interval", "coefficient": "sex[F]", "below": -0.05},
+            "ask": {"measure": "claim", "coefficient": "sex[F]", "below": -0.05},
         }
-        client.dry_run("workforce", query).content["answer"]["words"]   # free
-        answer = client.answer("workforce", query, analysis="pay gap")  # costs epsilon
+        client.dry_run("workforce", query).outlook                     # free
+        answer = client.answer("workforce", query, project="pay gap")  # costs a question
         answer.words
     """
 
@@ -183,9 +195,9 @@ class Client:
         """Return what queries may know: variables, levels, ranges."""
         return self._get(dict[str, Any], f"{_place(dataset)}/schema")
 
-    def budgets(self, dataset: str) -> list[RemoteBudget]:
-        """Return the budgets that pay for your queries."""
-        return self._get(list[RemoteBudget], f"{_place(dataset)}/budgets")
+    def projects(self) -> list[RemoteProject]:
+        """Return your projects, with the questions that are left."""
+        return self._get(list[RemoteProject], "/projects")
 
     def dry_run(
         self, dataset: str, query: Mapping[str, Any], *, seconds: float = 600.0
@@ -209,19 +221,19 @@ class Client:
             raise RequestError(found.problems, status=422)
         return found
 
-    def submit(self, dataset: str, query: Mapping[str, Any], *, analysis: str) -> RemoteSubmission:
-        """Submit a query to the confidential data, which costs epsilon unless it was asked before.
+    def submit(self, dataset: str, query: Mapping[str, Any], *, project: str) -> RemoteSubmission:
+        """Submit a query to the confidential data: it costs a question, unless it was charged.
 
         Parameters
         ----------
         dataset : str
             Its name.
         query : mapping
-            As in the files of ``synthesizer verify``.
-        analysis : str
-            Whose budget pays, beside yours and the global one.
+            As in the files of ``synthesizer verify``; experts write epsilon, partitions or errors.
+        project : str
+            A project of yours, about this dataset.
         """
-        body = {"query": dict(query), "analysis": analysis}
+        body = {"query": dict(query), "project": project}
         return self._send(RemoteSubmission, "POST", f"{_place(dataset)}/queries", body)
 
     def find(self, submission: str) -> RemoteSubmission:
@@ -247,10 +259,10 @@ class Client:
         return found
 
     def answer(
-        self, dataset: str, query: Mapping[str, Any], *, analysis: str, seconds: float = 3600.0
+        self, dataset: str, query: Mapping[str, Any], *, project: str, seconds: float = 3600.0
     ) -> RemoteSubmission:
         """Submit a query and wait for its answer."""
-        asked = self.submit(dataset, query, analysis=analysis)
+        asked = self.submit(dataset, query, project=project)
         return self.wait(asked.id, seconds=seconds)
 
     def submissions(self, dataset: str | None = None) -> Iterator[RemoteSubmission]:

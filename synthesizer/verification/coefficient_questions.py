@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field, model_validator
+from pydantic import BaseModel, Field, model_validator
 from scipy.signal import fftconvolve
 from scipy.stats import t as student
 
@@ -77,6 +77,8 @@ class CoefficientRange(Result):
 class OfCoefficient(Question):
     """What questions about one coefficient have in common."""
 
+    _identified_in: ClassVar[str] = "the synthetic data"
+
     coefficient: str = Field(min_length=1, max_length=2_000)
     """As the model names it: ``race[Black]``, ``I(age ** 2)``, ``sex[F]:age``."""
 
@@ -92,17 +94,31 @@ class OfCoefficient(Question):
             hint = did_you_mean(self.coefficient, model.names, f"it has {len(model.names)}")
             yield f"ask.coefficient: the model has no {self.coefficient!r}; {hint}"
 
+    def estimates(self, query: Query, schema: PublicSchema, synthetic: View) -> FloatArray:
+        """Return what is asked about in all synthetic data, shape (statements,)."""
+        return self.identified(self.numbers(query, schema, synthetic, 1)[:, 0])
+
     def estimate(self, query: Query, schema: PublicSchema, synthetic: View) -> tuple[float, float]:
         """Return the coefficient and its standard error in all synthetic data."""
-        together = np.zeros(len(synthetic.owners), dtype=np.int64)
-        fits = self.fits(query, schema, synthetic, together, 1)
-        value, error = float(fits.coefficients[0, 0]), float(fits.errors[0, 0])
-        if np.isnan(value):
+        fits = self.fits(query, schema, synthetic, synthetic.partition(1), 1)
+        return float(self.identified(fits.coefficients[0])[0]), float(fits.errors[0, 0])
+
+    def identified(self, values: FloatArray) -> FloatArray:
+        """Return values of the synthetic data; DataError where one is missing."""
+        if np.isnan(values).any():
             raise DataError(
-                f"the synthetic data do not identify {self.coefficient!r}: no row has its level or "
-                "the reference, or others determine it; ask about a smaller model"
+                f"in {self._identified_in} the model does not identify {self.coefficient!r}: no "
+                "row has its level or the reference, or others determine it; ask about a smaller "
+                "model"
             )
-        return value, error
+        return values
+
+    def numbers(self, query: Query, schema: PublicSchema, view: View, m: int) -> FloatArray:
+        """Return what is asked about in each of m groups of persons, shape (statements, m).
+
+        A group without a fit has NaN; all persons are one group where m is 1.
+        """
+        return self.fits(query, schema, view, view.partition(m), m).coefficients.T
 
     def fits(
         self, query: Query, schema: PublicSchema, view: View, groups: IntArray, n_groups: int
@@ -140,9 +156,9 @@ class Statements:
     schema: PublicSchema
     words: tuple[str, ...]
     estimates: tuple[float | None, ...]
-    holds: tuple[bool | None, ...]
-    range: CoefficientRange | None = None
-    """Of the coefficient, where there is one statement about it."""
+    holds: tuple[bool, ...]
+    ranges: tuple[CoefficientRange, ...]
+    """Where the numbers should lie: one of each statement, or all of one statement."""
     unfitted: tuple[float, ...] = ()
     """Share of M partitions of the synthetic data that have no fit, for each."""
 
@@ -166,26 +182,40 @@ class Counted(OfCoefficient):
         )
 
     def whole_numbers(self, query: Query, prepared: Statements, view: View) -> list[list[int]]:
+        """Return how many partitions are in each category."""
+        numbers = self.numbers(query, prepared.schema, view, query.partitions)
+        return self.counts(query, prepared, numbers)
+
+    def counts(self, query: Query, prepared: Statements, numbers: FloatArray) -> list[list[int]]:
         """Return the numbers of partitions that say yes, and where it is asked no and neither."""
         size = self.mechanisms(query, prepared)[0].size
         return [
             [int((h == 1).sum()), int((h == 0).sum()), int(np.isnan(h).sum())][:size]
-            for h in self.outcomes(query, prepared, view)
+            for h in self.outcomes(prepared, numbers)
         ]
 
     def prepare(self, query: Query, schema: PublicSchema, synthetic: View) -> Statements:
         """Return the statements, and what as many partitions of the synthetic data are good for."""
-        stated = self.stated(query, schema, synthetic)
-        holds = self.outcomes(query, stated, synthetic)
+        stated = self.stated(schema, self.estimates(query, schema, synthetic))
+        numbers = self.numbers(query, schema, synthetic, query.partitions)
+        return self.looked_at(stated, numbers)
+
+    def looked_at(self, stated: Statements, numbers: FloatArray) -> Statements:
+        """Return statements with the share of partitions of the synthetic data without a fit."""
+        holds = self.outcomes(stated, numbers)
         return replace(stated, unfitted=tuple(float(np.isnan(h).mean()) for h in holds))
 
     @abstractmethod
-    def stated(self, query: Query, schema: PublicSchema, synthetic: View) -> Statements:
+    def stated(self, schema: PublicSchema, estimates: FloatArray) -> Statements:
         """Return the statements, and whether they are true of all synthetic data."""
 
-    def outcomes(self, query: Query, prepared: Statements, view: View) -> list[FloatArray]:
+    def outcomes(self, prepared: Statements, numbers: FloatArray) -> list[FloatArray]:
         """Return for each statement whether it holds, shape (M,): 1, 0, NaN without a fit."""
-        raise NotImplementedError
+        holds = [where.holds(n) for where, n in zip(prepared.ranges, numbers, strict=True)]
+        if len(prepared.words) == len(holds):
+            return holds
+        # all of one statement: NaN where any has no fit, whatever the others say
+        return [np.prod(holds, axis=0)]
 
     def conclude(self, query: Query, prepared: Statements, released: Released) -> Answer:
         """Return the posterior of the share of partitions in which each statement holds."""
@@ -205,28 +235,35 @@ class Counted(OfCoefficient):
         )
 
 
-class _OfRange(Counted):
+class OfRange(Counted):
     """Questions whether the coefficient lies in a range."""
 
-    def outcomes(self, query: Query, prepared: Statements, view: View) -> list[FloatArray]:
-        """Return whether the coefficient of each partition lies in the range."""
-        m, where = query.partitions, prepared.range or CoefficientRange(low=None, high=None)
-        fits = self.fits(query, prepared.schema, view, view.partition(m), m)
-        return [where.holds(fits.coefficients[:, 0])]
+    @abstractmethod
+    def range_about(self, estimate: float) -> CoefficientRange:
+        """Return where the coefficient should lie, given the synthetic estimate."""
 
-    def _about(self, schema: PublicSchema, estimate: float, where: CoefficientRange) -> Statements:
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        keys = [key for key in _RANGE_KEYS if key in type(self).model_fields]
+        if sum(getattr(self, key) is not None for key in keys) != 1:
+            raise ValueError(f"write one of {', '.join(keys[:-1])} and {keys[-1]}")
+        return self
+
+    def stated(self, schema: PublicSchema, estimates: FloatArray) -> Statements:
+        """Return the statement, and whether it is true of the synthetic data."""
+        estimate = float(estimates[0])
+        where = self.range_about(estimate)
         words = f"{self.coefficient} {where.words}"
-        holds = bool(where.holds(np.array([estimate]))[0])
-        return Statements(schema, (words,), (estimate,), (holds,), where)
+        holds = bool(where.holds(estimates)[0])
+        return Statements(schema, (words,), (estimate,), (holds,), (where,))
 
 
-class Interval(_OfRange):
-    """Does the coefficient lie below a number, above it, or between two?
+_RANGE_KEYS = ("below", "above", "between", "share", "within")
 
-    Section 4.1 of the paper, with gamma_0 under ``below``.
-    """
 
-    measure: Literal["interval"] = "interval"
+class Ends(BaseModel):
+    """A range with ends that the researcher names."""
+
     below: float | None = None
     """At most this."""
     above: float | None = None
@@ -235,51 +272,47 @@ class Interval(_OfRange):
     """From the first to the second."""
 
     @model_validator(mode="after")
-    def _one(self) -> Self:
-        if sum(end is not None for end in (self.below, self.above, self.between)) != 1:
-            raise ValueError("write one of below, above and between")
+    def _rising(self) -> Self:
         if self.between is not None and self.between[0] >= self.between[1]:
             raise ValueError(f"between must rise, not {list(self.between)}")
         return self
 
-    @property
-    def range(self) -> CoefficientRange:
-        """Where the coefficient should lie."""
+    def range_about(self, estimate: float) -> CoefficientRange:  # noqa: ARG002
+        """Return the range."""
         low, high = self.between or (self.above, self.below)
         return CoefficientRange(low=low, high=high)
 
-    def stated(self, query: Query, schema: PublicSchema, synthetic: View) -> Statements:
-        """Return the statement, and whether it is true of the synthetic data."""
-        estimate, _ = self.estimate(query, schema, synthetic)
-        return self._about(schema, estimate, self.range)
 
+class Nearness(BaseModel):
+    """The synthetic estimate plus and minus a ``share`` of its size, or plus and minus ``within``.
 
-class Tolerance(_OfRange):
-    """Does the coefficient lie near the synthetic one?
-
-    Section 4.1 of the paper, at its end: the interval is the synthetic estimate plus and minus a
-    ``share`` of its size, or plus and minus ``within``.
+    Section 4.1 of the paper, at its end.
     """
 
-    measure: Literal["tolerance"] = "tolerance"
     share: float | None = Field(default=None, gt=0, le=10)
     within: float | None = Field(default=None, gt=0)
 
-    @model_validator(mode="after")
-    def _one(self) -> Self:
-        if (self.share is None) == (self.within is None):
-            raise ValueError("write one of share and within")
-        return self
-
-    def stated(self, query: Query, schema: PublicSchema, synthetic: View) -> Statements:
-        """Return the interval around the synthetic estimate."""
-        estimate, _ = self.estimate(query, schema, synthetic)
+    def range_about(self, estimate: float) -> CoefficientRange:
+        """Return the range around the estimate; DataError where a share of it is nothing."""
         reach = self.within if self.within is not None else (self.share or 0.0) * abs(estimate)
         if reach <= 0:
             raise DataError("ask.share: the synthetic estimate is 0; write within, a distance")
-        return self._about(
-            schema, estimate, CoefficientRange(low=estimate - reach, high=estimate + reach)
-        )
+        return CoefficientRange(low=estimate - reach, high=estimate + reach)
+
+
+class Interval(Ends, OfRange):
+    """Does the coefficient lie below a number, above it, or between two?
+
+    Section 4.1 of the paper, with gamma_0 under ``below``.
+    """
+
+    measure: Literal["interval"] = "interval"
+
+
+class Tolerance(Nearness, OfRange):
+    """Does the coefficient lie near the synthetic one?"""
+
+    measure: Literal["tolerance"] = "tolerance"
 
 
 class Period(Result):
@@ -308,6 +341,8 @@ class Trend(Counted):
     the line through the coefficients is compared with an interval. A partition in which a year has
     no fit has no slope.
     """
+
+    _identified_in: ClassVar[str] = "a year of the synthetic data"
 
     measure: Literal["trend"] = "trend"
     over: str = Field(min_length=1)
@@ -358,55 +393,38 @@ class Trend(Counted):
             f"by year from {p.first} to {p.last} its change {p.range.words}" for p in self.periods
         )
 
-    def stated(self, query: Query, schema: PublicSchema, synthetic: View) -> Statements:
+    def stated(self, schema: PublicSchema, estimates: FloatArray) -> Statements:
         """Return the statements, and which are true of the synthetic data."""
-        one = np.zeros(len(synthetic.owners), dtype=np.int64)
-        slopes = self._slopes(query, schema, synthetic, one, 1)[:, 0]
-        if np.isnan(slopes).any():
-            raise DataError(
-                f"in a year of the synthetic data the model does not identify "
-                f"{self.coefficient!r}; ask about a smaller model or other years"
-            )
-        holds = [
-            bool(period.range.holds(np.array([slope]))[0])
-            for period, slope in zip(self.periods, slopes, strict=True)
-        ]
+        ranges = tuple(period.range for period in self.periods)
+        holds = tuple(
+            bool(where.holds(np.array([slope]))[0])
+            for where, slope in zip(ranges, estimates, strict=True)
+        )
         if self.jointly:
             words = (f"{self.coefficient}: {self._of_all}",)
-            return Statements(schema, words, (None,), (all(holds),))
+            return Statements(schema, words, (None,), (all(holds),), ranges)
         return Statements(
             schema,
             tuple(
                 f"{self.coefficient}: by year from {p.first} to {p.last} its change {p.range.words}"
                 for p in self.periods
             ),
-            tuple(slopes.tolist()),
-            tuple(holds),
+            tuple(estimates.tolist()),
+            holds,
+            ranges,
         )
 
-    def outcomes(self, query: Query, prepared: Statements, view: View) -> list[FloatArray]:
-        """Return whether the slopes of each partition lie in their ranges."""
-        m = query.partitions
-        slopes = self._slopes(query, prepared.schema, view, view.partition(m), m)
-        holds = [p.range.holds(s) for p, s in zip(self.periods, slopes, strict=True)]
-        if not self.jointly:
-            return holds
-        # NaN where any period has no slope, whatever the others say
-        return [np.prod(holds, axis=0)]
-
-    def _slopes(
-        self, query: Query, schema: PublicSchema, view: View, groups: IntArray, n_groups: int
-    ) -> FloatArray:
-        """Return the slope of the yearly coefficients, shape (periods, groups)."""
+    def numbers(self, query: Query, schema: PublicSchema, view: View, m: int) -> FloatArray:
+        """Return the slope of the yearly coefficients, shape (periods, m)."""
         years = self._years(schema)
         column = view.table[self.over]
         values = _year_of_rows(column.data, column.variable.levels, is_coded=column.is_coded)
         place = np.searchsorted(years, values).clip(0, len(years) - 1)
         is_year = column.is_observed & (np.asarray(years)[place] == values)
         rows = np.flatnonzero(is_year)
-        cells = groups[rows] * len(years) + place[rows]
-        fits = self.fits(query, schema, view.take(rows), cells, n_groups * len(years))
-        yearly = fits.coefficients[:, 0].reshape(n_groups, len(years))
+        cells = view.partition(m)[rows] * len(years) + place[rows]
+        fits = self.fits(query, schema, view.take(rows), cells, m * len(years))
+        yearly = fits.coefficients[:, 0].reshape(m, len(years))
         slopes = []
         for period in self.periods:
             inside = [y for y, year in enumerate(years) if period.first <= year <= period.last]

@@ -239,8 +239,8 @@ class Ledger:
         if data is not None and data != self.data:
             raise LedgerError(
                 f"{self._place} is the ledger of another version of the confidential data, or was "
-                "made with a public schema that reads the file in another form (file, person); "
-                "name file and schema that it was made for, or make a ledger for the new ones"
+                "made with a public schema that reads the file in another form; name file and "
+                "schema that it was made for, or make a ledger for the new ones, with the caps left"
             )
 
     def answer(self, query: str, *, within: Connection | None = None) -> Released | None:

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from scipy.optimize import brentq
@@ -165,10 +165,39 @@ def posterior_of_count(released: float, *, m: int, scale: float) -> Posterior:
 class Shares:
     """What three released counts tell."""
 
-    inside: Posterior
-    """Share of partitions in which the statement holds, among those that can be estimated."""
-    errors: Posterior
-    """Share of partitions that cannot be estimated."""
+    weights: FloatArray
+    """Of each number of partitions in and out, shape (M + 1, M + 1); they add up to 1."""
+
+    @property
+    def _by_fitted(self) -> list[FloatArray]:
+        """The weights of 0..n in, for each number n of partitions that can be estimated."""
+        turned = self.weights[:, ::-1]
+        return [turned.diagonal(len(turned) - 1 - n) for n in range(len(turned))]
+
+    @cached_property
+    def inside(self) -> Posterior:
+        """Share of partitions in which the statement holds, among those that can be estimated."""
+        inside = np.zeros(0)
+        for weights in self._by_fitted:
+            inside = _raised(inside) + weights
+        return Posterior(inside)
+
+    @cached_property
+    def errors(self) -> Posterior:
+        """Share of partitions that cannot be estimated."""
+        return Posterior(np.array([0.0, *(w.sum() for w in self._by_fitted)])[::-1])
+
+    @cached_property
+    def most_inside(self) -> float:
+        """Probability that the statement holds in more than half of those that can be estimated."""
+        return float((self.weights * _more_than_half(len(self.weights))).sum())
+
+
+@lru_cache(maxsize=8)
+def _more_than_half(size: int) -> FloatArray:
+    """Return the probability that the share is above 1/2, by numbers in and out from 0."""
+    k = np.arange(size)
+    return np.asarray(betainc(k + 1, k[:, None] + 1, 0.5))
 
 
 def posterior_of_categories(released: Sequence[float], *, m: int, scale: float) -> Shares:
@@ -177,22 +206,24 @@ def posterior_of_categories(released: Sequence[float], *, m: int, scale: float) 
     A person who leaves a partition can turn it from "in" to "error": that moves two counts by 1, so
     the scale is 2 / epsilon.
 
+    A fourth count, (in, out, in as well, error), adds to the first: a range has partitions below it
+    and above it, and each end asks how many are on its inner side. These and "out" and "error" have
+    the uniform prior, and so has each split of the inner side into its two counts.
+
     Examples
     --------
     >>> known = posterior_of_categories((40, 5, 5), m=50, scale=2.0)
     >>> round(known.inside.mean, 2), round(known.errors.mean, 2)
     (0.87, 0.11)
     """
-    near_in, near_out, near_error = (
+    near_in, near_out, *others, near_error = (
         np.exp(-np.abs(noisy - np.arange(m + 1)) / scale) for noisy in clamped(released, m)
     )
-    errors = np.zeros(m + 2)
-    inside = np.zeros(0)
-    for n in range(m + 1):
-        weights = near_in[: n + 1] * near_out[n::-1] * near_error[m - n]
-        errors[m - n] = weights.sum()
-        inside = _raised(inside) + weights
-    return Shares(Posterior(inside / inside.sum()), Posterior(errors / errors.sum()))
+    for other in others:
+        near_in = np.convolve(near_in, other)[: m + 1] / np.arange(1, m + 2)
+    unfitted = m - np.add.outer(np.arange(m + 1), np.arange(m + 1))
+    weights = np.outer(near_in, near_out) * np.where(unfitted >= 0, near_error[unfitted], 0.0)
+    return Shares(weights / weights.sum())
 
 
 def clamped(released: Sequence[float], m: int) -> Sequence[float]:

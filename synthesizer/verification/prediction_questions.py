@@ -223,8 +223,7 @@ def roc_points(counts: FloatArray | IntArray) -> FloatArray:
 def rising_sums(counts: FloatArray | IntArray) -> FloatArray:
     """Return sums of noisy counts from the last one down, from 0, made to rise."""
     sums = np.concatenate([[0.0], np.cumsum(counts[::-1])])
-    rising: FloatArray = np.asarray(isotonic_regression(sums, y_min=0.0), dtype=float)
-    return np.asarray(rising - rising[0])
+    return np.asarray(isotonic_regression(sums, y_min=0.0), dtype=float)
 
 
 def area_under(points: FloatArray) -> float:

@@ -20,23 +20,23 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeVar, get_args
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from synthesizer.data.csv_text import as_utf8
 from synthesizer.data.dialects import COMMON_FORM, FileOptions
 from synthesizer.data.errors import ConfigError, DataError, did_you_mean
 from synthesizer.data.files import parse_json, read_text
 from synthesizer.data.number_formats import NumberFormat
 from synthesizer.data.options import UNKNOWN, sentences, unwritable
 from synthesizer.data.packed import CSV_SUFFIXES, PACKED
-from synthesizer.data.sources import RawTable, Texts, read_path
+from synthesizer.data.sources import RawTable, Texts, csv_bytes, distinct_texts, read_path
 from synthesizer.data.table import Column, FloatArray, Kind, Schema, Table, Variable
 from synthesizer.data.values import is_number, parse
 from synthesizer.data.yaml_text import read_yaml
@@ -47,6 +47,8 @@ from synthesizer.report.codebook.words import Described
 from synthesizer.report.record import manifest_in
 
 M = TypeVar("M", bound=BaseModel)
+_MOST_FAULTS = 100
+"""More faults of one text are not put into words."""
 STRICT = ConfigDict(strict=True, frozen=True, extra="forbid", allow_inf_nan=False)
 
 
@@ -69,7 +71,7 @@ def strictly(kind: type[M], content: Mapping[str, Any], *, origin: str = "") -> 
     try:
         return kind.model_validate_json(json.dumps(content))
     except ValidationError as error:
-        faults = error.errors(include_url=False)
+        faults = error.errors(include_url=False)[:_MOST_FAULTS]
     misspelt = {fault["loc"][:-1] for fault in faults if fault["type"] in UNKNOWN}
     reported = [f for f in faults if f["type"] != "value_error" or f["loc"] not in misspelt]
     raise ConfigError(f"{place}{text}" for text in sentences(kind, content, reported))
@@ -111,7 +113,7 @@ class PublicVariable(BaseModel):
     written: Mapping[Literal["thousands", "prefix", "suffix", "negative", "clock"], str] = {}
     """How numbers are written, if not plainly: ``{prefix: $, thousands: ","}``. It is not found out
     from the texts: a person more must not change how others are read."""
-    missing: tuple[str, ...] = ()
+    missing: tuple[str, ...] = Field(default=(), max_length=100)
     """Texts that say why a value is missing; ``missing(x, 'CODE')`` asks for them."""
 
     @property
@@ -213,6 +215,9 @@ class PublicSchema(BaseModel):
     """Variable of time, by which trends are asked."""
     rows_per_person: int = Field(default=1, ge=1, le=10_000)
     """More rows of a person are left out where a bound on them is needed."""
+    rows: int | None = Field(default=None, ge=1)
+    """Most rows that the confidential file may have: a server bounds its jobs by it. Where absent,
+    twice those of the synthetic file."""
     file: FileForm = FileForm()
     variables: Mapping[Name, PublicVariable] = Field(min_length=1)
 
@@ -230,6 +235,13 @@ class PublicSchema(BaseModel):
         """SHA-256 of the content, whatever the spelling of its file."""
         return digest_of(self.model_dump(mode="json"))
 
+    @property
+    def reading(self) -> str:
+        """SHA-256 of all that decides how a file is read, cell by cell."""
+        others: Any = {"variables": {name: {"reference"} for name in self.variables}}
+        others |= {"period": True, "rows": True}
+        return digest_of(self.model_dump(mode="json", exclude=others))
+
     @cached_property
     def table_schema(self) -> Schema:
         """The variables as tables have them, by which expressions are checked without data."""
@@ -243,9 +255,22 @@ class PublicSchema(BaseModel):
         return variable.categories if variable.is_coded or atom.kind == "C" else ()
 
     def read(self, path: Path) -> RawTable:
-        """Read a confidential or a synthetic file, by the form that the schema says."""
+        """Read a confidential or a synthetic file, by the form that the schema says.
+
+        Each row of a text file must be one line, so that no quote or line end in a cell of one
+        person changes which rows other persons have.
+
+        Raises
+        ------
+        DataError
+            If the file cannot be read, or a row is not one line.
+        """
         form = FileOptions(delimiter=_delimiter(path, self.file), encoding=self.file.encoding)
-        return read_path(path, min_rows=0, **(COMMON_FORM | form))
+        raw = read_path(path, min_rows=0, **(COMMON_FORM | form))
+        if raw.layout.csv and (text := csv_bytes(path)):
+            text, *_ = as_utf8(text, path.name, self.file.encoding)
+            _check_lines(text.to_pybytes(), path.name, raw.layout.csv.line_end, raw.n_rows)
+        return raw
 
     def column_problems(self, path: Path, names: Collection[str]) -> Iterator[str]:
         """Yield which columns a file lacks, and the person's; looks at its head, at no row."""
@@ -263,25 +288,18 @@ class PublicSchema(BaseModel):
         """
         wanted = [name for name in self.variables if names is None or name in names]
         used = [name for name in (*wanted, self.person) if name in raw.names]
-        texts = dict(zip(used, raw.select(used).texts, strict=True)) if used else {}
+        texts = {name: distinct_texts(name, raw.select([name]).arrow.column(0)) for name in used}
         nothing = Texts("", pa.array([""]), np.zeros(raw.n_rows, np.int32), np.array([raw.n_rows]))
         mark = self.file.decimal_mark if raw.layout.csv else "."
         columns = [
-            _column(
-                _variable(name, self.variables[name]),
-                self.variables[name],
-                texts.get(name, nothing),
-                mark,
-            )
-            for name in wanted
+            _column(name, self.variables[name], texts.get(name, nothing), mark) for name in wanted
         ]
+        persons, owners = tuple(map(str, range(raw.n_rows))), np.arange(raw.n_rows)
         if self.person in texts:
-            of_person = texts[self.person]
-            persons = _all_texts(of_person)
-            owners = of_person.codes.astype(np.int64)
-        else:
-            persons = tuple(map(str, range(raw.n_rows)))
-            owners = np.arange(raw.n_rows)
+            named = _all_texts(texts[self.person])  # a blank text and a null are one person
+            places = {text: place for place, text in enumerate(dict.fromkeys(named))}
+            persons = tuple(places)
+            owners = np.array([places[text] for text in named], np.int64)[texts[self.person].codes]
         return Encoded(Table(columns, raw.n_rows), persons, owners)
 
 
@@ -326,9 +344,9 @@ def _variable(name: str, public: PublicVariable) -> Variable:
     return Variable(name=name, kind=kind, levels=public.levels, missing=codes)
 
 
-def _column(variable: Variable, public: PublicVariable, texts: Texts, mark: str) -> Column:
+def _column(name: str, public: PublicVariable, texts: Texts, mark: str) -> Column:
     """Return codes or numbers of a variable; what a text means does not hang on other texts."""
-    values = _all_texts(texts)
+    variable, values = _variable(name, public), _all_texts(texts)
     if variable.is_coded:
         codes = {label: code for code, label in enumerate(variable.labels)}
         whole = {f"{label}.0": code for label, code in codes.items() if label.isdigit()}
@@ -336,35 +354,44 @@ def _column(variable: Variable, public: PublicVariable, texts: Texts, mark: str)
         unread = variable.n_codes - 1
         by_text = np.array([codes.get(value, unread) for value in values] or [unread], np.int32)
         return Column(variable, by_text[texts.codes])
-    written = {str(key): text for key, text in public.written.items()}
-    form = NumberFormat.of_storage(written | {"mark": mark})
+    form = NumberFormat.of_storage(dict(public.written) | {"mark": mark})
     numbers = _days(values, public) if public.kind == "date" else _numbers(texts, form)
     states = {code: state for state, code in enumerate(variable.missing, 1)}
-    state = np.array(
-        [
-            states.get(value, 0 if known else len(variable.missing))
-            for value, known in zip(values, np.isfinite(numbers).tolist(), strict=True)
-        ]
-        or [len(variable.missing)],
-        np.int8,
-    )
+    unread = len(variable.missing)
+    read = np.where(np.isfinite(numbers), 0, unread).tolist()
+    found = [states.get(value, known) for value, known in zip(values, read, strict=True)]
+    state = np.array(found or [unread], np.int8)
     low, high = public.ends
     clipped = np.clip(np.rint(numbers) if public.whole else numbers, low, high)
     data = np.where(state[: len(clipped)] == 0, clipped, np.nan)
     return Column(variable, data[texts.codes], state[texts.codes])
 
 
-def _all_texts(texts: Texts) -> tuple[str, ...]:
-    return tuple(map(str, texts.picked(np.ones(len(texts.counts), np.bool_))))
+def _all_texts(texts: Texts) -> list[str]:
+    """Return the distinct texts; a null is "", whatever stands for it beside the other texts."""
+    found = texts.values.to_pylist()
+    return [text or "" for text in (found if texts.null is None else [*found[:-1], ""])]
 
 
 def _numbers(texts: Texts, form: NumberFormat) -> FloatArray:
-    """Return the numbers that texts spell in a form, NaN for others, also where float64 ends."""
-    values = pc.cast(texts.values, pa.string())
-    numbers = np.full(len(values), np.nan)
-    spelt = is_number(values, form)
-    numbers[spelt] = parse(values.filter(pa.array(spelt)), form)
-    return np.where(np.isfinite(numbers), numbers, np.nan)
+    """Return the numbers that texts spell in a form, NaN for others, inf where float64 ends."""
+    numbers, spelt = np.full(len(texts.values), np.nan), is_number(texts.values, form)
+    numbers[spelt] = parse(texts.values.filter(pa.array(spelt)), form)
+    return numbers
+
+
+def _check_lines(text: bytes, name: str, line_end: str, n_rows: int) -> None:
+    """Raise DataError unless names and rows are one line each, and all lines end alike."""
+    end = line_end.encode()
+    n_ends = text.count(end)
+    is_mixed = text.count(b"\r") + text.count(b"\n") != n_ends * len(end)
+    if is_mixed or n_ends - text.endswith(end) != n_rows:
+        lines = enumerate(text.removesuffix(end).split(end), 1)
+        odd = (k for k, line in lines if line.count(b'"') % 2 or len(line.splitlines()) != 1)
+        raise DataError(
+            f"{name}: not every row is one line (look at line {next(odd, 1)}): a cell has a line "
+            "end, a quote is not closed, or a line is blank; write it anew, or as Parquet"
+        )
 
 
 def _days(values: Sequence[str], public: PublicVariable) -> FloatArray:
@@ -443,7 +470,7 @@ def schema_of_release(
         raise _no_codebook(source) from None
     known = variables.get(period or "")
     form = codebook.datasets.format
-    content = {
+    content: dict[str, Any] = {
         "person": person,
         "period": period if known else None,
         "rows_per_person": max(len(known.categories), 1) if known and person else 1,
@@ -456,7 +483,30 @@ def schema_of_release(
             name: variable.model_dump(mode="json") for name, variable in variables.items()
         },
     }
+    released = source.parent / codebook.datasets.files[0]
+    if released.exists():
+        content |= _found(strictly(PublicSchema, content), released)
     return strictly(PublicSchema, content, origin=source.name)
+
+
+def _found(schema: PublicSchema, released: Path) -> dict[str, Any]:
+    """Return what a synthetic file, which is public, adds: bounds on rows, formats of numbers."""
+    raw = schema.read(released)
+    encoded = schema.encoded(raw, ())
+    most = int(np.bincount(encoded.owners, minlength=1).max())
+    written = get_args(get_args(PublicVariable.model_fields["written"].annotation)[0])
+    variables: dict[str, Any] = {}
+    for name, variable in schema.variables.items():
+        known = variable.model_dump(mode="json")
+        if variable.kind == "numeric" and name in raw.names:
+            storage = raw.select([name]).texts[0].format.storage
+            known["written"] = {key: storage[key] for key in written if key in storage}
+        variables[name] = known
+    return {
+        "rows_per_person": max(schema.rows_per_person, most) if schema.person else 1,
+        "rows": 2 * raw.n_rows,
+        "variables": variables,
+    }
 
 
 def _codebook(path: Path) -> ReleaseCodebook:

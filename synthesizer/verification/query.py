@@ -8,6 +8,7 @@ again, however spelt, gets the same answer and is not charged. Nothing of a quer
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -16,8 +17,15 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from synthesizer.data.errors import ExpressionError, Problems, did_you_mean
 from synthesizer.data.expressions import Expression
-from synthesizer.data.table import Kind, Variable
-from synthesizer.measures.utility.formulas import Formula, Model, model_of, parse_formula
+from synthesizer.data.table import Kind, Schema, Variable
+from synthesizer.measures.utility.formulas import (
+    MAX_LENGTH,
+    Formula,
+    Model,
+    model_of,
+    parse_formula,
+)
+from synthesizer.verification.claims import Claim
 from synthesizer.verification.coefficient_questions import Interval, Significance, Tolerance, Trend
 from synthesizer.verification.mechanisms import micro
 from synthesizer.verification.prediction_questions import Accuracy, Residuals, RocCurve
@@ -35,6 +43,11 @@ FAMILIES: dict[str, Literal["ols", "logit"]] = {"linear": "ols", "logit": "logit
 """What the formulas call each family."""
 LEAST_EPSILON, MOST_EPSILON = 0.001, 100.0
 LEAST_PARTITIONS, MOST_PARTITIONS = 10, 500
+MOST_SIGNS = 200
+"""Signs of a formula, such as + and (: more take long to read."""
+_SIGN = re.compile(r"[^\w\s.`]")
+_MOST_HINTS = 1
+"""Unknown names for which a similar one is looked for: that takes time."""
 
 
 class Query(BaseModel):
@@ -48,7 +61,8 @@ class Query(BaseModel):
     subset: str | None = None
     """Condition on variables of the public schema; all rows where absent."""
     ask: Annotated[
-        Interval
+        Claim
+        | Interval
         | Tolerance
         | Trend
         | Significance
@@ -74,7 +88,7 @@ class Query(BaseModel):
     @field_validator("formula")
     @classmethod
     def _spelt_formula(cls, text: str | None) -> str | None:
-        return None if text is None else _canonical(lambda: parse_formula(text.strip()).canonical)
+        return None if text is None else _canonical(lambda: _spelt_formula(text))
 
     @field_validator("subset")
     @classmethod
@@ -186,8 +200,9 @@ def text_problems(formula: str | None, subset: str | None, schema: PublicSchema)
 
 
 def _unknown(key: str, names: frozenset[str], schema: PublicSchema) -> Iterator[str]:
-    for name in sorted(names - {*schema.variables}):
-        hint = did_you_mean(name, schema.variables, "name one of its variables")
+    for place, name in enumerate(sorted(names - {*schema.variables})):
+        known = schema.variables if place < _MOST_HINTS else ()
+        hint = did_you_mean(name, known, "name one of its variables")
         yield f"{key}: {name!r} is not in the public schema; {hint}"
 
 
@@ -199,13 +214,25 @@ def _canonical(spell: Callable[[], str]) -> str:
         raise ValueError("; ".join(error.problems)) from None
 
 
+def _spelt_formula(text: str) -> str:
+    """Return a formula in its one spelling; one that takes long to read is refused."""
+    if len(_SIGN.findall(text)) > MOST_SIGNS:
+        raise ExpressionError(f"more than {MOST_SIGNS} signs such as + and (: name fewer terms")
+    spelt = parse_formula(text.strip()).canonical
+    if len(spelt) > MAX_LENGTH:
+        raise ExpressionError(f"more than {MAX_LENGTH} characters without *: name fewer terms")
+    return spelt
+
+
 def _formula_problems(formula: Formula, schema: PublicSchema) -> Iterator[str]:
     """Yield which parts of a formula cannot be computed from the public schema."""
+    names = {*formula.term_names}
+    known = Schema(tuple(v for v in schema.table_schema if v.name in names))
     for atom in formula.atoms:
         if atom.kind == "I":
             number = Variable(name=atom.text, kind=Kind.NUMERIC, missing=("",))
             expression = Expression.parse(atom.text)
-            found = expression.problems(schema.table_schema, condition=False, target=number)
+            found = expression.problems(known, condition=False, target=number)
             yield from (f"{atom}: {problem}" for problem in found)
         elif not schema.levels(atom) and (atom.kind == "C" or schema.variables[atom.text].is_coded):
             yield (
@@ -242,7 +269,7 @@ def _read_or_none(text: Any, key: str) -> str | None:
         return None
     try:
         if key == "formula":
-            return parse_formula(text.strip()).canonical
+            return _spelt_formula(text)
         return Expression.parse(text.strip()).canonical
     except ExpressionError:
         return None

@@ -47,7 +47,7 @@ class View:
 
     Examples
     --------
-    >>> view = View(Table([], 3), ("ann", "bob"), np.array([0, 1, 0]), b"k" * 32)
+    >>> view = View.of(Table([], 3), ("ann", "bob"), np.array([0, 1, 0]), b"k" * 32)
     >>> places = view.partition(10)
     >>> bool(places[0] == places[2])
     True
@@ -55,19 +55,26 @@ class View:
 
     table: Table
     """Codes of the public schema."""
-    persons: tuple[str, ...]
-    """Texts that name the persons."""
+    persons: npt.NDArray[np.int64]
+    """A number of each person that depends on her name and the key alone, shape (persons,)."""
     owners: npt.NDArray[np.int64]
     """Place in ``persons`` of each row, shape (n,)."""
     key: bytes
     """Secret of this version of the data."""
 
+    @classmethod
+    def of(
+        cls, table: Table, names: Sequence[str], owners: npt.NDArray[np.int64], key: bytes
+    ) -> Self:
+        """Return the view of rows whose persons have these names."""
+        # 63 of the 256 bits: two of a million persons share a number once in ten million files
+        numbers = [_keyed(key, b"person", name.encode()) >> 193 for name in names]
+        return cls(table, np.array(numbers, dtype=np.int64), owners, key)
+
     @cached_property
     def numbers(self) -> npt.NDArray[np.int64]:
-        """A number of each row's person that hangs on her name and the key alone, shape (n,)."""
-        # 63 of the 256 bits: two of a million persons share a number once in ten million files
-        of_person = [self._keyed(b"person", person.encode()) >> 193 for person in self.persons]
-        return np.array(of_person, dtype=np.int64)[self.owners]
+        """Number of each row's person, shape (n,)."""
+        return self.persons[self.owners]
 
     def partition(self, m: int) -> npt.NDArray[np.int64]:
         """Return the partition of each row's person, 0..m-1, shape (n,)."""
@@ -82,46 +89,62 @@ class View:
 
     def first_rows(self, k: int) -> View:
         """Return up to k rows of each person, chosen in the same way."""
-        contents = self._contents()
-        drawn = np.array(
-            [
-                self._keyed(b"row", self.persons[owner].encode(), content)
-                for owner, content in zip(self.owners.tolist(), contents, strict=True)
-            ],
-            dtype=object,
+        many = np.flatnonzero(np.bincount(self.owners, minlength=1)[self.owners] > k)
+        if not len(many):
+            return self
+        numbers, contents = self.numbers[many].tolist(), self._contents(many)
+        drawn = [
+            _keyed(self.key, b"row", number.to_bytes(8, "big"), content)
+            for number, content in zip(numbers, contents, strict=True)
+        ]
+        owners = self.owners[many]
+        order = sorted(range(len(drawn)), key=lambda place: (owners[place], drawn[place]))
+        starts = np.flatnonzero(np.diff(owners[order], prepend=-1))
+        rank = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order))))
+        is_left = np.ones(len(self.owners), dtype=np.bool_)
+        is_left[many[np.array(order)[rank >= k]]] = False
+        return self.take(is_left)
+
+    def tiled(self, n: int) -> View:
+        """Return n rows: copies of all rows, one after the other, as of more persons."""
+        size = len(self.owners)
+        rows = np.arange(n if size else 0) % max(1, size)
+        copies, one = np.arange(len(rows)) // max(1, size), len(self.persons)
+        persons = np.concatenate(
+            [self.persons + copy for copy in range(int(copies.max(initial=0)) + 1)]
         )
-        order = sorted(range(len(drawn)), key=lambda row: (self.owners[row], drawn[row]))
-        owners = self.owners[order]
-        starts = np.flatnonzero(np.diff(owners, prepend=-1))
-        sizes = np.diff(np.append(starts, len(owners)))
-        rank = np.arange(len(owners)) - np.repeat(starts, sizes)
-        return self.take(np.sort(np.array(order, dtype=np.int64)[rank < k]))
+        return View(self.table.take(rows), persons, self.owners[rows] + copies * one, self.key)
 
     def take(self, rows: IntArray | BoolArray) -> View:
         """Return some rows."""
         return View(self.table.take(rows), self.persons, self.owners[rows], self.key)
 
-    def _keyed(self, *message: bytes) -> int:
-        # lengths before the parts: no two messages are the same bytes
-        joined = b"".join(len(part).to_bytes(8, "big") + part for part in message)
-        return int.from_bytes(hmac.digest(self.key, joined, "sha256"), "big")
-
-    def _contents(self) -> list[bytes]:
-        """Return what each row holds as bytes, whatever its place."""
-        if not self.table.n_rows or not len(self.table):
-            return [b""] * self.table.n_rows
+    def _contents(self, rows: IntArray) -> list[bytes]:
+        """Return what some rows hold as bytes, whatever their place."""
+        if not len(self.table):
+            return [b""] * len(rows)
         parts = [
-            np.ascontiguousarray(array).view(np.uint8).reshape(len(array), -1)
+            np.ascontiguousarray(array[rows]).view(np.uint8).reshape(len(rows), -1)
             for column in self.table.columns
             for array in (column.data, column.missing_state())
         ]
         return [row.tobytes() for row in np.concatenate(parts, axis=1)]
 
 
+def _keyed(key: bytes, *message: bytes) -> int:
+    # lengths before the parts: no two messages are the same bytes
+    joined = b"".join(len(part).to_bytes(8, "big") + part for part in message)
+    return int.from_bytes(hmac.digest(key, joined, "sha256"), "big")
+
+
 def view_of(path: Path, schema: PublicSchema, query: Query, key: bytes) -> View:
     """Read a file and return what a query asks about; no cell of it is an error."""
     encoded = schema.encoded(schema.read(path), query.names)
-    view = View(encoded.table, encoded.persons, encoded.owners, key)
+    return within(View.of(encoded.table, encoded.persons, encoded.owners, key), query)
+
+
+def within(view: View, query: Query) -> View:
+    """Return the rows of the subset of a query."""
     if query.subset is None:
         return view
     return view.take(Expression.parse(query.subset).condition(view.table))

@@ -267,13 +267,12 @@ def _file_digest(path: Path) -> str:
 
 
 def version_of(confidential: Path, schema: PublicSchema) -> str:
-    """Return what a ledger is bound to: the file, how it is read, and who a person is.
+    """Return what a ledger is bound to: the file, and all that decides how it is read.
 
     A file that was read when the ledger was made is read in the same way ever after, so reading it
     cannot fail once a question is charged.
     """
-    form = {"file": schema.file.model_dump(mode="json"), "person": schema.person}
-    return digest_of({"sha256": _file_digest(confidential), **form})
+    return digest_of({"sha256": _file_digest(confidential), "reading": schema.reading})
 
 
 def check_ledger(

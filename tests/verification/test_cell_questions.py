@@ -64,7 +64,7 @@ def view_of(owners, pay, sex, job, year, n):
         Column(variables["job"], np.asarray(job, dtype=np.int32)),
         Column(variables["year"], np.asarray(year, dtype=float)),
     ]
-    return View(Table(columns, len(owners)), tuple(map(str, range(n))), owners, b"k" * 32)
+    return View.of(Table(columns, len(owners)), tuple(map(str, range(n))), owners, b"k" * 32)
 
 
 def frame(made):
@@ -189,6 +189,13 @@ def test_means_without_noise_are_means():
     assert [cell.synthetic for cell in found.cells] == pytest.approx(expected.tolist(), abs=0.03)
 
 
+def test_means_of_much_noise_stay_within_their_ends():
+    query = QUERIES["means"]
+    prepared = query.ask.prepare(query, SCHEMA, view())
+    found = query.ask.conclude(query, prepared, ((-(10**9), 10**9), (200, 200)))
+    assert [(c.low, c.value, c.high) for c in found.cells] == [(0, 0, 0), (100, 100, 100)]
+
+
 def test_ends_of_ones_own_clip_and_cost_less():
     query = asked({"measure": "means", "of": "pay", "low": 40.0, "high": 60.0})
     found = answer(query, view())
@@ -300,11 +307,14 @@ def test_points_are_drawn_within_their_cells():
 
 def test_counts_without_noise_keep_their_sum():
     rng = np.random.default_rng(0)
-    for _ in range(50):
-        counts = rng.integers(-5, 8, 30)
+    for mean in np.linspace(-3, 3, 50):
+        counts = np.rint(rng.normal(mean, 4, 30)).astype(int)
         kept = without_noise(counts)
         assert kept.sum() == pytest.approx(max(0, counts.sum()))
         assert kept.min() >= 0
+        # the nearest ones: those that are left got smaller by the same, the others are no larger
+        less = counts.max() - kept.max()
+        assert kept == pytest.approx(np.maximum(counts - less, 0))
 
 
 def test_accuracy_against_the_obvious():

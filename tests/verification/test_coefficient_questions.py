@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from partition_trials import QUESTIONS, Chunked, moved_by_one
 from scipy.stats import norm
+from scipy.stats import t as student
 
 from synthesizer.data.errors import ConfigError, DataError
 from synthesizer.data.table import Column, Table
@@ -50,7 +51,7 @@ def view(n=600, seed=0, gap=-2.0, drift=0.0, key=b"k" * 32):
         Column(variables["job"], job.astype(np.int32)),
         Column(variables["year"], year),
     ]
-    return View(Table(columns, len(owners)), tuple(map(str, range(n))), owners, key)
+    return View.of(Table(columns, len(owners)), tuple(map(str, range(n))), owners, key)
 
 
 def query(ask, **others):
@@ -87,10 +88,23 @@ def test_persons_may_be_fixed_effects():
     assert counts(ask, made, synthetic=made, formula=formula) == ((20,),)
     # race does not change in a person
     ask |= {"coefficient": "race[Black]"}
-    with pytest.raises(DataError, match="do not identify"):
+    with pytest.raises(DataError, match="does not identify"):
         counts(ask, made, formula="pay ~ race + year | person")
     (problem,) = query(ask, formula="pay ~ race + person").problems(SCHEMA)
     assert "'person' is not in the public schema" in problem
+
+
+def test_a_logit_of_two_groups_is_the_logarithm_of_the_ratio_of_their_odds():
+    made = view(seed=4, gap=-1.0)
+    groups, race = made.partition(20), made.table["race"].data
+    is_high = made.table["pay"].data > 53
+    shares = [[is_high[(groups == m) & (race == k)].mean() for k in (0, 1)] for m in range(20)]
+    logits = np.log(np.array(shares) / (1 - np.array(shares)))
+    ratios = np.sort(logits[:, 1] - logits[:, 0])
+    for k in (1, 10, 19):
+        ask = {"measure": "interval", "below": (ratios[k - 1] + ratios[k]) / 2}
+        held = counts(ask, made, formula="I(pay > 53) ~ race", family="logit")
+        assert held == ((k,),)
 
 
 def test_a_border_is_met_by_half_of_the_partitions():
@@ -178,6 +192,21 @@ def test_the_test_of_a_coefficient_has_its_size_and_its_power():
     free = query({"measure": "significance", "clip": 5.0}, partitions=25).ask
     total = int(1.96 * 5 * 256)
     assert free.p_value(total, 25, 10_000, 0.01) == pytest.approx(2 * norm.sf(1.96), abs=2e-3)
+
+
+@pytest.mark.parametrize("total", [0, 1, -1, 90, 300, -639])
+def test_a_p_value_is_the_probability_of_a_noisy_sum_as_far_from_0(total):
+    """Slow and obvious: partition after partition is added, and then the noise."""
+    ask, m, scale, units = query({"measure": "significance", "clip": 0.25}).ask, 10, 40.0, 64
+    ends = (np.arange(-units, units) + 0.5) / 256
+    one = np.diff([0, *student.cdf(ends, 5), 1])
+    law = np.ones(1)
+    for _ in range(m):
+        law = np.convolve(law, one)
+    decay = np.exp(-1 / scale)
+    law = np.convolve(law, decay ** np.abs(np.arange(-2000, 2001)) * (1 - decay) / (1 + decay))
+    far = np.abs(np.arange(len(law)) - len(law) // 2) >= abs(total)
+    assert ask.p_value(total, m, 5, scale) == pytest.approx(law[far].sum(), abs=1e-9)
 
 
 def test_significance_of_the_data():

@@ -9,11 +9,22 @@ from functools import partial
 import numpy as np
 import pytest
 from noise_trials import ask_ledger, ask_naively, drawing, kills, race
+from sqlalchemy import insert
+from sqlalchemy.exc import IntegrityError
 
 from synthesizer.data.errors import LedgerError, OutputError
 from synthesizer.data.files import written_paths
-from synthesizer.verification.ledger import Ledger, new_ledger
+from synthesizer.verification.database import METADATA, connect, now, transaction
+from synthesizer.verification.ledger import (
+    TABLES,
+    VERSION,
+    Ledger,
+    new_dataset,
+    new_ledger,
+    new_version,
+)
 from synthesizer.verification.mechanisms import MICRO, DryNoise
+from synthesizer.verification.server import server_tables
 
 DATA = "a" * 64
 
@@ -80,7 +91,8 @@ def test_every_budget_that_does_not_suffice_is_named(ledger):
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"epsilon": 0}, {"epsilon": -1}, {"user": " "}, {"analysis": "a\nb"}]
+    "wrong",
+    [{"epsilon": 0}, {"epsilon": -1}, {"user": " "}, {"analysis": "a\nb"}, {"user": "u" * 201}],
 )
 def test_charges_and_names_that_are_none_are_refused(ledger, wrong):
     with pytest.raises(LedgerError):
@@ -88,11 +100,33 @@ def test_charges_and_names_that_are_none_are_refused(ledger, wrong):
     assert spent(ledger) == {("global", ""): 0.0}
 
 
-@pytest.mark.parametrize("cap", [0, -1, float("nan"), float("inf"), 1e-9])
+def test_the_smallest_charge_and_the_longest_name_are_taken(ledger):
+    reserve(ledger, epsilon=1e-6, user="u" * 200)
+    assert spent(ledger)["user", "u" * 200] == 1e-6
+
+
+@pytest.mark.parametrize("cap", [0, -1, float("nan"), float("inf"), 9e-7, 1.1e6])
 def test_a_cap_must_be_a_number_above_0(path, cap):
-    with pytest.raises(LedgerError, match="user-cap"):
-        new_ledger(path, data=DATA, cap=1.0, user_cap=cap)
+    for name in ("cap", "user_cap", "analysis_cap"):
+        with pytest.raises(LedgerError, match=name.replace("_", "-")):
+            new_ledger(path, data=DATA, **({"cap": 1.0} | {name: cap}))
     assert not path.exists()
+
+
+def test_budgets_begin_with_their_own_caps(path):
+    made = new_ledger(path, data=DATA, cap=1e6, user_cap=1e-6, analysis_cap=2.5)
+    reserve(made, epsilon=1e-6)
+    caps = [(b.scope, b.name, b.cap / MICRO) for b in made.spending().budgets]
+    assert caps == [("global", "", 1e6), ("user", "ada", 1e-6), ("analysis", "gap", 2.5)]
+
+
+def test_a_file_has_the_tables_of_a_ledger_alone(path):
+    known, own = {*server_tables.METADATA.tables}, {table.name for table in TABLES}
+    assert known > own  # the server's tables are known here
+    new_ledger(path, data=DATA, cap=1.0)
+    with closing(sqlite3.connect(path)) as store:
+        names = {name for (name,) in store.execute("SELECT name FROM sqlite_master")}
+    assert names & known == own
 
 
 def test_a_ledger_is_never_replaced(ledger, path):
@@ -114,8 +148,11 @@ def test_a_cap_can_be_raised_but_not_below_what_is_spent(ledger):
     reserve(ledger, "more", epsilon=0.2)
     with pytest.raises(LedgerError, match=r"at least 0\.7"):
         ledger.set_cap("user", "ada", 0.6)
-    ledger.set_cap("user", "new", 0.01)
-    assert "0.01" in ledger.refusals("n", epsilon=MICRO // 10, user="new", analysis="gap")[0]
+    for scope in ("user", "analysis"):
+        ledger.set_cap(scope, "new", 0.01)
+        payers = {"user": "eve", "analysis": "other", scope: "new"}
+        (problem,) = ledger.refusals("n", epsilon=MICRO // 10, **payers)
+        assert f"the {scope} budget of new has 0.01 of 0.01 left" in problem
 
 
 @pytest.mark.parametrize(
@@ -146,6 +183,27 @@ def test_another_version_of_the_data(ledger, path):
     with pytest.raises(LedgerError, match="another version of the confidential data"):
         Ledger(path, data="b" * 64)
     assert Ledger(path, data=DATA).key == ledger.key
+
+
+def test_of_several_versions_the_one_that_is_read_or_else_the_latest(tmp_path):
+    engine = connect(f"sqlite:///{tmp_path}/server.sqlite")
+    METADATA.create_all(engine, TABLES)
+    datas = [letter * 64 for letter in "cab"]  # in no order of their own
+    with transaction(engine) as store:  # the caller's own: nobody else sees it yet
+        made = [new_dataset(engine, "one", data=datas[0], cap=1.0, within=store)]
+        made += [new_version(engine, "one", data=data, within=store) for data in datas[1:]]
+    for data, ledger in zip(datas, made, strict=True):
+        again = Ledger(engine, dataset="one", data=data)
+        assert (again.version, again.data, again.key) == (ledger.version, data, ledger.key)
+    assert Ledger(engine, dataset="one").key == made[-1].key
+    assert len({ledger.key for ledger in made}) == 3
+    new_dataset(engine, "two", data=datas[0], cap=1.0)  # of the same file, with a key of its own
+    assert Ledger(engine, dataset="one").key == made[-1].key
+    assert Ledger(engine, dataset="two").key != made[0].key
+    row = {"dataset": "one", "data": datas[0], "key": bytes(32), "made": now()}
+    with pytest.raises(IntegrityError), engine.begin() as store:
+        store.execute(insert(VERSION).values(row))
+    engine.dispose()
 
 
 def test_a_file_that_is_locked(ledger, path):

@@ -60,6 +60,49 @@ def test_effects_of_many_levels_as_pyfixest_fits_them(of_persons):
         assert fits.errors[m] == pytest.approx(one.se().to_numpy(), rel=1e-8)
 
 
+def with_columns_of_levels(data):
+    """Least squares with a column for each level, and errors clustered by person, by definition."""
+    columns = [codes[:, None] == np.unique(codes) for codes in data.effects]
+    D = np.column_stack([data.X, *columns]).astype(float)
+    inverse, p = np.linalg.pinv(D.T @ D), data.X.shape[1]
+    coefficients = inverse @ D.T @ data.y
+    scores = D * (data.y - D @ coefficients)[:, None]
+    persons = np.unique(data.persons)
+    sums = np.array([scores[data.persons == person].sum(axis=0) for person in persons])
+    nested = any(codes is data.persons for codes in data.effects)
+    cost = np.linalg.matrix_rank(D) - (len(persons) - 1) * nested
+    factor = (len(data.y) - 1) / (len(data.y) - cost) * len(persons) / (len(persons) - 1)
+    return coefficients[:p], np.sqrt(factor * np.diag(inverse @ sums.T @ sums @ inverse)[:p])
+
+
+@pytest.mark.parametrize("of_persons", [False, True])
+@pytest.mark.parametrize("levels", [(5,), (5, 4), (5, 4, 3)])
+def test_effects_are_columns_of_their_levels_however_many_effects(levels, of_persons):
+    rng, person = np.random.default_rng(0), np.repeat(np.arange(30), 4)
+    n, effects = len(person), [rng.integers(0, k, 120) for k in levels]
+    effects = [person, *effects[1:]] if of_persons else effects
+    X = rng.normal(size=(n, 2))
+    y = X @ [1.0, -2] + sum(effects) + rng.normal(size=30)[person] + rng.normal(size=n)
+    data = Regression(y, X, tuple(effects), person, np.zeros(n, dtype=np.int64))
+    coefficients, errors = with_columns_of_levels(data)
+    fits = fit_partitions(data, 1)
+    assert fits.coefficients[0] == pytest.approx(coefficients, rel=1e-8)
+    assert fits.errors[0] == pytest.approx(errors, rel=1e-8)
+
+
+@pytest.mark.parametrize(("n", "is_fitted"), [(7, False), (8, True)])
+def test_a_row_more_than_columns_and_levels_is_enough(n, is_fitted):
+    effects = np.arange(n) % 3, np.arange(n) // 2  # 3 and 4 levels, one column: 7 are taken
+    x = np.array([0.3, -1, 2, 0.7, 1.1, -0.4, 3, 0.2])[:n, None]
+    data = Regression(np.sin(x[:, 0]), x, effects, np.arange(n), np.zeros(n, dtype=np.int64))
+    fits = fit_partitions(data, 1)
+    assert np.isfinite([fits.coefficients[0, 0], fits.errors[0, 0]]).tolist() == [is_fitted] * 2
+    if is_fitted:
+        assert [fits.coefficients[0, 0], fits.errors[0, 0]] == pytest.approx(
+            [float(part[0]) for part in with_columns_of_levels(data)], rel=1e-8
+        )
+
+
 @pytest.mark.parametrize("family", ["linear", "logit"])
 def test_without_effects_as_statsmodels_fits_them(family):
     sm = pytest.importorskip("statsmodels.api")
@@ -196,7 +239,22 @@ def test_what_a_partition_does_not_identify_has_no_coefficient():
     assert few(np.column_stack([x, level]), effects=(level,)) == [False, True]
     assert few(np.column_stack([ones, x])[:2]) == [True, True]
     assert few(np.empty((0, 2))) == [True, True]
+    assert few(np.zeros((30, 2))) == [True, True]
+    assert few(np.zeros((30, 2)), y=level, family="logit") == [True, True]
     assert few(np.column_stack([x, x**2]), effects=(np.arange(30),)) == [True, True]
+
+
+@pytest.mark.parametrize("effects", [(), (np.arange(30) % 3,)])
+def test_errors_need_two_persons_and_coefficients_do_not(effects):
+    rng, part = np.random.default_rng(0), np.zeros(30, dtype=np.int64)
+    X = rng.normal(size=(30, 2))
+    one = Regression(X @ [1.0, 2] + rng.normal(size=30), X, effects, part, part)
+    two = replace(one, persons=(np.arange(30) > 11).astype(np.int64))
+    coefficients, errors = with_columns_of_levels(two)
+    for data, expected in ((one, [np.nan] * 2), (two, errors)):
+        fits = fit_partitions(data, 1)
+        assert fits.coefficients[0] == pytest.approx(coefficients, rel=1e-8)
+        assert fits.errors[0] == pytest.approx(expected, rel=1e-8, nan_ok=True)
 
 
 def test_effects_that_the_steps_do_not_sweep_have_no_fit(monkeypatch):

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from fuzz_cells import HOSTILE
 
 from synthesizer.data.errors import ConfigError, DataError
 from synthesizer.data.sources import from_pandas, read_path, typed
@@ -50,20 +51,6 @@ def test_another_level_or_end_is_another_digest(schema):
         variables = {**CONTENT["variables"], name: {**CONTENT["variables"][name], key: value}}
         digests.add(strictly(PublicSchema, {**CONTENT, "variables": variables}).digest)
     assert len(digests) == len(edits) + 1
-
-
-HOSTILE = [
-    *("nan", "inf", "1e308", "-1e308", "1e999", "5e-324", "", "-8", "'=1", "x" * 999, "M", "٣"),
-    *(
-        "31.12.9999",
-        "01.01.0001",
-        "01.01.1600",
-        "00.00.0000",
-        "31.12.10000",
-        "$1,328.55",
-        "7:30 PM",
-    ),
-]
 
 
 def encoded_columns(schema, frame):
@@ -149,6 +136,67 @@ def test_typed_files_are_read_by_what_they_write(schema):
     table = schema.encoded(typed(arrow, "parquet", "test", min_rows=0)).table
     assert table["pay"].missing_state().tolist() == [0, 2]
     assert table["sex"].data.tolist() == [0, 3]
+
+
+def test_a_null_is_a_blank_text_whatever_the_others_hold():
+    """Arrow has no text for it: NA stood for it as soon as another row had a blank text."""
+    levels = {"kind": "categorical", "levels": ["NA", "a"]}
+    date = {"kind": "date", "low": "2000-01-01", "high": "2001-01-01", "date_format": "%Y-%m-%d",
+            "missing": ["NA"]}  # fmt: skip
+    schema = strictly(PublicSchema, {"person": "who", "variables": {"x": levels, "d": date}})
+    for others in ([], [""], ["", "NA"], ["", "NA", "<NA>", "null", "<null>"]):
+        cells = pa.array([None, *others, None])
+        for column in (cells, cells.dictionary_encode()):
+            made = pa.table({"who": column, "x": column, "d": column})
+            encoded = schema.encoded(typed(made, "parquet", "test", min_rows=0))
+            places = [0, len(others) + 1]
+            assert encoded.table["x"].data[places].tolist() == [2, 2]
+            assert encoded.table["d"].missing_state()[places].tolist() == [2, 2]
+            assert [encoded.persons[encoded.owners[place]] for place in places] == ["", ""]
+            assert len(set(encoded.persons)) == len(encoded.persons)
+
+
+def test_numbers_of_any_size_are_numbers_or_missing():
+    clock = {"kind": "numeric", "low": 0, "high": 1e6, "written": {"clock": "%H:%M"}}
+    plain = {"kind": "numeric", "low": 0, "high": 1e6}
+    schema = strictly(PublicSchema, {"variables": {"clock": clock, "seconds": plain}})
+    seconds = pa.array([2**63 - 1, 1 - 2**63, 60], pa.duration("s"))
+    texts = ["9" * 25 + ":30", "1:30", "9" * 25 + " days 1:30"]
+    made = typed(pa.table({"clock": texts, "seconds": seconds}), "parquet", "test", min_rows=0)
+    table = schema.encoded(made).table
+    assert table["clock"].missing_state().tolist() == [1, 0, 1]
+    assert table["clock"].data[1] == 90
+    assert table["seconds"].data.tolist() == [1e6, 0, 60]
+    with pytest.raises(ConfigError, match="at most 100"):  # a state takes a byte
+        strictly(
+            PublicSchema, {"variables": {"x": plain | {"missing": list(map(str, range(101)))}}}
+        )
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        'p1,"F\np2,M\np3,"F\np4,M\n',  # two quotes that are not closed: p2 would be lost
+        'p1,"F\np2,M\np3,F"\np4,M\n',
+        '"p1,F\np2,M\n"p3,F\np4,M\n',
+        f'p1,"F"x\np2,"{"x" * 140_000}\np3,F\n',
+        'p1,"F\n"\np2,M\n',
+        "p1,F\rp2,M\np3,F\n",
+        "p1,F\r\np2,M\n",
+        "p1,F\n\np2,M\n",
+    ],
+)
+def test_a_row_of_a_text_file_is_a_line_so_that_no_cell_takes_the_rows_of_others(tmp_path, rows):
+    schema = strictly(PublicSchema, {
+        "person": "who", "variables": {"sex": {"kind": "boolean", "levels": ["F", "M"]}},
+    })  # fmt: skip
+    path = tmp_path / "file.csv"
+    for line_end in ("\n", "\r\n"):
+        path.write_bytes(f"who,sex{line_end}{rows}".replace("\n", line_end).encode())
+        with pytest.raises(DataError, match=r"file\.csv"):
+            schema.read(path)
+        path.write_bytes(f'who,sex{line_end}p1,5" pipe{line_end}p2,"a""b"{line_end}p3,M'.encode())
+        assert schema.encoded(schema.read(path)).table["sex"].data.tolist() == [2, 2, 1]
 
 
 def test_decimal_comma_and_delimiter_come_from_the_schema_not_from_the_rows(tmp_path):

@@ -300,11 +300,12 @@ class Formula:
         >>> parse_formula("pay~sex*age+I(age**2.0)|`year`+agency").canonical
         'pay ~ I(age ** 2) + age + sex + age:sex | agency + year'
         """
-        terms = {tuple(sorted({a.canonical.spelling for a in term})) for term in self.terms}
+        spelt = {atom: atom.canonical.spelling for atom in self.atoms}
+        terms = {tuple(sorted({spelt[atom] for atom in term})) for term in self.terms}
         ordered = sorted(terms, key=lambda term: (len(term), term))
         right = " + ".join(map(":".join, ordered)) or "1"
         effects = " + ".join(sorted(map(quote_name, self.effects)))
-        response = self.response.canonical.spelling
+        response = spelt[self.response]
         return f"{response} ~ {right}" + (f" | {effects}" if effects else "")
 
     @property

@@ -3,19 +3,21 @@
 A token comes as ``Authorization: Bearer ...``. A query is submitted and then polled: its state goes
 from ``checking`` through ``waiting`` to ``answered``, or ends as ``refused``, which costs nothing.
 
-Under ``/steward`` are all queries and budgets, caps, pauses, accounts, tokens and the audit log.
-Stewards manage researchers; admins manage everybody. Stewards set what may be spent.
+Epsilon, partitions and errors of a query are for experts: without all three the dry run chooses
+them, and says in ``outlook`` whether an answer would decide the question.
+
+Under ``/steward`` are all queries, projects, caps, pauses, alarms, accounts, tokens and the audit
+log. Stewards manage researchers; admins manage everybody. Stewards set what may be spent.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Query, Request, Response, Security
 from fastapi.security import HTTPBearer
 from pydantic import BaseModel, ConfigDict, Field
 
-from synthesizer.verification.ledger import LONGEST_NAME
 from synthesizer.verification.public_schema import PublicSchema
 from synthesizer.verification.server.accounts import (
     LONGEST_DAYS,
@@ -27,6 +29,7 @@ from synthesizer.verification.server.accounts import (
 )
 from synthesizer.verification.server.audit import AuditEntry, Verified
 from synthesizer.verification.server.problem_json import ProblemReply
+from synthesizer.verification.server.projects import MOST_QUESTIONS, PROJECT_NAME, Project
 from synthesizer.verification.server.security import (
     GuardedRoute,
     StewardRoute,
@@ -35,8 +38,8 @@ from synthesizer.verification.server.security import (
     only,
 )
 from synthesizer.verification.server.service import (
-    LONGEST_ANALYSIS,
     MOST_LISTED,
+    Alarm,
     BudgetInfo,
     DatasetInfo,
     DryRun,
@@ -109,19 +112,18 @@ class QueryBody(BaseModel):
         examples=[
             {
                 "formula": "I(log(pay)) ~ sex + age | agency",
-                "ask": {"measure": "interval", "coefficient": "sex[F]", "below": -0.05},
-                "epsilon": 1.0,
+                "ask": {"measure": "claim", "coefficient": "sex[F]", "below": -0.05},
             }
         ]
     )
-    """As in the files of `synthesizer verify`."""
+    """As in the files of `synthesizer verify`; experts write epsilon, partitions or errors."""
 
 
 class SubmissionBody(QueryBody):
     """A query that is to be answered from the confidential data."""
 
-    analysis: str = Field(min_length=1, max_length=LONGEST_ANALYSIS, examples=["pay gap"])
-    """Whose budget pays, beside the user's and the global one."""
+    project: str = Field(max_length=100, examples=["pay gap"])
+    """What the question is for, as `/projects` lists it."""
 
 
 class TokenBody(BaseModel):
@@ -190,15 +192,15 @@ def read_schema(dataset: DatasetName, steps: Steps) -> PublicSchema:
     return steps.dataset(dataset).schema
 
 
-@router.get("/datasets/{dataset}/budgets", responses=replies(404))
-def list_budgets(dataset: DatasetName, who: Who, steps: Steps) -> list[BudgetInfo]:
-    """List the budgets that pay for your queries: the global one, yours, your analyses'."""
-    return steps.budgets(who, dataset)
+@router.get("/projects", responses=replies())
+def list_projects(who: Who, steps: Steps) -> list[Project]:
+    """List your projects, with the questions that are left."""
+    return steps.projects.own(who)
 
 
 @router.post("/datasets/{dataset}/dry-runs", status_code=202, responses=replies(404, *WITH_BODY))
 def begin_dry_run(dataset: DatasetName, body: QueryBody, who: Who, steps: Steps) -> DryRun:
-    """Ask what the synthetic data say, and what an answer would cost and could show: free."""
+    """Ask what the synthetic data say, what an answer would cost, and whether it decides: free."""
     return steps.dry_run(who, dataset, body.query)
 
 
@@ -219,7 +221,7 @@ def submit(
 
     The same query of yours, however spelt, is the same submission.
     """
-    made = steps.submit(who, dataset, body.query, analysis=body.analysis)
+    made = steps.submit(who, dataset, body.query, project=body.project)
     response.headers["Location"] = f"{PREFIX}/queries/{made.id}"
     return made
 
@@ -263,16 +265,35 @@ def administration_of(request: Request) -> Administration:
 
 Managing = Annotated[Administration, Depends(administration_of)]
 AccountName = Annotated[str, Path(description="Name of an account.", pattern=NAME)]
+ProjectName = Annotated[str, Path(description="Name of a project.", pattern=PROJECT_NAME)]
+Member = Annotated[str, Field(pattern=NAME)]
 
 
-class CapBody(BaseModel):
-    """What may be spent."""
+class ProjectChange(BaseModel):
+    """What is to be another in a project; what is absent stays."""
 
     model_config = STRICT_BODY
 
-    scope: Literal["global", "user", "analysis"]
-    name: str = Field(default="", max_length=LONGEST_NAME, examples=["ada"])
-    """Of the user, or `user/analysis`; empty for the global budget."""
+    questions: int | None = Field(default=None, ge=1, le=MOST_QUESTIONS, examples=[12])
+    """Not below what is used."""
+    budget: float | None = Field(default=None, gt=0, le=1e6)
+    """Epsilon, which is turned into questions; in place of `questions`."""
+    members: list[Member] | None = Field(default=None, max_length=200, examples=[["ada"]])
+    """All its researchers: who is absent is no member any more."""
+
+
+class ProjectBody(ProjectChange):
+    """A new project."""
+
+    name: str = Field(pattern=PROJECT_NAME, examples=["pay gap"])
+    dataset: str = Field(max_length=63)
+
+
+class CapBody(BaseModel):
+    """What all answers about a dataset may cost together."""
+
+    model_config = STRICT_BODY
+
     cap: float = Field(gt=0, le=1e6)
     """Epsilon; not below what is spent."""
 
@@ -320,18 +341,49 @@ def list_all_submissions(
     return page_of(found, limit)
 
 
-@steward_router.get("/datasets/{dataset}/budgets", responses=replies(403, 404))
-def list_all_budgets(dataset: DatasetName, steps: Steps) -> list[BudgetInfo]:
-    """List every budget of a dataset."""
-    return steps.all_budgets(dataset)
+@steward_router.get("/projects", responses=replies(403))
+def list_all_projects(steps: Steps) -> list[Project]:
+    """List all projects."""
+    return steps.projects.every()
 
 
-@steward_router.put("/datasets/{dataset}/budgets", responses=replies(403, 404, 409, *WITH_BODY))
+@steward_router.post("/projects", status_code=201, responses=replies(403, 404, 409, *WITH_BODY))
 @only("steward")
-def set_cap(dataset: DatasetName, body: CapBody, who: Who, steps: Steps) -> list[BudgetInfo]:
-    """Change what may be spent, and list every budget of the dataset."""
-    steps.set_cap(who, dataset, body.scope, body.name, body.cap)
-    return steps.all_budgets(dataset)
+def make_project(body: ProjectBody, who: Who, steps: Steps) -> Project:
+    """Make a project of one dataset, with a number of questions and its researchers."""
+    return steps.projects.make(
+        who, body.name, body.dataset, body.members or [], questions=body.questions,
+        budget=body.budget,
+    )  # fmt: skip
+
+
+@steward_router.patch("/projects/{project}", responses=replies(403, 404, 409, *WITH_BODY))
+@only("steward")
+def change_project(project: ProjectName, body: ProjectChange, who: Who, steps: Steps) -> Project:
+    """Change how many questions a project has, and who its researchers are."""
+    return steps.projects.change(
+        who, project, questions=body.questions, budget=body.budget, members=body.members
+    )
+
+
+@steward_router.get("/alarms", responses=replies(403))
+def list_alarms(steps: Steps) -> list[Alarm]:
+    """List the datasets that are paused, with who paused them and why."""
+    return steps.alarms()
+
+
+@steward_router.get("/datasets/{dataset}/budget", responses=replies(403, 404))
+def read_budget(dataset: DatasetName, steps: Steps) -> BudgetInfo:
+    """Return what all answers about a dataset may cost together, and what they did."""
+    return steps.budget(dataset)
+
+
+@steward_router.put("/datasets/{dataset}/budget", responses=replies(403, 404, 409, *WITH_BODY))
+@only("steward")
+def set_cap(dataset: DatasetName, body: CapBody, who: Who, steps: Steps) -> BudgetInfo:
+    """Change what all answers about a dataset may cost together."""
+    steps.set_cap(who, dataset, body.cap)
+    return steps.budget(dataset)
 
 
 @steward_router.put("/datasets/{dataset}/paused", responses=replies(403, 404, *WITH_BODY))

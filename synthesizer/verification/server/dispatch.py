@@ -3,6 +3,11 @@
 One dispatcher serves a database. What it has taken and not finished when it ends, however it ends,
 is taken again by the next one: nothing is charged twice, and of two answers the ledger keeps the
 first.
+
+The process of an answer stays far below its limits, whatever the data are (`runner`). One that
+dies all the same is an alarm for the operator: the dataset is paused for everybody, the charge
+stays, and the question waits until the steward goes on. So nobody gets an answer, a refund or an
+error from which to learn of what it died.
 """
 
 from __future__ import annotations
@@ -13,13 +18,13 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from datetime import datetime, timedelta
 from typing import Any, Protocol
 
-from sqlalchemy import Select, select, update
+from sqlalchemy import Connection, Select, select, update
 
 from synthesizer.data.errors import LedgerError
 from synthesizer.verification.database import now, transaction
+from synthesizer.verification.ledger import ANSWER, DATASET, VERSION
 from synthesizer.verification.server import audit
 from synthesizer.verification.server.runner import Outcome, Task, run
 from synthesizer.verification.server.server_config import JobLimits
@@ -28,8 +33,9 @@ from synthesizer.verification.server.server_tables import DRY_RUN, JOB
 from synthesizer.verification.server.service import Service
 
 MOST_ATTEMPTS = 3
-"""So many processes may die of one job before its answer is that of no data, and of a dry run
-before it is refused."""
+"""So many processes may die of one dry run before it is refused."""
+PATIENCE = 10
+"""A process is killed after so many times its processor time: a busy computer is no death."""
 _PAUSE = 0.2
 """Seconds between two looks at the tables."""
 _log = logging.getLogger("synthesizer.verification.server")
@@ -104,7 +110,7 @@ class Dispatcher:
 
     def check_next(self, _lane: int) -> bool:
         """Run the next dry run; tell whether there was one."""
-        names = [one.name for one in self._readable("synthetic")]
+        names = [one.name for one in self._readable()]
         waits = (DRY_RUN.c.state == "waiting", DRY_RUN.c.dataset.in_(names))
         chosen = select(DRY_RUN).where(*waits).order_by(DRY_RUN.c.asked)
         if not self._has(chosen):
@@ -116,7 +122,7 @@ class Dispatcher:
             place = (DRY_RUN.c.dataset == row.dataset, DRY_RUN.c.query == row.query)
             store.execute(update(DRY_RUN).where(*place).values(state="running"))
         one = self._service.datasets[row.dataset]
-        outcome = self._run(one, row.content, seconds=self._service.config.job.seconds, is_dry=True)
+        outcome = self._run(one, row.content, is_dry=True)
         if outcome is None and self._is_tried_again(row.dataset, row.query):
             with transaction(self._service.engine) as store:
                 store.execute(update(DRY_RUN).where(*place).values(state="waiting"))
@@ -132,8 +138,13 @@ class Dispatcher:
     def answer_next(self, lane: int) -> bool:
         """Run the job whose slot has begun; tell whether there was one."""
         waits = (JOB.c.lane % self._service.config.job.lanes == lane, JOB.c.state == "queued")
-        versions = [one.ledger.version for one in self._readable("synthetic", "confidential")]
-        can = (JOB.c.version.in_(versions), JOB.c.query.not_in([*self._set_aside]))
+        versions = [one.ledger.version for one in self._readable()]
+        paused = select(DATASET.c.name).where(DATASET.c.is_paused)
+        can = (
+            JOB.c.version.in_(versions),
+            JOB.c.version.not_in(select(VERSION.c.id).where(VERSION.c.dataset.in_(paused))),
+            JOB.c.query.not_in([*self._set_aside]),
+        )
         chosen = select(JOB).where(*waits, *can, JOB.c.begins <= now()).order_by(JOB.c.begins)
         if not self._has(chosen):
             return False
@@ -142,30 +153,20 @@ class Dispatcher:
             if row is None:
                 return False
             place = (JOB.c.version == row.version, JOB.c.query == row.query)
-            store.execute(
-                update(JOB).where(*place).values(state="running", attempts=row.attempts + 1)
-            )
-        self._answer(self._by_version[row.version], row.query, row.begins, row.attempts)
+            store.execute(update(JOB).where(*place).values(state="running"))
+        self._answer(self._by_version[row.version], row.query)
         return True
 
-    def _answer(self, one: Dataset, query: str, begins: datetime, attempts: int) -> None:
-        seconds = self._service.config.job.seconds
+    def _answer(self, one: Dataset, query: str) -> None:
         place = (JOB.c.version == one.ledger.version, JOB.c.query == query)
-        content = self._content(one, query)
-        end = max(begins, now() - timedelta(seconds=seconds / 10)) + timedelta(seconds=seconds)
-        outcome = self._run(
-            one, content, seconds=(end - now()).total_seconds(), is_dry=False,
-            is_without_data=attempts >= MOST_ATTEMPTS,
-        )  # fmt: skip
-        if outcome is not None and outcome.problems:
-            self._put_aside(one, query, attempts)
-            return
+        outcome = self._run(one, self._content(one, query), is_dry=False)
         if outcome is None or not outcome.released:
             with transaction(self._service.engine) as store:
                 store.execute(update(JOB).where(*place).values(state="queued"))
-                if not self._stopped.is_set():
-                    audit.append(store, "server", "process died", dataset=one.name,
-                                 details={"query": query, "attempt": attempts + 1})  # fmt: skip
+                if outcome is None and not self._stopped.is_set():
+                    self._raise_alarm(store, one, query)
+            if outcome is not None:
+                self._put_aside(one, query)
             return
         with transaction(self._service.engine) as store:
             one.ledger.lock(store)
@@ -182,12 +183,20 @@ class Dispatcher:
             )  # fmt: skip
             audit.append(store, "server", "answered", dataset=one.name, details={"query": query})
 
-    def _put_aside(self, one: Dataset, query: str, attempts: int) -> None:
+    def _raise_alarm(self, store: Connection, one: Dataset, query: str) -> None:
+        """Pause a dataset, since a process died of a question about it."""
+        one.ledger.set_paused(True, within=store)
+        for action in ("process died", "paused"):
+            audit.append(store, "server", action, dataset=one.name, details={"query": query})
+        _log.error(
+            "datasets.%s: the process of a charged query died; the dataset is paused, and the "
+            "query waits. Look for the cause (memory, kill), then resume it as steward",
+            one.name,
+        )
+
+    def _put_aside(self, one: Dataset, query: str) -> None:
         """Let a query wait that no longer fits public schema or synthetic file: no process died."""
         self._set_aside.add(query)
-        place = (JOB.c.version == one.ledger.version, JOB.c.query == query)
-        with transaction(self._service.engine) as store:
-            store.execute(update(JOB).where(*place).values(state="queued", attempts=attempts))
         _log.error(
             "datasets.%s: a charged query is about another public schema or synthetic file; it "
             "waits until both are as they were and the server starts again",
@@ -196,15 +205,12 @@ class Dispatcher:
 
     def _content(self, one: Dataset, query: str) -> str:
         with transaction(self._service.engine, reads=True) as store:
-            place = (DRY_RUN.c.dataset == one.name, DRY_RUN.c.query == query)
-            return str(store.execute(select(DRY_RUN.c.content).where(*place)).scalar_one())
+            place = (ANSWER.c.version == one.ledger.version, ANSWER.c.query == query)
+            return str(store.execute(select(ANSWER.c.content).where(*place)).scalar_one())
 
-    def _run(
-        self, one: Dataset, content: str, *, seconds: float, is_dry: bool,
-        is_without_data: bool = False,
-    ) -> Outcome | None:  # fmt: skip
-        task = one.task(json.loads(content), is_dry=is_dry, is_without_data=is_without_data)
-        limits = self._service.config.job
+    def _run(self, one: Dataset, content: str, *, is_dry: bool) -> Outcome | None:
+        task, limits = one.task(json.loads(content), is_dry=is_dry), self._service.config.job
+        seconds = PATIENCE * limits.seconds
         return self._process(task, limits, seconds=seconds, is_stopped=self._stopped.is_set)
 
     def _has(self, chosen: Select[Any]) -> bool:
@@ -212,20 +218,16 @@ class Dispatcher:
         with transaction(self._service.engine, reads=True) as store:
             return store.execute(chosen.limit(1)).first() is not None
 
-    def _readable(self, *reads: str) -> Iterator[Dataset]:
-        """Yield the datasets whose files are as they were; tell the operator once which are not."""
+    def _readable(self) -> Iterator[Dataset]:
+        """Yield the datasets whose synthetic file is as it was; log once which are not."""
         for one in self._service.datasets.values():
-            changed = one.changed
-            for key in reads:
-                place = f"datasets.{one.name}: the {key} file"
-                if key not in changed:
-                    self._told.discard(place)
-                elif place not in self._told:
-                    self._told.add(place)
-                    _log.error(
-                        "%s changed; what reads it waits until it is as it was, or the server "
-                        "starts again with the new one",
-                        place,
-                    )
-            if not {*reads} & {*changed}:
+            if not one.is_changed:
+                self._told.discard(one.name)
                 yield one
+            elif one.name not in self._told:
+                self._told.add(one.name)
+                _log.error(
+                    "datasets.%s: the synthetic file changed; what reads it waits until it is as "
+                    "it was, or the server starts again with the new one",
+                    one.name,
+                )

@@ -1,10 +1,13 @@
-"""Pages for people: sign in, look at a dataset, write a query, see its price, ask, read the answer.
+"""Pages for people: sign in, look at a dataset, write a question, try it, ask, read the answer.
+
+Researchers meet questions of a project, never epsilon or the number of groups; who wants to see
+these follows a link, and who writes them into a query is an expert from then on.
 
 Whoever is signed in makes and revokes tokens of his own: people who come by a single sign-on need
 one for the API.
 
 They call the service, as the API does, and work without a script. A form counts only with the token
-of its session. Nothing is spent but by one button, which names the price and asks for a yes.
+of its session. Nothing is spent but by one button, which names the price.
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ from synthesizer.data.errors import ConfigError, RequestError, SynthesizerError
 from synthesizer.verification.database import now
 from synthesizer.verification.server.api import Steps, TokenNumber
 from synthesizer.verification.server.query_form import (
+    EXPERTS,
     KINDS,
     SUBJECTS,
     QueryForm,
@@ -42,18 +46,11 @@ from synthesizer.verification.server.security import (
     signed_in,
 )
 from synthesizer.verification.server.server_datasets import Dataset
-from synthesizer.verification.server.service import (
-    BudgetInfo,
-    DatasetInfo,
-    DryRun,
-    Service,
-    Submission,
-)
+from synthesizer.verification.server.service import DatasetInfo, DryRun, Service, Submission
 from synthesizer.verification.server.templating import (
     SIGN_IN,
     PageRoute,
     assets,
-    epsilon,
     html_page,
     moment,
     moved,
@@ -61,8 +58,8 @@ from synthesizer.verification.server.templating import (
 
 LISTED = 25
 """So many queries on a page."""
-MAIN = "main"
-"""Name of an analysis that is offered where a user has none."""
+LONGEST_YAML = 6_000
+"""Characters: reading more takes too long."""
 
 
 Who = Annotated[Signed, Depends(signed_in)]
@@ -201,26 +198,12 @@ def revoke_token(request: Request, who: Who, token: TokenNumber, _form: OwnForm)
 
 
 @router.get("/datasets")
-def list_datasets(request: Request, who: Who, steps: Steps) -> Response:
-    """Show every dataset with the budgets that pay."""
-    return html_page(request, "datasets.html", datasets=_with_budgets(who, steps))
-
-
-@router.get("/budget")
-def show_budget(request: Request, who: Who, steps: Steps) -> Response:
-    """Show what is spent and what is left."""
-    return html_page(request, "budget.html", datasets=_with_budgets(who, steps))
-
-
-def _with_budgets(who: Signed, steps: Service) -> list[tuple[DatasetInfo, list[BudgetInfo]]]:
-    return [(one, budgets_of(who, steps, one.name)) for one in steps.list_datasets()]
-
-
-def budgets_of(who: Signed, steps: Service, name: str) -> list[BudgetInfo]:
-    """Return the budgets that pay for a researcher; for who asks nothing, that of everybody."""
-    budgets = steps.budgets(who.account, name)
-    may_ask = who.account.role == "researcher"
-    return [one for one in budgets if may_ask or one.scope == "global"]
+def show_home(request: Request, who: Who, steps: Steps) -> Response:
+    """Show what this is, one's projects, and the datasets."""
+    return html_page(
+        request, "home.html", datasets={one.name: one for one in steps.list_datasets()},
+        projects=steps.projects.own(who.account),
+    )  # fmt: skip
 
 
 def info_of(steps: Service, name: str) -> DatasetInfo:
@@ -230,11 +213,11 @@ def info_of(steps: Service, name: str) -> DatasetInfo:
 
 
 @router.get("/datasets/{name}")
-def show_dataset(request: Request, who: Who, steps: Steps, name: str, find: str = "") -> Response:
-    """Show the public schema and the budgets."""
+def show_dataset(request: Request, _who: Who, steps: Steps, name: str, find: str = "") -> Response:
+    """Show the public schema."""
     return html_page(
         request, "dataset.html", dataset=info_of(steps, name), schema=steps.dataset(name).schema,
-        budgets=budgets_of(who, steps, name), find=find,
+        find=find,
     )  # fmt: skip
 
 
@@ -242,9 +225,14 @@ def show_dataset(request: Request, who: Who, steps: Steps, name: str, find: str 
 
 
 @router.get("/datasets/{name}/ask")
-def choose_measure(request: Request, _who: Who, steps: Steps, name: str) -> Response:
+def choose_measure(
+    request: Request, _who: Who, steps: Steps, name: str, numbers: bool = False
+) -> Response:
     """Show what may be asked."""
-    return html_page(request, "measures.html", dataset=info_of(steps, name), subjects=SUBJECTS)
+    return html_page(
+        request, "measures.html", dataset=info_of(steps, name), subjects=SUBJECTS, numbers=numbers,
+        hidden=() if numbers else EXPERTS,
+    )  # fmt: skip
 
 
 @router.get("/datasets/{name}/ask/yaml")
@@ -256,7 +244,7 @@ def write_yaml(request: Request, _who: Who, steps: Steps, name: str) -> Response
 _EXAMPLE = """\
 formula: y ~ x
 ask:
-  measure: interval
+  measure: claim
   coefficient: x
   above: 0
 epsilon: 1
@@ -269,6 +257,8 @@ def ask_yaml(request: Request, who: Who, steps: Steps, name: str, form: OwnForm)
     """Begin the dry run of a query in YAML, or show it as a form."""
     text, dataset = first(form, "yaml"), steps.dataset(name)
     try:
+        if len(text) > LONGEST_YAML:
+            raise ConfigError(f"the query is longer than {LONGEST_YAML} characters: shorten it")
         content = query_of_yaml(text)
         if first(form, "step") == "form":
             made = QueryForm.of(content, dataset.schema)
@@ -281,9 +271,11 @@ def ask_yaml(request: Request, who: Who, steps: Steps, name: str, form: OwnForm)
 
 
 @router.get("/datasets/{name}/ask/{measure}")
-def write_query(request: Request, _who: Who, steps: Steps, name: str, measure: str) -> Response:
+def write_query(
+    request: Request, _who: Who, steps: Steps, name: str, measure: str, numbers: bool = False
+) -> Response:
     """Show the form of a query."""
-    return _form_page(request, steps, name, _form_of(steps.dataset(name), measure))
+    return _form_page(request, steps, name, _form_of(steps.dataset(name), measure, numbers))
 
 
 @router.post("/datasets/{name}/ask/{measure}")
@@ -292,25 +284,25 @@ def ask_query(
 ) -> Response:
     """Begin the dry run of what was typed, or show it in another way."""
     dataset = steps.dataset(name)
-    made = _form_of(dataset, measure).filled(form)
+    made = _form_of(dataset, measure, bool(first(form, "numbers"))).filled(form)
     match first(form, "step"):
         case "yaml":
-            return _yaml_page(request, steps, name, text=made.yaml)
+            return _yaml_page(request, steps, name, text=yaml_of_query(made.content))
         case "coefficients":
             problems = coefficients_of(made, dataset.schema)[1]
             return _form_page(request, steps, name, made.faulty(problems), shows_coefficients=True)
-        case "more":
-            return _form_page(request, steps, name, made.longer())
+        case "numbers":
+            return _form_page(request, steps, name, made.with_numbers(dataset.schema))
     try:
         return _begin_dry_run(who, steps, dataset, made.content)
     except ConfigError as error:
         return _form_page(request, steps, name, made.faulty(error.problems))
 
 
-def _form_of(dataset: Dataset, measure: str) -> QueryForm:
+def _form_of(dataset: Dataset, measure: str, numbers: bool) -> QueryForm:
     if measure not in KINDS:
         raise RequestError("there is no such question; choose one of the list", 404)
-    return QueryForm.new(measure, dataset.schema)
+    return QueryForm.new(measure, dataset.schema, expert=numbers)
 
 
 def _form_page(
@@ -351,9 +343,12 @@ def _dry_run_path(name: str, digest: str) -> str:
 
 
 @router.get("/datasets/{name}/dry-runs/{digest}")
-def show_dry_run(request: Request, who: Who, steps: Steps, name: str, digest: str) -> Response:
-    """Show what the synthetic data say, what the answer would cost, and what it can tell."""
-    return _dry_run_page(request, who, steps, steps.find_dry_run(who.account, name, digest))
+def show_dry_run(
+    request: Request, who: Who, steps: Steps, name: str, digest: str, numbers: bool = False
+) -> Response:
+    """Show whether an answer would decide the question, and what it would cost."""
+    tried = steps.find_dry_run(who.account, name, digest)
+    return _dry_run_page(request, who, steps, tried, numbers=numbers)
 
 
 @router.get("/datasets/{name}/dry-runs/{digest}/state")
@@ -365,7 +360,7 @@ def dry_run_state(who: Who, steps: Steps, name: str, digest: str) -> Response:
 
 _DRY_RUN_WORDS = {
     "waiting": "The dry run waits for its turn.",
-    "running": "The dry run is computed on the synthetic data.",
+    "running": "The question is tried on the synthetic data.",
     "done": "The dry run is done.",
     "refused": "The dry run found something wrong.",
 }
@@ -395,12 +390,12 @@ def spend(
     tried = steps.find_dry_run(who.account, name, digest)
     if tried.state != "done":
         return moved(_dry_run_path(name, digest))
-    if problem := _unagreed(form, tried):
-        return _dry_run_page(request, who, steps, tried, status=422, problems=(problem,), form=form)
+    is_open = tried.outlook == "open" and not tried.is_charged
+    if is_open and first(form, "agreed") != "yes":
+        problems: tuple[str, ...] = ("Tick that you want to ask all the same.",)
+        return _dry_run_page(request, who, steps, tried, status=422, problems=problems, form=form)
     try:
-        made = steps.submit(
-            who.account, name, tried.query, analysis=first(form, "analysis").strip()
-        )
+        made = steps.submit(who.account, name, tried.query, project=first(form, "project"))
     except SynthesizerError as error:
         return _dry_run_page(
             request, who, steps, tried, problems=error.problems, form=form,
@@ -409,44 +404,25 @@ def spend(
     return moved(f"/queries/{made.id}")
 
 
-def _unagreed(form: Mapping[str, list[str]], tried: DryRun) -> str:
-    """Say why a form does not agree to what an answer costs now; "" where it does."""
-    if first(form, "epsilon") != epsilon(_cost(tried)):
-        return f"The price is epsilon {epsilon(_cost(tried))} now; look at it again."
-    if _cost(tried) and first(form, "agreed") != "yes":
-        return "Tick that you want to spend the epsilon; it is not given back."
-    return ""
-
-
-def _cost(tried: DryRun) -> float:
-    return 0.0 if tried.is_charged else tried.epsilon or 0.0
-
-
 def _dry_run_page(
     request: Request, who: Signed, steps: Service, tried: DryRun, *, status: int = 200,
     problems: tuple[str, ...] = (), form: Mapping[str, list[str]] | None = None,
+    numbers: bool = False,
 ) -> Response:  # fmt: skip
-    budgets = budgets_of(who, steps, tried.dataset)
-    analyses = [b.name.partition("/")[2] for b in budgets if b.scope == "analysis"]
+    own = steps.projects.own(who.account)
+    numbers = numbers or _has_numbers(tried.query)
     return html_page(
         request, "dry_run.html", status=status, dry_run=tried, problems=problems,
         dataset=info_of(steps, tried.dataset), question=in_words(tried.query),
         here=_dry_run_path(tried.dataset, tried.digest), words=_DRY_RUN_WORDS[tried.state],
-        sections=_sections(tried.page), budgets=budgets, cost=_cost(tried),
-        short=_lacking(budgets, _cost(tried)), analyses=analyses,
-        analysis=first(form or {}, "analysis") or next(iter(analyses), MAIN),
+        projects=[one for one in own if one.dataset == tried.dataset], numbers=numbers,
+        project=first(form or {}, "project"), sections=_sections(tried.page if numbers else None),
     )  # fmt: skip
 
 
-def _lacking(budgets: list[BudgetInfo], cost: float) -> str:
-    """Say which budgets of those that always pay do not suffice."""
-    owners = {"global": "all users together have", "user": "you have"}
-    short = [
-        f"{owners[b.scope]} epsilon {epsilon(b.left)} left"
-        for b in budgets
-        if b.scope in owners and b.left < cost
-    ]
-    return f"{' and '.join(short)}, it costs {epsilon(cost)}." if short else ""
+def _has_numbers(query: Mapping[str, Any]) -> bool:
+    """Whether an expert wrote a query: only then it names epsilon."""
+    return query["epsilon"] is not None
 
 
 def _sections(page: str | None) -> Markup:
@@ -476,19 +452,23 @@ def submissions_page(
     )  # fmt: skip
     older = {"dataset": dataset, "before": found[-1].id} if len(found) == LISTED else {}
     return html_page(
-        request, "submissions.html", title="All queries" if everybody else "Your queries",
+        request, "submissions.html", title="Queue" if everybody else "Your questions",
         submissions=found, with_users=everybody, datasets=steps.list_datasets(), dataset=dataset,
         older=urlencode(older),
     )  # fmt: skip
 
 
 @router.get("/queries/{number}")
-def show_query(request: Request, who: Who, steps: Steps, number: str) -> Response:
+def show_query(
+    request: Request, who: Who, steps: Steps, number: str, numbers: bool = False
+) -> Response:
     """Show how far a query is, and its answer when that is due."""
     found = steps.find(who.account, number)
+    numbers = numbers or _has_numbers(found.query) or who.account.role != "researcher"
     return html_page(
         request, "submission.html", submission=found, words=_state_words(found, now()),
-        title=info_of(steps, found.dataset).title, sections=_sections(found.page),
+        title=info_of(steps, found.dataset).title, numbers=numbers,
+        sections=_sections(found.page if numbers else None),
     )  # fmt: skip
 
 
@@ -502,7 +482,7 @@ def query_state(who: Who, steps: Steps, number: str) -> Response:
 def _state_words(found: Submission, at: datetime) -> str:
     """Say in a sentence what a query waits for; the words change seldom, as they are read out."""
     if found.state == "checking":
-        return "The query is tried on the synthetic data first; nothing is charged yet."
+        return "The question is tried on the synthetic data first; nothing is charged yet."
     if found.state == "waiting" and found.due is not None:
         left = (found.due - at).total_seconds()
         return f"The answer leaves at {moment(found.due)}, {_in_about(left)}."

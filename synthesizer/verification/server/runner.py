@@ -11,6 +11,11 @@ What sees confidential rows may compute, and hand its result to its parent: it h
 starts no program, writes no file, and leaves no dump; its processor time and its memory end. On
 Linux the kernel refuses the calls (seccomp, for whose filter no privilege is needed); elsewhere
 only the limits of the process hold.
+
+That a process reaches a limit must not reveal a person. So a dry run rehearses the job with as many
+rows as the confidential file may have at most, a public number, and a question that takes more than
+half of a limit there is refused. The steps of a job hang on rows and columns, not on what they hold
+(`synthesizer.verification.prepared`, `partition_fits`), so no job comes near its limits.
 """
 
 from __future__ import annotations
@@ -25,26 +30,28 @@ import struct
 import sys
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import replace
 from math import ceil
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from pydantic import BaseModel
 
-from synthesizer.data.errors import SynthesizerError
+from synthesizer.data.errors import DataError, SynthesizerError
 from synthesizer.data.workers import one_blas_thread
 from synthesizer.measures.figure import plain
 from synthesizer.report.page import sections_html
 from synthesizer.verification.answer import Verification
-from synthesizer.verification.mechanisms import MICRO, OpenDP, Planned
+from synthesizer.verification.choosing import Outlook, chosen
+from synthesizer.verification.mechanisms import DryNoise, OpenDP, Planned
+from synthesizer.verification.prepared import prepared_view
 from synthesizer.verification.public_schema import STRICT, PublicSchema, strictly
 from synthesizer.verification.query import query_of
-from synthesizer.verification.questions import view_of
 from synthesizer.verification.server.server_config import JobLimits
-from synthesizer.verification.verify import Asked, concluded, dry_run, sound_asked
+from synthesizer.verification.verify import Asked, concluded, sound_asked
 
 PROMISE = (
     "Answers are epsilon-differentially private: the bytes that the API and these pages return "
@@ -59,6 +66,10 @@ PROMISE = (
 """What the server promises, word for word, on its pages and in the docs."""
 
 
+DRY_RUN_TIMES = 5
+"""A dry run may take so many times the processor time of a job: it rehearses and compares."""
+
+
 class Task(BaseModel):
     """What a process is told."""
 
@@ -67,12 +78,14 @@ class Task(BaseModel):
     query: Mapping[str, Any]
     public_schema: Mapping[str, Any]
     synthetic: str
-    confidential: str | None = None
-    """None for a dry run."""
+    prepared: str | None = None
+    """File that `write_prepared` wrote of the confidential one; None for a dry run."""
     key: str = ""
     """Key of the partitions in hexadecimal digits."""
-    is_without_data: bool = False
-    """Whether the answer is that of a file without rows, after processes died."""
+    rows: int = 0
+    """Most rows that the confidential file may have; a dry run rehearses with so many."""
+    most_epsilon: float | None = None
+    """What the answer may cost at most; None where an expert wrote epsilon, partitions, errors."""
 
 
 class Outcome(BaseModel):
@@ -89,6 +102,12 @@ class Outcome(BaseModel):
     """The answer as JSON, `Verification` in plain values."""
     page: str = ""
     """The answer as HTML sections for a page of the server."""
+    chosen: Mapping[str, Any] = {}
+    """Of a dry run: the query with its numbers, in its canonical form."""
+    outlook: Outlook | None = None
+    """What may be expected of the answer; None where an expert wrote the numbers."""
+    words: tuple[str, ...] = ()
+    """Why, in sentences for the researcher."""
 
 
 _CONTEXT = get_context("forkserver")
@@ -138,9 +157,11 @@ def _begin(sender: Connection, task: str, limits: str) -> None:
     """Do a task in a new process."""
     _silence()
     bounds = JobLimits.model_validate_json(limits)
-    bind = confine if bounds.confined else limit
-    bind(seconds=bounds.seconds, memory_mb=bounds.memory_mb)
-    sender.send_bytes(outcome(Task.model_validate_json(task)).model_dump_json().encode())
+    todo, bind = Task.model_validate_json(task), confine if bounds.confined else limit
+    times = 1 if todo.prepared else DRY_RUN_TIMES
+    bind(seconds=times * bounds.seconds, memory_mb=bounds.memory_mb)
+    made = outcome(todo, bounds)
+    sender.send_bytes(made.model_dump_json().encode())
     sender.close()
 
 
@@ -152,43 +173,75 @@ def _silence() -> None:
 
 
 @one_blas_thread()
-def outcome(task: Task) -> Outcome:
+def outcome(task: Task, limits: JobLimits) -> Outcome:
     """Return what comes of a task; only what is wrong with the query itself is a problem."""
-    schema = strictly(PublicSchema, task.public_schema)
-    query = query_of(task.query)
+    schema, memory = strictly(PublicSchema, task.public_schema), _peak_mb()
+    is_dry = task.prepared is None
+    query = query_of({key: value for key, value in task.query.items() if value is not None})
     try:
-        if task.confidential is None:
-            made = dry_run(query, synthetic=Path(task.synthetic), schema=schema, promise=PROMISE)
-            return _told(made, charge=round(made.charge * MICRO))
-        asked = sound_asked(query, schema, Path(task.synthetic))
+        asked, known = _with_numbers(task, sound_asked(query, schema, Path(task.synthetic)))
+        if known.outlook == "impossible":
+            return known
+        begun = time.process_time()
         prepared = asked.prepare()
-        planned = Planned(OpenDP(), asked.ask.mechanisms(asked.query, prepared))
+        noise = DryNoise() if is_dry else OpenDP()
+        planned = Planned(noise, asked.ask.mechanisms(asked.query, prepared))
+        if is_dry:
+            asked.ask.whole_numbers(asked.query, prepared, asked.view().tiled(task.rows))
+            _check_used(limits, _peak_mb() - memory, time.process_time() - begun)
     except SynthesizerError as error:
         return Outcome(problems=error.problems)
-    released = _released(task, asked, prepared, planned)
-    made = concluded(asked, prepared, released, charge=planned.epsilon, promise=PROMISE)
-    return _told(made, charge=planned.epsilon)
-
-
-def _released(task: Task, asked: Asked, prepared: Any, planned: Planned) -> Any:
-    """Return what leaves the confidential file; no row of it is an error."""
-    assert task.confidential is not None  # noqa: S101 - a dry run has gone another way
-    key = bytes.fromhex(task.key)
-    if task.is_without_data:
+    except MemoryError:
+        if not is_dry:
+            raise
+        return Outcome(problems=(_TOO_LARGE,))
+    if task.prepared is None:
         view = asked.view()
-        view = view.take(np.zeros(len(view.owners), np.bool_))
     else:
-        view = view_of(Path(task.confidential), asked.schema, asked.query, key)
-    return asked.ask.release(asked.query, prepared, view, planned)
+        view = prepared_view(Path(task.prepared), schema, asked.query, bytes.fromhex(task.key))
+    released = asked.ask.release(asked.query, prepared, view, planned)
+    made = concluded(
+        asked, prepared, released, charge=planned.epsilon, dry=is_dry, is_new=not is_dry,
+        promise=PROMISE,
+    )  # fmt: skip
+    return _told(made, known, charge=planned.epsilon)
 
 
-def _told(made: Verification, *, charge: int) -> Outcome:
-    return Outcome(
-        charge=charge,
-        released=() if made.dry else made.answer.released,
-        content=json.loads(json.dumps(plain(made), allow_nan=False)),
-        page=str(sections_html(made.sections)),
-    )
+def _with_numbers(task: Task, asked: Asked) -> tuple[Asked, Outcome]:
+    """Return what is asked with epsilon, partitions and errors, and what may be expected of it."""
+    if task.most_epsilon is None:
+        return asked, Outcome(chosen=asked.query.content())
+    found = chosen(asked, task.most_epsilon)
+    known = Outcome(chosen=found.query.content(), outlook=found.outlook, words=found.words)
+    return replace(asked, query=found.query), known
+
+
+_TOO_LARGE = (
+    "the question takes too much memory or time for a file of this size; ask with fewer levels, or "
+    "a simpler model"
+)
+
+
+def _check_used(limits: JobLimits, memory_mb: float, seconds: float) -> None:
+    """Raise DataError where a rehearsal took more than half of a limit."""
+    if memory_mb > limits.memory_mb / 2 or seconds > limits.seconds / 2:
+        raise DataError(_TOO_LARGE)
+
+
+def _peak_mb() -> float:
+    """Return the most memory that this process had at a time, in MB."""
+    unit = 1 if sys.platform == "darwin" else 1_024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6
+
+
+def _told(made: Verification, known: Outcome, *, charge: int) -> Outcome:
+    told = {
+        "charge": charge,
+        "released": () if made.dry else made.answer.released,
+        "content": json.loads(json.dumps(plain(made), allow_nan=False)),
+        "page": str(sections_html(made.sections)),
+    }
+    return known.model_copy(update=told)
 
 
 _CALLS = {  # socket, connect, bind, listen, sendto, sendmsg, execve, execveat, ptrace,
@@ -216,7 +269,7 @@ def confine(*, seconds: float, memory_mb: int) -> None:
     seconds : float
         Processor time; it is killed after that.
     memory_mb : int
-        Private memory in millions of bytes; more is a MemoryError.
+        Private memory in millions of bytes beside what the process has now; more is a MemoryError.
 
     Raises
     ------
@@ -233,11 +286,18 @@ def limit(*, seconds: float, memory_mb: int) -> None:
     cpu = ceil(seconds) + 1
     for kind, most in (
         (resource.RLIMIT_CPU, cpu),
-        (resource.RLIMIT_DATA, memory_mb * 1_000_000),
+        (resource.RLIMIT_DATA, _reserved() + memory_mb * 1_000_000),
         (resource.RLIMIT_FSIZE, 0),
         (resource.RLIMIT_CORE, 0),
     ):
         resource.setrlimit(kind, (most, most))
+
+
+def _reserved() -> int:
+    """Return how many bytes of private memory this process has reserved; the imports alone 1 GB."""
+    with suppress(OSError), open("/proc/self/status", encoding="ascii") as lines:
+        return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmData"))
+    return 0
 
 
 def _program(machine: int, calls: tuple[int, ...]) -> bytes:

@@ -482,21 +482,6 @@ class _StrictRequest(Request):
             raise HTTPException(400, str(error)) from None
 
 
-class StrictRoute(APIRoute):
-    """A route whose body is JSON, read strictly."""
-
-    def get_route_handler(self) -> Callable[[Request], Any]:
-        """Return what serves a request."""
-        serve, takes_body = super().get_route_handler(), self.body_field is not None
-
-        async def strict(request: Request) -> Any:
-            if takes_body and not _is_json(request):
-                raise HTTPException(415)
-            return await serve(_StrictRequest(request.scope, request.receive))
-
-        return strict
-
-
 def _is_json(request: Request) -> bool:
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     return kind == "application/json"
@@ -521,8 +506,8 @@ def roles_of(route: APIRoute, others: tuple[Role, ...]) -> tuple[Role, ...]:
     return roles
 
 
-class GuardedRoute(StrictRoute):
-    """A route that looks at the token first, then at the role, and then at the body."""
+class GuardedRoute(APIRoute):
+    """A route that checks the token first, then the role, and then reads the body strictly."""
 
     roles: ClassVar[tuple[Role, ...]] = ()
     """Who may, where `only` names nobody; everybody where empty."""
@@ -534,7 +519,9 @@ class GuardedRoute(StrictRoute):
         async def guarded(request: Request) -> Any:
             signed = await run_in_threadpool(guard_of(request).by_token, request)
             require(signed.account, *roles)
-            return await serve(request)
+            if self.body_field is not None and not _is_json(request):
+                raise HTTPException(415)
+            return await serve(_StrictRequest(request.scope, request.receive))
 
         return guarded
 

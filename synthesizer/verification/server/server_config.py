@@ -13,6 +13,7 @@ from pydantic import BaseModel, Field, PlainValidator, model_validator
 
 from synthesizer.data.errors import ConfigError, Problems
 from synthesizer.verification.public_schema import STRICT, read_strictly
+from synthesizer.verification.query import LEAST_EPSILON, MOST_EPSILON
 
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,62}$")]
 Epsilon = Annotated[float, Field(ge=1e-3, le=1e6)]
@@ -57,10 +58,8 @@ class DatasetConfig(BaseModel):
     """What `synthesizer public-schema` wrote and the steward looked over."""
     cap: Epsilon
     """Epsilon of all answers together; later changed by a steward."""
-    user_cap: Epsilon | None = None
-    """Epsilon of each user; the cap where absent."""
-    analysis_cap: Epsilon | None = None
-    """Epsilon of each analysis; the cap where absent."""
+    question_epsilon: float = Field(default=1.0, ge=LEAST_EPSILON, le=MOST_EPSILON)
+    """What a question of a project may cost at most."""
 
 
 class JobLimits(BaseModel):
@@ -71,8 +70,9 @@ class JobLimits(BaseModel):
     seconds: float = Field(default=60.0, ge=1, le=86_400)
     """Length of a slot: a job gets so long, whatever it needs, and its answer never leaves
     earlier."""
-    memory_mb: int = Field(default=8_000, ge=500)
-    """More memory ends the job."""
+    memory_mb: int = Field(default=4_000, ge=100)
+    """Memory of a job beside what each process of the server has. A question that takes more than
+    half of it, or of the seconds, in a rehearsal is refused."""
     lanes: int = Field(default=1, ge=1, le=64)
     """So many jobs at once, each in a process of its own."""
     waiting: int = Field(default=20, ge=1, le=10_000)
@@ -119,6 +119,8 @@ class ServerConfig(BaseModel):
 
     model_config = STRICT
 
+    prepared: Path = Field(default=Path("prepared"), strict=False)
+    """Directory of the copies that jobs read, as secret as the confidential files."""
     database: str = "sqlite:///verification.sqlite"
     """``sqlite:///FILE`` or ``postgresql://USER@HOST/NAME``; a password is read from ~/.pgpass."""
     host: str = "127.0.0.1"
@@ -155,7 +157,10 @@ class ServerConfig(BaseModel):
             )
             for name, one in self.datasets.items()
         }
-        return self.model_copy(update={"database": database, "datasets": datasets})
+        prepared = (folder / self.prepared).absolute()
+        return self.model_copy(
+            update={"database": database, "datasets": datasets, "prepared": prepared}
+        )
 
     def missing_files(self) -> Iterator[str]:
         """Yield which files of datasets are not there."""

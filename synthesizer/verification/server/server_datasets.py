@@ -13,11 +13,18 @@ from synthesizer.data.errors import ConfigError, DataError, Problems
 from synthesizer.data.files import sha256
 from synthesizer.verification.database import transaction
 from synthesizer.verification.ledger import DATASET, VERSION, Ledger, new_dataset, new_version
-from synthesizer.verification.public_schema import PublicSchema, load_schema
-from synthesizer.verification.query import Query, problems_of_unsound, query_of
+from synthesizer.verification.mechanisms import micro
+from synthesizer.verification.prepared import is_prepared, rows_of, write_prepared
+from synthesizer.verification.public_schema import Encoded, PublicSchema, load_schema
+from synthesizer.verification.query import problems_of_unsound, query_of
 from synthesizer.verification.server.runner import Task
-from synthesizer.verification.server.server_config import DatasetConfig
+from synthesizer.verification.server.server_config import DatasetConfig, ServerConfig
 from synthesizer.verification.verify import version_of
+
+NUMBERS = frozenset({"epsilon", "partitions", "errors"})
+"""Keys of a query that only experts write."""
+MOST_CAP = 1e6
+"""Epsilon of each user: on the server the dataset and the projects have the caps that matter."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,59 +36,69 @@ class Dataset:
     schema: PublicSchema
     synthetic: Path
     synthetic_digest: str
-    confidential: Path
-    stamps: tuple[tuple[int, int], ...]
-    """Size and time of change of the confidential files when their digest was taken."""
-    synthetic_stamps: tuple[tuple[int, int], ...]
-    """The same of the synthetic file."""
+    synthetic_stamp: tuple[int, int]
+    """Size and time of change of the synthetic file when its digest was taken."""
+    prepared: Path
+    """What jobs read of the confidential file."""
+    rows: int
+    """Most rows that it may have: a public number."""
     ledger: Ledger
+    question_epsilon: float
+    """What a question of a project may cost at most."""
 
-    def query(self, content: Mapping[str, Any]) -> Query:
-        """Take plain values for a query about this dataset.
+    def asked(self, content: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a query about this dataset in its canonical form, as plain values.
+
+        Epsilon, partitions and errors are None where all three are absent: then they are chosen
+        for the researcher.
 
         Raises
         ------
         ConfigError
             With everything that is wrong, as far as the public schema tells.
         """
+        given = {key: value for key, value in content.items() if value is not None}
         try:
-            query = query_of(content)
+            query = query_of(given)
         except ConfigError as error:
-            more = problems_of_unsound(content, self.schema)
+            more = problems_of_unsound(given, self.schema)
             raise ConfigError([*error.problems, *more]) from None
         if problems := query.problems(self.schema, self.synthetic_digest):
             raise ConfigError(problems)
-        return query.bound(self.schema, self.synthetic_digest)
+        canonical = query.bound(self.schema, self.synthetic_digest).content()
+        return canonical if NUMBERS & given.keys() else canonical | dict.fromkeys(NUMBERS)
 
-    def task(
-        self, content: Mapping[str, Any], *, is_dry: bool, is_without_data: bool = False
-    ) -> Task:
+    def questions(self, epsilon: int) -> int:
+        """Return as how many questions of a project a charge counts, in millionths of epsilon."""
+        return -(-epsilon // micro(self.question_epsilon))
+
+    def task(self, content: Mapping[str, Any], *, is_dry: bool) -> Task:
         """Return what a process is to do about a query."""
         return Task(
             query=content,
             public_schema=self.schema.model_dump(mode="json"),
             synthetic=str(self.synthetic),
-            confidential=None if is_dry else str(self.confidential),
+            prepared=None if is_dry else str(self.prepared),
             key="" if is_dry else self.ledger.key.hex(),
-            is_without_data=is_without_data,
+            rows=self.rows,
+            most_epsilon=self.question_epsilon if content["epsilon"] is None else None,
         )
 
     @property
-    def changed(self) -> list[str]:
-        """Which of its files, by their keys, are no longer those that the server found."""
-        files = (
-            ("synthetic", self.synthetic, self.synthetic_stamps),
-            ("confidential", self.confidential, self.stamps),
-        )
-        return [key for key, path, stamps in files if not _is_as(path, stamps)]
+    def is_changed(self) -> bool:
+        """Whether the synthetic file is no longer the one that the server found."""
+        try:
+            return _stamp(self.synthetic) != self.synthetic_stamp
+        except OSError:
+            return True
 
 
-def open_datasets(engine: Engine, configs: Mapping[str, DatasetConfig]) -> dict[str, Dataset]:
+def open_datasets(engine: Engine, config: ServerConfig) -> dict[str, Dataset]:
     """Return the datasets of a configuration; those that the database lacks begin with their caps.
 
-    A confidential file that changed is a new version: it shares the budgets of the older ones.
-    Each file is read once as it will be for answers, so that one that cannot serve is found before
-    anybody asks.
+    A confidential file that changed, or is read in another way, is a new version: it shares the
+    budgets of the older ones. Each version is read once, into a copy for jobs, so that a file that
+    cannot serve is found before anybody asks.
 
     Raises
     ------
@@ -90,15 +107,32 @@ def open_datasets(engine: Engine, configs: Mapping[str, DatasetConfig]) -> dict[
     """
     problems = Problems()
     sound = {}
-    for name, config in configs.items():
+    for name, one in config.datasets.items():
         with problems.gathered(f"datasets.{name}"):
-            sound[name] = _looked_at(config)
+            sound[name] = _looked_at(one, config.prepared)
     problems.settle(DataError)
-    return {name: _opened(engine, name, configs[name], *sound[name]) for name in configs}
+    config.prepared.mkdir(mode=0o700, parents=True, exist_ok=True)
+    datasets = {name: _opened(engine, name, config.datasets[name], sound[name]) for name in sound}
+    for path in {*config.prepared.glob("*.arrow")} - {one.prepared for one in datasets.values()}:
+        path.unlink()  # of versions that are gone
+    return datasets
 
 
-def _looked_at(config: DatasetConfig) -> tuple[PublicSchema, str, str]:
-    """Return public schema, digest of the synthetic file and digest of the version."""
+@dataclass(frozen=True, eq=False)
+class _Looked:
+    """What a look at the files of a dataset finds."""
+
+    schema: PublicSchema
+    data: str
+    """Digest of the version."""
+    prepared: Path
+    rows: int
+    encoded: Encoded | None
+    """The confidential file, unless there is a copy."""
+
+
+def _looked_at(config: DatasetConfig, folder: Path) -> _Looked:
+    """Look at the files of a dataset; DataError has every problem."""
     schema = load_schema(config.public_schema)
     problems = Problems()
     for path in (config.confidential, config.synthetic):
@@ -110,9 +144,18 @@ def _looked_at(config: DatasetConfig) -> tuple[PublicSchema, str, str]:
             "would show it; name a synthetic dataset of the release"
         )
     problems.settle(DataError)
+    rows = schema.rows or 2 * schema.read(config.synthetic).n_rows
     data = version_of(config.confidential, schema)
-    schema.encoded(schema.read(config.confidential))
-    return schema, sha256(config.synthetic), data
+    prepared, encoded = folder / f"{data}.arrow", None
+    if not prepared.exists():
+        encoded = schema.encoded(schema.read(config.confidential))
+        if rows_of(encoded, schema) > rows:
+            raise DataError(
+                f"confidential: {config.confidential} has more rows than the public schema allows "
+                f"({rows:,}); write a larger number, with room for more persons, as rows: in "
+                f"{config.public_schema}"
+            )
+    return _Looked(schema, data, prepared, rows, encoded)
 
 
 def _holds(confidential: Path, synthetic: Path) -> bool:
@@ -121,47 +164,31 @@ def _holds(confidential: Path, synthetic: Path) -> bool:
     return sha256(synthetic) in {sha256(one) for one in found if one.stat().st_size == size}
 
 
-def _opened(
-    engine: Engine,
-    name: str,
-    config: DatasetConfig,
-    schema: PublicSchema,
-    synthetic: str,
-    data: str,
-) -> Dataset:
+def _opened(engine: Engine, name: str, config: DatasetConfig, found: _Looked) -> Dataset:
+    schema, data = found.schema, found.data
     with transaction(engine, reads=True) as store:
         is_there = store.execute(select(DATASET).where(DATASET.c.name == name)).first()
         versions = store.execute(select(VERSION.c.data).where(VERSION.c.dataset == name))
         known = {row.data for row in versions}
     if not is_there:
-        new_dataset(
-            engine, name, data=data, cap=config.cap, user_cap=config.user_cap,
-            analysis_cap=config.analysis_cap,
-        )  # fmt: skip
+        new_dataset(engine, name, data=data, cap=config.cap, user_cap=MOST_CAP)
     elif data not in known:
         new_version(engine, name, data=data)
+    ledger = Ledger(engine, dataset=name, data=data)
+    if not is_prepared(found.prepared, ledger.key):
+        encoded = found.encoded or schema.encoded(schema.read(config.confidential))
+        write_prepared(found.prepared, encoded, schema, ledger.key)
     return Dataset(
-        name=name,
-        title=config.title or name,
-        schema=schema,
-        synthetic=config.synthetic,
-        synthetic_digest=synthetic,
-        confidential=config.confidential,
-        stamps=_stamps(config.confidential),
-        synthetic_stamps=_stamps(config.synthetic),
-        ledger=Ledger(engine, dataset=name, data=data),
-    )
+        name=name, title=config.title or name, schema=schema, synthetic=config.synthetic,
+        synthetic_digest=sha256(config.synthetic), synthetic_stamp=_stamp(config.synthetic),
+        prepared=found.prepared, rows=found.rows, ledger=ledger,
+        question_epsilon=config.question_epsilon,
+    )  # fmt: skip
 
 
-def _is_as(path: Path, stamps: tuple[tuple[int, int], ...]) -> bool:
-    try:
-        return _stamps(path) == stamps
-    except OSError:
-        return False
-
-
-def _stamps(path: Path) -> tuple[tuple[int, int], ...]:
-    return tuple((found.st_size, found.st_mtime_ns) for found in map(Path.stat, _files(path)))
+def _stamp(path: Path) -> tuple[int, int]:
+    found = path.stat()
+    return found.st_size, found.st_mtime_ns
 
 
 def _files(path: Path) -> list[Path]:

@@ -90,12 +90,34 @@ DRY_RUN = Table(
     _json("problems"),
     _json("result"),
     Column("page", Text),
+    Column("chosen", String(64)),
+    Column("chosen_content", Text),
+    Column("outlook", String(10)),
+    _json("words"),
     Column("account", ForeignKey("account.id"), nullable=False, index=True),
     Column("asked", Moment, nullable=False),
     _one_of("state", "waiting", "running", "done", "refused"),
+    _one_of("outlook", "decided", "open", "impossible"),
 )
-"""What the synthetic data say about a query: free, and made once. ``charge`` is that of the query
-itself."""
+"""Free dry runs, each made once. ``query`` is the digest of what was asked, ``chosen`` that of the
+query with its numbers, which is charged; ``outlook`` is NULL where an expert chose the numbers."""
+PROJECT = Table(
+    "project",
+    METADATA,
+    Column("name", String(LONGEST_NAME), primary_key=True),
+    Column("dataset", ForeignKey("dataset.name"), nullable=False),
+    Column("questions", Integer, nullable=False),
+    Column("made", Moment, nullable=False),
+    CheckConstraint("questions > 0", name="questions"),
+)
+"""What researchers ask for; its budget in the ledger has the scope ``analysis`` and this name."""
+MEMBER = Table(
+    "member",
+    METADATA,
+    Column("project", ForeignKey("project.name"), primary_key=True),
+    Column("account", ForeignKey("account.id"), primary_key=True),
+)
+"""Researchers of projects."""
 SUBMISSION = Table(
     "submission",
     METADATA,
@@ -104,7 +126,8 @@ SUBMISSION = Table(
     Column("dataset", ForeignKey("dataset.name"), nullable=False),
     Column("version", ForeignKey("version.id"), nullable=False),
     Column("query", String(64), nullable=False),
-    Column("analysis", String(LONGEST_NAME), nullable=False),
+    Column("chosen", String(64)),
+    Column("project", ForeignKey("project.name"), nullable=False),
     Column("state", String(10), nullable=False),
     _json("problems"),
     Column("charged", BigInteger, nullable=False, server_default="0"),
@@ -114,7 +137,8 @@ SUBMISSION = Table(
     CheckConstraint("charged >= 0", name="charged"),
     Index(None, "dataset", "query"),
 )
-"""Who asked what; ``id`` is a uuid in hexadecimal digits, ``charged`` is 0 for a repeat."""
+"""Who asked what; ``id`` is a uuid in hexadecimal digits, ``query`` the digest of the dry run,
+``chosen`` that of what was charged, ``charged`` 0 for a repeat."""
 JOB = Table(
     "job",
     METADATA,
@@ -124,7 +148,6 @@ JOB = Table(
     Column("lane", Integer, nullable=False),
     Column("begins", Moment, nullable=False),
     Column("due", Moment, nullable=False),
-    Column("attempts", Integer, nullable=False, server_default="0"),
     _json("result"),
     Column("page", Text),
     ForeignKeyConstraint(["version", "query"], ["answer.version", "answer.query"]),

@@ -4,6 +4,10 @@ The way of a question:
 
     submit  ->  dry run on synthetic data  ->  charged, or refused  ->  its slot  ->  due: answered
 
+The dry run of a question without epsilon, partitions and errors chooses them, and says whether an
+answer would decide it. One that cannot be decided is refused. All who ask the same question get the
+same numbers, so it is charged once.
+
 Who asks, charge and slot are written down in one transaction. Nothing is refunded. An answer is
 shown when its time has come, which was fixed when it was charged, from public facts alone. Somebody
 else's query and one that does not exist are refused in the same words.
@@ -25,20 +29,20 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 from sqlalchemy import Connection, Engine, Row, and_, func, insert, or_, select, update
 
-from synthesizer.data.errors import LedgerError, RequestError
+from synthesizer.data.errors import RequestError
+from synthesizer.verification.choosing import Outlook
 from synthesizer.verification.database import insert_once, now, transaction
 from synthesizer.verification.ledger import DATASET
 from synthesizer.verification.mechanisms import MICRO
-from synthesizer.verification.query import Query
+from synthesizer.verification.public_schema import digest_of
 from synthesizer.verification.server import audit
 from synthesizer.verification.server.accounts import Account
+from synthesizer.verification.server.projects import Projects
 from synthesizer.verification.server.runner import Outcome
 from synthesizer.verification.server.server_config import ServerConfig
 from synthesizer.verification.server.server_datasets import Dataset
-from synthesizer.verification.server.server_tables import ACCOUNT, DRY_RUN, JOB, SUBMISSION
-from synthesizer.verification.spending import Budget
+from synthesizer.verification.server.server_tables import ACCOUNT, AUDIT, DRY_RUN, JOB, SUBMISSION
 
-LONGEST_ANALYSIS = 100
 MOST_LISTED = 200
 
 Checked = Literal["waiting", "running", "done", "refused"]
@@ -69,14 +73,23 @@ class DryRun(BaseModel):
 
     dataset: str
     digest: str
-    """Of the query in its canonical form: the number of its dry run and of its answer."""
+    """Of the query in its canonical form: the number of its dry run."""
     query: dict[str, Any]
-    """In its canonical form, with every default."""
+    """In its canonical form; epsilon, partitions and errors are null where they are chosen."""
     state: Checked
     problems: tuple[str, ...] = ()
     """Why it cannot be asked, as far as the synthetic data tell."""
+    outlook: Outlook | None = None
+    """``decided``; ``open``: the answer would probably be "cannot tell"; ``impossible``: it cannot
+    be asked. Null where the query has epsilon, partitions or errors of its own."""
+    words: tuple[str, ...] = ()
+    """Why, in sentences."""
+    chosen: dict[str, Any] | None = None
+    """The query with epsilon, partitions and errors, as it would be charged."""
     epsilon: float | None = None
     """What an answer would cost; known when done."""
+    questions: int | None = None
+    """As how many questions of a project it would count."""
     is_charged: bool = False
     """Whether the account asked it before, so that its answer costs nothing now: what others asked
     is not told."""
@@ -94,16 +107,21 @@ class Submission(BaseModel):
     id: str
     user: str
     dataset: str
-    analysis: str
+    project: str
     digest: str
     """Of the query in its canonical form."""
     query: dict[str, Any]
+    """Epsilon, partitions and errors are null where they are chosen."""
+    chosen: str | None = None
+    """Digest of the query with these numbers, under which it was charged."""
     state: State
     """``checking`` on synthetic data, ``refused`` (nothing was charged), ``waiting`` until
     ``due``, ``answered``."""
     problems: tuple[str, ...] = ()
     charged: float = 0.0
     """Epsilon charged for it; 0 where somebody had asked it before."""
+    questions: int = 0
+    """As how many questions of the project it counts."""
     asked: datetime
     due: datetime | None = None
     """When the answer is released, fixed at the charge."""
@@ -114,16 +132,25 @@ class Submission(BaseModel):
 
 
 class BudgetInfo(BaseModel):
-    """What may be spent, and what is, in epsilon."""
+    """What all answers about a dataset may cost together, and what they did, in epsilon."""
 
     model_config = _PLAIN
 
-    scope: str
-    """``global``, ``user`` or ``analysis``."""
-    name: str
     cap: float
     spent: float
     left: float
+
+
+class Alarm(BaseModel):
+    """A dataset that is paused."""
+
+    model_config = _PLAIN
+
+    dataset: str
+    at: datetime
+    actor: str
+    """Who paused it; ``server`` where the process of a job ended early."""
+    reason: str
 
 
 class Service:
@@ -143,6 +170,7 @@ class Service:
         self, engine: Engine, config: ServerConfig, datasets: Mapping[str, Dataset]
     ) -> None:
         self.engine, self.config, self.datasets = engine, config, datasets
+        self.projects = Projects(engine, datasets)
 
     # What everybody may know
 
@@ -181,10 +209,10 @@ class Service:
             If there is no such dataset (404), or too much of the account's waits (429).
         """
         one = self.dataset(dataset)
-        query = one.query(content)
+        query = one.asked(content)
         with transaction(self.engine) as store:
             self._begin_dry_run(store, account, one, query)
-            return self._dry_run(store, account, one, query.digest)
+            return self._dry_run(store, account, one, digest_of(query))
 
     def find_dry_run(self, account: Account, dataset: str, digest: str) -> DryRun:
         """Return a dry run by the digest of its query; RequestError (404) where there is none."""
@@ -193,7 +221,7 @@ class Service:
             return self._dry_run(store, account, one, digest)
 
     def submit(
-        self, account: Account, dataset: str, content: Mapping[str, Any], *, analysis: str
+        self, account: Account, dataset: str, content: Mapping[str, Any], *, project: str
     ) -> Submission:
         """Ask a question of the confidential data.
 
@@ -208,22 +236,26 @@ class Service:
             Name of the dataset.
         content : mapping
             The query as plain values.
-        analysis : str
-            Whose budget pays beside the user's and the global one; of this user alone.
+        project : str
+            What the question is for: its questions become fewer, unless it was charged before.
 
         Raises
         ------
         ConfigError
             With everything that is wrong with the query, as far as public facts tell.
         RequestError
-            If there is no such dataset (404), or too much of the account's waits (429).
+            If there is no such dataset or no such project of the account (404), or too much of the
+            account's waits (429).
         """
-        _check_analysis(analysis)
         one = self.dataset(dataset)
-        query = one.query(content)
+        with transaction(self.engine, reads=True) as store:
+            self.projects.check_member(store, account, dataset, project)
+        query = one.asked(content)
+        digest = digest_of(query)
         with transaction(self.engine, "nothing was charged") as store:
             one.ledger.lock(store)
-            known = self._same(store, account, one, query.digest)
+            self.projects.check_member(store, account, dataset, project)
+            known = self._same(store, account, one, digest)
             if known is not None:
                 return self._submission(store, account, known)
             self._begin_dry_run(store, account, one, query)
@@ -231,11 +263,11 @@ class Service:
             store.execute(
                 insert(SUBMISSION).values(
                     id=name, account=account.id, dataset=dataset, version=one.ledger.version,
-                    query=query.digest, analysis=analysis, state="checking", problems=[],
-                    charged=0, made=now(),
+                    query=digest, project=project, state="checking", problems=[], charged=0,
+                    made=now(),
                 )
             )  # fmt: skip
-            self.settle(store, one, query.digest)
+            self.settle(store, one, digest)
             return self._submission(store, account, name)
 
     def find(self, account: Account, submission: str) -> Submission:
@@ -295,32 +327,35 @@ class Service:
                 .order_by(SUBMISSION.c.made.desc(), SUBMISSION.c.id.desc())
                 .limit(min(limit, MOST_LISTED))
             ).all()
-        return [_info(row) for row in rows]
-
-    def budgets(self, account: Account, dataset: str) -> list[BudgetInfo]:
-        """Return the global budget, the account's own, and those of its analyses."""
-        one = self.dataset(dataset)
-        with transaction(self.engine, reads=True) as store:
-            budgets = one.ledger.spending(within=store).budgets
-            first = store.execute(select(DATASET).where(DATASET.c.name == dataset)).one()
-        own = [b for b in budgets if _pays_for(b, account.name)]
-        if not any(b.scope == "user" for b in own):
-            own.insert(1, Budget(scope="user", name=account.name, cap=first.user_cap, spent=0))
-        return [_budget_info(b) for b in own]
+        return [_info(row, self.datasets.get(row.dataset)) for row in rows]
 
     # What stewards do
 
-    def all_budgets(self, dataset: str) -> list[BudgetInfo]:
-        """Return every budget of a dataset."""
-        return [_budget_info(b) for b in self.dataset(dataset).ledger.spending().budgets]
+    def budget(self, dataset: str) -> BudgetInfo:
+        """Return what all answers about a dataset may cost together, and what they did."""
+        one = self.dataset(dataset).ledger.spending().budgets[0]
+        return BudgetInfo(cap=one.cap / MICRO, spent=one.spent / MICRO, left=one.left)
 
-    def set_cap(self, account: Account, dataset: str, scope: str, name: str, cap: float) -> None:
-        """Change a budget, never below what is spent; LedgerError says what is."""
+    def set_cap(self, account: Account, dataset: str, cap: float) -> None:
+        """Change what all answers may cost together; LedgerError where more is spent."""
         one = self.dataset(dataset)
         with transaction(self.engine) as store:
-            one.ledger.set_cap(scope, name, cap, within=store)
-            details = {"scope": scope, "name": name, "cap": round(cap * MICRO)}
+            one.ledger.set_cap("global", "", cap, within=store)
+            details = {"cap": round(cap * MICRO)}
             audit.append(store, account.name, "cap changed", dataset=dataset, details=details)
+
+    def alarms(self) -> list[Alarm]:
+        """Return which datasets are paused, by whom and why."""
+        paused = select(DATASET.c.name).where(DATASET.c.is_paused)
+        pauses = select(AUDIT).where(AUDIT.c.dataset.in_(paused), AUDIT.c.action == "paused")
+        with transaction(self.engine, reads=True) as store:
+            rows = store.execute(pauses.order_by(AUDIT.c.id)).all()
+        latest = {row.dataset: row for row in rows}
+        return [
+            Alarm(dataset=name, at=row.at, actor=row.actor, reason=_reason(row))
+            for name, row in latest.items()
+            if name in self.datasets
+        ]
 
     def set_paused(self, account: Account, dataset: str, *, is_paused: bool) -> None:
         """Stop new charges on a dataset, or go on; what was charged is answered all the same."""
@@ -354,29 +389,49 @@ class Service:
                 self._charge(store, one, row, dry)
 
     def _charge(self, store: Connection, one: Dataset, row: Row[Any], dry: Row[Any]) -> None:
-        is_repeat = one.ledger.is_charged(row.query, within=store)
-        try:
-            one.ledger.reserve(
-                row.query, content=dry.content, epsilon=dry.charge, user=row.name,
-                analysis=_scope_name(row.name, row.analysis), within=store,
-            )  # fmt: skip
-        except LedgerError as error:
-            self._refuse(store, row, error.problems)
+        is_repeat = one.ledger.is_charged(dry.chosen, within=store)
+        if problems := self._refusals(store, one, row, dry, is_repeat=is_repeat):
+            self._refuse(store, row, problems)
             return
+        one.ledger.reserve(
+            dry.chosen, content=dry.chosen_content, epsilon=dry.charge, user=row.name,
+            analysis=row.project, within=store,
+        )  # fmt: skip
         charged = 0 if is_repeat else dry.charge
         if not is_repeat:
             store.execute(
                 insert(JOB).values(
-                    version=one.ledger.version, query=row.query, state="queued", attempts=0,
+                    version=one.ledger.version, query=dry.chosen, state="queued",
                     **self.next_slot(store, now()),
                 )
             )  # fmt: skip
         version = {"version": one.ledger.version}
-        _change(store, row.id, state="accepted", charged=charged, **version)
+        _change(store, row.id, state="accepted", chosen=dry.chosen, charged=charged, **version)
+        details = {"query": dry.chosen, "submission": row.id, "project": row.project}
         audit.append(
             store, row.name, "repeated" if is_repeat else "charged", dataset=one.name,
-            details={"query": row.query, "submission": row.id, "epsilon": charged, **version},
+            details={**details, "epsilon": charged, **version},
         )  # fmt: skip
+
+    def _refusals(
+        self, store: Connection, one: Dataset, row: Row[Any], dry: Row[Any], *, is_repeat: bool
+    ) -> Sequence[str]:
+        """Return why a question is refused; only experts read the numbers of the ledger."""
+        if dry.outlook == "impossible":
+            return dry.words or ["this question cannot be decided with this file"]
+        if is_repeat:
+            return []
+        if refusal := self.projects.refusal(store, row.project, one.questions(dry.charge)):
+            return [refusal]
+        account = {"user": row.name, "analysis": row.project}
+        found = one.ledger.refusals(dry.chosen, epsilon=dry.charge, within=store, **account)
+        if found and dry.outlook is not None and not self._is_paused(store, one):
+            return ["the budget of the dataset does not suffice: ask the steward for more"]
+        return found
+
+    def _is_paused(self, store: Connection, one: Dataset) -> bool:
+        paused = select(DATASET.c.is_paused).where(DATASET.c.name == one.name)
+        return bool(store.execute(paused).scalar())
 
     def next_slot(self, store: Connection, moment: datetime) -> dict[str, Any]:
         """Return lane, begin and end of the earliest free slot; other charged jobs have theirs."""
@@ -407,9 +462,13 @@ class Service:
         if not outcome.problems:
             values = {
                 "state": "done",
-                "charge": outcome.charge,
+                "charge": outcome.charge or None,
                 "result": dict(outcome.content),
                 "page": outcome.page,
+                "chosen": digest_of(outcome.chosen),
+                "chosen_content": json.dumps(dict(outcome.chosen), sort_keys=True),
+                "outlook": outcome.outlook,
+                "words": list(outcome.words),
             }
         with transaction(self.engine) as store:
             one.ledger.lock(store)
@@ -419,15 +478,15 @@ class Service:
     # Rows
 
     def _begin_dry_run(
-        self, store: Connection, account: Account, one: Dataset, query: Query
+        self, store: Connection, account: Account, one: Dataset, query: Mapping[str, Any]
     ) -> None:
-        known = select(DRY_RUN.c.state).where(*_of_dry_run(one.name, query.digest))
+        known = select(DRY_RUN.c.state).where(*_of_dry_run(one.name, digest_of(query)))
         if store.execute(known).first() is not None:
             return
         self._check_waiting(store, account)
         insert_once(
-            store, DRY_RUN, dataset=one.name, query=query.digest, state="waiting",
-            content=json.dumps(query.content(), sort_keys=True), account=account.id, asked=now(),
+            store, DRY_RUN, dataset=one.name, query=digest_of(query), state="waiting",
+            content=json.dumps(query, sort_keys=True), account=account.id, asked=now(),
         )  # fmt: skip
 
     def _check_waiting(self, store: Connection, account: Account) -> None:
@@ -461,7 +520,11 @@ class Service:
             query=json.loads(row.content),
             state=row.state,
             problems=tuple(row.problems or ()),
+            outlook=row.outlook,
+            words=tuple(row.words or ()),
+            chosen=json.loads(row.chosen_content) if row.chosen_content else None,
             epsilon=None if row.charge is None else row.charge / MICRO,
+            questions=None if row.charge is None else one.questions(row.charge),
             is_charged=self._same(store, account, one, digest) is not None,
             content=row.result,
             page=row.page,
@@ -496,12 +559,12 @@ class Service:
     ) -> tuple[Submission, bool]:
         """Return a submission, and whether its owner sees the answer for the first time."""
         row = self._row(store, account, submission)
-        info = _info(row)
+        info = _info(row, self.datasets.get(row.dataset))
         if info.state != "answered":
             return info, False
         job = store.execute(
             select(JOB.c.result, JOB.c.page).where(
-                JOB.c.version == row.version, JOB.c.query == row.query
+                JOB.c.version == row.version, JOB.c.query == row.chosen
             )
         ).one()
         answered = info.model_copy(update={"content": job.result, "page": job.page})
@@ -517,30 +580,12 @@ class Service:
             )
 
 
-def _check_analysis(analysis: str) -> None:
-    if not analysis.strip() or len(analysis) > LONGEST_ANALYSIS or not analysis.isprintable():
-        raise RequestError(
-            f"analysis must be a name of 1 to {LONGEST_ANALYSIS} printable characters", 422
-        )
-
-
-def _scope_name(user: str, analysis: str) -> str:
-    """Return by what name the ledger knows an analysis: two users share none."""
-    return f"{user}/{analysis}"
-
-
-def _pays_for(budget: Budget, user: str) -> bool:
-    owner = budget.name.partition("/")[0] if budget.scope == "analysis" else budget.name
-    return budget.scope == "global" or owner == user
-
-
-def _budget_info(budget: Budget) -> BudgetInfo:
-    return BudgetInfo(
-        scope=budget.scope,
-        name=budget.name,
-        cap=budget.cap / MICRO,
-        spent=budget.spent / MICRO,
-        left=budget.left,
+def _reason(row: Row[Any]) -> str:
+    if row.actor != "server":
+        return "A steward paused it."
+    return (
+        "The process of a job ended early. Find the cause in the log of the server before you go "
+        "on; the charge is kept, and the job runs again."
     )
 
 
@@ -553,7 +598,7 @@ def _of_dry_run(dataset: str, digest: str) -> tuple[Any, ...]:
 
 
 def _job_of_submission() -> Any:
-    return and_(JOB.c.version == SUBMISSION.c.version, JOB.c.query == SUBMISSION.c.query)
+    return and_(JOB.c.version == SUBMISSION.c.version, JOB.c.query == SUBMISSION.c.chosen)
 
 
 def _all_submissions() -> Any:
@@ -566,17 +611,19 @@ def _all_submissions() -> Any:
     )
 
 
-def _info(row: Row[Any]) -> Submission:
+def _info(row: Row[Any], one: Dataset | None) -> Submission:
     return Submission(
         id=row.id,
         user=row.name,
         dataset=row.dataset,
-        analysis=row.analysis,
+        project=row.project,
         digest=row.query,
         query=json.loads(row.content),
+        chosen=row.chosen,
         state=_state(row),
         problems=tuple(row.problems or ()),
         charged=row.charged / MICRO,
+        questions=one.questions(row.charged) if one else 0,
         asked=row.made,
         due=row.due if row.state == "accepted" else None,
     )

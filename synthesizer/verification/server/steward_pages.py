@@ -1,4 +1,4 @@
-"""Pages of those who keep the server: budgets, pauses, all queries, accounts, tokens, audit log.
+"""Pages of those who keep the server: queue, projects, alarms, accounts, tokens, audit log.
 
 Stewards set what may be spent and manage researchers; admins manage everybody. A token is shown on
 the page that made it, and never again.
@@ -6,6 +6,8 @@ the page that made it, and never again.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from typing import Annotated, Any, get_args
 from urllib.parse import quote, urlencode
 
@@ -20,7 +22,6 @@ from synthesizer.verification.server.pages import (
     OwnForm,
     Who,
     first,
-    info_of,
     submissions_page,
     token_fields,
 )
@@ -46,49 +47,99 @@ def list_queries(
     return submissions_page(request, who, steps, dataset=dataset, before=before, everybody=True)
 
 
-# Budgets
+# Projects, and what all of them may spend
 
 
-@router.get("/budgets")
-def list_budgets(request: Request, steps: Steps) -> Response:
-    """Show every budget of every dataset."""
-    return _budgets_page(request, steps)
+@router.get("/projects")
+def list_projects(request: Request, steps: Steps) -> Response:
+    """Show the projects of every dataset, and what its answers may cost together."""
+    return _projects_page(request, steps)
 
 
-def _budgets_page(
-    request: Request, steps: Service, *, problems: tuple[str, ...] = (), status: int = 200
-) -> Response:
-    datasets = [(one, steps.all_budgets(one.name)) for one in steps.list_datasets()]
+def _projects_page(
+    request: Request, steps: Service, *, error: SynthesizerError | None = None,
+    typed: Mapping[str, list[str]] | None = None,
+) -> Response:  # fmt: skip
+    projects = steps.projects.every()
+    datasets = [
+        (one, steps.budget(one.name), steps.dataset(one.name).question_epsilon,
+         [project for project in projects if project.dataset == one.name])
+        for one in steps.list_datasets()
+    ]  # fmt: skip
     return html_page(
-        request, "steward_budgets.html", status=status, datasets=datasets, problems=problems
-    )
+        request, "steward_projects.html", status=getattr(error, "status", 409) if error else 200,
+        datasets=datasets, problems=error.problems if error else (),
+        typed={key: first(typed or {}, key) for key in ("dataset", "name", *_PROJECT_KEYS)},
+    )  # fmt: skip
 
 
-@router.post("/budgets/{name}/cap")
+_PROJECT_KEYS = ("questions", "budget", "members")
+
+
+def _project_fields(form: OwnForm) -> dict[str, Any]:
+    """Return what a form says of a project; numbers that are none are 0, which is refused."""
+    made: dict[str, Any] = {}
+    for key in ("questions", "budget"):
+        if text := first(form, key).strip():
+            made[key] = number_or_text(text)
+            if isinstance(made[key], str) or (key == "questions" and made[key] % 1):
+                made[key] = 0
+    return {**made, "members": re.findall(r"[^\s,;]+", first(form, "members"))}
+
+
+@router.post("/projects")
+@only("steward")
+def make_project(request: Request, who: Who, steps: Steps, form: OwnForm) -> Response:
+    """Make a project."""
+    name, dataset = first(form, "name").strip(), first(form, "dataset")
+    try:
+        steps.projects.make(who.account, name, dataset, **_project_fields(form))
+    except SynthesizerError as error:
+        return _projects_page(request, steps, error=error, typed=form)
+    return moved("/steward/projects")
+
+
+@router.post("/projects/{project}")
+@only("steward")
+def change_project(
+    request: Request, who: Who, steps: Steps, project: str, form: OwnForm
+) -> Response:
+    """Change how many questions a project has, and who its researchers are."""
+    try:
+        steps.projects.change(who.account, project, **_project_fields(form))
+    except SynthesizerError as error:
+        return _projects_page(request, steps, error=error)
+    return moved("/steward/projects")
+
+
+@router.post("/datasets/{name}/cap")
 @only("steward")
 def set_cap(request: Request, who: Who, steps: Steps, name: str, form: OwnForm) -> Response:
-    """Change what may be spent."""
+    """Change what all answers about a dataset may cost together."""
+    cap = number_or_text(first(form, "cap").strip())
     try:
-        cap = number_or_text(first(form, "cap").strip())
         if isinstance(cap, str) or not 0 < cap <= 1e6:
             raise RequestError("a cap is a number above 0, at most 1,000,000; nothing changed", 422)
-        scope, budget = first(form, "scope"), first(form, "name")
-        if scope not in ("global", "user", "analysis"):
-            raise RequestError("there is no such budget; the page lists those that are", 404)
-        steps.set_cap(who.account, name, scope, budget, float(cap))
+        steps.set_cap(who.account, name, float(cap))
     except SynthesizerError as error:
-        status = getattr(error, "status", 409)
-        return _budgets_page(request, steps, problems=error.problems, status=status)
-    return moved("/steward/budgets")
+        return _projects_page(request, steps, error=error)
+    return moved("/steward/projects")
 
 
-@router.post("/budgets/{name}/pause")
+@router.post("/datasets/{name}/pause")
 @only("steward")
 def set_paused(who: Who, steps: Steps, name: str, form: OwnForm) -> Response:
     """Stop new charges on a dataset, or go on."""
-    info_of(steps, name)
-    steps.set_paused(who.account, name, is_paused=first(form, "pause") == "yes")
-    return moved("/steward/budgets")
+    is_paused = first(form, "pause") == "yes"
+    steps.set_paused(who.account, name, is_paused=is_paused)
+    return moved("/steward/projects" if is_paused else "/steward/alarms")
+
+
+@router.get("/alarms")
+def list_alarms(request: Request, steps: Steps) -> Response:
+    """Show which datasets are paused, by whom and why."""
+    titles = {one.name: one.title for one in steps.list_datasets()}
+    return html_page(request, "steward_alarms.html", alarms=steps.alarms(), titles=titles)
 
 
 # Accounts

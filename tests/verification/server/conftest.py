@@ -16,7 +16,7 @@ from synthesizer.verification.server.service import Service
 
 def in_this_process(task, limits, *, seconds, is_stopped):
     """Do a task at once; nothing can kill it."""
-    return runner.outcome(task)
+    return runner.outcome(task, limits)
 
 
 @pytest.fixture
@@ -26,6 +26,7 @@ def config(tmp_path, files, schema):
     return ServerConfig.model_validate(
         {
             "database": f"sqlite:///{tmp_path}/server.sqlite",
+            "prepared": tmp_path / "prepared",
             "tick": 0.2,
             "job": {"seconds": 1.5},
             "access": {"secure_cookies": False},
@@ -44,7 +45,7 @@ def engine(config):
 
 @pytest.fixture
 def service(engine, config):
-    return Service(engine, config, open_datasets(engine, config.datasets))
+    return Service(engine, config, open_datasets(engine, config))
 
 
 @pytest.fixture
@@ -70,6 +71,17 @@ def ada(accounts):
 @pytest.fixture
 def bob(accounts):
     return accounts.add("bob", "researcher", actor="test")
+
+
+@pytest.fixture
+def sam(accounts):
+    return accounts.add("sam", "steward", actor="test")
+
+
+@pytest.fixture
+def project(service, ada, bob, sam):
+    """Return the name of a project of ada and bob, with more questions than the cap pays for."""
+    return service.projects.make(sam, "gap", "panel", ("ada", "bob"), questions=20).name
 
 
 @pytest.fixture

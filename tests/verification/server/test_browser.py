@@ -27,7 +27,6 @@ from selenium.webdriver.support.wait import WebDriverWait
 PATIENCE = 60
 """Seconds until something that should come is a fault, on whatever machine."""
 WIDTHS = (1280, 400)
-PASSWORD = "a password of some length"
 FOCUS = """
 const e = document.activeElement, box = e.getBoundingClientRect(), look = getComputedStyle(e);
 return {
@@ -49,7 +48,7 @@ class Screen:
     """A browser as a person has it: labels and words, no selectors."""
 
     def __init__(self, driver):
-        self.driver, self.axe, self.place = driver, axe_script(), ""
+        self.driver, self.axe, self.place, self.tokens = driver, axe_script(), "", {}
 
     def open(self, path):
         self.driver.get(self.place + path)
@@ -163,8 +162,7 @@ class Screen:
     def sign_in(self, name):
         self.open("/sign-in")
         self.at("Sign in")
-        self.fill("Name", name)
-        self.fill("Password", PASSWORD)
+        self.fill("Token", self.tokens[name])
         self.click("Sign in")
 
 
@@ -192,9 +190,10 @@ def served(app):
 @pytest.fixture
 def screen(chromium, app, accounts):
     """Return a browser before a running server with a researcher and a steward."""
-    for name, role in (("ada", "researcher"), ("stella", "steward")):
-        accounts.add(name, role, actor="test", password=PASSWORD)
     screen = Screen(chromium)
+    for name, role in (("ada", "researcher"), ("stella", "steward")):
+        account = accounts.add(name, role, actor="test")
+        screen.tokens[name] = accounts.new_token(account, "test", actor="test")
     with served(app) as screen.place:
         screen.width(WIDTHS[0])
         yield screen
@@ -305,7 +304,6 @@ def test_a_steward_sets_budgets_manages_accounts_and_pauses(screen, service, acc
     screen.click("Accounts")
     screen.at("Accounts")
     screen.fill("Name", "carol")
-    screen.fill("Password", PASSWORD)
     screen.looks_right("24-accounts")
     screen.click("Make the account")
     screen.at("carol")
@@ -325,6 +323,13 @@ def test_a_steward_sets_budgets_manages_accounts_and_pauses(screen, service, acc
     screen.wait("the chain", lambda _: "The chain is whole" in screen.text)
     assert "epsilon 7.5, scope global" in screen.text
     screen.looks_right("27-audit")
+    screen.click("Tokens")
+    screen.at("Your tokens")
+    screen.fill("Label", "R")
+    screen.click("Make a token")
+    screen.wait("the token", lambda _: "shown this once" in screen.text)
+    screen.looks_right("28-own-tokens")
+    assert accounts.by_token(screen.driver.find_element(By.ID, "token").text).name == "stella"
 
 
 def test_the_keyboard_alone_asks_a_question(screen, service):
@@ -333,9 +338,8 @@ def test_the_keyboard_alone_asks_a_question(screen, service):
     screen.tab_to("Skip to the content", most=1)
     screen.press(Keys.ENTER)
     screen.wait("the content", lambda _: screen.focus()["name"] == "content")
-    screen.tab_to("name", most=1)
-    screen.press("ada", Keys.TAB)
-    screen.press(PASSWORD, Keys.ENTER)
+    screen.tab_to("token", most=1)
+    screen.press(screen.tokens["ada"], Keys.ENTER)
     screen.at("Datasets")
     screen.tab_to("Write a query about panel")
     screen.press(Keys.ENTER)
@@ -371,14 +375,14 @@ def test_faults_of_a_page_are_found(screen):
       const sheet = new CSSStyleSheet();
       sheet.replaceSync("* { outline: none !important } .lead { color: #eee !important }");
       document.adoptedStyleSheets = [sheet];
-      document.querySelector("label[for=name]").remove();
+      document.querySelector("label[for=token]").remove();
       console.error("a control");
     """)
     with pytest.raises(AssertionError, match="focus is not seen"):
-        screen.tab_to("name")
+        screen.tab_to("token")
     assert any("a control" in line for line in screen.console())
     if not screen.axe:
         pytest.skip(NO_AXE)
     found = screen.violations()
     assert [line.partition(":")[0] for line in found] == ["color-contrast", "label"]
-    assert "#name" in found[1]
+    assert "#token" in found[1]

@@ -9,12 +9,18 @@ from replay_trials import GAP
 
 from synthesizer.verification.database import now, transaction
 from synthesizer.verification.ledger import Ledger
+from synthesizer.verification.mechanisms import MICRO
+from synthesizer.verification.public_schema import digest_of
 from synthesizer.verification.server import audit, runner
 from synthesizer.verification.server.dispatch import Dispatcher
 from synthesizer.verification.server.server_config import JobLimits
 from synthesizer.verification.server.server_datasets import open_datasets
 from synthesizer.verification.server.server_tables import JOB
 from synthesizer.verification.server.service import Service
+
+
+def in_this_process(task, limits, *, seconds, is_stopped):
+    return runner.outcome(task, limits)
 
 
 def until(service, account, submission, state, seconds=60.0):
@@ -25,8 +31,17 @@ def until(service, account, submission, state, seconds=60.0):
     return found
 
 
+@pytest.fixture(autouse=True)
+def member(project):
+    """All here ask for a project."""
+
+
+def spent(service):
+    return service.datasets["panel"].ledger.spending().budgets[0].spent / MICRO
+
+
 def ask(service, account, **changes):
-    return service.submit(account, "panel", {**GAP, **changes}, analysis="gap")
+    return service.submit(account, "panel", {**GAP, **changes}, project="gap")
 
 
 def test_a_question_is_checked_charged_once_and_answered_when_due(service, ada, bob):
@@ -56,7 +71,7 @@ def test_what_cannot_be_paid_is_refused_and_nothing_is_charged(service, ada, wor
     assert states == {2.0: ("waiting", 2.0), 0.9: ("waiting", 0.9), 0.2: ("refused", 0.0)}
     (refused,) = (s for s in service.submissions(ada) if s.state == "refused")
     assert "budget" in refused.problems[0]
-    assert service.budgets(ada, "panel")[0].spent == 2.9
+    assert spent(service) == 2.9
 
 
 def test_an_answer_leaves_at_a_time_that_was_fixed_before_its_job_began(service, ada, work):
@@ -103,7 +118,7 @@ def test_a_dry_run_whose_process_dies_is_tried_again_twice(service, ada, deaths,
     left = iter([None] * deaths)
 
     def dies(task, limits, *, seconds, is_stopped):
-        return next(left, runner.outcome(task))
+        return next(left, runner.outcome(task, limits))
 
     dispatcher = Dispatcher(service, process=dies)
     while dispatcher.check_next(0):
@@ -115,49 +130,66 @@ def test_a_dry_run_whose_process_dies_is_tried_again_twice(service, ada, deaths,
     )
 
 
-def test_a_process_that_dies_three_times_ends_in_the_answer_of_no_data(service, ada, work):
-    asked = ask(service, ada, errors="report", epsilon=2.5)
+def test_a_process_that_dies_pauses_the_dataset_for_everybody(service, ada, bob, work, caplog):
+    """Neither answer nor refund nor error: who asked sees what everybody sees, a pause."""
+    asked, other = ask(service, ada), ask(service, bob, epsilon=0.5)
     work(service)
-    tried = []
+    work(service, answers=True, process=lambda *_, **__: None)
+    assert service.list_datasets()[0].is_paused
+    assert "panel" in caplog.text
+    assert asked.digest not in caplog.text
+    work(service, answers=True)  # nothing runs while it is paused
+    for account, one, charged in ((ada, asked, 1.0), (bob, other, 0.5)):
+        found = service.find(account, one.id)
+        assert (found.state, found.charged, found.content) == ("waiting", charged, None)
+    assert [e.action for e in log_of(service)[:2]] == ["paused", "process died"]
+    service.datasets["panel"].ledger.set_paused(False)
+    work(service, answers=True)
+    until(service, ada, asked.id, "answered")
+    assert spent(service) == 1.5
 
-    def dies(task, limits, *, seconds, is_stopped):
-        tried.append(task.is_without_data)
-        return runner.outcome(task) if task.is_without_data else None
 
-    for _ in range(4):
-        assert service.find(ada, asked.id).state == "waiting"
-        work(service, answers=True, process=dies)
-    assert tried == [False, False, False, True]
-    found = until(service, ada, asked.id, "answered")
-    (inside, outside, errors) = found.content["answer"]["released"][0]
-    assert errors > 5 > max(inside, outside)
-    assert service.budgets(ada, "panel")[0].spent == 2.5
+def test_a_late_answer_leaves_at_the_next_tick(service, ada, work):
+    service.config = service.config.model_copy(update={"tick": 3_600.0})
+    asked = ask(service, ada)
+    work(service)
+    with transaction(service.engine) as store:
+        past = service.config.tick_after(now()) - timedelta(hours=5)
+        store.execute(JOB.update().values(due=past))
+    work(service, answers=True)
+    late = service.find(ada, asked.id)
+    assert (late.state, late.content) == ("waiting", None)
+    assert late.due == service.config.tick_after(now())
+
+
+def log_of(service):
+    with transaction(service.engine, reads=True) as store:
+        return audit.entries(store, dataset=None, before=None, limit=100)
 
 
 def test_what_a_dead_server_had_begun_is_taken_again_and_charged_once(service, ada, work):
     asked = ask(service, ada)
     work(service)
     with transaction(service.engine) as store:
-        store.execute(JOB.update().values(state="running", attempts=1))
-    dispatcher = Dispatcher(service, process=lambda task, limits, **_: runner.outcome(task))
+        store.execute(JOB.update().values(state="running"))
+    dispatcher = Dispatcher(service, process=in_this_process)
     dispatcher.start()
     try:
         until(service, ada, asked.id, "answered")
     finally:
         dispatcher.stop()
-    assert service.budgets(ada, "panel")[0].spent == 1.0
+    assert spent(service) == 1.0
 
 
-def test_a_confidential_file_that_changed_is_not_read(service, ada, work, files):
+def test_the_confidential_file_is_read_once_when_the_server_starts(service, ada, work, files):
     asked = ask(service, ada)
     work(service)
-    text = files[0].read_text()
+    away = files[0].rename(files[0].with_suffix(".away"))
     try:
-        files[0].write_text(text + "p9,2000,F,a,AG,30,1\n")
         work(service, answers=True)
-        assert service.find(ada, asked.id).state == "waiting"
     finally:
-        files[0].write_text(text)
+        away.rename(files[0])
+    until(service, ada, asked.id, "answered")
 
 
 def test_a_synthetic_file_that_is_away_costs_neither_answer_nor_dry_run(
@@ -169,7 +201,7 @@ def test_a_synthetic_file_that_is_away_costs_neither_answer_nor_dry_run(
     other = ask(service, ada, epsilon=0.5)
     away = files[1].rename(files[1].with_suffix(".away"))
     try:
-        dispatcher = Dispatcher(service, process=lambda task, limits, **_: runner.outcome(task))
+        dispatcher = Dispatcher(service, process=in_this_process)
         looks = [
             look(0) for _ in range(5) for look in (dispatcher.answer_next, dispatcher.check_next)
         ]
@@ -197,39 +229,40 @@ def test_a_charged_query_waits_for_the_schema_and_synthetic_file_that_it_is_abou
     if key == "synthetic":
         new.write_text(text + text.splitlines()[-1] + "\n")
     else:
-        new.write_text(text.replace("rows_per_person: ", "rows_per_person: 1"))
-    datasets = {"panel": old.model_copy(update={key: new})}
-    again = Service(engine, config, open_datasets(engine, datasets))
-    dispatcher = Dispatcher(again, process=lambda task, limits, **_: runner.outcome(task))
+        new.write_text(text.replace("period: year", "period: age"))
+    changed = config.model_copy(update={"datasets": {"panel": old.model_copy(update={key: new})}})
+    again = Service(engine, changed, open_datasets(engine, changed))
+    dispatcher = Dispatcher(again, process=in_this_process)
     assert [dispatcher.answer_next(0) for _ in range(5)] == [True, False, False, False, False]
     with transaction(engine, reads=True) as store:
-        (job,) = store.execute(JOB.select())
-        log = audit.entries(store, dataset=None, before=None, limit=100)
-    assert (job.state, job.attempts) == ("queued", 0)
-    assert "process died" not in {entry.action for entry in log}
+        assert [job.state for job in store.execute(JOB.select())] == ["queued"]
+    assert "process died" not in {entry.action for entry in log_of(service)}
     assert "panel" in caplog.text
     assert ask(again, ada).id != asked.id  # the new one is another question
     work(service, answers=True)  # they are put back
     until(service, ada, asked.id, "answered")
 
 
-def test_a_file_that_changed_holds_up_no_other_dataset(config, engine, ada, work, tmp_path, caplog):
+def test_a_file_that_changed_holds_up_no_other_dataset(
+    config, engine, ada, sam, work, tmp_path, caplog
+):
     """Nor does it hold the database, whatever the lane has before the others."""
     changed = tmp_path / "changed.csv"
-    changed.write_bytes(config.datasets["panel"].confidential.read_bytes())
-    first = config.datasets["panel"].model_copy(update={"confidential": changed})
+    changed.write_bytes(config.datasets["panel"].synthetic.read_bytes())
+    first = config.datasets["panel"].model_copy(update={"synthetic": changed})
     both = config.model_copy(update={"datasets": {"changed": first, **config.datasets}})
-    service = Service(engine, both, open_datasets(engine, both.datasets))
+    service = Service(engine, both, open_datasets(engine, both))
     for name in both.datasets:
-        service.submit(ada, name, GAP, analysis="gap")
+        service.projects.make(sam, f"gap of {name}", name, ["ada"], questions=1)
+        service.submit(ada, name, GAP, project=f"gap of {name}")
     work(service)
     with transaction(engine) as store:  # both slots have begun
         store.execute(JOB.update().values(begins=now() - timedelta(seconds=1)))
     changed.write_text("")
-    dispatcher = Dispatcher(service, process=lambda task, limits, **_: runner.outcome(task))
+    dispatcher = Dispatcher(service, process=in_this_process)
     assert [dispatcher.answer_next(0) for _ in range(3)] == [True, False, False]
     states = {
-        one.name: one.ledger.answer(one.query(GAP).digest) for one in service.datasets.values()
+        one.name: one.ledger.answer(digest_of(one.asked(GAP))) for one in service.datasets.values()
     }
     assert (states["changed"], states["panel"] is None) == (None, False)
     told = [record.getMessage() for record in caplog.records]

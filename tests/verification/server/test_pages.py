@@ -1,19 +1,32 @@
 """The pages: the whole path of a researcher and of a steward, without a browser."""
 
+import ast
 import html
 import re
 import time
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import yaml
 from fastapi.testclient import TestClient
-from replay_trials import GAP
+from replay_trials import GAP, QUESTIONS
+
+import synthesizer.verification as room
+from synthesizer.verification.choosing import chosen
+from synthesizer.verification.server import runner
 
 FIELD = re.compile(r'<input type="hidden" name="([^"]+)" value="([^"]*)"')
 
 
+CLAIM = {
+    "formula": "I(log(pay)) ~ sex + age",
+    "ask": {"measure": "claim", "coefficient": "sex[F]", "below": -0.05},
+}
+
+
 @pytest.fixture
-def browser(app, accounts, ada, bob):
+def browser(app, accounts, project):
     accounts.add("stella", "steward", actor="test")
     with TestClient(app) as http:
         yield http
@@ -32,37 +45,122 @@ def hidden(text):
     return {name: html.unescape(value) for name, value in FIELD.findall(text)}
 
 
-def dry_run(browser):
+def dry_run(browser, query):
     form = browser.get("/datasets/panel/ask/yaml")
-    body = {**hidden(form.text), "yaml": yaml.safe_dump(GAP), "step": "dry-run"}
-    page = browser.post("/datasets/panel/ask/yaml", data=body)
-    while "Ask the confidential data" not in page.text:
+    body = {**hidden(form.text), "yaml": yaml.safe_dump(query), "step": "dry-run"}
+    return settled(browser, browser.post("/datasets/panel/ask/yaml", data=body))
+
+
+def settled(browser, page):
+    while "data-poll" in page.text:
         time.sleep(0.1)
         page = browser.get(str(page.url))
     return page
 
 
-def test_a_researcher_goes_from_the_form_to_the_answer(browser, accounts, service):
-    sign_in(browser, accounts, "ada")
-    assert "panel" in browser.get("/datasets").text
-    assert "pay" in browser.get("/datasets/panel").text
-    page = dry_run(browser)
-    assert 'id="attainable"' in page.text
+def visible(text):
+    """Return the words of a page that are shown before anything is unfolded."""
+    text = re.sub(r"<(details|head|header)\b.*?</\1>", " ", text, flags=re.DOTALL)
+    return html.unescape(re.sub(r"<[^>]+>", " ", text)).split()
+
+
+NUMBERS = re.compile(r"epsilon|\bM =|privacy budget", re.IGNORECASE)
+FORM = {"formula": CLAIM["formula"], "ask.coefficient": "sex[F]", "ask.below": "-0.05"}
+
+
+def test_a_researcher_goes_from_the_form_to_the_answer_and_meets_no_number(
+    browser, accounts, service
+):
+    seen = [sign_in(browser, accounts, "ada")]
+    assert "20 of 20 questions left" in seen[0].text
+    for path in ("/datasets/panel", "/datasets/panel/ask", "/datasets/panel/ask/claim"):
+        seen.append(browser.get(path))
+    body = {**hidden(seen[-1].text), **FORM, "step": "dry-run"}
+    seen.append(browser.post("/datasets/panel/ask/claim", data=body))
+    seen.append(page := settled(browser, seen[-1]))
+    assert len(visible(page.text)) < 200
     assert service.datasets["panel"].ledger.spending().budgets[0].spent == 0
-    unsure = browser.post(str(page.url), data={**hidden(page.text), "analysis": "gap"})
-    assert service.datasets["panel"].ledger.spending().budgets[0].spent == 0, unsure.text
-    body = {**hidden(page.text), "analysis": "gap", "agreed": "yes"}
-    asked = browser.post(str(page.url), data=body)
+    asked = browser.post(str(page.url), data=hidden(page.text))
     assert re.search(r"/queries/[0-9a-f]{32}$", str(asked.url))
-    while 'id="answer"' not in (shown := browser.get(str(asked.url))).text:
-        time.sleep(0.2)
-    assert "<svg" in shown.text
-    assert service.datasets["panel"].ledger.spending().budgets[0].spent == 1_000_000
-    assert browser.get(f"{asked.url.path}/answer.json").json()["answer"]["released"]
+    seen += [asked, shown := settled(browser, asked), browser.get("/queries"), browser.get("/")]
+    digest = page.url.path.rpartition("/")[2]
+    seen += [browser.get(page.url.path), browser.get(f"{page.url.path}/edit")]
+    assert [one.url.path for one in seen if NUMBERS.search(one.text)] == []
+    assert "19 of 20 questions left" in seen[-3].text
+    assert f"{asked.url.path}/cite" in shown.text
+    assert f"/dry-runs/{digest}/ask-a-person" in page.text
+    answer = browser.get(f"{asked.url.path}/answer.json").json()["answer"]
+    assert html.escape(answer["words"][0]) in shown.text
+    assert answer["verdict"] == "yes"
+    for one in (page, shown):  # who wants to see them follows a link
+        assert NUMBERS.search(browser.get(f"{one.url.path}?numbers=true").text)
     sign_in(browser, accounts, "bob")  # somebody else's, and none: the same words
     others = browser.get(asked.url.path)
     assert others.status_code == 404
     assert others.text == browser.get("/queries/" + "0" * 32).text
+
+
+@pytest.mark.parametrize(
+    "changes", [c for name, c in QUESTIONS.items() if name not in ("interval", "report", "logit")]
+)
+def test_no_kind_of_question_brings_numbers_to_a_researcher(browser, accounts, changes):
+    sign_in(browser, accounts, "ada")
+    query = {**GAP, "formula": CLAIM["formula"], **changes}
+    page = dry_run(browser, {key: query[key] for key in ("formula", "family", "subset", "ask")
+                             if query.get(key) and (key != "ask" or "ask" in changes)}
+                   | ({} if "ask" in changes else {"ask": CLAIM["ask"]}))  # fmt: skip
+    seen = [page, browser.get(f"/datasets/panel/ask/{query['ask']['measure']}"),
+            browser.get(f"{page.url.path}/edit")]  # fmt: skip
+    if 'class="main spend"' in page.text:
+        sent = {**hidden(page.text), "agreed": "yes"}
+        seen.append(settled(browser, browser.post(str(page.url), data=sent)))
+        assert seen[-1].status_code == 200
+    assert [one.url.path for one in seen[:1] + seen[2:] if NUMBERS.search(one.text)] == []
+
+
+def with_outlook(monkeypatch, outlook):
+    def found(asked, most_epsilon):
+        return replace(chosen(asked, most_epsilon), outlook=outlook, words=("It is too small.",))
+
+    monkeypatch.setattr(runner, "chosen", found)
+
+
+def test_what_cannot_be_decided_has_no_button(browser, accounts, service, monkeypatch):
+    with_outlook(monkeypatch, "impossible")
+    sign_in(browser, accounts, "ada")
+    page = dry_run(browser, CLAIM)
+    assert "This question cannot be decided with this file" in page.text
+    assert "main spend" not in page.text
+    csrf = {"csrf": re.search(r'name="csrf" value="([^"]+)"', page.text)[1], "project": "gap"}
+    sent = settled(browser, browser.post(page.url.path, data=csrf))  # who sends it all the same
+    assert "It is too small." in sent.text
+    assert service.datasets["panel"].ledger.spending().budgets[0].spent == 0
+
+
+def test_an_open_question_needs_a_tick(browser, accounts, service, monkeypatch):
+    with_outlook(monkeypatch, "open")
+    sign_in(browser, accounts, "ada")
+    page = dry_run(browser, CLAIM)
+    unsure = browser.post(page.url.path, data=hidden(page.text))
+    assert unsure.status_code == 422
+    assert service.datasets["panel"].ledger.spending().budgets[0].spent == 0
+    sure = browser.post(page.url.path, data={**hidden(page.text), "agreed": "yes"})
+    assert "/queries/" in sure.url.path
+
+
+def test_an_expert_sees_the_numbers_and_what_they_cost(browser, accounts, service):
+    sign_in(browser, accounts, "ada")
+    form = browser.get("/datasets/panel/ask/claim")
+    body = {**hidden(form.text), **FORM, "step": "numbers"}
+    form = browser.post("/datasets/panel/ask/claim", data=body)
+    assert 'value="-0.05"' in form.text  # what was typed is kept
+    body = {**hidden(form.text), **FORM, "epsilon": "2.5", "partitions": "20", "step": "dry-run"}
+    page = settled(browser, browser.post("/datasets/panel/ask/claim", data=body))
+    assert "3 questions (epsilon 2.5)" in page.text
+    assert 'id="query"' in page.text  # the sections of the dry run
+    asked = browser.post(page.url.path, data=hidden(page.text))
+    assert "(epsilon 2.5)" in asked.text
+    assert service.projects.every()[0].used == 3
 
 
 def test_problems_are_told_at_once_and_what_was_typed_is_kept(browser, accounts):
@@ -78,8 +176,11 @@ def test_problems_are_told_at_once_and_what_was_typed_is_kept(browser, accounts)
     assert "<script>alert" not in page.text
 
 
-PAGES = ("/datasets", "/datasets/panel", "/datasets/panel/ask", "/datasets/panel/ask/interval",
-         "/datasets/panel/ask/yaml", "/queries", "/budget")  # fmt: skip
+PAGES = ("/datasets", "/datasets/panel", "/datasets/panel/ask", "/datasets/panel/ask/claim",
+         "/datasets/panel/ask?numbers=true", "/datasets/panel/ask/interval",
+         "/datasets/panel/ask/yaml", "/queries", "/tokens")  # fmt: skip
+STEWARDS = ("/datasets", "/steward/queries", "/steward/projects", "/steward/alarms",
+            "/steward/accounts", "/steward/audit")  # fmt: skip
 
 
 @pytest.mark.parametrize("path", PAGES)
@@ -105,3 +206,67 @@ def test_links_of_stewards_lead_to_pages(browser, accounts):
     assert len(links) >= 3
     for link in links:
         assert browser.get(link).status_code == 200, link
+
+
+def test_a_steward_makes_projects_and_changes_them(browser, accounts, service):
+    sign_in(browser, accounts, "stella")
+    page = browser.get("/steward/projects")
+    new = {**hidden(page.text), "dataset": "panel", "name": "pay", "members": "ada; bob",
+           "questions": "4"}  # fmt: skip
+    made = browser.post("/steward/projects", data=new)
+    assert "4 of 4 questions left" in made.text
+    assert service.projects.own(accounts.named("bob"))[1].name == "pay"
+    for change, problem in (
+        ({**new, "name": "a/b"}, "letters, digits"),
+        ({**new, "name": "x", "members": "eve"}, "eve"),
+        ({**new, "name": "x", "questions": "many"}, "1 to"),
+    ):
+        wrong = browser.post("/steward/projects", data=change)
+        assert wrong.status_code == 422
+        assert problem in wrong.text
+        assert len(service.projects.every()) == 2
+    changed = {"csrf": new["csrf"], "questions": "7", "members": ""}
+    page = browser.post("/steward/projects/pay", data=changed)
+    assert "7 of 7 questions left" in page.text
+    assert "Researchers: none" in page.text
+    capped = browser.post("/steward/datasets/panel/cap", data={"csrf": new["csrf"], "cap": "7.5"})
+    assert "0 of 7.5 spent" in capped.text
+    refused = browser.post("/steward/datasets/panel/cap", data={"csrf": new["csrf"], "cap": "0"})
+    assert refused.status_code == 422
+
+
+def test_a_pause_is_an_alarm_until_a_steward_goes_on(browser, accounts, service):
+    sign_in(browser, accounts, "stella")
+    csrf = {"csrf": hidden(browser.get("/steward/projects").text)["csrf"]}
+    assert "No dataset is paused" in browser.get("/steward/alarms").text
+    browser.post("/steward/datasets/panel/pause", data={**csrf, "pause": "yes"})
+    alarms = browser.get("/steward/alarms")
+    assert "by stella" in alarms.text
+    assert "Paused" in browser.get("/datasets").text
+    browser.post("/steward/datasets/panel/pause", data={**csrf, "pause": "no"})
+    assert not service.list_datasets()[0].is_paused
+
+
+FLAG = re.compile(r"(?<![\w-])--[a-z]")
+
+
+def texts():
+    """Yield name and text of all that may stand on a page: templates, and texts of the program."""
+    folder = Path(room.__file__).parent
+    for path in folder.rglob("*.html"):
+        yield path.name, path.read_text(encoding="utf-8")
+    for path in folder.rglob("*.py"):
+        if path.name != "verify.py":  # the job of the command line
+            tree = ast.parse(path.read_text(encoding="utf-8"))
+            comments = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+            for node in ast.walk(tree):
+                is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
+                if is_text and id(node) not in comments:
+                    yield path.name, node.value
+
+
+def test_no_text_of_a_page_names_a_flag_of_the_command_line():
+    found = [*texts()]
+    assert len({name for name, _ in found}) > 30
+    assert [name for name, text in found if FLAG.search(text)] == []
+    assert FLAG.search("the M that --choose-m names")  # the control

@@ -6,13 +6,16 @@ from synthesizer.data.errors import ConfigError
 from synthesizer.verification.public_schema import PublicSchema, PublicVariable
 from synthesizer.verification.query import query_of
 from synthesizer.verification.server.query_form import (
+    EXPERTS,
     KINDS,
     SUBJECTS,
     QueryForm,
     coefficients_of,
     in_words,
     query_of_yaml,
+    yaml_of_query,
 )
+from synthesizer.verification.server.server_datasets import NUMBERS
 
 SCHEMA = PublicSchema(
     person="id",
@@ -30,7 +33,11 @@ PERIODS = [
     {"first": 2000, "last": 2002, "slope": "rising"},
     {"first": 2002, "last": 2004, "slope": [-0.5, 2.0]},
 ]
+CLAIM = {"measure": "claim", "coefficient": "sex[M]"}
 QUERIES = [
+    {**MODEL, "ask": {**CLAIM, "below": -1.5}},
+    {**MODEL, "ask": {**CLAIM, "between": [-1.5, 2.0]}},
+    {**MODEL, "ask": {**CLAIM, "share": 0.1}, "epsilon": 2.0},
     {**MODEL, "ask": {"measure": "interval", "coefficient": "sex[M]", "below": -1.5}},
     {**MODEL, "ask": {"measure": "interval", "coefficient": "sex[M]", "between": [-1.5, 2.0]}},
     {**MODEL, "ask": {"measure": "tolerance", "coefficient": "sex[M]", "share": 0.1}},
@@ -60,9 +67,23 @@ def test_every_measure_is_in_the_list_of_what_may_be_asked():
 
 @pytest.mark.parametrize("measure", KINDS)
 def test_the_form_has_every_key_of_the_question(measure):
-    keys = {f.key.removeprefix("ask.") for f in QueryForm.new(measure, SCHEMA).fields}
+    form = QueryForm.new(measure, SCHEMA, expert=True)
+    keys = {f.key.removeprefix("ask.") for f in form.fields}
     wanted = {*KINDS[measure].model_fields} - {"measure", "between"}
     assert wanted <= keys
+    assert "epsilon" in keys
+    assert all(f.label != f.key.removeprefix("ask.") for f in form.fields)  # all have a label
+
+
+@pytest.mark.parametrize("measure", sorted({*KINDS} - EXPERTS))
+def test_a_form_has_the_numbers_for_experts_only(measure):
+    form = QueryForm.new(measure, SCHEMA)
+    assert not NUMBERS & {f.key for f in form.fields}
+    said = " ".join(f"{f.label} {f.hint} {f.choices}" for f in form.fields)
+    assert "epsilon" not in said.lower()
+    typed = form.filled({"subset": ["pay > 3"]}).with_numbers(SCHEMA)
+    assert (typed.value("subset"), typed.value("epsilon")) == ("pay > 3", "1")
+    assert typed.expert
 
 
 @pytest.mark.parametrize("content", QUERIES, ids=lambda c: c["ask"]["measure"])
@@ -70,8 +91,12 @@ def test_a_query_comes_back_from_its_form_and_from_its_yaml(content):
     query = query_of(content)
     assert query.problems(SCHEMA) == []
     form = QueryForm.of(query.content(), SCHEMA)
+    assert form.expert  # it has numbers
     assert query_of(form.content).digest == query.digest
-    assert query_of(query_of_yaml(form.yaml)).digest == query.digest
+    assert query_of(query_of_yaml(yaml_of_query(form.content))).digest == query.digest
+    plain = query.content() | dict.fromkeys(NUMBERS)
+    if content["ask"]["measure"] not in EXPERTS:
+        assert not QueryForm.of(plain, SCHEMA).expert
     assert content["ask"].get("coefficient", "") in in_words(query.content())
 
 
@@ -88,7 +113,7 @@ def test_problems_stand_beside_the_fields_whose_keys_they_name():
         "ask.above": ["3"],
         "ask.below": ["x"],
     }
-    form = QueryForm.new("interval", SCHEMA).filled(typed)
+    form = QueryForm.new("claim", SCHEMA, expert=True).filled(typed)
     with pytest.raises(ConfigError) as raised:
         query_of(form.content)
     form = form.faulty(raised.value.problems)
@@ -99,16 +124,22 @@ def test_problems_stand_beside_the_fields_whose_keys_they_name():
         "epsilon",
         "partitions",
     ]
-    assert form.faults_of("epsilon") == ["must be a number"]
+    assert form.faults_of("epsilon") == ["must be a number (got 'a lot')"]
     assert form.value("epsilon") == "a lot"  # what was typed is kept
 
 
-def test_a_problem_of_a_period_says_which_and_one_without_a_field_is_kept():
-    form = QueryForm.new("trend", SCHEMA).filled({"ask.periods.1.first": ["x"]})
+@pytest.mark.parametrize(
+    "text", ["x", "2000 rising", "2000 to 2002 between 1", "2000-2002 rising;"]
+)
+def test_a_problem_of_a_period_stands_at_the_field(text):
+    form = QueryForm.new("trend", SCHEMA).filled({"ask.periods": [text]})
     with pytest.raises(ConfigError) as raised:
         query_of(form.content)
-    faulty = form.faulty([*raised.value.problems, "synthetic: another file"])
-    assert "1, first: must be a whole number (got 'x')" in faulty.faults_of("ask.periods")
+    assert form.faulty(raised.value.problems).faults_of("ask.periods")
+
+
+def test_a_problem_without_a_field_is_kept():
+    faulty = QueryForm.new("trend", SCHEMA).faulty(["synthetic: another file"])
     assert faulty.faults[-1].field is None
     assert faulty.faults[-1].anchor == "query-form"
 
@@ -136,7 +167,7 @@ def test_yaml_without_a_measure_has_no_form():
 
 def test_a_server_tells_problems_of_form_and_of_the_public_schema_at_once(service):
     with pytest.raises(ConfigError) as raised:
-        service.dataset("panel").query({"formula": "pay ~ nobody", "epsilon": -1.0})
+        service.dataset("panel").asked({"formula": "pay ~ nobody", "epsilon": -1.0})
     told = "; ".join(raised.value.problems)
     assert all(key in told for key in ("ask: is needed", "epsilon: must", "'nobody' is not in"))
 

@@ -6,6 +6,7 @@ import sys
 import pytest
 from replay_trials import GAP
 
+from synthesizer.verification.prepared import write_prepared
 from synthesizer.verification.public_schema import PublicSchema
 from synthesizer.verification.query import query_of
 from synthesizer.verification.server import runner
@@ -15,20 +16,31 @@ from synthesizer.verification.server.server_config import JobLimits
 LIMITS = JobLimits(seconds=30, memory_mb=4_000)
 
 
-def task(schema: PublicSchema, files, **changes):
+KEY = b"\7" * 32
+
+
+@pytest.fixture(scope="module")
+def prepared(schema, files, tmp_path_factory):
+    path = tmp_path_factory.mktemp("prepared") / "confidential.arrow"
+    write_prepared(path, schema.encoded(schema.read(files[0])), schema, KEY)
+    return path
+
+
+def task(schema: PublicSchema, files, prepared=None, **changes):
     query = query_of(GAP)
     content = {
         "query": query.content(),
         "public_schema": schema.model_dump(mode="json"),
         "synthetic": str(files[1]),
-        "confidential": str(files[0]),
-        "key": "07" * 32,
+        "prepared": prepared and str(prepared),
+        "key": KEY.hex(),
+        "rows": 3_200,
     }
     return Task(**(content | changes))
 
 
-def test_an_answer_comes_back_from_a_process_of_its_own(schema, files):
-    answer = run(task(schema, files), LIMITS, seconds=60, is_stopped=lambda: False)
+def test_an_answer_comes_back_from_a_process_of_its_own(schema, files, prepared):
+    answer = run(task(schema, files, prepared), LIMITS, seconds=60, is_stopped=lambda: False)
     assert answer is not None
     ((held,),) = answer.released
     assert 0 <= held <= 10
@@ -38,28 +50,35 @@ def test_an_answer_comes_back_from_a_process_of_its_own(schema, files):
 
 
 def test_a_dry_run_releases_nothing_and_needs_no_confidential_file(schema, files):
-    checked = outcome(task(schema, files, confidential=None))
+    checked = outcome(task(schema, files), LIMITS)
     assert checked.released == ()
     assert checked.charge == 1_000_000
     assert 'id="attainable"' in checked.page
 
 
-def test_without_data_all_partitions_are_errors(schema, files):
-    query = {**GAP, "errors": "report", "epsilon": 100.0}
-    answer = outcome(task(schema, files, query=query_of(query).content(), is_without_data=True))
-    assert answer.released == ((0, 0, 10),)
+@pytest.mark.parametrize("limits", [{"memory_mb": 100}, {"seconds": 1}])
+def test_a_question_that_takes_more_than_half_of_a_limit_is_refused(schema, files, limits):
+    """It is rehearsed with the rows that the confidential file may have, not with its rows."""
+    wide = query_of({**GAP, "formula": "I(log(pay)) ~ C(year) * race * agency * sex"}).content()
+    small, large = (
+        outcome(task(schema, files, query=wide, rows=rows), LIMITS.model_copy(update=limits))
+        for rows in (1_600, 400_000)
+    )
+    assert (small.problems, small.charge) == ((), 1_000_000)
+    assert (len(large.problems), large.charge) == (1, 0)
 
 
 def test_what_the_synthetic_data_lack_is_a_problem_and_not_an_answer(schema, files, tmp_path):
     lean = tmp_path / "lean.csv"
     lean.write_text("person,year\n1,2000\n")
-    assert "no column" in " ".join(outcome(task(schema, files, synthetic=str(lean))).problems)
+    refused = outcome(task(schema, files, synthetic=str(lean)), LIMITS)
+    assert "no column" in " ".join(refused.problems)
 
 
 def test_a_process_that_takes_too_long_or_dies_is_none(schema, files):
     assert run(task(schema, files), LIMITS, seconds=0.01, is_stopped=lambda: False) is None
     assert run(task(schema, files), LIMITS, seconds=60, is_stopped=lambda: True) is None
-    gone = task(schema, files, confidential="/nowhere.csv")  # an exception in the process
+    gone = task(schema, files, "/nowhere.arrow")  # an exception in the process
     assert run(gone, LIMITS, seconds=60, is_stopped=lambda: False) is None
 
 

@@ -13,6 +13,7 @@ from synthesizer.verification.ledger import Ledger, new_dataset, new_version
 from synthesizer.verification.mechanisms import MICRO
 from synthesizer.verification.query import query_of
 from synthesizer.verification.server import audit
+from synthesizer.verification.server.accounts import Accounts
 
 
 @pytest.mark.parametrize("scope", trials.SCOPES)
@@ -94,6 +95,15 @@ def test_a_head_that_is_none():
     for wrong in ("", "12", "12:abc", "x:" + "0" * 64):
         with pytest.raises(LedgerError, match="NUMBER:HASH"):
             audit.Head.read(wrong)
+
+
+# T18: tokens that let nobody in.
+
+
+@pytest.mark.parametrize(("accounts", "holds"), [(Accounts, True), (trials.Talkative, False)])
+def test_the_refusal_of_a_token_tells_nothing(database, accounts, holds):
+    replies = trials.token_replies(accounts(database), 40, seed=1)
+    assert trials.tells_nothing(replies) is holds
 
 
 # T16: two questions that differ in one person.

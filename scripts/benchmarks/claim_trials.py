@@ -1,0 +1,321 @@
+#!/usr/bin/env python3
+"""How often a claim is answered rightly, wrongly or not at all, after the server chose its price.
+
+Usage::
+
+    python scripts/benchmarks/claim_trials.py --seeds 20 [--first 1000] [--epsilon 1]
+    python scripts/benchmarks/claim_trials.py --demo DIRECTORY --claims claims.yaml
+
+Persons are simulated twice: once as the confidential file, once as the synthetic one. Claims are
+made of the synthetic coefficient, as a researcher makes them: borders at 2 to 10 standard errors
+from it, on both sides, one-sided and two-sided, and tolerances. What is right is the coefficient of
+all confidential rows. "Far" worlds have synthetic data whose coefficient is off by 8 standard
+errors. The control reads a claim from the share of groups whose coefficient lies in the range.
+
+With ``--demo`` the files are those of ``synthesizer serve --demo`` (made where absent) and the
+claims are those of a YAML list. Exit code 1 where a line does not hold.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+from scipy.special import expit
+
+from synthesizer.data.table import Column, FloatArray, Table
+from synthesizer.verification.choosing import Chosen, chosen
+from synthesizer.verification.claims import Claim, ClaimAnswer
+from synthesizer.verification.coefficient_questions import Significance, Statements
+from synthesizer.verification.mechanisms import Mechanism
+from synthesizer.verification.public_schema import PublicSchema, PublicVariable, load_schema
+from synthesizer.verification.query import Query, query_of
+from synthesizer.verification.questions import View, view_of
+from synthesizer.verification.verify import Asked, sound_asked
+
+JOBS = tuple("abcdefghijkl")
+SCHEMA = PublicSchema(
+    person="person",
+    rows_per_person=2,
+    variables={
+        "y": PublicVariable(kind="numeric", low=-1e9, high=1e9),
+        "b": PublicVariable(kind="numeric", low=0.0, high=1.0, whole=True),
+        "x": PublicVariable(kind="numeric", low=-9.0, high=9.0),
+        "group": PublicVariable(kind="categorical", levels=("most", "few"), reference="most"),
+        "job": PublicVariable(kind="categorical", levels=JOBS),
+    },
+)
+
+
+@dataclass(frozen=True)
+class World:
+    """A model, and how large the coefficient is in persons without number."""
+
+    formula: str
+    coefficient: str
+    family: str = "linear"
+    tail: float = 0.0
+    """Skewness of the errors: 0 for normal ones."""
+
+
+WORLDS = {
+    "fixed effects": World("y ~ group + x | job", "group[few]"),
+    "interaction": World("y ~ group * x", "group[few]:x"),
+    "skewed": World("y ~ group + x", "group[few]", tail=1.0),
+    "logit": World("b ~ group + x", "group[few]", family="logit"),
+}
+SIZES = (500, 2_000, 5_000, 20_000)
+EFFECT, SHARE = 0.3, 0.25
+"""Coefficient of each world, and share of persons in the smaller group."""
+
+
+def simulated(n: int, rng: np.random.Generator, effect: float, tail: float) -> View:
+    """Return n persons with one or two rows each, dealt to groups by a key of their own."""
+    owners = np.sort(np.concatenate([np.arange(n), np.flatnonzero(rng.random(n) < 0.6)]))
+    few = (rng.random(n) < SHARE)[owners]
+    job, x = rng.integers(0, len(JOBS), n)[owners], rng.normal(size=n)[owners]
+    x += rng.normal(0, 0.3, len(owners))
+    e = rng.normal(size=n)[owners] + rng.normal(0, 0.5, len(owners))
+    if tail:
+        e = np.expm1(tail * e)
+    y = 0.1 * job + 0.3 * x + effect * few * (1 + x) + e
+    b = rng.random(len(owners)) < expit(-0.5 + 0.3 * x + effect * few)
+    values = {"y": y, "b": b, "x": x, "group": few, "job": job}
+    columns = [
+        Column(v, values[v.name].astype(np.int32 if v.is_coded else float))
+        for v in SCHEMA.table_schema
+    ]
+    return View(Table(columns, len(owners)), tuple(map(str, range(n))), owners, rng.bytes(32))
+
+
+@dataclass(frozen=True)
+class InMemory(Asked):
+    """A question about synthetic data that are no file."""
+
+    made: View = field(kw_only=True)
+
+    def view(self) -> View:
+        """Return the synthetic data."""
+        return self.made
+
+
+class Drawn:
+    """The noise of the mechanisms with a seed, for data that are simulated."""
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self.rng = rng
+
+    def charge(self, mechanism: Mechanism) -> int:
+        """Return what was offered."""
+        return mechanism.epsilon
+
+    def draw(self, mechanism: Mechanism, values: Sequence[int]) -> tuple[int, ...]:
+        """Return the values with two-sided geometric noise within the bounds."""
+        p = 1 - np.exp(-1 / mechanism.scale)
+        one, other = self.rng.geometric(p, (2, len(values)))
+        return tuple(map(int, np.clip(values + one - other, *(mechanism.bounds or (None, None)))))
+
+
+def asks_about(estimate: float, error: float) -> Iterator[dict[str, Any]]:
+    """Yield claims about a synthetic coefficient: true and false of it, near and far."""
+    for k in (2, 4, 6, 10):
+        for side in (-1, 1):
+            yield {"above": estimate + side * k * error}
+            yield {"below": estimate + side * k * error}
+        yield {"between": (estimate - k * error, estimate + k * error)}
+        yield {"between": (estimate + k * error, estimate + 3 * k * error)}
+        yield {"within": k * error}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a claim."""
+
+    outlook: str
+    verdict: str
+    is_true: bool
+    by_share: bool
+    """What the control says: most groups lie in the range."""
+    epsilon: float
+    m: int
+
+    @property
+    def word(self) -> str:
+        """Whether the verdict is right."""
+        if self.verdict == "open":
+            return "open"
+        return "right" if (self.verdict == "yes") == self.is_true else "wrong"
+
+
+def outcome(
+    choice: Chosen, prepared: Statements, schema: PublicSchema, confidential: View, noise: Drawn
+) -> Outcome:
+    """Ask what was chosen, and compare the answer with all confidential rows."""
+    query, ask = choice.query, choice.query.ask
+    assert isinstance(ask, Claim)  # noqa: S101
+    released = ask.release(query, prepared, confidential, noise)
+    answer = ask.conclude(query, prepared, released)
+    assert isinstance(answer, ClaimAnswer)  # noqa: S101
+    truth = ask.numbers(query, schema, confidential, 1)[0]
+    inside, *rest, _ = released[0]
+    return Outcome(
+        outlook=choice.outlook,
+        verdict=answer.verdict,
+        is_true=bool(prepared.ranges[0].holds(truth)[0] == 1),
+        by_share=inside > sum(rest),
+        epsilon=query.epsilon,
+        m=query.partitions,
+    )
+
+
+def fitted(query: Query, view: View) -> tuple[float, float]:
+    """Return the coefficient of all persons and its standard error."""
+    assert isinstance(query.ask, Significance)  # noqa: S101
+    return query.ask.estimate(query, SCHEMA, view)
+
+
+def outcomes(
+    world: World, n: int, seed: int, *, far: bool, most_epsilon: float, at_truth: bool = False
+) -> Iterator[Outcome]:
+    """Yield what comes of all claims about one pair of files; ``at_truth`` of borders there."""
+    rng = np.random.default_rng([seed, n, *world.formula.encode(), far])
+    content = {"formula": world.formula, "family": world.family}
+    confidential = simulated(n, rng, EFFECT, world.tail)
+    any_ask = {"measure": "significance", "coefficient": world.coefficient}
+    probe = query_of({**content, "ask": any_ask})
+    truth, error = fitted(probe, confidential)
+    shift = 8 * error * (-1) ** seed if far else 0.0
+    synthetic = simulated(n, rng, EFFECT + shift, world.tail)
+    remembered(synthetic, confidential)
+    estimate, error = fitted(probe, synthetic)
+    asks = [{"above": truth}, {"below": truth}] if at_truth else asks_about(estimate, error)
+    for ask in asks:
+        made = {"measure": "claim", "coefficient": world.coefficient, **ask}
+        query = query_of({**content, "ask": made})
+        asked = InMemory(query, SCHEMA, Path(), made=synthetic)
+        choice = chosen(asked, most_epsilon)
+        prepared = query.ask.prepare(choice.query, SCHEMA, synthetic)
+        yield outcome(choice, prepared, SCHEMA, confidential, Drawn(rng))
+
+
+_numbers: Callable[..., FloatArray] = Claim.numbers
+_seen: dict[tuple[int, str, int], FloatArray] = {}
+
+
+def remembered(*views: View) -> None:
+    """Fit each model to each file once for all claims about it."""
+    _seen.clear()
+    known = {id(view) for view in views}
+
+    def numbers(self: Claim, query: Query, schema: PublicSchema, view: View, m: int) -> FloatArray:
+        if id(view) not in known:
+            return _numbers(self, query, schema, view, m)
+        key = (id(view), f"{query.formula} {self.coefficient}", m)
+        if key not in _seen:
+            _seen[key] = _numbers(self, query, schema, view, m)
+        return _seen[key]
+
+    Claim.numbers = numbers  # type: ignore[method-assign]
+
+
+def row(name: str, made: Sequence[Outcome]) -> str:
+    """Return a line of the table."""
+    words = Counter(one.word for one in made)
+    shares = [f"{words[word] / len(made):6.1%}" for word in ("right", "open", "wrong")]
+    for outlook in ("decided", "open", "impossible"):
+        of = [one.verdict != "open" for one in made if one.outlook == outlook]
+        shares.append(f"{len(of):5d} {np.mean(of):4.0%}" if of else f"{0:5d}   - ")
+    control = np.mean([one.by_share != one.is_true for one in made])
+    price = np.mean([one.epsilon for one in made])
+    return " | ".join(
+        [f"{name:28s}", f"{len(made):5d}", *shares, f"{price:.2f}", f"{control:5.1%}"]
+    )
+
+
+HEAD = (
+    f"{'world':28s} | claims | right | open | wrong | said decided: asked, answered | said open |"
+    " said impossible | epsilon | control wrong"
+)
+
+
+def simulations(options: argparse.Namespace) -> bool:
+    """Print the table of simulated worlds; return whether it holds."""
+    print(HEAD)
+    every: list[Outcome] = []
+    borders: list[Outcome] = []
+    for name, world in WORLDS.items():
+        for n in SIZES:
+            for far in (False, True):
+                made = [
+                    one
+                    for seed in range(options.first, options.first + options.seeds)
+                    for one in outcomes(world, n, seed, far=far, most_epsilon=options.epsilon)
+                ]
+                every += made
+                print(row(f"{name}, {n:,}{', far' * far}", made), flush=True)
+            borders += [
+                one
+                for seed in range(options.first, options.first + 3 * options.seeds)
+                for one in outcomes(
+                    world, n, seed, far=False, most_epsilon=options.epsilon, at_truth=True
+                )
+            ]
+    print(row("all", every))
+    print(row("border at the true value", borders))
+    answered = [one.verdict != "open" for one in every if one.outlook == "decided"]
+    wrong = np.mean([one.word == "wrong" for one in every])
+    at_border = np.mean([one.verdict == "no" for one in borders])
+    control = np.mean([one.by_share != one.is_true for one in every])
+    return bool(wrong < 0.005 and at_border < 0.02 and np.mean(answered) > 0.9 and control > 0.05)
+
+
+def demonstration(options: argparse.Namespace) -> bool:
+    """Ask the claims of a YAML list about the demonstration; return whether all is well."""
+    schema = load_schema(options.demo / "schema.yaml")
+    words: Counter[str] = Counter()
+    rng = np.random.default_rng(options.first)
+    for content in yaml.safe_load(options.claims.read_text(encoding="utf-8")):
+        query = query_of(content)
+        asked = sound_asked(query, schema, options.demo / "run" / "synthetic_1.csv")
+        choice = chosen(asked, options.epsilon)
+        prepared = query.ask.prepare(choice.query, schema, asked.view())
+        whole = view_of(options.demo / "confidential.parquet", schema, query, bytes(32))
+        made = []
+        for _ in range(options.seeds):
+            confidential = View(whole.table, whole.persons, whole.owners, rng.bytes(32))
+            made.append(outcome(choice, prepared, schema, confidential, Drawn(rng)))
+        first = made[0]
+        counted = Counter(one.word for one in made)
+        words += counted
+        told = ", ".join(f"{word} {number}" for word, number in counted.items())
+        print(
+            f"{told:18s} | {'true' if first.is_true else 'false':5s} | {first.outlook:10s} | "
+            f"{first.epsilon:4g} {first.m:3d} | {query.ask.model_dump(exclude_none=True)} "
+            f"{query.formula} {query.subset or ''}",
+            flush=True,
+        )
+    print(dict(words))
+    return words["wrong"] == 0 and words["right"] >= 0.9 * words.total()
+
+
+def main() -> None:
+    """Run the trials that were asked for."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seeds", type=int, default=5, help="files, or keys, of each line")
+    parser.add_argument("--first", type=int, default=1000, help="the first seed")
+    parser.add_argument("--epsilon", type=float, default=1.0, help="the most that a claim may cost")
+    parser.add_argument("--demo", type=Path, help="directory of a demonstration")
+    parser.add_argument("--claims", type=Path, help="YAML list of queries")
+    options = parser.parse_args()
+    sys.exit(0 if (demonstration if options.demo else simulations)(options) else 1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,254 @@
+"""What a question is asked with, chosen for the researcher from the synthetic data alone.
+
+A researcher brings a question; the charge (epsilon) and the number of groups of persons (M) follow
+from a look at the synthetic data, which costs nothing and reveals nothing: in how many groups the
+model has a fit, whether small groups are biased, and whether the answer would be decided. Small
+groups make the answer precise, since the noise is that of one group; too small ones have no fit.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import ceil, floor, inf, isfinite, log10, sqrt
+from typing import Literal
+
+import numpy as np
+
+from synthesizer.data.table import FloatArray
+from synthesizer.report.page import written
+from synthesizer.verification.answer import ShareAnswer
+from synthesizer.verification.claims import Claim, shares_at_ends, verdict_of
+from synthesizer.verification.coefficient_questions import (
+    CoefficientRange,
+    Counted,
+    OfCoefficient,
+    Statements,
+)
+from synthesizer.verification.public_schema import PublicSchema
+from synthesizer.verification.query import Query
+from synthesizer.verification.questions import Question, View
+from synthesizer.verification.verify import Asked
+
+PARTITIONS = (20, 50, 100, 200)
+"""Numbers of groups that are tried; each costs a fit of all synthetic rows."""
+EPSILONS = (0.1, 0.25, 0.5, 1.0, 2.0)
+MOST_UNFITTED = 0.2
+"""Share of groups that may have no fit in the synthetic data."""
+MOST_BIAS = 1.0
+"""Limit of the bias of groups, in standard errors of the share that exceeds the coefficient."""
+MARGIN, LEAST_MARGIN = 0.5, 0.1
+"""Parts of the way to the synthetic estimate by which the border is moved: the confidential
+coefficient is another. A price is enough, and a claim can be decided, if it is so even then."""
+ALIKE = 0.01
+"""Difference of the ends of an interval of r that is worth no more groups."""
+Outlook = Literal["decided", "open", "impossible"]
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A question with its epsilon and number of groups, and what may be expected of it."""
+
+    query: Query
+    """With epsilon, partitions and errors, of the same schema and synthetic file."""
+    outlook: Outlook
+    words: tuple[str, ...]
+    """Plain sentences for the researcher; none where an answer may be expected."""
+
+
+@dataclass(frozen=True, eq=False)
+class Look:
+    """What a question is about in all persons and in m groups of the synthetic data."""
+
+    numbers: FloatArray
+    """Shape (statements, m), NaN without a fit."""
+    estimates: FloatArray
+    """Of all persons, shape (statements,)."""
+
+    @property
+    def m(self) -> int:
+        """Number of groups."""
+        return len(self.numbers[0])
+
+    @property
+    def unfitted(self) -> float:
+        """Largest share of groups without a fit."""
+        return float(np.isnan(self.numbers).mean(axis=1).max())
+
+    @property
+    def excess(self) -> FloatArray:
+        """How many groups more than half exceed the number of all, in standard errors of it."""
+        n = np.isfinite(self.numbers).sum(axis=1)
+        above = (self.numbers > self.estimates[:, None]).sum(axis=1)
+        return np.asarray((2 * above - n) / np.sqrt(n))
+
+
+def unbiased(looks: Sequence[Look]) -> list[Look]:
+    """Return the looks whose groups scatter evenly about the number of all persons.
+
+    The median of skewed estimates is off by a part of their standard error that grows with the root
+    of M (Edgeworth), so the excess grows with M. All looks together estimate by how much: a look
+    alone has a standard error of about 0.6 by chance.
+    """
+    growth = sum(look.m * look.excess for look in looks) / sum(look.m**2 for look in looks)
+    return [look for look in looks if (np.abs(growth) * look.m <= MOST_BIAS).all()]
+
+
+def chosen(asked: Asked, most_epsilon: float) -> Chosen:
+    """Return a question with epsilon, partitions and errors, chosen from the synthetic data alone.
+
+    Parameters
+    ----------
+    asked : Asked
+        The question; its own epsilon, partitions and errors do not matter.
+    most_epsilon : float
+        The most that it may cost. A claim costs the least that probably decides it.
+
+    Raises
+    ------
+    SynthesizerError
+        If the synthetic data do not have what is asked about.
+    """
+    ask, view = asked.ask, asked.view()
+    errors = "report" if ask.reports_errors else "out"
+    query = asked.query.model_copy(update={"epsilon": most_epsilon, "errors": errors})
+    if not isinstance(ask, OfCoefficient):
+        return _of_cells(query, ask, asked.schema, view)
+    estimates = ask.estimates(query, asked.schema, view)
+    looks = [Look(ask.numbers(query, asked.schema, view, m), estimates) for m in PARTITIONS]
+    fitted = [look for look in looks if look.unfitted <= MOST_UNFITTED]
+    able = unbiased(fitted) if fitted else []
+    if not able:
+        best = min(looks, key=lambda look: look.unfitted)
+        return Chosen(_with(query, best.m), "impossible", _UNFIT)
+    if not isinstance(ask, Counted):
+        return Chosen(_with(query, able[-1].m), "decided", ())
+    stated = ask.stated(asked.schema, estimates)
+    if isinstance(ask, Claim):
+        return _of_claim(query, ask, stated, able)
+    return _of_shares(query, ask, stated, able)
+
+
+_UNFIT = (
+    "This question cannot be decided with this file: groups of persons are too small for the "
+    "model.",
+    "Ask about a smaller model, or about a level that more persons have.",
+)
+
+
+def _with(query: Query, m: int, epsilon: float | None = None) -> Query:
+    """Return the query with another number of groups, and epsilon if it is another."""
+    return query.model_copy(update={"partitions": m, "epsilon": epsilon or query.epsilon})
+
+
+def _of_claim(query: Query, ask: Claim, stated: Statements, able: Sequence[Look]) -> Chosen:
+    """Return a claim at the least epsilon that probably decides it, with the largest groups."""
+    epsilons = [*(e for e in EPSILONS if e < query.epsilon), query.epsilon]
+    near = _moved(stated, MARGIN)
+    for epsilon in epsilons:
+        for look in able:
+            asked = _with(query, look.m, epsilon)
+            if _is_decided(asked, ask, near, look):
+                return Chosen(asked, "decided", ())
+    estimate = stated.estimates[0] or 0.0
+    reaches = [_reach(_with(query, look.m), ask, stated, look) for look in able]
+    look, reach = able[int(np.argmin(reaches))], min(reaches)
+    asked = _with(query, look.m)
+    if not isfinite(reach):
+        return Chosen(asked, "impossible", _HIDDEN)
+    if _is_decided(asked, ask, _moved(stated, LEAST_MARGIN), look):
+        return Chosen(asked, "decided", ())
+    words = (
+        "The answer will probably be: cannot tell. The border is too close to the synthetic "
+        f"estimate, {written(estimate)}.",
+        f"A border at least {_rounded_up(reach)} away from it could be decided.",
+    )
+    return Chosen(asked, "open", words)
+
+
+_HIDDEN = (
+    "This question cannot be decided: even where all groups of persons agree, the noise hides it.",
+    "Ask the steward for a larger budget for each question.",
+)
+
+
+def _reach(query: Query, ask: Claim, stated: Statements, look: Look) -> float:
+    """Return how far from the synthetic estimate borders must be to be decided; inf if nowhere."""
+    estimate, (where,) = stated.estimates[0] or 0.0, stated.ranges
+    farthest = 2 * float(np.nanmax(np.abs(look.numbers - estimate)))
+    distances: list[float] = [*np.geomspace(farthest / 200, farthest, 100).tolist(), inf]
+
+    def is_decided(distance: float) -> bool:
+        reach = (1 - LEAST_MARGIN) * distance
+        ends = CoefficientRange(
+            low=None if where.low is None else estimate - reach,
+            high=None if where.high is None else estimate + reach,
+        )
+        return _is_decided(query, ask, replace(stated, ranges=(ends,), holds=(True,)), look)
+
+    return distances[bisect_left(distances[:-1], True, key=is_decided)]
+
+
+def _moved(stated: Statements, part: float) -> Statements:
+    """Return a claim with its borders moved by a part of the way to the synthetic estimate."""
+    estimate, (where,) = stated.estimates[0] or 0.0, stated.ranges
+    low, high = (
+        None if end is None else end + part * (estimate - end) for end in (where.low, where.high)
+    )
+    return replace(stated, ranges=(CoefficientRange(low=low, high=high),))
+
+
+def _is_decided(query: Query, ask: Claim, stated: Statements, look: Look) -> bool:
+    """Return whether groups as in the synthetic data decide as they do, with noise against it."""
+    (mechanism,) = ask.mechanisms(query, stated)
+    # two noises together seldom exceed the root of 2 times what one seldom exceeds
+    noise = mechanism.within(0.95) / sqrt(2) * (1 if stated.holds[0] else -1)
+    ((inside, *beyond, unfitted),) = ask.counts(query, stated, look.numbers)
+    shares = []
+    for place in range(len(beyond)):
+        against = [out + noise * (at == place) for at, out in enumerate(beyond)]
+        noisy = (inside - noise, *against, unfitted)
+        shares.append(shares_at_ends(noisy, look.m, mechanism.scale)[place])
+    return verdict_of(shares) == ("yes" if stated.holds[0] else "no")
+
+
+def _rounded_up(distance: float) -> str:
+    """Return a distance in two digits, not less than it is."""
+    unit = 10.0 ** (floor(log10(distance)) - 1)
+    return f"{ceil(distance / unit) * unit:.2g}"
+
+
+def _of_shares(query: Query, ask: Counted, stated: Statements, able: Sequence[Look]) -> Chosen:
+    """Return the question with the fewest groups whose interval of r is about farthest from 1/2."""
+    telling = [_telling(_with(query, look.m), ask, stated, look) for look in able]
+    best = next(place for place, tells in enumerate(telling) if tells >= max(telling) - ALIKE)
+    asked = _with(query, able[best].m)
+    if telling[best] > 0.5:
+        return Chosen(asked, "decided", ())
+    words = "The answer will probably leave open whether the statement holds in most groups."
+    return Chosen(asked, "open", (words,))
+
+
+def _telling(query: Query, ask: Counted, stated: Statements, look: Look) -> float:
+    """Return how far the interval of r is from the side where it is not, without noise."""
+    prepared = ask.looked_at(stated, look.numbers)
+    counts = tuple(map(tuple, ask.counts(query, prepared, look.numbers)))
+    answer = ask.conclude(query, prepared, counts)
+    assert isinstance(answer, ShareAnswer)  # noqa: S101 - what counts partitions has this answer
+    return min(max(row.low, 1 - row.high) for row in answer.statements)
+
+
+def _of_cells(query: Query, ask: Question, schema: PublicSchema, view: View) -> Chosen:
+    """Return a question that needs no groups, with a warning where noise hides most cells."""
+    prepared = ask.prepare(query, schema, view)
+    reach = ask.mechanisms(query, prepared)[-1].within(0.95)
+    counts = np.asarray(ask.whole_numbers(query, prepared, view)[-1])
+    if counts[counts <= reach].sum() <= counts.sum() / 2:
+        return Chosen(query, "decided", ())
+    words = (
+        f"Most persons are in cells of {reach:,} or fewer, where the noise is as large as the "
+        "number of persons.",
+        "Ask for fewer variables, levels or cells.",
+    )
+    return Chosen(query, "open", words)

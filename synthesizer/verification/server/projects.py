@@ -1,0 +1,240 @@
+"""Projects: how many questions a group of researchers may ask about a dataset.
+
+A steward counts in questions, the ledger in epsilon. A project's budget in the ledger is its
+questions times what one may cost at most, so the ledger bounds what the count bounds. An answer of
+a larger epsilon, which only experts ask for, counts as several questions. A question that was
+charged before, by anybody, counts as none. Who is no member gets the same words as where there is
+no project.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from pydantic import BaseModel, ConfigDict, computed_field
+from sqlalchemy import ColumnElement, Connection, Engine, delete, insert, select, update
+
+from synthesizer.data.errors import RequestError, listed, plural
+from synthesizer.verification.database import now, transaction
+from synthesizer.verification.ledger import ANSWER
+from synthesizer.verification.mechanisms import MICRO, micro
+from synthesizer.verification.server import audit
+from synthesizer.verification.server.accounts import Account
+from synthesizer.verification.server.server_datasets import Dataset
+from synthesizer.verification.server.server_tables import ACCOUNT, MEMBER, PROJECT
+
+MOST_QUESTIONS = 100_000
+PROJECT_NAME = r"^\w[\w .-]{0,99}$"
+"""Letters, digits, spaces and . _ -, so that it can be a part of an address."""
+_NONE = "there is no such project of yours; your list has them"
+
+
+class Project(BaseModel):
+    """A group of researchers with a number of questions about a dataset."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str
+    dataset: str
+    questions: int
+    used: int
+    members: tuple[str, ...]
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def left(self) -> int:
+        """Questions that are left."""
+        return max(0, self.questions - self.used)
+
+
+class Projects:
+    """The projects of a server; routes check the role of who asks.
+
+    Parameters
+    ----------
+    engine : Engine
+        Database with the tables of the server.
+    datasets : mapping
+        What `open_datasets` returned.
+    """
+
+    def __init__(self, engine: Engine, datasets: Mapping[str, Dataset]) -> None:
+        self.engine, self.datasets = engine, datasets
+
+    def own(self, account: Account) -> list[Project]:
+        """Return the projects of which an account is a member."""
+        with transaction(self.engine, reads=True) as store:
+            return [one for one in self._all(store) if account.name in one.members]
+
+    def every(self) -> list[Project]:
+        """Return all projects."""
+        with transaction(self.engine, reads=True) as store:
+            return self._all(store)
+
+    def check_member(self, store: Connection, account: Account, dataset: str, name: str) -> None:
+        """Raise RequestError (404) where a dataset has no such project of an account."""
+        found = select(PROJECT.c.name).join(MEMBER).where(
+            PROJECT.c.name == name, PROJECT.c.dataset == dataset, MEMBER.c.account == account.id
+        )  # fmt: skip
+        if store.execute(found).first() is None:
+            raise RequestError(_NONE, 404)
+
+    def refusal(self, store: Connection, name: str, cost: int) -> str:
+        """Return why a project cannot pay so many questions, "" where it can.
+
+        The ledger of the dataset is locked, so nobody else is charged in between.
+        """
+        left = self._named(store, name).left
+        if cost <= left:
+            return ""
+        return (
+            f"{name} has {plural(left, 'question')} left, and this counts as {cost}: ask the "
+            "steward for more"
+        )
+
+    def make(
+        self, account: Account, name: str, dataset: str, members: Sequence[str], *,
+        questions: int | None = None, budget: float | None = None,
+    ) -> Project:  # fmt: skip
+        """Make a project.
+
+        Parameters
+        ----------
+        account : Account
+            A steward.
+        name, dataset : str
+            A name that is free, and what the project is about.
+        members : sequence of str
+            Names of researchers.
+        questions, budget : int, float
+            One of both: a number of questions, or an epsilon that is turned into questions.
+
+        Raises
+        ------
+        RequestError
+            If there is no such dataset (404), the name is taken (409), or a name or number is
+            none (422).
+        """
+        if not re.fullmatch(PROJECT_NAME, name):
+            raise RequestError(
+                "name: write 1 to 100 letters, digits, spaces and . _ -, such as pay gap", 422
+            )
+        if dataset not in self.datasets:
+            raise RequestError("there is no such dataset; the list of datasets has them", 404)
+        one = self.datasets[dataset]
+        number = _questions(one, questions, budget)
+        if number is None:
+            raise RequestError("questions: write a number of questions, or a budget", 422)
+        with transaction(self.engine) as store:
+            one.ledger.lock(store)
+            if store.execute(select(PROJECT.c.name).where(PROJECT.c.name == name)).first():
+                raise RequestError(f"name: there is a project {name}; take another name", 409)
+            made = {"name": name, "dataset": dataset, "questions": number, "made": now()}
+            store.execute(insert(PROJECT).values(made))
+            _give(store, account, one, name, number, "project made")
+            _set_members(store, account, one, name, members)
+            return self._named(store, name)
+
+    def change(
+        self, account: Account, name: str, *, questions: int | None = None,
+        budget: float | None = None, members: Sequence[str] | None = None,
+    ) -> Project:  # fmt: skip
+        """Change how many questions a project has, and who its members are; see `make`.
+
+        Raises
+        ------
+        RequestError
+            As `make`; 404 where there is no such project, 409 where more questions are used.
+        """
+        with transaction(self.engine, reads=True) as store:
+            one = self.datasets[self._named(store, name).dataset]
+        number = _questions(one, questions, budget)
+        with transaction(self.engine) as store:
+            one.ledger.lock(store)
+            used = self._named(store, name).used
+            if number is not None and number < used:
+                raise RequestError(f"questions: {used} are used; write {used} or more", 409)
+            if number is not None:
+                _give(store, account, one, name, number, "questions changed")
+            if members is not None:
+                _set_members(store, account, one, name, members)
+            return self._named(store, name)
+
+    def _named(self, store: Connection, name: str) -> Project:
+        if found := self._all(store, PROJECT.c.name == name):
+            return found[0]
+        raise RequestError("there is no such project; the list of projects has them", 404)
+
+    def _all(self, store: Connection, *where: ColumnElement[bool]) -> list[Project]:
+        where = (*where, PROJECT.c.dataset.in_([*self.datasets]))
+        rows = store.execute(select(PROJECT).where(*where).order_by(PROJECT.c.name)).all()
+        of_projects = select(MEMBER.c.project, ACCOUNT.c.name).join(ACCOUNT)
+        members = store.execute(of_projects.order_by(ACCOUNT.c.name)).all()
+        is_theirs = ANSWER.c.analysis == PROJECT.c.name
+        charged = select(PROJECT.c.name, PROJECT.c.dataset, ANSWER.c.epsilon)
+        used = Counter[str]()
+        for name, dataset, epsilon in store.execute(charged.where(is_theirs, *where)):
+            used[name] += self.datasets[dataset].questions(epsilon)
+        return [
+            Project(
+                name=row.name, dataset=row.dataset, questions=row.questions, used=used[row.name],
+                members=tuple(name for project, name in members if project == row.name),
+            )
+            for row in rows
+        ]  # fmt: skip
+
+
+def _questions(one: Dataset, questions: int | None, budget: float | None) -> int | None:
+    """Return a number of questions, or None; a budget in epsilon is turned into one."""
+    if questions is not None and budget is not None:
+        raise RequestError("questions: write a number of questions or a budget, not both", 422)
+    if budget is not None:
+        questions = micro(budget) // micro(one.question_epsilon)
+    if questions is not None and not 1 <= questions <= MOST_QUESTIONS:
+        raise RequestError(
+            f"questions: write a number from 1 to {MOST_QUESTIONS:,}, or a budget of at least "
+            f"{one.question_epsilon:g}",
+            422,
+        )
+    return questions
+
+
+def _give(
+    store: Connection, account: Account, one: Dataset, name: str, questions: int, action: str
+) -> None:
+    """Write down how many questions a project has, with the budget that they need."""
+    store.execute(update(PROJECT).where(PROJECT.c.name == name).values(questions=questions))
+    cap = questions * micro(one.question_epsilon) / MICRO
+    one.ledger.set_cap("analysis", name, cap, within=store)
+    details = {"project": name, "questions": questions}
+    audit.append(store, account.name, action, dataset=one.name, details=details)
+
+
+def _set_members(
+    store: Connection, account: Account, one: Dataset, name: str, names: Iterable[str]
+) -> None:
+    """Let these researchers be the members, and write down who came and who left."""
+    people, wanted = select(ACCOUNT.c.name, ACCOUNT.c.id), {*names}
+    chosen = people.where(ACCOUNT.c.role == "researcher", ACCOUNT.c.name.in_(wanted))
+    after = {row.name: row.id for row in store.execute(chosen)}
+    before = {
+        row.name: row.id
+        for row in store.execute(people.join(MEMBER).where(MEMBER.c.project == name))
+    }
+    if unknown := sorted(wanted - {*after}):
+        raise RequestError(
+            f"members: {listed(unknown)}: no account of a researcher has this name; make the "
+            "account first",
+            422,
+        )
+    for member in sorted({*after} ^ {*before}):
+        if member in after:
+            store.execute(insert(MEMBER).values(project=name, account=after[member]))
+        else:
+            here = MEMBER.c.project == name, MEMBER.c.account == before[member]
+            store.execute(delete(MEMBER).where(*here))
+        action = "member added" if member in after else "member removed"
+        details = {"project": name, "member": member}
+        audit.append(store, account.name, action, dataset=one.name, details=details)
