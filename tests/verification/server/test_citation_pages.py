@@ -24,12 +24,13 @@ def config(config):
 
 
 @pytest.fixture
-def browser(app, accounts):
-    """Return a function that signs a new account in."""
+def browser(app, accounts, project):
+    """Return a function that signs somebody in."""
+    accounts.add("root", "admin", actor="test")
 
-    def signed_in(name, role="researcher"):
+    def signed_in(name):
         http = TestClient(app, follow_redirects=False, raise_server_exceptions=False)
-        account = accounts.add(name, role, actor="test")
+        account = accounts.named(name)
         token = accounts.new_token(account, "test", actor="test")
         http.cookies.set(app.state.guard.cookie, accounts.sign_in(token))
         return http, account
@@ -40,7 +41,7 @@ def browser(app, accounts):
 def answered(service, account, work, query=GAP):
     """Return the number of an answer that is due."""
     until = time.monotonic() + 60
-    made = service.submit(account, "panel", query, analysis="gap")
+    made = service.submit(account, "panel", query, project="gap")
     work(service)
     work(service, answers=True)
     while service.find(account, made.id).state != "answered":
@@ -83,7 +84,7 @@ def test_the_page_has_the_answer_and_every_file(service, work, browser):
 
 def test_only_who_may_read_the_answer_reads_its_citation(service, work, browser):
     (_, ada), (bob, _) = browser("ada"), browser("bob")
-    (sam, _), (root, _) = browser("sam", "steward"), browser("root", "admin")
+    (sam, _), (root, _) = browser("sam"), browser("root")
     number = answered(service, ada, work)
     for there, absent in zip(paths(number), paths("0" * 32), strict=True):
         replies = [bob.get(path) for path in (there, absent)]
@@ -95,7 +96,7 @@ def test_only_who_may_read_the_answer_reads_its_citation(service, work, browser)
 
 def test_nothing_is_cited_before_the_answer_is_due(service, work, browser):
     http, ada = browser("ada")
-    made = service.submit(ada, "panel", GAP, analysis="gap")
+    made = service.submit(ada, "panel", GAP, project="gap")
     work(service)
     assert {http.get(path).status_code for path in paths(made.id)} == {404}
     assert http.get(f"/queries/{answered(service, ada, work)}/cite/exe").status_code == 404
@@ -109,7 +110,8 @@ def test_another_confidential_file_is_another_version(
     confidential = tmp_path / "newer.csv"
     people(400, seed=9).to_csv(confidential, index=False)
     changed = config.datasets["panel"].model_copy(update={"confidential": confidential})
-    newer = Service(engine, config, open_datasets(engine, {"panel": changed}))
+    later = config.model_copy(update={"datasets": {"panel": changed}})
+    newer = Service(engine, later, open_datasets(engine, later))
     second = answered(newer, ada, work)
     names = [
         http.get(f"/queries/{number}/cite/bib").text.splitlines()[0] for number in (first, second)
