@@ -11,7 +11,13 @@ from fastapi.routing import APIRoute
 from fastapi.telemetry import TelemetryConfig
 from starlette.concurrency import run_in_threadpool
 
-from synthesizer.verification.server import api, pages, steward_pages
+from synthesizer.verification.server import (
+    api,
+    citation_pages,
+    pages,
+    request_routes,
+    steward_pages,
+)
 from synthesizer.verification.server.accounts import Accounts, Administration
 from synthesizer.verification.server.dispatch import Dispatcher
 from synthesizer.verification.server.problem_json import ProblemReply, install
@@ -77,7 +83,10 @@ def create_app(
     app.state.guard = Guard(accounts, service.config.access)
     app.state.administration = Administration(accounts)
     install(app)
-    routers = (api.router, api.steward_router, pages.router, steward_pages.router)
+    routers = (
+        api.router, api.steward_router, pages.router, steward_pages.router,
+        citation_pages.router, *request_routes.routers,
+    )  # fmt: skip
     for router in routers:
         app.include_router(router)
     app.add_middleware(Shield, access=service.config.access)

@@ -31,6 +31,7 @@ from sqlalchemy import (
 from synthesizer.data.errors import LedgerError
 from synthesizer.verification.database import METADATA, Moment, forbid, place_of, transaction
 from synthesizer.verification.ledger import LONGEST_NAME
+from synthesizer.verification.server import request_tables  # noqa: F401 - a table of METADATA
 
 _VERSION = 1
 """Of the tables; another one is refused."""

@@ -6,13 +6,19 @@ import pytest
 from fastapi.testclient import TestClient
 from fuzz_server import Idle
 
-from synthesizer.verification.server import pages, steward_pages, templating
+from synthesizer.verification.server import (
+    citation_pages,
+    pages,
+    request_routes,
+    steward_pages,
+    templating,
+)
 from synthesizer.verification.server.app import create_app
 
 OPEN = {"/static/{name}", "/sign-in", "/"}
 VALUES = {
     "name": "panel", "measure": "interval", "digest": "0" * 64, "number": "0" * 32, "token": "1",
-    "project": "gap",
+    "project": "gap", "kind": "bib",
 }  # fmt: skip
 
 
@@ -24,7 +30,8 @@ def app(service, accounts):
 
 
 def routes():
-    for router in (pages.router, steward_pages.router):
+    own = (citation_pages.router, request_routes.page_router, request_routes.steward_page_router)
+    for router in (pages.router, steward_pages.router, *own):
         for route in router.routes:
             path = route.path
             for key, value in VALUES.items():

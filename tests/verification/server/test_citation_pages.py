@@ -1,0 +1,121 @@
+"""The page that cites an answer, and its files: for whom, when, and with which version."""
+
+import html
+import io
+import json
+import time
+import zipfile
+
+import pytest
+from fastapi.testclient import TestClient
+from replay_trials import GAP, people
+
+from synthesizer.verification.server.citation_pages import FILES
+from synthesizer.verification.server.server_datasets import open_datasets
+from synthesizer.verification.server.service import Service
+
+TITLE = 'Panel <b>"{x}" & $y `z`</b>'
+
+
+@pytest.fixture
+def config(config):
+    one = config.datasets["panel"].model_copy(update={"title": TITLE})
+    return config.model_copy(update={"datasets": {"panel": one}})
+
+
+@pytest.fixture
+def browser(app, accounts, project):
+    """Return a function that signs somebody in."""
+    accounts.add("root", "admin", actor="test")
+
+    def signed_in(name):
+        http = TestClient(app, follow_redirects=False, raise_server_exceptions=False)
+        account = accounts.named(name)
+        token = accounts.new_token(account, "test", actor="test")
+        http.cookies.set(app.state.guard.cookie, accounts.sign_in(token))
+        return http, account
+
+    return signed_in
+
+
+def answered(service, account, work, query=GAP):
+    """Return the number of an answer that is due."""
+    until = time.monotonic() + 60
+    made = service.submit(account, "panel", query, project="gap")
+    work(service)
+    work(service, answers=True)
+    while service.find(account, made.id).state != "answered":
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    return made.id
+
+
+def paths(number):
+    return [f"/queries/{number}/cite", *(f"/queries/{number}/cite/{kind}" for kind in FILES)]
+
+
+def test_the_page_has_the_answer_and_every_file(service, work, browser):
+    http, ada = browser("ada")
+    number = answered(service, ada, work)
+    content = service.find(ada, number).content
+    assert f'href="/queries/{number}/cite"' in http.get(f"/queries/{number}").text
+    page = http.get(f"/queries/{number}/cite")
+    assert page.status_code == 200
+    text = html.unescape(page.text)
+    assert content["answer"]["words"][0] in text
+    assert "verification:panel:" in text
+    assert content["query"]["schema"] in text
+    assert content["query"]["synthetic"] in text
+    assert "<b>" not in page.text
+    assert "style=" not in page.text.partition("<main")[2]
+    for kind in FILES:
+        assert f'href="/queries/{number}/cite/{kind}"' in page.text
+    files = {kind: http.get(f"/queries/{number}/cite/{kind}") for kind in FILES}
+    assert {reply.status_code for reply in files.values()} == {200}
+    assert files["csv"].text.splitlines()[0].split(",")[1] == "statement"
+    assert TITLE in files["R"].text.splitlines()[0]
+    folder = zipfile.ZipFile(io.BytesIO(files["zip"].content))
+    results = json.loads(folder.read("results.json"))["results"]
+    ((key, _),) = results.items()
+    assert files["bib"].text.startswith(f"@misc{{{key},")
+    for kind, reply in files.items():
+        assert reply.headers["content-disposition"] == f'attachment; filename="{key}.{kind}"'
+
+
+def test_only_who_may_read_the_answer_reads_its_citation(service, work, browser):
+    (_, ada), (bob, _) = browser("ada"), browser("bob")
+    (sam, _), (root, _) = browser("sam"), browser("root")
+    number = answered(service, ada, work)
+    for there, absent in zip(paths(number), paths("0" * 32), strict=True):
+        replies = [bob.get(path) for path in (there, absent)]
+        assert {reply.status_code for reply in replies} == {404}
+        texts = {reply.text.replace(number, "0" * 32) for reply in replies}
+        assert len(texts) == 1
+        assert (sam.get(there).status_code, root.get(there).status_code) == (200, 200)
+
+
+def test_nothing_is_cited_before_the_answer_is_due(service, work, browser):
+    http, ada = browser("ada")
+    made = service.submit(ada, "panel", GAP, project="gap")
+    work(service)
+    assert {http.get(path).status_code for path in paths(made.id)} == {404}
+    assert http.get(f"/queries/{answered(service, ada, work)}/cite/exe").status_code == 404
+
+
+def test_another_confidential_file_is_another_version(
+    service, work, browser, engine, config, tmp_path
+):
+    http, ada = browser("ada")
+    first = answered(service, ada, work)
+    confidential = tmp_path / "newer.csv"
+    people(400, seed=9).to_csv(confidential, index=False)
+    changed = config.datasets["panel"].model_copy(update={"confidential": confidential})
+    later = config.model_copy(update={"datasets": {"panel": changed}})
+    newer = Service(engine, later, open_datasets(engine, later))
+    second = answered(newer, ada, work)
+    names = [
+        http.get(f"/queries/{number}/cite/bib").text.splitlines()[0] for number in (first, second)
+    ]
+    assert names[0] != names[1]
+    assert "version 1," in http.get(f"/queries/{first}/cite").text
+    assert "version 2," in http.get(f"/queries/{second}/cite").text

@@ -1,0 +1,336 @@
+"""What cites an answer is read back, with hostile texts: by R, and by readers of our own."""
+
+import csv
+import hashlib
+import io
+import json
+import re
+import shutil
+import subprocess
+import zipfile
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+from replay_trials import GAP, QUESTIONS
+
+from synthesizer.verification.citation import Citation, latex
+from synthesizer.verification.query import query_of
+from synthesizer.verification.verify import verify
+
+AT = datetime(2026, 11, 28, 23, 30, tzinfo=UTC)
+HOSTILE = (
+    'a "quoted" \\title{\\input{x}} 50% & $HOME `ls` #1_^~<|> it\'s /* // é 漢 😀\n"); q() #',
+    "{{{", "}}", "\\", "\\\\", '"', "`\"'", "$", "``x'", "*/", "%", "=1+1", "NA", ".", "", " ",
+    "a,b;c", "\r\n", "end\nclear", "\u2028x", "‮abc", "-" * 3000, '$`"' * 500,
+)  # fmt: skip
+
+
+def cited(answer=None, title="A panel", **changes):
+    query = {"ask": {"measure": "interval"}, "formula": "y ~ x", "partitions": 50,
+             "schema": "5" * 64, "synthetic": "9" * 64}  # fmt: skip
+    answer = answer or {"words": ["r = 0.9."], "released": [[45]], "statements": [{"mode": 0.9}]}
+    content = {"query": query, "digest": "3f" * 32, "charge": 1.0, "answer": answer}
+    return replace(
+        Citation(content, "panel", title, 2, AT, "Server", "https://a.example/queries/1"), **changes
+    )
+
+
+def rows(texts):
+    """Return an answer with a row of each text, and numbers of every kind."""
+    numbers = (0, -1, 2**40, 0.1, 1e-300, 1e300, -2.5e-17, None, True, False)
+    lines = [
+        {"cell": text, "value": numbers[at % len(numbers)], "holds": (True, False, None)[at % 3]}
+        for at, text in enumerate(texts)
+    ]
+    return {"words": ["x"], "released": [[*range(len(texts))]], "cells": lines}
+
+
+# Readers, written from the manuals and not from the code
+
+
+def read_bibtex(text):
+    """Read one entry: braces are counted, whatever stands before them."""
+    kind, key, rest = re.fullmatch(r"@(\w+)\{([^,\s{}\"#%'()=\\]+),(.*)\}\n", text, re.S).groups()
+    fields, at = {}, 0
+    while found := re.compile(r"\s*(\w+) = \{").match(rest, at):
+        depth, end = 1, found.end()
+        while depth:
+            depth += {"{": 1, "}": -1}.get(rest[end], 0)
+            end += 1
+        fields[found[1]], at = rest[found.end() : end - 1], end + 1
+        assert rest[end] == ","
+    assert not rest[at:].strip()
+    return kind, key, fields
+
+
+COMMANDS = {
+    "textbackslash": "\\", "textbraceleft": "{", "textbraceright": "}", "textasciitilde": "~",
+    "textasciicircum": "^", "textless": "<", "textgreater": ">", "textbar": "|",
+    "textasciigrave": "`",
+}  # fmt: skip
+TEX = re.compile(r"\{\\(?P<command>\w+)\}|\\(?P<escaped>[&%$#_])|(?P<plain>[^\\{}&%$#_~^<>|`\n])")
+
+
+def typeset(text):
+    """Return what LaTeX prints; anything that is active or a command of others fails."""
+    printed, at = [], 0
+    while at < len(text):
+        found = TEX.match(text, at)
+        assert found, text[at : at + 20]
+        printed.append(COMMANDS.get(found["command"], "") or found["escaped"] or found["plain"])
+        at = found.end()
+    return "".join(printed)
+
+
+def read_stata(text):
+    """Run a do-file of ``input``, ``generate`` and ``replace``; nothing that Stata expands."""
+    lines = iter(text.splitlines())
+    comment = next(lines)
+    assert comment.startswith("* ")
+    assert not set("`$\"'/\\") & set(comment), comment
+    assert next(lines) == "clear"
+    kinds = next(lines).split()
+    assert kinds[:3] == ["input", "long", "row"]
+    assert set(kinds[3::2]) <= {"double"}
+    names = kinds[2::2]
+    columns = {name: [] for name in names}
+    while (line := next(lines)) != "end":
+        for name, value in zip(names, line.split(" "), strict=True):
+            columns[name].append(None if value == "." else float(value))
+    for line in lines:
+        if made := re.fullmatch(r'generate strL (\w+) = ""', line):
+            columns[made[1]] = [""] * len(columns["row"])
+            continue
+        name, again, sum_, row = re.fullmatch(
+            r"quietly replace (\w+) = (\w+) \+ (.*) in (\d+)", line
+        ).groups()
+        parts = re.findall(r'(?:"([^"]*)"|uchar\((\d+)\))(?: \+ |$)', sum_)
+        assert " + ".join(f'"{a}"' if a else f"uchar({b})" for a, b in parts) == sum_
+        assert len(parts) <= 60
+        assert name == again
+        for plain, code in parts:
+            assert not set("`$\\'/*\"\n") & set(plain), plain
+            columns[name][int(row) - 1] += plain or chr(int(code))
+    assert all(re.fullmatch(r"[a-z]\w{0,31}", name) for name in columns)
+    return columns
+
+
+R_READER = r"""
+source("answer.R", encoding = "UTF-8")
+codes <- function(x) paste(as.integer(utf8ToInt(enc2utf8(x))), collapse = " ")
+for (name in names(answer)) for (x in answer[[name]]) {
+  value <- if (is.character(x)) codes(x) else sprintf("%.17g", x + 0)
+  cat(paste(name, typeof(x), value, sep = "\t"), "\n", sep = "")
+}
+"""
+
+
+# Values
+
+
+def test_a_citation_names_question_dataset_and_date():
+    one = cited()
+    number = hashlib.sha256(f"2:{'3f' * 32}".encode()).hexdigest()[:16]
+    assert one.identifier == f"verification:panel:{number}"
+    assert one.text == (
+        "Server (2026). Answer to a verification question on A panel, version 2, 28 November 2026. "
+        f"{one.identifier}. https://a.example/queries/1"
+    )
+    assert [*one.digests.values()] == ["5" * 64, "9" * 64]
+    assert one.method[0].startswith("The persons of the confidential file were dealt to 50 random")
+    assert replace(one, answered=AT.astimezone(timezone(timedelta(hours=9)))).text == one.text
+
+
+def test_the_identifier_tells_versions_and_questions_apart_and_nothing_else():
+    one = cited()
+    others = [
+        replace(one, version=3), replace(one, dataset="other"),
+        replace(one, content={**one.content, "digest": "40" * 32}),
+    ]  # fmt: skip
+    same = [replace(one, title="x", url="y", server="z"), cited({**rows(["a"])})]
+    assert len({other.identifier for other in (one, *others)}) == 4
+    assert {other.identifier for other in same} == {one.identifier}
+
+
+@pytest.fixture(scope="module")
+def answers(schema, files, tmp_path_factory):
+    """Return an answer to every kind of question."""
+    from synthesizer.verification.verify import begin_ledger
+
+    path = tmp_path_factory.mktemp("ledger") / "ledger.sqlite"
+    begin_ledger(path, confidential=files[0], schema=schema, cap=99.0)
+    made = {}
+    for name, question in QUESTIONS.items():
+        content = {key: one for key, one in {**GAP, **question}.items() if one is not None}
+        made[name] = verify(
+            query_of(content), confidential=files[0], synthetic=files[1], schema=schema, ledger=path
+        )
+    return made
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_the_table_has_the_numbers_of_every_answer(answers, files, name):
+    answer = answers[name]
+    one = cited(title="t", content=json.loads(answer.json_text))
+    table = one.table
+    assert one.sentence == answer.answer.words[0]
+    assert one.released == tuple(n for draw in answer.answer.released for n in draw)
+    rows = next(
+        (getattr(answer.answer, key) for key in ("statements", "cells", "rows")
+         if hasattr(answer.answer, key)), [answer.answer],
+    )  # fmt: skip
+    assert {len(values) for values in table.values()} == {len(rows)}
+    for key in {*table} - {"partitions", "what"}:
+        stem, _, end = key.rpartition("_")
+        expected = [
+            getattr(row, key) if hasattr(row, key) else getattr(row, stem)[end == "high"]
+            for row in rows
+        ]
+        assert list(table[key]) == expected
+    assert {*one.headings} <= {*table}
+    confidential = hashlib.sha256(files[0].read_bytes()).hexdigest()
+    parts = (one.text, one.bibtex, one.r_code, one.stata_code, one.csv_text, str(one.sacro_zip))
+    assert not any(confidential in part for part in parts)
+    assert json.loads(answer.json_text)["query"]["synthetic"] in one.bibtex
+
+
+def test_each_kind_of_question_has_its_paper(answers):
+    years = {
+        name: re.search(r"\((\d{4})\)", cited(content=json.loads(one.json_text)).method[1])[1]
+        for name, one in answers.items()
+    }
+    assert years == dict.fromkeys(("interval", "report", "trend", "logit", "subset"), "2018") | {
+        "significance": "2019", "counts": "2012", "means": "2012",
+        "roc": "2016", "residuals": "2016", "accuracy": "2016",
+    }  # fmt: skip
+
+
+# BibTeX
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_bibtex_is_read_back(text):
+    one = cited(title=text, server=text)
+    kind, key, fields = read_bibtex(one.bibtex)
+    assert (kind, key) == ("misc", one.key)
+    plain = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    assert typeset(fields["author"].removeprefix("{").removesuffix("}")) == plain
+    title = typeset(fields["title"].removeprefix("{").removesuffix("}"))
+    assert title == f"Answer to a verification question on {plain}"
+    assert one.identifier in typeset(fields["note"])
+    assert fields["year"] == "2026"
+
+
+def test_addresses_in_bibtex_contain_no_special_character():
+    url = read_bibtex(cited(url="http://h{}\\ %/q\n?a=1&b#~").bibtex)[2]["howpublished"]
+    assert url == "\\url{http://h%7B%7D%5C%20%25/q%0A?a=1&b%23~}"
+
+
+def test_the_reader_of_bibtex_finds_an_open_brace():
+    """Control: BibTeX counts a brace behind a backslash, too."""
+    assert typeset(latex("{")) == "{"
+    with pytest.raises((IndexError, AssertionError)):
+        read_bibtex("@misc{key,\n  title = {{a \\{ b}},\n}\n")
+
+
+# R, Stata, CSV
+
+
+@pytest.mark.skipif(shutil.which("Rscript") is None, reason="R is not installed")
+@pytest.mark.parametrize("texts", [HOSTILE, ("one",)])
+def test_r_reads_the_table_back(tmp_path, texts):
+    one = cited(rows(texts), title="\n".join(HOSTILE))
+    (tmp_path / "answer.R").write_text(one.r_code)
+    (tmp_path / "read.R").write_text(R_READER)
+    ran = subprocess.run(["Rscript", "read.R"], cwd=tmp_path, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+    found = {}
+    for line in ran.stdout.splitlines():
+        name, kind, value = line.split("\t")
+        found.setdefault(name, []).append((kind, value))
+    assert [*found] == ["cell", "value", "holds"]
+    assert {kind for kind, _ in found["cell"]} == {"character"}
+    texts_back = ["".join(map(chr, map(int, value.split()))) for _, value in found["cell"]]
+    assert texts_back == [*texts]
+    values = one.table["value"]
+    read = [None if text == "NA" else float(text) for _, text in found["value"]]
+    assert read == [None if value is None else float(value) for value in values]
+    logical = [None if text == "NA" else bool(int(text)) for _, text in found["holds"]]
+    assert tuple(logical) == one.table["holds"]
+
+
+@pytest.mark.parametrize("texts", [HOSTILE, ("one",)])
+def test_stata_reads_the_table_back(texts):
+    one = cited(rows(texts), dataset="a'`$/*\n")
+    found = read_stata(one.stata_code)
+    assert found["row"] == [*range(1, len(texts) + 1)]
+    assert found["cell"] == [*texts]
+    for name in ("value", "holds"):
+        expected = [None if value is None else float(value) for value in one.table[name]]
+        assert found[name] == expected
+
+
+def test_the_reader_of_stata_finds_what_stata_would_expand():
+    """Control."""
+    text = cited(rows(["a"])).stata_code
+    for unsafe in ("`x'", "$x", "/*", "\\"):
+        with pytest.raises(AssertionError):
+            read_stata(text.replace('"a"', f'"{unsafe}"'))
+
+
+@pytest.mark.parametrize("texts", [HOSTILE, ("one",), [f"c{n}" for n in range(5_000)]])
+def test_csv_is_read_back(texts):
+    one = cited(rows(texts))
+    head, *lines = csv.reader(io.StringIO(one.csv_text, newline=""))
+    assert head == [*one.table]
+    assert [line[0] for line in lines] == [*texts]
+    assert [line[1] for line in lines] == [
+        "" if value is None else str(value) for value in one.table["value"]
+    ]
+
+
+def test_an_answer_with_nothing_but_words_has_a_table():
+    one = cited({"words": ["Cannot tell."], "released": [[]], "value": None})
+    assert one.table == {"value": (None,)}
+    assert one.released == ()
+    assert read_stata(one.stata_code) == {"row": [1.0], "value": [None]}
+    assert one.csv_text == 'value\n""\n'
+
+
+# SACRO
+
+
+@pytest.mark.parametrize("name", ["interval", "counts", "residuals"])
+def test_the_folder_for_sacro_is_what_its_viewer_loads(answers, name):
+    """As `sacro.models.ACROOutputs` of the viewer and `load_records` of ACRO read it."""
+    one = cited(content=json.loads(answers[name].json_text), title=HOSTILE[0])
+    folder = zipfile.ZipFile(io.BytesIO(one.sacro_zip))
+    assert folder.testzip() is None
+    files = {path: folder.read(path) for path in folder.namelist()}
+    assert all(re.fullmatch(r"(checksums/)?[A-Za-z0-9_.-]+", path) for path in files)
+    assert [path for path in files if path.endswith(".json")] == ["results.json"]
+    results = json.loads(files["results.json"])
+    major, minor, *_ = map(int, results["version"].split("."))
+    assert (major, minor) >= (0, 4)
+    ((key, output),) = results["results"].items()
+    assert output["uid"] == key == one.key
+    assert {*output} == {
+        "uid", "status", "type", "properties", "files", "outcome", "command", "summary",
+        "timestamp", "comments", "exception", "fair",
+    }  # fmt: skip
+    assert (output["status"], output["summary"].split("; ")[0]) == ("pass", "pass")
+    assert output["type"] == ("table" if name == "counts" else "regression")
+    assert output["properties"]["method"] == one.content["query"]["ask"]["measure"]
+    assert json.loads(output["command"]) == one.content["query"]
+    assert datetime.fromisoformat(output["timestamp"]) == AT.replace(tzinfo=None)
+    assert one.guarantee in output["comments"]
+    assert "epsilon is 1" in one.guarantee
+    (file,) = output["files"]
+    assert files[file["name"]].decode() == one.csv_text
+    assert file["sdc"] == {}
+    for path in ("results.json", file["name"]):
+        noted = files.pop(f"checksums/{path}.txt").decode()
+        assert noted == hashlib.sha256(files.pop(path)).hexdigest()
+    assert files == {}
+    assert one.sacro_zip == replace(one).sacro_zip
