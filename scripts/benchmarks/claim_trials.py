@@ -250,6 +250,7 @@ def simulations(options: argparse.Namespace) -> bool:
     """Print the table of simulated worlds; return whether it holds."""
     print(HEAD)
     every: list[Outcome] = []
+    faithful: list[Outcome] = []
     borders: list[Outcome] = []
     for name, world in WORLDS.items():
         for n in SIZES:
@@ -260,6 +261,7 @@ def simulations(options: argparse.Namespace) -> bool:
                     for one in outcomes(world, n, seed, far=far, most_epsilon=options.epsilon)
                 ]
                 every += made
+                faithful += [] if far else made
                 print(row(f"{name}, {n:,}{', far' * far}", made), flush=True)
             borders += [
                 one
@@ -270,9 +272,10 @@ def simulations(options: argparse.Namespace) -> bool:
             ]
     print(row("all", every))
     print(row("border at the true value", borders))
-    answered = [one.verdict != "open" for one in every if one.outlook == "decided"]
+    # of synthetic data that are far off nobody can say what the answer will be
+    answered = [one.verdict != "open" for one in faithful if one.outlook == "decided"]
     wrong = np.mean([one.word == "wrong" for one in every])
-    at_border = np.mean([one.verdict == "no" for one in borders])
+    at_border = np.mean([one.verdict == "no" for one in borders])  # 'at least' is true of it
     control = np.mean([one.by_share != one.is_true for one in every])
     return bool(wrong < 0.005 and at_border < 0.02 and np.mean(answered) > 0.9 and control > 0.05)
 

@@ -168,26 +168,31 @@ def _of_claim(query: Query, ask: Claim, stated: Statements, able: Sequence[Look]
             asked = _with(query, look.m, epsilon)
             if _is_decided(asked, ask, near, look):
                 return Chosen(asked, "decided", ())
-    estimate = stated.estimates[0] or 0.0
     reaches = [_reach(_with(query, look.m), ask, stated, look) for look in able]
-    look, reach = able[int(np.argmin(reaches))], min(reaches)
+    reach = min(reaches)
+    look = able[reaches.index(reach) if isfinite(reach) else -1]
     asked = _with(query, look.m)
-    if not isfinite(reach):
-        return Chosen(asked, "impossible", _HIDDEN)
     if _is_decided(asked, ask, _moved(stated, LEAST_MARGIN), look):
         return Chosen(asked, "decided", ())
-    words = (
-        "The answer will probably be: cannot tell. The border is too close to the synthetic "
-        f"estimate, {written(estimate)}.",
-        f"A border at least {_rounded_up(reach)} away from it could be decided.",
-    )
-    return Chosen(asked, "open", words)
+    if isfinite(reach):
+        words = (
+            "The answer will probably be: cannot tell. The border is too close to the synthetic "
+            f"estimate, {written(stated.estimates[0] or 0.0)}.",
+            f"A border at least {_rounded_up(reach)} away from it could be decided.",
+        )
+        return Chosen(asked, "open", words)
+    (noise,) = ask.mechanisms(asked, stated)
+    agreed = shares_at_ends((look.m, *(0 for _ in range(noise.size - 1))), look.m, noise.scale)
+    if verdict_of(agreed) == "yes":
+        return Chosen(asked, "open", (_MAY_HIDE, _BUDGET))
+    return Chosen(asked, "impossible", (_HIDES, _BUDGET))
 
 
-_HIDDEN = (
-    "This question cannot be decided: even where all groups of persons agree, the noise hides it.",
-    "Ask the steward for a larger budget for each question.",
+_MAY_HIDE = "The answer will probably be: cannot tell. This file has too few persons for the noise."
+_HIDES = (
+    "This question cannot be decided: even where all groups of persons agree, the noise hides it."
 )
+_BUDGET = "Ask the steward for a larger budget for each question."
 
 
 def _reach(query: Query, ask: Claim, stated: Statements, look: Look) -> float:

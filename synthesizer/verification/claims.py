@@ -124,10 +124,14 @@ def verdict_of(shares: Sequence[Shares]) -> Verdict:
     >>> verdict_of(shares_at_ends((10, 1, 39), 50, 2.0))  # most groups have no fit
     'open'
     """
-    if shares[0].errors.probability_above(MOST_UNFITTED) > 0.5:
+    if _is_unfitted(shares):
         return "open"
     least = min(share.most_inside for share in shares)
     return "yes" if least >= CERTAIN else "no" if least <= 1 - CERTAIN else "open"
+
+
+def _is_unfitted(shares: Sequence[Shares]) -> bool:
+    return shares[0].errors.probability_above(MOST_UNFITTED) > 0.5
 
 
 class End(Row):
@@ -170,16 +174,16 @@ class ClaimAnswer(Answer):
             "no": f"No: in the confidential data {coefficient} {ends[int(np.argmin(chances))][1]}.",
             "open": f"Cannot tell whether {statement} in the confidential data.",
         }
-        found = ", and in about ".join(
-            f"{agree} it {inner}" for agree, (inner, _) in zip(agreeing, ends, strict=True)
-        )
         return cls(
             released=(counts,),
             words=(
                 sentences[verdict],
-                f"Of {m - unfitted} groups of persons with a fit, in about {found}.",
-                f"About {unfitted} groups have no fit. Synthetic data: {written(estimate)}.",
-                *_beside_synthetic(verdict, holds=holds, unfitted=unfitted / m),
+                *(
+                    f"In about {agree} of {m - unfitted} groups of persons with a fit it {inner}."
+                    for agree, (inner, _) in zip(agreeing, ends, strict=True)
+                ),
+                f"Groups without a fit: about {unfitted}. Synthetic data: {written(estimate)}.",
+                *_beside_synthetic(verdict, holds=holds, is_unfitted=_is_unfitted(shares)),
                 _ASSUMED,
             ),
             verdict=verdict,
@@ -217,13 +221,13 @@ _ASSUMED = (
 )
 
 
-def _beside_synthetic(verdict: Verdict, *, holds: bool, unfitted: float) -> Iterator[str]:
+def _beside_synthetic(verdict: Verdict, *, holds: bool, is_unfitted: bool) -> Iterator[str]:
     """Yield what follows for a finding in the synthetic data."""
     if verdict == "open":
-        if unfitted > MOST_UNFITTED:
+        if is_unfitted:
             yield "Most groups have no fit. Ask about a smaller model or a more frequent level."
         else:
-            yield "The coefficient may be too close to the border for groups of this number."
+            yield "The coefficient may lie too close to the border for this number of persons."
         yield "The finding in the synthetic data is not confirmed, and not contradicted."
     elif holds == (verdict == "yes"):
         yield "The synthetic data agree: this finding is confirmed."
