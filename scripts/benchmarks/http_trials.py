@@ -45,9 +45,9 @@ from synthesizer.verification.server.server_log import FieldFormatter
 from synthesizer.verification.server.server_tables import create_tables
 
 Run = Callable[[Task], Outcome | None]
-CLAIM = {"formula": "I(log(pay)) ~ sex", "ask": {**GAP["ask"], "measure": "claim"}}
+COUNTS = {"ask": {"measure": "counts", "by": ["sex"]}}
 """A question whose numbers are chosen."""
-QUERIES = [CLAIM, *({**GAP, **changes} for changes in QUESTIONS.values())]
+QUERIES = [*({**GAP, **changes} for changes in QUESTIONS.values()), COUNTS]
 _START = datetime(2026, 1, 2, 3, 4, 5, 678901, UTC)
 
 
