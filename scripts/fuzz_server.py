@@ -111,7 +111,6 @@ FORMS: dict[str, dict[str, str]] = {
     "/sign-in": {"token": CANARY, "then": "/queries"},
     "/tokens": {"label": "laptop", "days": "9"},
     "/tokens/999/revoke": {},
-    "/datasets/panel/ask/yaml": {"yaml": json.dumps(GAP), "step": "dry-run"},
     "/datasets/panel/ask/interval": {
         "formula": GAP["formula"], "epsilon": "1", "partitions": "10", "step": "dry-run",
         "ask.coefficient": "sex[F]", "ask.below": "-0.05",

@@ -34,8 +34,6 @@ from synthesizer.verification.server.query_form import (
     coefficients_of,
     in_words,
     number_or_text,
-    query_of_yaml,
-    yaml_of_query,
 )
 from synthesizer.verification.server.security import (
     Signed,
@@ -58,8 +56,6 @@ from synthesizer.verification.server.templating import (
 
 LISTED = 25
 """So many queries on a page."""
-LONGEST_YAML = 6_000
-"""Characters: reading more takes too long."""
 
 
 Who = Annotated[Signed, Depends(signed_in)]
@@ -235,41 +231,6 @@ def choose_measure(
     )  # fmt: skip
 
 
-@router.get("/datasets/{name}/ask/yaml")
-def write_yaml(request: Request, _who: Who, steps: Steps, name: str) -> Response:
-    """Show a query as YAML."""
-    return _yaml_page(request, steps, name, text=_EXAMPLE)
-
-
-_EXAMPLE = """\
-formula: y ~ x
-ask:
-  measure: claim
-  coefficient: x
-  above: 0
-epsilon: 1
-partitions: 50
-"""
-
-
-@router.post("/datasets/{name}/ask/yaml")
-def ask_yaml(request: Request, who: Who, steps: Steps, name: str, form: OwnForm) -> Response:
-    """Begin the dry run of a query in YAML, or show it as a form."""
-    text, dataset = first(form, "yaml"), steps.dataset(name)
-    try:
-        if len(text) > LONGEST_YAML:
-            raise ConfigError(f"the query is longer than {LONGEST_YAML} characters: shorten it")
-        content = query_of_yaml(text)
-        if first(form, "step") == "form":
-            made = QueryForm.of(content, dataset.schema)
-            if made is None:
-                raise ConfigError(f"ask: measure: must be one of {', '.join(KINDS)}")
-            return _form_page(request, steps, name, made)
-        return _begin_dry_run(who, steps, dataset, content)
-    except ConfigError as error:
-        return _yaml_page(request, steps, name, text=text, problems=error.problems)
-
-
 @router.get("/datasets/{name}/ask/{measure}")
 def write_query(
     request: Request, _who: Who, steps: Steps, name: str, measure: str, numbers: bool = False
@@ -286,8 +247,6 @@ def ask_query(
     dataset = steps.dataset(name)
     made = _form_of(dataset, measure, bool(first(form, "numbers"))).filled(form)
     match first(form, "step"):
-        case "yaml":
-            return _yaml_page(request, steps, name, text=yaml_of_query(made.content))
         case "coefficients":
             problems = coefficients_of(made, dataset.schema)[1]
             return _form_page(request, steps, name, made.faulty(problems), shows_coefficients=True)
@@ -314,16 +273,6 @@ def _form_page(
         request, "query_form.html", status=422 if form.faults else 200,
         dataset=info_of(steps, name), schema=schema, form=form,
         coefficients=coefficients_of(form, schema)[0], shows_coefficients=shows_coefficients,
-    )  # fmt: skip
-
-
-def _yaml_page(
-    request: Request, steps: Service, name: str, *, text: str, problems: tuple[str, ...] = ()
-) -> Response:
-    return html_page(
-        request, "query_yaml.html", status=422 if problems else 200,
-        dataset=info_of(steps, name), schema=steps.dataset(name).schema, text=text,
-        problems=problems,
     )  # fmt: skip
 
 
@@ -370,15 +319,8 @@ _DRY_RUN_WORDS = {
 def edit_query(request: Request, who: Who, steps: Steps, name: str, digest: str) -> Response:
     """Show the form of a query that was tried."""
     dataset = steps.dataset(name)
-    content = {
-        key: value
-        for key, value in steps.find_dry_run(who.account, name, digest).query.items()
-        if key not in ("schema", "synthetic")
-    }
-    form = QueryForm.of(content, dataset.schema)
-    if form is None:
-        return _yaml_page(request, steps, name, text=yaml_of_query(content))
-    return _form_page(request, steps, name, form)
+    found = steps.find_dry_run(who.account, name, digest)
+    return _form_page(request, steps, name, QueryForm.of(found.query, dataset.schema))
 
 
 @router.post("/datasets/{name}/dry-runs/{digest}")

@@ -18,7 +18,6 @@ from typing import Any, Literal, get_args
 import yaml
 
 from synthesizer.data.errors import SynthesizerError
-from synthesizer.data.yaml_text import parse_yaml
 from synthesizer.measures.utility.formulas import Atom
 from synthesizer.report.page import joined
 from synthesizer.verification.coefficient_questions import OfCoefficient
@@ -34,7 +33,9 @@ KINDS: Mapping[str, type[Question]] = {
 }
 """Every question by the name of its measure."""
 _TEXTS = yaml.safe_load(
-    resources.files(__package__).joinpath("templates/query_form.yaml").read_text(encoding="utf-8")
+    resources.files("synthesizer.verification.server")
+    .joinpath("templates/query_form.yaml")
+    .read_text(encoding="utf-8")
 )
 SUBJECTS: Mapping[str, Mapping[str, Sequence[str]]] = _TEXTS["subjects"]
 """What may be asked: by subject, its title and its question in plain words."""
@@ -117,15 +118,10 @@ class QueryForm:
         return cls(measure, fields, expert, typed)
 
     @classmethod
-    def of(
-        cls, content: Mapping[str, Any], schema: PublicSchema, *, expert: bool = False
-    ) -> QueryForm | None:
-        """Return the form of a query in plain values; None if it names no measure."""
-        ask = content.get("ask")
-        measure = ask.get("measure") if isinstance(ask, Mapping) else None
-        if not isinstance(measure, str) or measure not in KINDS:
-            return None
-        expert = expert or any(content.get(key) is not None for key in _numbers(KINDS[measure]))
+    def of(cls, content: Mapping[str, Any], schema: PublicSchema) -> QueryForm:
+        """Return the form of a sound query in plain values; with its numbers if it has some."""
+        measure = content["ask"]["measure"]
+        expert = any(content.get(key) is not None for key in _numbers(KINDS[measure]))
         return cls.new(measure, schema, expert=expert).filled(dict(_typed_of(content)))
 
     def filled(self, typed: Typed) -> QueryForm:
@@ -288,10 +284,10 @@ def _typed_of(content: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     """Yield what one would have typed for a query."""
     ask = {f"ask.{key}": value for key, value in content["ask"].items()}
     for key, value in {**content, **ask}.items():
-        if key == "ask.between" and isinstance(value, list) and len(value) == 2:
+        if key == "ask.between" and value is not None:
             yield "ask.above", [_spelt(value[0])]
             yield "ask.below", [_spelt(value[1])]
-        elif key == "ask.periods" and isinstance(value, list):
+        elif key == "ask.periods":
             yield key, ["; ".join(map(_spelt_period, value))]
         elif isinstance(value, list):
             yield key, [*map(_spelt, value)]
@@ -299,11 +295,9 @@ def _typed_of(content: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
             yield key, [_spelt(value)]
 
 
-def _spelt_period(period: Any) -> str:
-    if not isinstance(period, Mapping) or not {"first", "last", "slope"} <= {*period}:
-        return str(period)
+def _spelt_period(period: Mapping[str, Any]) -> str:
     slope = period["slope"]
-    if isinstance(slope, list) and len(slope) == 2:
+    if isinstance(slope, list):
         slope = f"between {_spelt(slope[0])} and {_spelt(slope[1])}"
     return f"{period['first']} to {period['last']} {slope}"
 
@@ -323,11 +317,6 @@ def _set(content: Mapping[str, Any]) -> dict[str, Any]:
         for key, value in content.items()
         if value is not None
     }
-
-
-def query_of_yaml(text: str) -> dict[str, Any]:
-    """Return the plain values of a query in YAML; ConfigError where it is none."""
-    return parse_yaml(text, origin="the query")
 
 
 def coefficients_of(

@@ -153,12 +153,12 @@ def test_a_path_or_a_form_with_what_no_database_takes_is_refused(server):
     csrf = csrf_of(secret)
     http.cookies.set(guard.cookie, secret)
     for kind, typed in (("utf-8", "\0"), ("unicode_escape", "\\udc80"), ("unicode_escape", "\\0")):
-        parts = {"csrf": csrf, "yaml": typed}
+        parts = {"csrf": csrf, "formula": typed}
         body = "".join(
             f'--B\r\nContent-Disposition: form-data; name="{key}"\r\n\r\n{value}\r\n'
             for key, value in parts.items()
         )
         headers = {"Content-Type": f"multipart/form-data; boundary=B; charset={kind}"}
-        reply = http.post("/datasets/panel/ask/yaml", content=body + "--B--\r\n", headers=headers)
+        reply = http.post("/datasets/panel/ask/claim", content=body + "--B--\r\n", headers=headers)
         assert reply.status_code == 400, reply.text
     http.cookies.clear()

@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import yaml
 from fastapi.testclient import TestClient
 from replay_trials import GAP, QUESTIONS
 
@@ -46,9 +45,11 @@ def hidden(text):
 
 
 def dry_run(browser, query):
-    form = browser.get("/datasets/panel/ask/yaml")
-    body = {**hidden(form.text), "yaml": yaml.safe_dump(query), "step": "dry-run"}
-    return settled(browser, browser.post("/datasets/panel/ask/yaml", data=body))
+    """Begin a dry run as a program does, and return its page."""
+    service = browser.app.state.service
+    account = browser.app.state.guard.accounts.named("ada")
+    made = service.dry_run(account, "panel", query)
+    return settled(browser, browser.get(f"/datasets/panel/dry-runs/{made.digest}"))
 
 
 def settled(browser, page):
@@ -165,20 +166,20 @@ def test_an_expert_sees_the_numbers_and_what_they_cost(browser, accounts, servic
 
 def test_problems_are_told_at_once_and_what_was_typed_is_kept(browser, accounts):
     sign_in(browser, accounts, "ada")
-    form = browser.get("/datasets/panel/ask/yaml")
-    typed = yaml.safe_dump({**GAP, "formula": "pay ~ aeg", "epsilon": -1, "x": "<script>alert(1)"})
+    form = browser.get("/datasets/panel/ask/claim?numbers=true")
+    typed = {**FORM, "formula": "pay ~ aeg", "subset": "<script>alert(1)", "epsilon": "-1"}
     page = browser.post(
-        "/datasets/panel/ask/yaml", data={**hidden(form.text), "yaml": typed, "step": "dry-run"}
+        "/datasets/panel/ask/claim", data={**hidden(form.text), **typed, "step": "dry-run"}
     )
     assert page.status_code == 422
-    assert "aeg" in page.text
-    assert "epsilon" in page.text
+    assert 'value="pay ~ aeg"' in page.text
+    assert page.text.count("Problem:") >= 3
     assert "<script>alert" not in page.text
 
 
 PAGES = ("/datasets", "/datasets/panel", "/datasets/panel/ask", "/datasets/panel/ask/claim",
          "/datasets/panel/ask?numbers=true", "/datasets/panel/ask/interval",
-         "/datasets/panel/ask/yaml", "/queries", "/tokens")  # fmt: skip
+         "/queries", "/tokens")  # fmt: skip
 STEWARDS = ("/datasets", "/steward/queries", "/steward/projects", "/steward/alarms",
             "/steward/accounts", "/steward/audit")  # fmt: skip
 

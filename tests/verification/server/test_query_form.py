@@ -12,8 +12,6 @@ from synthesizer.verification.server.query_form import (
     QueryForm,
     coefficients_of,
     in_words,
-    query_of_yaml,
-    yaml_of_query,
 )
 from synthesizer.verification.server.server_datasets import NUMBERS
 
@@ -87,13 +85,12 @@ def test_a_form_has_the_numbers_for_experts_only(measure):
 
 
 @pytest.mark.parametrize("content", QUERIES, ids=lambda c: c["ask"]["measure"])
-def test_a_query_comes_back_from_its_form_and_from_its_yaml(content):
+def test_a_query_comes_back_from_its_form(content):
     query = query_of(content)
     assert query.problems(SCHEMA) == []
     form = QueryForm.of(query.content(), SCHEMA)
     assert form.expert  # it has numbers
     assert query_of(form.content).digest == query.digest
-    assert query_of(query_of_yaml(yaml_of_query(form.content))).digest == query.digest
     plain = query.content() | dict.fromkeys(NUMBERS)
     if content["ask"]["measure"] not in EXPERTS:
         assert not QueryForm.of(plain, SCHEMA).expert
@@ -157,12 +154,6 @@ def test_a_problem_of_several_fields_stands_at_the_first_that_it_names(typed, ke
     with pytest.raises(ConfigError) as raised:
         query_of(form.content)
     assert [f.field.key for f in form.faulty(raised.value.problems).faults] == [key]
-
-
-def test_yaml_without_a_measure_has_no_form():
-    assert QueryForm.of({"ask": {"measure": ["x"]}}, SCHEMA) is None
-    assert QueryForm.of({"ask": "x"}, SCHEMA) is None
-    assert QueryForm.of({"ask": {"measure": "nothing"}}, SCHEMA) is None
 
 
 def test_a_server_tells_problems_of_form_and_of_the_public_schema_at_once(service):
