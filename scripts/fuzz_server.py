@@ -223,19 +223,19 @@ def faults_of(operation: str, body: bytes, status: int, reply: bytes) -> Iterato
         yield f"status {status}"
     if b"Traceback" in reply or b".py" in reply:
         yield "a traceback"
-    if status >= 400 and CANARY.encode() in reply and not _is_in_query(body):
+    if status >= 400 and CANARY.encode() in reply and not _is_named(body):
         yield "what was sent comes back"
     if operation in ("begin_dry_run", "submit") and status == 202:
         yield from _free(body)
 
 
-def _is_in_query(body: bytes) -> bool:
-    """Return whether the canary stands in a query, whose names are told where they are wrong."""
+def _is_named(body: bytes) -> bool:
+    """Return whether the canary is a name in a query or of a member, which problems name."""
     try:
-        query = json.loads(body).get("query")
+        sent = json.loads(body)
+        return CANARY in json.dumps([sent.get("query"), sent.get("members")])
     except (ValueError, AttributeError, RecursionError):
         return False
-    return CANARY in json.dumps(query)
 
 
 def _free(body: bytes) -> Iterator[str]:

@@ -130,7 +130,7 @@ class Projects:
         with transaction(self.engine) as store:
             one.ledger.lock(store)
             if store.execute(select(PROJECT.c.name).where(PROJECT.c.name == name)).first():
-                raise RequestError(f"name: there is a project {name}; take another name", 409)
+                raise RequestError("name: a project has it; take another name", 409)
             made = {"name": name, "dataset": dataset, "questions": number, "made": now()}
             store.execute(insert(PROJECT).values(made))
             _give(store, account, one, name, number, "project made")
