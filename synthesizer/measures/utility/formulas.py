@@ -305,8 +305,7 @@ class Formula:
         ordered = sorted(terms, key=lambda term: (len(term), term))
         right = " + ".join(map(":".join, ordered)) or "1"
         effects = " + ".join(sorted(map(quote_name, self.effects)))
-        response = spelt[self.response]
-        return f"{response} ~ {right}" + (f" | {effects}" if effects else "")
+        return f"{spelt[self.response]} ~ {right}" + (f" | {effects}" if effects else "")
 
     @property
     def atoms(self) -> tuple[Atom, ...]:

@@ -1,9 +1,9 @@
 """The form by which a query is written: its fields, what was typed, and what is wrong beside them.
 
-Fields come from the JSON schemas of `Query` and of the question; a table has their labels. A field
-is named by the key of the query that it fills, so a problem finds its field by the key that it
-names. What is typed is never executed, and is shown again as it was. Epsilon, the number of groups
-and what only changes the noise are fields for experts.
+Fields come from the JSON schemas of `Query` and of the question; ``templates/query_form.yaml`` has
+their labels. A field is named by the key of the query that it fills, so a problem finds its field
+by the key that it names. What is typed is never executed, and is shown again as it was. Epsilon,
+the number of groups and what only changes the noise are fields for experts.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib import resources
 from typing import Any, Literal, get_args
 
 import yaml
@@ -24,7 +25,6 @@ from synthesizer.verification.coefficient_questions import OfCoefficient
 from synthesizer.verification.public_schema import PublicSchema
 from synthesizer.verification.query import Query, query_of, text_problems
 from synthesizer.verification.questions import Question
-from synthesizer.verification.table_questions import MOST_CELLS
 
 Typed = Mapping[str, Sequence[str]]
 """Texts of each field, as they were typed."""
@@ -33,97 +33,17 @@ KINDS: Mapping[str, type[Question]] = {
     for kind in get_args(Query.model_fields["ask"].annotation)
 }
 """Every question by the name of its measure."""
-SUBJECTS: Mapping[str, Mapping[str, tuple[str, str]]] = {
-    "A coefficient of a model": {
-        "claim": (
-            "Is it true?",
-            "Is a coefficient at least, at most, between, or near the synthetic one?",
-        ),
-        "trend": ("A trend over years", "Does the coefficient rise or fall over the years?"),
-        "significance": ("A test", "Does the coefficient differ from 0, or from another number?"),
-        "interval": ("Share in a range", "In what share of groups is the coefficient in a range?"),
-        "tolerance": ("Share near", "In what share of groups is it near the synthetic one?"),
-    },
-    "A table": {
-        "counts": ("Counts", "How many persons are in each cell of a table?"),
-        "means": ("Means", "What is the mean of a variable in each group?"),
-    },
-    "Predictions of a model of the synthetic data": {
-        "roc": ("ROC curve", "How well does a logit tell who has the outcome?"),
-        "residuals": ("Residuals", "Do the residuals of a linear model look right?"),
-        "accuracy": ("Accuracy", "How far off are the predictions?"),
-    },
-}
+_TEXTS = yaml.safe_load(
+    resources.files(__package__).joinpath("templates/query_form.yaml").read_text(encoding="utf-8")
+)
+SUBJECTS: Mapping[str, Mapping[str, Sequence[str]]] = _TEXTS["subjects"]
 """What may be asked: by subject, its title and its question in plain words."""
 _WORDS = {name: words for titles in SUBJECTS.values() for name, words in titles.items()}
 EXPERTS = frozenset({"interval", "tolerance"})
 """Measures that only experts read."""
 _EXPERTS_KEYS = frozenset({"clip"})
-_LABELS: Mapping[str, tuple[str, str]] = {
-    "formula": (
-        "Formula",
-        "Such as I(log(pay)) ~ age + I(age ** 2) + C(year) + sex:race. Fixed effects follow a "
-        "bar: pay ~ sex | agency.",
-    ),
-    "family": ("Family", ""),
-    "coefficient": (
-        "Coefficient",
-        "As the model names it: age, or sex[F] for level F against the reference level.",
-    ),
-    "above": ("At least", "Fill in one of the two, or both for a range."),
-    "below": ("At most", ""),
-    "claim.share": (
-        "Or: within a share of the synthetic estimate",
-        "0.1 is 10 percent of its size, up or down.",
-    ),
-    "claim.within": ("Or: within a distance of it", "In units of the coefficient."),
-    "share": ("Within a share of the synthetic estimate", "0.1 is 10 percent of its size."),
-    "within": ("Or: within a distance of it", "In units of the coefficient."),
-    "over": ("Variable of time", ""),
-    "periods": (
-        "Periods",
-        "The model is fitted to each year. Write how the coefficient changes by year, such as "
-        "2000 to 2005 rising; 2005 to 2010 between -0.01 and 0.01.",
-    ),
-    "jointly": ("All periods are one statement", ""),
-    "null": ("Number to test against", ""),
-    "clip": ("Clip the t of each group at", "1 serves most, less suits large effects."),
-    "by": (
-        "By these variables",
-        f"Every combination of their levels is a cell, up to {MOST_CELLS:,}; all persons are one "
-        "cell if none is chosen.",
-    ),
-    "rows": ("Rows of a person that count", "Every further row makes the noise larger."),
-    "of": ("Mean of", ""),
-    "low": (
-        "Lower values count as",
-        "The end of the public schema if empty. The closer the two ends, the smaller the noise.",
-    ),
-    "high": ("Higher values count as", ""),
-    "roc.cells": ("Points of the curve", "50 serves most."),
-    "residuals.cells": ("Cells on each side of the grid", "20 serves most."),
-    "most": (
-        "Larger errors count as",
-        "Of a linear model only; three times the synthetic mean error if empty.",
-    ),
-    "subset": (
-        "Only rows where",
-        "A condition, such as year >= 2000 and sex == 'F'. All rows if empty.",
-    ),
-    "epsilon": ("Epsilon", "What the answer may cost. More epsilon, less noise."),
-    "partitions": (
-        "Groups of persons (M)",
-        "The model is fitted to each group. More groups, less noise, but fewer persons in each.",
-    ),
-    "errors": ("A group without a fit", ""),
-}
-"""Label and hint of each key, or of a key of one measure."""
-_CHOICES = {
-    "linear": "linear (least squares)",
-    "logit": "logit (response is 0 or 1)",
-    "out": "counts as one where the statement fails",
-    "report": "is counted apart, at twice the noise",
-}
+_LABELS: Mapping[str, tuple[str, str]] = _TEXTS["fields"]
+"""Label and hint of each key, or of a key of one measure, in the order of the page."""
 _NUMBER = re.compile(
     r"[-+]?(?:[0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})(?:[eE][-+]?[0-9]{1,3})?"
 )
@@ -225,7 +145,7 @@ class QueryForm:
         return replace(self, faults=tuple(faults))
 
     @property
-    def words(self) -> tuple[str, str]:
+    def words(self) -> Sequence[str]:
         """What is asked, in a few words and as a question."""
         return _WORDS[self.measure]
 
@@ -324,7 +244,7 @@ def _field(
     if "minimum" in known and "maximum" in known:
         hint = f"{hint} From {known['minimum']:g} to {known['maximum']:g}.".strip()
     if "enum" in known:
-        choices = tuple((value, _CHOICES[value]) for value in known["enum"])
+        choices = tuple((value, _TEXTS["choices"][value]) for value in known["enum"])
     types = {one.get("type") for one in known.get("anyOf", [known])}
     default = known.get("default")
     if choices is not None:
