@@ -9,7 +9,7 @@
     python scripts/benchmarks/benchmark_verification.py law        # or any other of noise_trials
 
 Each prints what it measured beside what its control gives; the exit code is 1 if one does not hold.
-The results are in docs/verification-trials.md.
+The results are in docs/verification-server.md.
 """
 
 from __future__ import annotations
