@@ -15,7 +15,7 @@ from synthesizer.verification.server import (
     api,
     citation_pages,
     pages,
-    request_routes,
+    person_requests,
     steward_pages,
 )
 from synthesizer.verification.server.accounts import Accounts, Administration
@@ -85,7 +85,7 @@ def create_app(
     install(app)
     routers = (
         api.router, api.steward_router, pages.router, steward_pages.router,
-        citation_pages.router, *request_routes.routers,
+        citation_pages.router, person_requests.router,
     )  # fmt: skip
     for router in routers:
         app.include_router(router)
