@@ -18,7 +18,7 @@ from synthesizer.verification.server import (
     request_routes,
     steward_pages,
 )
-from synthesizer.verification.server.accounts import Accounts, Administration
+from synthesizer.verification.server.accounts import Accounts
 from synthesizer.verification.server.dispatch import Dispatcher
 from synthesizer.verification.server.problem_json import ProblemReply, install
 from synthesizer.verification.server.runner import PROMISE
@@ -81,13 +81,9 @@ def create_app(
     )
     app.state.service = service
     app.state.guard = Guard(accounts, service.config.access)
-    app.state.administration = Administration(accounts)
     install(app)
-    routers = (
-        api.router, api.steward_router, pages.router, steward_pages.router,
-        citation_pages.router, *request_routes.routers,
-    )  # fmt: skip
-    for router in routers:
+    rooms = (api, pages, steward_pages, citation_pages)
+    for router in (*(room.router for room in rooms), *request_routes.routers):
         app.include_router(router)
     app.add_middleware(Shield, access=service.config.access)
     return app

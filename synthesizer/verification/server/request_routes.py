@@ -177,8 +177,7 @@ def _ask_page(
 ) -> Response:  # fmt: skip
     query = steps.find_dry_run(who.account, name, digest).query
     return html_page(
-        request, "ask_a_person.html", status=error.status if error else 200,
-        problems=error.problems if error else (), dataset=info_of(steps, name),
+        request, "ask_a_person.html", error=error, dataset=info_of(steps, name),
         question=in_words(query), here=f"/datasets/{quote(name)}/dry-runs/{quote(digest)}",
         reason=reason, code=code, most=(LONGEST_REASON, LONGEST_CODE),
     )  # fmt: skip
@@ -252,8 +251,7 @@ def _request_page(
 ) -> Response:  # fmt: skip
     found = find_request(steps, who.account, number)
     return html_page(
-        request, "request.html", status=error.status if error else 200,
-        problems=error.problems if error else (), found=found, question=in_words(found.query),
+        request, "request.html", error=error, found=found, question=in_words(found.query),
         title=info_of(steps, found.dataset).title, reply=reply, most=LONGEST_REPLY,
         not_private=NOT_PRIVATE,
     )  # fmt: skip
