@@ -121,9 +121,7 @@ class Client:
         """Return your projects, with the questions that are left."""
         return self._get(list[Project], "/projects")
 
-    def dry_run(
-        self, dataset: str, query: Mapping[str, Any], *, seconds: float = 600.0
-    ) -> DryRun:
+    def dry_run(self, dataset: str, query: Mapping[str, Any], *, seconds: float = 600.0) -> DryRun:
         """Return what the synthetic data say: free, and waited for.
 
         Raises

@@ -44,6 +44,7 @@ from synthesizer.verification.server.server_tables import ACCOUNT, DRY_RUN, JOB,
 
 MOST_LISTED = 200
 
+
 class Service:
     """The steps of users and stewards, each with the account that takes it; routes check its role.
 
@@ -232,7 +233,9 @@ class Service:
 
     def alarms(self) -> list[audit.AuditEntry]:
         """Return the latest pause of each dataset that is paused; ``server`` where a job died."""
-        paused = select(DATASET.c.name).where(DATASET.c.is_paused, DATASET.c.name.in_(self.datasets))
+        paused = select(DATASET.c.name).where(
+            DATASET.c.is_paused, DATASET.c.name.in_(self.datasets)
+        )
         with transaction(self.engine, reads=True) as store:
             return [
                 entry
