@@ -22,6 +22,7 @@ from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import JSONResponse
 from markupsafe import Markup
 from starlette.datastructures import FormData
+from starlette.exceptions import HTTPException
 
 from synthesizer.data.errors import ConfigError, RequestError, SynthesizerError
 from synthesizer.verification.database import now
@@ -40,10 +41,11 @@ from synthesizer.verification.server.query_form import (
     yaml_of_query,
 )
 from synthesizer.verification.server.security import (
+    NO_TEXT,
     Signed,
     check_csrf,
-    check_texts,
     guard_of,
+    is_storable,
     only,
     signed_in,
 )
@@ -70,7 +72,9 @@ Who = Annotated[Signed, Depends(signed_in)]
 async def form_data(request: Request) -> FormData:
     """Return what a form sent; files are none of ours."""
     form = await request.form(max_files=0, max_fields=1_000)
-    check_texts(text for pair in form.multi_items() for text in pair if isinstance(text, str))
+    texts = (text for pair in form.multi_items() for text in pair if isinstance(text, str))
+    if not all(map(is_storable, texts)):
+        raise HTTPException(400, NO_TEXT)
     return form
 
 
