@@ -197,7 +197,7 @@ def _ask_page(
     query = steps.find_dry_run(who.account, name, digest).query
     typed = typed or {"reason": "", "code": code_of(query, steps.dataset(name).schema)}
     return html_page(
-        request, "ask_a_person.html", status=getattr(error, "status", 200), error=error,
+        request, "ask_a_person.html", error=error,
         dataset=info_of(steps, name), digest=digest,
         question=in_words(query), most=LONGEST, **typed,
     )  # fmt: skip
@@ -253,7 +253,7 @@ def _request_page(
 ) -> Response:  # fmt: skip
     found = find_request(steps, who.account, number)
     return html_page(
-        request, "request.html", status=getattr(error, "status", 200), error=error,
+        request, "request.html", error=error,
         found=found, replies=REPLIES,
         question=in_words(json.loads(found.content)), title=info_of(steps, found.dataset).title,
         decision=decision, reply=reply, most=LONGEST["reply"],
