@@ -29,13 +29,13 @@ from unittest.mock import patch
 
 import pandas as pd
 from fastapi.testclient import TestClient
+from httpx2 import Response
 from replay_trials import GAP, QUESTIONS, SCHEMA, Exact, neighbour, people
 
 from synthesizer.verification.database import connect
 from synthesizer.verification.mechanisms import DryNoise, Mechanism
 from synthesizer.verification.public_schema import PublicSchema, strictly, yaml_of
-from synthesizer.verification.server import audit, dispatch, runner, service
-from synthesizer.verification.server.accounts import Accounts
+from synthesizer.verification.server import accounts, audit, dispatch, runner, service
 from synthesizer.verification.server.app import create_app
 from synthesizer.verification.server.dispatch import Dispatcher
 from synthesizer.verification.server.runner import Outcome, Task
@@ -118,32 +118,28 @@ def conversation(
         engine = connect(config.database)
         create_tables(engine)
         made = service.Service(engine, config, open_datasets(engine, config))
-        accounts = Accounts(engine, clock=clock)
+        known = accounts.Accounts(engine, clock=clock)
         tokens = {
-            name: accounts.new_token(
-                accounts.add(name, role, actor="x"),  # type: ignore[arg-type]
+            name: known.new_token(
+                known.add(name, role, actor="x"),  # type: ignore[arg-type]
                 "x",
                 actor="x",
             )
             for name, role in (("ada", "researcher"), ("bob", "researcher"), ("sam", "steward"))
         }
-        sam = accounts.named("sam")
+        sam = known.named("sam")
         made.projects.make(sam, "gap", "panel", ["ada", "bob"], questions=100)
         hand = ByHand(made, process=_process(run))
         with TestClient(
-            create_app(made, accounts, dispatcher=lambda _: hand), raise_server_exceptions=False
+            create_app(made, known, dispatcher=lambda _: hand), raise_server_exceptions=False
         ) as http:
             ask = _asker(http, tokens, talk)
             for query in queries:
                 _question(ask, query, hand, clock)
-            for place in (
-                "queries",
-                "audit",
-                "datasets/panel/budget",
-                "projects",
-                "audit/verification",
-            ):
-                ask("sam", "GET", f"/steward/{place}")
+            guard = http.app.state.guard  # type: ignore[attr-defined]
+            http.cookies.set(guard.cookie, known.sign_in(tokens["sam"]))
+            for place in ("queries", "projects", "alarms", "audit?check=true"):
+                _keep(http.get(f"/steward/{place}"), talk)
         engine.dispose()
     return talk
 
@@ -187,22 +183,31 @@ def _asker(http: TestClient, tokens: Mapping[str, str], talk: Talk) -> Ask:
     def ask(who: str, method: str, path: str, body: Any = None) -> Any:
         headers = {"Authorization": f"Bearer {tokens[who]}"}
         reply = http.request(method, f"/api/v1{path}", json=body, headers=headers)
-        talk.replies.append((reply.status_code, sorted(reply.headers.items()), reply.content))
+        _keep(reply, talk)
         return reply.json()
 
     return ask
+
+
+def _keep(reply: Response, talk: Talk) -> None:
+    talk.replies.append((reply.status_code, sorted(reply.headers.items()), reply.content))
 
 
 @contextmanager
 def _frozen(clock: Clock) -> Iterator[None]:
     """Hold clock, ids and noise fast."""
     numbers = itertools.count()
-    ids = SimpleNamespace(token_hex=lambda _size: f"{next(numbers):032x}")
+
+    def number(_size: int) -> str:
+        return f"{next(numbers):032x}"
+
+    ids = SimpleNamespace(token_hex=number, token_urlsafe=number)
     with (
         patch.object(service, "now", clock),
         patch.object(dispatch, "now", clock),
         patch.object(audit, "now", clock),
         patch.object(service, "secrets", ids),
+        patch.object(accounts, "secrets", ids),
         patch.object(runner, "OpenDP", Frozen),
         patch.object(DryNoise, "draw", Frozen.draw),
     ):

@@ -12,7 +12,6 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import ceil, floor, inf, isfinite, log10, sqrt
-from typing import Literal
 
 import numpy as np
 
@@ -26,6 +25,7 @@ from synthesizer.verification.coefficient_questions import (
     OfCoefficient,
     Statements,
 )
+from synthesizer.verification.messages import Outlook
 from synthesizer.verification.public_schema import PublicSchema
 from synthesizer.verification.query import Query
 from synthesizer.verification.questions import Question, View
@@ -43,7 +43,6 @@ MARGIN, LEAST_MARGIN = 0.5, 0.1
 coefficient is another. A price is enough, and a claim can be decided, if it is so even then."""
 ALIKE = 0.01
 """Difference of the ends of an interval of r that is worth no more groups."""
-Outlook = Literal["decided", "open", "impossible"]
 
 
 @dataclass(frozen=True)

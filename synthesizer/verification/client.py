@@ -9,14 +9,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from datetime import datetime
 from types import TracebackType
-from typing import Any, Literal, Self, TypeVar
+from typing import Any, Self, TypeVar
 from urllib.parse import quote
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from synthesizer.data.errors import RequestError
+from synthesizer.verification.messages import (
+    DatasetInfo,
+    DryRun,
+    Project,
+    Submission,
+    SubmissionPage,
+)
 
 try:
     import httpx2
@@ -31,91 +37,7 @@ LONGEST_PAUSE = 60.0
 """Seconds before a request is sent again, at most."""
 _ATTEMPTS = 5
 """So often a request is sent again that the server had no time for."""
-_LIKE_SERVER = ConfigDict(frozen=True, extra="ignore")
 T = TypeVar("T")
-
-
-class RemoteDataset(BaseModel):
-    """A dataset that may be asked about."""
-
-    model_config = _LIKE_SERVER
-
-    name: str
-    title: str
-    is_paused: bool
-    schema_digest: str
-    synthetic_digest: str
-    """SHA-256 of the synthetic file: compare it with that of the file you work with."""
-
-
-class RemoteDryRun(BaseModel):
-    """What the synthetic data say to a query."""
-
-    model_config = _LIKE_SERVER
-
-    dataset: str
-    digest: str
-    state: Literal["waiting", "running", "done", "refused"]
-    problems: tuple[str, ...]
-    """Why the query cannot be asked."""
-    outlook: Literal["decided", "open", "impossible"] | None
-    """``open``: the answer would probably be "cannot tell"; ``impossible``: it cannot be asked;
-    None where the query has epsilon, partitions or errors of its own."""
-    words: tuple[str, ...]
-    """Why, in sentences."""
-    chosen: dict[str, Any] | None
-    """The query with the epsilon and the number of partitions that the server chose."""
-    epsilon: float | None
-    """What an answer would cost."""
-    questions: int | None
-    """As how many questions of a project it would count."""
-    query: dict[str, Any]
-    """In its canonical form."""
-    is_charged: bool
-    """Whether you asked it before, so that its answer costs nothing now."""
-    content: dict[str, Any] | None
-    """As ``synthesizer verify --dry-run --json`` prints it."""
-
-
-class RemoteSubmission(BaseModel):
-    """A query that was submitted to the confidential data."""
-
-    model_config = _LIKE_SERVER
-
-    id: str
-    dataset: str
-    project: str
-    digest: str
-    query: dict[str, Any]
-    state: Literal["checking", "refused", "waiting", "answered"]
-    problems: tuple[str, ...]
-    """Why it was refused; nothing was charged then."""
-    charged: float
-    questions: int
-    """As how many questions of the project it counts; 0 where it had been charged before."""
-    asked: datetime
-    due: datetime | None
-    """When the answer is released."""
-    content: dict[str, Any] | None
-    """The answer, as ``synthesizer verify --json`` prints it."""
-
-    @property
-    def words(self) -> tuple[str, ...]:
-        """What may be concluded, in sentences; none before the answer is there."""
-        return () if self.content is None else tuple(self.content["answer"]["words"])
-
-
-class RemoteProject(BaseModel):
-    """A project of yours, with its questions."""
-
-    model_config = _LIKE_SERVER
-
-    name: str
-    dataset: str
-    questions: int
-    used: int
-    left: int
-    members: tuple[str, ...]
 
 
 class Client:
@@ -187,21 +109,19 @@ class Client:
         """Close the connections."""
         self._http.close()
 
-    def datasets(self) -> list[RemoteDataset]:
+    def datasets(self) -> list[DatasetInfo]:
         """Return the datasets that may be asked about."""
-        return self._get(list[RemoteDataset], "/datasets")
+        return self._get(list[DatasetInfo], "/datasets")
 
     def public_schema(self, dataset: str) -> dict[str, Any]:
         """Return what queries may know: variables, levels, ranges."""
         return self._get(dict[str, Any], f"{_place(dataset)}/schema")
 
-    def projects(self) -> list[RemoteProject]:
+    def projects(self) -> list[Project]:
         """Return your projects, with the questions that are left."""
-        return self._get(list[RemoteProject], "/projects")
+        return self._get(list[Project], "/projects")
 
-    def dry_run(
-        self, dataset: str, query: Mapping[str, Any], *, seconds: float = 600.0
-    ) -> RemoteDryRun:
+    def dry_run(self, dataset: str, query: Mapping[str, Any], *, seconds: float = 600.0) -> DryRun:
         """Return what the synthetic data say: free, and waited for.
 
         Raises
@@ -210,10 +130,10 @@ class Client:
             If the query cannot be asked, or the dry run is not done after so many seconds.
         """
         place = f"{_place(dataset)}/dry-runs"
-        begun = self._send(RemoteDryRun, "POST", place, {"query": dict(query)})
+        begun = self._send(DryRun, "POST", place, {"query": dict(query)})
         found = self._poll(
             begun,
-            lambda: self._get(RemoteDryRun, f"{place}/{begun.digest}"),
+            lambda: self._get(DryRun, f"{place}/{begun.digest}"),
             lambda one: one.state in ("done", "refused"),
             seconds,
         )
@@ -221,7 +141,7 @@ class Client:
             raise RequestError(found.problems, status=422)
         return found
 
-    def submit(self, dataset: str, query: Mapping[str, Any], *, project: str) -> RemoteSubmission:
+    def submit(self, dataset: str, query: Mapping[str, Any], *, project: str) -> Submission:
         """Submit a query to the confidential data: it costs a question, unless it was charged.
 
         Parameters
@@ -234,13 +154,13 @@ class Client:
             A project of yours, about this dataset.
         """
         body = {"query": dict(query), "project": project}
-        return self._send(RemoteSubmission, "POST", f"{_place(dataset)}/queries", body)
+        return self._send(Submission, "POST", f"{_place(dataset)}/queries", body)
 
-    def find(self, submission: str) -> RemoteSubmission:
+    def find(self, submission: str) -> Submission:
         """Return a submission of yours by its id."""
-        return self._get(RemoteSubmission, f"/queries/{quote(submission, safe='')}")
+        return self._get(Submission, f"/queries/{quote(submission, safe='')}")
 
-    def wait(self, submission: str, *, seconds: float = 3600.0) -> RemoteSubmission:
+    def wait(self, submission: str, *, seconds: float = 3600.0) -> Submission:
         """Return a submission once it is answered.
 
         Raises
@@ -260,21 +180,21 @@ class Client:
 
     def answer(
         self, dataset: str, query: Mapping[str, Any], *, project: str, seconds: float = 3600.0
-    ) -> RemoteSubmission:
+    ) -> Submission:
         """Submit a query and wait for its answer."""
         asked = self.submit(dataset, query, project=project)
         return self.wait(asked.id, seconds=seconds)
 
-    def submissions(self, dataset: str | None = None) -> Iterator[RemoteSubmission]:
+    def submissions(self, dataset: str | None = None) -> Iterator[Submission]:
         """Yield your submissions without their answers, the latest first."""
         wanted = {} if dataset is None else {"dataset": dataset}
         before: dict[str, str] = {}
         while True:
-            page = self._get(dict[str, Any], "/queries", wanted | before)
-            yield from TypeAdapter(list[RemoteSubmission]).validate_python(page["items"])
-            if page["next"] is None:
+            page = self._get(SubmissionPage, "/queries", wanted | before)
+            yield from page.items
+            if page.next is None:
                 return
-            before = {"before": page["next"]}
+            before = {"before": page.next}
 
     def _poll(
         self, found: T, again: Callable[[], T], is_done: Callable[[T], bool], seconds: float

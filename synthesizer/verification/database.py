@@ -25,25 +25,7 @@ from synthesizer.data.errors import LedgerError
 from synthesizer.data.files import create, held, note_written, signals_later
 
 try:
-    from sqlalchemy import (
-        DDL,
-        URL,
-        Connection,
-        Dialect,
-        Engine,
-        ExecutableDDLElement,
-        MetaData,
-        NullPool,
-        QueuePool,
-        String,
-        Table,
-        TypeDecorator,
-        create_engine,
-        event,
-        func,
-        make_url,
-        select,
-    )
+    import sqlalchemy as sa
     from sqlalchemy.dialects import postgresql, sqlite
     from sqlalchemy.exc import ArgumentError, DBAPIError
     from sqlalchemy.exc import TimeoutError as NoneFree
@@ -52,7 +34,7 @@ except ImportError as missing:
         "a ledger needs SQLAlchemy: pip install 'synthesizer[verification]'"
     ) from missing
 
-METADATA = MetaData(
+METADATA = sa.MetaData(
     naming_convention={
         "ix": "ix_%(table_name)s_%(column_0_N_name)s",
         "uq": "uq_%(table_name)s_%(column_0_N_name)s",
@@ -71,7 +53,7 @@ _UNKNOWN = "the change may stand all the same, see 'synthesizer ledger show'; as
 """What is told if the last step fails, after which the database cannot say."""
 
 
-class Moment(TypeDecorator[datetime]):
+class Moment(sa.TypeDecorator[datetime]):
     """A time of UTC as text of one width, so that texts compare as times do.
 
     Examples
@@ -80,10 +62,10 @@ class Moment(TypeDecorator[datetime]):
     '2026-01-02T00:00:00.000000+00:00'
     """
 
-    impl = String(32)
+    impl = sa.String(32)
     cache_ok = True
 
-    def process_bind_param(self, value: datetime | None, dialect: Dialect | None) -> str | None:  # noqa: ARG002
+    def process_bind_param(self, value: datetime | None, dialect: Any) -> str | None:  # noqa: ARG002
         """Return what is stored; a time without its zone is refused by Python itself."""
         if value is None:
             return None
@@ -91,7 +73,7 @@ class Moment(TypeDecorator[datetime]):
             raise TypeError("a time needs its zone")
         return value.astimezone(UTC).isoformat(timespec="microseconds")
 
-    def process_result_value(self, value: str | None, dialect: Dialect | None) -> datetime | None:  # noqa: ARG002
+    def process_result_value(self, value: str | None, dialect: Any) -> datetime | None:  # noqa: ARG002
         """Return the time that is stored."""
         return None if value is None else datetime.fromisoformat(value)
 
@@ -101,7 +83,7 @@ def now() -> datetime:
     return datetime.now(UTC)
 
 
-def connect(url: str | URL, *, seconds: float = SECONDS) -> Engine:
+def connect(url: str | sa.URL, *, seconds: float = SECONDS) -> sa.Engine:
     """Open the server's database; a SQLite file that is not there begins empty.
 
     Parameters
@@ -122,7 +104,7 @@ def connect(url: str | URL, *, seconds: float = SECONDS) -> Engine:
         If the URL is of another kind, the driver is missing, or a file is open to others.
     """
     try:
-        parts = make_url(url)
+        parts = sa.make_url(url)
     except ArgumentError as error:
         raise LedgerError(
             "database is no URL; write sqlite:////path/of/file or postgresql://user@host/name"
@@ -139,7 +121,7 @@ def connect(url: str | URL, *, seconds: float = SECONDS) -> Engine:
     raise LedgerError(f"database ({backend}) must be a file of sqlite, or postgresql")
 
 
-def connect_file(path: Path, *, seconds: float = SECONDS) -> Engine:
+def connect_file(path: Path, *, seconds: float = SECONDS) -> sa.Engine:
     """Open a SQLite file that is there, as one file with no log beside it.
 
     Raises
@@ -151,7 +133,9 @@ def connect_file(path: Path, *, seconds: float = SECONDS) -> Engine:
 
 
 @contextmanager
-def transaction(engine: Engine, after: str = "", *, reads: bool = False) -> Iterator[Connection]:
+def transaction(
+    engine: sa.Engine, after: str = "", *, reads: bool = False
+) -> Iterator[sa.Connection]:
     """Yield a connection; what the block changes is kept whole, or not at all if it raises.
 
     Signals wait for its end, so that who interrupts a command is told whether a file was changed.
@@ -186,7 +170,7 @@ def transaction(engine: Engine, after: str = "", *, reads: bool = False) -> Iter
 
 
 @contextmanager
-def served(engine: Engine) -> Iterator[None]:
+def served(engine: sa.Engine) -> Iterator[None]:
     """Keep other servers from a database; the lock ends with the process, however it ends.
 
     Raises
@@ -207,30 +191,30 @@ def served(engine: Engine) -> Iterator[None]:
         return
     with engine.connect() as connection:
         store = connection.execution_options(isolation_level="AUTOCOMMIT")
-        if not store.execute(select(func.pg_try_advisory_lock(_SERVED))).scalar_one():
+        if not store.execute(sa.select(sa.func.pg_try_advisory_lock(_SERVED))).scalar_one():
             raise taken
         try:
             yield
         finally:
             with suppress(DBAPIError):  # a database that was restarted has forgotten it
-                store.execute(select(func.pg_advisory_unlock(_SERVED)))
+                store.execute(sa.select(sa.func.pg_advisory_unlock(_SERVED)))
 
 
-def insert_once(store: Connection, table: Table, **values: Any) -> bool:
+def insert_once(store: sa.Connection, table: sa.Table, **values: Any) -> bool:
     """Insert a row unless one with its key is there; tell whether it was inserted."""
     kind = postgresql if store.dialect.name == "postgresql" else sqlite
     done = store.execute(kind.insert(table).values(values).on_conflict_do_nothing())
     return done.rowcount == 1
 
 
-def place_of(engine: Engine) -> str:
+def place_of(engine: sa.Engine) -> str:
     """Return a database as messages name it: the file, or the URL without its password."""
     if engine.dialect.name == "sqlite":
         return str(engine.url.database)
     return engine.url.set(query={}).render_as_string(hide_password=True)
 
 
-def forbid(table: Table, name: str, change: str, why: str, when: str = "") -> None:
+def forbid(table: sa.Table, name: str, change: str, why: str, when: str = "") -> None:
     """Give a table a trigger that refuses a change, on both databases.
 
     Parameters
@@ -255,10 +239,10 @@ def forbid(table: Table, name: str, change: str, why: str, when: str = "") -> No
             _also(table, "after_create", statement, dialect)
 
 
-def _also(target: Table | MetaData, moment: str, statement: str, dialect: str) -> None:
+def _also(target: sa.Table | sa.MetaData, moment: str, statement: str, dialect: str) -> None:
     """Execute a statement when tables are made in databases of one kind."""
-    made: ExecutableDDLElement = DDL(statement)  # type: ignore[no-untyped-call]
-    event.listen(target, moment, made.execute_if(dialect=dialect))
+    made: sa.ExecutableDDLElement = sa.DDL(statement)  # type: ignore[no-untyped-call]
+    sa.event.listen(target, moment, made.execute_if(dialect=dialect))
 
 
 _REFUSE = """
@@ -268,7 +252,7 @@ $$ BEGIN RAISE EXCEPTION '%%', TG_ARGV[0] USING ERRCODE = 'integrity_constraint_
 _also(METADATA, "before_create", _REFUSE, "postgresql")
 
 
-def _sqlite(path: Path, seconds: float, *, is_shared: bool) -> Engine:
+def _sqlite(path: Path, seconds: float, *, is_shared: bool) -> sa.Engine:
     """Return an engine of a SQLite file; ``is_shared`` by threads that read while one writes."""
     _check_file(path)
     place = f"{path.absolute().as_uri()}?mode=rw"
@@ -283,12 +267,12 @@ def _sqlite(path: Path, seconds: float, *, is_shared: bool) -> Engine:
             store.execute("PRAGMA journal_mode = WAL")
         return store
 
-    engine = create_engine(
-        URL.create("sqlite", database=str(path)),
+    engine = sa.create_engine(
+        sa.URL.create("sqlite", database=str(path)),
         creator=opened,
-        **(_pool(seconds) if is_shared else {"poolclass": NullPool}),
+        **(_pool(seconds) if is_shared else {"poolclass": sa.NullPool}),
     )
-    event.listen(engine, "begin", _begin)
+    sa.event.listen(engine, "begin", _begin)
     if is_shared:
         _TURNS[engine] = threading.Lock(), _patience(seconds)
     return engine
@@ -298,12 +282,12 @@ class _NoTurnError(Exception):
     """Other threads have written for too long."""
 
 
-_TURNS: WeakKeyDictionary[Engine, tuple[threading.Lock, float]] = WeakKeyDictionary()
+_TURNS: WeakKeyDictionary[sa.Engine, tuple[threading.Lock, float]] = WeakKeyDictionary()
 """Whose turn it is to write to a file that threads share, and how many seconds others wait."""
 
 
 @contextmanager
-def _turn(engine: Engine, reads: bool) -> Iterator[None]:
+def _turn(engine: sa.Engine, reads: bool) -> Iterator[None]:
     """Let one thread write at a time; who waits holds no connection."""
     if reads or engine not in _TURNS:
         yield
@@ -317,16 +301,16 @@ def _turn(engine: Engine, reads: bool) -> Iterator[None]:
         lock.release()
 
 
-def _begin(connection: Connection) -> None:
+def _begin(connection: sa.Connection) -> None:
     reads = connection.get_execution_options().get("reads")
     connection.exec_driver_sql("BEGIN" if reads else "BEGIN IMMEDIATE")
 
 
-def _postgresql(url: URL, seconds: float) -> Engine:
+def _postgresql(url: sa.URL, seconds: float) -> sa.Engine:
     settings = {"lock_timeout": f"{seconds * 1000:.0f}", "synchronous_commit": "on"}
     options = " ".join(f"-c {key}={value}" for key, value in settings.items())
     try:
-        return create_engine(
+        return sa.create_engine(
             url.set(drivername="postgresql+psycopg"),
             isolation_level="READ COMMITTED",
             pool_pre_ping=True,
@@ -341,7 +325,7 @@ def _postgresql(url: URL, seconds: float) -> Engine:
 
 def _pool(seconds: float) -> dict[str, Any]:
     return {
-        "poolclass": QueuePool,
+        "poolclass": sa.QueuePool,
         "pool_size": _CONNECTIONS,
         "max_overflow": 0,
         "pool_timeout": _patience(seconds),

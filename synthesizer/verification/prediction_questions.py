@@ -52,10 +52,6 @@ MOVES = 2
 _REPEATS = 200
 """Draws of the noise behind an interval."""
 _MOST_POINTS = 800
-_MORE_THAN_NOISE = (
-    "Noise does not explain that; chance may, as between two samples of one population. Believe "
-    "this answer."
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,16 +133,29 @@ class OfPredictions(Question):
             yield f"ask: {self.measure} of a logit has no fixed effects; write C(x) before the '|'"
 
 
-# ROC curve
-
-
-@dataclass(frozen=True)
-class _Scored:
-    """Model, upper ends of all cells of the score but the last, and the synthetic counts."""
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A model, the cells of its predictions, and what the synthetic data have in them."""
 
     predictor: Predictor
     ends: FloatArray
-    counts: tuple[int, ...]
+    """Upper ends of cells; or low and high, shape (2,), of each axis where there are two."""
+    synthetic: FloatArray | IntArray
+    """Counts of the cells, or a mean."""
+
+
+def _beside(synthetic: float, low: float, high: float, same: str, does: str, better: bool) -> str:
+    """Say how the model does beside the synthetic data; ``better`` where a low number is worse."""
+    if low <= synthetic <= high:
+        return f"{same} in the synthetic data, as far as the noise lets tell."
+    verb = "better" if (synthetic < low) == better else "worse"
+    return (
+        f"The model {does} {verb} than in the synthetic data. Noise does not explain that; chance "
+        "may, as between two samples of one population. Believe this answer."
+    )
+
+
+# ROC curve
 
 
 class RocCurve(OfPredictions):
@@ -157,46 +166,45 @@ class RocCurve(OfPredictions):
     cells: int = Field(default=50, ge=5, le=500)
     """Of the predicted probability; each has as many synthetic rows, as far as ties allow."""
 
-    def prepare(self, query: Query, schema: PublicSchema, synthetic: View) -> _Scored:
+    def prepare(self, query: Query, schema: PublicSchema, synthetic: View) -> Prepared:
         """Return the model and the grid of scores."""
         predictor = predictor_of(query, schema, synthetic)
         y, score = predictor.predict(synthetic.one_row().table)
-        shares = np.arange(1, self.cells) / self.cells
-        ends = np.unique(np.quantile(score, shares))
-        return _Scored(predictor, ends, tuple(class_counts(y, score, ends).tolist()))
+        ends = np.unique(np.quantile(score, np.arange(1, self.cells) / self.cells))
+        return Prepared(predictor, ends, class_counts(y, score, ends))
 
-    def mechanisms(self, query: Query, prepared: _Scored) -> tuple[Mechanism, ...]:
+    def mechanisms(self, query: Query, prepared: Prepared) -> tuple[Mechanism, ...]:
         """Return the noise of both histograms, which are one."""
         size = 2 * (len(prepared.ends) + 1)
         return (Mechanism(size, MOVES, query.micro_epsilon),)
 
-    def whole_numbers(self, query: Query, prepared: _Scored, view: View) -> list[list[int]]:  # noqa: ARG002
+    def whole_numbers(self, query: Query, prepared: Prepared, view: View) -> list[list[int]]:  # noqa: ARG002
         """Return counts of rows by score, those without the outcome first."""
         y, score = prepared.predictor.predict(view.one_row().table)
         return [class_counts(y, score, prepared.ends).tolist()]
 
-    def conclude(self, query: Query, prepared: _Scored, released: Released) -> Answer:
+    def conclude(self, query: Query, prepared: Prepared, released: Released) -> Answer:
         """Return the curve, the area under it, and what the noise may have done to that."""
         (mechanism,) = self.mechanisms(query, prepared)
         counts = np.array(released[0])
-        area = area_under(roc_points(counts))
+        curve, synthetic_curve = roc_points(counts), roc_points(prepared.synthetic)
+        area, expected = area_under(curve), area_under(synthetic_curve)
         low, high = area_interval(counts, mechanism)
-        expected = area_under(roc_points(np.array(prepared.counts)))
-        ends = interval(low, high, "share")
+        same, does = "The model tells the outcome as well as", "tells the outcome"
         return RocAnswer(
             released=released,
             words=(
                 f"Area under the ROC curve of the synthetic model in the confidential data: "
-                f"{written(area, 'share')}, interval of the noise {ends}; in the synthetic data "
-                f"{written(expected, 'share')}.",
-                _beside(expected, low, high, "The model tells the outcome"),
+                f"{written(area, 'share')}, interval of the noise {interval(low, high, 'share')}; "
+                f"in the synthetic data {written(expected, 'share')}.",
+                _beside(expected, low, high, same, does, better=True),
             ),
             area=area,
             low=low,
             high=high,
             synthetic=expected,
-            curve=tuple(map(tuple, roc_points(counts).tolist())),
-            synthetic_curve=tuple(map(tuple, roc_points(np.array(prepared.counts)).tolist())),
+            curve=tuple(map(tuple, curve.tolist())),
+            synthetic_curve=tuple(map(tuple, synthetic_curve.tolist())),
         )
 
 
@@ -251,13 +259,6 @@ def area_interval(counts: IntArray, mechanism: Mechanism) -> tuple[float, float]
     return float(np.clip(low, 0, 1)), float(np.clip(high, 0, 1))
 
 
-def _beside(synthetic: float, low: float, high: float, what: str) -> str:
-    if low <= synthetic <= high:
-        return f"{what} as well as in the synthetic data, as far as the noise lets tell."
-    verb = "worse" if synthetic > high else "better"
-    return f"{what} {verb} than in the synthetic data. {_MORE_THAN_NOISE}"
-
-
 class RocAnswer(Answer):
     """A ROC curve of the synthetic model in the confidential data."""
 
@@ -293,15 +294,6 @@ class RocAnswer(Answer):
 # Residuals against predicted values
 
 
-@dataclass(frozen=True)
-class _Gridded:
-    """Model, ends of the grid (predicted, residual), and the synthetic counts."""
-
-    predictor: Predictor
-    ends: tuple[tuple[float, float], tuple[float, float]]
-    counts: tuple[int, ...]
-
-
 class Residuals(OfPredictions):
     """Do the residuals of the synthetic model look right in the confidential data?"""
 
@@ -310,7 +302,7 @@ class Residuals(OfPredictions):
     cells: int = Field(default=20, ge=5, le=50)
     """Of the grid, on each axis."""
 
-    def prepare(self, query: Query, schema: PublicSchema, synthetic: View) -> _Gridded:
+    def prepare(self, query: Query, schema: PublicSchema, synthetic: View) -> Prepared:
         """Return the model and the grid, from the middle 99 % of the synthetic data."""
         predictor = predictor_of(query, schema, synthetic)
         y, predicted = predictor.predict(synthetic.one_row().table)
@@ -319,28 +311,26 @@ class Residuals(OfPredictions):
         )
         if across[0] >= across[1] or up[1] <= 0:
             raise DataError("the predictions of the synthetic data do not vary; ask another model")
-        ends = ((float(across[0]), float(across[1])), (-float(up[1]), float(up[1])))
-        counts = grid_counts(predicted, y - predicted, ends, self.cells)
-        return _Gridded(predictor, ends, tuple(counts.tolist()))
+        ends = np.array([across, (-up[1], up[1])])
+        return Prepared(predictor, ends, grid_counts(predicted, y - predicted, ends, self.cells))
 
-    def mechanisms(self, query: Query, prepared: _Gridded) -> tuple[Mechanism, ...]:  # noqa: ARG002
+    def mechanisms(self, query: Query, prepared: Prepared) -> tuple[Mechanism, ...]:  # noqa: ARG002
         """Return the noise of the grid."""
         return (Mechanism(self.cells**2, MOVES, query.micro_epsilon),)
 
-    def whole_numbers(self, query: Query, prepared: _Gridded, view: View) -> list[list[int]]:  # noqa: ARG002
+    def whole_numbers(self, query: Query, prepared: Prepared, view: View) -> list[list[int]]:  # noqa: ARG002
         """Return counts of the grid, by predicted value and then by residual."""
         y, predicted = prepared.predictor.predict(view.one_row().table)
         with np.errstate(all="ignore"):
             counts = grid_counts(predicted, y - predicted, prepared.ends, self.cells)
         return [counts.tolist()]
 
-    def conclude(self, query: Query, prepared: _Gridded, released: Released) -> Answer:
+    def conclude(self, query: Query, prepared: Prepared, released: Released) -> Answer:
         """Return the counts without those that noise alone made, and points drawn from them."""
         (mechanism,) = self.mechanisms(query, prepared)
-        k, (across, up) = self.cells, prepared.ends
+        k, ends = self.cells, prepared.ends
         counts = without_noise(np.array(released[0])).reshape(k, k)
-        there = np.array(prepared.counts).reshape(k, k)
-        rows = tuple(_slices(counts, there, across, up, mechanism.scale))
+        rows = tuple(_slices(counts, prepared.synthetic.reshape(k, k), ends, mechanism.scale))
         far = [row for row in rows if abs(row.mean or 0.0) > abs(row.synthetic or 0.0) + row.reach]
         shape = (
             "The mean residual stays near 0 for all predicted values, as far as the noise lets "
@@ -358,18 +348,15 @@ class Residuals(OfPredictions):
                 shape,
             ),
             rows=rows,
-            points=tuple(map(tuple, resampled(counts, across, up).tolist())),
-            across=across,
-            up=up,
+            points=tuple(map(tuple, resampled(counts, ends).tolist())),
+            across=tuple(ends[0].tolist()),
+            up=tuple(ends[1].tolist()),
             counts=tuple(map(tuple, counts.round(2).tolist())),
         )
 
 
 def grid_counts(
-    predicted: FloatArray,
-    residual: FloatArray,
-    ends: tuple[tuple[float, float], tuple[float, float]],
-    cells: int,
+    predicted: FloatArray, residual: FloatArray, ends: FloatArray, cells: int
 ) -> IntArray:
     """Return counts of a square grid, shape (cells^2,); what lies beyond is in the outer cells."""
     places = []
@@ -398,9 +385,7 @@ def without_noise(counts: IntArray) -> FloatArray:
     return np.maximum(counts - lower, 0.0)
 
 
-def resampled(
-    counts: FloatArray, across: tuple[float, float], up: tuple[float, float], most: int = 2_000
-) -> FloatArray:
+def resampled(counts: FloatArray, ends: FloatArray, most: int = 2_000) -> FloatArray:
     """Return points (predicted, residual) drawn evenly within cells, as many as counted."""
     k = len(counts)
     total = counts.sum()
@@ -409,32 +394,27 @@ def resampled(
     rng = Seed(0).generator("points")
     cell = rng.choice(counts.size, min(most, round(total)), p=counts.ravel() / total)
     places = np.column_stack([cell // k, cell % k]) + rng.random((len(cell), 2))
-    lows, widths = np.transpose([(low, high - low) for low, high in (across, up)])
-    return np.asarray(lows + places / k * widths)
+    return np.asarray(ends[:, 0] + places / k * (ends[:, 1] - ends[:, 0]))
 
 
 def _slices(
-    counts: FloatArray,
-    there: IntArray,
-    across: tuple[float, float],
-    up: tuple[float, float],
-    scale: float,
+    counts: FloatArray, there: FloatArray | IntArray, ends: FloatArray, scale: float
 ) -> Iterator[Slice]:
     """Yield the mean residual of each range of predicted values, from the middles of cells."""
-    k = len(counts)
+    k, (across, up) = len(counts), ends.tolist()
     width = (up[1] - up[0]) / k
     middles = up[0] + (np.arange(k) + 0.5) * width
     spread = scale * float(np.sqrt(2 * (middles**2).sum()))
-    edges = np.linspace(*across, k + 1)
-    for number in range(k):
-        mine, others = counts[number], there[number]
+    edges = np.linspace(across[0], across[1], k + 1).tolist()
+    for low, high, mine, others in zip(edges[:-1], edges[1:], counts, there, strict=True):
+        rows = float(mine.sum())
         yield Slice(
-            low=float(edges[number]),
-            high=float(edges[number + 1]),
-            rows=float(mine.sum()),
-            mean=float(mine @ middles / mine.sum()) if mine.sum() >= 1 else None,
+            low=low,
+            high=high,
+            rows=rows,
+            mean=float(mine @ middles / mine.sum()) if rows >= 1 else None,
             synthetic=float(others @ middles / others.sum()) if others.sum() else None,
-            reach=width / 2 + 2 * spread / max(1.0, float(mine.sum())),
+            reach=width / 2 + 2 * spread / max(1.0, rows),
         )
 
 
@@ -480,15 +460,6 @@ class ResidualAnswer(Answer):
 # Predictive accuracy
 
 
-@dataclass(frozen=True)
-class _Judged:
-    """Model, the ends of a loss, and the synthetic loss or share."""
-
-    predictor: Predictor
-    ends: tuple[float, float]
-    synthetic: float
-
-
 class Accuracy(OfPredictions):
     """How far off are the predictions of the synthetic model in the confidential data?
 
@@ -506,16 +477,14 @@ class Accuracy(OfPredictions):
         if query.family == "logit" and self.most is not None:
             yield "ask.most: a logit is judged by the share that it gets right; take most out"
 
-    def prepare(self, query: Query, schema: PublicSchema, synthetic: View) -> _Judged:
+    def prepare(self, query: Query, schema: PublicSchema, synthetic: View) -> Prepared:
         """Return the model and what it achieves in the synthetic data."""
         predictor = predictor_of(query, schema, synthetic)
         loss = self._loss(predictor, synthetic)
-        if predictor.is_logit:
-            return _Judged(predictor, (0.0, 1.0), float(loss.mean()))
-        most = self.most or 3 * float(loss.mean())
+        most = 1.0 if predictor.is_logit else self.most or 3 * float(loss.mean())
         if most <= 0:
             raise DataError("the synthetic data have no error at all; write ask.most")
-        return _Judged(predictor, (0.0, most), float(np.minimum(loss, most).mean()))
+        return Prepared(predictor, np.array([0.0, most]), np.array(np.minimum(loss, most).mean()))
 
     def _loss(self, predictor: Predictor, view: View) -> FloatArray:
         """Return the absolute error of each person, or whether the prediction is right."""
@@ -525,36 +494,31 @@ class Accuracy(OfPredictions):
         with np.errstate(all="ignore"):
             return np.asarray(np.nan_to_num(np.abs(y - predicted), nan=np.inf))
 
-    def mechanisms(self, query: Query, prepared: _Judged) -> tuple[Mechanism, ...]:
+    def mechanisms(self, query: Query, prepared: Prepared) -> tuple[Mechanism, ...]:
         """Return the noise of right and wrong, or of the sum and the number of losses."""
         if prepared.predictor.is_logit:
             return (Mechanism(2, MOVES, query.micro_epsilon),)
         return mechanisms_of_means(1, 1, query.micro_epsilon)
 
-    def whole_numbers(self, query: Query, prepared: _Judged, view: View) -> list[list[int]]:  # noqa: ARG002
+    def whole_numbers(self, query: Query, prepared: Prepared, view: View) -> list[list[int]]:  # noqa: ARG002
         """Return counts of right and wrong, or the sum of the losses and their number."""
         loss = self._loss(prepared.predictor, view)
         if prepared.predictor.is_logit:
             right = int(loss.sum())
             return [[right, len(loss) - right]]
-        nowhere = np.zeros(len(loss), dtype=np.int64)
-        return [total.tolist() for total in totals_in(nowhere, 1, loss, prepared.ends)]
+        nowhere, (least, most) = np.zeros(len(loss), dtype=np.int64), prepared.ends.tolist()
+        return [total.tolist() for total in totals_in(nowhere, 1, loss, (least, most))]
 
-    def conclude(self, query: Query, prepared: _Judged, released: Released) -> Answer:
+    def conclude(self, query: Query, prepared: Prepared, released: Released) -> Answer:
         """Return the share or the mean error with the interval of the noise."""
-        mechanisms = self.mechanisms(query, prepared)
-        if prepared.predictor.is_logit:
+        mechanisms, is_logit = self.mechanisms(query, prepared), prepared.predictor.is_logit
+        least, most = prepared.ends.tolist()
+        if is_logit:
             what, value, (low, high) = "share predicted right", *_share(released[0], mechanisms[0])
         else:
-            ((value, low, high),) = noisy_means(released, mechanisms, prepared.ends)
-            what = f"mean absolute error (at most {prepared.ends[1]:g})"
-        there = prepared.synthetic
-        better = "better" if (there < low) == prepared.predictor.is_logit else "worse"
-        beside = (
-            "That is as in the synthetic data, as far as the noise lets tell."
-            if low <= there <= high
-            else f"The model predicts {better} than in the synthetic data. {_MORE_THAN_NOISE}"
-        )
+            ((value, low, high),) = noisy_means(released, mechanisms, (least, most))
+            what = f"mean absolute error (at most {most:g})"
+        there = float(prepared.synthetic)
         shown = "too few persons to tell" if value is None else written(value)
         return AccuracyAnswer(
             released=released,
@@ -562,7 +526,7 @@ class Accuracy(OfPredictions):
                 f"Predictions of the synthetic model in the confidential data, {what}: {shown}, "
                 f"interval of the noise {interval(low, high)}; in the synthetic data "
                 f"{written(there)}.",
-                beside,
+                _beside(there, low, high, "That is as", "predicts", better=is_logit),
             ),
             what=what,
             value=value,

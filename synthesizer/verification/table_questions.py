@@ -48,6 +48,8 @@ UNITS: Final = 1_000
 MOST_CELLS: Final = 2_000
 WIDTHS: Final = (1e-100, 1e100)
 """Of a range of means: beyond it floating-point numbers do not tell values apart, or overflow."""
+Noisy = tuple[float | None, float, float]
+"""What was released of a number, None where it cannot be told, and the interval of the noise."""
 _MOST_DRAWN = 40
 _NOISE_ONLY = (
     "The intervals are about the noise alone: each holds the number of the confidential data "
@@ -167,32 +169,13 @@ class Counts(OfCells):
         """Return the table with intervals of the noise."""
         (mechanism,) = self.mechanisms(query, prepared)
         reach = mechanism.within(0.95)
-        cells = tuple(
-            Cell(
-                cell=label,
-                value=float(max(0, count)),
-                low=float(max(0, count - reach)),
-                high=float(max(0, count + reach)),
-                synthetic=there,
-            )
-            for label, count, there in zip(
-                prepared.groups.labels, released[0], prepared.synthetic, strict=True
-            )
-        )
-        outside = sum(not c.low <= (c.synthetic or 0.0) <= c.high for c in cells)
+        found = [(max(0.0, n), max(0.0, n - reach), max(0.0, n + reach)) for n in released[0]]
         what = "persons" if self.rows == 1 else f"rows, up to {self.rows} of each person,"
-        return CellAnswer(
-            released=released,
-            words=(
-                f"Counts of {what} in {plural(len(cells), 'cell')}, "
-                f"each within {reach:,} of the released "
-                "number with probability .95.",
-                _beside(outside, len(cells)),
-                _NOISE_ONLY,
-            ),
-            cells=cells,
-            what="Counts",
+        sentence = (
+            f"Counts of {what} in {plural(len(found), 'cell')}, each within {reach:,} of the "
+            "released number with probability .95."
         )
+        return _in_cells(prepared, released, found, "Counts", sentence)
 
 
 class Means(OfCells):
@@ -250,28 +233,13 @@ class Means(OfCells):
 
     def conclude(self, query: Query, prepared: Prepared, released: Released) -> Answer:
         """Return the means with intervals of the noise."""
-        mechanisms = self.mechanisms(query, prepared)
-        found = noisy_means(released, mechanisms, prepared.ends)
-        cells = tuple(
-            Cell(cell=label, value=mean, low=low, high=high, synthetic=there)
-            for label, (mean, low, high), there in zip(
-                prepared.groups.labels, found, prepared.synthetic, strict=True
-            )
-        )
-        outside = sum(c.synthetic is not None and not c.low <= c.synthetic <= c.high for c in cells)
+        found = noisy_means(released, self.mechanisms(query, prepared), prepared.ends)
         low, high = prepared.ends
-        return CellAnswer(
-            released=released,
-            words=(
-                f"Means of {self.of} in {plural(len(cells), 'group')}; "
-                f"values below {low:g} counted as "
-                f"{low:g}, those above {high:g} as {high:g}.",
-                _beside(outside, len(cells)),
-                _NOISE_ONLY,
-            ),
-            cells=cells,
-            what=f"Means of {self.of}",
+        sentence = (
+            f"Means of {self.of} in {plural(len(found), 'group')}; values below {low:g} counted as "
+            f"{low:g}, those above {high:g} as {high:g}."
         )
+        return _in_cells(prepared, released, found, f"Means of {self.of}", sentence)
 
 
 def mechanisms_of_means(size: int, rows: int, epsilon: int) -> tuple[Mechanism, Mechanism]:
@@ -313,7 +281,7 @@ def means_of(
 
 def noisy_means(
     released: Released, mechanisms: Sequence[Mechanism], ends: tuple[float, float]
-) -> list[tuple[float | None, float, float]]:
+) -> list[Noisy]:
     """Return means of noisy sums and counts with intervals; None where too few rows are left.
 
     The interval joins those of the sum and of the count, each of 97.5 %.
@@ -324,7 +292,7 @@ def noisy_means(
     def value(share: float) -> float:
         return (low + high) / 2 + (high - low) / 2 * min(max(share, -1.0), 1.0)
 
-    found: list[tuple[float | None, float, float]] = []
+    found: list[Noisy] = []
     for total, count in zip(*released, strict=True):
         fewest, most = count - reach_count, count + reach_count
         if fewest < 1:
@@ -337,14 +305,26 @@ def noisy_means(
     return found
 
 
-def _beside(outside: int, cells: int) -> str:
-    if not outside:
-        return "The synthetic data agree: in no cell do they lie outside of the interval."
-    return (
-        f"In {outside} of {cells} cells the synthetic data lie outside of the interval: there the "
-        "confidential data differ, be it only as two samples of one population do. Believe the "
-        "released number."
+def _in_cells(
+    prepared: Prepared, released: Released, found: Sequence[Noisy], heading: str, sentence: str
+) -> CellAnswer:
+    """Return the answer with the number of each cell, its interval, and the synthetic one."""
+    cells = tuple(
+        Cell(cell=label, value=value, low=low, high=high, synthetic=there)
+        for label, (value, low, high), there in zip(
+            prepared.groups.labels, found, prepared.synthetic, strict=True
+        )
     )
+    outside = sum(c.synthetic is not None and not c.low <= c.synthetic <= c.high for c in cells)
+    beside = (
+        f"In {outside} of {len(cells)} cells the synthetic data lie outside of the interval: there "
+        "the confidential data differ, be it only as two samples of one population do. Believe the "
+        "released number."
+        if outside
+        else "The synthetic data agree: in no cell do they lie outside of the interval."
+    )
+    words = (sentence, beside, _NOISE_ONLY)
+    return CellAnswer(released=released, words=words, cells=cells, what=heading)
 
 
 class Cell(Row):

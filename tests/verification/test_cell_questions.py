@@ -298,11 +298,11 @@ def test_another_relation_shows_in_the_residuals():
 def test_points_are_drawn_within_their_cells():
     counts = np.zeros((4, 4))
     counts[1, 2] = 30
-    points = resampled(counts, (0.0, 4.0), (-2.0, 2.0))
+    points = resampled(counts, np.array([(0.0, 4.0), (-2.0, 2.0)]))
     assert points.shape == (30, 2)
     assert (points.min(axis=0) >= [1, 0]).all()
     assert (points.max(axis=0) <= [2, 1]).all()
-    assert resampled(np.zeros((4, 4)), (0, 1), (0, 1)).shape == (0, 2)
+    assert resampled(np.zeros((4, 4)), np.array([(0, 1), (0, 1)])).shape == (0, 2)
 
 
 def test_counts_without_noise_keep_their_sum():

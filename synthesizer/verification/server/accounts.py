@@ -121,6 +121,17 @@ class Accounts:
         with transaction(self.engine, reads=True) as store:
             return _account(_row(store, name))
 
+    def managed_by(self, actor: Account) -> list[Account]:
+        """Return the accounts that an account manages, by name."""
+        return [one for one in self.all() if one.role in managed_roles(actor)]
+
+    def managed(self, actor: Account, name: str) -> Account:
+        """Return an account; RequestError (404) where there is none that the actor manages."""
+        for one in self.managed_by(actor):
+            if one.name == name:
+                return one
+        raise RequestError("there is no such account that you manage; the list has them", 404)
+
     def add(self, name: str, role: Role, *, actor: str) -> Account:
         """Make an account.
 
@@ -283,66 +294,16 @@ def require(account: Account, *roles: Role) -> None:
         raise RequestError(f"this is for {who} only; ask one of them", 403)
 
 
-class Administration:
-    """What pages and API let those do who manage: stewards researchers, admins all.
+def managed_roles(actor: Account) -> tuple[Role, ...]:
+    """Return whose accounts somebody manages: stewards researchers, admins all.
 
-    The routes let in stewards and admins only. What is done is in the audit log under the name of
-    who did it.
+    Examples
+    --------
+    >>> managed_roles(Account(1, "sam", "steward")), managed_roles(Account(2, "ada", "researcher"))
+    (('researcher',), ())
     """
-
-    def __init__(self, accounts: Accounts) -> None:
-        self._engine, self._accounts = accounts.engine, accounts
-
-    def accounts(self, actor: Account) -> list[Account]:
-        """Return the accounts that the actor manages."""
-        return [one for one in self._accounts.all() if _may_manage(actor, one.role)]
-
-    def managed(self, actor: Account, name: str) -> Account:
-        """Return an account; RequestError (404) where there is none that the actor manages."""
-        for one in self.accounts(actor):
-            if one.name == name:
-                return one
-        raise RequestError("there is no such account that you manage; the list has them", 404)
-
-    def add(self, actor: Account, name: str, role: Role) -> Account:
-        """Make an account."""
-        if not _may_manage(actor, role):
-            raise RequestError("stewards make accounts of researchers only; ask an admin", 403)
-        return self._accounts.add(name, role, actor=actor.name)
-
-    def set_active(self, actor: Account, name: str, *, is_active: bool) -> Account:
-        """Close an account or open it again."""
-        managed = self.managed(actor, name)
-        return self._accounts.set_active(managed.name, is_active=is_active, actor=actor.name)
-
-    def tokens(self, actor: Account, name: str) -> list[TokenInfo]:
-        """Return the tokens of an account, without their secrets."""
-        return self._accounts.tokens(self.managed(actor, name))
-
-    def new_token(self, actor: Account, name: str, label: str, *, days: int) -> str:
-        """Make a token and return it; nobody can read it again."""
-        managed = self.managed(actor, name)
-        return self._accounts.new_token(managed, label, days=days, actor=actor.name)
-
-    def revoke(self, actor: Account, name: str, token: int) -> None:
-        """End a token of an account; RequestError (404) where there is none."""
-        self._accounts.revoke(self.managed(actor, name), token, actor=actor.name)
-
-    def audit_log(
-        self, *, dataset: str | None, before: int | None, limit: int
-    ) -> list[audit.AuditEntry]:
-        """Return entries of the audit log, the latest first; see `audit.entries`."""
-        with transaction(self._engine, reads=True) as store:
-            return audit.entries(store, dataset=dataset, before=before, limit=limit)
-
-    def verify_audit(self) -> audit.Verified:
-        """Look at the chain of hashes of the whole audit log."""
-        with transaction(self._engine, reads=True) as store:
-            return audit.verify(store)
-
-
-def _may_manage(actor: Account, role: Role) -> bool:
-    return actor.role == "admin" or role == "researcher"
+    managed: dict[Role, tuple[Role, ...]] = {"steward": ("researcher",), "admin": get_args(Role)}
+    return managed.get(actor.role, ())
 
 
 def _digest(text: str) -> str:

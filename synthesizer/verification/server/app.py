@@ -15,10 +15,10 @@ from synthesizer.verification.server import (
     api,
     citation_pages,
     pages,
-    request_routes,
+    person_requests,
     steward_pages,
 )
-from synthesizer.verification.server.accounts import Accounts, Administration
+from synthesizer.verification.server.accounts import Accounts
 from synthesizer.verification.server.dispatch import Dispatcher
 from synthesizer.verification.server.problem_json import ProblemReply, install
 from synthesizer.verification.server.runner import PROMISE
@@ -81,14 +81,9 @@ def create_app(
     )
     app.state.service = service
     app.state.guard = Guard(accounts, service.config.access)
-    app.state.administration = Administration(accounts)
     install(app)
-    routers = (
-        api.router, api.steward_router, pages.router, steward_pages.router,
-        citation_pages.router, *request_routes.routers,
-    )  # fmt: skip
-    for router in routers:
-        app.include_router(router)
+    for room in (api, pages, steward_pages, citation_pages, person_requests):
+        app.include_router(room.router)
     app.add_middleware(Shield, access=service.config.access)
     return app
 

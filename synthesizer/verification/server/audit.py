@@ -142,8 +142,9 @@ def head(store: Connection) -> Head:
 
 
 def entries(
-    store: Connection, *, before: int | None = None, limit: int = 100, dataset: str | None = None
-) -> list[AuditEntry]:
+    store: Connection, *, before: int | None = None, limit: int = 100, dataset: str = "",
+    action: str = "",
+) -> list[AuditEntry]:  # fmt: skip
     """Return the latest entries, the last one first.
 
     Parameters
@@ -152,14 +153,16 @@ def entries(
         Only entries with a lower number: the next page.
     limit : int
         So many at most.
-    dataset : str, optional
-        Only those of a dataset.
+    dataset, action : str
+        Only those of a dataset, or of a kind.
     """
     wanted = select(AUDIT).order_by(AUDIT.c.id.desc()).limit(limit)
     if before is not None:
         wanted = wanted.where(AUDIT.c.id < before)
-    if dataset is not None:
+    if dataset:
         wanted = wanted.where(AUDIT.c.dataset == dataset)
+    if action:
+        wanted = wanted.where(AUDIT.c.action == action)
     return [
         AuditEntry(
             row.id, row.at, row.actor, row.action, row.dataset, json.loads(row.details), row.hash

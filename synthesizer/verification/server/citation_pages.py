@@ -16,7 +16,6 @@ from synthesizer.verification.server.api import Steps
 from synthesizer.verification.server.pages import Who, info_of
 from synthesizer.verification.server.query_form import in_words
 from synthesizer.verification.server.server_tables import SUBMISSION
-from synthesizer.verification.server.service import Service
 from synthesizer.verification.server.templating import PageRoute, html_page
 
 FILES: dict[str, tuple[str, Callable[[Citation], str | bytes]]] = {
@@ -35,24 +34,14 @@ def citation_of(request: Request, who: Who, steps: Steps, number: str) -> Citati
     found = steps.find(who.account, number)
     if found.content is None or found.due is None:
         raise RequestError("there is no answer yet; its page shows when it is released", 404)
-    return Citation(
-        content=found.content,
-        dataset=found.dataset,
-        title=info_of(steps, found.dataset).title,
-        version=_version(steps, number),
-        answered=found.due,
-        server=f"Verification server at {request.url.netloc}",
-        url=f"{request.base_url}queries/{number}",
-    )
-
-
-def _version(steps: Service, number: str) -> int:
-    """Return the number of the confidential file among those of its dataset."""
-    asked = select(SUBMISSION.c.dataset, SUBMISSION.c.version).where(SUBMISSION.c.id == number)
+    home = (steps.config.url or str(request.base_url)).rstrip("/")
+    asked = select(SUBMISSION.c.version).where(SUBMISSION.c.id == number).scalar_subquery()
+    until = select(func.count()).where(VERSION.c.dataset == found.dataset, VERSION.c.id <= asked)
     with transaction(steps.engine, reads=True) as store:
-        dataset, version = store.execute(asked).one()
-        until = select(func.count()).where(VERSION.c.dataset == dataset, VERSION.c.id <= version)
-        return int(store.execute(until).scalar_one())
+        version = store.execute(until).scalar_one()
+    title, server = info_of(steps, found.dataset).title, f"Verification server at {home}"
+    page = f"{home}/queries/{number}"
+    return Citation(found.content, found.dataset, title, version, found.due, server, page)
 
 
 Cited = Annotated[Citation, Depends(citation_of)]
@@ -63,7 +52,7 @@ def show_citation(request: Request, cited: Cited, number: str) -> Response:
     """Show how to cite an answer."""
     return html_page(
         request, "cite.html", cited=cited, here=f"/queries/{number}",
-        question=in_words(cited.content["query"]), rows=[*zip(*cited.table.values(), strict=True)],
+        question=in_words(cited.content["query"]),
     )  # fmt: skip
 
 

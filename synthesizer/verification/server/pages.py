@@ -22,9 +22,12 @@ from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import JSONResponse
 from markupsafe import Markup
 from starlette.datastructures import FormData
+from starlette.exceptions import HTTPException
 
 from synthesizer.data.errors import ConfigError, RequestError, SynthesizerError
 from synthesizer.verification.database import now
+from synthesizer.verification.messages import DatasetInfo, DryRun, Submission
+from synthesizer.verification.server.accounts import Account
 from synthesizer.verification.server.api import Steps, TokenNumber
 from synthesizer.verification.server.query_form import (
     EXPERTS,
@@ -36,15 +39,16 @@ from synthesizer.verification.server.query_form import (
     number_or_text,
 )
 from synthesizer.verification.server.security import (
+    NO_TEXT,
     Signed,
     check_csrf,
-    check_texts,
     guard_of,
+    is_storable,
     only,
     signed_in,
 )
 from synthesizer.verification.server.server_datasets import Dataset
-from synthesizer.verification.server.service import DatasetInfo, DryRun, Service, Submission
+from synthesizer.verification.server.service import Service
 from synthesizer.verification.server.templating import (
     SIGN_IN,
     PageRoute,
@@ -64,7 +68,9 @@ Who = Annotated[Signed, Depends(signed_in)]
 async def form_data(request: Request) -> FormData:
     """Return what a form sent; files are none of ours."""
     form = await request.form(max_files=0, max_fields=1_000)
-    check_texts(text for pair in form.multi_items() for text in pair if isinstance(text, str))
+    texts = (text for pair in form.multi_items() for text in pair if isinstance(text, str))
+    if not all(map(is_storable, texts)):
+        raise HTTPException(400, NO_TEXT)
     return form
 
 
@@ -113,7 +119,7 @@ def begin() -> Response:
 @router.get(SIGN_IN)
 def ask_who(request: Request, then: str = "") -> Response:
     """Ask for a token."""
-    return html_page(request, "sign_in.html", problems=(), then=then)
+    return html_page(request, "sign_in.html", then=then)
 
 
 @router.post(SIGN_IN)
@@ -126,9 +132,7 @@ async def sign_in(request: Request, form: Sent) -> Response:
     try:
         secret = await guard.sign_in(request, sent.get("token", "").strip())
     except RequestError as error:
-        return html_page(
-            request, "sign_in.html", status=error.status, problems=error.problems, then=then
-        )
+        return html_page(request, "sign_in.html", error=error, then=then)
     reply = moved(then if _is_own_page(then) else "/datasets")
     guard.keep(reply, secret)
     return reply
@@ -152,35 +156,38 @@ def sign_out(request: Request, who: Who, _form: OwnForm) -> Response:
 @router.get("/tokens")
 def list_tokens(request: Request, who: Who) -> Response:
     """Show one's own tokens."""
-    return _tokens_page(request, who)
+    return tokens_page(request, "tokens.html", who.account)
 
 
-def _tokens_page(request: Request, who: Signed, *, status: int = 200, **values: Any) -> Response:
-    tokens = guard_of(request).accounts.tokens(who.account)
-    return html_page(request, "tokens.html", status=status, tokens=tokens, **{**NO_TOKEN, **values})
+def tokens_page(
+    request: Request, template: str, account: Account, *, error: SynthesizerError | None = None,
+    token: str = "", label: str = "",
+) -> Response:  # fmt: skip
+    """Return a page with the tokens of an account; a new one is shown this once."""
+    tokens = guard_of(request).accounts.tokens(account)
+    return html_page(
+        request, template, error=error, account=account, tokens=tokens, token=token, label=label
+    )
 
 
 @router.post("/tokens")
 def make_token(request: Request, who: Who, form: OwnForm) -> Response:
-    """Make a token of one's own and show it, this once."""
-    label, days = token_fields(form)
+    """Make a token of one's own."""
+    return with_new_token(request, "tokens.html", who, who.account, form)
+
+
+def with_new_token(
+    request: Request, template: str, who: Signed, account: Account, form: OwnForm
+) -> Response:
+    """Make a token of an account and show it; days that are no whole number are refused."""
+    label, days = first(form, "label").strip(), number_or_text(first(form, "days").strip())
     try:
         token = guard_of(request).accounts.new_token(
-            who.account, label, days=days, actor=who.account.name
+            account, label, days=days if isinstance(days, int) else 0, actor=who.account.name
         )
-    except RequestError as error:
-        return _tokens_page(request, who, status=error.status, problems=error.problems, label=label)
-    return _tokens_page(request, who, token=token)
-
-
-NO_TOKEN: Mapping[str, Any] = {"problems": (), "token": "", "label": ""}
-"""What a page of tokens shows beside its list, where none was just made."""
-
-
-def token_fields(form: Mapping[str, list[str]]) -> tuple[str, int]:
-    """Return label and days of a new token; days that are no whole number are 0."""
-    days = number_or_text(first(form, "days").strip())
-    return first(form, "label").strip(), days if isinstance(days, int) else 0
+    except SynthesizerError as error:
+        return tokens_page(request, template, account, error=error, label=label)
+    return tokens_page(request, template, account, token=token)
 
 
 @router.post("/tokens/{token}/revoke")
@@ -249,13 +256,14 @@ def ask_query(
     match first(form, "step"):
         case "coefficients":
             problems = coefficients_of(made, dataset.schema)[1]
-            return _form_page(request, steps, name, made.faulty(problems), shows_coefficients=True)
+            error = ConfigError(problems) if problems else None
+            return _form_page(request, steps, name, made, error=error, shows_coefficients=True)
         case "numbers":
             return _form_page(request, steps, name, made.with_numbers(dataset.schema))
     try:
         return _begin_dry_run(who, steps, dataset, made.content)
     except ConfigError as error:
-        return _form_page(request, steps, name, made.faulty(error.problems))
+        return _form_page(request, steps, name, made, error=error)
 
 
 def _form_of(dataset: Dataset, measure: str, numbers: bool) -> QueryForm:
@@ -266,12 +274,12 @@ def _form_of(dataset: Dataset, measure: str, numbers: bool) -> QueryForm:
 
 def _form_page(
     request: Request, steps: Service, name: str, form: QueryForm, *,
-    shows_coefficients: bool = False,
+    error: ConfigError | None = None, shows_coefficients: bool = False,
 ) -> Response:  # fmt: skip
     schema = steps.dataset(name).schema
     return html_page(
-        request, "query_form.html", status=422 if form.faults else 200,
-        dataset=info_of(steps, name), schema=schema, form=form,
+        request, "query_form.html", error=error, dataset=info_of(steps, name), schema=schema,
+        form=form.faulty(error.problems) if error else form,
         coefficients=coefficients_of(form, schema)[0], shows_coefficients=shows_coefficients,
     )  # fmt: skip
 
@@ -332,33 +340,28 @@ def spend(
     tried = steps.find_dry_run(who.account, name, digest)
     if tried.state != "done":
         return moved(_dry_run_path(name, digest))
-    is_open = tried.outlook == "open" and not tried.is_charged
-    if is_open and first(form, "agreed") != "yes":
-        problems: tuple[str, ...] = ("Tick that you want to ask all the same.",)
-        return _dry_run_page(request, who, steps, tried, status=422, problems=problems, form=form)
+    is_open, project = tried.outlook == "open" and not tried.is_charged, first(form, "project")
     try:
-        made = steps.submit(who.account, name, tried.query, project=first(form, "project"))
+        if is_open and first(form, "agreed") != "yes":
+            raise RequestError("Tick that you want to ask all the same.", 422)
+        made = steps.submit(who.account, name, tried.query, project=project)
     except SynthesizerError as error:
-        return _dry_run_page(
-            request, who, steps, tried, problems=error.problems, form=form,
-            status=getattr(error, "status", 409),
-        )  # fmt: skip
+        return _dry_run_page(request, who, steps, tried, error=error, project=project)
     return moved(f"/queries/{made.id}")
 
 
 def _dry_run_page(
-    request: Request, who: Signed, steps: Service, tried: DryRun, *, status: int = 200,
-    problems: tuple[str, ...] = (), form: Mapping[str, list[str]] | None = None,
-    numbers: bool = False,
+    request: Request, who: Signed, steps: Service, tried: DryRun, *, numbers: bool = False,
+    error: SynthesizerError | None = None, project: str = "",
 ) -> Response:  # fmt: skip
     own = steps.projects.own(who.account)
     numbers = numbers or _has_numbers(tried.query)
     return html_page(
-        request, "dry_run.html", status=status, dry_run=tried, problems=problems,
+        request, "dry_run.html", error=error, dry_run=tried, project=project,
         dataset=info_of(steps, tried.dataset), question=in_words(tried.query),
         here=_dry_run_path(tried.dataset, tried.digest), words=_DRY_RUN_WORDS[tried.state],
         projects=[one for one in own if one.dataset == tried.dataset], numbers=numbers,
-        project=first(form or {}, "project"), sections=_sections(tried.page if numbers else None),
+        sections=_sections(tried.page if numbers else None),
     )  # fmt: skip
 
 

@@ -4,9 +4,9 @@
 
 A researcher sends the question of a dry run with a reason and with code. A steward runs the code by
 hand, outside of the server, and writes the reply. What a person writes is not covered by
-differential privacy, and every page and the API say so. Each step is in the audit log, as states
-and lengths: texts may quote confidential numbers. Somebody else's request and one that does not
-exist are refused in the same words. Who may do what by role is declared at the routes.
+differential privacy, and every page says so. Each step is in the audit log, as states and lengths:
+texts may quote confidential numbers. Somebody else's request and one that does not exist are
+refused in the same words. Who may do what by role is declared at the routes.
 """
 
 from __future__ import annotations
@@ -14,64 +14,43 @@ from __future__ import annotations
 import json
 import re
 import secrets
-from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict
-from sqlalchemy import Connection, Row, Select, and_, func, insert, or_, select, update
+from fastapi import APIRouter, Request, Response
+from pydantic import AwareDatetime
+from sqlalchemy import Connection, Row, Select, and_, func, insert, select, update
 
-from synthesizer.data.errors import Problems, RequestError
+from synthesizer.data.errors import RequestError
 from synthesizer.verification.database import now, transaction
+from synthesizer.verification.request_code import code_of
 from synthesizer.verification.server import audit
 from synthesizer.verification.server.accounts import Account
-from synthesizer.verification.server.request_tables import PERSON_REQUEST
-from synthesizer.verification.server.server_tables import ACCOUNT, DRY_RUN
-from synthesizer.verification.server.service import MOST_LISTED, Service
+from synthesizer.verification.server.api import Steps
+from synthesizer.verification.server.pages import LISTED, OwnForm, Who, first, info_of
+from synthesizer.verification.server.query_form import in_words
+from synthesizer.verification.server.security import Signed, only
+from synthesizer.verification.server.server_tables import ACCOUNT, DRY_RUN, PERSON_REQUEST
+from synthesizer.verification.server.service import Service
+from synthesizer.verification.server.templating import PageRoute, html_page, moved
 
+router = APIRouter(route_class=PageRoute, include_in_schema=False)
 MOST_OPEN = 5
 """Open requests of an account."""
-LONGEST_REASON, LONGEST_CODE, LONGEST_REPLY = 2_000, 10_000, 10_000
+LONGEST = {"reason": 2_000, "code": 10_000, "reply": 10_000}
 """Characters."""
-NOT_PRIVATE = "Not covered by differential privacy; reviewed by a person."
-"""Stands beside every reply."""
-
-State = Literal["open", "answered", "refused", "released", "withdrawn"]
-Decision = Literal["answered", "refused", "released"]
-Verdict = Literal["", "yes", "no", "cannot"]
-
-
-class PersonRequest(BaseModel):
-    """A question to a steward, with the reply."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    id: str
-    user: str
-    dataset: str
-    digest: str
-    """Of the query in its canonical form: the number of its dry run."""
-    query: dict[str, Any]
-    reason: str
-    """Why the answer matters."""
-    code: str
-    """What answers the question on the confidential file."""
-    state: State
-    """``answered`` in words, ``refused``, ``released`` as numbers, ``withdrawn`` by the user."""
-    verdict: Verdict
-    """What the steward says where the state is ``answered``."""
-    reply: str
-    note: str
-    """Beside a reply: that differential privacy does not cover it."""
-    steward: str | None
-    made: datetime
-    closed: datetime | None
+REPLIES = {
+    "answered": "Answer in words: yes, no or cannot be decided. Write no digits.",
+    "released": "Release numbers. Write only those that passed your output check.",
+    "refused": "Refuse. Write why, and what the researcher can do instead.",
+}
+"""States of a reply, with what a steward writes."""
 
 
 def ask_person(
     steps: Service, account: Account, dataset: str, digest: str, *, reason: str, code: str
-) -> PersonRequest:
-    """Send the question of a dry run to the stewards.
+) -> str:
+    """Send the question of a dry run to the stewards; return the number of the request.
 
     Raises
     ------
@@ -80,134 +59,100 @@ def ask_person(
         of the account are open (429).
     """
     steps.find_dry_run(account, dataset, digest)
-    reason, code = _sound(reason=(reason, LONGEST_REASON), code=(code, LONGEST_CODE))
-    number, mine = secrets.token_hex(16), PERSON_REQUEST.c.account == account.id
+    texts, number = _sound(reason=reason, code=code), secrets.token_hex(16)
+    mine = PERSON_REQUEST.c.account == account.id, PERSON_REQUEST.c.state == "open"
     with transaction(steps.engine) as store:
         store.execute(select(ACCOUNT.c.id).where(ACCOUNT.c.id == account.id).with_for_update())
-        is_open = select(func.count()).where(mine, PERSON_REQUEST.c.state == "open")
-        if store.execute(is_open).scalar_one() >= MOST_OPEN:
+        if store.execute(select(func.count()).where(*mine)).scalar_one() >= MOST_OPEN:
             raise RequestError(
                 f"{MOST_OPEN} of your requests are open, which is the limit; withdraw one, or wait "
                 "for a reply",
                 429,
             )
-        store.execute(
-            insert(PERSON_REQUEST).values(
-                id=number, account=account.id, dataset=dataset, query=digest, reason=reason,
-                code=code, state="open", made=now(),
-            )
-        )  # fmt: skip
-        details = {"query": digest, "reason": len(reason), "code": len(code)}
-        _log(store, account, "person asked", dataset, number, details)
-        return _request(_row(store, account, number))
+        asked = {"id": number, "account": account.id, "dataset": dataset, "query": digest, **texts}
+        store.execute(insert(PERSON_REQUEST).values(asked, state="open", made=now()))
+        sizes = {key: len(text) for key, text in texts.items()}
+        details = {"request": number, "query": digest, **sizes}
+        audit.append(store, account.name, "person asked", dataset=dataset, details=details)
+    return number
 
 
-def find_request(steps: Service, account: Account, number: str) -> PersonRequest:
-    """Return a request; RequestError (404) where it does not exist or is somebody else's."""
+def find_request(steps: Service, account: Account, number: str) -> Row[Any]:
+    """Return a request; RequestError (404) where it does not exist or is somebody else's.
+
+    Beside the columns of its table it has ``name`` (of the account) and ``content`` (the query of
+    the dry run, as JSON).
+    """
     with transaction(steps.engine, reads=True) as store:
-        return _request(_row(store, account, number))
+        return _row(store, account, number)
 
 
 def list_requests(
-    steps: Service, account: Account, *, everybody: bool = False, open_only: bool = False,
-    before: str = "", limit: int = 50,
-) -> list[PersonRequest]:  # fmt: skip
-    """Return requests, the latest first; those of all users for stewards and admins."""
-    at, number = PERSON_REQUEST.c.made, PERSON_REQUEST.c.id
-    chosen = [] if everybody else [PERSON_REQUEST.c.account == account.id]
+    steps: Service, account: Account, *, open_only: bool = False, before: datetime | None = None
+) -> list[Row[Any]]:
+    """Return requests, the latest first: a researcher's own, or those of everybody."""
+    chosen = [PERSON_REQUEST.c.account == account.id] * (account.role == "researcher")
     chosen += [PERSON_REQUEST.c.state == "open"] * open_only
+    chosen += [PERSON_REQUEST.c.made < before] if before else []
+    wanted = _all().where(*chosen).order_by(PERSON_REQUEST.c.made.desc()).limit(LISTED)
     with transaction(steps.engine, reads=True) as store:
-        if before:
-            last = _row(store, account, before)
-            chosen.append(or_(at < last.made, and_(at == last.made, number < last.id)))
-        wanted = _all().where(*chosen).order_by(at.desc(), number.desc())
-        return [_request(row) for row in store.execute(wanted.limit(min(limit, MOST_LISTED)))]
+        return [*store.execute(wanted)]
 
 
-def withdraw_request(steps: Service, account: Account, number: str) -> PersonRequest:
-    """End an open request of one's own; RequestError (404, 409) where there is none."""
-    return _close(steps, account, number, "withdrawn")
-
-
-def reply_to_request(
-    steps: Service, account: Account, number: str, decision: Decision, *, reply: str,
-    verdict: Verdict = "",
-) -> PersonRequest:  # fmt: skip
-    """Close an open request.
+def close_request(
+    steps: Service, account: Account, number: str, state: str, reply: str | None = None
+) -> None:
+    """Withdraw an open request of one's own, or reply to one as a steward.
 
     Parameters
     ----------
-    decision : str
-        ``answered``: in words, with a verdict and without digits; ``refused``: with the reason;
-        ``released``: with numbers that the steward looked over.
-    reply : str
-        What the researcher reads.
-    verdict : str
-        ``yes``, ``no`` or ``cannot`` for ``answered``, else empty.
+    state : str
+        ``withdrawn``, or one of `REPLIES`.
+    reply : str, optional
+        What the researcher reads, of a steward.
 
     Raises
     ------
     RequestError
-        If there is no such request (404), it is closed (409), or texts and decision do not fit
+        If there is no such request (404), it is closed (409), or reply and state do not fit
         together (422).
     """
-    find_request(steps, account, number)
-    problems = Problems()
-    if (decision == "answered") != bool(verdict):
-        problems.append("verdict: write yes, no or cannot for an answer in words, else nothing")
-    if decision == "answered" and re.search(r"\d", reply):
-        problems.append("reply: an answer has no digits; release numbers, or write words only")
-    (reply,) = _sound(problems, reply=(reply, LONGEST_REPLY))
-    return _close(steps, account, number, decision, reply=reply, verdict=verdict)
-
-
-def _sound(problems: Problems | None = None, **texts: tuple[str, int]) -> list[str]:
-    """Return texts with plain ends of lines; RequestError (422) has every problem."""
-    found = [] if problems is None else problems
-    plain = {key: text.replace("\r\n", "\n").strip() for key, (text, _) in texts.items()}
-    found += [
-        f"{key}: write 1 to {texts[key][1]:,} characters; there are {len(text):,}"
-        for key, text in plain.items()
-        if not 1 <= len(text) <= texts[key][1]
-    ]
-    if found:
-        raise RequestError(found, 422)
-    return [*plain.values()]
-
-
-def _close(
-    steps: Service, account: Account, number: str, state: State, **values: Any
-) -> PersonRequest:
-    is_steward = account.role == "steward"
-    values |= {"state": state, "closed": now(), "steward": account.id if is_steward else None}
+    values: dict[str, Any] = {"state": state, "closed": now()}
     with transaction(steps.engine) as store:
         row = _row(store, account, number)
+        if reply is not None:
+            values |= {"steward": account.name, **_sound(reply=reply)}
+            if state not in REPLIES:
+                raise RequestError(f"decision: choose one of {', '.join(REPLIES)}", 422)
+            if state == "answered" and re.search(r"\d", reply):
+                words = "reply: an answer has no digits; release numbers, or write words only"
+                raise RequestError(words, 422)
         still_open = PERSON_REQUEST.c.id == number, PERSON_REQUEST.c.state == "open"
         if not store.execute(update(PERSON_REQUEST).where(*still_open).values(values)).rowcount:
             raise RequestError("the request is closed; a new one can be sent", 409)
-        details = {"state": state, "reply": len(values.get("reply", ""))}
-        _log(store, account, f"request {state}", row.dataset, number, details)
-        return _request(_row(store, account, number))
+        details = {"request": number, "state": state, "reply": len(values.get("reply", ""))}
+        audit.append(store, account.name, f"request {state}", dataset=row.dataset, details=details)
 
 
-def _log(
-    store: Connection, account: Account, action: str, dataset: str, number: str,
-    details: Mapping[str, Any],
-) -> None:  # fmt: skip
-    details = {"request": number, **details}
-    audit.append(store, account.name, action, dataset=dataset, details=details)
+def _sound(**texts: str) -> dict[str, str]:
+    """Return texts with plain ends of lines; RequestError (422) where one has a wrong length."""
+    plain = {key: text.replace("\r\n", "\n").strip() for key, text in texts.items()}
+    problems = [
+        f"{key}: write 1 to {LONGEST[key]:,} characters; there are {len(text):,}"
+        for key, text in plain.items()
+        if not 1 <= len(text) <= LONGEST[key]
+    ]
+    if problems:
+        raise RequestError(problems, 422)
+    return plain
 
 
 def _all() -> Select[Any]:
-    stewards = ACCOUNT.alias("stewards")
     dry_run = and_(
         DRY_RUN.c.dataset == PERSON_REQUEST.c.dataset, DRY_RUN.c.query == PERSON_REQUEST.c.query
     )
-    users = PERSON_REQUEST.join(ACCOUNT, ACCOUNT.c.id == PERSON_REQUEST.c.account)
-    return select(
-        PERSON_REQUEST, ACCOUNT.c.name, stewards.c.name.label("by"), DRY_RUN.c.content
-    ).select_from(
-        users.join(DRY_RUN, dry_run).outerjoin(stewards, stewards.c.id == PERSON_REQUEST.c.steward)
+    return select(PERSON_REQUEST, ACCOUNT.c.name, DRY_RUN.c.content).select_from(
+        PERSON_REQUEST.join(ACCOUNT).join(DRY_RUN, dry_run)
     )
 
 
@@ -219,10 +164,97 @@ def _row(store: Connection, account: Account, number: str) -> Row[Any]:
     return row
 
 
-def _request(row: Row[Any]) -> PersonRequest:
-    return PersonRequest(
-        id=row.id, user=row.name, dataset=row.dataset, digest=row.query,
-        query=json.loads(row.content), reason=row.reason, code=row.code, state=row.state,
-        verdict=row.verdict, reply=row.reply, note=NOT_PRIVATE if row.reply else "",
-        steward=row.by, made=row.made, closed=row.closed,
+# Pages
+
+_ASK = "/datasets/{name}/dry-runs/{digest}/ask-a-person"
+
+
+@router.get(_ASK)
+@only("researcher")
+def write_request(request: Request, who: Who, steps: Steps, name: str, digest: str) -> Response:
+    """Show the form of a request; its code is a draft of what answers the question."""
+    return _ask_page(request, who, steps, name, digest)
+
+
+@router.post(_ASK)
+@only("researcher")
+def send_request(
+    request: Request, who: Who, steps: Steps, name: str, digest: str, form: OwnForm
+) -> Response:
+    """Send a request."""
+    typed = {"reason": first(form, "reason"), "code": first(form, "code")}
+    try:
+        number = ask_person(steps, who.account, name, digest, **typed)
+    except RequestError as error:
+        return _ask_page(request, who, steps, name, digest, typed, error)
+    return moved(f"/requests/{number}")
+
+
+def _ask_page(
+    request: Request, who: Signed, steps: Service, name: str, digest: str,
+    typed: dict[str, str] | None = None, error: RequestError | None = None,
+) -> Response:  # fmt: skip
+    query = steps.find_dry_run(who.account, name, digest).query
+    typed = typed or {"reason": "", "code": code_of(query, steps.dataset(name).schema)}
+    return html_page(
+        request, "ask_a_person.html", error=error,
+        dataset=info_of(steps, name), digest=digest,
+        question=in_words(query), most=LONGEST, **typed,
+    )  # fmt: skip
+
+
+@router.get("/requests")
+def show_requests(
+    request: Request,
+    who: Who,
+    steps: Steps,
+    before: AwareDatetime | None = None,
+    closed: bool = False,
+) -> Response:
+    """Show a researcher's own requests; to others the open ones of all, or the closed ones, too."""
+    everybody = who.account.role != "researcher"
+    found = list_requests(steps, who.account, open_only=everybody and not closed, before=before)
+    return html_page(
+        request, "requests.html", everybody=everybody, closed=closed,
+        requests=[(one, in_words(json.loads(one.content))) for one in found],
+        older=found[-1].made.isoformat() if len(found) == LISTED else None,
+    )  # fmt: skip
+
+
+@router.get("/requests/{number}")
+def show_request(request: Request, who: Who, steps: Steps, number: str) -> Response:
+    """Show a request, with the reply or with the form of one."""
+    return _request_page(request, who, steps, number)
+
+
+@router.post("/requests/{number}/withdraw")
+@only("researcher")
+def withdraw(who: Who, steps: Steps, number: str, _form: OwnForm) -> Response:
+    """Withdraw an open request."""
+    close_request(steps, who.account, number, "withdrawn")
+    return moved(f"/requests/{number}")
+
+
+@router.post("/requests/{number}")
+@only("steward")
+def send_reply(request: Request, who: Who, steps: Steps, number: str, form: OwnForm) -> Response:
+    """Reply to a request."""
+    decision, reply = first(form, "decision"), first(form, "reply")
+    try:
+        close_request(steps, who.account, number, decision, reply)
+    except RequestError as error:
+        return _request_page(request, who, steps, number, decision, reply, error)
+    return moved(f"/requests/{number}")
+
+
+def _request_page(
+    request: Request, who: Signed, steps: Service, number: str, decision: str = "",
+    reply: str = "", error: RequestError | None = None,
+) -> Response:  # fmt: skip
+    found = find_request(steps, who.account, number)
+    return html_page(
+        request, "request.html", error=error,
+        found=found, replies=REPLIES,
+        question=in_words(json.loads(found.content)), title=info_of(steps, found.dataset).title,
+        decision=decision, reply=reply, most=LONGEST["reply"],
     )  # fmt: skip

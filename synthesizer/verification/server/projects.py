@@ -13,13 +13,13 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from pydantic import BaseModel, ConfigDict, computed_field
 from sqlalchemy import ColumnElement, Connection, Engine, delete, insert, select, update
 
 from synthesizer.data.errors import RequestError, listed, plural
 from synthesizer.verification.database import now, transaction
 from synthesizer.verification.ledger import ANSWER
 from synthesizer.verification.mechanisms import MICRO, micro
+from synthesizer.verification.messages import Project
 from synthesizer.verification.server import audit
 from synthesizer.verification.server.accounts import Account
 from synthesizer.verification.server.server_datasets import Dataset
@@ -29,24 +29,6 @@ MOST_QUESTIONS = 100_000
 PROJECT_NAME = r"^\w[\w .-]{0,99}$"
 """Letters, digits, spaces and . _ -, so that it can be a part of an address."""
 _NONE = "there is no such project of yours; your list has them"
-
-
-class Project(BaseModel):
-    """A group of researchers with a number of questions about a dataset."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    name: str
-    dataset: str
-    questions: int
-    used: int
-    members: tuple[str, ...]
-
-    @computed_field  # type: ignore[prop-decorator]
-    @property
-    def left(self) -> int:
-        """Questions that are left."""
-        return max(0, self.questions - self.used)
 
 
 class Projects:

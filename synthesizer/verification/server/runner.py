@@ -45,8 +45,9 @@ from synthesizer.data.workers import one_blas_thread
 from synthesizer.measures.figure import plain
 from synthesizer.report.page import sections_html
 from synthesizer.verification.answer import Verification
-from synthesizer.verification.choosing import Outlook, chosen
+from synthesizer.verification.choosing import chosen
 from synthesizer.verification.mechanisms import DryNoise, OpenDP, Planned
+from synthesizer.verification.messages import Outlook
 from synthesizer.verification.prepared import prepared_view
 from synthesizer.verification.public_schema import STRICT, PublicSchema, strictly
 from synthesizer.verification.query import query_of

@@ -22,12 +22,13 @@ import hmac
 import json
 import logging
 import math
+import re
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NoReturn, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from fastapi import Request, Response
 from fastapi.routing import APIRoute
@@ -59,7 +60,7 @@ HEADERS = {
     "Cache-Control": "no-store",
 }
 """Of every reply."""
-NO_TEXT = "what was sent holds the character 0 or half a character, which no database takes"
+NO_TEXT = "a text contains the character 0 or half a character, which no database takes"
 DEEPEST = 20
 """So many arrays and objects within one another."""
 LONGEST_NUMBER = 30
@@ -103,7 +104,7 @@ class Shield:
             if "\0" in scope["path"] or b"%00" in scope["query_string"]:
                 await problem_of(HTTPException(400, NO_TEXT))(scope, receive, guarded)
             elif _announced(scope) > LARGEST_BODY:
-                await problem_of(_too_large())(scope, receive, guarded)
+                await problem_of(HTTPException(413))(scope, receive, guarded)
             else:
                 await self._app(scope, _limited(receive), guarded)
         except Exception as error:
@@ -119,10 +120,6 @@ def _announced(scope: Scope) -> int:
     return int(text) if text.isdecimal() else 0
 
 
-def _too_large() -> HTTPException:
-    return HTTPException(413)
-
-
 def _limited(receive: Receive) -> Receive:
     """Return what receives a body of a length that was not announced, up to the limit."""
     size = 0
@@ -132,7 +129,7 @@ def _limited(receive: Receive) -> Receive:
         message = await receive()
         size += len(message.get("body", b""))
         if size > LARGEST_BODY:
-            raise _too_large()
+            raise HTTPException(413)
         return message
 
     return counted
@@ -193,13 +190,6 @@ def _known_address(text: str) -> str:
         return str(plain_address(text))
     except ValueError:
         return "unknown"
-
-
-def address_of(request: Request) -> str:
-    """Return whose address a request has."""
-    address = request.state.origin.address
-    assert isinstance(address, str)  # noqa: S101 - `Shield` puts it there
-    return address
 
 
 class RequestLimit:
@@ -321,7 +311,7 @@ class Guard:
             return self._counted(request, signed)
         if account := self.accounts.signed_on(name):
             return self._counted(request, Signed(account, csrf_of(f"{self._secret} {account.id}")))
-        self.limit.check(f"address {address_of(request)}")
+        self.limit.check(f"address {request.state.origin.address}")
         raise RequestError(
             f"the single sign-on sent the name {name!r}, which no open account has; ask the "
             "steward for an account of exactly this name",
@@ -330,12 +320,12 @@ class Guard:
 
     async def sign_in(self, request: Request, token: str) -> str:
         """Begin a session by a token; return its secret; RequestError 401, HTTPException 429."""
-        self.limit.check(f"address {address_of(request)}")
+        self.limit.check(f"address {request.state.origin.address}")
         return await run_in_threadpool(self.accounts.sign_in, token)
 
     def _counted(self, request: Request, signed: Signed | None) -> Signed:
         if signed is None:
-            self.limit.check(f"address {address_of(request)}")
+            self.limit.check(f"address {request.state.origin.address}")
             raise RequestError("who asks is not known; sign in, or send a token that is valid", 401)
         self.limit.check(f"account {signed.account.id}")
         request.state.signed = signed
@@ -368,13 +358,9 @@ def signed_in(request: Request) -> Signed:
     return signed if isinstance(signed, Signed) else guard_of(request).by_page(request)
 
 
-def check_texts(texts: Iterable[str]) -> None:
-    """Raise HTTPException 400 where a text cannot be stored in every database."""
-    for text in texts:
-        try:
-            check_text(text)
-        except ValueError:
-            raise HTTPException(400, NO_TEXT) from None
+def is_storable(text: str) -> bool:
+    """Whether every database takes a text: without the character 0 and halves of characters."""
+    return not re.search("[\0\ud800-\udfff]", text)
 
 
 def check_csrf(request: Request, form: Mapping[str, Any]) -> None:
@@ -405,24 +391,27 @@ def read_json(text: bytes) -> Any:
     ValueError: a key is there twice; keep one of them
     """
     try:
-        content = json.loads(
-            text.decode("utf-8"),
-            object_pairs_hook=_object,
-            parse_constant=_no_constant,
-            parse_float=_float,
-            parse_int=_int,
-        )
+        content = json.loads(text.decode("utf-8"), object_pairs_hook=_object, parse_int=_int)
     except UnicodeDecodeError:
         raise ValueError("the body is not UTF-8") from None
     except json.JSONDecodeError as error:
         raise ValueError(f"the body is no JSON at character {error.pos}") from None
     except RecursionError:
         raise ValueError(_TOO_DEEP) from None
-    for depth, value in _walk(content):
+    left = [(1, content)]  # a list of what is left, not the stack
+    while left:
+        depth, value = left.pop()
         if depth > DEEPEST:
             raise ValueError(_TOO_DEEP)
-        if isinstance(value, str):
-            check_text(value)
+        match value:
+            case str() if not is_storable(value):
+                raise ValueError(NO_TEXT)
+            case float() if not math.isfinite(value):
+                raise ValueError("a number is NaN, Infinity or beyond 1.8e308")
+            case dict():
+                left += ((depth + 1, one) for one in (*value, *value.values()))
+            case list():
+                left += ((depth + 1, one) for one in value)
     return content
 
 
@@ -436,41 +425,10 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return content
 
 
-def _no_constant(_text: str) -> NoReturn:
-    raise ValueError("NaN and Infinity are no numbers of JSON")
-
-
-def _float(text: str) -> float:
-    number = float(text)
-    if not math.isfinite(number):
-        raise ValueError("a number is beyond 1.8e308")
-    return number
-
-
 def _int(text: str) -> int:
     if len(text) > LONGEST_NUMBER:
         raise ValueError(f"a number has more than {LONGEST_NUMBER} digits")
     return int(text)
-
-
-def _walk(content: Any) -> Iterator[tuple[int, Any]]:
-    """Yield every value and key with its depth; a list of what is left, not the stack."""
-    left = [(1, content)]
-    while left:
-        depth, value = left.pop()
-        yield depth, value
-        if isinstance(value, dict):
-            left += ((depth + 1, one) for one in (*value, *value.values()))
-        elif isinstance(value, list):
-            left += ((depth + 1, one) for one in value)
-
-
-def check_text(text: str) -> None:
-    """Raise ValueError where a text cannot be stored in every database."""
-    if "\0" in text:
-        raise ValueError("a text holds the character 0")
-    if any("\ud800" <= character <= "\udfff" for character in text):
-        raise ValueError("a text holds half a character (an unpaired surrogate)")
 
 
 class _StrictRequest(Request):
@@ -480,11 +438,6 @@ class _StrictRequest(Request):
             return read_json(await self.body())
         except ValueError as error:
             raise HTTPException(400, str(error)) from None
-
-
-def _is_json(request: Request) -> bool:
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    return kind == "application/json"
 
 
 Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
@@ -519,7 +472,8 @@ class GuardedRoute(APIRoute):
         async def guarded(request: Request) -> Any:
             signed = await run_in_threadpool(guard_of(request).by_token, request)
             require(signed.account, *roles)
-            if self.body_field is not None and not _is_json(request):
+            kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+            if self.body_field is not None and kind != "application/json":
                 raise HTTPException(415)
             return await serve(_StrictRequest(request.scope, request.receive))
 

@@ -125,6 +125,9 @@ class ServerConfig(BaseModel):
     """``sqlite:///FILE`` or ``postgresql://USER@HOST/NAME``; a password is read from ~/.pgpass."""
     host: str = "127.0.0.1"
     port: int = Field(default=8000, ge=0, le=65_535)
+    url: str = Field(default="", pattern=r"^(https?://[^\s/]+.*)?$")
+    """Address that citations name, such as https://verify.example.org; where absent, that of the
+    request."""
     tick: float = Field(default=30.0, gt=0, le=86_400)
     """Seconds: answers leave at whole multiples of it."""
     job: JobLimits = JobLimits()

@@ -31,7 +31,6 @@ from sqlalchemy import (
 from synthesizer.data.errors import LedgerError
 from synthesizer.verification.database import METADATA, Moment, forbid, place_of, transaction
 from synthesizer.verification.ledger import LONGEST_NAME
-from synthesizer.verification.server import request_tables  # noqa: F401 - a table of METADATA
 
 _VERSION = 1
 """Of the tables; another one is refused."""
@@ -154,6 +153,24 @@ JOB = Table(
     _one_of("state", "queued", "running", "computed"),
 )
 """Answers to compute; each was charged for before, and is shown from ``due`` on."""
+PERSON_REQUEST = Table(
+    "person_request",
+    METADATA,
+    Column("id", String(32), primary_key=True),
+    Column("account", ForeignKey("account.id"), nullable=False, index=True),
+    Column("dataset", ForeignKey("dataset.name"), nullable=False),
+    Column("query", String(64), nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("code", Text, nullable=False),
+    Column("state", String(10), nullable=False, index=True),
+    Column("reply", Text, nullable=False, server_default=""),
+    Column("steward", String(LONGEST_NAME)),
+    Column("made", Moment, nullable=False),
+    Column("closed", Moment),
+    _one_of("state", "open", "answered", "refused", "released", "withdrawn"),
+)
+"""Questions to stewards, since privacy cannot decide them; ``id`` is a uuid in hexadecimal digits,
+``query`` the digest of a dry run."""
 AUDIT = Table(
     "audit",
     METADATA,

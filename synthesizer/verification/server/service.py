@@ -24,16 +24,15 @@ import json
 import secrets
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any, Literal
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict
 from sqlalchemy import Connection, Engine, Row, and_, func, insert, or_, select, update
 
 from synthesizer.data.errors import RequestError
-from synthesizer.verification.choosing import Outlook
 from synthesizer.verification.database import insert_once, now, transaction
 from synthesizer.verification.ledger import DATASET
 from synthesizer.verification.mechanisms import MICRO
+from synthesizer.verification.messages import DatasetInfo, DryRun, Submission, SubmissionState
 from synthesizer.verification.public_schema import digest_of
 from synthesizer.verification.server import audit
 from synthesizer.verification.server.accounts import Account
@@ -41,116 +40,9 @@ from synthesizer.verification.server.projects import Projects
 from synthesizer.verification.server.runner import Outcome
 from synthesizer.verification.server.server_config import ServerConfig
 from synthesizer.verification.server.server_datasets import Dataset
-from synthesizer.verification.server.server_tables import ACCOUNT, AUDIT, DRY_RUN, JOB, SUBMISSION
+from synthesizer.verification.server.server_tables import ACCOUNT, DRY_RUN, JOB, SUBMISSION
 
 MOST_LISTED = 200
-
-Checked = Literal["waiting", "running", "done", "refused"]
-State = Literal["checking", "refused", "waiting", "answered"]
-
-_PLAIN = ConfigDict(frozen=True, extra="forbid")
-
-
-class DatasetInfo(BaseModel):
-    """A dataset that may be asked about."""
-
-    model_config = _PLAIN
-
-    name: str
-    title: str
-    is_paused: bool
-    """Whether the steward has stopped new charges."""
-    schema_digest: str
-    """SHA-256 of the public schema."""
-    synthetic_digest: str
-    """SHA-256 of the synthetic file that queries are about."""
-
-
-class DryRun(BaseModel):
-    """What the synthetic data say to a query: free, and done before anything is spent."""
-
-    model_config = _PLAIN
-
-    dataset: str
-    digest: str
-    """Of the query in its canonical form: the number of its dry run."""
-    query: dict[str, Any]
-    """In its canonical form; epsilon, partitions and errors are null where they are chosen."""
-    state: Checked
-    problems: tuple[str, ...] = ()
-    """Why it cannot be asked, as far as the synthetic data tell."""
-    outlook: Outlook | None = None
-    """``decided``; ``open``: the answer would probably be "cannot tell"; ``impossible``: it cannot
-    be asked. Null where the query has epsilon, partitions or errors of its own."""
-    words: tuple[str, ...] = ()
-    """Why, in sentences."""
-    chosen: dict[str, Any] | None = None
-    """The query with epsilon, partitions and errors, as it would be charged."""
-    epsilon: float | None = None
-    """What an answer would cost; known when done."""
-    questions: int | None = None
-    """As how many questions of a project it would count."""
-    is_charged: bool = False
-    """Whether the account asked it before, so that its answer costs nothing now: what others asked
-    is not told."""
-    content: dict[str, Any] | None = None
-    """The dry run as JSON, as ``synthesizer verify --dry-run --json`` prints it."""
-    page: str | None = None
-    """The same as HTML sections."""
-
-
-class Submission(BaseModel):
-    """A question that somebody asked of the confidential data."""
-
-    model_config = _PLAIN
-
-    id: str
-    user: str
-    dataset: str
-    project: str
-    digest: str
-    """Of the query in its canonical form."""
-    query: dict[str, Any]
-    """Epsilon, partitions and errors are null where they are chosen."""
-    chosen: str | None = None
-    """Digest of the query with these numbers, under which it was charged."""
-    state: State
-    """``checking`` on synthetic data, ``refused`` (nothing was charged), ``waiting`` until
-    ``due``, ``answered``."""
-    problems: tuple[str, ...] = ()
-    charged: float = 0.0
-    """Epsilon charged for it; 0 where somebody had asked it before."""
-    questions: int = 0
-    """As how many questions of the project it counts."""
-    asked: datetime
-    due: datetime | None = None
-    """When the answer is released, fixed at the charge."""
-    content: dict[str, Any] | None = None
-    """The answer as JSON, as ``synthesizer verify --json`` prints it, once answered."""
-    page: str | None = None
-    """The answer as HTML sections."""
-
-
-class BudgetInfo(BaseModel):
-    """What all answers about a dataset may cost together, and what they did, in epsilon."""
-
-    model_config = _PLAIN
-
-    cap: float
-    spent: float
-    left: float
-
-
-class Alarm(BaseModel):
-    """A dataset that is paused."""
-
-    model_config = _PLAIN
-
-    dataset: str
-    at: datetime
-    actor: str
-    """Who paused it; ``server`` where the process of a job ended early."""
-    reason: str
 
 
 class Service:
@@ -331,11 +223,6 @@ class Service:
 
     # What stewards do
 
-    def budget(self, dataset: str) -> BudgetInfo:
-        """Return what all answers about a dataset may cost together, and what they did."""
-        one = self.dataset(dataset).ledger.spending().budgets[0]
-        return BudgetInfo(cap=one.cap / MICRO, spent=one.spent / MICRO, left=one.left)
-
     def set_cap(self, account: Account, dataset: str, cap: float) -> None:
         """Change what all answers may cost together; LedgerError where more is spent."""
         one = self.dataset(dataset)
@@ -344,18 +231,17 @@ class Service:
             details = {"cap": round(cap * MICRO)}
             audit.append(store, account.name, "cap changed", dataset=dataset, details=details)
 
-    def alarms(self) -> list[Alarm]:
-        """Return which datasets are paused, by whom and why."""
-        paused = select(DATASET.c.name).where(DATASET.c.is_paused)
-        pauses = select(AUDIT).where(AUDIT.c.dataset.in_(paused), AUDIT.c.action == "paused")
+    def alarms(self) -> list[audit.AuditEntry]:
+        """Return the latest pause of each dataset that is paused; ``server`` where a job died."""
+        paused = select(DATASET.c.name).where(
+            DATASET.c.is_paused, DATASET.c.name.in_(self.datasets)
+        )
         with transaction(self.engine, reads=True) as store:
-            rows = store.execute(pauses.order_by(AUDIT.c.id)).all()
-        latest = {row.dataset: row for row in rows}
-        return [
-            Alarm(dataset=name, at=row.at, actor=row.actor, reason=_reason(row))
-            for name, row in latest.items()
-            if name in self.datasets
-        ]
+            return [
+                entry
+                for name in store.execute(paused).scalars().all()
+                for entry in audit.entries(store, dataset=name, action="paused", limit=1)
+            ]
 
     def set_paused(self, account: Account, dataset: str, *, is_paused: bool) -> None:
         """Stop new charges on a dataset, or go on; what was charged is answered all the same."""
@@ -580,15 +466,6 @@ class Service:
             )
 
 
-def _reason(row: Row[Any]) -> str:
-    if row.actor != "server":
-        return "A steward paused it."
-    return (
-        "The process of a job ended early. Find the cause in the log of the server before you go "
-        "on; the charge is kept, and the job runs again."
-    )
-
-
 def _change(store: Connection, submission: str, **values: Any) -> None:
     store.execute(update(SUBMISSION).where(SUBMISSION.c.id == submission).values(values))
 
@@ -629,7 +506,7 @@ def _info(row: Row[Any], one: Dataset | None) -> Submission:
     )
 
 
-def _state(row: Row[Any]) -> State:
+def _state(row: Row[Any]) -> SubmissionState:
     if row.state in ("checking", "refused"):
         return "checking" if row.state == "checking" else "refused"
     return "answered" if row.job_state == "computed" and row.due <= now() else "waiting"

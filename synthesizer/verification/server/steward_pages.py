@@ -8,25 +8,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any
 from urllib.parse import quote, urlencode
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
 
 from synthesizer.data.errors import RequestError, SynthesizerError
-from synthesizer.verification.server.accounts import Role
-from synthesizer.verification.server.api import MOST_NUMBER, Managing, Steps, TokenNumber
+from synthesizer.verification.database import transaction
+from synthesizer.verification.server import audit
+from synthesizer.verification.server.accounts import Account, Accounts, managed_roles
+from synthesizer.verification.server.api import MOST_NUMBER, Steps, TokenNumber
 from synthesizer.verification.server.pages import (
     LISTED,
-    NO_TOKEN,
     OwnForm,
     Who,
     first,
     submissions_page,
-    token_fields,
+    tokens_page,
+    with_new_token,
 )
 from synthesizer.verification.server.query_form import number_or_text
-from synthesizer.verification.server.security import Signed, only
+from synthesizer.verification.server.security import Signed, guard_of, only
 from synthesizer.verification.server.service import Service
 from synthesizer.verification.server.templating import StewardPage, html_page, moved
 
@@ -62,13 +64,12 @@ def _projects_page(
 ) -> Response:  # fmt: skip
     projects = steps.projects.every()
     datasets = [
-        (one, steps.budget(one.name), steps.dataset(one.name).question_epsilon,
+        (info, one.ledger.spending().budgets[0], one.question_epsilon,
          [project for project in projects if project.dataset == one.name])
-        for one in steps.list_datasets()
+        for info, one in zip(steps.list_datasets(), steps.datasets.values(), strict=True)
     ]  # fmt: skip
     return html_page(
-        request, "steward_projects.html", status=getattr(error, "status", 409) if error else 200,
-        datasets=datasets, problems=error.problems if error else (),
+        request, "steward_projects.html", error=error, datasets=datasets,
         typed={key: first(typed or {}, key) for key in ("dataset", "name", *_PROJECT_KEYS)},
     )  # fmt: skip
 
@@ -145,37 +146,48 @@ def list_alarms(request: Request, steps: Steps) -> Response:
 # Accounts
 
 
+def accounts_of(request: Request) -> Accounts:
+    """Return the accounts of the app that serves a request."""
+    return guard_of(request).accounts
+
+
+Everybody = Annotated[Accounts, Depends(accounts_of)]
+
+
+def managed(who: Who, accounts: Everybody, name: str) -> Account:
+    """Return the account of an address; RequestError (404) where it is none that one manages."""
+    return accounts.managed(who.account, name)
+
+
+Managed = Annotated[Account, Depends(managed)]
+
+
 @router.get("/accounts")
-def list_accounts(request: Request, who: Who, manage: Managing) -> Response:
+def list_accounts(request: Request, who: Who) -> Response:
     """Show the accounts that one manages."""
-    return _accounts_page(request, who, manage)
+    return _accounts_page(request, who)
 
 
 def _accounts_page(
-    request: Request, who: Signed, manage: Managing, *, problems: tuple[str, ...] = (),
-    status: int = 200, name: str = "", role: str = "researcher",
+    request: Request, who: Signed, *, error: SynthesizerError | None = None, name: str = "",
+    role: str = "researcher",
 ) -> Response:  # fmt: skip
-    roles = get_args(Role) if who.account.role == "admin" else ("researcher",)
     return html_page(
-        request, "steward_accounts.html", status=status, accounts=manage.accounts(who.account),
-        problems=problems, name=name, role=role, roles=roles,
+        request, "steward_accounts.html", error=error, name=name, role=role,
+        accounts=accounts_of(request).managed_by(who.account), roles=managed_roles(who.account),
     )  # fmt: skip
 
 
 @router.post("/accounts")
-def add_account(request: Request, who: Who, manage: Managing, form: OwnForm) -> Response:
+def add_account(request: Request, who: Who, accounts: Everybody, form: OwnForm) -> Response:
     """Make an account."""
     name, role = first(form, "name").strip(), first(form, "role")
     try:
-        found: Role | None = next((r for r in get_args(Role) if r == role), None)
-        if found is None:
-            raise RequestError("role: choose one of the list", 422)
-        manage.add(who.account, name, found)
+        if role not in managed_roles(who.account):
+            raise RequestError("role: choose one of the list; admins make stewards and admins", 403)
+        accounts.add(name, role, actor=who.account.name)
     except SynthesizerError as error:
-        return _accounts_page(
-            request, who, manage, problems=error.problems, name=name, role=role,
-            status=getattr(error, "status", 409),
-        )  # fmt: skip
+        return _accounts_page(request, who, error=error, name=name, role=role)
     return moved(_account_path(name))
 
 
@@ -184,54 +196,40 @@ def _account_path(name: str) -> str:
 
 
 @router.get("/accounts/{name}")
-def show_account(request: Request, who: Who, manage: Managing, name: str) -> Response:
+def show_account(request: Request, account: Managed) -> Response:
     """Show an account with its tokens."""
-    return _account_page(request, who, manage, name)
+    return tokens_page(request, _ACCOUNT, account)
 
 
-def _account_page(
-    request: Request, who: Signed, manage: Managing, name: str, *, status: int = 200, **values: Any
-) -> Response:
-    return html_page(
-        request, "steward_account.html", status=status, account=manage.managed(who.account, name),
-        tokens=manage.tokens(who.account, name), **{**NO_TOKEN, **values},
-    )  # fmt: skip
+_ACCOUNT = "steward_account.html"
 
 
 @router.post("/accounts/{name}")
 def change_account(
-    request: Request, who: Who, manage: Managing, name: str, form: OwnForm
+    request: Request, who: Who, accounts: Everybody, form: OwnForm, account: Managed
 ) -> Response:
     """Close an account or open it again."""
+    is_active = first(form, "step") == "open"
     try:
-        manage.set_active(who.account, name, is_active=first(form, "step") == "open")
+        accounts.set_active(account.name, is_active=is_active, actor=who.account.name)
     except SynthesizerError as error:
-        status = getattr(error, "status", 409)
-        return _account_page(request, who, manage, name, problems=error.problems, status=status)
-    return moved(_account_path(name))
+        return tokens_page(request, _ACCOUNT, account, error=error)
+    return moved(_account_path(account.name))
 
 
 @router.post("/accounts/{name}/tokens")
-def make_token(request: Request, who: Who, manage: Managing, name: str, form: OwnForm) -> Response:
-    """Make a token and show it, this once."""
-    label, days = token_fields(form)
-    try:
-        token = manage.new_token(who.account, name, label, days=days)
-    except SynthesizerError as error:
-        return _account_page(
-            request, who, manage, name, problems=error.problems, label=label,
-            status=getattr(error, "status", 409),
-        )  # fmt: skip
-    return _account_page(request, who, manage, name, token=token)
+def make_token(request: Request, who: Who, form: OwnForm, account: Managed) -> Response:
+    """Make a token."""
+    return with_new_token(request, _ACCOUNT, who, account, form)
 
 
 @router.post("/accounts/{name}/tokens/{token}/revoke")
 def revoke_token(
-    who: Who, manage: Managing, name: str, token: TokenNumber, _form: OwnForm
+    who: Who, accounts: Everybody, token: TokenNumber, _form: OwnForm, account: Managed
 ) -> Response:
     """End a token."""
-    manage.revoke(who.account, name, token)
-    return moved(_account_path(name))
+    accounts.revoke(account, token, actor=who.account.name)
+    return moved(_account_path(account.name))
 
 
 # Audit
@@ -239,16 +237,17 @@ def revoke_token(
 
 @router.get("/audit")
 def show_audit(
-    request: Request, manage: Managing, steps: Steps, dataset: str = "",
+    request: Request, steps: Steps, dataset: str = "",
     before: Annotated[int | None, Query(ge=1, le=MOST_NUMBER)] = None, check: bool = False,
 ) -> Response:  # fmt: skip
     """Show the audit log, and whether its chain is whole where that is asked."""
     if dataset:
         steps.dataset(dataset)
-    found = manage.audit_log(dataset=dataset or None, before=before, limit=LISTED)
+    with transaction(steps.engine, reads=True) as store:
+        found = audit.entries(store, dataset=dataset, before=before, limit=LISTED)
+        verified = audit.verify(store) if check else None
     older = {"dataset": dataset, "before": found[-1].number} if len(found) == LISTED else {}
     return html_page(
         request, "steward_audit.html", entries=found, datasets=steps.list_datasets(),
-        dataset=dataset, older=urlencode(older),
-        verified=manage.verify_audit() if check else None,
+        dataset=dataset, older=urlencode(older), verified=verified,
     )  # fmt: skip

@@ -33,7 +33,9 @@ from synthesizer.verification.server.security import roles_of, signed_in
 SIGN_IN = "/sign-in"
 
 
-def html_page(request: Request, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
+def html_page(
+    request: Request, template: str, *, error: Exception | None = None, **values: Any
+) -> HTMLResponse:
     """Return a page from a template; who is signed in stands in its head.
 
     Parameters
@@ -42,18 +44,21 @@ def html_page(request: Request, template: str, *, status: int = 200, **values: A
         What the page answers.
     template : str
         Name of a file in ``templates``.
-    status : int
-        Of HTTP.
+    error : Exception, optional
+        Why a form was refused: the page has its status, and its problems as ``problems``.
     **values
         What the template needs, every name of it.
     """
-    signed = getattr(request.state, "signed", None)
+    reply = problem_of(error) if error else Response()
+    content = json.loads(bytes(reply.body)) if error else {"problems": ()}
+    given = {"signed": getattr(request.state, "signed", None), **content, **values}
     text = (
         _environment()
         .get_template(template)
-        .render(signed=signed, path=request.url.path, version=_version(), **values)
+        .render(path=request.url.path, version=_version(), **given)
     )
-    return HTMLResponse(sound_text(text), status)
+    kept = {name: reply.headers[name] for name in ("Retry-After",) if name in reply.headers}
+    return HTMLResponse(sound_text(text), reply.status_code, kept)
 
 
 def moved(path: str) -> RedirectResponse:
@@ -94,19 +99,7 @@ def _problem_page(request: Request, error: Exception) -> Response:
         return moved(f"{SIGN_IN}?{wanted}" if wanted else SIGN_IN)
     if isinstance(error, RequestValidationError):  # of an address that nobody links to
         error = RequestError("there is no such page; begin with the list of datasets", 404)
-    reply = problem_of(error)
-    content = json.loads(bytes(reply.body))
-    page = html_page(
-        request,
-        "problem.html",
-        status=reply.status_code,
-        title=content["title"],
-        problems=content["problems"],
-    )
-    for name in ("Retry-After",):
-        if name in reply.headers:
-            page.headers[name] = reply.headers[name]
-    return page
+    return html_page(request, "problem.html", error=error)
 
 
 @cache

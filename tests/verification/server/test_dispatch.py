@@ -164,7 +164,7 @@ def test_a_late_answer_leaves_at_the_next_tick(service, ada, work):
 
 def log_of(service):
     with transaction(service.engine, reads=True) as store:
-        return audit.entries(store, dataset=None, before=None, limit=100)
+        return audit.entries(store)
 
 
 def test_what_a_dead_server_had_begun_is_taken_again_and_charged_once(service, ada, work):

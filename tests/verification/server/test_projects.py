@@ -260,4 +260,4 @@ def test_a_cap_stays_above_what_is_spent(service, ada, sam, three, work):
     work(service)
     with pytest.raises(LedgerError):
         service.set_cap(sam, "panel", 0.5)
-    assert service.budget("panel").left == 2.0
+    assert service.dataset("panel").ledger.spending().budgets[0].left == 2.0

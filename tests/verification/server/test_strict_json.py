@@ -9,8 +9,8 @@ from synthesizer.verification.server.security import DEEPEST, LONGEST_NUMBER, re
 AMBIGUOUS = {
     b'{"a": 1, "a": 2}': "twice",
     b'{"b": {"a": 1, "a": 1}}': "twice",
-    b'{"a": NaN}': "no numbers",
-    b"[-Infinity]": "no numbers",
+    b'{"a": NaN}': "is NaN",
+    b"[-Infinity]": "Infinity",
     b"1e999": "beyond",
     b"9" * (LONGEST_NUMBER + 1): "digits",
     b'"\\ud800"': "half a character",
