@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from synthesizer.data.errors import ConfigError, DataError, Problems
 from synthesizer.data.files import check_file, sha256, write_texts
 from synthesizer.data.yaml_text import read_yaml
-from synthesizer.verification.answer import PROMISE, Verification
+from synthesizer.verification.answer import Verification
 from synthesizer.verification.mechanisms import MICRO, DryNoise, Noise, OpenDP, Planned
 from synthesizer.verification.public_schema import PublicSchema, digest_of, load_schema
 from synthesizer.verification.query import Query, problems_of_unsound, read_query
@@ -94,7 +94,6 @@ def dry_run(
     *,
     synthetic: Path,
     schema: Path | PublicSchema,
-    promise: tuple[str, ...] = PROMISE,
 ) -> Verification:
     """Take every step of `verify` with the synthetic data in place of the confidential ones: free.
 
@@ -107,14 +106,12 @@ def dry_run(
     prepared = asked.prepare()
     planned = Planned(DryNoise(), asked.ask.mechanisms(asked.query, prepared))
     released = asked.ask.release(asked.query, prepared, asked.view(), planned)
-    return concluded(
-        asked, prepared, released, charge=planned.epsilon, dry=True, is_new=False, promise=promise
-    )
+    return concluded(asked, prepared, released, charge=planned.epsilon, dry=True, is_new=False)
 
 
 def concluded(
     asked: Asked, prepared: Any, released: Released, *, charge: int, dry: bool = False,
-    is_new: bool = True, budgets: tuple[Budget, ...] = (), promise: tuple[str, ...] = PROMISE,
+    is_new: bool = True, budgets: tuple[Budget, ...] = (),
 ) -> Verification:  # fmt: skip
     """Return what follows from released numbers; the charge is in millionths of epsilon."""
     return Verification(
@@ -125,7 +122,6 @@ def concluded(
         is_new=is_new,
         budgets=budgets,
         answer=asked.ask.conclude(asked.query, prepared, released),
-        promise=promise,
     )
 
 

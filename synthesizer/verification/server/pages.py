@@ -59,6 +59,7 @@ from synthesizer.verification.server.templating import (
     moment,
     moved,
 )
+from synthesizer.verification.words import WORDS
 
 LISTED = 25
 """So many queries on a page."""
@@ -362,15 +363,7 @@ def show_dry_run(
 def dry_run_state(who: Who, steps: Steps, name: str, digest: str) -> Response:
     """Return how far a dry run is."""
     found = steps.find_dry_run(who.account, name, digest)
-    return JSONResponse({"state": found.state, "words": _DRY_RUN_WORDS[found.state]})
-
-
-_DRY_RUN_WORDS = {
-    "waiting": "The dry run waits for its turn.",
-    "running": "The question is tried on the synthetic data.",
-    "done": "The dry run is done.",
-    "refused": "The dry run found something wrong.",
-}
+    return JSONResponse({"state": found.state, "words": WORDS["dry_run_states"][found.state]})
 
 
 @router.get("/datasets/{name}/dry-runs/{digest}/edit")
@@ -416,7 +409,7 @@ def _dry_run_page(
     return html_page(
         request, "dry_run.html", error=error, dry_run=tried, project=project,
         dataset=info_of(steps, tried.dataset), question=in_words(tried.query),
-        here=_dry_run_path(tried.dataset, tried.digest), words=_DRY_RUN_WORDS[tried.state],
+        here=_dry_run_path(tried.dataset, tried.digest), words=WORDS["dry_run_states"][tried.state],
         projects=[one for one in own if one.dataset == tried.dataset], numbers=numbers,
         sections=_sections(tried.page if numbers else None),
     )  # fmt: skip

@@ -20,6 +20,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
 from synthesizer.data.errors import LedgerError, RequestError, SynthesizerError, in_brief
+from synthesizer.verification.words import WORDS
 
 _UNNAMED = frozenset({"extra_forbidden", "invalid_key"})
 """Kinds of faults whose place ends with a key that the client made up."""
@@ -77,15 +78,7 @@ _SPOKEN = (400, 429)
 
 
 def _words(status: int) -> str:
-    return _SENTENCES.get(status, HTTPStatus(status).phrase)
-
-
-_SENTENCES = {
-    404: "there is nothing here; /api/v1/openapi.json lists what is",
-    405: "this cannot be done here; the header Allow says what can",
-    413: "the body is too large; a query needs a few thousand characters",
-    415: "send JSON, with Content-Type: application/json",
-}
+    return str(WORDS["refusals"].get(status, HTTPStatus(status).phrase))
 
 
 def faults(errors: Sequence[Any]) -> list[str]:

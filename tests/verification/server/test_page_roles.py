@@ -9,7 +9,7 @@ from fuzz_server import Idle
 from synthesizer.verification.server import (
     citation_pages,
     pages,
-    request_routes,
+    person_requests,
     steward_pages,
     templating,
 )
@@ -30,8 +30,8 @@ def app(service, accounts):
 
 
 def routes():
-    own = (citation_pages.router, request_routes.page_router, request_routes.steward_page_router)
-    for router in (pages.router, steward_pages.router, *own):
+    for room in (pages, steward_pages, citation_pages, person_requests):
+        router = room.router
         for route in router.routes:
             path = route.path
             for key, value in VALUES.items():

@@ -12,6 +12,7 @@ from fastapi.testclient import TestClient
 from replay_trials import GAP, QUESTIONS, people
 from sqlalchemy import insert, select, update
 from sqlalchemy.exc import IntegrityError
+from synthesizer.verification.server.server_tables import PERSON_REQUEST
 
 from synthesizer.data.errors import RequestError
 from synthesizer.verification.database import now, transaction
@@ -30,7 +31,6 @@ from synthesizer.verification.server.person_requests import (
     reply_to_request,
     withdraw_request,
 )
-from synthesizer.verification.server.request_tables import PERSON_REQUEST
 
 API = "/api/v1"
 HOSTILE = "<script>alert('x')</script> \"&amp; {{ 77*7777 }} </textarea></pre> ‮ \\ $x `y` %s\n\tend"
