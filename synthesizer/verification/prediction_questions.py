@@ -405,7 +405,7 @@ def _slices(
     width = (up[1] - up[0]) / k
     middles = up[0] + (np.arange(k) + 0.5) * width
     spread = scale * float(np.sqrt(2 * (middles**2).sum()))
-    edges = np.linspace(*across, k + 1).tolist()
+    edges = np.linspace(across[0], across[1], k + 1).tolist()
     for low, high, mine, others in zip(edges[:-1], edges[1:], counts, there, strict=True):
         rows = float(mine.sum())
         yield Slice(
