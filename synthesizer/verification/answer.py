@@ -7,7 +7,7 @@ counts and estimates are of the synthetic data, and are called so.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -148,7 +148,7 @@ class ShareAnswer(Answer):
     @classmethod
     def of(
         cls, released: Sequence[tuple[int, ...]], *, partitions: int, scales: Sequence[float],
-        statements: Sequence[tuple[str, float | None, bool | None, float]],
+        statements: Iterable[tuple[str, float | None, bool | None, float]],
     ) -> Self:  # fmt: skip
         """Return the answer about statements, each with one released count, or three.
 
@@ -160,7 +160,7 @@ class ShareAnswer(Answer):
             M.
         scales : sequence of float
             Scale of the noise of each.
-        statements : sequence of (words, estimate, holds, unfitted)
+        statements : iterable of (words, estimate, holds, unfitted)
             What is stated; in the synthetic data its estimate, whether it holds, and the share of
             as many partitions that have no fit.
         """
@@ -319,39 +319,36 @@ class Verification(Result):
     @property
     def sections(self) -> Iterator[Section]:
         """Its parts, as pages show them."""
-        if self.dry and (best := list(self.answer.attainable())):
-            yield Section(
-                anchor="attainable", title="Before anything is spent",
-                lead="No answer tells more than this.", blocks=best,
-            )  # fmt: skip
-        first = [Note(WORDS["dry_run"])] if self.dry else []
-        words = [Words(list(self.answer.words))]
-        yield Section(
-            anchor="answer",
-            title="What the synthetic data say" if self.dry else "Answer",
-            lead="What came out, and what may be concluded.",
-            blocks=[*first, *words, *self.answer.blocks(), Note(WORDS["from_synthetic"])],
-        )
+        answer = self.answer
         keys = DataTable(
             caption="Query", columns=("Key", "Value"), forms=("text", "text"),
             rows=[*_told(self.query)],
         )  # fmt: skip
-        yield Section(
-            anchor="query", title="Question", lead="In the one form by which the ledger knows it.",
-            blocks=[keys],
-        )  # fmt: skip
-        numbers = ", ".join(map(str, (n for draw in self.answer.released for n in draw)))
-        many = sum(map(len, self.answer.released)) > _MOST_SHOWN
+        numbers = ", ".join(map(str, (n for draw in answer.released for n in draw)))
+        many = sum(map(len, answer.released)) > _MOST_SHOWN
         told = f"{_MOST_SHOWN:,} and more, in the JSON" if many else numbers
         which = "of this dry run" if self.dry else "that were released for it"
+        best: list[Block] = [*answer.attainable()] if self.dry else []
+        came_out = [
+            *([Note(WORDS["dry_run"])] if self.dry else []),
+            Words(list(answer.words)),
+            *answer.blocks(),
+            Note(WORDS["from_synthetic"]),
+        ]
+        result = "What the synthetic data say" if self.dry else "Answer"
         cost: list[Block] = [Words([self._cost, f"Whole numbers {which}, with noise: {told}."])]
         if self.budgets:
             cost.append(row_table(self.budgets))
-        yield Section(anchor="cost", title="Cost", lead="In epsilon.", blocks=cost)
-        yield Section(
-            anchor="promise", title="Promise", lead="What is promised, and what is not.",
-            blocks=[Words(list(self.promise))],
-        )  # fmt: skip
+        parts: Sequence[tuple[str, str, str, Sequence[Block]]] = (
+            ("attainable", "Before anything is spent", "No answer tells more than this.", best),
+            ("answer", result, "What came out, and what may be concluded.", came_out),
+            ("query", "Question", "In the one form by which the ledger knows it.", [keys]),
+            ("cost", "Cost", "In epsilon.", cost),
+            ("promise", "Promise", "What is promised, and what is not.", [Words([*self.promise])]),
+        )
+        for anchor, title, lead, blocks in parts:
+            if blocks:
+                yield Section(anchor=anchor, title=title, lead=lead, blocks=blocks)
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the page in a frame, with its own style and no script."""
