@@ -13,7 +13,6 @@ from replay_trials import GAP
 from synthesizer.verification.server import security
 from synthesizer.verification.server import service as steps
 from synthesizer.verification.server.app import create_app
-from synthesizer.verification.server.person_requests import ask_person
 from synthesizer.verification.server.service import Service
 
 EVERYBODY = {"ada", "bob", "sam", "root"}
@@ -31,12 +30,6 @@ OPERATIONS = {  # who may, and with which body
     "submit": ({"ada", "bob"}, {**QUERY, "project": "gap"}),
     "list_submissions": (EVERYBODY, None),
     "read_submission": ({"ada", "sam", "root"}, None),  # ada's; bob's reply is that of none
-    "send_request": ({"ada", "bob"}, {"reason": "why", "code": "x"}),
-    "list_own_requests": (EVERYBODY, None),
-    "read_request": ({"ada", "sam", "root"}, None),
-    "withdraw": ({"ada"}, None),
-    "list_all_requests": (STEWARDS, None),
-    "send_reply": ({"sam"}, {"decision": "refused", "reply": "no"}),
     "list_all_submissions": (STEWARDS, None),
     "list_all_projects": (STEWARDS, None),
     "make_project": ({"sam"}, {"name": "new", "dataset": "panel", "questions": 2}),
@@ -58,7 +51,6 @@ ABSENT = {
     "dataset": "none",
     "digest": "0" * 64,
     "submission": "0" * 32,
-    "request": "0" * 32,
     "name": "no",
     "project": "none",
     "token": "99",
@@ -74,8 +66,7 @@ def world(service, accounts, work):
     service.projects.make(people["sam"], "gap", "panel", ["ada", "bob"], questions=9)
     made = service.submit(people["ada"], "panel", GAP, project="gap")
     work(service)
-    request = ask_person(service, people["ada"], "panel", made.digest, reason="why", code="x")
-    there = {"request": request.id,
+    there = {
         "dataset": "panel", "digest": made.digest, "submission": made.id, "name": "bob",
         "project": "gap",
         "token": str(accounts.tokens(people["bob"])[0].id),
@@ -119,7 +110,7 @@ def faults(world):
                 status = ask(http, operation, method, path, who, there)[0]
                 if status != 401:
                     yield f"{operation}: somebody without a token"
-            if operation in ("revoke_token", "revoke_own_token", "withdraw"):
+            if operation in ("revoke_token", "revoke_own_token"):
                 continue  # they end those that are used here
             for who, token in tokens.items():
                 status, *reply = ask(http, operation, method, path, token, there)
