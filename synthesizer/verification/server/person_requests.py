@@ -70,7 +70,7 @@ def ask_person(
                 429,
             )
         asked = {"id": number, "account": account.id, "dataset": dataset, "query": digest, **texts}
-        store.execute(insert(PERSON_REQUEST).values(asked, state="open", made=now()))
+        store.execute(insert(PERSON_REQUEST).values(**asked, state="open", made=now()))
         sizes = {key: len(text) for key, text in texts.items()}
         details = {"request": number, "query": digest, **sizes}
         audit.append(store, account.name, "person asked", dataset=dataset, details=details)

@@ -80,16 +80,19 @@ def test_forms_that_count_are_seen(app, accounts):
 
 OF_STEWARDS = {
     "/steward/datasets/{name}/cap", "/steward/datasets/{name}/pause", "/steward/projects",
-    "/steward/projects/{project}",
+    "/steward/projects/{project}", "/requests/{number}",
 }  # fmt: skip
-OF_RESEARCHERS = {"/datasets/{name}/dry-runs/{digest}"}
+ASK_A_PERSON = "/datasets/{name}/dry-runs/{digest}/ask-a-person"
+OF_RESEARCHERS = {
+    "/datasets/{name}/dry-runs/{digest}", "/requests/{number}/withdraw", ASK_A_PERSON,
+}  # fmt: skip
 
 
 def may(name, template, method):
     """Return whether somebody may use a page, by its path."""
     if template in OF_STEWARDS and method == "POST":
         return name == "sam"
-    if template in OF_RESEARCHERS and method == "POST":
+    if template == ASK_A_PERSON or (template in OF_RESEARCHERS and method == "POST"):
         return name == "ada"
     return name != "ada" or not template.startswith("/steward")
 
