@@ -159,11 +159,6 @@ class Fault:
     text: str
     field: FormField | None = None
 
-    @property
-    def anchor(self) -> str:
-        """Where in the page it is mended."""
-        return self.field.anchor if self.field else "query-form"
-
 
 @dataclass(frozen=True)
 class QueryForm:
@@ -197,15 +192,13 @@ class QueryForm:
         return cls(measure, fields, expert, typed)
 
     @classmethod
-    def of(
-        cls, content: Mapping[str, Any], schema: PublicSchema, *, expert: bool = False
-    ) -> QueryForm | None:
+    def of(cls, content: Mapping[str, Any], schema: PublicSchema) -> QueryForm | None:
         """Return the form of a query in plain values; None if it names no measure."""
         ask = content.get("ask")
         measure = ask.get("measure") if isinstance(ask, Mapping) else None
         if not isinstance(measure, str) or measure not in KINDS:
             return None
-        expert = expert or any(content.get(key) is not None for key in _numbers(KINDS[measure]))
+        expert = any(content.get(key) is not None for key in _numbers(KINDS[measure]))
         return cls.new(measure, schema, expert=expert).filled(dict(_typed_of(content)))
 
     def filled(self, typed: Typed) -> QueryForm:
