@@ -79,11 +79,6 @@ class Fault:
     text: str
     field: FormField | None = None
 
-    @property
-    def anchor(self) -> str:
-        """Where in the page it is mended."""
-        return self.field.anchor if self.field else "query-form"
-
 
 @dataclass(frozen=True)
 class QueryForm:
@@ -117,15 +112,13 @@ class QueryForm:
         return cls(measure, fields, expert, typed)
 
     @classmethod
-    def of(
-        cls, content: Mapping[str, Any], schema: PublicSchema, *, expert: bool = False
-    ) -> QueryForm | None:
+    def of(cls, content: Mapping[str, Any], schema: PublicSchema) -> QueryForm | None:
         """Return the form of a query in plain values; None if it names no measure."""
         ask = content.get("ask")
         measure = ask.get("measure") if isinstance(ask, Mapping) else None
         if not isinstance(measure, str) or measure not in KINDS:
             return None
-        expert = expert or any(content.get(key) is not None for key in _numbers(KINDS[measure]))
+        expert = any(content.get(key) is not None for key in _numbers(KINDS[measure]))
         return cls.new(measure, schema, expert=expert).filled(dict(_typed_of(content)))
 
     def filled(self, typed: Typed) -> QueryForm:
@@ -314,15 +307,9 @@ def _spelt(value: Any) -> str:
 
 def yaml_of_query(content: Mapping[str, Any]) -> str:
     """Return a query in plain values as YAML; what is not set is left out."""
-    return yaml.safe_dump(_set(content), sort_keys=False, allow_unicode=True, width=100)
-
-
-def _set(content: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        key: _set(value) if isinstance(value, Mapping) else value
-        for key, value in content.items()
-        if value is not None
-    }
+    ask = {key: value for key, value in content["ask"].items() if value is not None}
+    given = {key: value for key, value in {**content, "ask": ask}.items() if value is not None}
+    return yaml.safe_dump(given, sort_keys=False, allow_unicode=True, width=100)
 
 
 def query_of_yaml(text: str) -> dict[str, Any]:

@@ -74,7 +74,7 @@ def test_no_form_counts_without_the_token_of_its_session(app, accounts):
 
 def test_forms_that_count_are_seen(app, accounts):
     """Control."""
-    with patch.object(pages, "check_csrf", lambda request, form: None):
+    with patch.object(pages, "check_csrf", lambda request, sent: None):
         assert len(list(forged(app, accounts))) > 20
 
 
