@@ -449,7 +449,7 @@ def _words_of(found: DryRun | Submission) -> str:
     if isinstance(found, Submission) and found.state == "waiting" and found.due is not None:
         left = (found.due - now()).total_seconds()
         return f"The answer leaves at {moment(found.due)}, {_in_about(left)}."
-    return WORDS["states"].get(found.state, "Done.")
+    return str(WORDS["states"].get(found.state, "Done."))
 
 
 def _in_about(seconds: float) -> str:
