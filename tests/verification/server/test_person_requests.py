@@ -326,6 +326,12 @@ def test_the_link_to_older_requests_leads_to_them(service, world, browser, monke
         assert [number in http.get(older).text for number in made] == [True, False, False]
 
 
+def test_only_researchers_see_the_link_to_the_form(world, browser):
+    page = f"/datasets/panel/dry-runs/{world[2]}"
+    shown = {name: "Ask a person instead" in browser(name).get(page).text for name in ROLES}
+    assert shown == {"ada": True, "bob": True, "sam": False, "root": False}
+
+
 def test_a_form_that_is_refused_shows_what_was_typed(world, browser):
     _, _, digest = world
     http, page = browser("ada"), f"/datasets/panel/dry-runs/{digest}/ask-a-person"
