@@ -92,7 +92,7 @@ def simulated(n: int, rng: np.random.Generator, effect: float, tail: float) -> V
         Column(v, values[v.name].astype(np.int32 if v.is_coded else float))
         for v in SCHEMA.table_schema
     ]
-    return View(Table(columns, len(owners)), tuple(map(str, range(n))), owners, rng.bytes(32))
+    return View.of(Table(columns, len(owners)), tuple(map(str, range(n))), owners, rng.bytes(32))
 
 
 @dataclass(frozen=True)

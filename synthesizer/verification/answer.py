@@ -7,7 +7,7 @@ counts and estimates are of the synthetic data, and are called so.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -36,28 +36,7 @@ from synthesizer.verification.posterior import (
     posterior_of_count,
 )
 from synthesizer.verification.spending import Budget
-
-PROMISE = (
-    "This answer is epsilon-differentially private: the bytes that are returned, this page and its "
-    "JSON, would be nearly as probable had all rows of any one person been left out or replaced by "
-    "others, by a factor of at most e to the charge. The unit is the person with all periods, per "
-    "version of the confidential file. The charges of all users add up under one global cap, which "
-    "holds even if users collude. Error categories are part of the promise.",
-    "Not part of it are those who operate the computer, its logs, and how long a command runs; the "
-    "steward runs the commands by hand. Nothing is promised about the synthetic data themselves, "
-    "for which no epsilon is claimed.",
-)
-"""What is promised, word for word, on every page and in the docs."""
-_FROM_SYNTHETIC = (
-    "Of the confidential data only the released whole numbers tell, to which noise was added. What "
-    "is called synthetic was computed from the synthetic data alone, and so was every choice that "
-    "was made before."
-)
-_DRY = (
-    "A dry run: the synthetic data took the place of the confidential data in every step. It costs "
-    "nothing, and says nothing about the confidential data. Were these like the synthetic data, "
-    "the answer would read as follows."
-)
+from synthesizer.verification.words import PROMISE, WORDS
 
 
 class Answer(Result):
@@ -127,11 +106,11 @@ class Statement(Row):
         ends = interval(*self.densest, "share")  # the mode lies in the shortest interval
         there = "" if self.synthetic is None else f" (synthetic data: {written(self.synthetic)})"
         yield f"{self.statement}{there}: r = {written(self.mode, 'share')}, 95 % interval {ends}."
-        if self.errors is None and self.unfitted > _FEW and self.verdict in _NOT_CLEAR:
-            yield _NOT_CLEAR[self.verdict]
-            yield _FITS_FIRST.format(written(self.unfitted, "share"))
+        if self.errors is None and self.unfitted > _FEW and self.verdict in WORDS["not_clear"]:
+            yield WORDS["not_clear"][self.verdict]
+            yield WORDS["fits_first"].format(written(self.unfitted, "share"))
             return
-        yield _VERDICTS[self.verdict]
+        yield WORDS["verdicts"][self.verdict]
         if self.holds is not None:
             yield _beside_synthetic(self.verdict, holds=self.holds)
         if self.errors is not None and self.errors >= _MANY:
@@ -146,64 +125,16 @@ _MOST_SHOWN = 30
 """Released numbers that are written out."""
 _FEW, _MANY = 0.05, 0.1
 """Shares of partitions without a fit that are no matter, and that are told."""
-_VERDICTS: Mapping[str, str] = {
-    "nearly all": "The statement holds in nearly all partitions of the confidential data: the "
-    "confidential coefficient lies within what was asked, with room to spare.",
-    "most": "The statement holds in most partitions of the confidential data, though not in nearly "
-    "all: the confidential coefficient probably lies within what was asked, not far from the "
-    "border for what a partition can tell.",
-    "about half": "The statement holds in about half of the partitions: the confidential "
-    "coefficient lies close to the border of what was asked. On which side it lies cannot be said.",
-    "undecided": "The answer leaves open whether the statement holds in most partitions: the noise "
-    "is large for so few partitions.",
-    "few": "The statement fails in most partitions of the confidential data: the confidential "
-    "coefficient probably lies outside of what was asked, not far from the border for what a "
-    "partition can tell.",
-    "nearly none": "The statement fails in nearly all partitions of the confidential data: the "
-    "confidential coefficient does not lie within what was asked.",
-}
-_NOT_CLEAR: Mapping[str, str] = {
-    "about half": "The statement holds in about half of the partitions; in the others it fails, or "
-    "the model cannot be fitted.",
-    "few": "The statement holds in few partitions; in most it fails, or the model cannot be "
-    "fitted.",
-    "nearly none": "The statement holds in nearly no partition; in nearly all it fails, or the "
-    "model cannot be fitted.",
-}
-_FITS_FIRST = (
-    "In a share of {} of so many partitions of the synthetic data the model has no fit, which "
-    "counts as no. So a low r does not tell where the confidential coefficient lies. Ask with "
-    "fewer partitions, with a simpler model, or with 'errors: report', at twice the noise."
-)
-_SHARE_OF_PARTITIONS = (
-    "r is the share of partitions in which the statement holds. Each has 1/M of the persons, so "
-    "its coefficient scatters more than that of all: a true statement near the border has an r "
-    "well below 1. r is no probability that the synthetic data are right in general."
-)
 
 
 def _beside_synthetic(verdict: str, *, holds: bool) -> str:
-    """Say what follows where the synthetic data say the same, or something else."""
-    if verdict == "undecided":
-        return "So the synthetic data are neither confirmed nor refuted."
-    if verdict == "about half":
-        where = "inside" if holds else "outside"
-        return (
-            f"The synthetic estimate lies {where}; a finding that rests on which side it lies is "
-            "not confirmed. Report that the coefficient is near the border."
-        )
+    """Return what follows where the synthetic data say the same, or something else."""
+    words: Mapping[str, str] = WORDS["beside_synthetic"]
+    if verdict in words:
+        return words[verdict].format("inside" if holds else "outside")
     if holds == (verdict in ("most", "nearly all")):
-        return (
-            "The synthetic data say the same: this finding is confirmed, as far as it was asked. "
-            "The size of the coefficient within or outside of the interval is not."
-        )
-    says = "holds" if holds else "does not hold"
-    return (
-        f"The synthetic data say otherwise (there it {says}). Believe this answer: do not publish "
-        "the synthetic finding. What may be published is the answer with its interval; how far the "
-        "synthetic estimate is off can be asked by another interval, or on the confidential data "
-        "themselves where access is granted."
-    )
+        return words["same"]
+    return words["other"].format("holds" if holds else "does not hold")
 
 
 class ShareAnswer(Answer):
@@ -217,7 +148,7 @@ class ShareAnswer(Answer):
     @classmethod
     def of(
         cls, released: Sequence[tuple[int, ...]], *, partitions: int, scales: Sequence[float],
-        statements: Sequence[tuple[str, float | None, bool | None, float]],
+        statements: Iterable[tuple[str, float | None, bool | None, float]],
     ) -> Self:  # fmt: skip
         """Return the answer about statements, each with one released count, or three.
 
@@ -229,7 +160,7 @@ class ShareAnswer(Answer):
             M.
         scales : sequence of float
             Scale of the noise of each.
-        statements : sequence of (words, estimate, holds, unfitted)
+        statements : iterable of (words, estimate, holds, unfitted)
             What is stated; in the synthetic data its estimate, whether it holds, and the share of
             as many partitions that have no fit.
         """
@@ -242,7 +173,7 @@ class ShareAnswer(Answer):
         told = [sentence for row in rows for sentence in row.words]
         return cls(
             released=tuple(released),
-            words=(*dict.fromkeys(told), _SHARE_OF_PARTITIONS),
+            words=(*dict.fromkeys(told), WORDS["share_of_partitions"]),
             statements=tuple(rows),
             partitions=partitions,
             scales=tuple(scales),
@@ -348,11 +279,11 @@ class Verification(Result):
     def lines(self) -> Iterator[str]:
         """What the screen shows."""
         if self.dry:
-            yield _DRY
+            yield WORDS["dry_run"]
         yield from self.answer.words
         yield self._cost
         if not self.dry:
-            yield _FROM_SYNTHETIC
+            yield WORDS["from_synthetic"]
 
     @property
     def _cost(self) -> str:
@@ -388,39 +319,36 @@ class Verification(Result):
     @property
     def sections(self) -> Iterator[Section]:
         """Its parts, as pages show them."""
-        if self.dry and (best := list(self.answer.attainable())):
-            yield Section(
-                anchor="attainable", title="Before anything is spent",
-                lead="No answer tells more than this.", blocks=best,
-            )  # fmt: skip
-        first = [Note(_DRY)] if self.dry else []
-        words = [Words(list(self.answer.words))]
-        yield Section(
-            anchor="answer",
-            title="What the synthetic data say" if self.dry else "Answer",
-            lead="What came out, and what may be concluded.",
-            blocks=[*first, *words, *self.answer.blocks(), Note(_FROM_SYNTHETIC)],
-        )
+        answer = self.answer
         keys = DataTable(
             caption="Query", columns=("Key", "Value"), forms=("text", "text"),
             rows=[*_told(self.query)],
         )  # fmt: skip
-        yield Section(
-            anchor="query", title="Question", lead="In the one form by which the ledger knows it.",
-            blocks=[keys],
-        )  # fmt: skip
-        numbers = ", ".join(map(str, (n for draw in self.answer.released for n in draw)))
-        many = sum(map(len, self.answer.released)) > _MOST_SHOWN
+        numbers = ", ".join(map(str, (n for draw in answer.released for n in draw)))
+        many = sum(map(len, answer.released)) > _MOST_SHOWN
         told = f"{_MOST_SHOWN:,} and more, in the JSON" if many else numbers
         which = "of this dry run" if self.dry else "that were released for it"
+        best: list[Block] = [*answer.attainable()] if self.dry else []
+        came_out = [
+            *([Note(WORDS["dry_run"])] if self.dry else []),
+            Words(list(answer.words)),
+            *answer.blocks(),
+            Note(WORDS["from_synthetic"]),
+        ]
+        result = "What the synthetic data say" if self.dry else "Answer"
         cost: list[Block] = [Words([self._cost, f"Whole numbers {which}, with noise: {told}."])]
         if self.budgets:
             cost.append(row_table(self.budgets))
-        yield Section(anchor="cost", title="Cost", lead="In epsilon.", blocks=cost)
-        yield Section(
-            anchor="promise", title="Promise", lead="What is promised, and what is not.",
-            blocks=[Words(list(self.promise))],
-        )  # fmt: skip
+        parts: Sequence[tuple[str, str, str, Sequence[Block]]] = (
+            ("attainable", "Before anything is spent", "No answer tells more than this.", best),
+            ("answer", result, "What came out, and what may be concluded.", came_out),
+            ("query", "Question", "In the one form by which the ledger knows it.", [keys]),
+            ("cost", "Cost", "In epsilon.", cost),
+            ("promise", "Promise", "What is promised, and what is not.", [Words([*self.promise])]),
+        )
+        for anchor, title, lead, blocks in parts:
+            if blocks:
+                yield Section(anchor=anchor, title=title, lead=lead, blocks=blocks)
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the page in a frame, with its own style and no script."""

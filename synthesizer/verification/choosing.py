@@ -30,6 +30,7 @@ from synthesizer.verification.public_schema import PublicSchema
 from synthesizer.verification.query import Query
 from synthesizer.verification.questions import Question, View
 from synthesizer.verification.verify import Asked
+from synthesizer.verification.words import WORDS
 
 PARTITIONS = (20, 50, 100, 200)
 """Numbers of groups that are tried; each costs a fit of all synthetic rows."""
@@ -137,20 +138,13 @@ def chosen(asked: Asked, most_epsilon: float) -> Chosen:
     able = unbiased(fitted) if fitted else []
     if not able:
         best = min(looks, key=lambda look: look.unfitted)
-        return Chosen(_with(query, best.m), "impossible", _UNFIT)
+        return Chosen(_with(query, best.m), "impossible", tuple(WORDS["unfit"]))
     if not isinstance(ask, Counted):
         return Chosen(_with(query, able[-1].m), "decided", ())
     stated = ask.stated(asked.schema, estimates)
     if isinstance(ask, Claim):
         return _of_claim(query, ask, stated, able)
     return _of_shares(query, ask, stated, able)
-
-
-_UNFIT = (
-    "This question cannot be decided with this file: groups of persons are too small for the "
-    "model.",
-    "Ask about a smaller model, or compare one level with all others: I(race == 'Black').",
-)
 
 
 def _with(query: Query, m: int, epsilon: float | None = None) -> Query:

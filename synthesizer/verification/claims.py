@@ -46,6 +46,7 @@ from synthesizer.verification.coefficient_questions import (
 from synthesizer.verification.mechanisms import Mechanism
 from synthesizer.verification.posterior import Shares, posterior_of_categories
 from synthesizer.verification.questions import Released
+from synthesizer.verification.words import WORDS
 
 if TYPE_CHECKING:
     from synthesizer.verification.query import Query
@@ -184,7 +185,7 @@ class ClaimAnswer(Answer):
                 ),
                 f"Groups without a fit: about {unfitted}. Synthetic data: {written(estimate)}.",
                 *_beside_synthetic(verdict, holds=holds, is_unfitted=_is_unfitted(shares)),
-                _ASSUMED,
+                WORDS["claim"]["assumed"],
             ),
             verdict=verdict,
             statement=statement,
@@ -215,24 +216,10 @@ class ClaimAnswer(Answer):
         )
 
 
-_ASSUMED = (
-    "This assumes that coefficients of the groups scatter evenly around that of all persons. "
-    "A border that equals the true value gives a wrong answer in about 1 of 100 questions."
-)
-
-
 def _beside_synthetic(verdict: Verdict, *, holds: bool, is_unfitted: bool) -> Iterator[str]:
     """Yield what follows for a finding in the synthetic data."""
     if verdict == "open":
-        if is_unfitted:
-            yield "Most groups have no fit. Ask about a smaller model or a more frequent level."
-        else:
-            yield "The coefficient may lie too close to the border for this number of persons."
-        yield "The finding in the synthetic data is not confirmed, and not contradicted."
-    elif holds == (verdict == "yes"):
-        yield "The synthetic data agree: this finding is confirmed."
+        yield WORDS["claim"]["unfitted" if is_unfitted else "close"]
+        yield WORDS["claim"]["open"]
     else:
-        yield (
-            "The synthetic data disagree: their finding is contradicted. "
-            "Report this answer in its place."
-        )
+        yield WORDS["claim"]["same" if holds == (verdict == "yes") else "other"]

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from types import TracebackType
 from typing import Any, Self, TypeVar
 from urllib.parse import quote
 
@@ -38,6 +37,7 @@ LONGEST_PAUSE = 60.0
 _ATTEMPTS = 5
 """So often a request is sent again that the server had no time for."""
 T = TypeVar("T")
+Polled = TypeVar("Polled", DryRun, Submission)
 
 
 class Client:
@@ -97,12 +97,7 @@ class Client:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -131,15 +126,9 @@ class Client:
         """
         place = f"{_place(dataset)}/dry-runs"
         begun = self._send(DryRun, "POST", place, {"query": dict(query)})
-        found = self._poll(
-            begun,
-            lambda: self._get(DryRun, f"{place}/{begun.digest}"),
-            lambda one: one.state in ("done", "refused"),
-            seconds,
+        return self._poll(
+            begun, lambda: self._get(DryRun, f"{place}/{begun.digest}"), seconds=seconds
         )
-        if found.state == "refused":
-            raise RequestError(found.problems, status=422)
-        return found
 
     def submit(self, dataset: str, query: Mapping[str, Any], *, project: str) -> Submission:
         """Submit a query to the confidential data: it costs a question, unless it was charged.
@@ -168,15 +157,7 @@ class Client:
         RequestError
             If it is refused, or not answered after so many seconds; ask again then, that is free.
         """
-        found = self._poll(
-            self.find(submission),
-            lambda: self.find(submission),
-            lambda one: one.state in ("answered", "refused"),
-            seconds,
-        )
-        if found.state == "refused":
-            raise RequestError(found.problems, status=422)
-        return found
+        return self._poll(self.find(submission), lambda: self.find(submission), seconds=seconds)
 
     def answer(
         self, dataset: str, query: Mapping[str, Any], *, project: str, seconds: float = 3600.0
@@ -196,16 +177,17 @@ class Client:
                 return
             before = {"before": page.next}
 
-    def _poll(
-        self, found: T, again: Callable[[], T], is_done: Callable[[T], bool], seconds: float
-    ) -> T:
+    def _poll(self, found: Polled, again: Callable[[], Polled], *, seconds: float) -> Polled:
+        """Return what is done or answered; RequestError where it is refused, or takes longer."""
         pause, waited = 0.1, 0.0
-        while not is_done(found):
+        while found.state not in ("done", "answered", "refused"):
             if waited >= seconds:
                 raise RequestError(f"it is not done after {seconds:g} seconds; ask again", status=0)
             self._pause(pause)
             waited, pause = waited + pause, min(2 * pause, MOST_PATIENT)
             found = again()
+        if found.state == "refused":
+            raise RequestError(found.problems, status=422)
         return found
 
     def _get(self, kind: type[T], place: str, wanted: Mapping[str, str] | None = None) -> T:

@@ -170,16 +170,10 @@ class Counted(OfCoefficient):
 
     def mechanisms(self, query: Query, prepared: Statements) -> tuple[Mechanism, ...]:
         """Return one count, or three, for each statement; they share epsilon."""
-        k = len(prepared.words)
         size, distance = (3, 2) if query.errors == "report" else (1, 1)
-        return k * (
-            Mechanism(
-                size=size,
-                distance=distance,
-                epsilon=query.micro_epsilon // k,
-                bounds=(0, query.partitions),
-            ),
-        )
+        epsilon = query.micro_epsilon // len(prepared.words)
+        one = Mechanism(size, distance, epsilon, bounds=(0, query.partitions))
+        return (one,) * len(prepared.words)
 
     def whole_numbers(self, query: Query, prepared: Statements, view: View) -> list[list[int]]:
         """Return how many partitions are in each category."""
@@ -223,15 +217,9 @@ class Counted(OfCoefficient):
             released,
             partitions=query.partitions,
             scales=[m.scale for m in self.mechanisms(query, prepared)],
-            statements=[
-                *zip(
-                    prepared.words,
-                    prepared.estimates,
-                    prepared.holds,
-                    prepared.unfitted,
-                    strict=True,
-                )
-            ],
+            statements=zip(
+                prepared.words, prepared.estimates, prepared.holds, prepared.unfitted, strict=True
+            ),
         )
 
 
@@ -387,12 +375,6 @@ class Trend(Counted):
         texts = schema.variables[self.over].categories
         return sorted(int(text) for text in texts if text.lstrip("-").isdigit())
 
-    @property
-    def _of_all(self) -> str:
-        return "; ".join(
-            f"by year from {p.first} to {p.last} its change {p.range.words}" for p in self.periods
-        )
-
     def stated(self, schema: PublicSchema, estimates: FloatArray) -> Statements:
         """Return the statements, and which are true of the synthetic data."""
         ranges = tuple(period.range for period in self.periods)
@@ -400,19 +382,14 @@ class Trend(Counted):
             bool(where.holds(np.array([slope]))[0])
             for where, slope in zip(ranges, estimates, strict=True)
         )
+        changes = [
+            f"by year from {p.first} to {p.last} its change {p.range.words}" for p in self.periods
+        ]
         if self.jointly:
-            words = (f"{self.coefficient}: {self._of_all}",)
-            return Statements(schema, words, (None,), (all(holds),), ranges)
-        return Statements(
-            schema,
-            tuple(
-                f"{self.coefficient}: by year from {p.first} to {p.last} its change {p.range.words}"
-                for p in self.periods
-            ),
-            tuple(estimates.tolist()),
-            holds,
-            ranges,
-        )
+            joint = f"{self.coefficient}: {'; '.join(changes)}"
+            return Statements(schema, (joint,), (None,), (all(holds),), ranges)
+        words = tuple(f"{self.coefficient}: {change}" for change in changes)
+        return Statements(schema, words, tuple(estimates.tolist()), holds, ranges)
 
     def numbers(self, query: Query, schema: PublicSchema, view: View, m: int) -> FloatArray:
         """Return the slope of the yearly coefficients, shape (periods, m)."""
@@ -479,14 +456,7 @@ class Significance(OfCoefficient):
     def mechanisms(self, query: Query, prepared: _Tested) -> tuple[Mechanism, ...]:  # noqa: ARG002
         """Return one sum of t statistics."""
         reach = self._units * query.partitions
-        return (
-            Mechanism(
-                size=1,
-                distance=2 * self._units,
-                epsilon=query.micro_epsilon,
-                bounds=(-reach, reach),
-            ),
-        )
+        return (Mechanism(1, 2 * self._units, query.micro_epsilon, bounds=(-reach, reach)),)
 
     def whole_numbers(self, query: Query, prepared: _Tested, view: View) -> list[list[int]]:
         """Return the sum of clipped t statistics."""

@@ -29,10 +29,11 @@ from __future__ import annotations
 
 import json
 import secrets
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Required, TypedDict, Unpack
 
 from synthesizer.data.errors import LedgerError
 from synthesizer.data.files import create, new_file
@@ -63,17 +64,13 @@ from sqlalchemy import (
     ForeignKey,
     Integer,
     LargeBinary,
-    Row,
-    Select,
     String,
     Table,
     Text,
     UniqueConstraint,
     case,
     false,
-    func,
     insert,
-    literal,
     select,
     update,
 )
@@ -158,6 +155,21 @@ forbid(
     "kept",
 )
 forbid(ANSWER, "one_answer", "UPDATE OF released", "kept", "old.released IS NOT NULL")
+
+
+class Caps(TypedDict, total=False):
+    """Epsilon that may be spent in all, and by each user and each analysis: as much if absent."""
+
+    cap: Required[float]
+    user_cap: float | None
+    analysis_cap: float | None
+
+
+class Payers(TypedDict):
+    """Who pays for a question beside the global budget."""
+
+    user: str
+    analysis: str
 
 
 class Ledger:
@@ -246,22 +258,22 @@ class Ledger:
     def answer(self, query: str, *, within: Connection | None = None) -> Released | None:
         """Return what was released to a question, by its digest; None if nothing was."""
         with self._transaction(within, reads=True) as store:
-            return self._answer(store, query)
+            kept = store.execute(select(ANSWER.c.released).where(*self._asked(query))).scalar()
+        return None if kept is None else tuple(tuple(values) for values in json.loads(kept))
 
     def refusals(
         self,
         query: str,
         *,
         epsilon: int,
-        user: str,
-        analysis: str,
         within: Connection | None = None,
+        **payers: Unpack[Payers],
     ) -> list[str]:
         """Return why a question would not be charged now; nothing is if it was charged before."""
         with self._transaction(within, reads=True) as store:
-            if self._is_charged(store, query):
+            if self.is_charged(query, within=store):
                 return []
-            return self._refusals(store, epsilon, user, analysis)
+            return self._refusals(store, epsilon, payers)
 
     def reserve(
         self,
@@ -269,9 +281,8 @@ class Ledger:
         *,
         content: str,
         epsilon: int,
-        user: str,
-        analysis: str,
         within: Connection | None = None,
+        **payers: Unpack[Payers],
     ) -> Released | None:
         """Charge a question, unless it was charged before.
 
@@ -300,16 +311,16 @@ class Ledger:
         """
         with self._transaction(within, "nothing was charged") as store:
             self.lock(store)
-            if self._is_charged(store, query):
-                return self._answer(store, query)
-            if problems := self._refusals(store, epsilon, user, analysis):
+            if self.is_charged(query, within=store):
+                return self.answer(query, within=store)
+            if problems := self._refusals(store, epsilon, payers):
                 raise LedgerError(problems)
-            for scope, name in _scopes(user, analysis):
+            for scope, name in scopes(payers):
                 self._charge(store, scope, name, epsilon)
             store.execute(
                 insert(ANSWER).values(
-                    version=self.version, query=query, content=content, user=user,
-                    analysis=analysis, epsilon=epsilon, asked=now(),
+                    version=self.version, query=query, content=content, epsilon=epsilon,
+                    asked=now(), **payers,
                 )
             )  # fmt: skip
         return None
@@ -317,7 +328,8 @@ class Ledger:
     def is_charged(self, query: str, *, within: Connection | None = None) -> bool:
         """Return whether a question was charged before, so that it costs nothing now."""
         with self._transaction(within, reads=True) as store:
-            return self._is_charged(store, query)
+            found = store.execute(select(ANSWER.c.query).where(*self._asked(query)))
+            return found.first() is not None
 
     def store(
         self, query: str, released: Sequence[Sequence[int]], *, within: Connection | None = None
@@ -332,7 +344,7 @@ class Ledger:
                 .where(*self._asked(query), ANSWER.c.released.is_(None))
                 .values(released=json.dumps(released))
             )
-            kept = self._answer(store, query)
+            kept = self.answer(query, within=store)
         if kept is None:
             raise LedgerError(f"{self._place}: the question was not charged; reserve comes first")
         return kept
@@ -355,7 +367,17 @@ class Ledger:
         return Spending(
             data=self.data,
             budgets=tuple(Budget(scope=s, name=n, cap=c, spent=p) for s, n, c, p in budgets),
-            entries=tuple(_entry(row) for row in entries),
+            entries=tuple(
+                Entry(
+                    query=row.query,
+                    user=row.user,
+                    analysis=row.analysis,
+                    epsilon=row.epsilon,
+                    asked=row.asked.isoformat(timespec="seconds"),
+                    is_answered=row.released is not None,
+                )
+                for row in entries
+            ),
         )
 
     def set_cap(
@@ -392,18 +414,21 @@ class Ledger:
     def check(self, within: Connection | None = None) -> None:
         """Raise LedgerError where what a budget spent is not the sum of what was asked."""
         with self._transaction(within, reads=True) as store:
-            budgets = store.execute(
-                select(BUDGET.c.scope, BUDGET.c.name, BUDGET.c.spent).where(
-                    BUDGET.c.dataset == self.dataset, BUDGET.c.spent > 0
+            budgets = select(BUDGET.c.scope, BUDGET.c.name, BUDGET.c.spent)
+            spent = {
+                (scope, name): amount
+                for scope, name, amount in store.execute(
+                    budgets.where(BUDGET.c.dataset == self.dataset, BUDGET.c.spent > 0)
                 )
-            ).all()
-            charged = {
-                (scope, name): int(total)
-                for scope, named in (("global", ""), ("user", "user"), ("analysis", "analysis"))
-                for name, total in store.execute(self._charged(named))
-                if total
             }
-        if {(scope, name): spent for scope, name, spent in budgets} != charged:
+            charges = select(ANSWER.c.user, ANSWER.c.analysis, ANSWER.c.epsilon).join(VERSION)
+            charged: Counter[tuple[str, str]] = Counter()
+            for user, analysis, epsilon in store.execute(
+                charges.where(VERSION.c.dataset == self.dataset)
+            ):
+                for payer in scopes({"user": user, "analysis": analysis}):
+                    charged[payer] += epsilon
+        if spent != charged:
             raise LedgerError(
                 f"{self._place}: what was spent is not the sum of what was asked; somebody changed "
                 "it: take the last copy that you trust"
@@ -437,14 +462,6 @@ class Ledger:
         """Let nobody else charge the dataset until the caller's transaction ends."""
         within.execute(select(BUDGET.c.cap).where(*self._budget("global", "")).with_for_update())
 
-    def _is_charged(self, store: Connection, query: str) -> bool:
-        found = store.execute(select(ANSWER.c.query).where(*self._asked(query)))
-        return found.first() is not None
-
-    def _answer(self, store: Connection, query: str) -> Released | None:
-        kept = store.execute(select(ANSWER.c.released).where(*self._asked(query))).scalar()
-        return None if kept is None else tuple(tuple(values) for values in json.loads(kept))
-
     def _first_caps(self, store: Connection) -> dict[str, int]:
         """Return the caps with which a user's and an analysis's budget begin."""
         caps = select(DATASET.c.user_cap, DATASET.c.analysis_cap)
@@ -463,16 +480,20 @@ class Ledger:
         row = {"dataset": self.dataset, "scope": scope, "name": name, "spent": epsilon}
         store.execute(insert(BUDGET).values(row | {"cap": self._first_caps(store)[scope]}))
 
-    def _refusals(self, store: Connection, epsilon: int, user: str, analysis: str) -> list[str]:
+    def _refusals(self, store: Connection, epsilon: int, payers: Payers) -> list[str]:
         """Say which budgets do not suffice, and what is wrong with the charge itself."""
-        problems = [*_charge_problems(epsilon, user, analysis)]
+        problems = []
+        if epsilon < 1:
+            problems.append(f"a charge of {epsilon} millionths of epsilon; it must be 1 or more")
+        for scope, name in scopes(payers)[1:]:
+            problems += _name_problems(scope, name)
         if problems:
             return problems
         paused = select(DATASET.c.is_paused).where(DATASET.c.name == self.dataset)
         if store.execute(paused).scalar():
             problems.append(f"{self.dataset} is paused by its steward: ask again later")
         first = self._first_caps(store)
-        for scope, name in _scopes(user, analysis):
+        for scope, name in scopes(payers):
             found = store.execute(
                 select(BUDGET.c.cap, BUDGET.c.spent).where(*self._budget(scope, name))
             ).first()
@@ -485,22 +506,8 @@ class Ledger:
                 )
         return problems
 
-    def _charged(self, named: str) -> Select[str, int]:
-        """Return the sums of charges by a column of answers, or of all of them."""
-        name = ANSWER.c[named] if named else literal("")
-        charged = select(name, func.sum(ANSWER.c.epsilon)).join(VERSION)
-        charged = charged.where(VERSION.c.dataset == self.dataset)
-        return charged.group_by(name) if named else charged
 
-
-def new_ledger(
-    path: Path,
-    *,
-    data: str,
-    cap: float,
-    user_cap: float | None = None,
-    analysis_cap: float | None = None,
-) -> Ledger:
+def new_ledger(path: Path, *, data: str, **caps: Unpack[Caps]) -> Ledger:
     """Make the ledger of one version of the confidential data, with a new secret key.
 
     Parameters
@@ -509,10 +516,8 @@ def new_ledger(
         A name that is free.
     data : str
         SHA-256 of the confidential file.
-    cap : float
-        Epsilon that may be spent in all.
-    user_cap, analysis_cap : float, optional
-        Epsilon of each user and of each analysis; the global one alone counts where absent.
+    caps : Caps
+        ``cap``, and where they are wanted ``user_cap`` and ``analysis_cap``.
 
     Raises
     ------
@@ -521,7 +526,7 @@ def new_ledger(
     OutputError
         If the file exists or cannot be written.
     """
-    _check_caps(cap, user_cap, analysis_cap)
+    _check_caps(caps)
     with new_file(path, overwrite=False) as work:
         with create(work):
             pass
@@ -529,7 +534,7 @@ def new_ledger(
             with transaction(connect_file(work)) as store:
                 store.exec_driver_sql(f"PRAGMA user_version = {_FORM}")
                 METADATA.create_all(store, TABLES)
-                _add_dataset(store, "", cap, user_cap, analysis_cap)
+                _add_dataset(store, "", caps)
                 _add_version(store, "", data)
         except LedgerError as error:
             named = (problem.replace(str(work), str(path)) for problem in error.problems)
@@ -542,10 +547,8 @@ def new_dataset(
     name: str,
     *,
     data: str,
-    cap: float,
-    user_cap: float | None = None,
-    analysis_cap: float | None = None,
     within: Connection | None = None,
+    **caps: Unpack[Caps],
 ) -> Ledger:
     """Make a dataset in the server's database, with its first version; see `new_ledger`.
 
@@ -554,13 +557,13 @@ def new_dataset(
     LedgerError
         If a cap is no number above 0, or the name is none or is taken.
     """
-    _check_caps(cap, user_cap, analysis_cap)
+    _check_caps(caps)
     if problems := [*_name_problems("dataset", name)]:
         raise LedgerError(problems)
     with nullcontext(within) if within is not None else transaction(engine) as store:
         if store.execute(select(DATASET.c.name).where(DATASET.c.name == name)).first():
             raise LedgerError(f"dataset {name!r} is there already; take another name")
-        _add_dataset(store, name, cap, user_cap, analysis_cap)
+        _add_dataset(store, name, caps)
         _add_version(store, name, data)
         return Ledger(engine, dataset=name, data=data, within=store)
 
@@ -589,22 +592,26 @@ def new_version(
         return Ledger(engine, dataset=name, data=data, within=store)
 
 
-def _check_caps(cap: float, user_cap: float | None, analysis_cap: float | None) -> None:
-    caps = {"cap": cap, "user-cap": user_cap, "analysis-cap": analysis_cap}
+def _check_caps(caps: Caps) -> None:
+    known = {
+        "cap": caps["cap"],
+        "user-cap": caps.get("user_cap"),
+        "analysis-cap": caps.get("analysis_cap"),
+    }
     wrong = [
         f"{name} ({value}) must be a number from 0.000001 to 1,000,000"
-        for name, value in caps.items()
+        for name, value in known.items()
         if value is not None and not 1e-6 <= value <= 1e6
     ]
     if wrong:
         raise LedgerError(wrong)
 
 
-def _add_dataset(
-    store: Connection, name: str, cap: float, user_cap: float | None, analysis_cap: float | None
-) -> None:
-    caps = {"user_cap": micro(user_cap or cap), "analysis_cap": micro(analysis_cap or cap)}
-    store.execute(insert(DATASET).values(name=name, **caps))
+def _add_dataset(store: Connection, name: str, caps: Caps) -> None:
+    cap = caps["cap"]
+    user, analysis = caps.get("user_cap") or cap, caps.get("analysis_cap") or cap
+    row = {"name": name, "user_cap": micro(user), "analysis_cap": micro(analysis)}
+    store.execute(insert(DATASET).values(row))
     store.execute(insert(BUDGET).values(dataset=name, scope="global", name="", cap=micro(cap)))
 
 
@@ -626,27 +633,9 @@ def _check_form(store: Connection, place: str) -> None:
         )
 
 
-def _entry(row: Row[Any]) -> Entry:
-    return Entry(
-        query=row.query,
-        user=row.user,
-        analysis=row.analysis,
-        epsilon=row.epsilon,
-        asked=row.asked.isoformat(timespec="seconds"),
-        is_answered=row.released is not None,
-    )
-
-
-def _scopes(user: str, analysis: str) -> tuple[tuple[str, str], ...]:
+def scopes(payers: Payers) -> tuple[tuple[str, str], ...]:
     """Return the budgets that pay, always in this order."""
-    return (("global", ""), ("user", user), ("analysis", analysis))
-
-
-def _charge_problems(epsilon: int, user: str, analysis: str) -> Iterator[str]:
-    if epsilon < 1:
-        yield f"a charge of {epsilon} millionths of epsilon; it must be 1 or more"
-    for key, name in (("user", user), ("analysis", analysis)):
-        yield from _name_problems(key, name)
+    return (("global", ""), ("user", payers["user"]), ("analysis", payers["analysis"]))
 
 
 def _name_problems(key: str, name: str) -> Iterator[str]:

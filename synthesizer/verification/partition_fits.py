@@ -109,7 +109,7 @@ def fit_partitions(
            [nan, nan],
            [nan, nan]])
     """
-    p = rows.X.shape[1]
+    p, fit = rows.X.shape[1], _linear if family == "linear" else _logit
     order = np.argsort(rows.partition, kind="stable")
     ends = np.searchsorted(rows.partition[order], np.arange(n_partitions + 1))
     coefficients, errors = np.full((2, n_partitions, p), np.nan)
@@ -123,10 +123,7 @@ def fit_partitions(
             if len(columns) <= p or not (np.abs(columns) < _LARGEST).all():
                 continue
             with suppress(np.linalg.LinAlgError):
-                if family == "linear":
-                    coefficients[m], errors[m] = _linear(columns, codes)
-                else:
-                    coefficients[m], errors[m] = _logit(columns, codes[:, -1])
+                coefficients[m], errors[m] = fit(columns, codes)
     return PartitionFits(coefficients, errors)
 
 
@@ -263,8 +260,8 @@ class _Basis:
         return coefficients, errors
 
 
-def _logit(columns: FloatArray, persons: Codes) -> tuple[FloatArray, FloatArray]:
-    """Return coefficients and standard errors of a response of 0 and 1, shapes (p,)."""
+def _logit(columns: FloatArray, codes: Codes) -> tuple[FloatArray, FloatArray]:
+    """Return what `_linear` does, for a response of 0 and 1; there are no effects."""
     n, p = len(columns), columns.shape[1] - 1
     basis, y = _Basis.of(columns[:, :p], _DEPENDENT), columns[:, p]
     if not np.isin(y, (0, 1)).all():
@@ -286,4 +283,4 @@ def _logit(columns: FloatArray, persons: Codes) -> tuple[FloatArray, FloatArray]
     if not is_settled:
         return np.full(p, np.nan), np.full(p, np.nan)
     rest = y - expit(basis.Z @ fitted)
-    return basis.coefficients(fitted, bread, rest, persons, n - p)
+    return basis.coefficients(fitted, bread, rest, codes[:, -1], n - p)

@@ -85,25 +85,22 @@ def predictor_of(query: Query, schema: PublicSchema, synthetic: View) -> Predict
     """Return the model fitted to the synthetic data; DataError if they do not identify it."""
     model = query.model(schema)
     y, X, rows = model.columns_of(synthetic.table)
-    codes, names, kept = [], [], np.ones(len(y), dtype=bool)
-    for name in model.formula.effects:
-        data = synthetic.table[name]
-        values, code = np.unique(data.data.astype(np.float64)[rows], return_inverse=True)
-        codes.append(code)
-        names.append(values)
-        kept &= data.is_observed[rows]
-    y, X, codes = y[kept], X[kept], [code[kept] for code in codes]
+    columns = [synthetic.table[name] for name in model.formula.effects]
+    levels = [np.unique(one.data.astype(np.float64)[rows], return_inverse=True) for one in columns]
+    kept = np.ones(len(y), dtype=bool)
+    for column_of_effect in columns:
+        kept &= column_of_effect.is_observed[rows]
+    y, X, codes = y[kept], X[kept], tuple(code[kept] for _, code in levels)
     nobody = np.zeros(len(y), dtype=np.int64)
-    rows_of = Regression(y, X, tuple(codes), np.arange(len(y)), nobody)
-    fits = fit_partitions(rows_of, 1, query.family)
+    fits = fit_partitions(Regression(y, X, codes, np.arange(len(y)), nobody), 1, query.family)
     coefficients = fits.coefficients[0]
     if np.isnan(coefficients).any():
         raise DataError(
             "the synthetic data do not identify every coefficient, so there is no prediction; "
             "leave out terms whose levels do not occur or that others determine"
         )
-    added = _effects(y - X @ coefficients, codes, [len(values) for values in names])
-    effects = tuple(zip(names, added, strict=True))
+    added = _effects(y - X @ coefficients, codes, [len(values) for values, _ in levels])
+    effects = tuple((values, one) for (values, _), one in zip(levels, added, strict=True))
     return Predictor(model, coefficients, effects, is_logit=query.family == "logit")
 
 

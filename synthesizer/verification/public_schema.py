@@ -495,13 +495,11 @@ def _found(schema: PublicSchema, released: Path) -> dict[str, Any]:
     encoded = schema.encoded(raw, ())
     most = int(np.bincount(encoded.owners, minlength=1).max())
     written = get_args(get_args(PublicVariable.model_fields["written"].annotation)[0])
-    variables: dict[str, Any] = {}
-    for name, variable in schema.variables.items():
-        known = variable.model_dump(mode="json")
-        if variable.kind == "numeric" and name in raw.names:
+    variables = {name: one.model_dump(mode="json") for name, one in schema.variables.items()}
+    for name, known in variables.items():
+        if known["kind"] == "numeric" and name in raw.names:
             storage = raw.select([name]).texts[0].format.storage
             known["written"] = {key: storage[key] for key in written if key in storage}
-        variables[name] = known
     return {
         "rows_per_person": max(schema.rows_per_person, most) if schema.person else 1,
         "rows": 2 * raw.n_rows,
@@ -531,16 +529,15 @@ def _is_usable(entry: Described) -> bool:
 
 
 def _public(entry: Described) -> PublicVariable:
-    codes = tuple(code.code for code in entry.missing)
-    kind: Any = entry.kind.value
+    known: dict[str, Any] = {
+        "kind": entry.kind.value,
+        "missing": tuple(code.code for code in entry.missing),
+    }
     if entry.kind.is_coded or entry.range is None:
-        levels = tuple(level.level for level in entry.levels)
-        return PublicVariable(kind=kind, levels=levels, missing=codes)
+        return PublicVariable(levels=tuple(level.level for level in entry.levels), **known)
     low, high = entry.range.low, entry.range.high
     if entry.kind is Kind.DATE:
-        return PublicVariable(
-            kind=kind, low=str(low), high=str(high), date_format=entry.date_format, missing=codes
-        )
+        return PublicVariable(low=str(low), high=str(high), date_format=entry.date_format, **known)
     low, high = float(low), float(high)
     whole = entry.decimals == 0 and high - low < MOST_WHOLE
-    return PublicVariable(kind=kind, low=low, high=high, whole=whole, missing=codes)
+    return PublicVariable(low=low, high=high, whole=whole, **known)

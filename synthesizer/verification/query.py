@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -93,9 +94,7 @@ class Query(BaseModel):
     @field_validator("subset")
     @classmethod
     def _spelt_subset(cls, text: str | None) -> str | None:
-        return (
-            None if text is None else _canonical(lambda: Expression.parse(text.strip()).canonical)
-        )
+        return None if text is None else _canonical(lambda: _spelt_subset(text))
 
     @field_validator("ask")
     @classmethod
@@ -224,6 +223,10 @@ def _spelt_formula(text: str) -> str:
     return spelt
 
 
+def _spelt_subset(text: str) -> str:
+    return Expression.parse(text.strip()).canonical
+
+
 def _formula_problems(formula: Formula, schema: PublicSchema) -> Iterator[str]:
     """Yield which parts of a formula cannot be computed from the public schema."""
     names = {*formula.term_names}
@@ -267,9 +270,6 @@ def _read_or_none(text: Any, key: str) -> str | None:
     """Return a text that can be read; faults of its form are told already."""
     if not isinstance(text, str):
         return None
-    try:
-        if key == "formula":
-            return _spelt_formula(text)
-        return Expression.parse(text.strip()).canonical
-    except ExpressionError:
-        return None
+    with suppress(ExpressionError):
+        return _spelt_formula(text) if key == "formula" else _spelt_subset(text)
+    return None

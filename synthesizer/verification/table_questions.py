@@ -38,6 +38,7 @@ from synthesizer.report.page import Block, Chart, interval, row_table, written
 from synthesizer.verification.answer import Answer
 from synthesizer.verification.mechanisms import Mechanism
 from synthesizer.verification.questions import Question, Released, View
+from synthesizer.verification.words import WORDS
 
 if TYPE_CHECKING:
     from synthesizer.verification.public_schema import PublicSchema
@@ -51,10 +52,6 @@ WIDTHS: Final = (1e-100, 1e100)
 Noisy = tuple[float | None, float, float]
 """What was released of a number, None where it cannot be told, and the interval of the noise."""
 _MOST_DRAWN = 40
-_NOISE_ONLY = (
-    "The intervals are about the noise alone: each holds the number of the confidential data "
-    "without noise with probability .95. As with any table of a sample, sampling error is added."
-)
 
 
 @dataclass(frozen=True)
@@ -323,7 +320,7 @@ def _in_cells(
         if outside
         else "The synthetic data agree: in no cell do they lie outside of the interval."
     )
-    words = (sentence, beside, _NOISE_ONLY)
+    words = (sentence, beside, WORDS["noise_only"])
     return CellAnswer(released=released, words=words, cells=cells, what=heading)
 
 

@@ -7,12 +7,12 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from synthesizer.data.errors import ConfigError, DataError, Problems
 from synthesizer.data.files import check_file, sha256, write_texts
 from synthesizer.data.yaml_text import read_yaml
-from synthesizer.verification.answer import PROMISE, Verification
+from synthesizer.verification.answer import Verification
 from synthesizer.verification.mechanisms import MICRO, DryNoise, Noise, OpenDP, Planned
 from synthesizer.verification.public_schema import PublicSchema, digest_of, load_schema
 from synthesizer.verification.query import Query, problems_of_unsound, read_query
@@ -20,7 +20,7 @@ from synthesizer.verification.questions import Question, Released, View, view_of
 from synthesizer.verification.spending import Budget
 
 if TYPE_CHECKING:
-    from synthesizer.verification.ledger import Ledger
+    from synthesizer.verification.ledger import Caps, Ledger, Payers
 
 NAMES = ("answer.html", "answer.json")
 """The files that are written."""
@@ -67,7 +67,8 @@ def verify(
     problems = Problems()
     asked = read_asked(query, schema, synthetic, problems)
     noise = noise or problems.attempt(OpenDP)
-    check_ledger(ledger, confidential, asked, problems, user=user, analysis=analysis)
+    payers: Payers = {"user": user, "analysis": analysis}
+    check_ledger(ledger, confidential, asked, problems, payers)
     problems.settle(ConfigError)
     assert asked is not None and noise is not None  # noqa: PT018, S101 - or it was a problem
 
@@ -76,7 +77,7 @@ def verify(
     planned = Planned(noise, asked.ask.mechanisms(asked.query, prepared))
     stored = book.reserve(
         asked.query.digest, content=json.dumps(asked.query.content(), sort_keys=True),
-        epsilon=planned.epsilon, user=user, analysis=analysis,
+        epsilon=planned.epsilon, **payers,
     )  # fmt: skip
     released = stored
     if released is None:  # charged: from here on nothing is refused
@@ -85,7 +86,7 @@ def verify(
         released = book.store(asked.query.digest, drawn)
     return concluded(
         asked, prepared, released, charge=planned.epsilon, is_new=stored is None,
-        budgets=paying(book, user, analysis),
+        budgets=paying(book, payers),
     )  # fmt: skip
 
 
@@ -94,7 +95,6 @@ def dry_run(
     *,
     synthetic: Path,
     schema: Path | PublicSchema,
-    promise: tuple[str, ...] = PROMISE,
 ) -> Verification:
     """Take every step of `verify` with the synthetic data in place of the confidential ones: free.
 
@@ -107,14 +107,12 @@ def dry_run(
     prepared = asked.prepare()
     planned = Planned(DryNoise(), asked.ask.mechanisms(asked.query, prepared))
     released = asked.ask.release(asked.query, prepared, asked.view(), planned)
-    return concluded(
-        asked, prepared, released, charge=planned.epsilon, dry=True, is_new=False, promise=promise
-    )
+    return concluded(asked, prepared, released, charge=planned.epsilon, dry=True, is_new=False)
 
 
 def concluded(
     asked: Asked, prepared: Any, released: Released, *, charge: int, dry: bool = False,
-    is_new: bool = True, budgets: tuple[Budget, ...] = (), promise: tuple[str, ...] = PROMISE,
+    is_new: bool = True, budgets: tuple[Budget, ...] = (),
 ) -> Verification:  # fmt: skip
     """Return what follows from released numbers; the charge is in millionths of epsilon."""
     return Verification(
@@ -125,7 +123,6 @@ def concluded(
         is_new=is_new,
         budgets=budgets,
         answer=asked.ask.conclude(asked.query, prepared, released),
-        promise=promise,
     )
 
 
@@ -213,13 +210,7 @@ def version_of(confidential: Path, schema: PublicSchema) -> str:
 
 
 def check_ledger(
-    ledger: Path,
-    confidential: Path,
-    asked: Asked | None,
-    problems: Problems,
-    *,
-    user: str,
-    analysis: str,
+    ledger: Path, confidential: Path, asked: Asked | None, problems: Problems, payers: Payers
 ) -> None:
     """Add what is wrong with the ledger or its budgets; the confidential file is not opened."""
     if not os.path.exists(confidential):  # nor one whose name the system refuses
@@ -227,9 +218,8 @@ def check_ledger(
     book = problems.attempt(_ledger_at, ledger)
     if book is not None and asked is not None:
         with problems.gathered():
-            problems += book.refusals(
-                asked.query.digest, epsilon=asked.query.micro_epsilon, user=user, analysis=analysis
-            )
+            query = asked.query
+            problems += book.refusals(query.digest, epsilon=query.micro_epsilon, **payers)
 
 
 def opened_ledger(ledger: Path, confidential: Path, asked: Asked) -> Ledger:
@@ -256,20 +246,16 @@ def _ledger_at(path: Path, data: str | None = None) -> Ledger:
     return Ledger(path, data=data)
 
 
-def paying(book: Ledger, user: str, analysis: str) -> tuple[Budget, ...]:
-    """Return the budgets that pay for a user's analysis."""
-    payers = {("global", ""), ("user", user), ("analysis", analysis)}
-    return tuple(b for b in book.spending().budgets if (b.scope, b.name) in payers)
+def paying(book: Ledger, payers: Payers) -> tuple[Budget, ...]:
+    """Return the budgets that pay."""
+    from synthesizer.verification.ledger import scopes
+
+    paid = scopes(payers)
+    return tuple(b for b in book.spending().budgets if (b.scope, b.name) in paid)
 
 
 def begin_ledger(
-    path: Path,
-    *,
-    confidential: Path,
-    schema: Path | PublicSchema,
-    cap: float,
-    user_cap: float | None = None,
-    analysis_cap: float | None = None,
+    path: Path, *, confidential: Path, schema: Path | PublicSchema, **caps: Unpack[Caps]
 ) -> Ledger:
     """Make the ledger of a version of the confidential file, which is read once as `verify` will.
 
@@ -293,7 +279,7 @@ def begin_ledger(
     problems += public.column_problems(confidential, public.variables)
     problems.settle(DataError)
     public.encoded(public.read(confidential))
-    return new_ledger(path, data=digest, cap=cap, user_cap=user_cap, analysis_cap=analysis_cap)
+    return new_ledger(path, data=digest, **caps)
 
 
 def check_words(

@@ -5,11 +5,11 @@ import json
 import pytest
 
 from synthesizer.verification.answer import (
-    PROMISE,
     ShareAnswer,
     Verification,
 )
 from synthesizer.verification.ledger import Budget
+from synthesizer.verification.words import PROMISE
 
 
 def answer(*counts, holds=True, scale=1.0, unfitted=0.0):

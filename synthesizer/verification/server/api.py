@@ -29,6 +29,7 @@ from synthesizer.verification.server.accounts import Account, TokenInfo
 from synthesizer.verification.server.problem_json import ProblemReply
 from synthesizer.verification.server.security import GuardedRoute, account_of, guard_of, only
 from synthesizer.verification.server.service import MOST_LISTED, Service
+from synthesizer.verification.words import WORDS
 
 PREFIX = "/api/v1"
 STRICT_BODY = ConfigDict(frozen=True, strict=True, extra="forbid")
@@ -38,7 +39,7 @@ def replies(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """Return how OpenAPI describes the errors of an operation."""
     content = {"application/problem+json": {"schema": {"$ref": _PROBLEM}}}
     return {
-        status: {"description": _MEANINGS[status], "content": content}
+        status: {"description": WORDS["statuses"][status], "content": content}
         for status in sorted({*statuses, *_ALWAYS})
     }
 
@@ -47,19 +48,6 @@ _PROBLEM = f"#/components/schemas/{ProblemReply.__name__}"
 _ALWAYS = (400, 401, 413, 422, 429, 503)
 WITH_BODY = (415,)
 """What an operation that takes a body may reply, too."""
-_MEANINGS = {
-    400: "The path or the query string contains the character 0, or the body is no JSON, or JSON "
-    "that can be read in two ways.",
-    401: "The token is missing, unknown, expired or revoked.",
-    403: "The role of the account does not allow it.",
-    404: "There is none, or it is somebody else's.",
-    409: "What is there already forbids it.",
-    413: "The body is too large.",
-    415: "The body is not sent as `application/json`.",
-    422: "A part of the request has another form, or the query does not fit the public schema.",
-    429: "Too many requests, or too many queries wait; `Retry-After` says for how long.",
-    503: "The database does not answer; nothing was changed.",
-}
 BEARER = HTTPBearer(auto_error=False, description="A token, as a steward made it.")
 
 

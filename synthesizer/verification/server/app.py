@@ -21,9 +21,9 @@ from synthesizer.verification.server import (
 from synthesizer.verification.server.accounts import Accounts
 from synthesizer.verification.server.dispatch import Dispatcher
 from synthesizer.verification.server.problem_json import ProblemReply, install
-from synthesizer.verification.server.runner import PROMISE
 from synthesizer.verification.server.security import Guard, Shield
 from synthesizer.verification.server.service import Service
+from synthesizer.verification.words import PROMISE
 
 _SILENT: TelemetryConfig = {
     "tracing": False,

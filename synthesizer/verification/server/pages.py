@@ -14,20 +14,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from datetime import datetime
+from dataclasses import dataclass
 from typing import Annotated, Any
 from urllib.parse import quote, urlencode
 
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import JSONResponse
 from markupsafe import Markup
-from starlette.datastructures import FormData
 from starlette.exceptions import HTTPException
 
 from synthesizer.data.errors import ConfigError, RequestError, SynthesizerError
 from synthesizer.verification.database import now
 from synthesizer.verification.messages import DatasetInfo, DryRun, Submission
-from synthesizer.verification.server.accounts import Account
+from synthesizer.verification.server.accounts import Account, Accounts
 from synthesizer.verification.server.api import Steps, TokenNumber
 from synthesizer.verification.server.query_form import (
     EXPERTS,
@@ -57,6 +56,7 @@ from synthesizer.verification.server.templating import (
     moment,
     moved,
 )
+from synthesizer.verification.words import WORDS
 
 LISTED = 25
 """So many queries on a page."""
@@ -65,34 +65,61 @@ LISTED = 25
 Who = Annotated[Signed, Depends(signed_in)]
 
 
-async def form_data(request: Request) -> FormData:
+@dataclass(frozen=True)
+class Visit:
+    """Who asks for a page, and of which service."""
+
+    request: Request
+    signed: Signed
+    steps: Service
+
+    @property
+    def account(self) -> Account:
+        """Whose visit it is."""
+        return self.signed.account
+
+    @property
+    def accounts(self) -> Accounts:
+        """The accounts of the server."""
+        return guard_of(self.request).accounts
+
+    def page(self, template: str, **values: Any) -> Response:
+        """Return a page; see `html_page`."""
+        return html_page(self.request, template, **values)
+
+
+def visit_of(request: Request, who: Who, steps: Steps) -> Visit:
+    """Return who asks for a page; RequestError (401) where nobody is signed in."""
+    return Visit(request, who, steps)
+
+
+Visiting = Annotated[Visit, Depends(visit_of)]
+
+
+async def form_data(request: Request) -> Mapping[str, list[str]]:
     """Return what a form sent; files are none of ours."""
     form = await request.form(max_files=0, max_fields=1_000)
-    texts = (text for pair in form.multi_items() for text in pair if isinstance(text, str))
-    if not all(map(is_storable, texts)):
+    sent = {key: [text for text in form.getlist(key) if isinstance(text, str)] for key in form}
+    if not all(is_storable(text) for key, texts in sent.items() for text in (key, *texts)):
         raise HTTPException(400, NO_TEXT)
-    return form
+    return sent
 
 
-Sent = Annotated[FormData, Depends(form_data)]
-
-
-def own_form(request: Request, _who: Who, form: Sent) -> Mapping[str, list[str]]:
-    """Return what a form of the session sent; RequestError (403) where it is of none."""
-    check_csrf(request, form)
-    return {
-        key: [value for value in form.getlist(key) if isinstance(value, str)]
-        for key in form
-        if key != "csrf"
-    }
-
-
-OwnForm = Annotated[Mapping[str, list[str]], Depends(own_form)]
+Sent = Annotated[Mapping[str, list[str]], Depends(form_data)]
 
 
 def first(form: Mapping[str, list[str]], key: str) -> str:
     """Return what was typed into a field, "" where nothing was."""
     return next(iter(form.get(key, ())), "")
+
+
+def own_form(request: Request, _who: Who, form: Sent) -> Mapping[str, list[str]]:
+    """Return what a form of the session sent; RequestError (403) where it is of none."""
+    check_csrf(request, first(form, "csrf"))
+    return form
+
+
+OwnForm = Annotated[Mapping[str, list[str]], Depends(own_form)]
 
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
@@ -127,10 +154,9 @@ async def sign_in(request: Request, form: Sent) -> Response:
     """Begin a session."""
     if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
         raise RequestError("sign in on the page of this server", 403)
-    sent = {key: value for key, value in form.items() if isinstance(value, str)}
-    guard, then = guard_of(request), sent.get("then", "")
+    guard, then = guard_of(request), first(form, "then")
     try:
-        secret = await guard.sign_in(request, sent.get("token", "").strip())
+        secret = await guard.sign_in(request, first(form, "token").strip())
     except RequestError as error:
         return html_page(request, "sign_in.html", error=error, then=then)
     reply = moved(then if _is_own_page(then) else "/datasets")
@@ -144,56 +170,53 @@ def _is_own_page(path: str) -> bool:
 
 
 @router.post("/sign-out")
-def sign_out(request: Request, who: Who, _form: OwnForm) -> Response:
+def sign_out(visit: Visiting, _form: OwnForm) -> Response:
     """End the session."""
-    guard = guard_of(request)
-    guard.accounts.sign_out(who.session)
+    visit.accounts.sign_out(visit.signed.session)
     reply = moved(SIGN_IN)
-    guard.forget(reply)
+    guard_of(visit.request).forget(reply)
     return reply
 
 
 @router.get("/tokens")
-def list_tokens(request: Request, who: Who) -> Response:
+def list_tokens(visit: Visiting) -> Response:
     """Show one's own tokens."""
-    return tokens_page(request, "tokens.html", who.account)
+    return tokens_page(visit, "tokens.html", visit.account)
 
 
 def tokens_page(
-    request: Request, template: str, account: Account, *, error: SynthesizerError | None = None,
-    token: str = "", label: str = "",
+    visit: Visit, template: str, account: Account, *, token: str = "", label: str = "",
+    error: SynthesizerError | None = None,
 ) -> Response:  # fmt: skip
     """Return a page with the tokens of an account; a new one is shown this once."""
-    tokens = guard_of(request).accounts.tokens(account)
-    return html_page(
-        request, template, error=error, account=account, tokens=tokens, token=token, label=label
+    tokens = visit.accounts.tokens(account)
+    return visit.page(
+        template, error=error, account=account, tokens=tokens, token=token, label=label
     )
 
 
 @router.post("/tokens")
-def make_token(request: Request, who: Who, form: OwnForm) -> Response:
+def make_token(visit: Visiting, form: OwnForm) -> Response:
     """Make a token of one's own."""
-    return with_new_token(request, "tokens.html", who, who.account, form)
+    return with_new_token(visit, "tokens.html", visit.account, form)
 
 
-def with_new_token(
-    request: Request, template: str, who: Signed, account: Account, form: OwnForm
-) -> Response:
+def with_new_token(visit: Visit, template: str, account: Account, form: OwnForm) -> Response:
     """Make a token of an account and show it; days that are no whole number are refused."""
     label, days = first(form, "label").strip(), number_or_text(first(form, "days").strip())
     try:
-        token = guard_of(request).accounts.new_token(
-            account, label, days=days if isinstance(days, int) else 0, actor=who.account.name
+        token = visit.accounts.new_token(
+            account, label, days=days if isinstance(days, int) else 0, actor=visit.account.name
         )
     except SynthesizerError as error:
-        return tokens_page(request, template, account, error=error, label=label)
-    return tokens_page(request, template, account, token=token)
+        return tokens_page(visit, template, account, error=error, label=label)
+    return tokens_page(visit, template, account, token=token)
 
 
 @router.post("/tokens/{token}/revoke")
-def revoke_token(request: Request, who: Who, token: TokenNumber, _form: OwnForm) -> Response:
+def revoke_token(visit: Visiting, token: TokenNumber, _form: OwnForm) -> Response:
     """End a token of one's own."""
-    guard_of(request).accounts.revoke(who.account, token, actor=who.account.name)
+    visit.accounts.revoke(visit.account, token, actor=visit.account.name)
     return moved("/tokens")
 
 
@@ -201,12 +224,11 @@ def revoke_token(request: Request, who: Who, token: TokenNumber, _form: OwnForm)
 
 
 @router.get("/datasets")
-def show_home(request: Request, who: Who, steps: Steps) -> Response:
+def show_home(visit: Visiting) -> Response:
     """Show what this is, one's projects, and the datasets."""
-    return html_page(
-        request, "home.html", datasets={one.name: one for one in steps.list_datasets()},
-        projects=steps.projects.own(who.account),
-    )  # fmt: skip
+    datasets = {one.name: one for one in visit.steps.list_datasets()}
+    own = visit.steps.projects.own(visit.account)
+    return visit.page("home.html", datasets=datasets, projects=own)
 
 
 def info_of(steps: Service, name: str) -> DatasetInfo:
@@ -215,223 +237,168 @@ def info_of(steps: Service, name: str) -> DatasetInfo:
     return next(one for one in steps.list_datasets() if one.name == name)
 
 
+def dataset_of(visit: Visiting, name: str) -> Dataset:
+    """Return the dataset of an address; RequestError (404) where there is none."""
+    return visit.steps.dataset(name)
+
+
+Chosen = Annotated[Dataset, Depends(dataset_of)]
+
+
 @router.get("/datasets/{name}")
-def show_dataset(request: Request, _who: Who, steps: Steps, name: str, find: str = "") -> Response:
+def show_dataset(visit: Visiting, dataset: Chosen, find: str = "") -> Response:
     """Show the public schema."""
-    return html_page(
-        request, "dataset.html", dataset=info_of(steps, name), schema=steps.dataset(name).schema,
-        find=find,
-    )  # fmt: skip
+    info = info_of(visit.steps, dataset.name)
+    return visit.page("dataset.html", dataset=info, schema=dataset.schema, find=find)
 
 
 # A query
 
 
 @router.get("/datasets/{name}/ask")
-def choose_measure(
-    request: Request, _who: Who, steps: Steps, name: str, numbers: bool = False
-) -> Response:
+def choose_measure(visit: Visiting, dataset: Chosen, numbers: bool = False) -> Response:
     """Show what may be asked."""
-    return html_page(
-        request, "measures.html", dataset=info_of(steps, name), subjects=SUBJECTS, numbers=numbers,
-        hidden=() if numbers else EXPERTS,
-    )  # fmt: skip
+    hidden = () if numbers else EXPERTS
+    return visit.page(
+        "measures.html", dataset=dataset, subjects=SUBJECTS, numbers=numbers, hidden=hidden
+    )
+
+
+def empty_form(dataset: Chosen, measure: str) -> QueryForm:
+    """Return the form of a measure; RequestError (404) where there is none."""
+    if measure not in KINDS:
+        raise RequestError("there is no such question; choose one of the list", 404)
+    return QueryForm.new(measure, dataset.schema)
+
+
+Empty = Annotated[QueryForm, Depends(empty_form)]
 
 
 @router.get("/datasets/{name}/ask/{measure}")
-def write_query(
-    request: Request, _who: Who, steps: Steps, name: str, measure: str, numbers: bool = False
-) -> Response:
+def write_query(visit: Visiting, dataset: Chosen, made: Empty, numbers: bool = False) -> Response:
     """Show the form of a query."""
-    return _form_page(request, steps, name, _form_of(steps.dataset(name), measure, numbers))
+    return _form_page(visit, dataset, made.with_numbers(dataset.schema) if numbers else made)
 
 
 @router.post("/datasets/{name}/ask/{measure}")
-def ask_query(
-    request: Request, who: Who, steps: Steps, name: str, measure: str, form: OwnForm
-) -> Response:
+def ask_query(visit: Visiting, form: OwnForm, dataset: Chosen, made: Empty) -> Response:
     """Begin the dry run of what was typed, or show it in another way."""
-    dataset = steps.dataset(name)
-    made = _form_of(dataset, measure, bool(first(form, "numbers"))).filled(form)
+    if first(form, "numbers"):
+        made = made.with_numbers(dataset.schema)
+    made = made.filled(form)
     match first(form, "step"):
         case "coefficients":
             problems = coefficients_of(made, dataset.schema)[1]
             error = ConfigError(problems) if problems else None
-            return _form_page(request, steps, name, made, error=error, shows_coefficients=True)
+            return _form_page(visit, dataset, made, error, shows_coefficients=True)
         case "numbers":
-            return _form_page(request, steps, name, made.with_numbers(dataset.schema))
+            return _form_page(visit, dataset, made.with_numbers(dataset.schema))
     try:
-        return _begin_dry_run(who, steps, dataset, made.content)
+        return _begin_dry_run(visit, dataset, made.content)
     except ConfigError as error:
-        return _form_page(request, steps, name, made, error=error)
-
-
-def _form_of(dataset: Dataset, measure: str, numbers: bool) -> QueryForm:
-    if measure not in KINDS:
-        raise RequestError("there is no such question; choose one of the list", 404)
-    return QueryForm.new(measure, dataset.schema, expert=numbers)
+        return _form_page(visit, dataset, made, error)
 
 
 def _form_page(
-    request: Request, steps: Service, name: str, form: QueryForm, *,
-    error: ConfigError | None = None, shows_coefficients: bool = False,
+    visit: Visit, dataset: Dataset, form: QueryForm, error: ConfigError | None = None, *,
+    shows_coefficients: bool = False,
 ) -> Response:  # fmt: skip
-    schema = steps.dataset(name).schema
-    return html_page(
-        request, "query_form.html", error=error, dataset=info_of(steps, name), schema=schema,
+    return visit.page(
+        "query_form.html", error=error, dataset=dataset, shows_coefficients=shows_coefficients,
         form=form.faulty(error.problems) if error else form,
-        coefficients=coefficients_of(form, schema)[0], shows_coefficients=shows_coefficients,
+        coefficients=coefficients_of(form, dataset.schema)[0],
     )  # fmt: skip
 
 
-def _begin_dry_run(
-    who: Signed, steps: Service, dataset: Dataset, content: Mapping[str, Any]
-) -> Response:
+def _begin_dry_run(visit: Visit, dataset: Dataset, content: Mapping[str, Any]) -> Response:
     """Begin a dry run and go to its page; ConfigError has every problem."""
-    made = steps.dry_run(who.account, dataset.name, content)
-    return moved(_dry_run_path(dataset.name, made.digest))
+    return moved(_path_of(visit.steps.dry_run(visit.account, dataset.name, content)))
 
 
-def _dry_run_path(name: str, digest: str) -> str:
-    return f"/datasets/{quote(name)}/dry-runs/{quote(digest)}"
+def _path_of(tried: DryRun) -> str:
+    return f"/datasets/{quote(tried.dataset)}/dry-runs/{tried.digest}"
 
 
 # A dry run, and the step from it to the confidential data
 
 
+def dry_run_of(visit: Visiting, name: str, digest: str) -> DryRun:
+    """Return the dry run of an address; RequestError (404) where there is none."""
+    return visit.steps.find_dry_run(visit.account, name, digest)
+
+
+Tried = Annotated[DryRun, Depends(dry_run_of)]
+
+
 @router.get("/datasets/{name}/dry-runs/{digest}")
-def show_dry_run(
-    request: Request, who: Who, steps: Steps, name: str, digest: str, numbers: bool = False
-) -> Response:
+def show_dry_run(visit: Visiting, tried: Tried, numbers: bool = False) -> Response:
     """Show whether an answer would decide the question, and what it would cost."""
-    tried = steps.find_dry_run(who.account, name, digest)
-    return _dry_run_page(request, who, steps, tried, numbers=numbers)
+    return _dry_run_page(visit, tried, numbers=numbers)
 
 
 @router.get("/datasets/{name}/dry-runs/{digest}/state")
-def dry_run_state(who: Who, steps: Steps, name: str, digest: str) -> Response:
+def dry_run_state(tried: Tried) -> Response:
     """Return how far a dry run is."""
-    found = steps.find_dry_run(who.account, name, digest)
-    return JSONResponse({"state": found.state, "words": _DRY_RUN_WORDS[found.state]})
-
-
-_DRY_RUN_WORDS = {
-    "waiting": "The dry run waits for its turn.",
-    "running": "The question is tried on the synthetic data.",
-    "done": "The dry run is done.",
-    "refused": "The dry run found something wrong.",
-}
+    return _state_of(tried)
 
 
 @router.get("/datasets/{name}/dry-runs/{digest}/edit")
-def edit_query(request: Request, who: Who, steps: Steps, name: str, digest: str) -> Response:
+def edit_query(visit: Visiting, dataset: Chosen, tried: Tried) -> Response:
     """Show the form of a query that was tried."""
-    dataset = steps.dataset(name)
-    found = steps.find_dry_run(who.account, name, digest)
-    return _form_page(request, steps, name, QueryForm.of(found.query, dataset.schema))
+    return _form_page(visit, dataset, QueryForm.of(tried.query, dataset.schema))
 
 
 @router.post("/datasets/{name}/dry-runs/{digest}")
 @only("researcher")
-def spend(
-    request: Request, who: Who, steps: Steps, name: str, digest: str, form: OwnForm
-) -> Response:
+def spend(visit: Visiting, form: OwnForm, tried: Tried) -> Response:
     """Ask the confidential data, for the price that the page has named."""
-    tried = steps.find_dry_run(who.account, name, digest)
     if tried.state != "done":
-        return moved(_dry_run_path(name, digest))
+        return moved(_path_of(tried))
     is_open, project = tried.outlook == "open" and not tried.is_charged, first(form, "project")
     try:
         if is_open and first(form, "agreed") != "yes":
             raise RequestError("Tick that you want to ask all the same.", 422)
-        made = steps.submit(who.account, name, tried.query, project=project)
+        made = visit.steps.submit(visit.account, tried.dataset, tried.query, project=project)
     except SynthesizerError as error:
-        return _dry_run_page(request, who, steps, tried, error=error, project=project)
+        return _dry_run_page(visit, tried, error=error, project=project)
     return moved(f"/queries/{made.id}")
 
 
 def _dry_run_page(
-    request: Request, who: Signed, steps: Service, tried: DryRun, *, numbers: bool = False,
-    error: SynthesizerError | None = None, project: str = "",
+    visit: Visit, tried: DryRun, *, numbers: bool = False, project: str = "",
+    error: SynthesizerError | None = None,
 ) -> Response:  # fmt: skip
-    own = steps.projects.own(who.account)
-    numbers = numbers or _has_numbers(tried.query)
-    return html_page(
-        request, "dry_run.html", error=error, dry_run=tried, project=project,
-        dataset=info_of(steps, tried.dataset), question=in_words(tried.query),
-        here=_dry_run_path(tried.dataset, tried.digest), words=_DRY_RUN_WORDS[tried.state],
-        projects=[one for one in own if one.dataset == tried.dataset], numbers=numbers,
-        sections=_sections(tried.page if numbers else None),
+    own = visit.steps.projects.own(visit.account)
+    numbers = numbers or _has_numbers(tried)
+    return visit.page(
+        "dry_run.html", error=error, dry_run=tried, project=project, numbers=numbers,
+        dataset=info_of(visit.steps, tried.dataset), question=in_words(tried.query),
+        here=_path_of(tried), words=_words_of(tried), sections=_sections(tried, numbers=numbers),
+        projects=[one for one in own if one.dataset == tried.dataset],
     )  # fmt: skip
 
 
-def _has_numbers(query: Mapping[str, Any]) -> bool:
+def _has_numbers(found: DryRun | Submission) -> bool:
     """Whether an expert wrote a query: only then it names epsilon."""
-    return query["epsilon"] is not None
+    return found.query["epsilon"] is not None
 
 
-def _sections(page: str | None) -> Markup:
+def _sections(found: DryRun | Submission, *, numbers: bool) -> Markup:
     """Return sections as a process of this server made them, which escapes (`runner`)."""
-    return Markup(page or "")  # noqa: S704
+    return Markup(found.page or "" if numbers else "")  # noqa: S704
 
 
-# Queries
+def _state_of(found: DryRun | Submission) -> Response:
+    """Return what the script of a page that waits asks for."""
+    return JSONResponse({"state": found.state, "words": _words_of(found)})
 
 
-@router.get("/queries")
-def list_queries(
-    request: Request, who: Who, steps: Steps, dataset: str = "", before: str = ""
-) -> Response:
-    """Show the user's own queries."""
-    return submissions_page(request, who, steps, dataset=dataset, before=before)
-
-
-def submissions_page(
-    request: Request, who: Signed, steps: Service, *, dataset: str, before: str,
-    everybody: bool = False,
-) -> Response:  # fmt: skip
-    """Return a part of a list of queries, the latest first."""
-    found = steps.submissions(
-        who.account, dataset=dataset or None, before=before or None, limit=LISTED,
-        everybody=everybody,
-    )  # fmt: skip
-    older = {"dataset": dataset, "before": found[-1].id} if len(found) == LISTED else {}
-    return html_page(
-        request, "submissions.html", title="Queue" if everybody else "Your questions",
-        submissions=found, with_users=everybody, datasets=steps.list_datasets(), dataset=dataset,
-        older=urlencode(older),
-    )  # fmt: skip
-
-
-@router.get("/queries/{number}")
-def show_query(
-    request: Request, who: Who, steps: Steps, number: str, numbers: bool = False
-) -> Response:
-    """Show how far a query is, and its answer when that is due."""
-    found = steps.find(who.account, number)
-    numbers = numbers or _has_numbers(found.query) or who.account.role != "researcher"
-    return html_page(
-        request, "submission.html", submission=found, words=_state_words(found, now()),
-        title=info_of(steps, found.dataset).title, numbers=numbers,
-        sections=_sections(found.page if numbers else None),
-    )  # fmt: skip
-
-
-@router.get("/queries/{number}/state")
-def query_state(who: Who, steps: Steps, number: str) -> Response:
-    """Return how far a query is."""
-    found = steps.find(who.account, number)
-    return JSONResponse({"state": found.state, "words": _state_words(found, now())})
-
-
-def _state_words(found: Submission, at: datetime) -> str:
+def _words_of(found: DryRun | Submission) -> str:
     """Say in a sentence what a query waits for; the words change seldom, as they are read out."""
-    if found.state == "checking":
-        return "The question is tried on the synthetic data first; nothing is charged yet."
-    if found.state == "waiting" and found.due is not None:
-        left = (found.due - at).total_seconds()
+    if isinstance(found, Submission) and found.state == "waiting" and found.due is not None:
+        left = (found.due - now()).total_seconds()
         return f"The answer leaves at {moment(found.due)}, {_in_about(left)}."
-    return "Done."
+    return str(WORDS["states"].get(found.state, "Done."))
 
 
 def _in_about(seconds: float) -> str:
@@ -449,10 +416,58 @@ def _in_about(seconds: float) -> str:
     return f"in about {-int(-seconds // 60)} minutes"
 
 
+# Queries
+
+
+@router.get("/queries")
+def list_queries(visit: Visiting, dataset: str = "", before: str = "") -> Response:
+    """Show the user's own queries."""
+    return submissions_page(visit, "Your questions", dataset, before)
+
+
+def submissions_page(
+    visit: Visit, title: str, dataset: str, before: str, *, everybody: bool = False
+) -> Response:
+    """Return a part of a list of queries, the latest first."""
+    found = visit.steps.submissions(
+        visit.account, dataset=dataset or None, before=before or None, limit=LISTED,
+        everybody=everybody,
+    )  # fmt: skip
+    older = {"dataset": dataset, "before": found[-1].id} if len(found) == LISTED else {}
+    return visit.page(
+        "submissions.html", title=title, submissions=found, with_users=everybody, dataset=dataset,
+        datasets=visit.steps.list_datasets(), older=urlencode(older),
+    )  # fmt: skip
+
+
+def submission_of(visit: Visiting, number: str) -> Submission:
+    """Return the query of an address; RequestError (404) where it is none of the account."""
+    return visit.steps.find(visit.account, number)
+
+
+Found = Annotated[Submission, Depends(submission_of)]
+
+
+@router.get("/queries/{number}")
+def show_query(visit: Visiting, found: Found, numbers: bool = False) -> Response:
+    """Show how far a query is, and its answer when that is due."""
+    numbers = numbers or _has_numbers(found) or visit.account.role != "researcher"
+    title = visit.steps.dataset(found.dataset).title
+    return visit.page(
+        "submission.html", submission=found, title=title, numbers=numbers, words=_words_of(found),
+        sections=_sections(found, numbers=numbers),
+    )  # fmt: skip
+
+
+@router.get("/queries/{number}/state")
+def query_state(found: Found) -> Response:
+    """Return how far a query is."""
+    return _state_of(found)
+
+
 @router.get("/queries/{number}/answer.json")
-def download(who: Who, steps: Steps, number: str) -> Response:
+def download(found: Found) -> Response:
     """Return an answer as a file of JSON."""
-    found = steps.find(who.account, number)
     if found.content is None:
         raise RequestError("there is no answer yet; its page says when it leaves", 404)
     text = json.dumps(found.content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"

@@ -70,7 +70,7 @@ def ask_person(
                 429,
             )
         asked = {"id": number, "account": account.id, "dataset": dataset, "query": digest, **texts}
-        store.execute(insert(PERSON_REQUEST).values(asked, state="open", made=now()))
+        store.execute(insert(PERSON_REQUEST).values(**asked, state="open", made=now()))
         sizes = {key: len(text) for key, text in texts.items()}
         details = {"request": number, "query": digest, **sizes}
         audit.append(store, account.name, "person asked", dataset=dataset, details=details)
@@ -117,7 +117,7 @@ def close_request(
         If there is no such request (404), it is closed (409), or reply and state do not fit
         together (422).
     """
-    values: dict[str, Any] = {"state": state, "closed": now()}
+    values = {"state": state}
     with transaction(steps.engine) as store:
         row = _row(store, account, number)
         if reply is not None:
@@ -125,10 +125,10 @@ def close_request(
             if state not in REPLIES:
                 raise RequestError(f"decision: choose one of {', '.join(REPLIES)}", 422)
             if state == "answered" and re.search(r"\d", reply):
-                words = "reply: an answer has no digits; release numbers, or write words only"
-                raise RequestError(words, 422)
+                raise RequestError("reply: write an answer without digits, or release them", 422)
         still_open = PERSON_REQUEST.c.id == number, PERSON_REQUEST.c.state == "open"
-        if not store.execute(update(PERSON_REQUEST).where(*still_open).values(values)).rowcount:
+        changed = update(PERSON_REQUEST).where(*still_open).values(**values, closed=now())
+        if not store.execute(changed).rowcount:
             raise RequestError("the request is closed; a new one can be sent", 409)
         details = {"request": number, "state": state, "reply": len(values.get("reply", ""))}
         audit.append(store, account.name, f"request {state}", dataset=row.dataset, details=details)
@@ -198,19 +198,16 @@ def _ask_page(
     typed = typed or {"reason": "", "code": code_of(query, steps.dataset(name).schema)}
     return html_page(
         request, "ask_a_person.html", error=error,
-        dataset=info_of(steps, name), digest=digest,
-        question=in_words(query), most=LONGEST, **typed,
+        dataset=info_of(steps, name), digest=digest, question=in_words(query), most=LONGEST,
+        **typed,
     )  # fmt: skip
 
 
 @router.get("/requests")
 def show_requests(
-    request: Request,
-    who: Who,
-    steps: Steps,
-    before: AwareDatetime | None = None,
+    request: Request, who: Who, steps: Steps, before: AwareDatetime | None = None,
     closed: bool = False,
-) -> Response:
+) -> Response:  # fmt: skip
     """Show a researcher's own requests; to others the open ones of all, or the closed ones, too."""
     everybody = who.account.role != "researcher"
     found = list_requests(steps, who.account, open_only=everybody and not closed, before=before)
@@ -254,7 +251,6 @@ def _request_page(
     found = find_request(steps, who.account, number)
     return html_page(
         request, "request.html", error=error,
-        found=found, replies=REPLIES,
-        question=in_words(json.loads(found.content)), title=info_of(steps, found.dataset).title,
-        decision=decision, reply=reply, most=LONGEST["reply"],
+        found=found, question=in_words(json.loads(found.content)), replies=REPLIES,
+        title=info_of(steps, found.dataset).title, decision=decision, reply=reply, most=LONGEST,
     )  # fmt: skip

@@ -20,6 +20,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
 from synthesizer.data.errors import LedgerError, RequestError, SynthesizerError, in_brief
+from synthesizer.verification.words import WORDS
 
 _UNNAMED = frozenset({"extra_forbidden", "invalid_key"})
 """Kinds of faults whose place ends with a key that the client made up."""
@@ -43,13 +44,10 @@ def problem(
 ) -> JSONResponse:
     """Return the reply of an error."""
     told = [problems] if isinstance(problems, str) else in_brief(list(problems))
-    sentences = [_cut(sentence) for sentence in told]
+    most = LONGEST_SENTENCE
+    sentences = [text if len(text) <= most else f"{text[:most]} ..." for text in told]
     content = {"title": HTTPStatus(status).phrase, "status": status, "problems": sentences}
     return JSONResponse(content, status, headers, media_type="application/problem+json")
-
-
-def _cut(sentence: str) -> str:
-    return sentence if len(sentence) <= LONGEST_SENTENCE else f"{sentence[:LONGEST_SENTENCE]} ..."
 
 
 def problem_of(error: Exception) -> JSONResponse:
@@ -60,8 +58,9 @@ def problem_of(error: Exception) -> JSONResponse:
         case RequestValidationError():
             return problem(422, faults(error.errors()))
         case HTTPException():
-            sentence = error.detail if error.status_code in _SPOKEN else _words(error.status_code)
-            return problem(error.status_code, sentence, error.headers)
+            status = error.status_code
+            sentence = WORDS["refusals"].get(status, HTTPStatus(status).phrase)
+            return problem(status, error.detail if status in _SPOKEN else sentence, error.headers)
         case LedgerError() if error.__cause__ is not None:  # of the database
             return problem(503, _BUSY, {"Retry-After": "5"})
         case LedgerError():
@@ -74,18 +73,6 @@ def problem_of(error: Exception) -> JSONResponse:
 _HEADERS = {401: {"WWW-Authenticate": "Bearer"}, 429: {"Retry-After": "30"}}
 _SPOKEN = (400, 429)
 """Where the words are our own: of `strict_json` and of the limit of requests in `security`."""
-
-
-def _words(status: int) -> str:
-    return _SENTENCES.get(status, HTTPStatus(status).phrase)
-
-
-_SENTENCES = {
-    404: "there is nothing here; /api/v1/openapi.json lists what is",
-    405: "this cannot be done here; the header Allow says what can",
-    413: "the body is too large; a query needs a few thousand characters",
-    415: "send JSON, with Content-Type: application/json",
-}
 
 
 def faults(errors: Sequence[Any]) -> list[str]:

@@ -47,8 +47,7 @@ class Projects:
 
     def own(self, account: Account) -> list[Project]:
         """Return the projects of which an account is a member."""
-        with transaction(self.engine, reads=True) as store:
-            return [one for one in self._all(store) if account.name in one.members]
+        return [one for one in self.every() if account.name in one.members]
 
     def every(self) -> list[Project]:
         """Return all projects."""

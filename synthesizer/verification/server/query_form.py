@@ -80,11 +80,6 @@ class Fault:
     text: str
     field: FormField | None = None
 
-    @property
-    def anchor(self) -> str:
-        """Where in the page it is mended."""
-        return self.field.anchor if self.field else "query-form"
-
 
 @dataclass(frozen=True)
 class QueryForm:
@@ -308,15 +303,9 @@ def _spelt(value: Any) -> str:
 
 def yaml_of_query(content: Mapping[str, Any]) -> str:
     """Return a query in plain values as YAML; what is not set is left out."""
-    return yaml.safe_dump(_set(content), sort_keys=False, allow_unicode=True, width=100)
-
-
-def _set(content: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        key: _set(value) if isinstance(value, Mapping) else value
-        for key, value in content.items()
-        if value is not None
-    }
+    ask = {key: value for key, value in content["ask"].items() if value is not None}
+    given = {key: value for key, value in {**content, "ask": ask}.items() if value is not None}
+    return yaml.safe_dump(given, sort_keys=False, allow_unicode=True, width=100)
 
 
 def coefficients_of(

@@ -53,19 +53,7 @@ from synthesizer.verification.public_schema import STRICT, PublicSchema, strictl
 from synthesizer.verification.query import query_of
 from synthesizer.verification.server.server_config import JobLimits
 from synthesizer.verification.verify import Asked, concluded, sound_asked
-
-PROMISE = (
-    "Answers are epsilon-differentially private: the bytes that the API and these pages return "
-    "would be nearly as probable had all rows of any one person been left out or replaced by "
-    "others, by a factor of at most e to the charge. The unit is the person with all periods, per "
-    "version of the confidential file. The charges of all users add up under one global cap, which "
-    "holds even if users collude. Error categories and the time at which an answer is released are "
-    "part of the promise.",
-    "Not part of it are those who operate the server, its logs, and access to its computer. "
-    "Nothing is promised about the synthetic data themselves, for which no epsilon is claimed.",
-)
-"""What the server promises, word for word, on its pages and in the docs."""
-
+from synthesizer.verification.words import WORDS
 
 DRY_RUN_TIMES = 5
 """A dry run may take so many times the processor time of a job: it rehearses and compares."""
@@ -195,7 +183,7 @@ def outcome(task: Task, limits: JobLimits) -> Outcome:
     except MemoryError:
         if not is_dry:
             raise
-        return Outcome(problems=(_TOO_LARGE,))
+        return Outcome(problems=(WORDS["too_large"],))
     if task.prepared is None:
         view = asked.view()
     else:
@@ -203,7 +191,6 @@ def outcome(task: Task, limits: JobLimits) -> Outcome:
     released = asked.ask.release(asked.query, prepared, view, planned)
     made = concluded(
         asked, prepared, released, charge=planned.epsilon, dry=is_dry, is_new=not is_dry,
-        promise=PROMISE,
     )  # fmt: skip
     return _told(made, known, charge=planned.epsilon)
 
@@ -217,16 +204,10 @@ def _with_numbers(task: Task, asked: Asked) -> tuple[Asked, Outcome]:
     return replace(asked, query=found.query), known
 
 
-_TOO_LARGE = (
-    "the question takes too much memory or time for a file of this size; ask with fewer levels, or "
-    "a simpler model"
-)
-
-
 def _check_used(limits: JobLimits, memory_mb: float, seconds: float) -> None:
     """Raise DataError where a rehearsal took more than half of a limit."""
     if memory_mb > limits.memory_mb / 2 or seconds > limits.seconds / 2:
-        raise DataError(_TOO_LARGE)
+        raise DataError(WORDS["too_large"])
 
 
 def _peak_mb() -> float:

@@ -363,13 +363,10 @@ def is_storable(text: str) -> bool:
     return not re.search("[\0\ud800-\udfff]", text)
 
 
-def check_csrf(request: Request, form: Mapping[str, Any]) -> None:
+def check_csrf(request: Request, sent: str) -> None:
     """Raise RequestError (403) where a form is not of the session that sends it."""
-    signed = signed_in(request)
-    sent = form.get("csrf")
-    if not isinstance(sent, str) or not hmac.compare_digest(
-        sent.encode("utf-8", "replace"), signed.csrf.encode()
-    ):
+    csrf = signed_in(request).csrf
+    if not hmac.compare_digest(sent.encode("utf-8", "replace"), csrf.encode()):
         raise RequestError("the form is of another session; open the page again", 403)
 
 

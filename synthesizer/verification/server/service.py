@@ -26,7 +26,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Row, and_, func, insert, or_, select, update
+from sqlalchemy import Connection, Engine, Row, and_, func, insert, or_, select, tuple_, update
 
 from synthesizer.data.errors import RequestError
 from synthesizer.verification.database import insert_once, now, transaction
@@ -147,20 +147,19 @@ class Service:
         with transaction(self.engine, "nothing was charged") as store:
             one.ledger.lock(store)
             self.projects.check_member(store, account, dataset, project)
-            known = self._same(store, account, one, digest)
-            if known is not None:
-                return self._submission(store, account, known)
-            self._begin_dry_run(store, account, one, query)
-            name = secrets.token_hex(16)
-            store.execute(
-                insert(SUBMISSION).values(
-                    id=name, account=account.id, dataset=dataset, version=one.ledger.version,
-                    query=digest, project=project, state="checking", problems=[], charged=0,
-                    made=now(),
-                )
-            )  # fmt: skip
-            self.settle(store, one, digest)
-            return self._submission(store, account, name)
+            name = self._same(store, account, one, digest)
+            if name is None:
+                self._begin_dry_run(store, account, one, query)
+                name = secrets.token_hex(16)
+                store.execute(
+                    insert(SUBMISSION).values(
+                        id=name, account=account.id, dataset=dataset, version=one.ledger.version,
+                        query=digest, project=project, state="checking", problems=[], charged=0,
+                        made=now(),
+                    )
+                )  # fmt: skip
+                self.settle(store, one, digest)
+        return self.find(account, name)
 
     def find(self, account: Account, submission: str) -> Submission:
         """Return a submission, with its answer when that is due.
@@ -172,11 +171,13 @@ class Service:
         """
         # Most looks find nothing new: they wait for nobody and let nobody wait.
         with transaction(self.engine, reads=True) as store:
-            found, is_new = self._look(store, account, submission)
-        if is_new:
-            with transaction(self.engine) as store:
-                self._note_shown(store, account, found)
-        return found
+            row = self._row(store, account, submission)
+        found = _info(row, self.datasets.get(row.dataset))
+        if found.state != "answered":
+            return found
+        if row.account == account.id and row.shown is None:
+            self._note_shown(account, found)
+        return found.model_copy(update={"content": row.result, "page": row.page})
 
     def submissions(
         self,
@@ -205,14 +206,9 @@ class Service:
             chosen.append(SUBMISSION.c.dataset == self.dataset(dataset).name)
         with transaction(self.engine, reads=True) as store:
             if before is not None:
-                self._row(store, account, before)
-                last = select(SUBMISSION.c.made).where(SUBMISSION.c.id == before).scalar_subquery()
-                chosen.append(
-                    or_(
-                        SUBMISSION.c.made < last,
-                        and_(SUBMISSION.c.made == last, SUBMISSION.c.id < before),
-                    )
-                )
+                last = self._row(store, account, before)
+                place = tuple_(SUBMISSION.c.made, SUBMISSION.c.id)
+                chosen.append(place < tuple_(last.made, last.id))
             rows = store.execute(
                 _all_submissions()
                 .where(*chosen)
@@ -429,41 +425,21 @@ class Service:
         return None if found is None else str(found.id)
 
     def _row(self, store: Connection, account: Account, submission: str) -> Row[Any]:
-        row = store.execute(_all_submissions().where(SUBMISSION.c.id == submission)).first()
+        with_answer = _all_submissions().add_columns(JOB.c.result, JOB.c.page)
+        row = store.execute(with_answer.where(SUBMISSION.c.id == submission)).first()
         if row is None or (row.account != account.id and account.role == "researcher"):
             raise RequestError("there is no such query of yours; your list has them", 404)
         return row
 
-    def _submission(self, store: Connection, account: Account, submission: str) -> Submission:
-        found, is_new = self._look(store, account, submission)
-        if is_new:
-            self._note_shown(store, account, found)
-        return found
-
-    def _look(
-        self, store: Connection, account: Account, submission: str
-    ) -> tuple[Submission, bool]:
-        """Return a submission, and whether its owner sees the answer for the first time."""
-        row = self._row(store, account, submission)
-        info = _info(row, self.datasets.get(row.dataset))
-        if info.state != "answered":
-            return info, False
-        job = store.execute(
-            select(JOB.c.result, JOB.c.page).where(
-                JOB.c.version == row.version, JOB.c.query == row.chosen
-            )
-        ).one()
-        answered = info.model_copy(update={"content": job.result, "page": job.page})
-        return answered, row.account == account.id and row.shown is None
-
-    def _note_shown(self, store: Connection, account: Account, found: Submission) -> None:
+    def _note_shown(self, account: Account, found: Submission) -> None:
         """Write down once that an answer was given, before it is."""
         first = update(SUBMISSION).where(SUBMISSION.c.id == found.id, SUBMISSION.c.shown.is_(None))
-        if store.execute(first.values(shown=now())).rowcount:
-            details = {"query": found.digest, "submission": found.id}
-            audit.append(
-                store, account.name, "answer given", dataset=found.dataset, details=details
-            )
+        details = {"query": found.digest, "submission": found.id}
+        with transaction(self.engine) as store:
+            if store.execute(first.values(shown=now())).rowcount:
+                audit.append(
+                    store, account.name, "answer given", dataset=found.dataset, details=details
+                )
 
 
 def _change(store: Connection, submission: str, **values: Any) -> None:

@@ -3,12 +3,13 @@
 import html
 import io
 import json
+import re
 import time
 import zipfile
 
 import pytest
 from fastapi.testclient import TestClient
-from replay_trials import GAP, people
+from replay_trials import GAP, QUESTIONS, people
 
 from synthesizer.verification.server.citation_pages import FILES
 from synthesizer.verification.server.server_datasets import open_datasets
@@ -100,6 +101,35 @@ def test_nothing_is_cited_before_the_answer_is_due(service, work, browser):
     work(service)
     assert {http.get(path).status_code for path in paths(made.id)} == {404}
     assert http.get(f"/queries/{answered(service, ada, work)}/cite/exe").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("name", "year"),
+    [("claim", 2018), ("significance", 2019), ("counts", 2012), ("residuals", 2016)],
+)
+def test_each_kind_of_question_has_its_paper(service, work, browser, name, year):
+    http, ada = browser("ada")
+    query = {key: one for key, one in {**GAP, **QUESTIONS[name]}.items() if one is not None}
+    number = answered(service, ada, work, query)
+    page = http.get(f"/queries/{number}/cite")
+    assert page.status_code == 200
+    assert set(re.findall(r"\((20\d\d)\),", page.text)) == {str(year)}
+    partitions = service.find(ada, number).content["query"]["partitions"]
+    is_dealt = f"dealt to {partitions} random groups" in page.text
+    assert is_dealt == (name in ("claim", "significance"))
+
+
+def test_the_configuration_names_the_address_in_citations(app, service, work, browser):
+    http, ada = browser("ada")
+    number = answered(service, ada, work)
+    strange = {"Host": "evil.example"}
+    path = f"/queries/{number}/cite/bib"
+    assert "http://evil.example" in http.get(path, headers=strange).text  # control
+    for url in ("https://a.example", "https://a.example/"):
+        service.config = service.config.model_copy(update={"url": url})
+        cited = http.get(path, headers=strange).text
+        assert "evil" not in cited
+        assert f"\\url{{https://a.example/queries/{number}}}" in cited
 
 
 def test_another_confidential_file_is_another_version(

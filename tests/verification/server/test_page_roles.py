@@ -9,7 +9,7 @@ from fuzz_server import Idle
 from synthesizer.verification.server import (
     citation_pages,
     pages,
-    request_routes,
+    person_requests,
     steward_pages,
     templating,
 )
@@ -30,8 +30,8 @@ def app(service, accounts):
 
 
 def routes():
-    own = (citation_pages.router, request_routes.page_router, request_routes.steward_page_router)
-    for router in (pages.router, steward_pages.router, *own):
+    for room in (pages, steward_pages, citation_pages, person_requests):
+        router = room.router
         for route in router.routes:
             path = route.path
             for key, value in VALUES.items():
@@ -74,22 +74,25 @@ def test_no_form_counts_without_the_token_of_its_session(app, accounts):
 
 def test_forms_that_count_are_seen(app, accounts):
     """Control."""
-    with patch.object(pages, "check_csrf", lambda request, form: None):
+    with patch.object(pages, "check_csrf", lambda request, sent: None):
         assert len(list(forged(app, accounts))) > 20
 
 
 OF_STEWARDS = {
     "/steward/datasets/{name}/cap", "/steward/datasets/{name}/pause", "/steward/projects",
-    "/steward/projects/{project}",
+    "/steward/projects/{project}", "/requests/{number}",
 }  # fmt: skip
-OF_RESEARCHERS = {"/datasets/{name}/dry-runs/{digest}"}
+ASK_A_PERSON = "/datasets/{name}/dry-runs/{digest}/ask-a-person"
+OF_RESEARCHERS = {
+    "/datasets/{name}/dry-runs/{digest}", "/requests/{number}/withdraw", ASK_A_PERSON,
+}  # fmt: skip
 
 
 def may(name, template, method):
     """Return whether somebody may use a page, by its path."""
     if template in OF_STEWARDS and method == "POST":
         return name == "sam"
-    if template in OF_RESEARCHERS and method == "POST":
+    if template == ASK_A_PERSON or (template in OF_RESEARCHERS and method == "POST"):
         return name == "ada"
     return name != "ada" or not template.startswith("/steward")
 

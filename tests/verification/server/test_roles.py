@@ -13,7 +13,6 @@ from replay_trials import GAP
 from synthesizer.verification.server import security
 from synthesizer.verification.server import service as steps
 from synthesizer.verification.server.app import create_app
-from synthesizer.verification.server.person_requests import ask_person
 from synthesizer.verification.server.service import Service
 
 EVERYBODY = {"ada", "bob", "sam", "root"}
@@ -31,18 +30,11 @@ OPERATIONS = {  # who may, and with which body
     "submit": ({"ada", "bob"}, {**QUERY, "project": "gap"}),
     "list_submissions": (EVERYBODY, None),
     "read_submission": ({"ada", "sam", "root"}, None),  # ada's; bob's reply is that of none
-    "send_request": ({"ada", "bob"}, {"reason": "why", "code": "x"}),
-    "list_own_requests": (EVERYBODY, None),
-    "read_request": ({"ada", "sam", "root"}, None),
-    "withdraw": ({"ada"}, None),
-    "list_all_requests": (STEWARDS, None),
-    "send_reply": ({"sam"}, {"decision": "refused", "reply": "no"}),
 }
 ABSENT = {
     "dataset": "none",
     "digest": "0" * 64,
     "submission": "0" * 32,
-    "request": "0" * 32,
     "token": "99",
 }
 ROLES = {"ada": "researcher", "bob": "researcher", "sam": "steward", "root": "admin"}
@@ -56,8 +48,7 @@ def world(service, accounts, work):
     service.projects.make(people["sam"], "gap", "panel", ["ada", "bob"], questions=9)
     made = service.submit(people["ada"], "panel", GAP, project="gap")
     work(service)
-    request = ask_person(service, people["ada"], "panel", made.digest, reason="why", code="x")
-    there = {"request": request.id,
+    there = {
         "dataset": "panel", "digest": made.digest, "submission": made.id,
         "token": str(accounts.tokens(people["bob"])[0].id),
     }  # fmt: skip
@@ -100,7 +91,7 @@ def faults(world):
                 status = ask(http, operation, method, path, who, there)[0]
                 if status != 401:
                     yield f"{operation}: somebody without a token"
-            if operation in ("revoke_own_token", "withdraw"):
+            if operation == "revoke_own_token":
                 continue  # they end those that are used here
             for who, token in tokens.items():
                 status, *reply = ask(http, operation, method, path, token, there)
