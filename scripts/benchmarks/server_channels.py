@@ -268,10 +268,10 @@ def injection(number: int, seed: int = 1) -> tuple[int, int, int]:
             for place in PLACES:
                 tried += 1
                 try:
-                    query = dataset.query(place(text))
+                    query = dataset.asked(place(text))
                     taken += 1
                     if text in canary.payloads:
-                        runner.outcome(dataset.task(query.content(), is_dry=True), JobLimits())
+                        runner.outcome(dataset.task(query, is_dry=True), JobLimits())
                 except SynthesizerError:
                     pass
             did += canary.is_touched
