@@ -208,7 +208,7 @@ class Service:
             if before is not None:
                 last = self._row(store, account, before)
                 place = tuple_(SUBMISSION.c.made, SUBMISSION.c.id)
-                chosen.append(place < tuple_(last.made, last.id))
+                chosen.append(place < (last.made, last.id))  # bound as the columns are
             rows = store.execute(
                 _all_submissions()
                 .where(*chosen)

@@ -110,6 +110,17 @@ def test_questions_that_are_used_up_are_refused(service, ada, three, work):
     assert (left(service, ada), budgets(service)["analysis", "three"]) == ([0], (3.0, 3.0))
 
 
+def test_a_list_of_questions_comes_in_parts(service, ada, three):
+    made = [ask(service, ada, subset=f"age > {number + 20}").id for number in range(3)]
+    found, before = [], None
+    while part := service.submissions(ada, before=before, limit=2):
+        found += [one.id for one in part]
+        before = found[-1]
+    assert sorted(found) == sorted(made)
+    times = [service.find(ada, one).asked for one in found]
+    assert times == sorted(times, reverse=True)
+
+
 def test_two_at_once_do_not_both_get_the_last_question(service, ada, sam, work):
     service.projects.make(sam, "three", "panel", ["ada"], questions=1)
     queries = [{"subset": f"age > {20 + number}"} for number in range(2)]
