@@ -127,15 +127,16 @@ class OfCoefficient(Question):
         model = query.model(schema)
         place = model.place(self.coefficient) or 0
         y, X, rows = model.columns_of(view.table)
-        effects = []
+        kept, effects = np.ones(len(y), dtype=bool), []
         for name in model.formula.effects:
             if name == schema.person:
                 effects.append(view.numbers[rows])
                 continue
             column = view.table[name]
-            codes = np.unique(column.data, return_inverse=True)[1]
-            effects.append(np.where(column.is_observed, codes, -1)[rows])
-        kept = np.logical_and.reduce([np.ones(len(y), dtype=bool), *(e >= 0 for e in effects)])
+            # a code of the row alone: places among the levels of all rows would let one person
+            # change the order in which the rows of other groups are added up
+            effects.append(_own_codes(column.data)[rows])
+            kept &= column.is_observed[rows]
         at = np.flatnonzero(rows)[kept]
         regression = Regression(
             y[kept],
@@ -147,6 +148,11 @@ class OfCoefficient(Question):
         fits = fit_partitions(regression, n_groups, query.family)
         at_place = slice(place, place + 1)
         return PartitionFits(fits.coefficients[:, at_place], fits.errors[:, at_place])
+
+
+def _own_codes(data: NDArray[Any]) -> NDArray[np.int64]:
+    """Return a whole number for each value that depends on nothing else: its bits, -0 as 0."""
+    return np.asarray(data + 0.0).view(np.int64)
 
 
 @dataclass(frozen=True)

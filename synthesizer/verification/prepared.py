@@ -67,6 +67,15 @@ def is_prepared(path: Path, key: bytes) -> bool:
     return bool(metadata.get(_KEY) == hashlib.sha256(key).digest())
 
 
+def prepared_rows(path: Path) -> int:
+    """Return the number of rows of a copy; 0 of a file that is none, which is written anew."""
+    try:
+        with pa.memory_map(str(path)) as file:
+            return int(pa.ipc.open_file(file).read_all().num_rows)
+    except (OSError, pa.ArrowInvalid):
+        return 0
+
+
 def prepared_view(path: Path, schema: PublicSchema, query: Query, key: bytes) -> View:
     """Return the rows that a query is about; only the columns that it names are read."""
     table = pa.ipc.open_file(pa.memory_map(str(path))).read_all()

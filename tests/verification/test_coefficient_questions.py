@@ -267,3 +267,20 @@ def test_noise_of_a_dry_run_moves_the_count_little():
     answer = asked.ask.conclude(asked, prepared, ((50,),))
     assert "race[Black] is at most -1" in answer.words[0]
     assert answer.statements[0].holds is True
+
+
+def test_a_person_with_a_new_level_leaves_the_bits_of_other_groups():
+    """Levels are coded by their own value: places among all rows would reorder other groups."""
+    asked = query({"measure": "interval", "above": 0}, formula="pay ~ race | year", partitions=20)
+    made = view(400, seed=5)
+    first = made.table["year"]
+    rows = made.owners != 0
+    without = made.take(rows)
+    years = np.where(rows, first.data, 1.0)  # person 0 alone has the lowest level
+    columns = [Column(c.variable, years) if c.name == "year" else c for c in made.table.columns]
+    other = View(Table(columns, len(years)), made.persons, made.owners, made.key)
+    one, two = (
+        asked.ask.fits(asked, SCHEMA, v, v.partition(20), 20).coefficients for v in (without, other)
+    )
+    own = made.partition(20)[0]
+    assert np.array_equal(np.delete(one, own, axis=0), np.delete(two, own, axis=0), equal_nan=True)

@@ -13,6 +13,7 @@ of its session. Nothing is spent but by one button, which names the price.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -384,8 +385,19 @@ def _has_numbers(found: DryRun | Submission) -> bool:
 
 
 def _sections(found: DryRun | Submission, *, numbers: bool) -> Markup:
-    """Return sections as a process of this server made them, which escapes (`runner`)."""
-    return Markup(found.page or "" if numbers else "")  # noqa: S704
+    """Return sections as a process of this server made them, which escapes (`runner`).
+
+    Without the numbers of the mechanism only the answer's tables and charts; a verdict needs none.
+    """
+    page = found.page or ""
+    if not numbers:
+        shown = _ANSWER.search(page)
+        has_verdict = "verdict" in (found.content or {}).get("answer", {})
+        page = shown[0] if shown and not has_verdict else ""
+    return Markup(page)  # noqa: S704
+
+
+_ANSWER = re.compile(r'<section id="answer".*?</section>', re.DOTALL)
 
 
 def _state_of(found: DryRun | Submission) -> Response:

@@ -51,6 +51,7 @@ from synthesizer.verification.messages import Outlook
 from synthesizer.verification.prepared import prepared_view
 from synthesizer.verification.public_schema import STRICT, PublicSchema, strictly
 from synthesizer.verification.query import query_of
+from synthesizer.verification.questions import View, within
 from synthesizer.verification.server.server_config import JobLimits
 from synthesizer.verification.verify import Asked, concluded, sound_asked
 from synthesizer.verification.words import WORDS
@@ -176,7 +177,7 @@ def outcome(task: Task, limits: JobLimits) -> Outcome:
         noise = DryNoise() if is_dry else OpenDP()
         planned = Planned(noise, asked.ask.mechanisms(asked.query, prepared))
         if is_dry:
-            asked.ask.whole_numbers(asked.query, prepared, asked.view().tiled(task.rows))
+            asked.ask.whole_numbers(asked.query, prepared, _largest(asked, task.rows))
             _check_used(limits, _peak_mb() - memory, time.process_time() - begun)
     except SynthesizerError as error:
         return Outcome(problems=error.problems)
@@ -202,6 +203,13 @@ def _with_numbers(task: Task, asked: Asked) -> tuple[Asked, Outcome]:
     found = chosen(asked, task.most_epsilon)
     known = Outcome(chosen=found.query.content(), outlook=found.outlook, words=found.words)
     return replace(asked, query=found.query), known
+
+
+def _largest(asked: Asked, rows: int) -> View:
+    """Return as many rows as a job may meet, also where few synthetic rows are in the subset."""
+    every = replace(asked, query=asked.query.model_copy(update={"subset": None})).view()
+    met = within(every.tiled(rows), asked.query)
+    return (met if len(met.owners) else every).tiled(rows)
 
 
 def _check_used(limits: JobLimits, memory_mb: float, seconds: float) -> None:

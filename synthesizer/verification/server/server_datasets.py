@@ -14,7 +14,7 @@ from synthesizer.data.files import sha256
 from synthesizer.verification.database import transaction
 from synthesizer.verification.ledger import DATASET, VERSION, Ledger, new_dataset, new_version
 from synthesizer.verification.mechanisms import micro
-from synthesizer.verification.prepared import is_prepared, rows_of, write_prepared
+from synthesizer.verification.prepared import is_prepared, prepared_rows, rows_of, write_prepared
 from synthesizer.verification.public_schema import Encoded, PublicSchema, load_schema
 from synthesizer.verification.query import problems_of_unsound, query_of
 from synthesizer.verification.server.runner import Task
@@ -148,12 +148,12 @@ def _looked_at(config: DatasetConfig, folder: Path) -> _Looked:
     prepared, encoded = folder / f"{data}.arrow", None
     if not prepared.exists():
         encoded = schema.encoded(schema.read(config.confidential))
-        if rows_of(encoded, schema) > rows:
-            raise DataError(
-                f"confidential: {config.confidential} has more rows than the public schema allows "
-                f"({rows:,}); write a larger number, with room for more persons, as rows: in "
-                f"{config.public_schema}"
-            )
+    if (rows_of(encoded, schema) if encoded else prepared_rows(prepared)) > rows:
+        raise DataError(
+            f"confidential: {config.confidential} has more rows than the public schema allows "
+            f"({rows:,}); write a larger number, with room for more persons, as rows: in "
+            f"{config.public_schema}"
+        )
     return _Looked(schema, data, prepared, rows, encoded)
 
 
