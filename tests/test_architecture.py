@@ -126,10 +126,10 @@ CEILINGS = {
     "engine": 3374,
     "report": 8541,
     "config": 894,
-    "verification": 7154,
+    "verification": 7118,
     "plan": 4855,
     "jobs": 4976,
-    "cli": 2352,
+    "cli": 2343,
 }
 """Most lines of code of each room, without docstrings, comments and blanks. They only fall: what a
 room adds it takes out elsewhere."""

@@ -35,8 +35,8 @@ from synthesizer.verification.posterior import (
     posterior_of_categories,
     posterior_of_count,
 )
+from synthesizer.verification.sentences import PROMISE, WORDS
 from synthesizer.verification.spending import Budget
-from synthesizer.verification.words import PROMISE, WORDS
 
 
 class Answer(Result):

@@ -29,8 +29,8 @@ from synthesizer.verification.messages import Outlook
 from synthesizer.verification.public_schema import PublicSchema
 from synthesizer.verification.query import Query
 from synthesizer.verification.questions import Question, View
+from synthesizer.verification.sentences import WORDS
 from synthesizer.verification.verify import Asked
-from synthesizer.verification.words import WORDS
 
 PARTITIONS = (20, 50, 100, 200)
 """Numbers of groups that are tried; each costs a fit of all synthetic rows."""

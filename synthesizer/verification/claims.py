@@ -46,7 +46,7 @@ from synthesizer.verification.coefficient_questions import (
 from synthesizer.verification.mechanisms import Mechanism
 from synthesizer.verification.posterior import Shares, posterior_of_categories
 from synthesizer.verification.questions import Released
-from synthesizer.verification.words import WORDS
+from synthesizer.verification.sentences import WORDS
 
 if TYPE_CHECKING:
     from synthesizer.verification.query import Query

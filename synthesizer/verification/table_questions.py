@@ -38,7 +38,7 @@ from synthesizer.report.page import Block, Chart, interval, row_table, written
 from synthesizer.verification.answer import Answer
 from synthesizer.verification.mechanisms import Mechanism
 from synthesizer.verification.questions import Question, Released, View
-from synthesizer.verification.words import WORDS
+from synthesizer.verification.sentences import WORDS
 
 if TYPE_CHECKING:
     from synthesizer.verification.public_schema import PublicSchema

@@ -9,7 +9,7 @@ from synthesizer.verification.answer import (
     Verification,
 )
 from synthesizer.verification.ledger import Budget
-from synthesizer.verification.words import PROMISE
+from synthesizer.verification.sentences import PROMISE
 
 
 def answer(*counts, holds=True, scale=1.0, unfitted=0.0):

@@ -129,7 +129,7 @@ def test_an_answer_says_the_verdict_first_and_then_what_follows():
     made = answered((46, 2, 2), high=-0.01)
     assert made.words[0] == "Yes: in the confidential data sex[F] is at most -0.01."
     assert "48 groups of persons with a fit" in made.words[1]
-    assert "confirmed" in made.words[3]
+    assert "same answer" in made.words[3]
     made = answered((2, 46, 2), high=-0.01)
     assert made.words[0] == "No: in the confidential data sex[F] is above -0.01."
     assert "contradicted" in made.words[3]

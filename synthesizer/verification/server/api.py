@@ -25,11 +25,11 @@ from synthesizer.verification.messages import (
     SubmissionPage,
 )
 from synthesizer.verification.public_schema import PublicSchema
+from synthesizer.verification.sentences import WORDS
 from synthesizer.verification.server.accounts import Account, TokenInfo
 from synthesizer.verification.server.problem_json import ProblemReply
 from synthesizer.verification.server.security import GuardedRoute, account_of, guard_of, only
 from synthesizer.verification.server.service import MOST_LISTED, Service
-from synthesizer.verification.words import WORDS
 
 PREFIX = "/api/v1"
 STRICT_BODY = ConfigDict(frozen=True, strict=True, extra="forbid")

@@ -11,6 +11,7 @@ from fastapi.routing import APIRoute
 from fastapi.telemetry import TelemetryConfig
 from starlette.concurrency import run_in_threadpool
 
+from synthesizer.verification.sentences import PROMISE
 from synthesizer.verification.server import (
     api,
     citation_pages,
@@ -23,7 +24,6 @@ from synthesizer.verification.server.dispatch import Dispatcher
 from synthesizer.verification.server.problem_json import ProblemReply, install
 from synthesizer.verification.server.security import Guard, Shield
 from synthesizer.verification.server.service import Service
-from synthesizer.verification.words import PROMISE
 
 _SILENT: TelemetryConfig = {
     "tracing": False,

@@ -27,6 +27,7 @@ from starlette.exceptions import HTTPException
 from synthesizer.data.errors import ConfigError, RequestError, SynthesizerError
 from synthesizer.verification.database import now
 from synthesizer.verification.messages import DatasetInfo, DryRun, Submission
+from synthesizer.verification.sentences import WORDS
 from synthesizer.verification.server.accounts import Account, Accounts
 from synthesizer.verification.server.api import Steps, TokenNumber
 from synthesizer.verification.server.query_form import (
@@ -57,7 +58,6 @@ from synthesizer.verification.server.templating import (
     moment,
     moved,
 )
-from synthesizer.verification.words import WORDS
 
 LISTED = 25
 """So many queries on a page."""

@@ -20,7 +20,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
 from synthesizer.data.errors import LedgerError, RequestError, SynthesizerError, in_brief
-from synthesizer.verification.words import WORDS
+from synthesizer.verification.sentences import WORDS
 
 _UNNAMED = frozenset({"extra_forbidden", "invalid_key"})
 """Kinds of faults whose place ends with a key that the client made up."""

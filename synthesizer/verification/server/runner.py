@@ -52,9 +52,9 @@ from synthesizer.verification.prepared import prepared_view
 from synthesizer.verification.public_schema import STRICT, PublicSchema, strictly
 from synthesizer.verification.query import query_of
 from synthesizer.verification.questions import View, within
+from synthesizer.verification.sentences import WORDS
 from synthesizer.verification.server.server_config import JobLimits
 from synthesizer.verification.verify import Asked, concluded, sound_asked
-from synthesizer.verification.words import WORDS
 
 DRY_RUN_TIMES = 5
 """A dry run may take so many times the processor time of a job: it rehearses and compares."""
@@ -207,7 +207,8 @@ def _with_numbers(task: Task, asked: Asked) -> tuple[Asked, Outcome]:
 
 def _largest(asked: Asked, rows: int) -> View:
     """Return as many rows as a job may meet, also where few synthetic rows are in the subset."""
-    every = replace(asked, query=asked.query.model_copy(update={"subset": None})).view()
+    read = asked.schema.encoded(asked.schema.read(asked.synthetic), asked.query.names)
+    every = View.of(read.table, read.persons, read.owners, bytes(32))
     met = within(every.tiled(rows), asked.query)
     return (met if len(met.owners) else every).tiled(rows)
 

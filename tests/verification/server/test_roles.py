@@ -128,7 +128,7 @@ def test_the_matrix_sees_a_missing_check_of_the_owner(world):
 def test_the_matrix_sees_a_missing_check_of_the_role(world):
     with patch.object(security, "require", lambda account, *roles: None):
         wrong = {one.partition(":")[0] for one in faults(world)}
-    assert {"submit", "send_request"} <= wrong
+    assert {"submit"} <= wrong
 
 
 def test_a_token_is_revoked_by_its_owner(world):
