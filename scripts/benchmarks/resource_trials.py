@@ -13,6 +13,7 @@ exit code is 1 where a line does not hold.
 from __future__ import annotations
 
 import sys
+from bisect import bisect_left
 from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -118,10 +119,7 @@ class Trial:
 
 def least(low: int, high: int, holds: Any) -> int:
     """Return the least whole number from low to high for which something holds."""
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if holds(middle) else (middle + 1, high)
-    return low
+    return low + bisect_left(range(low, high), True, key=holds)
 
 
 def p_of(deaths: int, others: int, runs: int) -> float:

@@ -404,7 +404,7 @@ class Ledger:
                 )
 
     def set_paused(self, is_paused: bool, *, within: Connection | None = None) -> None:
-        """Stop charging questions about the dataset, or go on; what was charged is answered."""
+        """Stop charging questions about the dataset, or go on."""
         with self._transaction(within) as store:
             self.lock(store)
             store.execute(

@@ -59,21 +59,21 @@ def write_prepared(path: Path, encoded: Encoded, schema: PublicSchema, key: byte
 
 def is_prepared(path: Path, key: bytes) -> bool:
     """Return whether a file is there and was written with this key."""
-    try:
-        with pa.memory_map(str(path)) as file:
-            metadata = pa.ipc.open_file(file).schema.metadata or {}
-    except (OSError, pa.ArrowInvalid):
-        return False
-    return bool(metadata.get(_KEY) == hashlib.sha256(key).digest())
+    table = _copy(path)
+    return table is not None and table.schema.metadata.get(_KEY) == hashlib.sha256(key).digest()
 
 
-def prepared_rows(path: Path) -> int:
-    """Return the number of rows of a copy; 0 of a file that is none, which is written anew."""
+def prepared_rows(path: Path) -> int | None:
+    """Return the number of rows of a copy; None where there is none, or a damaged one."""
+    table = _copy(path)
+    return None if table is None else int(table.num_rows)
+
+
+def _copy(path: Path) -> pa.Table | None:
     try:
-        with pa.memory_map(str(path)) as file:
-            return int(pa.ipc.open_file(file).read_all().num_rows)
+        return pa.ipc.open_file(pa.memory_map(str(path))).read_all()  # mapped, not read
     except (OSError, pa.ArrowInvalid):
-        return 0
+        return None
 
 
 def prepared_view(path: Path, schema: PublicSchema, query: Query, key: bytes) -> View:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import hmac
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -139,8 +139,13 @@ def _keyed(key: bytes, *message: bytes) -> int:
 
 def view_of(path: Path, schema: PublicSchema, query: Query, key: bytes) -> View:
     """Read a file and return what a query asks about; no cell of it is an error."""
-    encoded = schema.encoded(schema.read(path), query.names)
-    return within(View.of(encoded.table, encoded.persons, encoded.owners, key), query)
+    return within(read_view(path, schema, query.names, key), query)
+
+
+def read_view(path: Path, schema: PublicSchema, names: Collection[str], key: bytes) -> View:
+    """Read some variables of all rows of a file."""
+    encoded = schema.encoded(schema.read(path), names)
+    return View.of(encoded.table, encoded.persons, encoded.owners, key)
 
 
 def within(view: View, query: Query) -> View:

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -16,7 +17,14 @@ from synthesizer.verification.answer import Verification
 from synthesizer.verification.mechanisms import MICRO, DryNoise, Noise, OpenDP, Planned
 from synthesizer.verification.public_schema import PublicSchema, digest_of, load_schema
 from synthesizer.verification.query import Query, problems_of_unsound, read_query
-from synthesizer.verification.questions import Question, Released, View, view_of
+from synthesizer.verification.questions import (
+    Question,
+    Released,
+    View,
+    read_view,
+    view_of,
+    within,
+)
 from synthesizer.verification.spending import Budget
 
 if TYPE_CHECKING:
@@ -90,12 +98,7 @@ def verify(
     )  # fmt: skip
 
 
-def dry_run(
-    query: Path | Query,
-    *,
-    synthetic: Path,
-    schema: Path | PublicSchema,
-) -> Verification:
+def dry_run(query: Path | Query, *, synthetic: Path, schema: Path | PublicSchema) -> Verification:
     """Take every step of `verify` with the synthetic data in place of the confidential ones: free.
 
     Raises
@@ -107,7 +110,7 @@ def dry_run(
     prepared = asked.prepare()
     planned = Planned(DryNoise(), asked.ask.mechanisms(asked.query, prepared))
     released = asked.ask.release(asked.query, prepared, asked.view(), planned)
-    return concluded(asked, prepared, released, charge=planned.epsilon, dry=True, is_new=False)
+    return concluded(asked, prepared, released, charge=planned.epsilon, dry=True)
 
 
 def concluded(
@@ -120,7 +123,7 @@ def concluded(
         query=asked.query.content(),
         digest=asked.query.digest,
         charge=charge / MICRO,
-        is_new=is_new,
+        is_new=is_new and not dry,
         budgets=budgets,
         answer=asked.ask.conclude(asked.query, prepared, released),
     )
@@ -139,9 +142,14 @@ class Asked:
         """The question."""
         return self.query.ask
 
+    @cached_property
+    def rows(self) -> View:
+        """All rows of the synthetic file, with the variables of the query; they are read once."""
+        return read_view(self.synthetic, self.schema, self.query.names, DRY_KEY)
+
     def view(self) -> View:
         """Return the rows of the synthetic file that the query is about."""
-        return view_of(self.synthetic, self.schema, self.query, DRY_KEY)
+        return within(self.rows, self.query)
 
     def prepare(self) -> Any:
         """Return what the question needs of the synthetic file."""

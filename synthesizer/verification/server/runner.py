@@ -190,9 +190,7 @@ def outcome(task: Task, limits: JobLimits) -> Outcome:
     else:
         view = prepared_view(Path(task.prepared), schema, asked.query, bytes.fromhex(task.key))
     released = asked.ask.release(asked.query, prepared, view, planned)
-    made = concluded(
-        asked, prepared, released, charge=planned.epsilon, dry=is_dry, is_new=not is_dry,
-    )  # fmt: skip
+    made = concluded(asked, prepared, released, charge=planned.epsilon, dry=is_dry)
     return _told(made, known, charge=planned.epsilon)
 
 
@@ -207,10 +205,8 @@ def _with_numbers(task: Task, asked: Asked) -> tuple[Asked, Outcome]:
 
 def _largest(asked: Asked, rows: int) -> View:
     """Return as many rows as a job may meet, also where few synthetic rows are in the subset."""
-    read = asked.schema.encoded(asked.schema.read(asked.synthetic), asked.query.names)
-    every = View.of(read.table, read.persons, read.owners, bytes(32))
-    met = within(every.tiled(rows), asked.query)
-    return (met if len(met.owners) else every).tiled(rows)
+    met = within(asked.rows.tiled(rows), asked.query)
+    return (met if len(met.owners) else asked.rows).tiled(rows)
 
 
 def _check_used(limits: JobLimits, memory_mb: float, seconds: float) -> None:

@@ -28,7 +28,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 from fastapi import Request, Response
 from fastapi.routing import APIRoute
@@ -450,8 +450,8 @@ def only(*roles: Role) -> Callable[[Endpoint], Endpoint]:
     return marked
 
 
-def roles_of(route: APIRoute, others: tuple[Role, ...]) -> tuple[Role, ...]:
-    """Return who may use a route: the roles that `only` names, or else those of its kind."""
+def roles_of(route: APIRoute, others: tuple[Role, ...] = ()) -> tuple[Role, ...]:
+    """Return who may use a route: the roles that `only` names, or else others; all if empty."""
     roles: tuple[Role, ...] = getattr(route.endpoint, "roles", others)
     return roles
 
@@ -459,12 +459,9 @@ def roles_of(route: APIRoute, others: tuple[Role, ...]) -> tuple[Role, ...]:
 class GuardedRoute(APIRoute):
     """A route that checks the token first, then the role, and then reads the body strictly."""
 
-    roles: ClassVar[tuple[Role, ...]] = ()
-    """Who may, where `only` names nobody; everybody where empty."""
-
     def get_route_handler(self) -> Callable[[Request], Any]:
         """Return what serves a request."""
-        serve, roles = super().get_route_handler(), roles_of(self, self.roles)
+        serve, roles = super().get_route_handler(), roles_of(self)
 
         async def guarded(request: Request) -> Any:
             signed = await run_in_threadpool(guard_of(request).by_token, request)
@@ -475,12 +472,6 @@ class GuardedRoute(APIRoute):
             return await serve(_StrictRequest(request.scope, request.receive))
 
         return guarded
-
-
-class StewardRoute(GuardedRoute):
-    """A guarded route of stewards and admins."""
-
-    roles = ("steward", "admin")
 
 
 def account_of(request: Request) -> Account:

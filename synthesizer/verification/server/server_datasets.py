@@ -146,9 +146,10 @@ def _looked_at(config: DatasetConfig, folder: Path) -> _Looked:
     rows = schema.rows or 2 * schema.read(config.synthetic).n_rows
     data = version_of(config.confidential, schema)
     prepared, encoded = folder / f"{data}.arrow", None
-    if not prepared.exists():
+    if (found := prepared_rows(prepared)) is None:
         encoded = schema.encoded(schema.read(config.confidential))
-    if (rows_of(encoded, schema) if encoded else prepared_rows(prepared)) > rows:
+        found = rows_of(encoded, schema)
+    if found > rows:
         raise DataError(
             f"confidential: {config.confidential} has more rows than the public schema allows "
             f"({rows:,}); write a larger number, with room for more persons, as rows: in "

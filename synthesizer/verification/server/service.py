@@ -240,7 +240,7 @@ class Service:
             ]
 
     def set_paused(self, account: Account, dataset: str, *, is_paused: bool) -> None:
-        """Stop new charges on a dataset, or go on; what was charged is answered all the same."""
+        """Stop charges and answers of a dataset, or go on; what was charged is answered then."""
         one = self.dataset(dataset)
         with transaction(self.engine) as store:
             one.ledger.set_paused(is_paused, within=store)
@@ -335,11 +335,11 @@ class Service:
     def end_dry_run(self, one: Dataset, digest: str, outcome: Outcome | None) -> None:
         """Keep what came of a dry run, and charge or refuse who waits for it."""
         if outcome is None:
-            problems = [
+            problem = (
                 f"the dry run took more than {self.config.job.seconds:g} seconds or "
                 f"{self.config.job.memory_mb} MB; ask with fewer levels or a simpler model"
-            ]
-            outcome = Outcome(problems=tuple(problems))
+            )
+            outcome = Outcome(problems=(problem,))
         values: dict[str, Any] = {"state": "refused", "problems": list(outcome.problems)}
         if not outcome.problems:
             values = {

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from replay_trials import GAP
 
+from synthesizer.data.errors import DataError
 from synthesizer.verification.database import now, transaction
 from synthesizer.verification.ledger import Ledger
 from synthesizer.verification.mechanisms import MICRO
@@ -20,7 +21,7 @@ from synthesizer.verification.server.service import Service
 
 
 def in_this_process(task, limits, *, seconds, is_stopped):
-    return runner.outcome(task, limits)
+    return runner.outcome(task, JobLimits(seconds=3_600, memory_mb=1_000_000))
 
 
 def until(service, account, submission, state, seconds=60.0):
@@ -118,7 +119,7 @@ def test_a_dry_run_whose_process_dies_is_tried_again_twice(service, ada, deaths,
     left = iter([None] * deaths)
 
     def dies(task, limits, *, seconds, is_stopped):
-        return next(left, runner.outcome(task, limits))
+        return next(left, in_this_process(task, limits, seconds=seconds, is_stopped=is_stopped))
 
     dispatcher = Dispatcher(service, process=dies)
     while dispatcher.check_next(0):
@@ -189,7 +190,20 @@ def test_the_confidential_file_is_read_once_when_the_server_starts(service, ada,
         work(service, answers=True)
     finally:
         away.rename(files[0])
-    until(service, ada, asked.id, "answered")
+    assert until(service, ada, asked.id, "answered").content is not None
+
+
+@pytest.mark.parametrize("copy", ["absent", "there", "damaged"])
+def test_a_file_of_more_rows_than_are_public_is_refused_at_every_start(engine, config, copy):
+    """`rows` decides nothing about how cells are read, so a copy may be older than the bound."""
+    if copy != "absent":
+        path = open_datasets(engine, config)["panel"].prepared
+        if copy == "damaged":
+            path.write_bytes(path.read_bytes()[:100])
+    schema = config.datasets["panel"].public_schema
+    schema.write_text(schema.read_text() + "rows: 10\n")
+    with pytest.raises(DataError, match="more rows"):
+        open_datasets(engine, config)
 
 
 def test_a_synthetic_file_that_is_away_costs_neither_answer_nor_dry_run(
