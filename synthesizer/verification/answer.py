@@ -16,7 +16,6 @@ from pydantic import SerializeAsAny
 from synthesizer.measures.figure import Result, Row, column, plain
 from synthesizer.report.charts import Panel, Series, el, panels
 from synthesizer.report.page import (
-    NUMBERS,
     Block,
     Cell,
     Chart,
@@ -31,7 +30,6 @@ from synthesizer.report.page import (
 )
 from synthesizer.verification.posterior import (
     Posterior,
-    attainable,
     posterior_of_categories,
     posterior_of_count,
 )
@@ -49,10 +47,6 @@ class Answer(Result):
 
     def blocks(self) -> Iterator[Block]:
         """Yield what its page shows: charts with their tables."""
-        yield from ()
-
-    def attainable(self) -> Iterator[Block]:
-        """Yield what is to be known before anything is spent: the best that can come out."""
         yield from ()
 
 
@@ -192,22 +186,6 @@ class ShareAnswer(Answer):
         table = row_table(self.statements, title)
         yield share_chart(title, curves, summary=summary, table=table)
 
-    def attainable(self) -> Iterator[Block]:
-        """Yield the lower end of r after a perfect confirmation, by M and epsilon."""
-        three = len(self.released[0]) > 1
-        epsilons = sorted({0.25, 0.5, 1.0, 2.0, round((2 if three else 1) / self.scales[0], 6)})
-        rows = [
-            [m, *(attainable(m, e, errors=three).equal_tail[0] for e in epsilons)]
-            for m in sorted({20, 50, 100, 200, self.partitions})
-        ]
-        yield DataTable(
-            caption="The best that can come out: lower end of the 95 % interval of r where all "
-            "partitions agree and the noise is 0",
-            columns=("M", *(f"epsilon {e:g}" for e in epsilons)),
-            forms=NUMBERS[: len(epsilons) + 1],
-            rows=rows,
-        )
-
 
 def share_chart(
     title: str, curves: Sequence[tuple[str, Posterior, Posterior]], *, summary: str,
@@ -328,7 +306,6 @@ class Verification(Result):
         many = sum(map(len, answer.released)) > _MOST_SHOWN
         told = f"{_MOST_SHOWN:,} and more, in the JSON" if many else numbers
         which = "of this dry run" if self.dry else "that were released for it"
-        best: list[Block] = [*answer.attainable()] if self.dry else []
         came_out = [
             *([Note(WORDS["dry_run"])] if self.dry else []),
             Words(list(answer.words)),
@@ -340,15 +317,13 @@ class Verification(Result):
         if self.budgets:
             cost.append(row_table(self.budgets))
         parts: Sequence[tuple[str, str, str, Sequence[Block]]] = (
-            ("attainable", "Before anything is spent", "No answer tells more than this.", best),
             ("answer", result, "What came out, and what may be concluded.", came_out),
             ("query", "Question", "In the one form by which the ledger knows it.", [keys]),
             ("cost", "Cost", "In epsilon.", cost),
             ("promise", "Promise", "What is promised, and what is not.", [Words([*self.promise])]),
         )
         for anchor, title, lead, blocks in parts:
-            if blocks:
-                yield Section(anchor=anchor, title=title, lead=lead, blocks=blocks)
+            yield Section(anchor=anchor, title=title, lead=lead, blocks=blocks)
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the page in a frame, with its own style and no script."""

@@ -11,12 +11,13 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from math import ceil, floor, inf, isfinite, log10, sqrt
+from functools import lru_cache
+from math import ceil, floor, inf, isinf, log10, sqrt
 
 import numpy as np
+from scipy.special import ndtr, ndtri
 
 from synthesizer.data.table import FloatArray
-from synthesizer.report.page import written
 from synthesizer.verification.answer import ShareAnswer
 from synthesizer.verification.claims import Claim, shares_at_ends, verdict_of
 from synthesizer.verification.coefficient_questions import (
@@ -39,9 +40,11 @@ MOST_UNFITTED = 0.1
 """Share of groups that may have no fit in the synthetic data."""
 MOST_BIAS = 1.0
 """Limit of the bias of groups, in standard errors of the share that exceeds the coefficient."""
-MARGIN, LEAST_MARGIN = 0.5, 0.1
-"""Parts of the way to the synthetic estimate by which the border is moved: the confidential
-coefficient is another. A price is enough, and a claim can be decided, if it is so even then."""
+LIKELY = 0.8
+"""Probability from which on an answer other than "cannot tell" is expected."""
+MARGIN = 0.5
+"""Part of the way to the synthetic estimate by which the border is moved for the price: the
+confidential coefficient is another. Less than the most is paid if it decides even then."""
 ALIKE = 0.01
 """Difference of the ends of an interval of r that is worth no more groups."""
 
@@ -87,6 +90,11 @@ class Look:
     def m(self) -> int:
         """Number of groups."""
         return len(self.numbers[0])
+
+    @property
+    def fits(self) -> int:
+        """Number of groups with a fit of the first statement."""
+        return int(np.isfinite(self.numbers[0]).sum())
 
     @property
     def unfitted(self) -> float:
@@ -154,84 +162,121 @@ def _with(query: Query, m: int, epsilon: float | None = None) -> Query:
 
 def _of_claim(query: Query, ask: Claim, stated: Statements, able: Sequence[Look]) -> Chosen:
     """Return a claim at the least epsilon that probably decides it, with the largest groups."""
-    epsilons = [*(e for e in EPSILONS if e < query.epsilon), query.epsilon]
-    near = _moved(stated, MARGIN)
-    for epsilon in epsilons:
+    near = _moved(stated)
+    for epsilon in (*(e for e in EPSILONS if e < query.epsilon), query.epsilon):
         for look in able:
             asked = _with(query, look.m, epsilon)
-            if _is_decided(asked, ask, near, look):
+            if chance_of(asked, ask, near, look) >= LIKELY:
                 return Chosen(asked, "decided", ())
-    reaches = [_reach(_with(query, look.m), ask, stated, look) for look in able]
-    reach = min(reaches)
-    look = able[reaches.index(reach) if isfinite(reach) else -1]
+    chances = [chance_of(_with(query, look.m), ask, stated, look) for look in able]
+    best = max(chances)
+    look = able[chances.index(best)]
     asked = _with(query, look.m)
-    if _is_decided(asked, ask, _moved(stated, LEAST_MARGIN), look):
+    if best >= LIKELY:
         return Chosen(asked, "decided", ())
-    if isfinite(reach):
-        words = (
-            "The answer will probably be: cannot tell. The border is too close to the synthetic "
-            f"estimate, {written(stated.estimates[0] or 0.0)}.",
-            f"A border at least {_rounded_up(reach)} away from it could be decided.",
-        )
-        return Chosen(asked, "open", words)
-    (noise,) = ask.mechanisms(asked, stated)
-    agreed = shares_at_ends((look.m, *(0 for _ in range(noise.size - 1))), look.m, noise.scale)
-    if verdict_of(agreed) == "yes":
-        return Chosen(asked, "open", (_MAY_HIDE, _BUDGET))
-    return Chosen(asked, "impossible", (_HIDES, _BUDGET))
+    if all(isinf(_needed(one.m, one.fits, *_noise(query, ask, stated, one))) for one in able):
+        return Chosen(asked, "impossible", (_HIDES, _BUDGET))
+    words = _OPEN.format(round(10 * best)) if best > 0.1 else _PROBABLY_OPEN
+    return Chosen(asked, "open", (words, _decidable(asked, ask, stated, look)))
 
 
-_MAY_HIDE = "The answer will probably be: cannot tell. This file has too few persons for the noise."
+_OPEN = "The answer may be: cannot tell. It is yes or no in about {} of 10 such questions."
+_PROBABLY_OPEN = "The answer will probably be: cannot tell."
 _HIDES = (
     "This question cannot be decided: even where all groups of persons agree, the noise hides it."
 )
 _BUDGET = "Ask the steward for a larger budget for each question."
 
 
-def _reach(query: Query, ask: Claim, stated: Statements, look: Look) -> float:
-    """Return how far from the synthetic estimate borders must be to be decided; inf if nowhere."""
-    estimate, (where,) = stated.estimates[0] or 0.0, stated.ranges
-    farthest = 2 * float(np.nanmax(np.abs(look.numbers - estimate)))
-    distances: list[float] = [*np.geomspace(farthest / 200, farthest, 100).tolist(), inf]
-
-    def is_decided(distance: float) -> bool:
-        reach = (1 - LEAST_MARGIN) * distance
-        ends = CoefficientRange(
-            low=None if where.low is None else estimate - reach,
-            high=None if where.high is None else estimate + reach,
-        )
-        return _is_decided(query, ask, replace(stated, ranges=(ends,), holds=(True,)), look)
-
-    return distances[bisect_left(distances[:-1], True, key=is_decided)]
-
-
-def _moved(stated: Statements, part: float) -> Statements:
+def _moved(stated: Statements) -> Statements:
     """Return a claim with its borders moved by a part of the way to the synthetic estimate."""
     estimate, (where,) = stated.estimates[0] or 0.0, stated.ranges
     low, high = (
-        None if end is None else end + part * (estimate - end) for end in (where.low, where.high)
+        None if end is None else end + MARGIN * (estimate - end) for end in (where.low, where.high)
     )
     return replace(stated, ranges=(CoefficientRange(low=low, high=high),))
 
 
-def _is_decided(query: Query, ask: Claim, stated: Statements, look: Look) -> bool:
-    """Return whether groups as in the synthetic data decide as they do, with noise against it."""
-    (mechanism,) = ask.mechanisms(query, stated)
-    # two noises together seldom exceed the root of 2 times what one seldom exceeds
-    noise = mechanism.within(0.95) / sqrt(2) * (1 if stated.holds[0] else -1)
-    ((inside, *beyond, unfitted),) = ask.counts(query, stated, look.numbers)
-    shares = []
-    for place in range(len(beyond)):
-        against = [out + noise * (at == place) for at, out in enumerate(beyond)]
-        noisy = (inside - noise, *against, unfitted)
-        shares.append(shares_at_ends(noisy, look.m, mechanism.scale)[place])
-    return verdict_of(shares) == ("yes" if stated.holds[0] else "no")
+def _noise(query: Query, ask: Claim, stated: Statements, look: Look) -> tuple[int, float]:
+    """Return the number and the scale of noises of a claim that is asked with so many groups."""
+    (mechanism,) = ask.mechanisms(_with(query, look.m), stated)
+    return mechanism.size, mechanism.scale
 
 
-def _rounded_up(distance: float) -> str:
-    """Return a distance in two digits, not less than it is."""
-    unit = 10.0 ** (floor(log10(distance)) - 1)
-    return f"{ceil(distance / unit) * unit:.2g}"
+def chance_of(query: Query, ask: Claim, stated: Statements, look: Look) -> float:
+    """Return how probably a claim gets yes or no, if persons are like those of the synthetic data.
+
+    The coefficient is the synthetic one but for the standard error of a difference of two files,
+    and groups of persons scatter as those of the synthetic data do; the noise is taken as normal.
+    """
+    size, scale = _noise(query, ask, stated, look)
+    needed = _needed(look.m, look.fits, size, scale)
+    values = look.numbers[0][np.isfinite(look.numbers[0])]
+    error = np.subtract(*np.quantile(values, (0.84, 0.16))) / sqrt(2 * look.fits)
+    moved = values + error * _SHIFTS[:, None]
+    where = stated.ranges[0]
+    beyond = [moved < where.ends[0]] * (where.low is not None)
+    beyond += [moved > where.ends[1]] * (where.high is not None)
+    yes, no = np.ones(len(_SHIFTS)), np.zeros(len(_SHIFTS))
+    for out in np.mean(beyond, axis=2):
+        ahead = look.fits * (1 - 2 * out)
+        spread = np.sqrt(4 * look.fits * out * (1 - out) + 4 * scale**2)
+        yes = np.minimum(yes, ndtr((ahead - needed) / spread))
+        no = np.maximum(no, ndtr((-ahead - needed) / spread))
+    return float((yes + no).mean())
+
+
+_SHIFTS: FloatArray = ndtri((np.arange(25) + 0.5) / 25)
+"""Standard errors by which the confidential coefficient is another, equally probable."""
+
+
+@lru_cache(maxsize=256)
+def _needed(m: int, fits: int, size: int, scale: float) -> float:
+    """Return how many groups more must lie on one side of an end to decide it; inf if never."""
+
+    def decides(ahead: int) -> bool:
+        sides = (fits + ahead) / 2, max((fits - ahead) / 2, 0)
+        counts = (*sides, *(0 for _ in range(size - 3)), m - fits)
+        return verdict_of(shares_at_ends(counts, m, scale)[:1]) == "yes"
+
+    least = bisect_left(range(m + 1), True, key=decides)
+    return least if least <= m else inf
+
+
+def _decidable(query: Query, ask: Claim, stated: Statements, look: Look) -> str:
+    """Return which borders would probably be decided, in words."""
+    estimate, (where,) = stated.estimates[0] or 0.0, stated.ranges
+    farthest = 2 * float(np.nanmax(np.abs(look.numbers - estimate)))
+    distances: list[float] = np.geomspace(farthest / 200, farthest, 100).tolist()
+
+    def least(low: int | None, high: int | None) -> float:
+        """Return the distance from which ends below or above the estimate are decided."""
+
+        def is_decided(distance: float) -> bool:
+            ends = (None if side is None else estimate + side * distance for side in (low, high))
+            ranges = (CoefficientRange(low=next(ends), high=next(ends)),)
+            return chance_of(query, ask, replace(stated, ranges=ranges), look) >= LIKELY
+
+        place = bisect_left(distances, True, key=is_decided)
+        return [*distances, inf][place]
+
+    if where.low is not None and where.high is not None:
+        below = above = least(-1, 1)
+        words = "A range of at least {} to {} could be decided."
+    else:
+        sides = [(side, None) if where.high is None else (None, side) for side in (-1, 1)]
+        below, above = (least(*side) for side in sides)
+        words = "A border of at most {} or at least {} could be decided."
+    if isinf(below + above):
+        return _BUDGET
+    return words.format(_beyond(estimate, -below), _beyond(estimate, above))
+
+
+def _beyond(estimate: float, distance: float) -> str:
+    """Return a border in two digits of its distance, not nearer than it is."""
+    unit = 10.0 ** (floor(log10(abs(distance))) - 1)
+    rounded = ceil if distance > 0 else floor
+    return f"{rounded((estimate + distance) / unit) * unit:g}"
 
 
 def _of_shares(query: Query, ask: Counted, stated: Statements, able: Sequence[Look]) -> Chosen:

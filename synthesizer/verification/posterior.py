@@ -239,27 +239,3 @@ def _raised(weights: FloatArray) -> FloatArray:
     raised[:-1] = weights * (n + 1 - k) / (n + 2)
     raised[1:] += weights * (k + 1) / (n + 2)
     return raised
-
-
-def attainable(m: int, epsilon: float, *, errors: bool = False) -> Posterior:
-    """Return the posterior after a perfect confirmation: all M partitions agree, the noise is 0.
-
-    No answer at this epsilon and M says more. To be seen before anything is spent.
-
-    Parameters
-    ----------
-    m : int
-        Number of partitions.
-    epsilon : float
-        What the answer would cost.
-    errors : bool
-        Whether errors are reported as a third category, which doubles the noise.
-
-    Examples
-    --------
-    >>> [round(attainable(50, epsilon).equal_tail[0], 3) for epsilon in (0.25, 1.0)]
-    [0.685, 0.89]
-    """
-    if errors:
-        return posterior_of_categories((m, 0, 0), m=m, scale=2 / epsilon).inside
-    return posterior_of_count(m, m=m, scale=1 / epsilon)

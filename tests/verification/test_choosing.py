@@ -1,14 +1,15 @@
 """What a question is asked with, chosen from synthetic data alone."""
 
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
-from claim_trials import EFFECT, SCHEMA, InMemory, simulated
+from claim_trials import EFFECT, SCHEMA, Drawn, InMemory, simulated
 from replay_trials import GAP, QUESTIONS
 
 from synthesizer.verification import choosing
-from synthesizer.verification.choosing import PARTITIONS, Look, chosen, unbiased
+from synthesizer.verification.choosing import PARTITIONS, Look, chance_of, chosen, unbiased
 from synthesizer.verification.query import query_of
 from synthesizer.verification.verify import sound_asked
 
@@ -48,13 +49,47 @@ def test_a_far_border_costs_less_and_no_more_than_is_offered():
     assert chosen(asked({"above": -3.0}), 0.03).query.epsilon == 0.03
 
 
-def test_an_open_claim_says_which_border_could_be_decided():
-    one = chosen(asked({"above": 0.28}), 1.0)
-    distance = float(one.words[1].split("at least ")[1].split()[0])
-    estimate = asked({"above": 0}).ask.estimates(one.query, SCHEMA, asked({"above": 0}).made)[0]
-    assert 0.02 < distance < 0.5
-    assert chosen(asked({"above": estimate - 1.02 * distance}), 1.0).outlook == "decided"
-    assert chosen(asked({"above": estimate - 0.8 * distance}), 1.0).outlook == "open"
+def borders(ask, words):
+    one = chosen(asked(ask), 1.0)
+    assert one.outlook == "open"
+    return [float(end) for end in re.fullmatch(words, one.words[1]).groups()]
+
+
+def test_an_open_claim_says_which_borders_could_be_decided():
+    below, above = borders({"above": 0.28}, "A border of at most (.+) or at least (.+) could .*")
+    assert -0.1 < below < EFFECT < above < 0.6
+    for end, outlook in ((below, "decided"), (above, "decided"), (0.22, "open"), (0.38, "open")):
+        assert chosen(asked({"above": end}), 1.0).outlook == outlook
+    low, high = borders({"share": 0.05}, "A range of at least (.+) to (.+) could .*")
+    assert chosen(asked({"between": [low, high]}), 1.0).outlook == "decided"
+    narrow = [low + 0.05, high - 0.05]
+    assert chosen(asked({"between": narrow}), 1.0).outlook == "open"
+
+
+def test_forecasts_of_open_claims_come_true_as_often_as_they_say():
+    rng, hits, sums = np.random.default_rng(4), [], []
+    for seed in range(6):
+        synthetic = asked({"above": 0}, seed=seed).made
+        confidential = simulated(3_000, rng, EFFECT, 0.0)
+        one = asked({"above": 0}, seed=seed)
+        query, estimate = one.query, one.ask.estimates(one.query, SCHEMA, synthetic)
+        look = Look(one.ask.numbers(query, SCHEMA, synthetic, query.partitions), estimate)
+        numbers = one.ask.numbers(query, SCHEMA, confidential, query.partitions)
+        for end in np.linspace(0, 0.6, 25):
+            ask = one.ask.model_copy(update={"above": end})
+            stated = ask.stated(SCHEMA, estimate)
+            sums.append(chance_of(query, ask, stated, look))
+            (mechanism,), (counts,) = (
+                ask.mechanisms(query, stated),
+                ask.counts(query, stated, numbers),
+            )
+            released = (Drawn(rng).draw(mechanism, counts),)
+            hits.append(ask.conclude(query, stated, released).verdict != "open")
+    sums, hits = np.array(sums), np.array(hits)
+    for low, high in ((0, 0.3), (0.3, 0.8), (0.8, 1)):
+        of = (sums >= low) & (sums <= high)
+        assert of.sum() > 10
+        assert abs(sums[of].mean() - hits[of].mean()) < 0.15
 
 
 def test_what_no_group_can_fit_or_no_noise_lets_through_is_impossible():

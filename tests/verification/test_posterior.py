@@ -18,7 +18,6 @@ from scipy import stats
 
 from synthesizer.verification.posterior import (
     Posterior,
-    attainable,
     posterior_of_categories,
     posterior_of_count,
 )
@@ -184,10 +183,11 @@ def test_three_categories_have_one_mode():
     [(20, (0.305, 0.745)), (50, (0.685, 0.89)), (100, (0.838, 0.943)), (200, (0.918, 0.971))],
 )
 def test_the_best_that_can_be_attained(m, low):
-    assert [attainable(m, e).equal_tail[0] for e in (0.25, 1.0)] == pytest.approx(low, abs=6e-4)
-    with_errors = attainable(m, 1.0, errors=True).equal_tail[0]
+    best = [posterior_of_count(m, m=m, scale=1 / e).equal_tail[0] for e in (0.25, 1.0)]
+    assert best == pytest.approx(low, abs=6e-4)
+    with_errors = posterior_of_categories((m, 0, 0), m=m, scale=2.0).inside.equal_tail[0]
     assert with_errors == pytest.approx(low[1], abs=0.01)
-    assert with_errors < attainable(m, 1.0).equal_tail[0]
+    assert with_errors < best[1]
 
 
 def test_nothing_released_leaves_the_prior():
