@@ -174,18 +174,12 @@ def _of_claim(query: Query, ask: Claim, stated: Statements, able: Sequence[Look]
     asked = _with(query, look.m)
     if best >= LIKELY:
         return Chosen(asked, "decided", ())
-    if all(isinf(_needed(one.m, one.fits, *_noise(query, ask, stated, one))) for one in able):
-        return Chosen(asked, "impossible", (_HIDES, _BUDGET))
-    words = _OPEN.format(round(10 * best)) if best > 0.1 else _PROBABLY_OPEN
-    return Chosen(asked, "open", (words, _decidable(asked, ask, stated, look)))
-
-
-_OPEN = "The answer may be: cannot tell. It is yes or no in about {} of 10 such questions."
-_PROBABLY_OPEN = "The answer will probably be: cannot tell."
-_HIDES = (
-    "This question cannot be decided: even where all groups of persons agree, the noise hides it."
-)
-_BUDGET = "Ask the steward for a larger budget for each question."
+    words = WORDS["outlook"]
+    if best == 0:
+        return Chosen(asked, "impossible", (words["hidden"], words["budget"]))
+    name = "may be open" if best > 0.1 else "probably open"
+    told = words[name].format(round(10 * best))
+    return Chosen(asked, "open", (told, _decidable(asked, ask, stated, look)))
 
 
 def _moved(stated: Statements) -> Statements:
@@ -197,20 +191,15 @@ def _moved(stated: Statements) -> Statements:
     return replace(stated, ranges=(CoefficientRange(low=low, high=high),))
 
 
-def _noise(query: Query, ask: Claim, stated: Statements, look: Look) -> tuple[int, float]:
-    """Return the number and the scale of noises of a claim that is asked with so many groups."""
-    (mechanism,) = ask.mechanisms(_with(query, look.m), stated)
-    return mechanism.size, mechanism.scale
-
-
 def chance_of(query: Query, ask: Claim, stated: Statements, look: Look) -> float:
-    """Return how probably a claim gets yes or no, if persons are like those of the synthetic data.
+    """Return how probably a claim gets yes or no, if persons are like those of the synthetic data:
+    0 where even groups that all agree do not decide it.
 
     The coefficient is the synthetic one but for the standard error of a difference of two files,
     and groups of persons scatter as those of the synthetic data do; the noise is taken as normal.
     """
-    size, scale = _noise(query, ask, stated, look)
-    needed = _needed(look.m, look.fits, size, scale)
+    (noise,) = ask.mechanisms(query, stated)
+    needed = _needed(look.m, look.fits, noise.size, noise.scale)
     values = look.numbers[0][np.isfinite(look.numbers[0])]
     error = np.subtract(*np.quantile(values, (0.84, 0.16))) / sqrt(2 * look.fits)
     moved = values + error * _SHIFTS[:, None]
@@ -220,7 +209,7 @@ def chance_of(query: Query, ask: Claim, stated: Statements, look: Look) -> float
     yes, no = np.ones(len(_SHIFTS)), np.zeros(len(_SHIFTS))
     for out in np.mean(beyond, axis=2):
         ahead = look.fits * (1 - 2 * out)
-        spread = np.sqrt(4 * look.fits * out * (1 - out) + 4 * scale**2)
+        spread = np.sqrt(4 * look.fits * out * (1 - out) + 4 * noise.scale**2)
         yes = np.minimum(yes, ndtr((ahead - needed) / spread))
         no = np.maximum(no, ndtr((-ahead - needed) / spread))
     return float((yes + no).mean())
@@ -262,14 +251,15 @@ def _decidable(query: Query, ask: Claim, stated: Statements, look: Look) -> str:
 
     if where.low is not None and where.high is not None:
         below = above = least(-1, 1)
-        words = "A range of at least {} to {} could be decided."
+        name = "range"
     else:
         sides = [(side, None) if where.high is None else (None, side) for side in (-1, 1)]
         below, above = (least(*side) for side in sides)
-        words = "A border of at most {} or at least {} could be decided."
+        name = "border"
     if isinf(below + above):
-        return _BUDGET
-    return words.format(_beyond(estimate, -below), _beyond(estimate, above))
+        return str(WORDS["outlook"]["budget"])
+    ends = (_beyond(estimate, -below), _beyond(estimate, above))
+    return str(WORDS["outlook"][name].format(*ends))
 
 
 def _beyond(estimate: float, distance: float) -> str:

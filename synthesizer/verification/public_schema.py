@@ -490,9 +490,11 @@ def schema_of_release(
 
 
 def _found(schema: PublicSchema, released: Path) -> dict[str, Any]:
-    """Return what a synthetic file, which is public, adds: bounds on rows, formats of numbers."""
+    """Return what a synthetic file, which is public, adds: bounds on rows, formats of numbers, and
+    reference levels: the first that a quarter of the records has, else the commonest.
+    """
     raw = schema.read(released)
-    encoded = schema.encoded(raw, ())
+    encoded = schema.encoded(raw)
     most = int(np.bincount(encoded.owners, minlength=1).max())
     written = get_args(get_args(PublicVariable.model_fields["written"].annotation)[0])
     variables = {name: one.model_dump(mode="json") for name, one in schema.variables.items()}
@@ -500,6 +502,11 @@ def _found(schema: PublicSchema, released: Path) -> dict[str, Any]:
         if known["kind"] == "numeric" and name in raw.names:
             storage = raw.select([name]).texts[0].format.storage
             known["written"] = {key: storage[key] for key in written if key in storage}
+        if schema.variables[name].is_coded:
+            column = encoded.table[name]
+            counts = np.bincount(column.data[column.is_observed], minlength=1)
+            enough = counts >= min(counts.max(), len(column.data) / 4)
+            known["reference"] = known["levels"][int(enough.argmax())]
     return {
         "rows_per_person": max(schema.rows_per_person, most) if schema.person else 1,
         "rows": 2 * raw.n_rows,

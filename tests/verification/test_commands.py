@@ -1,7 +1,10 @@
 """The commands, as a steward and a researcher type them: release, schema, ledger, query, answer."""
 
 import json
+import shutil
 
+import numpy as np
+import pandas as pd
 import pytest
 import yaml
 from replay_trials import people
@@ -72,6 +75,19 @@ def test_the_schema_is_the_synthetic_datas_not_the_confidential_ones(release):
     of_pay = next(v for v in codebook["variables"] if v["name"] == "pay")
     assert schema.variables["pay"].ends == (of_pay["range"]["low"], of_pay["range"]["high"])
     assert schema.variables["year"].categories == ("2000", "2001", "2002", "2003")
+
+
+@pytest.mark.parametrize(
+    ("rows", "reference"),
+    [("AG DD TR VA", "AG"), ("VA VA AG TR DD", "VA"), ("TR TR AG VA VA", "TR"), ("VA VA", "VA")],
+)
+def test_the_reference_is_a_level_that_many_records_have(release, tmp_path, rows, reference):
+    shutil.copy(release / "run" / "codebook.json", tmp_path)
+    synthetic = pd.read_csv(release / "run" / "synthetic_1.csv")
+    synthetic["agency"] = np.resize(rows.split(), len(synthetic))
+    synthetic.to_csv(tmp_path / "synthetic_1.csv", index=False)
+    schema = schema_of_release(tmp_path / "codebook.json", person="person", period="year")
+    assert schema.variables["agency"].categories[0] == reference
 
 
 @pytest.mark.parametrize(
