@@ -102,7 +102,7 @@ class Statement(Row):
         yield f"{self.statement}{there}: r = {written(self.mode, 'share')}, 95 % interval {ends}."
         if self.errors is None and self.unfitted > _FEW and self.verdict in WORDS["not_clear"]:
             yield WORDS["not_clear"][self.verdict]
-            yield WORDS["fits_first"].format(written(self.unfitted, "share"))
+            yield WORDS["fits_first"].format(f"{self.unfitted:.0%}")
             return
         yield WORDS["verdicts"][self.verdict]
         if self.holds is not None:

@@ -177,8 +177,7 @@ def _of_claim(query: Query, ask: Claim, stated: Statements, able: Sequence[Look]
     words = WORDS["outlook"]
     if best == 0:
         return Chosen(asked, "impossible", (words["hidden"], words["budget"]))
-    name = "may be open" if best > 0.1 else "probably open"
-    told = words[name].format(round(10 * best))
+    told = words["may be open" if best > 0.1 else "probably open"].format(round(10 * best))
     return Chosen(asked, "open", (told, _decidable(asked, ask, stated, look)))
 
 

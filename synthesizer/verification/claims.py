@@ -135,6 +135,19 @@ def _is_unfitted(shares: Sequence[Shares]) -> bool:
     return shares[0].errors.probability_above(MOST_UNFITTED) > 0.5
 
 
+def _reason(shares: Sequence[Shares], m: int, scale: float) -> str:
+    """Return why nothing was decided: no fits, more noise than groups, or a border that is near."""
+    if _is_unfitted(shares):
+        return str(WORDS["claim"]["unfitted"])
+    is_near = verdict_of(_agreed(len(shares), m, scale)) == "yes"
+    return str(WORDS["claim"]["close" if is_near else "hidden"])
+
+
+def _agreed(n_ends: int, m: int, scale: float) -> list[Shares]:
+    """Return what is known at each end where all groups agree and the noise is 0."""
+    return shares_at_ends((m, *(0 for _ in range(n_ends)), 0), m, scale)
+
+
 class End(Row):
     """Ends of the claim and the groups of persons on their inner side"""
 
@@ -170,6 +183,7 @@ class ClaimAnswer(Answer):
         chances = [share.most_inside for share in shares]
         unfitted = round(shares[0].errors.mode * m)
         agreeing = [round(share.inside.mode * (m - unfitted)) for share in shares]
+        agrees = holds == (verdict == "yes")
         sentences = {
             "yes": f"Yes: in the confidential data {statement}.",
             "no": f"No: in the confidential data {coefficient} {ends[int(np.argmin(chances))][1]}.",
@@ -184,7 +198,8 @@ class ClaimAnswer(Answer):
                     for agree, (inner, _) in zip(agreeing, ends, strict=True)
                 ),
                 f"Groups without a fit: about {unfitted}. Synthetic data: {written(estimate)}.",
-                *_beside_synthetic(verdict, holds=holds, is_unfitted=_is_unfitted(shares)),
+                *([_reason(shares, m, scale)] if verdict == "open" else []),
+                WORDS["claim"]["open" if verdict == "open" else "same" if agrees else "other"],
                 WORDS["claim"]["assumed"],
             ),
             verdict=verdict,
@@ -203,8 +218,7 @@ class ClaimAnswer(Answer):
     def blocks(self) -> Iterator[Block]:
         """Yield the posterior of the share of groups that agree, at each end."""
         (counts,), m = self.released, self.partitions
-        best = shares_at_ends((m, *(0 for _ in counts[1:])), m, self.scale)
-        known = shares_at_ends(counts, m, self.scale)
+        known, best = shares_at_ends(counts, m, self.scale), _agreed(len(self.ends), m, self.scale)
         yield share_chart(
             "Share of groups of persons that agree",
             [
@@ -214,12 +228,3 @@ class ClaimAnswer(Answer):
             summary=self.words[0],
             table=row_table(self.ends),
         )
-
-
-def _beside_synthetic(verdict: Verdict, *, holds: bool, is_unfitted: bool) -> Iterator[str]:
-    """Yield what follows for a finding in the synthetic data."""
-    if verdict == "open":
-        yield WORDS["claim"]["unfitted" if is_unfitted else "close"]
-        yield WORDS["claim"]["open"]
-    else:
-        yield WORDS["claim"]["same" if holds == (verdict == "yes") else "other"]

@@ -15,6 +15,7 @@ from synthesizer.verification.claims import (
 from synthesizer.verification.coefficient_questions import CoefficientRange, Statements
 from synthesizer.verification.posterior import posterior_of_categories
 from synthesizer.verification.query import query_of
+from synthesizer.verification.sentences import WORDS
 
 
 def likelihood(released, counts, scale):
@@ -139,7 +140,11 @@ def test_an_answer_says_the_verdict_first_and_then_what_follows():
     assert made.words[0] == "Cannot tell whether sex[F] is at most -0.01 in the confidential data."
     assert made.verdict == "open"
     made = answered((9, 1, 40), high=-0.01)
-    assert "no fit" in made.words[3]
+    assert made.words[3] == WORDS["claim"]["unfitted"]
+    assert answered((25, 24, 1), high=-0.01).words[3] == WORDS["claim"]["close"]
+    noisy = ClaimAnswer.of((50, 0, 0), 50, 40.0, "sex[F]", stated(None, -0.01, -0.03))
+    assert noisy.verdict == "open"
+    assert noisy.words[3] == WORDS["claim"]["hidden"]
     assert made.unfitted == pytest.approx(0.8, abs=0.05)
     assert not any(word in " ".join(made.words) for word in ("epsilon", "partition"))
 
