@@ -7,7 +7,8 @@ who guesses the file could confirm the guess.
 Texts of users (titles, levels, formulas) are quoted for each program. BibTeX counts braces even
 behind a backslash, so each special character becomes a LaTeX command. Stata replaces macros also
 between quotes and takes ``/*`` for a comment, so R and Stata get all but plain characters by
-number. The SACRO viewer takes comments for HTML.
+number. The SACRO viewer takes comments for HTML. Spreadsheets compute texts that begin like a
+formula, so these texts begin with an apostrophe in CSV (OWASP, CSV injection).
 """
 
 from __future__ import annotations
@@ -29,9 +30,14 @@ from zipfile import ZipFile, ZipInfo
 from synthesizer.measures.figure import Column as ShownColumn
 from synthesizer.measures.figure import Row, columns
 from synthesizer.report.page import Cell
+from synthesizer.verification.sentences import WORDS
 
 ACRO_FORMAT = "1.0.1"
 """Version of ACRO whose ``results.json`` the folder for SACRO follows; the viewer takes 0.4 on."""
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
+_LABELS = {"holds": "holds_in_synthetic"}
+"""Columns that have another name than in the answer: there it is clear of what they are true."""
+_METHOD = frozenset({"partitions", "scale", "scales"})
 _COMMANDS = "backslash braceleft braceright asciitilde asciicircum less greater bar asciigrave"
 _LATEX = {character: f"\\{character}" for character in "&%$#_"} | {
     character: f"{{\\text{name}}}"
@@ -46,6 +52,15 @@ class Column(NamedTuple):
     values: tuple[Cell, ...]
     shown: ShownColumn | None
     """Heading and meaning, where the answer has them."""
+    part: Literal["question", "answer", "method"]
+    """What it is about; the method is needed to repeat the answer, not to read it."""
+
+    @property
+    def meaning(self) -> str:
+        """Heading and meaning, "" where there is nothing to explain."""
+        if self.shown:
+            return ": ".join(filter(None, (self.shown.heading, self.shown.meaning)))
+        return str(WORDS["citation_columns"].get(self.label, ""))
 
     @property
     def kind(self) -> Literal["text", "number"]:
@@ -59,19 +74,22 @@ class Citation:
 
     Examples
     --------
-    >>> query = {"ask": {"measure": "counts"}, "schema": "5c", "synthetic": "9e", "partitions": 50}
+    >>> query = {"ask": {"measure": "counts"}, "schema": "5c", "synthetic": "9e"}
     >>> answer = {"words": ["Counts."], "released": [[7]], "cells": [{"cell": "F", "value": 7}]}
     >>> content = {"query": query, "digest": "3f", "charge": 1.0, "answer": answer}
     >>> at = datetime.fromisoformat("2026-11-28T12:00+00:00")
-    >>> cited = Citation(content, "panel", "A panel", 1, at, "Server", "https://a.example/")
+    >>> url = "https://a.example/"
+    >>> cited = Citation(content, "How many?", "panel", "A panel", 1, at, "Server", url)
     >>> cited.identifier
     'verification:panel:91cf861b4e85648a'
-    >>> [(column.label, column.values, column.kind) for column in cited.columns]
-    [('cell', ('F',), 'text'), ('value', (7,), 'number')]
+    >>> [(column.label, column.values, column.part) for column in cited.columns[1:]]
+    [('cell', ('F',), 'answer'), ('value', (7,), 'answer'), ('epsilon', (1.0,), 'method')]
     """
 
     content: Mapping[str, Any]
     """The answer as `synthesizer verify --json` prints it."""
+    question: str
+    """In words."""
     dataset: str
     title: str
     """Of the dataset."""
@@ -100,27 +118,48 @@ class Citation:
         """The citation in a line."""
         at = self.answered
         return (
-            f"{self.server} ({at.year}). Answer to a verification question on {self.title}, "
-            f"version {self.version}, {at.day} {at:%B %Y}. {self.identifier}. {self.url}"
+            f"{self.server} ({at.year}). {self._named}, version {self.version}, "
+            f"{at.day} {at:%B %Y}. {self.identifier}. {self.url}"
         )
+
+    @property
+    def _named(self) -> str:
+        return f"Answer to the question “{self.question}” on {self.title}"
 
     @cached_property
     def columns(self) -> list[Column]:
-        """What the answer contains, by column.
+        """The question, what the answer contains, and its method, by column.
 
         The first list of objects in the answer has a row each; the answer's own numbers and texts
         are the same in every row. Of pairs, ``_low`` and ``_high`` are columns.
         """
-        answer = self.content["answer"]
+        answer, query = self.content["answer"], self.content["query"]
         lists = [one for one in answer.values() if isinstance(one, list) and one]
         rows: list[dict[str, Any]] = next((one for one in lists if isinstance(one[0], dict)), [{}])
         kind = next((k for k in Row.__subclasses__() if {*k.model_fields} == {*rows[0]}), Row)
         known = columns(kind)
-        own = {name: value for name, value in answer.items() if not isinstance(value, list)}
-        cells = [own | dict(_cells(row)) for row in rows]
+        own = {
+            name: value
+            for name, value in answer.items()
+            if not isinstance(value, list) and name not in _METHOD
+        }
+        scales = answer.get("scales") or [answer.get("scale")] * len(rows)
+        asked = {"formula": query.get("formula"), "coefficient": query["ask"].get("coefficient")}
+        groups, epsilon = answer.get("partitions"), self.content["charge"]
+        parts: dict[Literal["question", "answer", "method"], list[dict[str, Cell]]] = {
+            "question": [{"question": self.question, **asked}] * len(rows),
+            "answer": [own | dict(_cells(row)) for row in rows],
+            "method": [
+                {"groups_of_persons": groups, "noise": scale, "epsilon": epsilon}
+                for scale in scales
+            ],
+        }
         return [
-            Column(name, tuple(row.get(name) for row in cells), known.get(name))
+            Column(_LABELS.get(name, name), values, known.get(name), part)
+            for part, cells in parts.items()
             for name in cells[0]
+            if part == "answer" or cells[0][name] is not None
+            for values in [tuple(row.get(name) for row in cells)]
         ]
 
     @property
@@ -139,7 +178,7 @@ class Citation:
         note = f"{self.identifier}; dataset version {self.version}; {self.answered:%Y-%m-%d}"
         fields = {
             "author": f"{{{latex(self.server)}}}",
-            "title": f"{{Answer to a verification question on {latex(self.title)}}}",
+            "title": f"{{{latex(self._named)}}}",
             "year": f"{self.answered.year}",
             "howpublished": f"\\url{{{quote(self.url, safe='/:?=&.-_[]')}}}",
             "note": latex(note),
@@ -149,10 +188,11 @@ class Citation:
 
     @property
     def csv_text(self) -> str:
-        """The columns as CSV; what is missing is empty."""
+        """The columns as CSV; what is missing is empty, and no text is a formula."""
         text = StringIO()
-        labels = [column.label for column in self.columns]
-        csv.writer(text, lineterminator="\n").writerows([labels, *self.rows])
+        rows = [[column.label for column in self.columns], *self.rows]
+        lines = ([_plain(value) for value in row] for row in rows)
+        csv.writer(text).writerows(lines)
         return text.getvalue()
 
     @property
@@ -211,6 +251,12 @@ def _cells(row: Mapping[str, Any]) -> Iterator[tuple[str, Cell]]:
     for name, value in row.items():
         ends = [f"{name}_low", f"{name}_high"]
         yield from zip(ends, value, strict=True) if isinstance(value, list) else [(name, value)]
+
+
+def _plain(value: Cell) -> Cell:
+    """Return a cell that no spreadsheet computes; numbers stay what they are."""
+    is_formula = isinstance(value, str) and value.startswith(_FORMULA_STARTS)
+    return f"'{value}" if is_formula else value
 
 
 def _line(text: str) -> str:
