@@ -179,9 +179,8 @@ _REASONS: Mapping[str, str] = {
     **dict.fromkeys(("bool_type", "bool_parsing"), "true or false"),
     **dict.fromkeys(("string_type", "string_sub_type"), "a text"),
     **dict.fromkeys(("tuple_type", "list_type"), "a list"),
-    **dict.fromkeys(("dict_type", "model_type", "model_attributes_type"), "a map"),
     **dict.fromkeys(("literal_error", "enum"), "{expected}"),
-    "dataclass_type": "a map",
+    **dict.fromkeys(("dict_type", "model_type", "model_attributes_type", "dataclass_type"), "a map"),
     "finite_number": "a finite number",
     "int_parsing_size": "a smaller whole number",
     "path_type": "a path",
@@ -190,6 +189,8 @@ _REASONS: Mapping[str, str] = {
     "less_than_equal": "at most {le:g}",
     "less_than": "below {lt:g}",
     "too_short": "a list of at least {min_length}",
+    "too_long": "a list of at most {max_length}",
+    "string_too_long": "a text of at most {max_length} characters",
 }
 
 

@@ -77,6 +77,7 @@ class CoefficientRange(Result):
 class OfCoefficient(Question):
     """What questions about one coefficient have in common."""
 
+    all_rows: ClassVar[bool] = True
     _identified_in: ClassVar[str] = "the synthetic data"
 
     coefficient: str = Field(min_length=1, max_length=2_000)
@@ -91,7 +92,8 @@ class OfCoefficient(Question):
         """Yield that the model has no such coefficient, with the nearest one."""
         model = query.model(schema)
         if model.place(self.coefficient) is None:
-            hint = did_you_mean(self.coefficient, model.names, f"it has {len(model.names)}")
+            other = f"name one of its {len(model.names)} coefficients"
+            hint = did_you_mean(self.coefficient, model.names, other)
             yield f"ask.coefficient: the model has no {self.coefficient!r}; {hint}"
 
     def estimates(self, query: Query, schema: PublicSchema, synthetic: View) -> FloatArray:
@@ -283,14 +285,14 @@ class Nearness(BaseModel):
     Section 4.1 of the paper, at its end.
     """
 
-    share: float | None = Field(default=None, gt=0, le=10)
+    share: float | None = Field(default=None, gt=0, le=1)
     within: float | None = Field(default=None, gt=0)
 
     def range_about(self, estimate: float) -> CoefficientRange:
         """Return the range around the estimate; DataError where a share of it is nothing."""
         reach = self.within if self.within is not None else (self.share or 0.0) * abs(estimate)
         if reach <= 0:
-            raise DataError("ask.share: the synthetic estimate is 0; write within, a distance")
+            raise DataError("ask.share: the synthetic estimate is 0; name a distance (within)")
         return CoefficientRange(low=estimate - reach, high=estimate + reach)
 
 
@@ -350,17 +352,17 @@ class Trend(Counted):
         for period in self.periods:
             if period.last <= period.first:
                 raise ValueError(
-                    f"a period must last two years or more, not {period.first} to {period.last}"
+                    f"periods must last two years or more, not {period.first} to {period.last}"
                 )
             low, high = period.range.ends
             if low >= high:
-                raise ValueError(f"a slope must rise from low to high, not {low:g} to {high:g}")
+                raise ValueError(f"periods: a slope must rise from low to high, not {low:g} to {high:g}")
         return self
 
     def problems(self, query: Query, schema: PublicSchema) -> Iterator[str]:
         """Yield what the public schema does not have."""
         yield from super().problems(query, schema)
-        years = self._years(schema)
+        years = years_of(schema, self.over)
         for number, period in enumerate(self.periods, start=1):
             if lost := [y for y in (period.first, period.last) if y not in years]:
                 ends = f"{min(years)} to {max(years)}" if years else "no whole numbers"
@@ -369,17 +371,12 @@ class Trend(Counted):
                     f"{self.over!r} in the public schema ({ends}); name others"
                 )
             elif len([y for y in years if period.first <= y <= period.last]) < 2:
-                yield f"ask.periods.{number}: a line needs two years or more"
+                yield f"ask.periods.{number}: name two years or more, which a line needs"
 
     @property
     def names(self) -> frozenset[str]:
         """The variable of time."""
         return frozenset({self.over})
-
-    def _years(self, schema: PublicSchema) -> list[int]:
-        """Return the public values of the variable of time, in order."""
-        texts = schema.variables[self.over].categories
-        return sorted(int(text) for text in texts if text.lstrip("-").isdigit())
 
     def stated(self, schema: PublicSchema, estimates: FloatArray) -> Statements:
         """Return the statements, and which are true of the synthetic data."""
@@ -399,7 +396,7 @@ class Trend(Counted):
 
     def numbers(self, query: Query, schema: PublicSchema, view: View, m: int) -> FloatArray:
         """Return the slope of the yearly coefficients, shape (periods, m)."""
-        years = self._years(schema)
+        years = years_of(schema, self.over)
         column = view.table[self.over]
         values = _year_of_rows(column.data, column.variable.levels, is_coded=column.is_coded)
         place = np.searchsorted(years, values).clip(0, len(years) - 1)
@@ -415,6 +412,12 @@ class Trend(Counted):
             x -= x.mean()
             slopes.append(yearly[:, inside] @ x / (x @ x))
         return np.array(slopes)
+
+
+def years_of(schema: PublicSchema, name: str) -> list[int]:
+    """Return the public values of a variable that are whole numbers, in order."""
+    texts = schema.variables[name].categories
+    return sorted(int(text) for text in texts if text.lstrip("-").isdigit())
 
 
 def _year_of_rows(data: NDArray[Any], levels: Sequence[str], *, is_coded: bool) -> FloatArray:

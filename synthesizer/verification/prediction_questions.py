@@ -125,9 +125,9 @@ class OfPredictions(Question):
     def problems(self, query: Query, schema: PublicSchema) -> Iterator[str]:
         """Yield that the model is not of a family that can be asked."""
         if query.family not in self.families:
-            yield f"ask: {self.measure} is about family: {self.families[0]}"
+            yield f"family: only {self.families[0]} serves this question"
         elif query.family == "logit" and query.model(schema).formula.effects:
-            yield f"ask: {self.measure} of a logit has no fixed effects; write C(x) before the '|'"
+            yield "formula: here a logit has no fixed effects; write C(x) before the '|'"
 
 
 @dataclass(frozen=True, eq=False)
@@ -480,7 +480,7 @@ class Accuracy(OfPredictions):
         loss = self._loss(predictor, synthetic)
         most = 1.0 if predictor.is_logit else self.most or 3 * float(loss.mean())
         if most <= 0:
-            raise DataError("the synthetic data have no error at all; write ask.most")
+            raise DataError("ask.most: is needed, since the synthetic data have no error at all")
         return Prepared(predictor, np.array([0.0, most]), np.array(np.minimum(loss, most).mean()))
 
     def _loss(self, predictor: Predictor, view: View) -> FloatArray:

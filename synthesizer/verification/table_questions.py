@@ -106,7 +106,7 @@ class OfCells(Question):
     @model_validator(mode="after")
     def _distinct(self) -> Self:
         if len({*self.by}) < len(self.by):
-            raise ValueError("a variable stands twice in by; name it once")
+            raise ValueError("by: name each variable once")
         return self
 
     @property
@@ -130,8 +130,8 @@ class OfCells(Question):
             yield f"ask.by: {cells:,} cells are more than {MOST_CELLS:,}; leave a variable out"
         if self.rows > schema.rows_per_person:
             yield (
-                f"ask.rows ({self.rows}) is more than the {schema.rows_per_person} rows that a "
-                "person has by the public schema, and every row costs; write that number"
+                f"ask.rows: a person has {plural(schema.rows_per_person, 'row')} by the public "
+                "schema, and every row costs; write that number or a smaller one"
             )
 
     def groups(self, schema: PublicSchema) -> Groups:
@@ -201,7 +201,8 @@ class Means(OfCells):
         low, high = self._ends(schema)
         least = max(1e-9 * max(abs(low), abs(high)), WIDTHS[0])
         if not least < high - low < WIDTHS[1]:
-            yield f"ask.low ({low:g}) must be below ask.high ({high:g}), by what numbers can tell"
+            key = "ask.high" if self.low is None else "ask.low"
+            yield f"{key}: {low:g} must be below {high:g}, by what numbers can tell"
 
     def _ends(self, schema: PublicSchema) -> tuple[float, float]:
         low, high = schema.variables[self.of].ends

@@ -12,6 +12,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from importlib import resources
 from typing import Any, Literal, get_args
 
@@ -20,10 +21,10 @@ import yaml
 from synthesizer.data.errors import SynthesizerError
 from synthesizer.measures.utility.formulas import Atom
 from synthesizer.report.page import joined
-from synthesizer.verification.coefficient_questions import OfCoefficient
+from synthesizer.verification.coefficient_questions import OfCoefficient, years_of
 from synthesizer.verification.public_schema import PublicSchema
-from synthesizer.verification.query import Query, query_of, text_problems
-from synthesizer.verification.questions import Question
+from synthesizer.verification.query import NO_FORMULA, Query, query_of, text_problems
+from synthesizer.verification.questions import Question, rows_in_words
 
 Typed = Mapping[str, Sequence[str]]
 """Texts of each field, as they were typed."""
@@ -48,7 +49,9 @@ _LABELS: Mapping[str, tuple[str, str]] = _TEXTS["fields"]
 _NUMBER = re.compile(
     r"[-+]?(?:[0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})(?:[eE][-+]?[0-9]{1,3})?"
 )
-_KEY = re.compile(r"(?P<key>[a-z_]+(?:\.\w+)*): ")
+_KEY = re.compile(r"(?:configuration: |ask: (?=\w+: ))?(?P<key>[a-z_]+(?:\.\w+)*): ")
+_SENTENCES = [(re.compile(found, re.DOTALL), words) for found, words in _TEXTS["sentences"]]
+"""How a form words what a query names by its keys."""
 _PERIOD = re.compile(
     r"(\d{1,9}) *(?:to|-) *(\d{1,9}) +(?:(rising|falling)|between +(\S{1,40}) +and +(\S{1,40}))"
 )
@@ -62,7 +65,7 @@ class FormField:
     """Of the query; of the question it begins with ``ask.``."""
     label: str
     hint: str = ""
-    kind: Literal["text", "number", "choice", "names", "check"] = "text"
+    kind: Literal["text", "number", "percent", "choice", "names", "check"] = "text"
     choices: tuple[tuple[str, str], ...] = ()
     """Values and what is read, of a choice and of names."""
     default: str = ""
@@ -79,6 +82,9 @@ class Fault:
 
     text: str
     field: FormField | None = None
+
+    def __str__(self) -> str:
+        return f"{self.field.label}: {self.text}" if self.field else self.text
 
 
 @dataclass(frozen=True)
@@ -99,6 +105,8 @@ class QueryForm:
 
     measure: str
     fields: tuple[FormField, ...]
+    notes: tuple[str, ...] = ()
+    """Which rows count, where not all do."""
     expert: bool = False
     """Whether it has the numbers that the server chooses otherwise."""
     typed: Typed = field(default_factory=dict)
@@ -110,14 +118,16 @@ class QueryForm:
         expert = expert or measure in EXPERTS
         fields = tuple(_fields(measure, schema, expert=expert))
         typed = {entry.key: [entry.default] for entry in fields if entry.default}
-        return cls(measure, fields, expert, typed)
+        return cls(measure, fields, rows_in_words(KINDS[measure], 1, schema), expert, typed)
 
     @classmethod
     def of(cls, content: Mapping[str, Any], schema: PublicSchema) -> QueryForm:
         """Return the form of a sound query in plain values; with its numbers if it has some."""
         measure = content["ask"]["measure"]
         expert = any(content.get(key) is not None for key in _numbers(KINDS[measure]))
-        return cls.new(measure, schema, expert=expert).filled(dict(_typed_of(content)))
+        form = cls.new(measure, schema, expert=expert).filled(dict(_typed_of(content)))
+        rows = rows_in_words(KINDS[measure], content["ask"].get("rows", 1), schema)
+        return replace(form, notes=rows)
 
     def filled(self, typed: Typed) -> QueryForm:
         """Return the form with what was typed, and nothing else."""
@@ -131,7 +141,8 @@ class QueryForm:
     def faulty(self, problems: Iterable[str]) -> QueryForm:
         """Return the form with problems beside their fields, in the order of the page."""
         places = {entry.key: place for place, entry in enumerate(self.fields)}
-        faults = [self._fault(problem) for problem in problems]
+        missing = [NO_FORMULA] * ("formula" in places and not self.value("formula").strip())
+        faults = [*dict.fromkeys(self._fault(problem) for problem in [*missing, *problems])]
         faults.sort(key=lambda fault: places[fault.field.key] if fault.field else len(places))
         return replace(self, faults=tuple(faults))
 
@@ -177,19 +188,31 @@ class QueryForm:
                 return True
             case "number":
                 return number_or_text(text)
+            case "percent":
+                number = number_or_text(text.removesuffix("%").rstrip())
+                return number if isinstance(number, str) else float(Decimal(str(number)) / 100)
         return [*map(_period, text.split(";"))] if entry.key == "ask.periods" else text
 
     def _fault(self, problem: str) -> Fault:
         read = _KEY.match(problem)
         entry = self._field_of(read["key"], problem) if read else None
-        return Fault(problem[read.end() :] if read and entry else problem, entry)
+        text = problem[read.end() :] if read else problem
+        if entry and entry.kind == "percent" and text.startswith("must be "):
+            text = _TEXTS["percent"]
+        for found, words in _SENTENCES:
+            text = found.sub(words, text)
+        return Fault(text, entry)
 
     def _field_of(self, key: str, problem: str) -> FormField | None:
         """Return the field that fills a key, or the part of the query around it."""
         by_key = {entry.key: entry for entry in self.fields}
         if key == "ask":  # about several fields at once: the first one that it names
-            named = {f"ask.{word}" for word in re.findall(r"\w+", problem)} & {*by_key}
-            key = next((name for name in by_key if name in named), "ask.above")
+            quoted, words = {*re.findall("'(.*?)'", problem)}, {*re.findall(r"\w+", problem)}
+            names = [name for name in by_key if quoted & {*self.values(name)}]
+            names += [name for name in by_key if name.removeprefix("ask.") in words]
+            key = next(iter(names), "ask.above")
+        if key not in by_key and f"ask.{key}" in by_key:
+            key = f"ask.{key}"
         if key.startswith("ask.between"):
             key = "ask.below" if key.endswith(".2") else "ask.above"
         while key and key not in by_key:
@@ -214,12 +237,14 @@ def _fields(measure: str, schema: PublicSchema, *, expert: bool) -> Iterator[For
         yield _field("formula", whole["formula"])
         names = getattr(kind, "families", whole["family"]["enum"])
         yield _field("family", {**whole["family"], "enum": names})
-    order = [key.rpartition(".")[2] for key in _LABELS]
+    order, examples = [key.rpartition(".")[2] for key in _LABELS], _examples(schema)
     for name in sorted(asked, key=lambda n: order.index(n) if n in order else len(order)):
         is_said = name not in ("measure", "between") and (expert or name not in _EXPERTS_KEYS)
         if is_said and (name != "rows" or schema.rows_per_person > 1):
             choices = _names_of(name, schema)
-            yield _field(f"ask.{name}", asked[name], measure=measure, choices=choices)
+            yield _field(
+                f"ask.{name}", asked[name], measure=measure, choices=choices, examples=examples
+            )
     yield _field("subset", whole["subset"])
     for name in _numbers(kind) if expert else ():
         yield _field(name, whole[name])
@@ -227,11 +252,12 @@ def _fields(measure: str, schema: PublicSchema, *, expert: bool) -> Iterator[For
 
 def _field(
     key: str, known: Mapping[str, Any], *, measure: str = "",
-    choices: tuple[tuple[str, str], ...] | None = None,
+    choices: tuple[tuple[str, str], ...] | None = None, examples: Mapping[str, Any] | None = None,
 ) -> FormField:  # fmt: skip
     """Return the field of a property of a JSON schema."""
     name = key.removeprefix("ask.")
     label, hint = _LABELS.get(f"{measure}.{name}") or _LABELS.get(name) or (name, "")
+    hint = hint.format(**examples or {})
     if "minimum" in known and "maximum" in known:
         hint = f"{hint} From {known['minimum']:g} to {known['maximum']:g}.".strip()
     if "enum" in known:
@@ -241,7 +267,8 @@ def _field(
     if choices is not None:
         kind: Any = "names" if "array" in types else "choice"
     else:
-        kind = "check" if "boolean" in types else "number" if types & _NUMERIC else "text"
+        number = "percent" if name == "share" else "number"
+        kind = "check" if "boolean" in types else number if types & _NUMERIC else "text"
     return FormField(
         key=key, label=label, hint=hint, kind=kind, choices=choices or (),
         default="" if default in (None, False) or kind == "names" else _spelt(default),
@@ -255,14 +282,45 @@ def _names_of(key: str, schema: PublicSchema) -> tuple[tuple[str, str], ...] | N
     """Return the variables among which a field chooses; None for other fields."""
     levels = {name: schema.levels(Atom("C", name)) for name in schema.variables}
     if key == "over":
-        years = [name for name in levels if any(t.lstrip("-").isdigit() for t in levels[name])]
-        return tuple((name, name) for name in sorted(years, key=lambda n: n != schema.period))
+        return tuple(
+            (name, f"{name} ({'period, ' * (name == schema.period)}{years[0]} to {years[-1]})")
+            for name, years in _times(schema).items()
+        )
     if key == "by":
         return tuple((name, f"{name} ({len(texts)})") for name, texts in levels.items() if texts)
     if key != "of":
         return None
     ends = {n: one.ends for n, one in schema.variables.items() if one.kind == "numeric"}
     return tuple((n, f"{n} ({low:,.10g} to {high:,.10g})") for n, (low, high) in ends.items())
+
+
+def _times(schema: PublicSchema) -> dict[str, list[int]]:
+    """Return the years of each variable that may be the time, that of the panel first.
+
+    Others are numbers or in order, and their values are plain whole numbers: 01 is a code.
+    """
+    found = {}
+    for name in sorted(schema.variables, key=lambda name: name != schema.period):
+        texts, years = schema.variables[name].categories, years_of(schema, name)
+        is_plain = {*texts} == {*map(str, years)}
+        if len(years) > 1 and (
+            name == schema.period or (is_plain and schema.variables[name].kind != "categorical")
+        ):
+            found[name] = years
+    return found
+
+
+def _examples(schema: PublicSchema) -> dict[str, Any]:
+    """Return what hints name: a coefficient that a model may have, and years."""
+    coded = {name: one.categories for name, one in schema.variables.items() if one.is_coded}
+    coded = {name: levels for name, levels in coded.items() if len(levels) > 1}
+    years = next(iter(_times(schema).values()), [2000, 2005])
+    if not coded:
+        return {"coefficient": next(iter(schema.variables)), "first": years[0], "last": years[-1]}
+    name = min(coded, key=lambda name: len(coded[name]))
+    level, reference = coded[name][1], coded[name][0]
+    shown = f"{name}[{level}], for level {level} against the reference level {reference}"
+    return {"coefficient": shown, "first": years[0], "last": years[-1]}
 
 
 def _period(text: str) -> Any:
@@ -284,6 +342,8 @@ def _typed_of(content: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
             yield "ask.below", [_spelt(value[1])]
         elif key == "ask.periods":
             yield key, ["; ".join(map(_spelt_period, value))]
+        elif key == "ask.share" and value is not None:
+            yield key, [_spelt(100 * value)]
         elif isinstance(value, list):
             yield key, [*map(_spelt, value)]
         elif key != "ask" and value not in (None, False):
@@ -315,7 +375,7 @@ def coefficients_of(
     content = form.content
     if "formula" not in content:
         is_needed = any(entry.key == "formula" for entry in form.fields)
-        return (), ("formula: is needed",) if is_needed else ()
+        return (), (NO_FORMULA,) if is_needed else ()
     asked = {"measure": "significance", "coefficient": "any"}
     content = {key: content[key] for key in ("formula", "family") if key in content}
     try:
@@ -354,8 +414,11 @@ def in_words(content: Mapping[str, Any]) -> str:
     """
     ask = content["ask"]
     low, high = ask.get("between") or (ask.get("above"), ask.get("below"))
-    said = {"at least": low, "at most": high, "within a share of": ask.get("share"),
-            "within": ask.get("within"), "by": joined(ask.get("by") or [])}  # fmt: skip
+    share = ask.get("share")
+    said = {"over": ask.get("over"), "at least": low, "at most": high,
+            "within": share and f"{_spelt(100 * share)} % of the synthetic estimate",
+            "within a distance of": ask.get("within"),
+            "by": joined(ask.get("by") or [])}  # fmt: skip
     how = ", ".join(f"{key} {_spelt(one)}" for key, one in said.items() if one not in (None, ""))
     details = " ".join(filter(None, [ask.get("coefficient"), ask.get("of"), how]))
     title = _WORDS[ask["measure"]][0]

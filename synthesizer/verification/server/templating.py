@@ -25,8 +25,9 @@ from starlette.exceptions import HTTPException
 from synthesizer.data.errors import RequestError, SynthesizerError
 from synthesizer.report.page import sound_text, style_sheet
 from synthesizer.verification.mechanisms import MICRO
+from synthesizer.verification.sentences import WORDS
 from synthesizer.verification.server.accounts import Role, require
-from synthesizer.verification.server.problem_json import problem_of
+from synthesizer.verification.server.problem_json import handle, problem_of
 from synthesizer.verification.server.query_form import in_words, yaml_of_query
 from synthesizer.verification.server.security import roles_of, signed_in
 
@@ -51,6 +52,7 @@ def html_page(
     """
     reply = problem_of(error) if error else Response()
     content = json.loads(bytes(reply.body)) if error else {"problems": ()}
+    content["problems"] = [*map(_labelled, content["problems"])]
     given = {"signed": getattr(request.state, "signed", None), **content, **values}
     text = (
         _environment()
@@ -59,6 +61,12 @@ def html_page(
     )
     kept = {name: reply.headers[name] for name in ("Retry-After",) if name in reply.headers}
     return HTMLResponse(sound_text(text), reply.status_code, kept)
+
+
+def _labelled(problem: str) -> str:
+    """Return a problem with the label of a field in place of the key that it begins with."""
+    key, colon, rest = problem.partition(": ")
+    return f"{WORDS['labels'].get(key, key)}{colon}{rest}"
 
 
 def moved(path: str) -> RedirectResponse:
@@ -91,6 +99,17 @@ class StewardPage(PageRoute):
     """A page of stewards and admins."""
 
     roles = ("steward", "admin")
+
+
+async def problem_outside(request: Request, error: Exception) -> Response:
+    """Return the reply of an error that no route had: a page, but to programs JSON."""
+    reply = await handle(request, error)
+    words = WORDS["page_refusals"].get(reply.status_code)
+    if words is None or request.url.path.startswith("/api/"):
+        return reply
+    page = html_page(request, "problem.html", error=RequestError(words, reply.status_code))
+    page.headers.update({name: reply.headers[name] for name in {"allow"} & {*reply.headers}})
+    return page
 
 
 def _problem_page(request: Request, error: Exception) -> Response:
