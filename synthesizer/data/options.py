@@ -179,8 +179,9 @@ _REASONS: Mapping[str, str] = {
     **dict.fromkeys(("bool_type", "bool_parsing"), "true or false"),
     **dict.fromkeys(("string_type", "string_sub_type"), "a text"),
     **dict.fromkeys(("tuple_type", "list_type"), "a list"),
+    **dict.fromkeys(("dict_type", "model_type", "model_attributes_type"), "a map"),
     **dict.fromkeys(("literal_error", "enum"), "{expected}"),
-    **dict.fromkeys(("dict_type", "model_type", "model_attributes_type", "dataclass_type"), "a map"),
+    "dataclass_type": "a map",
     "finite_number": "a finite number",
     "int_parsing_size": "a smaller whole number",
     "path_type": "a path",
@@ -199,10 +200,8 @@ def reason(fault: ErrorDetails) -> str:
     words, context = _REASONS.get(fault["type"]), fault.get("ctx", {})
     if fault["type"] == "too_short" and context["field_type"] == "Dictionary":
         words = "a map of at least {min_length}"
-    if words is not None:
-        return words.format(**context)
-    text = fault["msg"].removeprefix("Value error, ")
-    return text.removeprefix("Input should be ").removeprefix("must be ")
+    text = fault["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
+    return words.format(**context) if words else text.removeprefix("must be ")
 
 
 def _number_hint(value: object) -> str:

@@ -114,11 +114,7 @@ class Statement(Row):
         if self.holds is not None:
             yield _beside_synthetic(self.verdict, holds=self.holds)
         if self.errors is not None and self.errors >= _MANY:
-            yield (
-                f"In a share of {written(self.errors, 'share')} of the partitions, as far as the "
-                "noise lets tell, the model cannot be fitted; r is about the others. Ask with "
-                "fewer partitions, or with a simpler model."
-            )
+            yield WORDS["many_unfitted"].format(written(self.errors, "share"))
 
 
 _MOST_SHOWN = 30
@@ -201,8 +197,7 @@ class ShareAnswer(Answer):
             for m in sorted({20, 50, 100, 200, self.partitions})
         ]
         yield DataTable(
-            caption="The best that can come out: lower end of the 95 % interval of r where all "
-            "partitions agree and the noise is 0",
+            caption=WORDS["attainable"],
             columns=("M", *(f"epsilon {e:g}" for e in epsilons)),
             forms=NUMBERS[: len(epsilons) + 1],
             rows=rows,
@@ -236,8 +231,7 @@ def share_chart(
                 ("line-baseline dashed", "the best that this price can buy"),
             ],
         ),
-        reads="The further to the right and the narrower, the more groups of persons agree. The "
-        "dashed curve is the best possible answer: all groups agree, and the noise is 0.",
+        reads=WORDS["reads"]["shares"],
         summary=summary,
         table=table,
     )  # fmt: skip
@@ -290,10 +284,7 @@ class Verification(Result):
         if self.dry:
             return f"Asked of the confidential data it would cost epsilon {self.charge:g}."
         if not self.is_new:
-            return (
-                f"It was answered before (at epsilon {self.charge:g}): the same answer, not "
-                "charged again."
-            )
+            return str(WORDS["answered_before"].format(self.charge))
         left = "; ".join(
             f"{' '.join(filter(None, (budget.scope, budget.name)))}: {budget.left:g} left"
             for budget in self.budgets
@@ -329,12 +320,12 @@ class Verification(Result):
         told = f"{_MOST_SHOWN:,} and more, in the JSON" if many else numbers
         which = "of this dry run" if self.dry else "that were released for it"
         best: list[Block] = [*answer.attainable()] if self.dry else []
-        came_out = [
+        came_out: list[Block] = [
             *([Note(WORDS["dry_run"])] if self.dry else []),
             Words(list(answer.words)),
-            *answer.blocks(),
             Note(WORDS["from_synthetic"]),
         ]
+        figures: list[Block] = [*answer.blocks()]
         result = "What the synthetic data say" if self.dry else "Answer"
         cost: list[Block] = [Words([self._cost, f"Whole numbers {which}, with noise: {told}."])]
         if self.budgets:
@@ -342,6 +333,7 @@ class Verification(Result):
         parts: Sequence[tuple[str, str, str, Sequence[Block]]] = (
             ("attainable", "Before anything is spent", "No answer tells more than this.", best),
             ("answer", result, "What came out, and what may be concluded.", came_out),
+            ("figures", "Figures", "With the numbers behind them.", figures),
             ("query", "Question", "In the one form by which the ledger knows it.", [keys]),
             ("cost", "Cost", "In epsilon.", cost),
             ("promise", "Promise", "What is promised, and what is not.", [Words([*self.promise])]),

@@ -30,14 +30,13 @@ from zipfile import ZipFile, ZipInfo
 from synthesizer.measures.figure import Column as ShownColumn
 from synthesizer.measures.figure import Row, columns
 from synthesizer.report.page import Cell
-from synthesizer.verification.sentences import WORDS
 
 ACRO_FORMAT = "1.0.1"
 """Version of ACRO whose ``results.json`` the folder for SACRO follows; the viewer takes 0.4 on."""
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
+_SPREADSHEET = re.compile(r"^(?=[=+\-@\t\r\n])")
+"""Where a text begins that a spreadsheet may compute."""
 _LABELS = {"holds": "holds_in_synthetic"}
 """Columns that have another name than in the answer: there it is clear of what they are true."""
-_METHOD = frozenset({"partitions", "scale", "scales"})
 _COMMANDS = "backslash braceleft braceright asciitilde asciicircum less greater bar asciigrave"
 _LATEX = {character: f"\\{character}" for character in "&%$#_"} | {
     character: f"{{\\text{name}}}"
@@ -52,15 +51,6 @@ class Column(NamedTuple):
     values: tuple[Cell, ...]
     shown: ShownColumn | None
     """Heading and meaning, where the answer has them."""
-    part: Literal["question", "answer", "method"]
-    """What it is about; the method is needed to repeat the answer, not to read it."""
-
-    @property
-    def meaning(self) -> str:
-        """Heading and meaning, "" where there is nothing to explain."""
-        if self.shown:
-            return ": ".join(filter(None, (self.shown.heading, self.shown.meaning)))
-        return str(WORDS["citation_columns"].get(self.label, ""))
 
     @property
     def kind(self) -> Literal["text", "number"]:
@@ -82,8 +72,8 @@ class Citation:
     >>> cited = Citation(content, "How many?", "panel", "A panel", 1, at, "Server", url)
     >>> cited.identifier
     'verification:panel:91cf861b4e85648a'
-    >>> [(column.label, column.values, column.part) for column in cited.columns[1:]]
-    [('cell', ('F',), 'answer'), ('value', (7,), 'answer'), ('epsilon', (1.0,), 'method')]
+    >>> [(column.label, column.values, column.kind) for column in cited.columns[1:]]
+    [('cell', ('F',), 'text'), ('value', (7,), 'number'), ('epsilon', (1.0,), 'number')]
     """
 
     content: Mapping[str, Any]
@@ -138,28 +128,21 @@ class Citation:
         rows: list[dict[str, Any]] = next((one for one in lists if isinstance(one[0], dict)), [{}])
         kind = next((k for k in Row.__subclasses__() if {*k.model_fields} == {*rows[0]}), Row)
         known = columns(kind)
-        own = {
-            name: value
-            for name, value in answer.items()
-            if not isinstance(value, list) and name not in _METHOD
-        }
-        scales = answer.get("scales") or [answer.get("scale")] * len(rows)
-        asked = {"formula": query.get("formula"), "coefficient": query["ask"].get("coefficient")}
-        groups, epsilon = answer.get("partitions"), self.content["charge"]
-        parts: dict[Literal["question", "answer", "method"], list[dict[str, Cell]]] = {
-            "question": [{"question": self.question, **asked}] * len(rows),
-            "answer": [own | dict(_cells(row)) for row in rows],
-            "method": [
-                {"groups_of_persons": groups, "noise": scale, "epsilon": epsilon}
-                for scale in scales
-            ],
-        }
+        own = {name: one for name, one in answer.items() if not isinstance(one, list)}
+        groups, scales = own.pop("partitions", None), answer.get("scales", [None])
+        scale, charge = own.pop("scale", scales[0]), {"epsilon": self.content["charge"]}
+        about: dict[str, Cell] = {
+            "question": self.question, "formula": query.get("formula"),
+            "coefficient": query["ask"].get("coefficient"),
+        }  # fmt: skip
+        about = {name: value for name, value in about.items() if value is not None}
+        method = {"groups_of_persons": groups, "noise": scale} if scale else {}
+        cells: list[dict[str, Cell]] = [
+            {**about, **own, **dict(_cells(row)), **method, **charge} for row in rows
+        ]
         return [
-            Column(_LABELS.get(name, name), values, known.get(name), part)
-            for part, cells in parts.items()
+            Column(_LABELS.get(name, name), tuple(row.get(name) for row in cells), known.get(name))
             for name in cells[0]
-            if part == "answer" or cells[0][name] is not None
-            for values in [tuple(row.get(name) for row in cells)]
         ]
 
     @property
@@ -190,9 +173,9 @@ class Citation:
     def csv_text(self) -> str:
         """The columns as CSV; what is missing is empty, and no text is a formula."""
         text = StringIO()
-        rows = [[column.label for column in self.columns], *self.rows]
-        lines = ([_plain(value) for value in row] for row in rows)
-        csv.writer(text).writerows(lines)
+        safe = ([_SPREADSHEET.sub("'", one) if isinstance(one, str) else one for one in row]
+                for row in self.rows)  # fmt: skip
+        csv.writer(text).writerows([[column.label for column in self.columns], *safe])
         return text.getvalue()
 
     @property
@@ -251,12 +234,6 @@ def _cells(row: Mapping[str, Any]) -> Iterator[tuple[str, Cell]]:
     for name, value in row.items():
         ends = [f"{name}_low", f"{name}_high"]
         yield from zip(ends, value, strict=True) if isinstance(value, list) else [(name, value)]
-
-
-def _plain(value: Cell) -> Cell:
-    """Return a cell that no spreadsheet computes; numbers stay what they are."""
-    is_formula = isinstance(value, str) and value.startswith(_FORMULA_STARTS)
-    return f"'{value}" if is_formula else value
 
 
 def _line(text: str) -> str:

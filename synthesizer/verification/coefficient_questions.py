@@ -38,6 +38,7 @@ from synthesizer.verification.answer import Answer, ShareAnswer
 from synthesizer.verification.mechanisms import Mechanism
 from synthesizer.verification.partition_fits import PartitionFits, Regression, fit_partitions
 from synthesizer.verification.questions import Question, Released, View
+from synthesizer.verification.sentences import WORDS
 
 if TYPE_CHECKING:
     from synthesizer.verification.public_schema import PublicSchema
@@ -77,7 +78,6 @@ class CoefficientRange(Result):
 class OfCoefficient(Question):
     """What questions about one coefficient have in common."""
 
-    all_rows: ClassVar[bool] = True
     _identified_in: ClassVar[str] = "the synthetic data"
 
     coefficient: str = Field(min_length=1, max_length=2_000)
@@ -108,11 +108,8 @@ class OfCoefficient(Question):
     def identified(self, values: FloatArray) -> FloatArray:
         """Return values of the synthetic data; DataError where one is missing."""
         if np.isnan(values).any():
-            raise DataError(
-                f"in {self._identified_in} the model does not identify {self.coefficient!r}: no "
-                "row has its level or the reference, or others determine it; ask about a smaller "
-                "model"
-            )
+            wrong = WORDS["wrong"]["unidentified_coefficient"]
+            raise DataError(wrong.format(self._identified_in, self.coefficient))
         return values
 
     def numbers(self, query: Query, schema: PublicSchema, view: View, m: int) -> FloatArray:
@@ -351,12 +348,10 @@ class Trend(Counted):
     def _sound(self) -> Self:
         for period in self.periods:
             if period.last <= period.first:
-                raise ValueError(
-                    f"periods must last two years or more, not {period.first} to {period.last}"
-                )
+                raise ValueError(WORDS["wrong"]["period"].format(period.first, period.last))
             low, high = period.range.ends
             if low >= high:
-                raise ValueError(f"periods: a slope must rise from low to high, not {low:g} to {high:g}")
+                raise ValueError(WORDS["wrong"]["slope"].format(low, high))
         return self
 
     def problems(self, query: Query, schema: PublicSchema) -> Iterator[str]:
@@ -366,10 +361,8 @@ class Trend(Counted):
         for number, period in enumerate(self.periods, start=1):
             if lost := [y for y in (period.first, period.last) if y not in years]:
                 ends = f"{min(years)} to {max(years)}" if years else "no whole numbers"
-                yield (
-                    f"ask.periods.{number}: {' and '.join(map(str, lost))} not among the values of "
-                    f"{self.over!r} in the public schema ({ends}); name others"
-                )
+                others = " and ".join(map(str, lost))
+                yield WORDS["wrong"]["years"].format(number, others, self.over, ends)
             elif len([y for y in years if period.first <= y <= period.last]) < 2:
                 yield f"ask.periods.{number}: name two years or more, which a line needs"
 
@@ -483,16 +476,7 @@ class Significance(OfCoefficient):
         p = self.p_value(total, query.partitions, prepared.df, mechanism.scale)
         what = f"{self.coefficient} is {self.null:g}"
         side = "above" if total > 0 else "below"
-        if p <= 0.05:
-            finding = (
-                f"The confidential data speak against it: the coefficient lies {side} "
-                f"{self.null:g}, as far as a test at this price can tell."
-            )
-        else:
-            finding = (
-                "The confidential data do not speak against it at this price. That is no evidence "
-                "that it is true: the noise, and partitions of few persons, hide small effects."
-            )
+        finding = WORDS["test"]["against" if p <= 0.05 else "open"].format(side, self.null)
         return SignificanceAnswer(
             released=released,
             words=(f"Test that {what}: p {'' if p < 0.001 else '= '}{written(p, 'p')}.", finding),

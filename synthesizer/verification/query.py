@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from synthesizer.data.errors import ExpressionError, Problems, did_you_mean, plural
+from synthesizer.data.errors import ExpressionError, Problems, did_you_mean
 from synthesizer.data.expressions import Expression, quote_name
 from synthesizer.data.table import Kind, Schema, Variable
 from synthesizer.measures.utility.formulas import (
@@ -38,6 +38,7 @@ from synthesizer.verification.public_schema import (
     strictly,
 )
 from synthesizer.verification.questions import Question
+from synthesizer.verification.sentences import WORDS
 from synthesizer.verification.table_questions import Counts, Means
 
 FAMILIES: dict[str, Literal["ols", "logit"]] = {"linear": "ols", "logit": "logit"}
@@ -155,16 +156,12 @@ class Query(BaseModel):
             ("synthetic", self.synthetic_digest, synthetic),
         ):
             if None not in (wanted, there) and wanted != there:
-                problems.append(
-                    f"{key}: the query is about another one (its digest is {there}); name that one "
-                    "or take the digest out of the query"
-                )
+                problems.append(WORDS["wrong"]["digest"].format(key, there))
         problems += text_problems(self.formula, self.subset, schema)
         problems += _unknown("ask", self.ask.names, schema)
         if self.formula is not None and not problems:
-            outcome = [*self._outcome_problems(schema)]
-            problems += outcome
-            if not outcome:
+            problems += self._outcome_problems(schema)
+            if not problems:
                 problems.attempt(self.model, schema, place="formula")
         if not problems:
             problems += self.ask.problems(self, schema)
@@ -175,20 +172,13 @@ class Query(BaseModel):
         response = parse_formula(self.formula or "").response
         levels, variable = schema.levels(response), schema.variables.get(response.text)
         if levels and (self.family == "linear" or len(levels) != 2):
-            kind = "0 and 1" if self.family == "logit" else "numbers"
-            level = repr(levels[-1]) if schema.variables[response.text].is_coded else levels[-1]
-            yield (
-                f"formula: a {self.family} model needs a response of {kind}, {response} has "
-                f"{plural(len(levels), 'level')}: write a condition such as "
-                f"I({quote_name(response.text)} == {level})"
-            )
+            level = repr(levels[-1]) if variable and variable.is_coded else levels[-1]
+            condition = f"I({quote_name(response.text)} == {level})"
+            yield f"formula: the response {response} has levels; write a condition: {condition}"
         elif self.family == "linear" or levels or variable is None or response.kind != "name":
             return
         elif not (variable.whole and variable.ends == (0, 1)):
-            yield (
-                f"family: logit needs a response of 0 and 1, {response} has other numbers: write a "
-                f"condition such as I({response.spelling} > 0)"
-            )
+            yield WORDS["wrong"]["logit"].format(response, response.spelling)
 
 
 def text_problems(formula: str | None, subset: str | None, schema: PublicSchema) -> Iterator[str]:
@@ -251,10 +241,7 @@ def _formula_problems(formula: Formula, schema: PublicSchema) -> Iterator[str]:
             found = expression.problems(known, condition=False, target=number)
             yield from (f"{atom}: {problem}" for problem in found)
         elif not schema.levels(atom) and (atom.kind == "C" or schema.variables[atom.text].is_coded):
-            yield (
-                f"{atom} has no levels in the public schema; leave C() out, or ask the steward to "
-                "mark its numbers as whole"
-            )
+            yield WORDS["wrong"]["no_levels_in_formula"].format(atom)
 
 
 def query_of(content: Mapping[str, Any], *, origin: str = "") -> Query:

@@ -31,7 +31,6 @@ from pydantic import BaseModel
 from synthesizer.data.expressions import Expression
 from synthesizer.data.table import BoolArray, IntArray, Table
 from synthesizer.verification.public_schema import STRICT, PublicSchema
-from synthesizer.verification.sentences import WORDS
 
 if TYPE_CHECKING:
     from synthesizer.verification.answer import Answer
@@ -156,13 +155,6 @@ def within(view: View, query: Query) -> View:
     return view.take(Expression.parse(query.subset).condition(view.table))
 
 
-def rows_in_words(kind: type[Question], rows: int, schema: PublicSchema) -> tuple[str, ...]:
-    """Return which rows of a person a kind of question uses, in a sentence; none where all."""
-    if kind.all_rows or schema.rows_per_person <= rows:
-        return ()
-    return (WORDS["rows_of_person"]["one" if rows == 1 else "several"].format(rows),)
-
-
 class Question(BaseModel):
     """What is asked about the confidential data; ``measure`` of each subclass names it."""
 
@@ -172,8 +164,6 @@ class Question(BaseModel):
 
     asks_of_model: ClassVar[bool] = True
     """Whether it is about a model, so that the query needs a formula."""
-    all_rows: ClassVar[bool] = False
-    """Whether all rows of a person are used."""
     reports_errors: ClassVar[bool] = False
     """Whether partitions that cannot be fitted may be a category of the answer."""
 

@@ -22,7 +22,6 @@ from synthesizer.verification.questions import (
     Released,
     View,
     read_view,
-    rows_in_words,
     view_of,
     within,
 )
@@ -119,8 +118,6 @@ def concluded(
     is_new: bool = True, budgets: tuple[Budget, ...] = (),
 ) -> Verification:  # fmt: skip
     """Return what follows from released numbers; the charge is in millionths of epsilon."""
-    answer = asked.ask.conclude(asked.query, prepared, released)
-    used = rows_in_words(type(asked.ask), getattr(asked.ask, "rows", 1), asked.schema)
     return Verification(
         dry=dry,
         query=asked.query.content(),
@@ -128,7 +125,7 @@ def concluded(
         charge=charge / MICRO,
         is_new=is_new and not dry,
         budgets=budgets,
-        answer=answer.model_copy(update={"words": (*answer.words, *used)}),
+        answer=asked.ask.conclude(asked.query, prepared, released),
     )
 
 

@@ -18,6 +18,7 @@ from replay_trials import GAP, QUESTIONS
 from synthesizer.measures.figure import Row, columns
 from synthesizer.verification.citation import Citation, latex
 from synthesizer.verification.query import query_of
+from synthesizer.verification.sentences import WORDS
 from synthesizer.verification.verify import verify
 
 AT = datetime(2026, 11, 28, 23, 30, tzinfo=UTC)
@@ -39,10 +40,12 @@ def cited(answer=None, title="A panel", **changes):
     )
 
 
-def table(one, *parts):
-    """Return values by name: of some parts of the columns, or of all."""
-    wanted = parts or ("question", "answer", "method")
-    return {column.label: column.values for column in one.columns if column.part in wanted}
+def table(one, part=None):
+    """Return values by name: of a part of the columns, or of all."""
+    known = WORDS["citation_columns"]
+    parts = dict.fromkeys(known["question"], "question") | dict.fromkeys(known["method"], "method")
+    found = {column.label: column.values for column in one.columns}
+    return {name: found[name] for name in found if part in (None, parts.get(name, "answer"))}
 
 
 def rows(texts):
@@ -209,7 +212,8 @@ def test_the_table_has_the_numbers_of_every_answer(answers, files, name):
     known = columns(type(rows[0])) if isinstance(rows[0], Row) else {}
     headings = [column.shown.heading for column in one.columns if column.shown]
     assert sorted(headings) == sorted(column.heading for column in known.values())
-    assert all(column.meaning for column in one.columns if column.part != "question")
+    explained = {*WORDS["citation_columns"]["answer"]}
+    assert {*own} <= explained | {column.label for column in one.columns if column.shown}
     confidential = hashlib.sha256(files[0].read_bytes()).hexdigest()
     parts = (one.text, one.bibtex, one.r_code, one.stata_code, one.csv_text, str(one.sacro_zip))
     assert not any(confidential in part for part in parts)

@@ -376,7 +376,7 @@ def _dry_run_page(
         form=QueryForm.of(tried.query, dataset.schema).faulty(tried.problems),
         dataset=info_of(visit.steps, tried.dataset), question=in_words(tried.query),
         here=_path_of(tried), words=_words_of(tried), sections=_sections(tried, numbers=numbers),
-        projects=[one for one in own if one.dataset == tried.dataset],
+        schema=dataset.schema, projects=[one for one in own if one.dataset == tried.dataset],
     )  # fmt: skip
 
 
@@ -392,13 +392,13 @@ def _sections(found: DryRun | Submission, *, numbers: bool) -> Markup:
     """
     page = found.page or ""
     if not numbers:
-        shown = _ANSWER.search(page)
+        shown = _FIGURES.search(page)
         has_verdict = "verdict" in (found.content or {}).get("answer", {})
         page = shown[0] if shown and not has_verdict else ""
     return Markup(page)  # noqa: S704
 
 
-_ANSWER = re.compile(r'<section id="answer".*?</section>', re.DOTALL)
+_FIGURES = re.compile(r'<section id="figures".*?</section>', re.DOTALL)
 
 
 def _state_of(found: DryRun | Submission) -> Response:

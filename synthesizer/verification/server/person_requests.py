@@ -24,6 +24,7 @@ from sqlalchemy import Connection, Row, Select, and_, func, insert, select, upda
 from synthesizer.data.errors import RequestError
 from synthesizer.verification.database import now, transaction
 from synthesizer.verification.request_code import code_of
+from synthesizer.verification.sentences import WORDS
 from synthesizer.verification.server import audit
 from synthesizer.verification.server.accounts import Account
 from synthesizer.verification.server.api import Steps
@@ -70,11 +71,7 @@ def ask_person(
         if first_one := store.execute(select(PERSON_REQUEST.c.id).where(*mine, *same)).scalar():
             return str(first_one)
         if store.execute(select(func.count()).where(*mine)).scalar_one() >= MOST_OPEN:
-            raise RequestError(
-                f"{MOST_OPEN} of your requests are open, which is the limit; withdraw one, or wait "
-                "for a reply",
-                429,
-            )
+            raise RequestError(WORDS["wrong"]["requests"].format(MOST_OPEN), 429)
         store.execute(insert(PERSON_REQUEST).values(id=number, **asked, state="open", made=now()))
         sizes = {key: len(text) for key, text in texts.items()}
         details = {"request": number, "query": digest, **sizes}

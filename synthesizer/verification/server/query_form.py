@@ -24,7 +24,7 @@ from synthesizer.report.page import joined
 from synthesizer.verification.coefficient_questions import OfCoefficient, years_of
 from synthesizer.verification.public_schema import PublicSchema
 from synthesizer.verification.query import NO_FORMULA, Query, query_of, text_problems
-from synthesizer.verification.questions import Question, rows_in_words
+from synthesizer.verification.questions import Question
 
 Typed = Mapping[str, Sequence[str]]
 """Texts of each field, as they were typed."""
@@ -49,7 +49,7 @@ _LABELS: Mapping[str, tuple[str, str]] = _TEXTS["fields"]
 _NUMBER = re.compile(
     r"[-+]?(?:[0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})(?:[eE][-+]?[0-9]{1,3})?"
 )
-_KEY = re.compile(r"(?:configuration: |ask: (?=\w+: ))?(?P<key>[a-z_]+(?:\.\w+)*): ")
+_KEY = re.compile(r"(?:configuration: )?(?P<key>[a-z_]+(?:\.\w+)*): ")
 _SENTENCES = [(re.compile(found, re.DOTALL), words) for found, words in _TEXTS["sentences"]]
 """How a form words what a query names by its keys."""
 _PERIOD = re.compile(
@@ -105,8 +105,6 @@ class QueryForm:
 
     measure: str
     fields: tuple[FormField, ...]
-    notes: tuple[str, ...] = ()
-    """Which rows count, where not all do."""
     expert: bool = False
     """Whether it has the numbers that the server chooses otherwise."""
     typed: Typed = field(default_factory=dict)
@@ -118,16 +116,14 @@ class QueryForm:
         expert = expert or measure in EXPERTS
         fields = tuple(_fields(measure, schema, expert=expert))
         typed = {entry.key: [entry.default] for entry in fields if entry.default}
-        return cls(measure, fields, rows_in_words(KINDS[measure], 1, schema), expert, typed)
+        return cls(measure, fields, expert, typed)
 
     @classmethod
     def of(cls, content: Mapping[str, Any], schema: PublicSchema) -> QueryForm:
         """Return the form of a sound query in plain values; with its numbers if it has some."""
         measure = content["ask"]["measure"]
         expert = any(content.get(key) is not None for key in _numbers(KINDS[measure]))
-        form = cls.new(measure, schema, expert=expert).filled(dict(_typed_of(content)))
-        rows = rows_in_words(KINDS[measure], content["ask"].get("rows", 1), schema)
-        return replace(form, notes=rows)
+        return cls.new(measure, schema, expert=expert).filled(dict(_typed_of(content)))
 
     def filled(self, typed: Typed) -> QueryForm:
         """Return the form with what was typed, and nothing else."""
@@ -197,8 +193,6 @@ class QueryForm:
         read = _KEY.match(problem)
         entry = self._field_of(read["key"], problem) if read else None
         text = problem[read.end() :] if read else problem
-        if entry and entry.kind == "percent" and text.startswith("must be "):
-            text = _TEXTS["percent"]
         for found, words in _SENTENCES:
             text = found.sub(words, text)
         return Fault(text, entry)
@@ -207,12 +201,8 @@ class QueryForm:
         """Return the field that fills a key, or the part of the query around it."""
         by_key = {entry.key: entry for entry in self.fields}
         if key == "ask":  # about several fields at once: the first one that it names
-            quoted, words = {*re.findall("'(.*?)'", problem)}, {*re.findall(r"\w+", problem)}
-            names = [name for name in by_key if quoted & {*self.values(name)}]
-            names += [name for name in by_key if name.removeprefix("ask.") in words]
-            key = next(iter(names), "ask.above")
-        if key not in by_key and f"ask.{key}" in by_key:
-            key = f"ask.{key}"
+            named = {f"ask.{word}" for word in re.findall(r"\w+", problem)} & {*by_key}
+            key = next((name for name in by_key if name in named), "ask.above")
         if key.startswith("ask.between"):
             key = "ask.below" if key.endswith(".2") else "ask.above"
         while key and key not in by_key:
@@ -237,14 +227,12 @@ def _fields(measure: str, schema: PublicSchema, *, expert: bool) -> Iterator[For
         yield _field("formula", whole["formula"])
         names = getattr(kind, "families", whole["family"]["enum"])
         yield _field("family", {**whole["family"], "enum": names})
-    order, examples = [key.rpartition(".")[2] for key in _LABELS], _examples(schema)
+    order = [key.rpartition(".")[2] for key in _LABELS]
     for name in sorted(asked, key=lambda n: order.index(n) if n in order else len(order)):
         is_said = name not in ("measure", "between") and (expert or name not in _EXPERTS_KEYS)
         if is_said and (name != "rows" or schema.rows_per_person > 1):
             choices = _names_of(name, schema)
-            yield _field(
-                f"ask.{name}", asked[name], measure=measure, choices=choices, examples=examples
-            )
+            yield _field(f"ask.{name}", asked[name], measure=measure, choices=choices)
     yield _field("subset", whole["subset"])
     for name in _numbers(kind) if expert else ():
         yield _field(name, whole[name])
@@ -252,12 +240,11 @@ def _fields(measure: str, schema: PublicSchema, *, expert: bool) -> Iterator[For
 
 def _field(
     key: str, known: Mapping[str, Any], *, measure: str = "",
-    choices: tuple[tuple[str, str], ...] | None = None, examples: Mapping[str, Any] | None = None,
+    choices: tuple[tuple[str, str], ...] | None = None,
 ) -> FormField:  # fmt: skip
     """Return the field of a property of a JSON schema."""
     name = key.removeprefix("ask.")
     label, hint = _LABELS.get(f"{measure}.{name}") or _LABELS.get(name) or (name, "")
-    hint = hint.format(**examples or {})
     if "minimum" in known and "maximum" in known:
         hint = f"{hint} From {known['minimum']:g} to {known['maximum']:g}.".strip()
     if "enum" in known:
@@ -284,7 +271,7 @@ def _names_of(key: str, schema: PublicSchema) -> tuple[tuple[str, str], ...] | N
     if key == "over":
         return tuple(
             (name, f"{name} ({'period, ' * (name == schema.period)}{years[0]} to {years[-1]})")
-            for name, years in _times(schema).items()
+            for name, years in _times(schema)
         )
     if key == "by":
         return tuple((name, f"{name} ({len(texts)})") for name, texts in levels.items() if texts)
@@ -294,33 +281,16 @@ def _names_of(key: str, schema: PublicSchema) -> tuple[tuple[str, str], ...] | N
     return tuple((n, f"{n} ({low:,.10g} to {high:,.10g})") for n, (low, high) in ends.items())
 
 
-def _times(schema: PublicSchema) -> dict[str, list[int]]:
-    """Return the years of each variable that may be the time, that of the panel first.
+def _times(schema: PublicSchema) -> Iterator[tuple[str, list[int]]]:
+    """Yield the variables that may be the time with their years, that of the panel first.
 
     Others are numbers or in order, and their values are plain whole numbers: 01 is a code.
     """
-    found = {}
     for name in sorted(schema.variables, key=lambda name: name != schema.period):
-        texts, years = schema.variables[name].categories, years_of(schema, name)
-        is_plain = {*texts} == {*map(str, years)}
-        if len(years) > 1 and (
-            name == schema.period or (is_plain and schema.variables[name].kind != "categorical")
-        ):
-            found[name] = years
-    return found
-
-
-def _examples(schema: PublicSchema) -> dict[str, Any]:
-    """Return what hints name: a coefficient that a model may have, and years."""
-    coded = {name: one.categories for name, one in schema.variables.items() if one.is_coded}
-    coded = {name: levels for name, levels in coded.items() if len(levels) > 1}
-    years = next(iter(_times(schema).values()), [2000, 2005])
-    if not coded:
-        return {"coefficient": next(iter(schema.variables)), "first": years[0], "last": years[-1]}
-    name = min(coded, key=lambda name: len(coded[name]))
-    level, reference = coded[name][1], coded[name][0]
-    shown = f"{name}[{level}], for level {level} against the reference level {reference}"
-    return {"coefficient": shown, "first": years[0], "last": years[-1]}
+        one, years = schema.variables[name], years_of(schema, name)
+        is_time = one.kind != "categorical" and {*one.categories} == {*map(str, years)}
+        if len(years) > 1 and (is_time or name == schema.period):
+            yield name, years
 
 
 def _period(text: str) -> Any:

@@ -52,21 +52,14 @@ def html_page(
     """
     reply = problem_of(error) if error else Response()
     content = json.loads(bytes(reply.body)) if error else {"problems": ()}
-    content["problems"] = [*map(_labelled, content["problems"])]
     given = {"signed": getattr(request.state, "signed", None), **content, **values}
     text = (
         _environment()
         .get_template(template)
         .render(path=request.url.path, version=_version(), **given)
     )
-    kept = {name: reply.headers[name] for name in ("Retry-After",) if name in reply.headers}
+    kept = {name: reply.headers[name] for name in ("Retry-After", "Allow") if name in reply.headers}
     return HTMLResponse(sound_text(text), reply.status_code, kept)
-
-
-def _labelled(problem: str) -> str:
-    """Return a problem with the label of a field in place of the key that it begins with."""
-    key, colon, rest = problem.partition(": ")
-    return f"{WORDS['labels'].get(key, key)}{colon}{rest}"
 
 
 def moved(path: str) -> RedirectResponse:
@@ -102,14 +95,9 @@ class StewardPage(PageRoute):
 
 
 async def problem_outside(request: Request, error: Exception) -> Response:
-    """Return the reply of an error that no route had: a page, but to programs JSON."""
-    reply = await handle(request, error)
-    words = WORDS["page_refusals"].get(reply.status_code)
-    if words is None or request.url.path.startswith("/api/"):
-        return reply
-    page = html_page(request, "problem.html", error=RequestError(words, reply.status_code))
-    page.headers.update({name: reply.headers[name] for name in {"allow"} & {*reply.headers}})
-    return page
+    """Return the reply of an error that no route had: a page, and to programs JSON."""
+    is_api = request.url.path.startswith("/api/")
+    return await handle(request, error) if is_api else _problem_page(request, error)
 
 
 def _problem_page(request: Request, error: Exception) -> Response:
@@ -148,6 +136,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.globals["WORDS"] = WORDS
     environment.filters |= {
         "epsilon": epsilon,
         "moment": moment,
