@@ -200,9 +200,11 @@ class QueryForm:
     def _field_of(self, key: str, problem: str) -> FormField | None:
         """Return the field that fills a key, or the part of the query around it."""
         by_key = {entry.key: entry for entry in self.fields}
-        if key == "ask":  # about several fields at once: the first one that it names
-            named = {f"ask.{word}" for word in re.findall(r"\w+", problem)} & {*by_key}
-            key = next((name for name in by_key if name in named), "ask.above")
+        if key == "ask":  # about several fields at once: the first whose value or key it names
+            quoted, words = {*re.findall("'(.*?)'", problem)}, {*re.findall(r"\w+", problem)}
+            named = [name for name in by_key if quoted & {*self.values(name)}]
+            named += [name for name in by_key if name.removeprefix("ask.") in words]
+            key = next(iter(named), "ask.above")
         if key.startswith("ask.between"):
             key = "ask.below" if key.endswith(".2") else "ask.above"
         while key and key not in by_key:
