@@ -225,6 +225,8 @@ def _fields(measure: str, schema: PublicSchema, *, expert: bool) -> Iterator[For
     kind = KINDS[measure]
     asked = kind.model_json_schema()["properties"]
     whole = Query.model_json_schema()["properties"]
+    if "rows" in asked:
+        asked["rows"] |= {"maximum": schema.rows_per_person}
     if kind.asks_of_model:
         yield _field("formula", whole["formula"])
         names = getattr(kind, "families", whole["family"]["enum"])
@@ -280,7 +282,7 @@ def _names_of(key: str, schema: PublicSchema) -> tuple[tuple[str, str], ...] | N
     if key != "of":
         return None
     ends = {n: one.ends for n, one in schema.variables.items() if one.kind == "numeric"}
-    return tuple((n, f"{n} ({low:,.10g} to {high:,.10g})") for n, (low, high) in ends.items())
+    return tuple((n, f"{n} ({low:.10g} to {high:.10g})") for n, (low, high) in ends.items())
 
 
 def _times(schema: PublicSchema) -> Iterator[tuple[str, list[int]]]:

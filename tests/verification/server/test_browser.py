@@ -262,7 +262,7 @@ def test_a_researcher_goes_from_the_form_to_the_answer(screen, service, accounts
     screen.click("Show the numbers")
     screen.wait("the numbers", lambda driver: "numbers=true" in driver.current_url)
     screen.click("Details")
-    assert screen.driver.find_elements(By.CSS_SELECTOR, "#answer svg")
+    assert screen.driver.find_elements(By.CSS_SELECTOR, "#figures svg")
     screen.looks_right("10-answer-with-numbers")
     screen.click("Your questions")
     screen.at("Your questions")

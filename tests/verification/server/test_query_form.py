@@ -189,10 +189,14 @@ def test_nearness_is_typed_in_percent(typed, share):
     assert f"within {typed.rstrip('% ')} % of" in in_words(content)
 
 
-@pytest.mark.parametrize("typed", ["0", "-1", "100.5", "1000", "ten"])
-def test_what_is_no_percentage_is_refused(typed):
+@pytest.mark.parametrize(
+    ("typed", "limit"),
+    [("0", "above 0"), ("-1", "above 0"), ("100.5", "100"), ("1000", "100"), ("ten", "a number")],
+)
+def test_what_is_no_percentage_is_refused(typed, limit):
     (fault,) = faults_of("tolerance", {"ask.share": typed, "ask.within": ""})
     assert fault.field.key == "ask.share"
+    assert fault.text.endswith(limit)
 
 
 def test_a_share_above_one_is_refused():
