@@ -190,6 +190,8 @@ _REASONS: Mapping[str, str] = {
     "less_than_equal": "at most {le:g}",
     "less_than": "below {lt:g}",
     "too_short": "a list of at least {min_length}",
+    "too_long": "a list of at most {max_length}",
+    "string_too_long": "a text of at most {max_length} characters",
 }
 
 
@@ -198,10 +200,8 @@ def reason(fault: ErrorDetails) -> str:
     words, context = _REASONS.get(fault["type"]), fault.get("ctx", {})
     if fault["type"] == "too_short" and context["field_type"] == "Dictionary":
         words = "a map of at least {min_length}"
-    if words is not None:
-        return words.format(**context)
-    text = fault["msg"].removeprefix("Value error, ")
-    return text.removeprefix("Input should be ").removeprefix("must be ")
+    text = fault["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
+    return words.format(**context) if words else text.removeprefix("must be ")
 
 
 def _number_hint(value: object) -> str:

@@ -108,11 +108,7 @@ class Statement(Row):
         if self.holds is not None:
             yield _beside_synthetic(self.verdict, holds=self.holds)
         if self.errors is not None and self.errors >= _MANY:
-            yield (
-                f"In a share of {written(self.errors, 'share')} of the partitions, as far as the "
-                "noise lets tell, the model cannot be fitted; r is about the others. Ask with "
-                "fewer partitions, or with a simpler model."
-            )
+            yield WORDS["many_unfitted"].format(written(self.errors, "share"))
 
 
 _MOST_SHOWN = 30
@@ -214,8 +210,7 @@ def share_chart(
                 ("line-baseline dashed", "the best that this price can buy"),
             ],
         ),
-        reads="The further to the right and the narrower, the more groups of persons agree. The "
-        "dashed curve is the best possible answer: all groups agree, and the noise is 0.",
+        reads=WORDS["reads"]["shares"],
         summary=summary,
         table=table,
     )  # fmt: skip
@@ -268,10 +263,7 @@ class Verification(Result):
         if self.dry:
             return f"Asked of the confidential data it would cost epsilon {self.charge:g}."
         if not self.is_new:
-            return (
-                f"It was answered before (at epsilon {self.charge:g}): the same answer, not "
-                "charged again."
-            )
+            return str(WORDS["answered_before"].format(self.charge))
         left = "; ".join(
             f"{' '.join(filter(None, (budget.scope, budget.name)))}: {budget.left:g} left"
             for budget in self.budgets
@@ -306,24 +298,26 @@ class Verification(Result):
         many = sum(map(len, answer.released)) > _MOST_SHOWN
         told = f"{_MOST_SHOWN:,} and more, in the JSON" if many else numbers
         which = "of this dry run" if self.dry else "that were released for it"
-        came_out = [
+        came_out: list[Block] = [
             *([Note(WORDS["dry_run"])] if self.dry else []),
             Words(list(answer.words)),
-            *answer.blocks(),
             Note(WORDS["from_synthetic"]),
         ]
+        figures: list[Block] = [*answer.blocks()]
         result = "What the synthetic data say" if self.dry else "Answer"
         cost: list[Block] = [Words([self._cost, f"Whole numbers {which}, with noise: {told}."])]
         if self.budgets:
             cost.append(row_table(self.budgets))
         parts: Sequence[tuple[str, str, str, Sequence[Block]]] = (
             ("answer", result, "What came out, and what may be concluded.", came_out),
+            ("figures", "Figures", "With the numbers behind them.", figures),
             ("query", "Question", "In the one form by which the ledger knows it.", [keys]),
             ("cost", "Cost", "In epsilon.", cost),
             ("promise", "Promise", "What is promised, and what is not.", [Words([*self.promise])]),
         )
         for anchor, title, lead, blocks in parts:
-            yield Section(anchor=anchor, title=title, lead=lead, blocks=blocks)
+            if blocks:
+                yield Section(anchor=anchor, title=title, lead=lead, blocks=blocks)
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the page in a frame, with its own style and no script."""

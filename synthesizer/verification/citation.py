@@ -7,7 +7,8 @@ who guesses the file could confirm the guess.
 Texts of users (titles, levels, formulas) are quoted for each program. BibTeX counts braces even
 behind a backslash, so each special character becomes a LaTeX command. Stata replaces macros also
 between quotes and takes ``/*`` for a comment, so R and Stata get all but plain characters by
-number. The SACRO viewer takes comments for HTML.
+number. The SACRO viewer takes comments for HTML. Spreadsheets compute texts that begin like a
+formula, so these texts begin with an apostrophe in CSV (OWASP, CSV injection).
 """
 
 from __future__ import annotations
@@ -32,6 +33,10 @@ from synthesizer.report.page import Cell
 
 ACRO_FORMAT = "1.0.1"
 """Version of ACRO whose ``results.json`` the folder for SACRO follows; the viewer takes 0.4 on."""
+_SPREADSHEET = re.compile(r"^(?=[=+\-@\t\r\n])")
+"""Where a text begins that a spreadsheet may compute."""
+_LABELS = {"holds": "holds_in_synthetic"}
+"""Columns that have another name than in the answer: there it is clear of what they are true."""
 _COMMANDS = "backslash braceleft braceright asciitilde asciicircum less greater bar asciigrave"
 _LATEX = {character: f"\\{character}" for character in "&%$#_"} | {
     character: f"{{\\text{name}}}"
@@ -59,19 +64,22 @@ class Citation:
 
     Examples
     --------
-    >>> query = {"ask": {"measure": "counts"}, "schema": "5c", "synthetic": "9e", "partitions": 50}
+    >>> query = {"ask": {"measure": "counts"}, "schema": "5c", "synthetic": "9e"}
     >>> answer = {"words": ["Counts."], "released": [[7]], "cells": [{"cell": "F", "value": 7}]}
     >>> content = {"query": query, "digest": "3f", "charge": 1.0, "answer": answer}
     >>> at = datetime.fromisoformat("2026-11-28T12:00+00:00")
-    >>> cited = Citation(content, "panel", "A panel", 1, at, "Server", "https://a.example/")
+    >>> url = "https://a.example/"
+    >>> cited = Citation(content, "How many?", "panel", "A panel", 1, at, "Server", url)
     >>> cited.identifier
     'verification:panel:91cf861b4e85648a'
-    >>> [(column.label, column.values, column.kind) for column in cited.columns]
-    [('cell', ('F',), 'text'), ('value', (7,), 'number')]
+    >>> [(column.label, column.values, column.kind) for column in cited.columns[1:]]
+    [('cell', ('F',), 'text'), ('value', (7,), 'number'), ('epsilon', (1.0,), 'number')]
     """
 
     content: Mapping[str, Any]
     """The answer as `synthesizer verify --json` prints it."""
+    question: str
+    """In words."""
     dataset: str
     title: str
     """Of the dataset."""
@@ -100,26 +108,40 @@ class Citation:
         """The citation in a line."""
         at = self.answered
         return (
-            f"{self.server} ({at.year}). Answer to a verification question on {self.title}, "
-            f"version {self.version}, {at.day} {at:%B %Y}. {self.identifier}. {self.url}"
+            f"{self.server} ({at.year}). {self._named}, version {self.version}, "
+            f"{at.day} {at:%B %Y}. {self.identifier}. {self.url}"
         )
+
+    @property
+    def _named(self) -> str:
+        return f"Answer to the question “{self.question}” on {self.title}"
 
     @cached_property
     def columns(self) -> list[Column]:
-        """What the answer contains, by column.
+        """The question, what the answer contains, and its method, by column.
 
         The first list of objects in the answer has a row each; the answer's own numbers and texts
         are the same in every row. Of pairs, ``_low`` and ``_high`` are columns.
         """
-        answer = self.content["answer"]
+        answer, query = self.content["answer"], self.content["query"]
         lists = [one for one in answer.values() if isinstance(one, list) and one]
         rows: list[dict[str, Any]] = next((one for one in lists if isinstance(one[0], dict)), [{}])
         kind = next((k for k in Row.__subclasses__() if {*k.model_fields} == {*rows[0]}), Row)
         known = columns(kind)
-        own = {name: value for name, value in answer.items() if not isinstance(value, list)}
-        cells = [own | dict(_cells(row)) for row in rows]
+        own = {name: one for name, one in answer.items() if not isinstance(one, list)}
+        groups, scales = own.pop("partitions", None), answer.get("scales", [None])
+        scale, charge = own.pop("scale", scales[0]), {"epsilon": self.content["charge"]}
+        about: dict[str, Cell] = {
+            "question": self.question, "formula": query.get("formula"),
+            "coefficient": query["ask"].get("coefficient"),
+        }  # fmt: skip
+        about = {name: value for name, value in about.items() if value is not None}
+        method = {"groups_of_persons": groups, "noise": scale} if scale else {}
+        cells: list[dict[str, Cell]] = [
+            {**about, **own, **dict(_cells(row)), **method, **charge} for row in rows
+        ]
         return [
-            Column(name, tuple(row.get(name) for row in cells), known.get(name))
+            Column(_LABELS.get(name, name), tuple(row.get(name) for row in cells), known.get(name))
             for name in cells[0]
         ]
 
@@ -139,7 +161,7 @@ class Citation:
         note = f"{self.identifier}; dataset version {self.version}; {self.answered:%Y-%m-%d}"
         fields = {
             "author": f"{{{latex(self.server)}}}",
-            "title": f"{{Answer to a verification question on {latex(self.title)}}}",
+            "title": f"{{{latex(self._named)}}}",
             "year": f"{self.answered.year}",
             "howpublished": f"\\url{{{quote(self.url, safe='/:?=&.-_[]')}}}",
             "note": latex(note),
@@ -149,10 +171,11 @@ class Citation:
 
     @property
     def csv_text(self) -> str:
-        """The columns as CSV; what is missing is empty."""
+        """The columns as CSV; what is missing is empty, and no text is a formula."""
         text = StringIO()
-        labels = [column.label for column in self.columns]
-        csv.writer(text, lineterminator="\n").writerows([labels, *self.rows])
+        safe = ([_SPREADSHEET.sub("'", one) if isinstance(one, str) else one for one in row]
+                for row in self.rows)  # fmt: skip
+        csv.writer(text).writerows([[column.label for column in self.columns], *safe])
         return text.getvalue()
 
     @property

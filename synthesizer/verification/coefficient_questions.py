@@ -38,6 +38,7 @@ from synthesizer.verification.answer import Answer, ShareAnswer
 from synthesizer.verification.mechanisms import Mechanism
 from synthesizer.verification.partition_fits import PartitionFits, Regression, fit_partitions
 from synthesizer.verification.questions import Question, Released, View
+from synthesizer.verification.sentences import WORDS
 
 if TYPE_CHECKING:
     from synthesizer.verification.public_schema import PublicSchema
@@ -91,7 +92,8 @@ class OfCoefficient(Question):
         """Yield that the model has no such coefficient, with the nearest one."""
         model = query.model(schema)
         if model.place(self.coefficient) is None:
-            hint = did_you_mean(self.coefficient, model.names, f"it has {len(model.names)}")
+            other = f"name one of its {len(model.names)} coefficients"
+            hint = did_you_mean(self.coefficient, model.names, other)
             yield f"ask.coefficient: the model has no {self.coefficient!r}; {hint}"
 
     def estimates(self, query: Query, schema: PublicSchema, synthetic: View) -> FloatArray:
@@ -106,11 +108,8 @@ class OfCoefficient(Question):
     def identified(self, values: FloatArray) -> FloatArray:
         """Return values of the synthetic data; DataError where one is missing."""
         if np.isnan(values).any():
-            raise DataError(
-                f"in {self._identified_in} the model does not identify {self.coefficient!r}: no "
-                "row has its level or the reference, or others determine it; ask about a smaller "
-                "model"
-            )
+            wrong = WORDS["wrong"]["unidentified_coefficient"]
+            raise DataError(wrong.format(self._identified_in, self.coefficient))
         return values
 
     def numbers(self, query: Query, schema: PublicSchema, view: View, m: int) -> FloatArray:
@@ -283,14 +282,14 @@ class Nearness(BaseModel):
     Section 4.1 of the paper, at its end.
     """
 
-    share: float | None = Field(default=None, gt=0, le=10)
+    share: float | None = Field(default=None, gt=0, le=1)
     within: float | None = Field(default=None, gt=0)
 
     def range_about(self, estimate: float) -> CoefficientRange:
         """Return the range around the estimate; DataError where a share of it is nothing."""
         reach = self.within if self.within is not None else (self.share or 0.0) * abs(estimate)
         if reach <= 0:
-            raise DataError("ask.share: the synthetic estimate is 0; write within, a distance")
+            raise DataError("ask.share: the synthetic estimate is 0; name a distance (within)")
         return CoefficientRange(low=estimate - reach, high=estimate + reach)
 
 
@@ -349,37 +348,28 @@ class Trend(Counted):
     def _sound(self) -> Self:
         for period in self.periods:
             if period.last <= period.first:
-                raise ValueError(
-                    f"a period must last two years or more, not {period.first} to {period.last}"
-                )
+                raise ValueError(WORDS["wrong"]["period"].format(period.first, period.last))
             low, high = period.range.ends
             if low >= high:
-                raise ValueError(f"a slope must rise from low to high, not {low:g} to {high:g}")
+                raise ValueError(WORDS["wrong"]["slope"].format(low, high))
         return self
 
     def problems(self, query: Query, schema: PublicSchema) -> Iterator[str]:
         """Yield what the public schema does not have."""
         yield from super().problems(query, schema)
-        years = self._years(schema)
+        years = years_of(schema, self.over)
         for number, period in enumerate(self.periods, start=1):
             if lost := [y for y in (period.first, period.last) if y not in years]:
                 ends = f"{min(years)} to {max(years)}" if years else "no whole numbers"
-                yield (
-                    f"ask.periods.{number}: {' and '.join(map(str, lost))} not among the values of "
-                    f"{self.over!r} in the public schema ({ends}); name others"
-                )
+                others = " and ".join(map(str, lost))
+                yield WORDS["wrong"]["years"].format(number, others, self.over, ends)
             elif len([y for y in years if period.first <= y <= period.last]) < 2:
-                yield f"ask.periods.{number}: a line needs two years or more"
+                yield f"ask.periods.{number}: name two years or more, which a line needs"
 
     @property
     def names(self) -> frozenset[str]:
         """The variable of time."""
         return frozenset({self.over})
-
-    def _years(self, schema: PublicSchema) -> list[int]:
-        """Return the public values of the variable of time, in order."""
-        texts = schema.variables[self.over].categories
-        return sorted(int(text) for text in texts if text.lstrip("-").isdigit())
 
     def stated(self, schema: PublicSchema, estimates: FloatArray) -> Statements:
         """Return the statements, and which are true of the synthetic data."""
@@ -399,7 +389,7 @@ class Trend(Counted):
 
     def numbers(self, query: Query, schema: PublicSchema, view: View, m: int) -> FloatArray:
         """Return the slope of the yearly coefficients, shape (periods, m)."""
-        years = self._years(schema)
+        years = years_of(schema, self.over)
         column = view.table[self.over]
         values = _year_of_rows(column.data, column.variable.levels, is_coded=column.is_coded)
         place = np.searchsorted(years, values).clip(0, len(years) - 1)
@@ -415,6 +405,12 @@ class Trend(Counted):
             x -= x.mean()
             slopes.append(yearly[:, inside] @ x / (x @ x))
         return np.array(slopes)
+
+
+def years_of(schema: PublicSchema, name: str) -> list[int]:
+    """Return the public values of a variable that are whole numbers, in order."""
+    texts = schema.variables[name].categories
+    return sorted(int(text) for text in texts if text.lstrip("-").isdigit())
 
 
 def _year_of_rows(data: NDArray[Any], levels: Sequence[str], *, is_coded: bool) -> FloatArray:
@@ -480,16 +476,7 @@ class Significance(OfCoefficient):
         p = self.p_value(total, query.partitions, prepared.df, mechanism.scale)
         what = f"{self.coefficient} is {self.null:g}"
         side = "above" if total > 0 else "below"
-        if p <= 0.05:
-            finding = (
-                f"The confidential data speak against it: the coefficient lies {side} "
-                f"{self.null:g}, as far as a test at this price can tell."
-            )
-        else:
-            finding = (
-                "The confidential data do not speak against it at this price. That is no evidence "
-                "that it is true: the noise, and partitions of few persons, hide small effects."
-            )
+        finding = WORDS["test"]["against" if p <= 0.05 else "open"].format(side, self.null)
         return SignificanceAnswer(
             released=released,
             words=(f"Test that {what}: p {'' if p < 0.001 else '= '}{written(p, 'p')}.", finding),

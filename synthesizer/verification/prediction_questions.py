@@ -41,6 +41,7 @@ from synthesizer.verification.answer import Answer
 from synthesizer.verification.mechanisms import Mechanism
 from synthesizer.verification.partition_fits import Regression, fit_partitions
 from synthesizer.verification.questions import Question, Released, View
+from synthesizer.verification.sentences import WORDS
 from synthesizer.verification.table_questions import mechanisms_of_means, noisy_means, totals_in
 
 if TYPE_CHECKING:
@@ -95,10 +96,7 @@ def predictor_of(query: Query, schema: PublicSchema, synthetic: View) -> Predict
     fits = fit_partitions(Regression(y, X, codes, np.arange(len(y)), nobody), 1, query.family)
     coefficients = fits.coefficients[0]
     if np.isnan(coefficients).any():
-        raise DataError(
-            "the synthetic data do not identify every coefficient, so there is no prediction; "
-            "leave out terms whose levels do not occur or that others determine"
-        )
+        raise DataError(WORDS["wrong"]["unidentified"])
     added = _effects(y - X @ coefficients, codes, [len(values) for values, _ in levels])
     effects = tuple((values, one) for (values, _), one in zip(levels, added, strict=True))
     return Predictor(model, coefficients, effects, is_logit=query.family == "logit")
@@ -125,9 +123,9 @@ class OfPredictions(Question):
     def problems(self, query: Query, schema: PublicSchema) -> Iterator[str]:
         """Yield that the model is not of a family that can be asked."""
         if query.family not in self.families:
-            yield f"ask: {self.measure} is about family: {self.families[0]}"
+            yield f"family: only {self.families[0]} serves this question"
         elif query.family == "logit" and query.model(schema).formula.effects:
-            yield f"ask: {self.measure} of a logit has no fixed effects; write C(x) before the '|'"
+            yield "formula: here a logit has no fixed effects; write C(x) before the '|'"
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,10 +144,7 @@ def _beside(synthetic: float, low: float, high: float, same: str, does: str, bet
     if low <= synthetic <= high:
         return f"{same} in the synthetic data, as far as the noise lets tell."
     verb = "better" if (synthetic < low) == better else "worse"
-    return (
-        f"The model {does} {verb} than in the synthetic data. Noise does not explain that; chance "
-        "may, as between two samples of one population. Believe this answer."
-    )
+    return str(WORDS["predictions"]["beside"].format(does, verb))
 
 
 # ROC curve
@@ -191,10 +186,11 @@ class RocCurve(OfPredictions):
         return RocAnswer(
             released=released,
             words=(
-                f"Area under the ROC curve of the synthetic model in the confidential data: "
-                f"{written(area, 'share')}, interval of the noise {interval(low, high, 'share')}; "
-                f"in the synthetic data {written(expected, 'share')}.",
+                WORDS["predictions"]["roc"].format(
+                    written(area, "share"), interval(low, high, "share"), written(expected, "share")
+                ),
                 _beside(expected, low, high, same, does, better=True),
+                WORDS["rows_drawn"],
             ),
             area=area,
             low=low,
@@ -274,8 +270,7 @@ class RocAnswer(Answer):
         yield Chart(
             title=title,
             svg=roc(curves, title=title, description=self.words[0]),
-            reads="The further a curve bends to the upper left, the better the model tells who has "
-            "the outcome. Where both curves lie together, it does so equally well in both files.",
+            reads=WORDS["reads"]["roc"],
             summary=self.words[0],
             table=value_table(
                 title,
@@ -329,20 +324,13 @@ class Residuals(OfPredictions):
         counts = without_noise(np.array(released[0])).reshape(k, k)
         rows = tuple(_slices(counts, prepared.synthetic.reshape(k, k), ends, mechanism.scale))
         far = [row for row in rows if abs(row.mean or 0.0) > abs(row.synthetic or 0.0) + row.reach]
-        shape = (
-            "The mean residual stays near 0 for all predicted values, as far as the noise lets "
-            "tell: nothing speaks against the form of the model."
-            if not far
-            else f"In {len(far)} of {len(rows)} ranges of the predicted value the mean residual is "
-            "further from 0 than in the synthetic data, by more than noise and width of cells "
-            "explain: there the synthetic model does not fit the confidential data."
-        )
+        shape = WORDS["predictions"]["bent" if far else "even"].format(len(far), len(rows))
         return ResidualAnswer(
             released=released,
             words=(
-                f"Residuals of the synthetic model for about {round(counts.sum()):,} persons of "
-                "the confidential data, in a grid of noisy counts.",
+                WORDS["predictions"]["residuals"].format(round(counts.sum())),
                 shape,
+                WORDS["rows_drawn"],
             ),
             rows=rows,
             points=tuple(map(tuple, resampled(counts, ends).tolist())),
@@ -447,8 +435,7 @@ class ResidualAnswer(Answer):
                 self.points[:_MOST_POINTS], across=self.across, up=self.up, title=title,
                 description=self.words[1], x_label="predicted", y_label="residual",
             ),
-            reads="Each dot is drawn from a cell of the noisy grid; none is a person. A band of "
-            "dots that is level and equally wide speaks for the model, a bow or wedge against it.",
+            reads=WORDS["reads"]["residuals"],
             summary=self.words[1],
             table=row_table(self.rows, title),
         )  # fmt: skip
@@ -480,7 +467,7 @@ class Accuracy(OfPredictions):
         loss = self._loss(predictor, synthetic)
         most = 1.0 if predictor.is_logit else self.most or 3 * float(loss.mean())
         if most <= 0:
-            raise DataError("the synthetic data have no error at all; write ask.most")
+            raise DataError("ask.most: is needed, since the synthetic data have no error at all")
         return Prepared(predictor, np.array([0.0, most]), np.array(np.minimum(loss, most).mean()))
 
     def _loss(self, predictor: Predictor, view: View) -> FloatArray:
@@ -520,10 +507,11 @@ class Accuracy(OfPredictions):
         return AccuracyAnswer(
             released=released,
             words=(
-                f"Predictions of the synthetic model in the confidential data, {what}: {shown}, "
-                f"interval of the noise {interval(low, high)}; in the synthetic data "
-                f"{written(there)}.",
+                WORDS["predictions"]["accuracy"].format(
+                    what, shown, interval(low, high), written(there)
+                ),
                 _beside(there, low, high, "That is as", "predicts", better=is_logit),
+                WORDS["rows_drawn"],
             ),
             what=what,
             value=value,

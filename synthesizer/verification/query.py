@@ -17,7 +17,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from synthesizer.data.errors import ExpressionError, Problems, did_you_mean
-from synthesizer.data.expressions import Expression
+from synthesizer.data.expressions import Expression, quote_name
 from synthesizer.data.table import Kind, Schema, Variable
 from synthesizer.measures.utility.formulas import (
     MAX_LENGTH,
@@ -38,6 +38,7 @@ from synthesizer.verification.public_schema import (
     strictly,
 )
 from synthesizer.verification.questions import Question
+from synthesizer.verification.sentences import WORDS
 from synthesizer.verification.table_questions import Counts, Means
 
 FAMILIES: dict[str, Literal["ols", "logit"]] = {"linear": "ols", "logit": "logit"}
@@ -46,6 +47,7 @@ LEAST_EPSILON, MOST_EPSILON = 0.001, 100.0
 LEAST_PARTITIONS, MOST_PARTITIONS = 10, 500
 MOST_SIGNS = 200
 """Signs of a formula, such as + and (: more take long to read."""
+NO_FORMULA = "formula: is needed, such as 'pay ~ age + sex'"
 _SIGN = re.compile(r"[^\w\s.`]")
 _MOST_HINTS = 1
 """Unknown names for which a similar one is looked for: that takes time."""
@@ -105,13 +107,13 @@ class Query(BaseModel):
     def _fits_together(self) -> Self:
         measure = self.ask.measure
         if self.ask.asks_of_model and self.formula is None:
-            raise ValueError(f"{measure} is about a model: write formula: 'pay ~ age + sex'")
+            raise ValueError(NO_FORMULA)
         if not self.ask.asks_of_model and self.formula is not None:
-            raise ValueError(f"{measure} is about no model; take the formula out")
+            raise ValueError(f"formula: {measure} is about no model; take the formula out")
         if not self.ask.asks_of_model and self.family != "linear":
-            raise ValueError(f"{measure} is about no model; take the family out")
+            raise ValueError(f"family: {measure} is about no model; take the family out")
         if self.errors == "report" and not self.ask.reports_errors:
-            raise ValueError(f"{measure} has no category of errors; take 'errors: report' out")
+            raise ValueError(f"errors: {measure} has no category of errors; take 'report' out")
         return self
 
     @property
@@ -154,30 +156,29 @@ class Query(BaseModel):
             ("synthetic", self.synthetic_digest, synthetic),
         ):
             if None not in (wanted, there) and wanted != there:
-                problems.append(
-                    f"{key}: the query is about another one (its digest is {there}); name that one "
-                    "or take the digest out of the query"
-                )
+                problems.append(WORDS["wrong"]["digest"].format(key, there))
         problems += text_problems(self.formula, self.subset, schema)
         problems += _unknown("ask", self.ask.names, schema)
         if self.formula is not None and not problems:
-            problems.at("family", self._outcome_problems(schema))
-            problems.attempt(self.model, schema, place="formula")
+            problems += self._outcome_problems(schema)
+            if not problems:
+                problems.attempt(self.model, schema, place="formula")
         if not problems:
             problems += self.ask.problems(self, schema)
         return problems
 
     def _outcome_problems(self, schema: PublicSchema) -> Iterator[str]:
-        """Yield that the family needs 0 and 1, where the public schema tells of other numbers."""
+        """Yield that the family needs another response than the public schema has."""
         response = parse_formula(self.formula or "").response
-        variable = schema.variables.get(response.text)
-        if self.family != "logit" or variable is None or response.kind != "name":
+        levels, variable = schema.levels(response), schema.variables.get(response.text)
+        if levels and (self.family == "linear" or len(levels) != 2):
+            level = repr(levels[-1]) if variable and variable.is_coded else levels[-1]
+            condition = f"I({quote_name(response.text)} == {level})"
+            yield f"formula: the response {response} has levels; write a condition: {condition}"
+        elif self.family == "linear" or levels or variable is None or response.kind != "name":
             return
-        if not variable.is_coded and not (variable.whole and variable.ends == (0, 1)):
-            yield (
-                f"logit needs a response of 0 and 1, {response} has other numbers: write a "
-                f"condition such as I({response.spelling} > 0)"
-            )
+        elif not (variable.whole and variable.ends == (0, 1)):
+            yield WORDS["wrong"]["logit"].format(response, response.spelling)
 
 
 def text_problems(formula: str | None, subset: str | None, schema: PublicSchema) -> Iterator[str]:
@@ -201,7 +202,9 @@ def text_problems(formula: str | None, subset: str | None, schema: PublicSchema)
 def _unknown(key: str, names: frozenset[str], schema: PublicSchema) -> Iterator[str]:
     for place, name in enumerate(sorted(names - {*schema.variables})):
         known = schema.variables if place < _MOST_HINTS else ()
-        hint = did_you_mean(name, known, "name one of its variables")
+        is_level = any(name in variable.levels for variable in schema.variables.values())
+        other = f"write a level in quotes: {name!r}" if is_level else "name one of its variables"
+        hint = did_you_mean(name, known, other)
         yield f"{key}: {name!r} is not in the public schema; {hint}"
 
 
@@ -238,10 +241,7 @@ def _formula_problems(formula: Formula, schema: PublicSchema) -> Iterator[str]:
             found = expression.problems(known, condition=False, target=number)
             yield from (f"{atom}: {problem}" for problem in found)
         elif not schema.levels(atom) and (atom.kind == "C" or schema.variables[atom.text].is_coded):
-            yield (
-                f"{atom} has no levels in the public schema; leave C() out, or ask the steward to "
-                "mark its numbers as whole"
-            )
+            yield WORDS["wrong"]["no_levels_in_formula"].format(atom)
 
 
 def query_of(content: Mapping[str, Any], *, origin: str = "") -> Query:

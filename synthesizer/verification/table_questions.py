@@ -106,7 +106,7 @@ class OfCells(Question):
     @model_validator(mode="after")
     def _distinct(self) -> Self:
         if len({*self.by}) < len(self.by):
-            raise ValueError("a variable stands twice in by; name it once")
+            raise ValueError("by: name each variable once")
         return self
 
     @property
@@ -122,17 +122,11 @@ class OfCells(Question):
         """Yield what the public schema does not allow."""
         for name in self.by:
             if not schema.levels(Atom("C", name)):
-                yield (
-                    f"ask.by: {name!r} has no levels in the public schema; name a category, or ask "
-                    "the steward to mark its numbers as whole"
-                )
+                yield WORDS["wrong"]["no_levels"].format(repr(name))
         if (cells := self.groups(schema).size) > MOST_CELLS:
             yield f"ask.by: {cells:,} cells are more than {MOST_CELLS:,}; leave a variable out"
         if self.rows > schema.rows_per_person:
-            yield (
-                f"ask.rows ({self.rows}) is more than the {schema.rows_per_person} rows that a "
-                "person has by the public schema, and every row costs; write that number"
-            )
+            yield WORDS["wrong"]["rows"].format(plural(schema.rows_per_person, "row"))
 
     def groups(self, schema: PublicSchema) -> Groups:
         """Return the cells, from public levels."""
@@ -168,10 +162,7 @@ class Counts(OfCells):
         reach = mechanism.within(0.95)
         found = [(max(0.0, n), max(0.0, n - reach), max(0.0, n + reach)) for n in released[0]]
         what = "persons" if self.rows == 1 else f"rows, up to {self.rows} of each person,"
-        sentence = (
-            f"Counts of {what} in {plural(len(found), 'cell')}, each within {reach:,} of the "
-            "released number with probability .95."
-        )
+        sentence = WORDS["tables"]["counts"].format(what, plural(len(found), "cell"), reach)
         return _in_cells(prepared, released, found, "Counts", sentence)
 
 
@@ -201,7 +192,8 @@ class Means(OfCells):
         low, high = self._ends(schema)
         least = max(1e-9 * max(abs(low), abs(high)), WIDTHS[0])
         if not least < high - low < WIDTHS[1]:
-            yield f"ask.low ({low:g}) must be below ask.high ({high:g}), by what numbers can tell"
+            key = "ask.high" if self.low is None else "ask.low"
+            yield f"{key}: {low:g} must be below {high:g}, by what numbers can tell"
 
     def _ends(self, schema: PublicSchema) -> tuple[float, float]:
         low, high = schema.variables[self.of].ends
@@ -232,10 +224,8 @@ class Means(OfCells):
         """Return the means with intervals of the noise."""
         found = noisy_means(released, self.mechanisms(query, prepared), prepared.ends)
         low, high = prepared.ends
-        sentence = (
-            f"Means of {self.of} in {plural(len(found), 'group')}; values below {low:g} counted as "
-            f"{low:g}, those above {high:g} as {high:g}."
-        )
+        groups = plural(len(found), "group")
+        sentence = WORDS["tables"]["means"].format(self.of, groups, low, high)
         return _in_cells(prepared, released, found, f"Means of {self.of}", sentence)
 
 
@@ -313,14 +303,8 @@ def _in_cells(
         )
     )
     outside = sum(c.synthetic is not None and not c.low <= c.synthetic <= c.high for c in cells)
-    beside = (
-        f"In {outside} of {len(cells)} cells the synthetic data lie outside of the interval: there "
-        "the confidential data differ, be it only as two samples of one population do. Believe the "
-        "released number."
-        if outside
-        else "The synthetic data agree: in no cell do they lie outside of the interval."
-    )
-    words = (sentence, beside, WORDS["noise_only"])
+    beside = WORDS["tables"]["other" if outside else "same"].format(outside, len(cells))
+    words = (sentence, beside, WORDS["noise_only"], WORDS["rows_drawn"])
     return CellAnswer(released=released, words=words, cells=cells, what=heading)
 
 
@@ -370,9 +354,7 @@ class CellAnswer(Answer):
                 label=self.what,
                 marks={"value": "synthetic data", "original": "confidential, with noise"},
             ),
-            reads="A diamond with its line is what was released of the confidential data, with the "
-            "interval of its noise; the dot is the synthetic data. Where the dot lies beside the "
-            "line, the synthetic data do not agree.",
+            reads=WORDS["reads"]["cells"],
             summary=f"{first.cell}: {first.words}. {self.words[1]}",
             table=row_table(self.cells, self.what),
         )

@@ -43,10 +43,10 @@ def test_words_follow_from_where_r_lies(counts, scale, holds, verdict, beside):
 def test_a_no_may_be_a_model_that_cannot_be_fitted_unless_that_is_told_apart():
     for counts in ((1,), (12,), (25,)):
         words = " ".join(answer(*counts, unfitted=0.2).words)
-        assert "errors: report" in words
+        assert "such groups apart" in words
         assert not any(claim in words for claim in ("say otherwise", "confirmed", "do not publish"))
-        assert "errors: report" not in " ".join(answer(*counts).words)
-    assert "errors: report" not in " ".join(answer(49, unfitted=0.2).words)
+        assert "such groups apart" not in " ".join(answer(*counts).words)
+    assert "such groups apart" not in " ".join(answer(49, unfitted=0.2).words)
     assert any("cannot be fitted; r is about" in words for words in answer(35, 0, 15).words)
 
 

@@ -18,6 +18,7 @@ from replay_trials import GAP, QUESTIONS
 from synthesizer.measures.figure import Row, columns
 from synthesizer.verification.citation import Citation, latex
 from synthesizer.verification.query import query_of
+from synthesizer.verification.sentences import WORDS
 from synthesizer.verification.verify import verify
 
 AT = datetime(2026, 11, 28, 23, 30, tzinfo=UTC)
@@ -29,17 +30,22 @@ HOSTILE = (
 
 
 def cited(answer=None, title="A panel", **changes):
-    query = {"ask": {"measure": "interval"}, "formula": "y ~ x", "partitions": 50,
-             "schema": "5" * 64, "synthetic": "9" * 64}  # fmt: skip
+    ask = {"measure": "interval", "coefficient": "x"}
+    query = {"ask": ask, "formula": "y ~ x", "schema": "5" * 64, "synthetic": "9" * 64}
     answer = answer or {"words": ["r = 0.9."], "released": [[45]], "statements": [{"mode": 0.9}]}
     content = {"query": query, "digest": "3f" * 32, "charge": 1.0, "answer": answer}
+    url = "https://a.example/queries/1"
     return replace(
-        Citation(content, "panel", title, 2, AT, "Server", "https://a.example/queries/1"), **changes
+        Citation(content, "Is it true?", "panel", title, 2, AT, "Server", url), **changes
     )
 
 
-def table(one):
-    return {column.label: column.values for column in one.columns}
+def table(one, part=None):
+    """Return values by name: of a part of the columns, or of all."""
+    known = WORDS["citation_columns"]
+    parts = dict.fromkeys(known["question"], "question") | dict.fromkeys(known["method"], "method")
+    found = {column.label: column.values for column in one.columns}
+    return {name: found[name] for name in found if part in (None, parts.get(name, "answer"))}
 
 
 def rows(texts):
@@ -135,8 +141,8 @@ def test_a_citation_names_question_dataset_and_date():
     number = hashlib.sha256(f"2:{'3f' * 32}".encode()).hexdigest()[:16]
     assert one.identifier == f"verification:panel:{number}"
     assert one.text == (
-        "Server (2026). Answer to a verification question on A panel, version 2, 28 November 2026. "
-        f"{one.identifier}. https://a.example/queries/1"
+        "Server (2026). Answer to the question “Is it true?” on A panel, version 2, "
+        f"28 November 2026. {one.identifier}. https://a.example/queries/1"
     )
 
 
@@ -171,14 +177,27 @@ def answers(schema, files, tmp_path_factory):
 def test_the_table_has_the_numbers_of_every_answer(answers, files, name):
     answer = answers[name]
     one = cited(title="t", content=json.loads(answer.json_text))
-    table = {column.label: column.values for column in one.columns}
+    found, size = table(one), len(one.rows)
+    query, numbers = one.content["query"], table(one, "method")
+    for key, value in {
+        "question": one.question, "formula": query["formula"],
+        "coefficient": query["ask"].get("coefficient"),
+        "groups_of_persons": getattr(answer.answer, "partitions", None), "epsilon": answer.charge,
+    }.items():  # fmt: skip
+        assert found.get(key) == (None if value is None else (value,) * size)
+    scales = getattr(answer.answer, "scales", None) or [getattr(answer.answer, "scale", None)]
+    assert {*numbers.get("noise", [None])} == {*scales}
+    assert [*found][-len(numbers) :] == [*numbers]  # never first
+    own = table(one, "answer")
+    assert "holds" not in own
     assert one.released == tuple(n for draw in answer.answer.released for n in draw)
     rows = next(
         (getattr(answer.answer, key) for key in ("statements", "ends", "cells", "rows")
          if hasattr(answer.answer, key)), [answer.answer],
     )  # fmt: skip
-    assert {len(values) for values in table.values()} == {len(rows)}
-    for key in {*table} - {"partitions", "what"}:
+    assert {len(values) for values in found.values()} == {len(rows)}
+    for label in {*own} - {"what"}:
+        key = label.removesuffix("_in_synthetic")
         stem, _, end = key.rpartition("_")
         expected = [
             getattr(row, key)
@@ -188,12 +207,13 @@ def test_the_table_has_the_numbers_of_every_answer(answers, files, name):
             else getattr(answer.answer, key)
             for row in rows
         ]
-        assert list(table[key]) == expected
-    assert one.rows == [*zip(*table.values(), strict=True)]
+        assert list(own[label]) == expected
+    assert one.rows == [*zip(*found.values(), strict=True)]
     known = columns(type(rows[0])) if isinstance(rows[0], Row) else {}
-    assert {column.label: column.shown.heading for column in one.columns if column.shown} == {
-        label: column.heading for label, column in known.items()
-    }
+    headings = [column.shown.heading for column in one.columns if column.shown]
+    assert sorted(headings) == sorted(column.heading for column in known.values())
+    explained = {*WORDS["citation_columns"]["answer"]}
+    assert {*own} <= explained | {column.label for column in one.columns if column.shown}
     confidential = hashlib.sha256(files[0].read_bytes()).hexdigest()
     parts = (one.text, one.bibtex, one.r_code, one.stata_code, one.csv_text, str(one.sacro_zip))
     assert not any(confidential in part for part in parts)
@@ -210,7 +230,7 @@ def test_bibtex_is_read_back(text):
     plain = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     assert typeset(fields["author"].removeprefix("{").removesuffix("}")) == plain
     title = typeset(fields["title"].removeprefix("{").removesuffix("}"))
-    assert title == f"Answer to a verification question on {plain}"
+    assert title == " ".join(f"Answer to the question “Is it true?” on {plain}".split())
     assert one.identifier in typeset(fields["note"])
     assert fields["year"] == "2026"
 
@@ -242,15 +262,15 @@ def test_r_reads_the_table_back(tmp_path, texts):
     for line in ran.stdout.splitlines():
         name, kind, value = line.split("\t")
         found.setdefault(name, []).append((kind, value))
-    assert [*found] == ["cell", "value", "holds"]
+    assert [*found] == [*table(one)]
     assert {kind for kind, _ in found["cell"]} == {"character"}
     texts_back = ["".join(map(chr, map(int, value.split()))) for _, value in found["cell"]]
     assert texts_back == [*texts]
     values = table(one)["value"]
     read = [None if text == "NA" else float(text) for _, text in found["value"]]
     assert read == [None if value is None else float(value) for value in values]
-    logical = [None if text == "NA" else bool(int(text)) for _, text in found["holds"]]
-    assert tuple(logical) == table(one)["holds"]
+    logical = [None if text == "NA" else bool(int(text)) for _, text in found["holds_in_synthetic"]]
+    assert tuple(logical) == table(one)["holds_in_synthetic"]
 
 
 @pytest.mark.parametrize("texts", [HOSTILE, ("one",)])
@@ -258,7 +278,7 @@ def test_stata_reads_the_table_back(texts):
     one = cited(rows(texts), dataset="a'`$/*\n")
     found = read_stata(one.stata_code)
     assert found["cell"] == [*texts]
-    for name in ("value", "holds"):
+    for name in ("value", "holds_in_synthetic"):
         expected = [None if value is None else float(value) for value in table(one)[name]]
         assert found[name] == expected
 
@@ -276,18 +296,36 @@ def test_csv_is_read_back(texts):
     one = cited(rows(texts))
     head, *lines = csv.reader(io.StringIO(one.csv_text, newline=""))
     assert head == [*table(one)]
-    assert [line[0] for line in lines] == [*texts]
-    assert [line[1] for line in lines] == [
+    found = dict(zip(head, zip(*lines, strict=True), strict=True))
+    starts = ("=", "+", "-", "@", "\t", "\r", "\n")
+    guarded = ["'" * text.startswith(starts) + text for text in texts]
+    assert [*found["cell"]] == guarded
+    assert [*found["value"]] == [
         "" if value is None else str(value) for value in table(one)["value"]
     ]
 
 
+@pytest.mark.parametrize(
+    "text", ["=1+1", "+1", "-1+cmd|' /C calc'!A0", "@SUM(A1)", "\t=1", "\r=1", "\n=1"]
+)
+def test_no_text_in_csv_is_a_formula_and_numbers_stay(text):
+    """As OWASP advises (CSV injection): an apostrophe before each text that may be computed."""
+    lines = [{"cell": text, "value": -2.5}, {"cell": f" {text}", "value": None}]
+    answer = {"words": ["x"], "released": [[1]], "cells": lines}
+    one = cited(answer, question=text)
+    (_, first, second) = csv.reader(io.StringIO(one.csv_text, newline=""))
+    assert first[:5] == [f"'{text}", "y ~ x", "x", f"'{text}", "-2.5"]
+    assert second[3:5] == [f" {text}", ""]
+
+
 def test_an_answer_with_nothing_but_words_has_a_table():
     one = cited({"words": ["Cannot tell."], "released": [[]], "value": None})
-    assert table(one) == {"value": (None,)}
+    assert table(one, "answer") == {"value": (None,)}
     assert one.released == ()
-    assert read_stata(one.stata_code) == {"value": [None]}
-    assert one.csv_text == 'value\n""\n'
+    assert read_stata(one.stata_code)["value"] == [None]
+    assert (
+        one.csv_text == "question,formula,coefficient,value,epsilon\r\nIs it true?,y ~ x,x,,1.0\r\n"
+    )
 
 
 # SACRO

@@ -36,6 +36,7 @@ import numpy as np
 import numpy.typing as npt
 
 from synthesizer.data.errors import DataError, ExpressionError, Problems, did_you_mean, listed
+from synthesizer.data.expression_values import FUNCTIONS
 from synthesizer.data.expressions import Expression, quote_name
 from synthesizer.data.table import BoolArray, Column, FloatArray, Kind, Table, Variable
 
@@ -59,6 +60,8 @@ _REMEDIES = {
     ")": "parentheses stand only in C(...) and I(...): write the terms out",
     "/": "write quotients in I(...)",
     "^": "write powers in I(...), such as I(age ** 2)",
+    "**": "write powers in I(...), such as I(age ** 2)",
+    "0": "the constant cannot be left out: remove the 0",
     "%": "write the terms out",
     "`": "close the backtick",
     "=": "write '~' between the response and the terms",
@@ -121,10 +124,7 @@ class _Reader:
     def tokens(self) -> Iterator[_Token]:
         """Yield the tokens, leaving out what is wrong."""
         at = 0
-        while at < len(self.text):
-            match = _TOKEN.match(self.text, at)
-            if match is None:  # pragma: no cover - the last alternative takes any character
-                break
+        while match := _TOKEN.match(self.text, at):  # None at the end only: the last takes any
             kind, text, start = match.lastgroup, match.group(), at
             at = match.end()
             if kind == "call":
@@ -138,12 +138,8 @@ class _Reader:
                 self._wrong(text, start)
 
     def _wrong(self, text: str, at: int) -> None:
-        if text == "0":
-            return self.note(at, "the constant cannot be left out: remove the 0")
-        if text == "**":
-            return self.note(at, "write powers in I(...), such as I(age ** 2)")
         default = "write names in backticks where they are no plain words, and numbers in I(...)"
-        return self.note(at, f"{text!r} is not part of it; {_REMEDIES.get(text, default)}")
+        self.note(at, f"{text!r} is not part of it; {_REMEDIES.get(text, default)}")
 
     def _closing(self, at: int) -> int:
         """Return the position behind the parenthesis that closes the one before ``at``."""
@@ -170,8 +166,11 @@ class _Reader:
             except ExpressionError as error:
                 for problem in error.problems:
                     self.note(at, f"in I(...): {problem}")
-        else:
+        elif function in FUNCTIONS:
             self.note(at, f"{function}(...) stands inside I(...): write I({function}({inner}))")
+        else:
+            known = ", ".join(FUNCTIONS)
+            self.note(at, f"{function} is no function that stands inside I(...): use {known}")
 
     def formula(self) -> Formula:
         tokens = list(self.tokens())

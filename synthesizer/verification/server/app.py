@@ -10,6 +10,7 @@ from fastapi import FastAPI
 from fastapi.routing import APIRoute
 from fastapi.telemetry import TelemetryConfig
 from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
 
 from synthesizer.verification.sentences import PROMISE
 from synthesizer.verification.server import (
@@ -24,6 +25,7 @@ from synthesizer.verification.server.dispatch import Dispatcher
 from synthesizer.verification.server.problem_json import ProblemReply, install
 from synthesizer.verification.server.security import Guard, Shield
 from synthesizer.verification.server.service import Service
+from synthesizer.verification.server.templating import problem_outside
 
 _SILENT: TelemetryConfig = {
     "tracing": False,
@@ -82,6 +84,7 @@ def create_app(
     app.state.service = service
     app.state.guard = Guard(accounts, service.config.access)
     install(app)
+    app.add_exception_handler(HTTPException, problem_outside)
     for room in (api, pages, steward_pages, citation_pages, person_requests):
         app.include_router(room.router)
     app.add_middleware(Shield, access=service.config.access)

@@ -40,8 +40,10 @@ def citation_of(request: Request, who: Who, steps: Steps, number: str) -> Citati
     with transaction(steps.engine, reads=True) as store:
         version = store.execute(until).scalar_one()
     title, server = info_of(steps, found.dataset).title, f"Verification server at {home}"
-    page = f"{home}/queries/{number}"
-    return Citation(found.content, found.dataset, title, version, found.due, server, page)
+    page, asked_for = f"{home}/queries/{number}", in_words(found.content["query"])
+    return Citation(
+        found.content, asked_for, found.dataset, title, version, found.due, server, page
+    )
 
 
 Cited = Annotated[Citation, Depends(citation_of)]
@@ -50,10 +52,7 @@ Cited = Annotated[Citation, Depends(citation_of)]
 @router.get("")
 def show_citation(request: Request, cited: Cited, number: str) -> Response:
     """Show how to cite an answer."""
-    return html_page(
-        request, "cite.html", cited=cited, here=f"/queries/{number}",
-        question=in_words(cited.content["query"]),
-    )  # fmt: skip
+    return html_page(request, "cite.html", cited=cited, here=f"/queries/{number}")
 
 
 @router.get("/{kind}")

@@ -370,12 +370,13 @@ def _dry_run_page(
     error: SynthesizerError | None = None,
 ) -> Response:  # fmt: skip
     own = visit.steps.projects.own(visit.account)
-    numbers = numbers or _has_numbers(tried)
+    numbers, dataset = numbers or _has_numbers(tried), visit.steps.dataset(tried.dataset)
     return visit.page(
         "dry_run.html", error=error, dry_run=tried, project=project, numbers=numbers,
+        form=QueryForm.of(tried.query, dataset.schema).faulty(tried.problems),
         dataset=info_of(visit.steps, tried.dataset), question=in_words(tried.query),
         here=_path_of(tried), words=_words_of(tried), sections=_sections(tried, numbers=numbers),
-        projects=[one for one in own if one.dataset == tried.dataset],
+        schema=dataset.schema, projects=[one for one in own if one.dataset == tried.dataset],
     )  # fmt: skip
 
 
@@ -391,13 +392,13 @@ def _sections(found: DryRun | Submission, *, numbers: bool) -> Markup:
     """
     page = found.page or ""
     if not numbers:
-        shown = _ANSWER.search(page)
+        shown = _FIGURES.search(page)
         has_verdict = "verdict" in (found.content or {}).get("answer", {})
         page = shown[0] if shown and not has_verdict else ""
     return Markup(page)  # noqa: S704
 
 
-_ANSWER = re.compile(r'<section id="answer".*?</section>', re.DOTALL)
+_FIGURES = re.compile(r'<section id="figures".*?</section>', re.DOTALL)
 
 
 def _state_of(found: DryRun | Submission) -> Response:
@@ -464,10 +465,11 @@ Found = Annotated[Submission, Depends(submission_of)]
 def show_query(visit: Visiting, found: Found, numbers: bool = False) -> Response:
     """Show how far a query is, and its answer when that is due."""
     numbers = numbers or _has_numbers(found) or visit.account.role != "researcher"
-    title = visit.steps.dataset(found.dataset).title
+    dataset = visit.steps.dataset(found.dataset)
     return visit.page(
-        "submission.html", submission=found, title=title, numbers=numbers, words=_words_of(found),
-        sections=_sections(found, numbers=numbers),
+        "submission.html", submission=found, title=dataset.title, numbers=numbers,
+        words=_words_of(found), sections=_sections(found, numbers=numbers),
+        form=QueryForm.of(found.query, dataset.schema).faulty(found.problems),
     )  # fmt: skip
 
 

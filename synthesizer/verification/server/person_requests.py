@@ -24,6 +24,7 @@ from sqlalchemy import Connection, Row, Select, and_, func, insert, select, upda
 from synthesizer.data.errors import RequestError
 from synthesizer.verification.database import now, transaction
 from synthesizer.verification.request_code import code_of
+from synthesizer.verification.sentences import WORDS
 from synthesizer.verification.server import audit
 from synthesizer.verification.server.accounts import Account
 from synthesizer.verification.server.api import Steps
@@ -52,6 +53,8 @@ def ask_person(
 ) -> str:
     """Send the question of a dry run to the stewards; return the number of the request.
 
+    What is sent twice is one request, as long as it is open.
+
     Raises
     ------
     RequestError
@@ -63,14 +66,13 @@ def ask_person(
     mine = PERSON_REQUEST.c.account == account.id, PERSON_REQUEST.c.state == "open"
     with transaction(steps.engine) as store:
         store.execute(select(ACCOUNT.c.id).where(ACCOUNT.c.id == account.id).with_for_update())
+        asked = {"account": account.id, "dataset": dataset, "query": digest, **texts}
+        same = (PERSON_REQUEST.c[key] == value for key, value in asked.items())
+        if first_one := store.execute(select(PERSON_REQUEST.c.id).where(*mine, *same)).scalar():
+            return str(first_one)
         if store.execute(select(func.count()).where(*mine)).scalar_one() >= MOST_OPEN:
-            raise RequestError(
-                f"{MOST_OPEN} of your requests are open, which is the limit; withdraw one, or wait "
-                "for a reply",
-                429,
-            )
-        asked = {"id": number, "account": account.id, "dataset": dataset, "query": digest, **texts}
-        store.execute(insert(PERSON_REQUEST).values(**asked, state="open", made=now()))
+            raise RequestError(WORDS["wrong"]["requests"].format(MOST_OPEN), 429)
+        store.execute(insert(PERSON_REQUEST).values(id=number, **asked, state="open", made=now()))
         sizes = {key: len(text) for key, text in texts.items()}
         details = {"request": number, "query": digest, **sizes}
         audit.append(store, account.name, "person asked", dataset=dataset, details=details)

@@ -94,10 +94,11 @@ def install(app: FastAPI) -> None:
     """Let an app reply to errors so."""
     kinds: tuple[type[Exception], ...] = (HTTPException, RequestValidationError, SynthesizerError)
     for kind in kinds:
-        app.add_exception_handler(kind, _handle)
+        app.add_exception_handler(kind, handle)
 
 
-async def _handle(request: Request, error: Exception) -> JSONResponse:
+async def handle(request: Request, error: Exception) -> JSONResponse:
+    """Return the reply of an error; of 405 with what can be done."""
     reply = problem_of(error)
     if reply.status_code == 405:
         reply.headers["Allow"] = ", ".join(_methods(request))

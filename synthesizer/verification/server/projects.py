@@ -20,6 +20,7 @@ from synthesizer.verification.database import now, transaction
 from synthesizer.verification.ledger import ANSWER
 from synthesizer.verification.mechanisms import MICRO, micro
 from synthesizer.verification.messages import Project
+from synthesizer.verification.sentences import WORDS
 from synthesizer.verification.server import audit
 from synthesizer.verification.server.accounts import Account
 from synthesizer.verification.server.server_datasets import Dataset
@@ -70,10 +71,7 @@ class Projects:
         left = self._named(store, name).left
         if cost <= left:
             return ""
-        return (
-            f"{name} has {plural(left, 'question')} left, and this counts as {cost}: ask the "
-            "steward for more"
-        )
+        return str(WORDS["wrong"]["project"].format(name, plural(left, "question"), cost))
 
     def make(
         self, account: Account, name: str, dataset: str, members: Sequence[str], *,
@@ -99,9 +97,7 @@ class Projects:
             none (422).
         """
         if not re.fullmatch(PROJECT_NAME, name):
-            raise RequestError(
-                "name: write 1 to 100 letters, digits, spaces and . _ -, such as pay gap", 422
-            )
+            raise RequestError(WORDS["wrong"]["project_name"], 422)
         if dataset not in self.datasets:
             raise RequestError("there is no such dataset; the list of datasets has them", 404)
         one = self.datasets[dataset]
@@ -174,11 +170,8 @@ def _questions(one: Dataset, questions: int | None, budget: float | None) -> int
     if budget is not None:
         questions = micro(budget) // micro(one.question_epsilon)
     if questions is not None and not 1 <= questions <= MOST_QUESTIONS:
-        raise RequestError(
-            f"questions: write a number from 1 to {MOST_QUESTIONS:,}, or a budget of at least "
-            f"{one.question_epsilon:g}",
-            422,
-        )
+        wrong = WORDS["wrong"]["questions"].format(MOST_QUESTIONS, one.question_epsilon)
+        raise RequestError(wrong, 422)
     return questions
 
 
@@ -205,11 +198,7 @@ def _set_members(
         for row in store.execute(people.join(MEMBER).where(MEMBER.c.project == name))
     }
     if unknown := sorted(wanted - {*after}):
-        raise RequestError(
-            f"members: {listed(unknown)}: no account of a researcher has this name; make the "
-            "account first",
-            422,
-        )
+        raise RequestError(WORDS["wrong"]["members"].format(listed(unknown)), 422)
     for member in sorted({*after} ^ {*before}):
         if member in after:
             store.execute(insert(MEMBER).values(project=name, account=after[member]))

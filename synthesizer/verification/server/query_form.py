@@ -12,6 +12,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from importlib import resources
 from typing import Any, Literal, get_args
 
@@ -20,9 +21,9 @@ import yaml
 from synthesizer.data.errors import SynthesizerError
 from synthesizer.measures.utility.formulas import Atom
 from synthesizer.report.page import joined
-from synthesizer.verification.coefficient_questions import OfCoefficient
+from synthesizer.verification.coefficient_questions import OfCoefficient, years_of
 from synthesizer.verification.public_schema import PublicSchema
-from synthesizer.verification.query import Query, query_of, text_problems
+from synthesizer.verification.query import NO_FORMULA, Query, query_of, text_problems
 from synthesizer.verification.questions import Question
 
 Typed = Mapping[str, Sequence[str]]
@@ -48,7 +49,9 @@ _LABELS: Mapping[str, tuple[str, str]] = _TEXTS["fields"]
 _NUMBER = re.compile(
     r"[-+]?(?:[0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})(?:[eE][-+]?[0-9]{1,3})?"
 )
-_KEY = re.compile(r"(?P<key>[a-z_]+(?:\.\w+)*): ")
+_KEY = re.compile(r"(?:configuration: )?(?P<key>[a-z_]+(?:\.\w+)*): ")
+_SENTENCES = [(re.compile(found, re.DOTALL), words) for found, words in _TEXTS["sentences"]]
+"""How a form words what a query names by its keys."""
 _PERIOD = re.compile(
     r"(\d{1,9}) *(?:to|-) *(\d{1,9}) +(?:(rising|falling)|between +(\S{1,40}) +and +(\S{1,40}))"
 )
@@ -62,7 +65,7 @@ class FormField:
     """Of the query; of the question it begins with ``ask.``."""
     label: str
     hint: str = ""
-    kind: Literal["text", "number", "choice", "names", "check"] = "text"
+    kind: Literal["text", "number", "percent", "choice", "names", "check"] = "text"
     choices: tuple[tuple[str, str], ...] = ()
     """Values and what is read, of a choice and of names."""
     default: str = ""
@@ -79,6 +82,9 @@ class Fault:
 
     text: str
     field: FormField | None = None
+
+    def __str__(self) -> str:
+        return f"{self.field.label}: {self.text}" if self.field else self.text
 
 
 @dataclass(frozen=True)
@@ -131,7 +137,8 @@ class QueryForm:
     def faulty(self, problems: Iterable[str]) -> QueryForm:
         """Return the form with problems beside their fields, in the order of the page."""
         places = {entry.key: place for place, entry in enumerate(self.fields)}
-        faults = [self._fault(problem) for problem in problems]
+        missing = [NO_FORMULA] * ("formula" in places and not self.value("formula").strip())
+        faults = [*dict.fromkeys(self._fault(problem) for problem in [*missing, *problems])]
         faults.sort(key=lambda fault: places[fault.field.key] if fault.field else len(places))
         return replace(self, faults=tuple(faults))
 
@@ -177,19 +184,27 @@ class QueryForm:
                 return True
             case "number":
                 return number_or_text(text)
+            case "percent":
+                number = number_or_text(text.removesuffix("%").rstrip())
+                return number if isinstance(number, str) else float(Decimal(str(number)) / 100)
         return [*map(_period, text.split(";"))] if entry.key == "ask.periods" else text
 
     def _fault(self, problem: str) -> Fault:
         read = _KEY.match(problem)
         entry = self._field_of(read["key"], problem) if read else None
-        return Fault(problem[read.end() :] if read and entry else problem, entry)
+        text = problem[read.end() :] if read else problem
+        for found, words in _SENTENCES:
+            text = found.sub(words, text)
+        return Fault(text, entry)
 
     def _field_of(self, key: str, problem: str) -> FormField | None:
         """Return the field that fills a key, or the part of the query around it."""
         by_key = {entry.key: entry for entry in self.fields}
-        if key == "ask":  # about several fields at once: the first one that it names
-            named = {f"ask.{word}" for word in re.findall(r"\w+", problem)} & {*by_key}
-            key = next((name for name in by_key if name in named), "ask.above")
+        if key == "ask":  # about several fields at once: the first whose value or key it names
+            quoted, words = {*re.findall("'(.*?)'", problem)}, {*re.findall(r"\w+", problem)}
+            named = [name for name in by_key if quoted & {*self.values(name)}]
+            named += [name for name in by_key if name.removeprefix("ask.") in words]
+            key = next(iter(named), "ask.above")
         if key.startswith("ask.between"):
             key = "ask.below" if key.endswith(".2") else "ask.above"
         while key and key not in by_key:
@@ -210,6 +225,8 @@ def _fields(measure: str, schema: PublicSchema, *, expert: bool) -> Iterator[For
     kind = KINDS[measure]
     asked = kind.model_json_schema()["properties"]
     whole = Query.model_json_schema()["properties"]
+    if "rows" in asked:
+        asked["rows"] |= {"maximum": schema.rows_per_person}
     if kind.asks_of_model:
         yield _field("formula", whole["formula"])
         names = getattr(kind, "families", whole["family"]["enum"])
@@ -241,7 +258,8 @@ def _field(
     if choices is not None:
         kind: Any = "names" if "array" in types else "choice"
     else:
-        kind = "check" if "boolean" in types else "number" if types & _NUMERIC else "text"
+        number = "percent" if name == "share" else "number"
+        kind = "check" if "boolean" in types else number if types & _NUMERIC else "text"
     return FormField(
         key=key, label=label, hint=hint, kind=kind, choices=choices or (),
         default="" if default in (None, False) or kind == "names" else _spelt(default),
@@ -255,14 +273,28 @@ def _names_of(key: str, schema: PublicSchema) -> tuple[tuple[str, str], ...] | N
     """Return the variables among which a field chooses; None for other fields."""
     levels = {name: schema.levels(Atom("C", name)) for name in schema.variables}
     if key == "over":
-        years = [name for name in levels if any(t.lstrip("-").isdigit() for t in levels[name])]
-        return tuple((name, name) for name in sorted(years, key=lambda n: n != schema.period))
+        return tuple(
+            (name, f"{name} ({'period, ' * (name == schema.period)}{years[0]} to {years[-1]})")
+            for name, years in _times(schema)
+        )
     if key == "by":
         return tuple((name, f"{name} ({len(texts)})") for name, texts in levels.items() if texts)
     if key != "of":
         return None
     ends = {n: one.ends for n, one in schema.variables.items() if one.kind == "numeric"}
-    return tuple((n, f"{n} ({low:,.10g} to {high:,.10g})") for n, (low, high) in ends.items())
+    return tuple((n, f"{n} ({low:.10g} to {high:.10g})") for n, (low, high) in ends.items())
+
+
+def _times(schema: PublicSchema) -> Iterator[tuple[str, list[int]]]:
+    """Yield the variables that may be the time with their years, that of the panel first.
+
+    Others are numbers or in order, and their values are plain whole numbers: 01 is a code.
+    """
+    for name in sorted(schema.variables, key=lambda name: name != schema.period):
+        one, years = schema.variables[name], years_of(schema, name)
+        is_time = one.kind != "categorical" and {*one.categories} == {*map(str, years)}
+        if len(years) > 1 and (is_time or name == schema.period):
+            yield name, years
 
 
 def _period(text: str) -> Any:
@@ -284,6 +316,8 @@ def _typed_of(content: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
             yield "ask.below", [_spelt(value[1])]
         elif key == "ask.periods":
             yield key, ["; ".join(map(_spelt_period, value))]
+        elif key == "ask.share" and value is not None:
+            yield key, [_spelt(100 * value)]
         elif isinstance(value, list):
             yield key, [*map(_spelt, value)]
         elif key != "ask" and value not in (None, False):
@@ -315,7 +349,7 @@ def coefficients_of(
     content = form.content
     if "formula" not in content:
         is_needed = any(entry.key == "formula" for entry in form.fields)
-        return (), ("formula: is needed",) if is_needed else ()
+        return (), (NO_FORMULA,) if is_needed else ()
     asked = {"measure": "significance", "coefficient": "any"}
     content = {key: content[key] for key in ("formula", "family") if key in content}
     try:
@@ -354,8 +388,11 @@ def in_words(content: Mapping[str, Any]) -> str:
     """
     ask = content["ask"]
     low, high = ask.get("between") or (ask.get("above"), ask.get("below"))
-    said = {"at least": low, "at most": high, "within a share of": ask.get("share"),
-            "within": ask.get("within"), "by": joined(ask.get("by") or [])}  # fmt: skip
+    share = ask.get("share")
+    said = {"over": ask.get("over"), "at least": low, "at most": high,
+            "within": share and f"{_spelt(100 * share)} % of the synthetic estimate",
+            "within a distance of": ask.get("within"),
+            "by": joined(ask.get("by") or [])}  # fmt: skip
     how = ", ".join(f"{key} {_spelt(one)}" for key, one in said.items() if one not in (None, ""))
     details = " ".join(filter(None, [ask.get("coefficient"), ask.get("of"), how]))
     title = _WORDS[ask["measure"]][0]

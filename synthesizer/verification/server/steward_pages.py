@@ -14,6 +14,7 @@ from fastapi import APIRouter, Depends, Query, Response
 
 from synthesizer.data.errors import RequestError, SynthesizerError
 from synthesizer.verification.database import transaction
+from synthesizer.verification.mechanisms import micro
 from synthesizer.verification.server import audit
 from synthesizer.verification.server.accounts import Account, managed_roles
 from synthesizer.verification.server.api import MOST_NUMBER, TokenNumber
@@ -60,7 +61,8 @@ def _projects_page(
 ) -> Response:
     projects, steps = visit.steps.projects.every(), visit.steps
     datasets = [
-        (info, one.ledger.spending().budgets[0], one.question_epsilon,
+        (info, budget := one.ledger.spending().budgets[0], one.question_epsilon,
+         (budget.cap - budget.spent) // micro(one.question_epsilon),
          [project for project in projects if project.dataset == one.name])
         for info, one in zip(steps.list_datasets(), steps.datasets.values(), strict=True)
     ]  # fmt: skip
@@ -127,14 +129,14 @@ def set_paused(visit: Visiting, name: str, form: OwnForm) -> Response:
     """Stop new charges on a dataset, or go on."""
     is_paused = first(form, "pause") == "yes"
     visit.steps.set_paused(visit.account, name, is_paused=is_paused)
-    return moved("/steward/projects" if is_paused else "/steward/alarms")
+    return moved("/steward/alarms" if first(form, "from") == "alarms" else "/steward/projects")
 
 
 @router.get("/alarms")
 def list_alarms(visit: Visiting) -> Response:
     """Show which datasets are paused, by whom and why."""
-    titles = {name: one.title for name, one in visit.steps.datasets.items()}
-    return visit.page("steward_alarms.html", alarms=visit.steps.alarms(), titles=titles)
+    datasets = {one.name: one for one in visit.steps.list_datasets()}
+    return visit.page("steward_alarms.html", alarms=visit.steps.alarms(), datasets=datasets)
 
 
 # Accounts

@@ -25,8 +25,9 @@ from starlette.exceptions import HTTPException
 from synthesizer.data.errors import RequestError, SynthesizerError
 from synthesizer.report.page import sound_text, style_sheet
 from synthesizer.verification.mechanisms import MICRO
+from synthesizer.verification.sentences import WORDS
 from synthesizer.verification.server.accounts import Role, require
-from synthesizer.verification.server.problem_json import problem_of
+from synthesizer.verification.server.problem_json import handle, problem_of
 from synthesizer.verification.server.query_form import in_words, yaml_of_query
 from synthesizer.verification.server.security import roles_of, signed_in
 
@@ -57,7 +58,7 @@ def html_page(
         .get_template(template)
         .render(path=request.url.path, version=_version(), **given)
     )
-    kept = {name: reply.headers[name] for name in ("Retry-After",) if name in reply.headers}
+    kept = {name: reply.headers[name] for name in ("Retry-After", "Allow") if name in reply.headers}
     return HTMLResponse(sound_text(text), reply.status_code, kept)
 
 
@@ -91,6 +92,12 @@ class StewardPage(PageRoute):
     """A page of stewards and admins."""
 
     roles = ("steward", "admin")
+
+
+async def problem_outside(request: Request, error: Exception) -> Response:
+    """Return the reply of an error that no route had: a page, and to programs JSON."""
+    is_api = request.url.path.startswith("/api/")
+    return await handle(request, error) if is_api else _problem_page(request, error)
 
 
 def _problem_page(request: Request, error: Exception) -> Response:
@@ -129,6 +136,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.globals["WORDS"] = WORDS
     environment.filters |= {
         "epsilon": epsilon,
         "moment": moment,

@@ -364,3 +364,11 @@ def test_coefficients_are_known_in_any_spelling():
         assert model.place(spelling) == model.names.index(name)
     for wrong in ("sex", "sex[f]", "sex[M]", "x", "I(x ** 3)", "", "sex[m]:sex[m]", "Intercept[m]"):
         assert model.place(wrong) is None
+
+
+@pytest.mark.parametrize("text", ["y ~ scale(x)", "y ~ relevel(x)", "y ~ poly(x, 2)"])
+def test_functions_that_no_formula_knows_are_not_advised(text):
+    with pytest.raises(ExpressionError) as caught:
+        parse_formula(text)
+    assert f"I({text.removeprefix('y ~ ')})" not in str(caught.value)
+    assert "log" in str(caught.value)

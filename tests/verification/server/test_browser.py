@@ -262,7 +262,7 @@ def test_a_researcher_goes_from_the_form_to_the_answer(screen, service, accounts
     screen.click("Show the numbers")
     screen.wait("the numbers", lambda driver: "numbers=true" in driver.current_url)
     screen.click("Details")
-    assert screen.driver.find_elements(By.CSS_SELECTOR, "#answer svg")
+    assert screen.driver.find_elements(By.CSS_SELECTOR, "#figures svg")
     screen.looks_right("10-answer-with-numbers")
     screen.click("Your questions")
     screen.at("Your questions")
@@ -325,12 +325,14 @@ def test_a_steward_makes_projects_manages_accounts_and_pauses(screen, service, a
     screen.looks_right("22-projects")
     assert service.datasets["panel"].ledger.spending().budgets[0].cap == 7_500_000
     screen.click("Pause panel")
+    screen.looks_right("22-pause")
+    screen.click("Yes, pause panel")
     screen.wait("the pause", lambda _: "Paused: nothing new is charged" in screen.text)
     assert service.list_datasets()[0].is_paused
     screen.click("Alarms")
     screen.at("Alarms")
     screen.looks_right("23-alarms")
-    screen.click("Go on with panel")
+    screen.click("Resume panel")
     screen.wait("the pause's end", lambda _: "No dataset is paused" in screen.text)
     assert not service.list_datasets()[0].is_paused
     screen.click("Queue")

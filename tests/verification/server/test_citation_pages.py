@@ -1,5 +1,6 @@
 """The page that cites an answer, and its files: for whom, when, and with which version."""
 
+import csv
 import html
 import io
 import json
@@ -12,6 +13,7 @@ from fastapi.testclient import TestClient
 from replay_trials import GAP, QUESTIONS, people
 
 from synthesizer.verification.server.citation_pages import FILES
+from synthesizer.verification.server.query_form import in_words
 from synthesizer.verification.server.server_datasets import open_datasets
 from synthesizer.verification.server.service import Service
 
@@ -73,7 +75,15 @@ def test_the_page_has_the_answer_and_every_file(service, work, browser):
         assert f'href="/queries/{number}/cite/{kind}"' in page.text
     files = {kind: http.get(f"/queries/{number}/cite/{kind}") for kind in FILES}
     assert {reply.status_code for reply in files.values()} == {200}
-    assert files["csv"].text.splitlines()[0].split(",")[1] == "statement"
+    (line,) = csv.DictReader(io.StringIO(files["csv"].text))
+    query = content["query"]
+    assert (line["formula"], line["question"]) == (query["formula"], in_words(query))
+    assert line["coefficient"] == query["ask"]["coefficient"]
+    assert all(html.escape(one) in page.text for one in (query["formula"], in_words(query)))
+    # noise and epsilon are there, but folded
+    shown = re.sub(r"<details.*?</details>", "", page.text, flags=re.DOTALL)
+    assert ("groups_of_persons" in page.text, "groups_of_persons" in shown) == (True, False)
+    assert not re.search("epsilon|<code>(partitions|groups|noise|scale)", shown)
     assert TITLE in files["R"].text.splitlines()[0]
     folder = zipfile.ZipFile(io.BytesIO(files["zip"].content))
     results = json.loads(folder.read("results.json"))["results"]

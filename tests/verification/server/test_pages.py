@@ -13,6 +13,7 @@ from replay_trials import GAP, QUESTIONS
 
 import synthesizer.verification as room
 from synthesizer.verification.choosing import chosen
+from synthesizer.verification.sentences import WORDS
 from synthesizer.verification.server import runner
 
 FIELD = re.compile(r'<input type="hidden" name="([^"]+)" value="([^"]*)"')
@@ -234,6 +235,89 @@ def test_a_steward_makes_projects_and_changes_them(browser, accounts, service):
     assert "0 of 7.5 spent" in capped.text
     refused = browser.post("/steward/datasets/panel/cap", data={"csrf": new["csrf"], "cap": "0"})
     assert refused.status_code == 422
+
+
+def test_a_steward_reads_how_many_questions_the_budget_pays_for(browser, accounts, service, sam):
+    sign_in(browser, accounts, "stella")
+    page = browser.get("/steward/projects").text  # 20 questions, and epsilon 3
+    assert "This pays for 3 questions; the projects have 20 questions left, 17 too many." in page
+    service.projects.change(sam, "gap", questions=2)
+    page = browser.get("/steward/projects").text
+    assert "have 2 questions left, so new projects can have 1 question." in page
+    assert "too many" not in page
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/steward/datasets/panel/cap", "/steward/datasets/panel/pause", "/tokens/1/revoke",
+     "/sign-out", "/steward/accounts/ada/tokens", "/requests/1/withdraw"],
+)  # fmt: skip
+def test_what_takes_forms_answers_a_look_with_a_page(browser, accounts, path):
+    sign_in(browser, accounts, "stella")
+    page = browser.get(path)
+    assert (page.status_code, page.headers["allow"]) == (405, "POST")
+    assert page.headers["content-type"].startswith("text/html")
+    assert '<a href="/datasets">' in page.text
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [("/nothing", "text/html"), ("/steward/nothing", "text/html"),
+     ("/api/v1/nothing", "application/problem+json")],
+)  # fmt: skip
+def test_what_is_not_there_is_a_page_to_people_and_json_to_programs(browser, path, kind):
+    reply = browser.get(path)
+    assert (reply.status_code, reply.headers["content-type"].split(";")[0]) == (404, kind)
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [("/steward/projects", "pause panel"), ("/steward/alarms", "pause panel"),
+     ("/steward/accounts/ada", "close ada")],
+)  # fmt: skip
+def test_what_ends_something_is_confirmed(browser, accounts, path, words):
+    """The button is folded, so that a second step is needed, also without a script."""
+    sign_in(browser, accounts, "stella")
+    page = browser.get(path).text
+    folded = "".join(re.findall(r'<details class="confirm">.*?</details>', page, re.DOTALL))
+    assert f"Yes, {words}</button>" in folded
+    rest = re.sub(r'<details class="confirm">.*?</details>', "", page, flags=re.DOTALL)
+    assert not re.search(rf"<button[^>]*>(Yes, )?{words}", rest, re.IGNORECASE)
+
+
+@pytest.mark.parametrize("page", ["projects", "alarms"])
+def test_pause_and_resume_stand_on_both_pages(browser, accounts, service, page):
+    sign_in(browser, accounts, "stella")
+    there = f"/steward/{page}"
+    for words, is_paused in (("Yes, pause panel", True), ("Resume panel", False)):
+        text = browser.get(there).text
+        found = re.search(rf"<form(?:(?!</form>).)*{words}</button>", text, re.DOTALL)
+        sent = browser.post("/steward/datasets/panel/pause", data=hidden(found[0]))
+        assert sent.url.path == there
+        assert service.list_datasets()[0].is_paused == is_paused
+
+
+@pytest.mark.parametrize(
+    ("measure", "is_said"),
+    [("counts", True), ("means", True), ("accuracy", True), ("claim", False)],
+)
+def test_a_form_says_which_rows_count(browser, accounts, measure, is_said):
+    sign_in(browser, accounts, "ada")
+    page = browser.get(f"/datasets/panel/ask/{measure}").text
+    assert (html.escape(WORDS["rows_drawn"]) in page) == is_said
+    # the example is a level with a coefficient, not the reference level
+    assert ("sex[F] compares level F with the reference level M" in page) == (measure == "claim")
+
+
+def test_dry_run_and_answer_say_which_rows_count(browser, accounts):
+    sign_in(browser, accounts, "ada")
+    page = dry_run(browser, {"ask": {"measure": "counts", "by": ["sex"]}})
+    said = html.escape(WORDS["rows_drawn"])
+    assert said in re.sub("<details.*?</details>", "", page.text, flags=re.DOTALL)
+    asked = settled(browser, browser.post(str(page.url), data=hidden(page.text)))
+    assert asked.text.count(said) == 1
+    assert '<section id="figures"' in asked.text
+    assert asked.text.count(html.escape(WORDS["noise_only"])) == 1
 
 
 def test_a_pause_is_an_alarm_until_a_steward_goes_on(browser, accounts, service):

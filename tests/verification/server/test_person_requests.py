@@ -146,13 +146,28 @@ def test_lengths_at_both_ends(service, world):
 
 def test_an_account_has_so_many_open_requests(service, world):
     _, who, digest = world
-    first, *_ = [asked(service, who["ada"], digest) for _ in range(MOST_OPEN)]
+    first, *_ = [asked(service, who["ada"], digest, code=str(n)) for n in range(MOST_OPEN)]
     with pytest.raises(RequestError) as error:
         asked(service, who["ada"], digest)
     assert error.value.status == 429
     assert asked(service, who["bob"], digest).name == "bob"  # the limit is of each
     close_request(service, who["ada"], first.id, "withdrawn")
     asked(service, who["ada"], digest)
+
+
+def test_what_is_sent_twice_is_one_request_while_it_is_open(service, world, browser):
+    _, who, digest = world
+    form = f"/datasets/panel/dry-runs/{digest}/ask-a-person"
+    http, typed = browser("ada"), {"reason": "It decides.\n", "code": "fit"}
+    sent = [post(http, form, form, **typed) for _ in range(2)]
+    first = list_requests(service, who["ada"])[0].id
+    assert [reply.headers["location"] for reply in sent] == [f"/requests/{first}"] * 2
+    other = asked(service, who["ada"], digest, reason="It decides.", code="another")
+    own = asked(service, who["bob"], digest, reason="It decides.", code="fit")
+    close_request(service, who["ada"], first, "withdrawn")
+    again = asked(service, who["ada"], digest, reason="It decides.", code="fit")
+    assert len({first, other.id, own.id, again.id}) == 4
+    assert len(list_requests(service, who["sam"])) == 4
 
 
 def test_there_is_a_dry_run_first(service, world):
@@ -163,7 +178,8 @@ def test_there_is_a_dry_run_first(service, world):
 
 def test_lists_are_read_part_by_part(service, world, monkeypatch):
     _, who, digest = world
-    made = [asked(service, who[name], digest).id for name in ("ada", "bob", "ada", "ada")]
+    senders = enumerate(("ada", "bob", "ada", "ada"))
+    made = [asked(service, who[name], digest, code=str(n)).id for n, name in senders]
     assert [one.id for one in list_requests(service, who["ada"])] == [made[3], made[2], made[0]]
     monkeypatch.setattr(person_requests, "LISTED", 3)
     parts, before = [], None
@@ -316,7 +332,7 @@ def test_the_way_of_a_request_through_the_pages(service, world, browser):
 
 def test_the_link_to_older_requests_leads_to_them(service, world, browser, monkeypatch):
     _, who, digest = world
-    made = [asked(service, who["ada"], digest).id for _ in range(3)]
+    made = [asked(service, who["ada"], digest, code=str(n)).id for n in range(3)]
     monkeypatch.setattr(person_requests, "LISTED", 2)
     for name, start in (("ada", "/requests"), ("sam", "/requests?closed=true")):
         http = browser(name)

@@ -1,5 +1,6 @@
 """The form knows every key of every question; its content is the query; problems find fields."""
 
+import re
 import time
 from contextlib import suppress
 
@@ -7,7 +8,7 @@ import pytest
 
 from synthesizer.data.errors import ConfigError
 from synthesizer.verification.public_schema import PublicSchema, PublicVariable
-from synthesizer.verification.query import query_of
+from synthesizer.verification.query import NO_FORMULA, query_of
 from synthesizer.verification.server.query_form import (
     EXPERTS,
     KINDS,
@@ -87,6 +88,161 @@ def test_a_form_has_the_numbers_for_experts_only(measure):
     assert typed.expert
 
 
+GOOD = {
+    "formula": "pay ~ sex", "ask.coefficient": "sex[M]", "ask.above": "1", "ask.over": "year",
+    "ask.periods": "2000 to 2002 rising", "ask.of": "pay", "ask.within": "1",
+}  # fmt: skip
+NUMBERS_TYPED = ("x", "1,5", "nan", "-1e9", "1e9", "1.5", "9" * 400)
+PERIODS_TYPED = ("x", "2002 to 2000 rising", "1900 to 1950 rising", "2000 to 2002", "2000 rising",
+                 "2000 to 2002 between 3 and 1", "2000 to 2002 between x and y",
+                 ";".join(["2000 to 2002 rising"] * 30), "2000 to 2002 up; x")  # fmt: skip
+TYPED = {
+    "formula": ("y", "pay ~", "a ~ b ~ c", "sex ~ pay", "pay ~ seks", "pay ~ scale(sex)",
+                "x" * 9_000,
+                "log(pay) ~ sex", "pay ~ sex | year | sex", "pay ~ sex - 1", "pay ~ I(pay ^ 2)",
+                "pay ~ I(sex == M)", "pay ~ C(pay)", "+".join("abc") * 200),
+    "family": ("x",),
+    "ask.coefficient": ("", "sex", "sex[F]", "y" * 3_000, "(Intercept)"),
+    "ask.over": ("", "nothing", "sex", "pay"),
+    "ask.periods": PERIODS_TYPED,
+    "ask.by": ("nothing", "pay"),
+    "ask.of": ("", "nothing", "sex"),
+    "subset": ("x", "sex = 'M'", "sex == 'X'", "pay", "year >=", "pay > 'a'", "x" * 6_000),
+    "errors": ("x",),
+}  # fmt: skip
+
+
+def faults_of(measure, typed):
+    form = QueryForm.new(measure, SCHEMA, expert=True)
+    keys = {entry.key: entry.default for entry in form.fields}
+    base = {key: GOOD.get(key, default) for key, default in keys.items()}
+    if measure == "claim":
+        base["ask.within"] = ""
+    if measure == "roc":
+        base |= {"formula": LOGIT["formula"], "family": "logit"}
+    form = form.filled({key: [text] for key, text in {**base, **typed}.items()})
+    try:
+        query = query_of(form.content)
+        problems = query.problems(SCHEMA)
+    except ConfigError as error:
+        problems = error.problems
+    return form.faulty(problems).faults if problems else ()
+
+
+@pytest.mark.parametrize("measure", KINDS)
+def test_every_problem_is_at_its_field_and_names_no_key(measure):
+    """What a YAML calls a field, and what pydantic says of it, is no word of the form."""
+    form, found = QueryForm.new(measure, SCHEMA, expert=True), []
+    assert faults_of(measure, {}) == ()
+    for entry in form.fields:
+        numbers = NUMBERS_TYPED if entry.kind in ("number", "percent") else ()
+        for text in TYPED.get(entry.key, numbers):
+            faults = faults_of(measure, {entry.key: text})
+            found += [(entry.key, text[:40], str(fault)) for fault in faults]
+            assert all(fault.field for fault in faults), (text, faults)
+            near = {entry.key} | {"family", "ask.coefficient", "ask.above", "ask.periods"}
+            assert {fault.field.key for fault in faults} <= near
+    assert len(found) >= 3 * (len(form.fields) - 1)
+    told = re.compile(
+        r"configuration|ask[.:]|\(got|Tuple|String|should have|a map\b|\b(between|share|by): "
+        r"|\bbelow, |\babove\b(?! 0)|1e-100|\bM\b must"
+    )
+    assert [one for one in found if told.search(one[2])] == []
+
+
+@pytest.mark.parametrize(
+    ("measure", "typed", "key", "words"),
+    [
+        ("claim", {"ask.above": ""}, "ask.above", "“At most”"),
+        ("claim", {"ask.share": "10"}, "ask.above", "“At least”"),
+        ("interval", {"ask.above": ""}, "ask.above", "“At most”"),
+        ("interval", {"ask.above": "3", "ask.below": "1"}, "ask.above", "“At most”"),
+        ("tolerance", {"ask.within": ""}, "ask.share", "a distance"),
+        ("means", {"ask.high": "-1"}, "ask.high", "-1"),
+        ("means", {"ask.low": "1e9"}, "ask.low", "1e+09"),
+        ("counts", {"ask.rows": "6"}, "ask.rows", "5 rows"),
+    ],
+)
+def test_fields_that_do_not_fit_together_are_named_by_their_labels(measure, typed, key, words):
+    (fault,) = faults_of(measure, typed)
+    assert fault.field.key == key
+    assert words in fault.text
+
+
+def test_an_empty_form_names_the_formula_and_the_coefficient_at_once():
+    faults = faults_of("claim", {"formula": "", "ask.coefficient": ""})
+    assert [fault.field.key for fault in faults] == ["formula", "ask.coefficient"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "share"),
+    [("10", 0.1), ("10 %", 0.1), ("7%", 0.07), ("12.5", 0.125), ("100", 1.0), ("0.1", 0.001)],
+)
+def test_nearness_is_typed_in_percent(typed, share):
+    content = {**MODEL, "ask": {**CLAIM, "share": share}}
+    form = QueryForm.new("claim", SCHEMA).filled(
+        {"formula": ["pay ~ sex + year"], "ask.coefficient": ["sex[M]"], "ask.share": [typed]}
+    )
+    assert query_of(form.content).digest == query_of(content).digest
+    again = QueryForm.of(query_of(content).content(), SCHEMA)
+    assert again.value("ask.share") == typed.rstrip("% ")
+    assert f"within {typed.rstrip('% ')} % of" in in_words(content)
+
+
+@pytest.mark.parametrize(
+    ("typed", "limit"),
+    [("0", "above 0"), ("-1", "above 0"), ("100.5", "100"), ("1000", "100"), ("ten", "a number")],
+)
+def test_what_is_no_percentage_is_refused(typed, limit):
+    (fault,) = faults_of("tolerance", {"ask.share": typed, "ask.within": ""})
+    assert fault.field.key == "ask.share"
+    assert fault.text.endswith(limit)
+
+
+def test_a_share_above_one_is_refused():
+    for share in (1.01, 10.0):
+        with pytest.raises(ConfigError, match=r"ask\.share: must be at most 1"):
+            query_of({**MODEL, "ask": {**CLAIM, "share": share}})
+
+
+def test_the_time_of_a_trend_is_a_number_or_in_order_and_the_period_is_first():
+    def over(period, **more):
+        schema = PublicSchema(person="id", period=period, variables={**more, **SCHEMA.variables})
+        form = QueryForm.new("trend", schema)
+        return [name for name, _ in next(f for f in form.fields if f.key == "ask.over").choices]
+
+    codes = PublicVariable(kind="ordered", levels=("01", "02", "10"))
+    wave = PublicVariable(kind="ordered", levels=("1", "2", "10"))
+    region = PublicVariable(kind="categorical", levels=("1", "2"))
+    more = {"education": codes, "wave": wave, "region": region}
+    assert over(None, **more) == ["wave", "year"]
+    assert over("year", **more) == ["year", "wave"]
+    assert over("region", **more) == ["region", "wave", "year"]  # the steward says so
+    (choice,) = next(
+        f for f in QueryForm.new("trend", SCHEMA).fields if f.key == "ask.over"
+    ).choices
+    assert choice == ("year", "year (period, 2000 to 2004)")
+
+
+@pytest.mark.parametrize(
+    ("formula", "family"),
+    [("sex ~ pay", "linear"), ("C(year) ~ pay", "linear"), ("C(year) ~ pay", "logit"),
+     ("pay ~ sex", "logit"), ("log(pay) ~ sex", "linear")],
+)  # fmt: skip
+def test_a_response_that_is_advised_is_accepted(formula, family):
+    ask = {"measure": "accuracy"}
+    content = {"formula": formula, "family": family, "ask": ask}
+    try:
+        problems = query_of(content).problems(SCHEMA)
+    except ConfigError as error:
+        problems = error.problems
+    (problem,) = problems
+    advised = re.findall(r"I\(.*\)", problem.split(" write ")[-1].split(" (got")[0])[0]
+    right = formula.partition(" ~ ")[2]
+    sound = query_of({**content, "formula": f"{advised} ~ {right}"})
+    assert sound.problems(SCHEMA) == []
+
+
 @pytest.mark.parametrize("content", QUERIES, ids=lambda c: c["ask"]["measure"])
 def test_a_query_comes_back_from_its_form(content):
     query = query_of(content)
@@ -124,7 +280,7 @@ def test_problems_stand_beside_the_fields_whose_keys_they_name():
         "epsilon",
         "partitions",
     ]
-    assert form.faults_of("epsilon") == ["must be a number (got 'a lot')"]
+    assert form.faults_of("epsilon") == ["must be a number"]
     assert form.value("epsilon") == "a lot"  # what was typed is kept
 
 
@@ -167,7 +323,7 @@ def test_a_server_tells_problems_of_form_and_of_the_public_schema_at_once(servic
 
 def test_coefficients_are_those_of_the_model_or_what_is_wrong_with_it():
     form = QueryForm.new("interval", SCHEMA)
-    assert coefficients_of(form, SCHEMA) == ((), ("formula: is needed",))
+    assert coefficients_of(form, SCHEMA) == ((), (NO_FORMULA,))
     typed = form.filled({"formula": ["pay ~ sex + C(year)"]})
     names, problems = coefficients_of(typed, SCHEMA)
     assert ("sex[M]" in names, "C(year)[2001]" in names, problems) == (True, True, ())
