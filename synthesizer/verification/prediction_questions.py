@@ -128,6 +128,8 @@ class OfPredictions(Question):
             yield f"ask: {self.measure} is about family: {self.families[0]}"
         elif query.family == "logit" and query.model(schema).formula.effects:
             yield f"ask: {self.measure} of a logit has no fixed effects; write C(x) before the '|'"
+        elif schema.person in query.model(schema).formula.effects:
+            yield f"formula: {self.measure} predicts for other persons; take {schema.person} out"
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,7 +20,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
-from sqlalchemy import Connection, Select, select, update
+from sqlalchemy import Connection, Select, func, select, update
 
 from synthesizer.data.errors import LedgerError
 from synthesizer.verification.database import now, transaction
@@ -83,6 +83,19 @@ class Dispatcher:
             for table, before in ((DRY_RUN, "waiting"), (JOB, "queued")):
                 running = table.c.state == "running"
                 store.execute(update(table).where(running).values(state=before))
+            others = JOB.c.version.not_in([*self._by_version])
+            waiting = (
+                select(VERSION.c.dataset, func.count())
+                .join(JOB, JOB.c.version == VERSION.c.id)
+                .where(JOB.c.state != "computed", others)
+                .group_by(VERSION.c.dataset)
+            )
+            for row in store.execute(waiting):
+                _log.error(
+                    "datasets.%s: %d charged queries are about a confidential file that is not "
+                    "served; they wait until the server starts with it again",
+                    *row,
+                )
             audit.append(store, "server", "started")
         for thread in self._threads:
             thread.start()
@@ -154,18 +167,20 @@ class Dispatcher:
                 return False
             place = (JOB.c.version == row.version, JOB.c.query == row.query)
             store.execute(update(JOB).where(*place).values(state="running"))
-        self._answer(self._by_version[row.version], row.query)
+        self._answer(self._by_version[row.version], row.query, row.limits)
         return True
 
-    def _answer(self, one: Dataset, query: str) -> None:
+    def _answer(self, one: Dataset, query: str, limits: str) -> None:
         place = (JOB.c.version == one.ledger.version, JOB.c.query == query)
-        outcome = self._run(one, self._content(one, query), is_dry=False)
+        content = self._content(one, query)
+        is_fit = limits == self._service.limits(one) or self._is_rehearsed(one, content)
+        outcome = self._run(one, content, is_dry=False) if is_fit else Outcome()
         if outcome is None or not outcome.released:
             with transaction(self._service.engine) as store:
                 store.execute(update(JOB).where(*place).values(state="queued"))
                 if outcome is None and not self._stopped.is_set():
                     self._raise_alarm(store, one, query)
-            if outcome is not None:
+            if outcome is not None and not self._stopped.is_set():
                 self._put_aside(one, query)
             return
         with transaction(self._service.engine) as store:
@@ -194,12 +209,17 @@ class Dispatcher:
             one.name,
         )
 
+    def _is_rehearsed(self, one: Dataset, content: str) -> bool:
+        """Return whether a query that was charged under other limits keeps to those of today."""
+        outcome = self._run(one, content, is_dry=True)
+        return outcome is not None and not outcome.problems
+
     def _put_aside(self, one: Dataset, query: str) -> None:
-        """Let a query wait that no longer fits public schema or synthetic file: no process died."""
+        """Let a query wait that no longer fits what is public: no process saw confidential data."""
         self._set_aside.add(query)
         _log.error(
-            "datasets.%s: a charged query is about another public schema or synthetic file; it "
-            "waits until both are as they were and the server starts again",
+            "datasets.%s: a charged query is about another public schema or synthetic file, or "
+            "needs higher limits of job; it waits until the server starts with those again",
             one.name,
         )
 

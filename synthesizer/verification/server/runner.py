@@ -38,11 +38,15 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from pydantic import BaseModel
 
 from synthesizer.data.errors import DataError, SynthesizerError
+from synthesizer.data.randomness import Seed
+from synthesizer.data.table import Column, Table
 from synthesizer.data.workers import one_blas_thread
 from synthesizer.measures.figure import plain
+from synthesizer.measures.utility.formulas import parse_formula
 from synthesizer.report.page import sections_html
 from synthesizer.verification.answer import Verification
 from synthesizer.verification.choosing import chosen
@@ -58,6 +62,8 @@ from synthesizer.verification.verify import Asked, concluded, sound_asked
 
 DRY_RUN_TIMES = 5
 """A dry run may take so many times the processor time of a job: it rehearses and compares."""
+FITTED_LEVELS = 0.9
+"""Share of a group's rows that levels of all fixed effects together may be, with a fit left."""
 
 
 class Task(BaseModel):
@@ -204,9 +210,25 @@ def _with_numbers(task: Task, asked: Asked) -> tuple[Asked, Outcome]:
 
 
 def _largest(asked: Asked, rows: int) -> View:
-    """Return as many rows as a job may meet, also where few synthetic rows are in the subset."""
+    """Return rows that take a job longest, by public facts, also where few are in the subset.
+
+    They are as many as a job may meet, and no cell is missing. Numbers as fixed effects have about
+    as many values in each group as it can fit: with more there is no fit, which takes no time.
+    """
     met = within(asked.rows.tiled(rows), asked.query)
-    return (met if len(met.owners) else asked.rows).tiled(rows)
+    met = (met if len(met.owners) else asked.rows).tiled(rows)
+    formula = asked.query.formula and parse_formula(asked.query.formula)
+    effects = formula.effects if formula else ()
+    values = FITTED_LEVELS * len(met.owners) / asked.query.partitions / max(1, len(effects))
+    draw, columns = Seed(0).generator("rehearsal"), list[Column]()
+    for one in met.table.columns:
+        low, high = (0, 0) if one.is_coded else asked.schema.variables[one.name].ends
+        data: Any = np.where(one.is_observed, one.data, low).astype(one.data.dtype)
+        if one.name in effects and not one.is_coded:
+            data = low + (high - low) * draw.integers(0, 1 + int(values), len(data)) / (1 + values)
+            data = np.rint(data) if asked.schema.variables[one.name].whole else data
+        columns.append(Column(one.variable, data))
+    return replace(met, table=Table(columns, len(met.owners)))
 
 
 def _check_used(limits: JobLimits, memory_mb: float, seconds: float) -> None:

