@@ -48,7 +48,6 @@ from synthesizer.data.workers import one_blas_thread
 from synthesizer.measures.figure import plain
 from synthesizer.measures.utility.formulas import parse_formula
 from synthesizer.report.page import sections_html
-from synthesizer.verification.answer import Verification
 from synthesizer.verification.choosing import chosen
 from synthesizer.verification.mechanisms import DryNoise, OpenDP, Planned
 from synthesizer.verification.messages import Outlook
@@ -150,8 +149,10 @@ def run(
 
 
 def _begin(sender: Connection, task: str, limits: str) -> None:
-    """Do a task in a new process."""
-    _silence()
+    """Do a task in a new process; what is printed, by whatever library, goes nowhere."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (1, 2):
+        os.dup2(nowhere, stream)
     bounds = JobLimits.model_validate_json(limits)
     todo, bind = Task.model_validate_json(task), confine if bounds.confined else limit
     times = 1 if todo.prepared else DRY_RUN_TIMES
@@ -159,13 +160,6 @@ def _begin(sender: Connection, task: str, limits: str) -> None:
     made = outcome(todo, bounds)
     sender.send_bytes(made.model_dump_json().encode())
     sender.close()
-
-
-def _silence() -> None:
-    """Send what is printed, by whatever library, nowhere."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    for stream in (1, 2):
-        os.dup2(nowhere, stream)
 
 
 @one_blas_thread()
@@ -197,7 +191,13 @@ def outcome(task: Task, limits: JobLimits) -> Outcome:
         view = prepared_view(Path(task.prepared), schema, asked.query, bytes.fromhex(task.key))
     released = asked.ask.release(asked.query, prepared, view, planned)
     made = concluded(asked, prepared, released, charge=planned.epsilon, dry=is_dry)
-    return _told(made, known, charge=planned.epsilon)
+    told = {
+        "charge": planned.epsilon,
+        "released": () if is_dry else made.answer.released,
+        "content": json.loads(json.dumps(plain(made), allow_nan=False)),
+        "page": str(sections_html(made.sections)),
+    }
+    return known.model_copy(update=told)
 
 
 def _with_numbers(task: Task, asked: Asked) -> tuple[Asked, Outcome]:
@@ -217,8 +217,7 @@ def _largest(asked: Asked, rows: int) -> View:
     """
     met = within(asked.rows.tiled(rows), asked.query)
     met = (met if len(met.owners) else asked.rows).tiled(rows)
-    formula = asked.query.formula and parse_formula(asked.query.formula)
-    effects = formula.effects if formula else ()
+    effects = parse_formula(text).effects if (text := asked.query.formula) else ()
     values = FITTED_LEVELS * len(met.owners) / asked.query.partitions / max(1, len(effects))
     draw, columns = Seed(0).generator("rehearsal"), list[Column]()
     for one in met.table.columns:
@@ -241,16 +240,6 @@ def _peak_mb() -> float:
     """Return the most memory that this process had at a time, in MB."""
     unit = 1 if sys.platform == "darwin" else 1_024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6
-
-
-def _told(made: Verification, known: Outcome, *, charge: int) -> Outcome:
-    told = {
-        "charge": charge,
-        "released": () if made.dry else made.answer.released,
-        "content": json.loads(json.dumps(plain(made), allow_nan=False)),
-        "page": str(sections_html(made.sections)),
-    }
-    return known.model_copy(update=told)
 
 
 _CALLS = {  # socket, connect, bind, listen, sendto, sendmsg, execve, execveat, ptrace,
