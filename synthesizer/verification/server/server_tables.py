@@ -75,7 +75,7 @@ DRY_RUN = sa.Table(
     sa.Column("chosen_content", sa.Text),
     sa.Column("outlook", sa.String(10)),
     _json("words"),
-    sa.Column("limits", sa.String(80)),
+    sa.Column("limits", sa.String(64)),
     sa.Column("account", sa.ForeignKey("account.id"), nullable=False, index=True),
     sa.Column("asked", Moment, nullable=False),
     _one_of("state", "waiting", "running", "done", "refused"),
@@ -83,7 +83,7 @@ DRY_RUN = sa.Table(
 )
 """Free dry runs, each made once. ``query`` is the digest of what was asked, ``chosen`` that of the
 query with its numbers, which is charged; ``outlook`` is NULL where an expert chose the numbers.
-``limits`` are those of the job under which it was rehearsed, NULL until it is done."""
+``limits`` is the digest of limits and files that it was made with, NULL until it is done."""
 PROJECT = sa.Table(
     "project",
     METADATA,
@@ -131,7 +131,7 @@ JOB = sa.Table(
     sa.Column("lane", sa.Integer, nullable=False),
     sa.Column("begins", Moment, nullable=False),
     sa.Column("due", Moment, nullable=False),
-    sa.Column("limits", sa.String(80), nullable=False),
+    sa.Column("limits", sa.String(64), nullable=False),
     _json("result"),
     sa.Column("page", sa.Text),
     sa.ForeignKeyConstraint(["version", "query"], ["answer.version", "answer.query"]),

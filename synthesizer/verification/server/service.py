@@ -363,7 +363,7 @@ class Service:
         self, store: Connection, account: Account, one: Dataset, query: Mapping[str, Any]
     ) -> None:
         place = _of_dry_run(one.name, digest_of(query))
-        # a rehearsal under other limits says nothing about those of today
+        # one under other limits, or with other files, says nothing about those of today
         store.execute(DRY_RUN.delete().where(*place, DRY_RUN.c.limits != self.limits(one)))
         if store.execute(select(DRY_RUN.c.state).where(*place)).first() is not None:
             return
@@ -374,10 +374,10 @@ class Service:
         )  # fmt: skip
 
     def limits(self, one: Dataset) -> str:
-        """Return the limits under which dry runs of a dataset are made now."""
-        job = self.config.job
-        confined = "confined" if job.confined else "free"
-        return f"{job.seconds:g} s, {job.memory_mb} MB, {confined}, {one.question_epsilon:g}"
+        """Return the digest of what a dry run hangs on beside its query: limits and files."""
+        job, files = self.config.job, (one.schema.digest, one.synthetic_digest)
+        limits = (job.seconds, job.memory_mb, job.confined, one.question_epsilon)
+        return digest_of([*limits, *files])
 
     def _check_waiting(self, store: Connection, account: Account) -> None:
         """Raise RequestError where so much of an account waits that more would hold up others."""

@@ -66,6 +66,21 @@ def test_a_dry_run_of_other_limits_is_made_again_before_the_charge(service, ada,
     assert spent(service) == 1.0
 
 
+def test_a_refusal_of_another_public_schema_is_forgotten_with_it(service, ada, work):
+    """A dry run that waits is refused by a server with another schema; the old one tries anew."""
+    asked = ask(service, ada)
+    path = service.config.datasets["panel"].public_schema
+    old = path.read_text()
+    path.write_text(old.replace("period: year", "period: age"))
+    again = restarted(service)
+    path.write_text(old)
+    work(again)
+    assert service.find(ada, asked.id).state == "refused"
+    assert ask(service, ada).state == "checking"
+    work(service)
+    assert spent(service) == 1.0
+
+
 def test_a_dry_run_of_the_same_limits_is_made_once(service, ada, bob, work):
     service.dry_run(ada, "panel", GAP)
     work(service)
