@@ -142,7 +142,8 @@ class Dispatcher:
             JOB.c.version.not_in(select(VERSION.c.id).where(VERSION.c.dataset.in_(paused))),
             JOB.c.query.not_in([*self._set_aside]),
         )
-        chosen = select(JOB).where(*waits, *can, JOB.c.begins <= now()).order_by(JOB.c.begins)
+        jobs = select(JOB, ANSWER.c.content).join(ANSWER)
+        chosen = jobs.where(*waits, *can, JOB.c.begins <= now()).order_by(JOB.c.begins)
         row = self._take(JOB, chosen)
         if row is not None:
             self._answer(self._by_version[row.version], row)
@@ -155,15 +156,15 @@ class Dispatcher:
             if store.execute(chosen.limit(1)).first() is None:
                 return None
         with transaction(self._service.engine) as store:
-            row = store.execute(chosen.limit(1).with_for_update(skip_locked=True)).first()
+            row = store.execute(chosen.limit(1).with_for_update(of=table, skip_locked=True)).first()
             if row is not None:
                 _change(store, table, row, state="running")
         return row
 
     def _answer(self, one: Dataset, job: Row[Any]) -> None:
-        query, content = job.query, self._content(one, job.query)
-        is_fit = job.limits == self._service.limits(one) or self._is_rehearsed(one, content)
-        outcome = self._run(one, content, is_dry=False) if is_fit else Outcome()
+        query = job.query
+        is_fit = job.limits == self._service.limits(one) or self._is_rehearsed(one, job.content)
+        outcome = self._run(one, job.content, is_dry=False) if is_fit else Outcome()
         if outcome is None or not outcome.released:
             with transaction(self._service.engine) as store:
                 _change(store, JOB, job, state="queued")
@@ -206,11 +207,6 @@ class Dispatcher:
             "needs higher limits of job; it waits until the server starts with those again",
             one.name,
         )
-
-    def _content(self, one: Dataset, query: str) -> str:
-        with transaction(self._service.engine, reads=True) as store:
-            place = (ANSWER.c.version == one.ledger.version, ANSWER.c.query == query)
-            return str(store.execute(select(ANSWER.c.content).where(*place)).scalar_one())
 
     def _run(self, one: Dataset, content: str, *, is_dry: bool) -> Outcome | None:
         task, limits = one.task(json.loads(content), is_dry=is_dry), self._service.config.job

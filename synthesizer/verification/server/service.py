@@ -69,8 +69,7 @@ class Service:
     def list_datasets(self) -> list[DatasetInfo]:
         """Return the datasets of the server."""
         with transaction(self.engine, reads=True) as store:
-            rows = store.execute(select(DATASET.c.name, DATASET.c.is_paused)).all()
-        paused = {row.name: row.is_paused for row in rows}
+            paused = {row.name: row.is_paused for row in store.execute(select(DATASET))}
         return [
             DatasetInfo(
                 name=name,
