@@ -8,9 +8,9 @@ A server about a small panel answers in this process, without its dispatcher. Bo
 operations that take one, with the token of who may; forms and paths to the pages. What must not
 happen: a status of 500 or more, a traceback, an answer without a charge, what was sent outside of a
 query in a reply of the API, markup in a page. schemathesis asks every operation over a socket, as a
-researcher, a steward and an admin; it needs an environment of its own, since it pins what the
-server uses. The last line is a summary in JSON; the exit code is 1 where something happened that
-must not.
+researcher, a steward, an admin and nobody; it needs an environment of its own, since it pins what
+the server uses. The last line is a summary in JSON; the exit code is 1 where something happened
+that must not.
 """
 
 from __future__ import annotations
@@ -379,10 +379,11 @@ def run_schemathesis(program: str, examples: int, seed: int) -> dict[str, Any]:
             time.sleep(0.05)
         url = f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
         try:
-            for who in ("ada", "sam", "root"):
+            for who in ("ada", "sam", "root", "nobody"):
+                bearer = f"Authorization: Bearer {tokens.get(who, 'none')}"
                 command = [
                     program, "run", f"{url}/api/v1/openapi.json", "--url", url,
-                    "--header", f"Authorization: Bearer {tokens[who]}", "--checks", CHECKS,
+                    "--header", bearer, "--checks", CHECKS,
                     "--max-examples", str(examples), "--seed", str(seed), "--continue-on-failure",
                     "--exclude-operation-id", "revoke_own_token",  # would end its own token
                 ]  # fmt: skip

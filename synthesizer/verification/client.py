@@ -125,7 +125,7 @@ class Client:
             If the query cannot be asked, or the dry run is not done after so many seconds.
         """
         place = f"{_place(dataset)}/dry-runs"
-        begun = self._send(DryRun, "POST", place, {"query": dict(query)})
+        begun = self._send(DryRun, "POST", place, json={"query": dict(query)})
         return self._poll(
             begun, lambda: self._get(DryRun, f"{place}/{begun.digest}"), seconds=seconds
         )
@@ -143,7 +143,7 @@ class Client:
             A project of yours, about this dataset.
         """
         body = {"query": dict(query), "project": project}
-        return self._send(Submission, "POST", f"{_place(dataset)}/queries", body)
+        return self._send(Submission, "POST", f"{_place(dataset)}/queries", json=body)
 
     def find(self, submission: str) -> Submission:
         """Return a submission of yours by its id."""
@@ -169,13 +169,12 @@ class Client:
     def submissions(self, dataset: str | None = None) -> Iterator[Submission]:
         """Yield your submissions without their answers, the latest first."""
         wanted = {} if dataset is None else {"dataset": dataset}
-        before: dict[str, str] = {}
         while True:
-            page = self._get(SubmissionPage, "/queries", wanted | before)
+            page = self._get(SubmissionPage, "/queries", params=wanted)
             yield from page.items
             if page.next is None:
                 return
-            before = {"before": page.next}
+            wanted = {**wanted, "before": page.next}
 
     def _poll(self, found: Polled, again: Callable[[], Polled], *, seconds: float) -> Polled:
         """Return what is done or answered; RequestError where it is refused, or takes longer."""
@@ -190,22 +189,14 @@ class Client:
             raise RequestError(found.problems, status=422)
         return found
 
-    def _get(self, kind: type[T], place: str, wanted: Mapping[str, str] | None = None) -> T:
-        return self._send(kind, "GET", place, wanted=wanted)
+    def _get(self, kind: type[T], place: str, **sent: Any) -> T:
+        return self._send(kind, "GET", place, **sent)
 
-    def _send(
-        self,
-        kind: type[T],
-        method: str,
-        place: str,
-        body: Mapping[str, Any] | None = None,
-        wanted: Mapping[str, str] | None = None,
-    ) -> T:
+    def _send(self, kind: type[T], method: str, place: str, **sent: Any) -> T:
+        """Return the reply to what is sent as ``json`` or ``params``; RequestError has problems."""
         for attempt in range(_ATTEMPTS):
             try:
-                reply = self._http.request(
-                    method, self._url + place, json=body, params=wanted, headers=self._headers
-                )
+                reply = self._http.request(method, self._url + place, headers=self._headers, **sent)
             except httpx2.HTTPError as error:
                 raise RequestError(
                     f"the server cannot be reached ({type(error).__name__}); check its URL",

@@ -126,6 +126,8 @@ class OfPredictions(Question):
             yield f"family: only {self.families[0]} serves this question"
         elif query.family == "logit" and query.model(schema).formula.effects:
             yield "formula: here a logit has no fixed effects; write C(x) before the '|'"
+        elif schema.person in query.model(schema).formula.effects:
+            yield f"formula: other persons are predicted; take {schema.person} out behind the '|'"
 
 
 @dataclass(frozen=True, eq=False)

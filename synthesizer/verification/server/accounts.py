@@ -127,9 +127,8 @@ class Accounts:
 
     def managed(self, actor: Account, name: str) -> Account:
         """Return an account; RequestError (404) where there is none that the actor manages."""
-        for one in self.managed_by(actor):
-            if one.name == name:
-                return one
+        if found := [one for one in self.managed_by(actor) if one.name == name]:
+            return found[0]
         raise RequestError("there is no such account that you manage; the list has them", 404)
 
     def add(self, name: str, role: Role, *, actor: str) -> Account:

@@ -18,16 +18,15 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from typing import Any, Protocol
+from typing import Any
 
-from sqlalchemy import Connection, Select, select, update
+from sqlalchemy import Connection, Row, Select, Table, func, select, update
 
 from synthesizer.data.errors import LedgerError
 from synthesizer.verification.database import now, transaction
 from synthesizer.verification.ledger import ANSWER, DATASET, VERSION
 from synthesizer.verification.server import audit
-from synthesizer.verification.server.runner import Outcome, Task, run
-from synthesizer.verification.server.server_config import JobLimits
+from synthesizer.verification.server.runner import Outcome, run
 from synthesizer.verification.server.server_datasets import Dataset
 from synthesizer.verification.server.server_tables import DRY_RUN, JOB
 from synthesizer.verification.server.service import Service
@@ -41,15 +40,6 @@ _PAUSE = 0.2
 _log = logging.getLogger("synthesizer.verification.server")
 
 
-class Process(Protocol):
-    """How a task is run, see `runner.run`."""
-
-    def __call__(
-        self, task: Task, limits: JobLimits, *, seconds: float, is_stopped: Callable[[], bool]
-    ) -> Outcome | None:
-        """Return what came of the task; None if its process died."""
-
-
 class Dispatcher:
     """Threads that take work from the tables, each job in a process of its own.
 
@@ -58,10 +48,10 @@ class Dispatcher:
     service : Service
         Whose database and datasets.
     process : callable
-        How a task is run: in a process of its own.
+        How a task is run, in place of `runner.run`.
     """
 
-    def __init__(self, service: Service, *, process: Process = run) -> None:
+    def __init__(self, service: Service, *, process: Callable[..., Outcome | None] = run) -> None:
         self._service, self._process = service, process
         self._by_version = {one.ledger.version: one for one in service.datasets.values()}
         self._told = set[str]()
@@ -83,6 +73,19 @@ class Dispatcher:
             for table, before in ((DRY_RUN, "waiting"), (JOB, "queued")):
                 running = table.c.state == "running"
                 store.execute(update(table).where(running).values(state=before))
+            others = JOB.c.version.not_in([*self._by_version])
+            waiting = (
+                select(VERSION.c.dataset, func.count())
+                .join(JOB, JOB.c.version == VERSION.c.id)
+                .where(JOB.c.state != "computed", others)
+                .group_by(VERSION.c.dataset)
+            )
+            for row in store.execute(waiting):
+                _log.error(
+                    "datasets.%s: %d charged queries are about a confidential file that is not "
+                    "served; they wait until the server starts with it again",
+                    *row,
+                )
             audit.append(store, "server", "started")
         for thread in self._threads:
             thread.start()
@@ -112,20 +115,14 @@ class Dispatcher:
         """Run the next dry run; tell whether there was one."""
         names = [one.name for one in self._readable()]
         waits = (DRY_RUN.c.state == "waiting", DRY_RUN.c.dataset.in_(names))
-        chosen = select(DRY_RUN).where(*waits).order_by(DRY_RUN.c.asked)
-        if not self._has(chosen):
+        row = self._take(DRY_RUN, select(DRY_RUN).where(*waits).order_by(DRY_RUN.c.asked))
+        if row is None:
             return False
-        with transaction(self._service.engine) as store:
-            row = store.execute(chosen.limit(1).with_for_update(skip_locked=True)).first()
-            if row is None:
-                return False
-            place = (DRY_RUN.c.dataset == row.dataset, DRY_RUN.c.query == row.query)
-            store.execute(update(DRY_RUN).where(*place).values(state="running"))
         one = self._service.datasets[row.dataset]
         outcome = self._run(one, row.content, is_dry=True)
         if outcome is None and self._is_tried_again(row.dataset, row.query):
             with transaction(self._service.engine) as store:
-                store.execute(update(DRY_RUN).where(*place).values(state="waiting"))
+                _change(store, DRY_RUN, row, state="waiting")
         elif outcome is not None or not self._stopped.is_set():
             self._service.end_dry_run(one, row.query, outcome)
         return True
@@ -145,27 +142,35 @@ class Dispatcher:
             JOB.c.version.not_in(select(VERSION.c.id).where(VERSION.c.dataset.in_(paused))),
             JOB.c.query.not_in([*self._set_aside]),
         )
-        chosen = select(JOB).where(*waits, *can, JOB.c.begins <= now()).order_by(JOB.c.begins)
-        if not self._has(chosen):
-            return False
-        with transaction(self._service.engine) as store:
-            row = store.execute(chosen.limit(1).with_for_update(skip_locked=True)).first()
-            if row is None:
-                return False
-            place = (JOB.c.version == row.version, JOB.c.query == row.query)
-            store.execute(update(JOB).where(*place).values(state="running"))
-        self._answer(self._by_version[row.version], row.query)
-        return True
+        jobs = select(JOB, ANSWER.c.content).join(ANSWER)
+        chosen = jobs.where(*waits, *can, JOB.c.begins <= now()).order_by(JOB.c.begins)
+        row = self._take(JOB, chosen)
+        if row is not None:
+            self._answer(self._by_version[row.version], row)
+        return row is not None
 
-    def _answer(self, one: Dataset, query: str) -> None:
-        place = (JOB.c.version == one.ledger.version, JOB.c.query == query)
-        outcome = self._run(one, self._content(one, query), is_dry=False)
+    def _take(self, table: Table, chosen: Select[Any]) -> Row[Any] | None:
+        """Return the next row of what waits, which runs from now on; None where nothing waits."""
+        with transaction(self._service.engine, reads=True) as store:
+            # without a lock: lanes look often and mostly find nothing
+            if store.execute(chosen.limit(1)).first() is None:
+                return None
+        with transaction(self._service.engine) as store:
+            row = store.execute(chosen.limit(1).with_for_update(of=table, skip_locked=True)).first()
+            if row is not None:
+                _change(store, table, row, state="running")
+        return row
+
+    def _answer(self, one: Dataset, job: Row[Any]) -> None:
+        query = job.query
+        is_fit = job.limits == self._service.limits(one) or self._is_rehearsed(one, job.content)
+        outcome = self._run(one, job.content, is_dry=False) if is_fit else Outcome()
         if outcome is None or not outcome.released:
             with transaction(self._service.engine) as store:
-                store.execute(update(JOB).where(*place).values(state="queued"))
+                _change(store, JOB, job, state="queued")
                 if outcome is None and not self._stopped.is_set():
                     self._raise_alarm(store, one, query)
-            if outcome is not None:
+            if outcome is not None and not self._stopped.is_set():
                 self._put_aside(one, query)
             return
         with transaction(self._service.engine) as store:
@@ -173,14 +178,9 @@ class Dispatcher:
             if one.ledger.answer(query, within=store) is not None:
                 return
             one.ledger.store(query, outcome.released, within=store)
-            due = store.execute(select(JOB.c.due).where(*place)).scalar_one()
-            late = max(due, self._service.config.tick_after(now())) if now() > due else due
-            store.execute(
-                update(JOB).where(*place).values(
-                    state="computed", result=dict(outcome.content), page=outcome.page,
-                    due=late,
-                )
-            )  # fmt: skip
+            late = self._service.config.tick_after(now()) if now() > job.due else job.due
+            values = {"result": dict(outcome.content), "page": outcome.page, "due": late}
+            _change(store, JOB, job, state="computed", **values)
             audit.append(store, "server", "answered", dataset=one.name, details={"query": query})
 
     def _raise_alarm(self, store: Connection, one: Dataset, query: str) -> None:
@@ -194,29 +194,24 @@ class Dispatcher:
             one.name,
         )
 
+    def _is_rehearsed(self, one: Dataset, content: str) -> bool:
+        """Return whether a query that was charged under other limits keeps to those of today."""
+        outcome = self._run(one, content, is_dry=True)
+        return outcome is not None and not outcome.problems
+
     def _put_aside(self, one: Dataset, query: str) -> None:
-        """Let a query wait that no longer fits public schema or synthetic file: no process died."""
+        """Let a query wait that no longer fits what is public: no process saw confidential data."""
         self._set_aside.add(query)
         _log.error(
-            "datasets.%s: a charged query is about another public schema or synthetic file; it "
-            "waits until both are as they were and the server starts again",
+            "datasets.%s: a charged query is about another public schema or synthetic file, or "
+            "needs higher limits of job; it waits until the server starts with those again",
             one.name,
         )
-
-    def _content(self, one: Dataset, query: str) -> str:
-        with transaction(self._service.engine, reads=True) as store:
-            place = (ANSWER.c.version == one.ledger.version, ANSWER.c.query == query)
-            return str(store.execute(select(ANSWER.c.content).where(*place)).scalar_one())
 
     def _run(self, one: Dataset, content: str, *, is_dry: bool) -> Outcome | None:
         task, limits = one.task(json.loads(content), is_dry=is_dry), self._service.config.job
         seconds = PATIENCE * limits.seconds
         return self._process(task, limits, seconds=seconds, is_stopped=self._stopped.is_set)
-
-    def _has(self, chosen: Select[Any]) -> bool:
-        """Tell whether there is work, without a lock: lanes look often and mostly find none."""
-        with transaction(self._service.engine, reads=True) as store:
-            return store.execute(chosen.limit(1)).first() is not None
 
     def _readable(self) -> Iterator[Dataset]:
         """Yield the datasets whose synthetic file is as it was; log once which are not."""
@@ -231,3 +226,8 @@ class Dispatcher:
                     "it was, or the server starts again with the new one",
                     one.name,
                 )
+
+
+def _change(store: Connection, table: Table, row: Row[Any], **values: Any) -> None:
+    place = [column == getattr(row, column.name) for column in table.primary_key]
+    store.execute(update(table).where(*place).values(values))

@@ -38,13 +38,16 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from pydantic import BaseModel
 
 from synthesizer.data.errors import DataError, SynthesizerError
+from synthesizer.data.randomness import Seed
+from synthesizer.data.table import Column, Table
 from synthesizer.data.workers import one_blas_thread
 from synthesizer.measures.figure import plain
+from synthesizer.measures.utility.formulas import parse_formula
 from synthesizer.report.page import sections_html
-from synthesizer.verification.answer import Verification
 from synthesizer.verification.choosing import chosen
 from synthesizer.verification.mechanisms import DryNoise, OpenDP, Planned
 from synthesizer.verification.messages import Outlook
@@ -58,6 +61,8 @@ from synthesizer.verification.verify import Asked, concluded, sound_asked
 
 DRY_RUN_TIMES = 5
 """A dry run may take so many times the processor time of a job: it rehearses and compares."""
+FITTED_LEVELS = 0.9
+"""Share of a group's rows that levels of all fixed effects together may be, with a fit left."""
 
 
 class Task(BaseModel):
@@ -144,8 +149,10 @@ def run(
 
 
 def _begin(sender: Connection, task: str, limits: str) -> None:
-    """Do a task in a new process."""
-    _silence()
+    """Do a task in a new process; what is printed, by whatever library, goes nowhere."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (1, 2):
+        os.dup2(nowhere, stream)
     bounds = JobLimits.model_validate_json(limits)
     todo, bind = Task.model_validate_json(task), confine if bounds.confined else limit
     times = 1 if todo.prepared else DRY_RUN_TIMES
@@ -153,13 +160,6 @@ def _begin(sender: Connection, task: str, limits: str) -> None:
     made = outcome(todo, bounds)
     sender.send_bytes(made.model_dump_json().encode())
     sender.close()
-
-
-def _silence() -> None:
-    """Send what is printed, by whatever library, nowhere."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    for stream in (1, 2):
-        os.dup2(nowhere, stream)
 
 
 @one_blas_thread()
@@ -191,7 +191,13 @@ def outcome(task: Task, limits: JobLimits) -> Outcome:
         view = prepared_view(Path(task.prepared), schema, asked.query, bytes.fromhex(task.key))
     released = asked.ask.release(asked.query, prepared, view, planned)
     made = concluded(asked, prepared, released, charge=planned.epsilon, dry=is_dry)
-    return _told(made, known, charge=planned.epsilon)
+    told = {
+        "charge": planned.epsilon,
+        "released": () if is_dry else made.answer.released,
+        "content": json.loads(json.dumps(plain(made), allow_nan=False)),
+        "page": str(sections_html(made.sections)),
+    }
+    return known.model_copy(update=told)
 
 
 def _with_numbers(task: Task, asked: Asked) -> tuple[Asked, Outcome]:
@@ -204,9 +210,24 @@ def _with_numbers(task: Task, asked: Asked) -> tuple[Asked, Outcome]:
 
 
 def _largest(asked: Asked, rows: int) -> View:
-    """Return as many rows as a job may meet, also where few synthetic rows are in the subset."""
+    """Return rows that take a job longest, by public facts, also where few are in the subset.
+
+    They are as many as a job may meet, and no cell is missing. Numbers as fixed effects have about
+    as many values in each group as it can fit: with more there is no fit, which takes no time.
+    """
     met = within(asked.rows.tiled(rows), asked.query)
-    return (met if len(met.owners) else asked.rows).tiled(rows)
+    met = (met if len(met.owners) else asked.rows).tiled(rows)
+    effects = parse_formula(text).effects if (text := asked.query.formula) else ()
+    values = FITTED_LEVELS * len(met.owners) / asked.query.partitions / max(1, len(effects))
+    draw, columns = Seed(0).generator("rehearsal"), list[Column]()
+    for one in met.table.columns:
+        low, high = (0, 0) if one.is_coded else asked.schema.variables[one.name].ends
+        data: Any = np.where(one.is_observed, one.data, low).astype(one.data.dtype)
+        if one.name in effects and not one.is_coded:
+            data = low + (high - low) * draw.integers(0, 1 + int(values), len(data)) / (1 + values)
+            data = np.rint(data) if asked.schema.variables[one.name].whole else data
+        columns.append(Column(one.variable, data))
+    return replace(met, table=Table(columns, len(met.owners)))
 
 
 def _check_used(limits: JobLimits, memory_mb: float, seconds: float) -> None:
@@ -219,16 +240,6 @@ def _peak_mb() -> float:
     """Return the most memory that this process had at a time, in MB."""
     unit = 1 if sys.platform == "darwin" else 1_024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6
-
-
-def _told(made: Verification, known: Outcome, *, charge: int) -> Outcome:
-    told = {
-        "charge": charge,
-        "released": () if made.dry else made.answer.released,
-        "content": json.loads(json.dumps(plain(made), allow_nan=False)),
-        "page": str(sections_html(made.sections)),
-    }
-    return known.model_copy(update=told)
 
 
 _CALLS = {  # socket, connect, bind, listen, sendto, sendmsg, execve, execveat, ptrace,

@@ -28,7 +28,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from fastapi import Request, Response
 from fastapi.routing import APIRoute
@@ -347,9 +347,7 @@ class Guard:
 
 def guard_of(request: Request) -> Guard:
     """Return the guard of the app that serves a request."""
-    guard = request.app.state.guard
-    assert isinstance(guard, Guard)  # noqa: S101 - `create_app` puts it there
-    return guard
+    return cast(Guard, request.app.state.guard)  # `create_app` puts it there
 
 
 def signed_in(request: Request) -> Signed:
@@ -476,6 +474,4 @@ class GuardedRoute(APIRoute):
 
 def account_of(request: Request) -> Account:
     """Return who makes a request of the API, after the route has looked."""
-    signed = request.state.signed
-    assert isinstance(signed, Signed)  # noqa: S101 - `GuardedRoute` puts it there
-    return signed.account
+    return cast(Signed, request.state.signed).account  # `GuardedRoute` puts it there

@@ -75,13 +75,15 @@ DRY_RUN = sa.Table(
     sa.Column("chosen_content", sa.Text),
     sa.Column("outlook", sa.String(10)),
     _json("words"),
+    sa.Column("limits", sa.String(64)),
     sa.Column("account", sa.ForeignKey("account.id"), nullable=False, index=True),
     sa.Column("asked", Moment, nullable=False),
     _one_of("state", "waiting", "running", "done", "refused"),
     _one_of("outlook", "decided", "open", "impossible"),
 )
 """Free dry runs, each made once. ``query`` is the digest of what was asked, ``chosen`` that of the
-query with its numbers, which is charged; ``outlook`` is NULL where an expert chose the numbers."""
+query with its numbers, which is charged; ``outlook`` is NULL where an expert chose the numbers.
+``limits`` is the digest of limits and files that it was made with, NULL until it is done."""
 PROJECT = sa.Table(
     "project",
     METADATA,
@@ -129,12 +131,13 @@ JOB = sa.Table(
     sa.Column("lane", sa.Integer, nullable=False),
     sa.Column("begins", Moment, nullable=False),
     sa.Column("due", Moment, nullable=False),
+    sa.Column("limits", sa.String(64), nullable=False),
     _json("result"),
     sa.Column("page", sa.Text),
     sa.ForeignKeyConstraint(["version", "query"], ["answer.version", "answer.query"]),
     _one_of("state", "queued", "running", "computed"),
 )
-"""Answers to compute; each was charged for before, and is shown from ``due`` on."""
+"""Answers to compute, each charged before; shown from ``due`` on. ``limits`` as of its dry run."""
 PERSON_REQUEST = sa.Table(
     "person_request",
     METADATA,

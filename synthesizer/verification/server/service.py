@@ -69,8 +69,7 @@ class Service:
     def list_datasets(self) -> list[DatasetInfo]:
         """Return the datasets of the server."""
         with transaction(self.engine, reads=True) as store:
-            rows = store.execute(select(DATASET.c.name, DATASET.c.is_paused)).all()
-        paused = {row.name: row.is_paused for row in rows}
+            paused = {row.name: row.is_paused for row in store.execute(select(DATASET))}
         return [
             DatasetInfo(
                 name=name,
@@ -140,8 +139,6 @@ class Service:
             account's waits (429).
         """
         one = self.dataset(dataset)
-        with transaction(self.engine, reads=True) as store:
-            self.projects.check_member(store, account, dataset, project)
         query = one.asked(content)
         digest = digest_of(query)
         with transaction(self.engine, "nothing was charged") as store:
@@ -284,7 +281,7 @@ class Service:
             store.execute(
                 insert(JOB).values(
                     version=one.ledger.version, query=dry.chosen, state="queued",
-                    **self.next_slot(store, now()),
+                    limits=dry.limits, **self.next_slot(store, now()),
                 )
             )  # fmt: skip
         version = {"version": one.ledger.version}
@@ -340,9 +337,11 @@ class Service:
                 f"{self.config.job.memory_mb} MB; ask with fewer levels or a simpler model"
             )
             outcome = Outcome(problems=(problem,))
-        values: dict[str, Any] = {"state": "refused", "problems": list(outcome.problems)}
-        if not outcome.problems:
-            values = {
+        values: dict[str, Any] = {"limits": self.limits(one)}
+        if outcome.problems:
+            values |= {"state": "refused", "problems": list(outcome.problems)}
+        else:
+            values |= {
                 "state": "done",
                 "charge": outcome.charge or None,
                 "result": dict(outcome.content),
@@ -362,14 +361,22 @@ class Service:
     def _begin_dry_run(
         self, store: Connection, account: Account, one: Dataset, query: Mapping[str, Any]
     ) -> None:
-        known = select(DRY_RUN.c.state).where(*_of_dry_run(one.name, digest_of(query)))
-        if store.execute(known).first() is not None:
+        place = _of_dry_run(one.name, digest_of(query))
+        # one under other limits, or with other files, says nothing about those of today
+        store.execute(DRY_RUN.delete().where(*place, DRY_RUN.c.limits != self.limits(one)))
+        if store.execute(select(DRY_RUN.c.state).where(*place)).first() is not None:
             return
         self._check_waiting(store, account)
         insert_once(
             store, DRY_RUN, dataset=one.name, query=digest_of(query), state="waiting",
             content=json.dumps(query, sort_keys=True), account=account.id, asked=now(),
         )  # fmt: skip
+
+    def limits(self, one: Dataset) -> str:
+        """Return the digest of what a dry run hangs on beside its query: limits and files."""
+        job, files = self.config.job, (one.schema.digest, one.synthetic_digest)
+        limits = (job.seconds, job.memory_mb, job.confined, one.question_epsilon)
+        return digest_of([*limits, *files])
 
     def _check_waiting(self, store: Connection, account: Account) -> None:
         """Raise RequestError where so much of an account waits that more would hold up others."""

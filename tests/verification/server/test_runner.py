@@ -3,15 +3,19 @@
 import subprocess
 import sys
 
+import numpy as np
+import pandas as pd
 import pytest
-from replay_trials import GAP
+from replay_trials import GAP, QUESTIONS
 
+from synthesizer.data.errors import ConfigError
 from synthesizer.verification.prepared import write_prepared
 from synthesizer.verification.public_schema import PublicSchema
 from synthesizer.verification.query import query_of
 from synthesizer.verification.server import runner
 from synthesizer.verification.server.runner import Task, outcome, run
 from synthesizer.verification.server.server_config import JobLimits
+from synthesizer.verification.verify import sound_asked
 
 LIMITS = JobLimits(seconds=30, memory_mb=4_000)
 
@@ -66,6 +70,62 @@ def test_a_question_that_takes_more_than_half_of_a_limit_is_refused(schema, file
     )
     assert (small.problems, small.charge) == ((), 1_000_000)
     assert (len(large.problems), large.charge) == (1, 0)
+
+
+def test_a_rehearsal_is_the_worst_that_public_facts_allow(schema, files, tmp_path):
+    """No cell is missing, and numbers as fixed effects have as many values as leave a fit."""
+    lean = tmp_path / "lean.csv"
+    frame = pd.read_csv(files[1], dtype=str).head(200)
+    frame["age"], frame.loc[::3, "pay"], frame.loc[::5, "race"] = "40", "", ""
+    frame.to_csv(lean, index=False)
+    query = query_of({**GAP, "formula": "pay ~ sex + race | age + year"})
+    asked = sound_asked(query, schema, lean)
+    table = runner._largest(asked, 4_000).table
+    assert len(table["age"].data) == 4_000
+    assert all(column.is_observed.all() for column in table.columns)
+    most = runner.FITTED_LEVELS * 4_000 / query.partitions / 2
+    assert 0.9 * most < len(np.unique(table["age"].data)) <= most + 1
+    assert (table["age"].data.min(), table["age"].data.max() < 70) == (18, True)
+    assert set(table["year"].data) == {2000, 2001, 2002, 2003}  # whole: of the range
+    assert {*table["race"].data} == {0, 1, 2}
+    fits = asked.ask.numbers(query, schema, runner._largest(asked, 4_000), query.partitions)
+    assert np.isfinite(fits).all()  # with a value of each row none would be fitted
+
+
+def test_predictions_have_no_constants_of_persons(schema):
+    for measure in ("residuals", "accuracy"):
+        query = query_of({**GAP, "formula": "pay ~ age | person", "ask": {"measure": measure}})
+        assert len(query.problems(schema)) == 1
+    query = query_of({**GAP, "formula": "pay ~ age | year", "ask": {"measure": measure}})
+    assert query.problems(schema) == []
+
+
+@pytest.mark.parametrize("effect", ["person", "year", "C(year)", "age", "agency", "race", "nobody"])
+@pytest.mark.parametrize("measure", QUESTIONS)
+def test_every_measure_takes_or_refuses_every_kind_of_effect(schema, blanks, measure, effect):
+    """Numbers, categories, persons and cells that are missing: an outcome, never an exception."""
+    content = {**GAP, **QUESTIONS[measure]}
+    if content["formula"] is not None:
+        content["formula"] = f"{content['formula'].partition('|')[0]} | {effect}"
+    try:
+        query = query_of(content)
+    except ConfigError:
+        assert effect == "C(year)" or effect in content["formula"].partition("|")[0]
+        return
+    if not query.problems(schema):
+        made = outcome(task(schema, (None, blanks), query=query.content(), rows=200), LIMITS)
+        assert made.problems or made.charge == 1_000_000
+
+
+@pytest.fixture(scope="module")
+def blanks(files, tmp_path_factory):
+    """Return a synthetic file of which many cells are missing."""
+    path = tmp_path_factory.mktemp("blanks") / "synthetic.csv"
+    frame = pd.read_csv(files[1], dtype=str).head(400)
+    for place, name in enumerate(("sex", "race", "agency", "age", "pay")):
+        frame.loc[place :: 4 + place, name] = ""
+    frame.to_csv(path, index=False)
+    return path
 
 
 def test_what_the_synthetic_data_lack_is_a_problem_and_not_an_answer(schema, files, tmp_path):
