@@ -427,7 +427,7 @@ def grid_errors(n: int, scale: float, repeats: int, seed: int) -> float:
     errors = []
     for _ in range(repeats):
         x = rng.normal(0, 1, n)
-        counts = grid_counts(x, rng.normal(0, 0.5, n), ((-2.6, 2.6), (-1.4, 1.4)), 20)
+        counts = grid_counts(x, rng.normal(0, 0.5, n), np.array([[-2.6, 2.6], [-1.4, 1.4]]), 20)
         noisy = without_noise(counts + two_sided(rng, scale, len(counts)))
         errors.append(np.abs(noisy / noisy.sum() - counts / n).sum() / 2)
     return float(np.mean(errors))

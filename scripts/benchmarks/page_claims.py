@@ -406,7 +406,7 @@ def main() -> None:
     )
     parser.add_argument("--claims", type=Path, help="YAML list of other claims, as queries")
     chosen = parser.parse_args()
-    claims = CLAIMS
+    claims: tuple[Claim, ...] = CLAIMS
     if chosen.claims:
         claims = tuple(map(Claim.of, yaml.safe_load(chosen.claims.read_text(encoding="utf-8"))))
     with TemporaryDirectory() as folder:
