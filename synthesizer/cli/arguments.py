@@ -35,8 +35,8 @@ Overwrite = Annotated[bool, option("Replace an existing result.", "--overwrite")
 Quiet = Annotated[bool, option("Print errors only.", "--quiet", "-q")]
 Every = Annotated[bool, option("Print all notes and figures.", "--all")]
 FailOn = Annotated[
-    Literal["look", "stop"] | None,
-    option("Exit code 3 where the verdict is stop, or look or stop.", "--fail-on"),
+    Literal["unclear", "fail"] | None,
+    option("Exit code 3 where the verdict is fail, or unclear or fail.", "--fail-on"),
 ]
 Workers = Annotated[int | None, option("Parallel workers; all cores by default.")]
 Datasets = Annotated[int | None, option("Replaces the number of datasets.", "-m")]
@@ -129,11 +129,11 @@ def with_shared(function: Callable[..., None]) -> Callable[..., None]:
 def refusals(
     exceeded: Sequence[str],
     decided: Verdict,
-    fail_on: Literal["look", "stop"] | None,
+    fail_on: Literal["unclear", "fail"] | None,
     subjects: Collection[str] = ("person", "anybody", "use"),
 ) -> list[str]:
     """Return which limits are exceeded, and which lines of the verdict are to fail on."""
-    words = {None: (), "stop": ("stop",), "look": ("look", "stop")}[fail_on]
+    words = {None: (), "fail": ("fail",), "unclear": ("unclear", "fail")}[fail_on]
     grave = [
         f"--fail-on {fail_on}: {line.title}: {line.word}"
         for line in decided.lines

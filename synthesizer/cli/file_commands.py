@@ -80,7 +80,7 @@ class FileScreen:
 
     json: bool
     every: bool
-    fail_on: Literal["look", "stop"] | None
+    fail_on: Literal["unclear", "fail"] | None
 
     def show(self, checks: FileChecks) -> None:
         """Print the checks; raise LimitExceededError above a limit, or at the word to fail on."""

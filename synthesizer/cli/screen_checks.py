@@ -55,7 +55,7 @@ def add_decision(
     lines = [line for line in decided.lines if line.subject in subjects]
     for line in lines:
         words = line.sentence if ending.every else line.brief
-        ending.say(words, start=f"{line.title}:", word=line.said.upper(), colour=line.colour)
+        ending.say(words, start=f"{line.title}:", word=line.word.upper(), colour=line.colour)
     told = " ".join(line.brief for line in lines)
     for number, advice in enumerate(worst_things(decided, record, subjects=subjects), 1):
         (_, first), *others = advice.findings

@@ -382,7 +382,7 @@ def _point(directory: Path, name: str, record: Record) -> RunPoint:
         has_limits=bool(record.exceeded or limits),
         limits=limits,
         exceeded=record.exceeded,
-        verdict={line.title: line.short for line in record.verdict.lines},
+        verdict={line.title: line.word for line in record.verdict.lines},
         failed=tuple(dict.fromkeys(name for part in parts for name in part.failed)),
         datasets=tuple(hashes[name] for name in manifest.datasets),
         gaps=record.changes,

@@ -47,9 +47,11 @@ from synthesizer.measures.risk.differential import (
     gather,
     with_cut_points,
 )
+from synthesizer.measures.risk.guesses import Guesses, guesses
 from synthesizer.measures.risk.identity import identity
 from synthesizer.measures.risk.memorisation import Memory, memory
 from synthesizer.measures.risk.near_copies import FEWEST, NearCopies, NearCopiesSeen
+from synthesizer.measures.risk.near_verbatim import NearVerbatim, near_verbatim
 from synthesizer.measures.risk.nearest import nearer_share
 from synthesizer.measures.risk.rare_values import RareValues, RareValuesSeen
 from synthesizer.measures.risk.replicated import (
@@ -141,6 +143,17 @@ def _splits(case: Case, parts: Sequence[Any]) -> Any:
 def _nearest(case: Case) -> Any:
     run = case.halves
     return nearer_share(run.fitted, run.unseen, run.synthetic, seed=case.seed)
+
+
+def _near_verbatim(case: Case) -> NearVerbatim | None:
+    names = [name for name in case.names if name not in case.synthesis.kept]
+    return near_verbatim(case.halves, names, seed=case.seed)
+
+
+def _guesses(case: Case) -> Guesses | None:
+    names = [name for name in case.names if name not in case.synthesis.kept]
+    keys = () if case.scenario is None else case.scenario.keys
+    return guesses(case.halves, names, keys, seed=case.seed)
 
 
 def _memory(case: Case) -> Memory | None:
@@ -697,6 +710,44 @@ _RISK: tuple[Measure, ...] = (
                 limit=Limit(
                     "panels: lower end of the interval of what the periods of moves tell of "
                     "careers, fitted minus unseen",
+                    low=-1,
+                    judged="low",
+                ),
+            ),
+        ),
+    ),
+    Measure(
+        "near_verbatim",
+        "halves",
+        words="persons in the data to whom synthetic records point, beside persons held out",
+        needs=NAMES,
+        compute=_near_verbatim,
+        result=NearVerbatim,
+        figures=(
+            FigureKind(
+                "near_verbatim",
+                "near-verbatim persons",
+                "share of the persons in the data to whom a synthetic record points, above the "
+                "same share of persons held out; 0 is a new sample",
+                scope="data",
+                ideal=0.0,
+                limit=Limit("share of near-verbatim persons above the holdout's", low=-1),
+            ),
+        ),
+    ),
+    Measure(
+        "guesses",
+        "halves",
+        words="values of persons in the data that are guessed right, beside persons held out",
+        needs=NAMES,
+        compute=_guesses,
+        result=Guesses,
+        figures=(
+            FigureKind(
+                "guesses",
+                "guessed attributes",
+                limit=Limit(
+                    "share of persons with a guessed value above the holdout's",
                     low=-1,
                     judged="low",
                 ),

@@ -4,16 +4,18 @@
 2. What it shows about anybody, beside what a fresh sample of the same population shows.
 3. How useful it is.
 
-Each line says safe, look or stop, and why. The interval of a test decides: all of it above the mark
-is "stop", all of it at or below is "safe", and an interval that holds the mark is "look", since too
-few records tell. What was not measured is "look", too: no line is safe by default. These are tests
-of one release; none of them proves that nobody can learn anything. ``docs/decision.md`` says where
-the marks come from and what they do on files of which the truth is known.
+Each line says pass, fail or unclear, and why. The interval of a test decides: all of it above the
+limit is "fail", all of it at or below is "pass", and an interval that holds the limit is "unclear",
+since too few records tell. What was not measured is "unclear", too: no line passes by default.
+These are tests of one release; none of them proves that nobody can learn anything.
+``docs/decision.md`` says where the limits come from and what they do on files of which the truth is
+known.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import ceil
 from typing import Any, Literal
 
 from synthesizer.measures.catalogue import LIMITS
@@ -21,21 +23,28 @@ from synthesizer.measures.figure import Figure, Result, Row, Units, agreeing, co
 from synthesizer.measures.measure import Measure
 from synthesizer.measures.results import CheckResults
 from synthesizer.measures.risk.copied import CopiedUniques
+from synthesizer.measures.risk.guesses import Guesses
 from synthesizer.measures.risk.intervals import wilson
 from synthesizer.measures.risk.near_copies import NearCopies
+from synthesizer.measures.risk.near_verbatim import NearVerbatim
 from synthesizer.measures.risk.scenario_risk import ScenarioRisk
 from synthesizer.measures.settings import LimitConfig
 from synthesizer.measures.utility.equivalent_sample import EquivalentSample
 from synthesizer.measures.utility.regressions import Regressions
 from synthesizer.measures.utility.suite import UtilityResult
 
-Word = Literal["safe", "look", "stop"]
+Word = Literal["pass", "unclear", "fail"]
 Subject = Literal["person", "anybody", "use"]
 
 TOLERATED = 0.2
 """Of what the data themselves would give away, released as they are: so much may be added."""
 SMALLEST = 0.02
 """A difference of shares that is always tolerated: two persons of a hundred."""
+EXCESS = 0.05
+"""Of the persons in the data: so many more than of a holdout may have a record that points to
+them, in a public release."""
+GROUP_EXCESS, FEW_PERSONS = 0.2, 5
+"""The same of the persons of one group, of more than 5 of them."""
 NEAR_COPIES = 0.1
 """Of what the data themselves have: from here synthetic records stand beside single ones."""
 FEW_ATTACKS = 100
@@ -55,15 +64,15 @@ AT_LEAST = frozenset({"equivalent_sample", "associations", "few_records"})
 FEW_RECORDS = 100
 """Fewer tell nothing about tables and rates."""
 
-COLOURS: Mapping[Word, str] = {"safe": "green", "look": "yellow", "stop": "red"}
+COLOURS: Mapping[Word, str] = {"pass": "green", "unclear": "yellow", "fail": "red"}
 TITLES: Mapping[Subject, str] = {
     "person": "A person in the data",
     "anybody": "Anybody",
     "use": "Use",
 }
 """What each line is about."""
-_ORDER: tuple[Word, ...] = ("safe", "look", "stop")
-HALVES = ("differential_confidentiality", "nearer_share", "attack_risk")
+_ORDER: tuple[Word, ...] = ("pass", "unclear", "fail")
+HALVES = ("near_verbatim", "attack_risk")
 """Tests that need records which the synthesis never saw: a half, or a control file."""
 _COLUMN = "column "
 """How what failed begins where it is a column of compared files."""
@@ -97,8 +106,7 @@ class VerdictLine(Row):
 
     subject: Subject
     title: str = column("About", "text")
-    word: Word
-    said: str = column("Verdict", "text", "the word with what it rests on")
+    word: Word = column("Verdict", "text")
     sentence: str = column("Because", "text")
     evidence: tuple[Evidence, ...]
     """Every test behind it, the gravest first."""
@@ -109,15 +117,10 @@ class VerdictLine(Row):
         return COLOURS[self.word]
 
     @property
-    def short(self) -> str:
-        """The word alone, which of use is useful in place of safe."""
-        return "useful" if self.subject == "use" and self.word == "safe" else self.word
-
-    @property
     def brief(self) -> str:
-        """The test that decides, and which tests were not made; of a safe line the narrowest."""
+        """The test that decides, and which tests were not made; where all pass, the narrowest."""
         told = [e for e in self.evidence if e.measured and e.word == self.word]
-        if self.word == "safe" and self.subject != "use":
+        if self.word == "pass" and self.subject != "use":
             told.sort(
                 key=lambda e: -((e.value if e.high is None else e.high) or 0.0) / (e.mark or 1)
             )
@@ -134,8 +137,8 @@ class Verdict(Result):
     --------
     >>> from synthesizer.measures.results import RiskResult
     >>> nothing = verdict(CheckResults(risk=RiskResult()))
-    >>> [(line.title, line.said) for line in nothing.lines]
-    [('A person in the data', 'look'), ('Anybody', 'look'), ('Use', 'look')]
+    >>> [(line.title, line.word) for line in nothing.lines]
+    [('A person in the data', 'unclear'), ('Anybody', 'unclear'), ('Use', 'unclear')]
     """
 
     lines: tuple[VerdictLine, ...]
@@ -147,7 +150,7 @@ class Verdict(Result):
 
     @property
     def findings(self) -> tuple[tuple[Subject, Evidence], ...]:
-        """What is not safe, the gravest first, with the line that it is about.
+        """What does not pass, the gravest first, with the line that it is about.
 
         Of findings with one word those that were measured come first, then the first of each line.
         A figure is there once, with what is gravest of it.
@@ -156,7 +159,7 @@ class Verdict(Result):
             (-_ORDER.index(e.word), not e.measured, rank, line.subject, e)
             for line in self.lines
             for rank, e in enumerate(line.evidence)
-            if e.word != "safe"
+            if e.word != "pass"
         ]
         firsts: dict[str, tuple[Subject, Evidence]] = {}
         for *_, subject, e in sorted(ranked, key=lambda item: item[:3]):
@@ -203,18 +206,15 @@ def _line(subject: Subject, evidence: Iterable[Evidence], units: Units) -> Verdi
         key=lambda e: -_ORDER.index(e.word),
     )
     word = _gravest(e.word for e in every)
-    if word == "safe":
+    if word == "pass":
         told = [e.sentence for e in every]
-        said = "useful by these tests" if subject == "use" else "safe by these tests"
     else:
         told = [e.sentence for e in every if e.word == word and e.measured][:_NAMED]
-        said = word
         told += _not_measured([e for e in every if not e.measured])
     return VerdictLine(
         subject=subject,
         title=TITLES[subject],
         word=word,
-        said=said,
         sentence=in_units(" ".join(told), units),
         evidence=tuple(every),
     )
@@ -231,7 +231,7 @@ def _not_measured(missing: Sequence[Evidence]) -> Iterator[str]:
 
 def _gravest(words: Iterable[Word]) -> Word:
     """Return the gravest word; without any nothing was measured."""
-    return max(words, key=_ORDER.index, default="look")
+    return max(words, key=_ORDER.index, default="unclear")
 
 
 def _judged(
@@ -250,43 +250,43 @@ def _judged(
     if around_0 and low is not None and low <= 0:
         sentence = around_0
     ends, shown = _ends(low, high, mark)
-    word: Word = "look"
+    word: Word = "unclear"
     if low is not None and low > mark:
-        word = "stop"
+        word = "fail"
     elif high is not None and high <= mark:
-        word = "safe"
+        word = "pass"
     sentence = sentence.replace("{ends}", ends).replace("{mark}", shown)
     return Evidence(
         key=key, test=test, word=word, sentence=sentence, value=value, low=low, high=high, mark=mark
     )
 
 
-def _look(key: str, test: str, sentence: str, **fields: Any) -> Evidence:
-    return Evidence(key=key, test=test, word="look", sentence=sentence, **fields)
+def _unclear(key: str, test: str, sentence: str, **fields: Any) -> Evidence:
+    return Evidence(key=key, test=test, word="unclear", sentence=sentence, **fields)
 
 
 def _missing(key: str, test: str, remedy: str) -> Evidence:
-    return _look(key, test, remedy, measured=False)
+    return _unclear(key, test, remedy, measured=False)
 
 
 def _unlike(what: str) -> Evidence:
     sentence = f"Two files write missing values in different ways, so {what} than it is."
-    return _look("unlike", "codes", sentence)
+    return _unclear("unlike", "codes", sentence)
 
 
 def _left_out(results: CheckResults) -> Iterator[Evidence]:
-    """Yield a look where columns were not compared, which may be the worst ones."""
+    """Yield "unclear" where columns were not compared, which may be the worst ones."""
     failed = {**results.failed, **results.risk.failed}
     if results.utility is not None:
         failed |= results.utility.failed
     names = [name.removeprefix(_COLUMN) for name in failed if name.startswith(_COLUMN)]
     if names:
         left_out = f"Columns that cannot be compared are left out: {', '.join(names)}."
-        yield _look("columns", "columns", left_out)
+        yield _unclear("columns", "columns", left_out)
 
 
 def _few_records(results: CheckResults) -> Iterator[Evidence]:
-    """Yield a look where a file has too few records for whatever is said of it."""
+    """Yield "unclear" where a file has too few records for whatever is said of it."""
     copied, utility = results.risk.copied, results.utility
     original = synthetic = FEW_RECORDS
     if copied is not None:
@@ -297,7 +297,7 @@ def _few_records(results: CheckResults) -> Iterator[Evidence]:
         if n < FEW_RECORDS:
             what = "{record}" if n == 1 else "{records}"
             sentence = f"{whose} has {n:,} {what}, too few to tell."
-            yield _look("few_records", "{records}", sentence, value=float(n), mark=FEW_RECORDS)
+            yield _unclear("few_records", "{records}", sentence, value=float(n), mark=FEW_RECORDS)
 
 
 def _ends(low: float | None, high: float | None, mark: float) -> tuple[str, str]:
@@ -327,15 +327,22 @@ def _of_person(results: CheckResults) -> Iterator[Evidence]:
     for copied in (risk.copied, *(part.copied for part in risk.scenarios)):
         if copied is not None:
             yield from _of_copies(copied)
-    near = risk.further.get("near_copies")
-    if isinstance(near, NearCopies):
-        yield from _of_near_copies(near, NEAR_COPIES if risk.units == "records" else TOLERATED)
+    near = risk.further.get("near_verbatim")
+    if isinstance(near, NearVerbatim):
+        yield from _of_near_verbatim(near)
+    else:
+        yield _missing("near_verbatim", "near-verbatim {records}", "checks.near_verbatim")
+        copies = risk.further.get("near_copies")
+        if isinstance(copies, NearCopies):
+            mark = NEAR_COPIES if risk.units == "records" else TOLERATED
+            yield from _of_near_copies(copies, mark)
+    guessed = risk.further.get("guesses")
+    if isinstance(guessed, Guesses):
+        yield _of_guesses(guessed)
+    else:
+        yield _missing("guesses", "guessed attributes", "checks.guesses")
     for part in risk.scenarios:
         yield from _of_halves(part)
-    if not any(part.differential for part in risk.scenarios):
-        remedy = "checks.differential_confidentiality (with keys and a target)"
-        yield _missing("differential_confidentiality", "half split", remedy)
-    yield from _of_nearest(results)
     yield from _of_singling_out(results)
     yield from _of_careers(results)
 
@@ -345,7 +352,7 @@ def _of_copies(copied: CopiedUniques) -> Iterator[Evidence]:
     key = "copied_uniques" if copied.title == "copied uniques" else "copied_keys"
     alarm, row, control = copied.alarm, copied.worst, copied.control
     if control is not None and control.is_above:
-        yield _look(
+        yield _unclear(
             "control",
             "control",
             f"The control is no fresh sample: {control.present:,} of its {{records}} are "
@@ -360,7 +367,7 @@ def _of_copies(copied: CopiedUniques) -> Iterator[Evidence]:
     }
     if alarm is not None:
         # variables may be kept on purpose where nobody says how the data were made
-        word: Word = "stop" if alarm.startswith("ALARM") else "look"
+        word: Word = "fail" if alarm.startswith("ALARM") else "unclear"
         sentence = alarm.removeprefix("ALARM: ").strip()
         yield Evidence(word=word, sentence=f"{sentence[:1].upper()}{sentence[1:]}.", **fields)
     elif copied.uniques:
@@ -368,15 +375,73 @@ def _of_copies(copied: CopiedUniques) -> Iterator[Evidence]:
         if key == "copied_keys":
             unique = f"{{records}} unique by {', '.join(copied.names)}"
         yield Evidence(
-            word="safe",
+            word="pass",
             sentence=f"{row.present:,} of {copied.uniques:,} {unique} are there again; a fresh "
             f"sample could have {row.most:,}.",
             **fields,
         )
 
 
+def _of_near_verbatim(near: NearVerbatim) -> Iterator[Evidence]:
+    """Yield what near-verbatim persons, the worst group and repeats say."""
+    shown, widest = near.worst, near.widest
+    if shown.low <= EXCESS < widest.high:
+        shown = widest
+    found = near.noticed * near.n
+    yield _judged(
+        "near_verbatim",
+        "near-verbatim {records}",
+        f"A synthetic {{record}} points to {shown.inside:,} of {near.n:,} {{records}} in the data, "
+        f"and to {shown.outside:,} of {near.n_outside:,} held out: {{ends}} more ({{mark}} is "
+        f"tolerated). {ceil(found):,} near copies would have been noticed.",
+        (shown.excess, shown.low, shown.high),
+        EXCESS,
+    )
+    for group in near.groups[:1]:
+        least = max(GROUP_EXCESS, FEW_PERSONS / group.n)
+        if group.low > least:
+            yield Evidence(
+                key="near_verbatim_group",
+                test=f"group {group.variable}: {group.group}",
+                word="fail",
+                sentence=f"Of {group.n:,} {{records}} with {group.variable} {group.group}, "
+                f"{group.inside:,} have a synthetic {{record}} that points to them, and "
+                f"{group.outside:,} of {group.n_outside:,} held out.",
+                value=group.excess,
+                low=group.low,
+                mark=least,
+            )
+    if near.repeats > near.repeats_by_chance:
+        yield Evidence(
+            key="near_verbatim_repeats",
+            test="repeats",
+            word="fail",
+            sentence=f"{near.repeats:,} synthetic {{records}} point to one {{record}} in the data; "
+            f"the most of a {{record}} held out is {near.repeats_outside:,}.",
+            value=float(near.repeats),
+            mark=float(near.repeats_by_chance),
+        )
+
+
+def _of_guesses(guessed: Guesses) -> Evidence:
+    """Return what the target says that is guessed most beyond the holdout."""
+    worst = guessed.guesses[0]
+    word: Word = "fail" if worst.low > EXCESS else "unclear" if worst.excess > EXCESS else "pass"
+    return Evidence(
+        key="guesses",
+        test="guessed attributes",
+        word=word,
+        sentence=f"From {worst.known}, {worst.target} is guessed right of {worst.inside:,} of "
+        f"{guessed.n:,} {{records}} in the data, and of {worst.outside:,} of "
+        f"{guessed.n_outside:,} held out.",
+        value=worst.excess,
+        low=worst.low,
+        mark=EXCESS,
+    )
+
+
 def _of_near_copies(near: NearCopies, mark: float) -> Iterator[Evidence]:
-    """Yield a stop where records are nearer to one person than a fresh sample's.
+    """Yield "fail" where records are nearer to one person than a fresh sample's.
 
     The mark of persons of panels and households is that of the other tests: theirs was not tried on
     files of which the truth is known. That they are no nearer is no proof that nobody is
@@ -387,7 +452,7 @@ def _of_near_copies(near: NearCopies, mark: float) -> Iterator[Evidence]:
         yield Evidence(
             key="near_copies",
             test="near copies",
-            word="stop",
+            word="fail",
             sentence="Synthetic {records} stand beside single {records} of the original, "
             f"{excess[0]:.2f} of the way from a fresh sample (0) to a copy (1), interval "
             f"{_ends(*excess[1:], mark)[0]}.",
@@ -426,9 +491,9 @@ def _of_halves(part: ScenarioRisk) -> Iterator[Evidence]:
         f"How often the right {target} is read off differs by {{ends}} between {{records}} in the "
         f"data and others {tolerated}",
     )
-    if figure.original is not None and figure.original <= mark and evidence.word != "stop":
+    if figure.original is not None and figure.original <= mark and evidence.word != "fail":
         words = _WEAK
-        if evidence.word == "look":
+        if evidence.word == "unclear":
             words = (
                 f"These keys tell hardly anything about {target} even from the data themselves, "
                 "so that the half split cannot tell: name keys that tell more."
@@ -451,25 +516,6 @@ def _weakened(e: Evidence, words: str) -> Evidence:
     return e.model_copy(update={"sentence": f"{e.sentence} {words}", "is_weak": True})
 
 
-def _of_nearest(results: CheckResults) -> Iterator[Evidence]:
-    nearest = results.risk.nearest
-    if nearest is None:
-        yield _missing("nearer_share", "nearest {records}", "checks.nearest")
-        return
-    if nearest.excess is None:
-        alike = "Which {records} are nearer cannot be told: too many of them are alike."
-        yield _look("nearer_share", "nearest {records}", alike)
-        return
-    yield _judged(
-        "nearer_share",
-        "nearest {records}",
-        "Synthetic {records} lie nearer to those they were made from than to others, by {ends} "
-        "from 0 (a fresh sample) to 1 (the data themselves); {mark} is tolerated.",
-        (nearest.excess, nearest.excess_low, nearest.excess_high),
-        TOLERATED,
-    )
-
-
 def _of_singling_out(results: CheckResults) -> Iterator[Evidence]:
     attacks = results.risk.attacks
     if attacks is None:
@@ -477,7 +523,7 @@ def _of_singling_out(results: CheckResults) -> Iterator[Evidence]:
         return
     told = [a for a in attacks.attacks if a.name.startswith("singling") and a.n >= FEW_ATTACKS]
     if not told:
-        yield _look(
+        yield _unclear(
             "attack_risk",
             "singling out",
             f"Fewer than {FEW_ATTACKS} conditions single a synthetic {{record}} out, too "
@@ -626,7 +672,7 @@ def _of_use(results: CheckResults) -> Iterator[Evidence]:
             marks,
         )
     if mean is not None and worst is not None and worst > BAD_TABLE * scale:
-        yield _look(
+        yield _unclear(
             "worst_two_way",
             "worst pair",
             f"The worst pair has an S_pMSE of {worst:.1f} ({_worst_pair(results)}).",
@@ -684,7 +730,7 @@ def _between(
 ) -> Evidence:
     """Judge a loss by two marks: up to the first it is good, above the second bad."""
     good, bad = marks
-    word: Word = "safe" if value <= good else "stop" if value > bad else "look"
+    word: Word = "pass" if value <= good else "fail" if value > bad else "unclear"
     return Evidence(
         key=key,
         test=test,
@@ -727,7 +773,7 @@ def _limited(key: str, results: CheckResults, limits: LimitConfig | None) -> lis
             Evidence(
                 key=key,
                 test=f"limits.{key}",
-                word="stop" if above else "safe",
+                word="fail" if above else "pass",
                 sentence=f"{where[:1].upper()}{where[1:]} {found}, the limit is {limit:g}.",
                 value=value,
                 mark=limit,

@@ -81,7 +81,7 @@ def _remedy(subject: Subject, e: Evidence, record: Record | None) -> str:
     if e.key in _CAREERS:
         return f"a smaller theta of the model of careers; {_of_memory(record)}"
     narrower = ""
-    if e.key == "differential_confidentiality" and e.word == "look":
+    if e.key == "differential_confidentiality" and e.word == "unclear":
         narrower = "more splits: checks: {differential_confidentiality: {repeats: 5}}; else "
     if e.key in _NEAR and _has_small_levels(record, panel=e.key == "nearer_share"):
         return (
@@ -99,7 +99,7 @@ def _of_test(e: Evidence, of_files: bool) -> str:
         return _OF_FILES[e.key]
     if e.is_weak:
         return f"name keys that tell more: {'--keys' if of_files else 'checks: {keys: [...]}'}"
-    if e.key == "nearer_share" and e.value is None and e.word == "look":
+    if e.key == "nearer_share" and e.value is None and e.word == "unclear":
         return "compare more variables, if there are more"
     if e.key == "attack_risk" and e.value is None:
         return "more conditions: checks: {attacks: {attempts: 2000}}"

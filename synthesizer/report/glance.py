@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from synthesizer.data.errors import plural
 from synthesizer.measures.risk.near_copies import NearCopies
 from synthesizer.measures.utility.coefficients import FitComparison
-from synthesizer.measures.verdict import AT_LEAST, TITLES, Evidence, VerdictLine
+from synthesizer.measures.verdict import AT_LEAST, TITLES, Evidence
 from synthesizer.report.advice import blame, worst_things
 from synthesizer.report.expected import (
     UNITS,
@@ -23,6 +23,7 @@ from synthesizer.report.expected import (
 )
 from synthesizer.report.page import (
     Block,
+    Cell,
     DataTable,
     Fold,
     Gap,
@@ -41,7 +42,7 @@ from synthesizer.report.risk import TONES
 def glance_section(record: Record) -> Iterator[Block]:
     """Yield the verdict, what stands against a release, and on demand the tests behind it."""
     for line in record.verdict.lines:
-        yield Note(with_minus(line.sentence), TONES[line.word], f"{line.title}: {line.said}.")
+        yield Note(with_minus(line.sentence), TONES[line.word], f"{line.title}: {line.word}.")
     yield from (Note(f"{words}.", "alert") for words in record.results.unlike)
     yield from _limits(record)
     yield from _missing(record)
@@ -61,11 +62,11 @@ def glance_section(record: Record) -> Iterator[Block]:
 def _evidence(record: Record) -> Iterator[Block]:
     """Yield the tests behind the verdict."""
     every = [(line, e) for line in record.verdict.lines for e in line.evidence if e.measured]
-    rows = [
+    rows: list[tuple[Cell, ...]] = [
         (
             line.title,
             e.test,
-            _says(line, e),
+            e.word,
             e.value,
             interval(e.low, e.high),
             _good(e),
@@ -80,7 +81,7 @@ def _evidence(record: Record) -> Iterator[Block]:
         and "near_copies" not in {e.key for _, e in every}
     ):
         value, low, high = near.excess
-        none = "That records are no nearer to single ones clears nobody: this test can only stop."
+        none = "That records are no nearer to single ones clears nobody: this test can only fail."
         rows.append(
             (TITLES["person"], "near copies", "nothing", value, interval(low, high), None, none)
         )
@@ -90,16 +91,12 @@ def _evidence(record: Record) -> Iterator[Block]:
             columns=("About", "Test", "Says", "Value", "95 % interval", "Good", "Because"),
             forms=("text", "text", "text", "figure", "text", "text", "text"),
             rows=rows,
-            highlight=[i for i, (_, e) in enumerate(every) if e.word == "stop"],
+            highlight=[i for i, (_, e) in enumerate(every) if e.word == "fail"],
             stacks=True,
         )
     if record.units == "persons":
         households = record.manifest.household is not None
         yield Note(UNITS_OF_HOUSEHOLDS if households else UNITS)
-
-
-def _says(line: VerdictLine, e: Evidence) -> str:
-    return "useful" if line.subject == "use" and e.word == "safe" else e.word
 
 
 def _good(e: Evidence) -> str | None:

@@ -254,7 +254,7 @@ def text_of(result: object) -> str:
 
 
 def _said(line: VerdictLine) -> list[str]:
-    told = f"{line.title}: {line.said}. {line.sentence}"
+    told = f"{line.title}: {line.word}. {line.sentence}"
     return wrap(told, _WIDE - 10, subsequent_indent="  ", max_lines=4)
 
 
@@ -357,7 +357,7 @@ def blocks_of(result: object) -> Iterator[Block]:
     title = _about(type(result)) if told else ""
     yield heading(in_units(title or type(result).__name__, units))
     if isinstance(result, Verdict):
-        yield from (Note(one.sentence, TONES[one.word], f"{one.title}: {one.said}.")
+        yield from (Note(one.sentence, TONES[one.word], f"{one.title}: {one.word}.")
                     for one in result.lines)  # fmt: skip
     drawn, figures = list(_pictures(result)), tables.pop(FIGURES, ())
     yield from drawn

@@ -64,7 +64,7 @@ def of_verdict(record: Record, *keys: str) -> Iterator[Note]:
 
 
 TONES: Mapping[Word, Literal["good", "look", "alert"]] = {
-    "safe": "good", "look": "look", "stop": "alert",
+    "pass": "good", "unclear": "look", "fail": "alert",
 }  # fmt: skip
 """How the words of the verdict look."""
 

@@ -1,0 +1,479 @@
+"""Near-verbatim persons: to how many more persons in the data than outside of it do records point?
+
+The attack: an intruder takes a synthetic record for the person who agrees with it in more variables
+than anybody else. Some record is nearest to every person by chance, whether she was in the data or
+not. So persons of the training data and persons of a holdout are put together, and each synthetic
+record points to the one of them with whom it agrees in most variables, if there is one such person
+and few variables differ. Under no disclosure, records point to both alike. The excess is the number
+of persons in the data to whom a record points beyond what is seen of the holdout.
+
+Agreement is that of values: labels, and numbers in steps of one hundredth of their standard
+deviation. Three looks allow no, a tenth and a fifth of the variables to differ; their intervals
+hold together (Bonferroni). Looking for the nearest person, and only for one who stands alone, has
+more power than counting persons with a record nearby: in a common cell somebody is near to
+everything.
+
+*Groups.* The same excess among the persons of each level and of the outer hundredth of each number:
+thirty persons of three thousand are no excess at large, though all of a group. The intervals of all
+groups hold together.
+
+*Repeats.* One person may be copied many times. How many records point to one person has about a
+geometric tail, whose rate is that of the holdout; the most of a person in the data is held against
+it.
+
+*The detection limit* is the number of persons who, had they been copied, would be found (an
+interval above 0) in 95 of 100 releases: it follows from the counts of the holdout alone.
+
+Sources: Domingo-Ferrer and Torra (2001), A quantitative comparison of disclosure control methods
+for microdata, in Confidentiality, Disclosure and Data Access (distance-based record linkage);
+Pilgram et al. (2025), A consensus privacy metrics framework for synthetic data, Patterns 6
+(membership beside a holdout); Newcombe (1998), Interval estimation for the difference between
+independent proportions, Statistics in Medicine 17 (method 10).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import ceil, hypot, sqrt
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import ndtr, ndtri
+
+from synthesizer.data.codes import Codes
+from synthesizer.data.randomness import AnySeed, seeded
+from synthesizer.data.table import BoolArray, Column, IntArray
+from synthesizer.measures.figure import Figure, Measured, Row, column
+from synthesizer.measures.risk.comparable import split, stacked_columns
+from synthesizer.measures.risk.halves import HalfRun
+from synthesizer.measures.risk.intervals import Interval, wilson
+
+DIFFERING = (0.0, 0.1, 0.2)
+"""Shares of the variables that may differ, one look each."""
+FEWEST = 10
+"""Persons that a group needs in the data and in the holdout."""
+OUTER = 0.01
+"""Share of persons at either end of a number who are a group."""
+STEP = 0.01
+"""Standard deviations of a number within which two values agree."""
+FOUND = 0.95
+"""How often as many persons as the detection limit says are found."""
+REPEATS = 0.001
+"""Probability of a person with so many records by chance, below which it is an alarm."""
+_PAIRS = 150_000_000
+"""Pairs that are compared at most; above, persons are drawn at random."""
+_AT_ONCE = 4_000_000
+_FAR = np.iinfo(np.int32).max
+
+
+class Look(Row):
+    """Persons to whom a synthetic record points, at one number of differing variables"""
+
+    differing: int = column("Variables that differ", "count", "at most")
+    inside: int = column("In the data", "count", "persons to whom a record points")
+    outside: int = column("Held out", "count", "the same of the holdout")
+    excess: float = column("Excess", "share", "share in the data less the share of the holdout")
+    low: float = column("From", "share", "lower end; the ends of all looks hold together")
+    high: float = column("To", "share", "upper end")
+    noticed: float = column("Noticed from", "share", "excess that is found in 95 of 100 releases")
+
+
+class GroupLook(Row):
+    """Groups with the largest excess"""
+
+    variable: str = column("Variable", "text")
+    group: str = column("Group", "text")
+    n: int = column("Persons", "count", "in the data")
+    inside: int = column("In the data", "count", "of them, persons to whom a record points")
+    n_outside: int = column("Persons held out", "count")
+    outside: int = column("Held out", "count", "of them, persons to whom a record points")
+    excess: float = column("Excess", "share", "of the group")
+    low: float = column("From", "share", "lower end; those of all groups hold together")
+
+
+class NearVerbatim(Measured):
+    """To how many more persons in the data than of the holdout a synthetic record points."""
+
+    n: int = column("persons in the data", "count", "that were compared")
+    n_outside: int = column("persons held out", "count")
+    variables: int = column("variables", "count", "that are compared")
+    looks: tuple[Look, ...]
+    groups: tuple[GroupLook, ...]
+    """Those with the highest lower ends."""
+    n_groups: int = column("groups", "count", "that were looked at")
+    repeats: int = column("most records of a person", "count", "in the data")
+    repeats_outside: int = column("most records of a person held out", "count")
+    repeats_by_chance: int = column("by chance, at most", "count", "with probability .999")
+
+    @property
+    def worst(self) -> Look:
+        """The look with the highest lower end."""
+        return max(self.looks, key=lambda look: look.low)
+
+    @property
+    def widest(self) -> Look:
+        """The look with the highest upper end."""
+        return max(self.looks, key=lambda look: look.high)
+
+    @property
+    def noticed(self) -> float:
+        """Share of persons in the data who, copied with a tenth of the variables changed, are
+        found in 95 of 100 releases.
+        """
+        return self.looks[1].noticed
+
+    @property
+    def figures(self) -> tuple[Figure, ...]:
+        """The excess of the look that shows most."""
+        worst = self.worst
+        return (
+            Figure(
+                key="near_verbatim",
+                name="near-verbatim persons",
+                value=worst.excess,
+                low=worst.low,
+                high=worst.high,
+                chance=0.0,
+                n=self.n,
+                direction="lower is safer",
+                meaning="share of the persons in the data to whom a synthetic {record} points, "
+                f"with at most {worst.differing} of {self.variables} variables that differ, above "
+                "the same share of persons held out; 0 is a new sample",
+            ),
+        )
+
+
+def near_verbatim(run: HalfRun, names: Sequence[str], *, seed: AnySeed = 0) -> NearVerbatim | None:
+    """Count persons in the data to whom a synthetic record points, beside those of a holdout.
+
+    Parameters
+    ----------
+    run : HalfRun
+        Training records, the holdout, and the first dataset that was made of the training records.
+    names : sequence of str
+        Variables that are compared.
+    seed : int or Seed
+        Draws the persons of large files.
+
+    Returns
+    -------
+    NearVerbatim or None
+        None where fewer than three variables can be compared, or fewer than 10 persons of a side.
+
+    Examples
+    --------
+    >>> from synthesizer.data.table import Kind, Table, Variable
+    >>> rng = np.random.default_rng(1)
+    >>> def people(n):
+    ...     kinds = [Variable(name=name, kind=Kind.NUMERIC) for name in "abcd"]
+    ...     return Table([Column(kind, rng.normal(size=n)) for kind in kinds])
+    >>> inside, outside = people(200), people(200)
+    >>> from synthesizer.measures.risk.halves import control_run
+    >>> copy = near_verbatim(control_run(inside, outside, (inside,)), "abcd")
+    >>> fresh = near_verbatim(control_run(inside, outside, (people(200),)), "abcd")
+    >>> copy.worst.inside, fresh.worst.inside, copy.repeats
+    (200, 0, 1)
+    """
+    compared = Compared.of(run, names)
+    if compared is None:
+        return None
+    names, sizes, records = compared.names, compared.sizes, compared.records
+    synthetic, owners = compared.synthetic, compared.owners
+    allowed = [round(share * len(names)) for share in DIFFERING]
+    blocks = blocks_of(synthetic, allowed[-1] + 1)
+    kept = affordable(records, synthetic, blocks, owners, seeded(seed).generator("near verbatim"))
+    counted = np.bincount(owners[kept], minlength=sum(sizes)) > 0
+    pointed = _pointed(records[kept], owners[kept], synthetic, blocks, allowed[-1])
+    people = _People(counted, pointed, sizes[0], allowed)
+    sides = (owners[: run.fitted.n_rows], owners[run.fitted.n_rows :] - sizes[0])
+    groups = sorted(_groups(people, run, names, sides), key=lambda group: -group.low)
+    most, most_outside, by_chance = people.repeats()
+    return NearVerbatim(
+        n=int(counted[: sizes[0]].sum()),
+        n_outside=int(counted[sizes[0] :].sum()),
+        variables=len(names),
+        looks=tuple(people.looks()),
+        groups=tuple(groups[:_SHOWN]),
+        n_groups=len(groups),
+        repeats=most,
+        repeats_outside=most_outside,
+        repeats_by_chance=by_chance,
+    )
+
+
+_SHOWN = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """Records of the data and of the holdout, and a synthetic dataset, in numbers that agree."""
+
+    names: list[str]
+    records: IntArray
+    """Those in the data first, then those held out, shape (records, variables)."""
+    owners: IntArray
+    """Person of each record, from 0; those in the data have the lowest numbers."""
+    sizes: tuple[int, int]
+    """Persons in the data, and held out."""
+    synthetic: IntArray
+
+    @classmethod
+    def of(cls, run: HalfRun, names: Sequence[str]) -> Compared | None:
+        """Return what can be compared; None where it is too little."""
+        made = run.synthetic[0]
+        tables = (run.fitted, run.unseen, made)
+        shared = [name for name in names if all(name in table for table in tables)]
+        persons = [
+            np.unique(units, return_inverse=True)[1]
+            for units in (run.fitted_units, run.unseen_units)
+        ]
+        sizes = tuple(int(one.max(initial=-1)) + 1 for one in persons)
+        if len(shared) < 3 or min(sizes) < FEWEST or not made.n_rows:
+            return None
+        values = [_codes([table[name] for table in tables]) for name in shared]
+        records, synthetic = np.split(np.column_stack(values), [len(values[0]) - made.n_rows])
+        owners = np.concatenate([persons[0], sizes[0] + persons[1]])
+        return cls(shared, records, owners, (sizes[0], sizes[1]), synthetic)
+
+
+def _codes(columns: Sequence[Column]) -> Codes:
+    """Return a number for each value of columns of one variable; equal where values agree."""
+    stacked = stacked_columns(columns)
+    if stacked.is_coded:
+        return stacked.data.astype(np.int64)
+    observed = stacked.is_observed
+    numbers = stacked.data.astype(np.float64)
+    known = numbers[: len(columns[0])][observed[: len(columns[0])]]
+    step = STEP * float(known.std()) if len(known) else 0.0
+    steps = np.floor(numbers[observed] / step) if step > 0 else numbers[observed]
+    codes = -stacked.missing_state().astype(np.int64)
+    codes[observed] = np.unique(steps, return_inverse=True)[1] + 1
+    return codes
+
+
+def blocks_of(records: IntArray, n: int) -> list[list[int]]:
+    """Deal variables to n blocks that tell about the same: records that differ in fewer than n
+    variables agree in all variables of one block at least.
+    """
+    alike = [float((np.unique(v, return_counts=True)[1] ** 2).sum()) for v in records.T]
+    told = -np.log(np.array(alike) / len(records) ** 2)
+    blocks: list[list[int]] = [[] for _ in range(n)]
+    loads = np.zeros(n)
+    for place in np.argsort(-told, kind="stable"):
+        block = int(loads.argmin())
+        blocks[block].append(int(place))
+        loads[block] += told[place]
+    return blocks
+
+
+def keys_of(records: IntArray, others: IntArray, block: list[int]) -> tuple[IntArray, IntArray]:
+    """Return a number for the values of a block, equal in both sets of records where they are."""
+    both = np.concatenate([records[:, block], others[:, block]])
+    keys = np.zeros(len(both), np.int64)
+    for values in both.T:
+        pairs = keys * (int(values.max()) - int(values.min()) + 1) + (values - values.min())
+        keys = np.unique(pairs, return_inverse=True)[1].ravel()
+    return keys[: len(records)], keys[len(records) :]
+
+
+def affordable(
+    records: IntArray,
+    synthetic: IntArray,
+    blocks: Sequence[list[int]],
+    owners: IntArray,
+    rng: np.random.Generator,
+) -> IntArray:
+    """Return the rows of all persons, or of so many at random as can be compared."""
+    pairs = 0
+    for block in blocks:
+        ours, theirs = keys_of(records, synthetic, block)
+        pairs += int(np.bincount(theirs, minlength=ours.max() + 1)[ours].sum())
+    if pairs <= _PAIRS:
+        return np.arange(len(records))
+    drawn = rng.random(int(owners.max()) + 1) < _PAIRS / pairs
+    return np.flatnonzero(drawn[owners])
+
+
+@dataclass(frozen=True, eq=False)
+class Joined:
+    """Pairs of records that agree in a block at least, some records of the second set at a time."""
+
+    sides: Sequence[tuple[IntArray, IntArray, IntArray]]
+    """Of each block the order of the first set, and of each record of the second one where its
+    equals begin and how many there are."""
+
+    @classmethod
+    def of(cls, records: IntArray, others: IntArray, blocks: Sequence[list[int]]) -> Joined:
+        """Sort the first set by the values of each block, and look up the second one."""
+        sides = []
+        for block in blocks:
+            ours, theirs = keys_of(records, others, block)
+            order = np.argsort(ours, kind="stable")
+            first, last = (np.searchsorted(ours[order], theirs, end) for end in ("left", "right"))
+            sides.append((order, first, last - first))
+        return cls(sides)
+
+    def parts(self) -> Iterator[tuple[IntArray, IntArray]]:
+        """Yield places in both sets; a pair is there once for each block in which it agrees."""
+        per_record = np.sum([n for *_, n in self.sides], axis=0)
+        parts = np.cumsum(per_record) // _AT_ONCE
+        for rows in np.split(np.arange(len(parts)), np.flatnonzero(np.diff(parts)) + 1):
+            pairs = []
+            for order, first, n_all in self.sides:
+                n = n_all[rows]
+                offsets = np.arange(int(n.sum())) - np.repeat(np.cumsum(n) - n, n)
+                pairs.append((order[np.repeat(first[rows], n) + offsets], np.repeat(rows, n)))
+            ours, theirs = (np.concatenate(found) for found in zip(*pairs, strict=True))
+            yield ours, theirs
+
+
+def _pointed(
+    records: IntArray,
+    owners: IntArray,
+    synthetic: IntArray,
+    blocks: Sequence[list[int]],
+    most: int,
+) -> tuple[IntArray, IntArray]:
+    """Return to whom each synthetic record points, and how many variables differ; -1 to nobody."""
+    whom, differing = np.full(len(synthetic), -1), np.full(len(synthetic), _FAR)
+    for ours, theirs in Joined.of(records, synthetic, blocks).parts():
+        differ: IntArray = np.zeros(len(ours), np.int64)
+        for place in range(records.shape[1]):
+            differ += records[ours, place] != synthetic[theirs, place]
+        near = differ <= most
+        # of a person with several records the nearest one counts
+        order = np.lexsort((differ[near], owners[ours[near]], theirs[near]))
+        row, person, differ = (v[near][order] for v in (theirs, owners[ours], differ))
+        once = np.r_[True, (np.diff(row) != 0) | (np.diff(person) != 0)][: len(row)]
+        row, person, differ = row[once], person[once], differ[once]
+        order = np.lexsort((differ, row))
+        row, person, differ = row[order], person[order], differ[order]
+        leads = np.r_[True, np.diff(row) != 0][: len(row)]
+        tied = np.r_[(np.diff(row) == 0) & (np.diff(differ) == 0), False][: len(row)]
+        alone = leads & ~tied
+        whom[row[alone]], differing[row[alone]] = person[alone], differ[alone]
+    return whom, differing
+
+
+@dataclass(frozen=True, eq=False)
+class _People:
+    """Persons of both sides, those in the data first, and the records that point to them."""
+
+    counted: BoolArray
+    pointed: tuple[IntArray, IntArray]
+    n_inside: int
+    allowed: Sequence[int]
+
+    def near(self) -> IntArray:
+        """Return for each person the least number of variables that differ."""
+        whom, differing = self.pointed
+        near = np.full(len(self.counted), _FAR)
+        np.minimum.at(near, whom[whom >= 0], differing[whom >= 0])
+        return near
+
+    def looks(self) -> Iterator[Look]:
+        """Yield the excess at each number of differing variables."""
+        near, z = self.near(), quantile_of(len(self.allowed))
+        n, m = (int(side.sum()) for side in np.split(self.counted, [self.n_inside]))
+        for allowed in self.allowed:
+            inside, outside = (
+                int((side <= allowed).sum()) for side in np.split(near, [self.n_inside])
+            )
+            excess, low, high = difference(inside, n, outside, m, z)
+            yield Look(
+                differing=allowed, inside=inside, outside=outside, excess=excess, low=low,
+                high=high, noticed=_noticed(outside / m, n, m, z),
+            )  # fmt: skip
+
+    def repeats(self) -> tuple[int, int, int]:
+        """Return the most records of a person on each side, and the most by chance."""
+        whom, _ = self.pointed
+        counts = np.bincount(whom[whom >= 0], minlength=len(self.counted))
+        inside, outside = np.split(counts, [self.n_inside])
+        some = outside[outside > 0]
+        rate = 1 - 1 / float(some.mean()) if len(some) else 0.0
+        expected = max(int((inside > 0).sum()), 1)
+        by_chance = 1 + (ceil(np.log(REPEATS / expected) / np.log(rate)) if rate > 0 else 1)
+        least = 2 * int(outside.max(initial=0)) + 2
+        return int(inside.max(initial=0)), int(outside.max(initial=0)), max(by_chance, least)
+
+
+def _groups(
+    people: _People, run: HalfRun, names: Sequence[str], persons: Sequence[IntArray]
+) -> Iterator[GroupLook]:
+    """Yield the look of each group that shows most; a person is of a group if a record is."""
+    near = np.split(people.near(), [people.n_inside])
+    counted = np.split(people.counted, [people.n_inside])
+    found = []
+    for name, group, *rows in _memberships(run, names):
+        members = [np.bincount(p[r], minlength=len(c)).astype(bool) & c
+                   for p, r, c in zip(persons, rows, counted, strict=True)]  # fmt: skip
+        if min(int(side.sum()) for side in members) >= FEWEST:
+            found.append((name, group, members))
+    z = quantile_of(len(people.allowed) * max(len(found), 1))
+    for name, group, members in found:
+        n, m = (int(side.sum()) for side in members)
+        looks = []
+        for allowed in people.allowed:
+            inside, outside = (
+                int((side[which] <= allowed).sum())
+                for side, which in zip(near, members, strict=True)
+            )
+            excess, low, _ = difference(inside, n, outside, m, z)
+            looks.append((low, inside, outside, excess))
+        low, inside, outside, excess = max(looks)
+        yield GroupLook(
+            variable=name, group=group, n=n, inside=inside, n_outside=m, outside=outside,
+            excess=excess, low=low,
+        )  # fmt: skip
+
+
+def _memberships(
+    run: HalfRun, names: Sequence[str]
+) -> Iterator[tuple[str, str, npt.NDArray[Any], npt.NDArray[Any]]]:
+    """Yield variable, group, and which records of each side belong to it."""
+    for name in names:
+        sides = [run.fitted[name], run.unseen[name]]
+        stacked = stacked_columns(sides)
+        if stacked.is_coded:
+            codes = split(stacked.data, sides)
+            for code, label in enumerate(stacked.variable.labels):
+                yield (name, label, *(side == code for side in codes))
+            continue
+        numbers = [np.where(c.is_observed, c.data, np.nan) for c in sides]
+        known = np.sort(numbers[0][~np.isnan(numbers[0])])
+        k = max(int(OUTER * len(known)), FEWEST)
+        if len(known) > 2 * k:
+            yield (name, "highest", *(side >= known[-k] for side in numbers))
+            yield (name, "lowest", *(side <= known[k - 1] for side in numbers))
+
+
+def quantile_of(tests: int) -> float:
+    """Return the normal quantile of two-sided intervals that hold together in 95 % of files."""
+    return float(-ndtri(0.025 / tests))
+
+
+def difference(inside: int, n: int, outside: int, m: int, z: float) -> Interval:
+    """Return the difference of two shares with Newcombe's interval."""
+    level = 1 - 2 * float(ndtr(-z))
+    one, other = inside / n, outside / m
+    (low, high), (low_other, high_other) = wilson(one, n, level), wilson(other, m, level)
+    excess = one - other
+    return (
+        excess,
+        excess - hypot(one - low, high_other - other),
+        excess + hypot(high - one, other - low_other),
+    )
+
+
+def _noticed(share: float, n: int, m: int, z: float) -> float:
+    """Return the excess over a share of the holdout whose interval is above 0 in 95 of 100."""
+    excess = 1 / n
+    for _ in range(50):  # a fixed point: the variance grows with the excess
+        share_inside = min(share + excess, 1.0)
+        spread = sqrt(share_inside * (1 - share_inside) / n + share * (1 - share) / m)
+        floor = z * z / (2 * (m + z * z))  # Wilson's upper end of a share of 0
+        excess = (z + float(ndtri(FOUND))) * spread + (floor if share == 0 else 0.0)
+    return min(excess, 1.0)
