@@ -53,7 +53,7 @@ from synthesizer.measures.risk.intervals import Interval, wilson
 DIFFERING = (0.0, 0.1, 0.2)
 """Shares of the variables that may differ, one look each."""
 FEWEST = 10
-"""Persons that a group needs in the data and in the holdout."""
+"""Persons that a group needs in the data; and that either side needs."""
 OUTER = 0.01
 """Share of persons at either end of a number who are a group."""
 STEP = 0.01
@@ -410,7 +410,7 @@ def _groups(
     for name, group, *rows in _memberships(run, names):
         members = [np.bincount(p[r], minlength=len(c)).astype(bool) & c
                    for p, r, c in zip(persons, rows, counted, strict=True)]  # fmt: skip
-        if min(int(side.sum()) for side in members) >= FEWEST:
+        if members[0].sum() >= FEWEST and members[1].any():
             found.append((name, group, members))
     z = quantile_of(len(people.allowed) * max(len(found), 1))
     for name, group, members in found:

@@ -1,0 +1,169 @@
+"""Near-verbatim persons and guessed attributes, against slow code, nothing and everything."""
+
+from math import ceil
+
+import numpy as np
+import pytest
+
+from synthesizer.data.table import Column, Kind, Table, Variable
+from synthesizer.measures.risk.guesses import guesses
+from synthesizer.measures.risk.halves import HalfRun, control_run
+from synthesizer.measures.risk.near_verbatim import DIFFERING, difference, near_verbatim
+
+LEVELS = (3, 4, 6, 8, 12, 20)
+NAMES = [*"abcdef", "pay", "age"]
+
+
+def population(n, rng):
+    """Return n persons whose variables hang together through two unseen ones."""
+    z = rng.normal(size=(n, 2))
+    columns = []
+    for place, (name, levels) in enumerate(zip("abcdef", LEVELS, strict=True)):
+        noisy = z[:, place % 2] + rng.normal(0, 0.7, n)
+        codes = np.clip((noisy + 2.5) / 5 * levels, 0, levels - 1).astype(np.int32)
+        labels = tuple(f"{name}{level}" for level in range(levels))
+        columns.append(Column(Variable(name=name, kind=Kind.CATEGORICAL, levels=labels), codes))
+    pay = np.round(np.exp(9 + 0.5 * z[:, 0] + rng.normal(0, 0.4, n)), -2)
+    age = np.clip(np.round(45 + 12 * z[:, 1] + rng.normal(0, 6, n)), 16, 90)
+    for name, values in (("pay", pay), ("age", age)):
+        columns.append(Column(Variable(name=name, kind=Kind.NUMERIC), values))
+    return Table(columns, n)
+
+
+def planted(synthetic, persons, changed, rng):
+    """Return synthetic records of which the first are persons with some variables changed."""
+    columns = []
+    hit = np.array([rng.permutation(len(NAMES))[:changed] for _ in range(persons.n_rows)])
+    for place, name in enumerate(NAMES):
+        data = synthetic[name].data.copy()
+        kept = ~(hit == place).any(axis=1) if changed else np.ones(persons.n_rows, bool)
+        data[: persons.n_rows][kept] = persons[name].data[kept]
+        columns.append(Column(synthetic[name].variable, data))
+    return Table(columns, synthetic.n_rows)
+
+
+def three(n, seed):
+    rng = np.random.default_rng(seed)
+    return (*(population(n, rng) for _ in range(3)), rng)
+
+
+def steps(tables, name):
+    data = np.concatenate([table[name].data for table in tables]).astype(float)
+    if name not in ("pay", "age"):
+        return data
+    return np.floor(data / (0.01 * tables[0][name].data.std()))
+
+
+def slow(inside, outside, made):
+    """Return the persons to whom records point, by loops over records."""
+    coded = np.column_stack([steps((inside, outside, made), name) for name in NAMES])
+    people, records = np.split(coded, [inside.n_rows + outside.n_rows])
+    nearest = np.full(len(people), 99)
+    for record in records:
+        differ = (people != record).sum(axis=1)
+        closest = np.flatnonzero(differ == differ.min())
+        if len(closest) == 1:
+            nearest[closest] = min(nearest[closest[0]], differ.min())
+    return np.split(nearest, [inside.n_rows]), people, records
+
+
+def test_counts_are_those_of_slow_code():
+    inside, outside, made, rng = three(150, 1)
+    made = planted(made, inside.take(np.arange(20)), 1, rng)
+    found = near_verbatim(control_run(inside, outside, (made,)), NAMES)
+    (ours, theirs), *_ = slow(inside, outside, made)
+    assert [look.differing for look in found.looks] == [round(s * len(NAMES)) for s in DIFFERING]
+    for look in found.looks:
+        assert look.inside == (ours <= look.differing).sum()
+        assert look.outside == (theirs <= look.differing).sum()
+
+
+def test_guesses_are_those_of_slow_code():
+    inside, outside, made, _ = three(120, 2)
+    found = guesses(control_run(inside, outside, (made,)), NAMES, ["a", "b"])
+    _, people, records = slow(inside, outside, made)
+    for guess in found.guesses:
+        place, right = NAMES.index(guess.target), []
+        for person in people:
+            differs = records != person
+            if guess.known == "the keys":
+                same = records[~differs[:, :2].any(axis=1), place]
+                values, n = np.unique(same, return_counts=True)
+                right.append(bool(len(same)) and values[n.argmax()] == person[place])
+            else:
+                differ = differs.sum(axis=1)
+                near = np.flatnonzero(differ <= 2)
+                best = near[np.argmin((differ - differs[:, place])[near])] if len(near) else None
+                right.append(best is not None and records[best, place] == person[place])
+        assert (guess.inside, guess.outside) == (sum(right[:120]), sum(right[120:]))
+    assert found.n_guesses == 8 + 6
+
+
+def test_everything_and_nothing():
+    inside, outside, fresh, _ = three(400, 3)
+    copy = near_verbatim(control_run(inside, outside, (inside,)), NAMES)
+    assert copy.worst.low > 0.8
+    assert copy.groups[0].low > 0.4
+    nothing = near_verbatim(control_run(inside, outside, (fresh,)), NAMES)
+    assert nothing.worst.low < 0 < nothing.widest.high
+    assert guesses(control_run(inside, outside, (inside,)), NAMES, []).guesses[0].low > 0.5
+
+
+def test_a_sample_is_never_off_and_a_group_or_a_repeat_is_seen():
+    inside, outside, fresh, _ = three(2_500, 4)
+    found = near_verbatim(control_run(inside, outside, (fresh,)), NAMES)
+    assert found.groups[0].low < 0.2
+    assert found.repeats <= found.repeats_by_chance
+    top = inside.take(np.argsort(inside["pay"].data)[-25:])
+    rng = np.random.default_rng(5)
+    of_top = near_verbatim(control_run(inside, outside, (planted(fresh, top, 1, rng),)), NAMES)
+    assert (of_top.groups[0].variable, of_top.groups[0].group) == ("pay", "highest")
+    assert of_top.groups[0].low > 0.2
+    one = inside.take(np.full(40, 17))
+    again = near_verbatim(control_run(inside, outside, (planted(fresh, one, 1, rng),)), NAMES)
+    assert again.repeats > again.repeats_by_chance
+
+
+@pytest.mark.parametrize(("changed", "look"), [(0, 0), (1, 1)])
+def test_the_detection_limit_is_one(changed, look):
+    found, held = [], []
+    for seed in range(40):
+        inside, outside, fresh, rng = three(600, 100 + seed)
+        noticed = near_verbatim(control_run(inside, outside, (fresh,)), NAMES).looks[look].noticed
+        for times, seen in ((1.0, found), (0.1, held)):
+            k = ceil(times * noticed * 600)
+            persons = inside.take(rng.choice(600, k, replace=False))
+            made = planted(fresh, persons, changed, rng)
+            looks = near_verbatim(control_run(inside, outside, (made,)), NAMES).looks
+            seen.append(any(one.low > 0 for one in looks))
+    assert np.mean(found) >= 0.85
+    assert np.mean(held) <= 0.3  # the control: a tenth of the limit
+
+
+def test_persons_with_several_records_count_once():
+    inside, outside, fresh, _ = three(200, 6)
+    units = np.repeat(np.arange(50), 4)
+    run = HalfRun(0, inside, outside, (inside,), units, units)
+    found = near_verbatim(run, NAMES)
+    assert (found.n, found.n_outside) == (50, 50)
+    assert found.looks[0].inside == 50
+    assert near_verbatim(control_run(inside, outside, (fresh,)), NAMES[:2]) is None
+
+
+def test_too_many_pairs_are_drawn_from(monkeypatch):
+    inside, outside, fresh, rng = three(500, 7)
+    made = planted(fresh, inside.take(np.arange(60)), 0, rng)
+    every = near_verbatim(control_run(inside, outside, (made,)), NAMES)
+    monkeypatch.setattr("synthesizer.measures.risk.near_verbatim._PAIRS", 1_500)
+    some = near_verbatim(control_run(inside, outside, (made,)), NAMES)
+    assert some.n < 0.9 * every.n
+    assert some.looks[0].excess == pytest.approx(every.looks[0].excess, abs=0.06)
+    monkeypatch.undo()
+    monkeypatch.setattr("synthesizer.measures.risk.near_verbatim._AT_ONCE", 50)
+    assert near_verbatim(control_run(inside, outside, (made,)), NAMES) == every
+
+
+def test_the_interval_is_newcombes():
+    # Newcombe (1998), Table II, method 10: 56/70 - 48/80
+    ends = difference(56, 70, 48, 80, 1.959964)
+    assert ends == pytest.approx((0.2, 0.0524, 0.3339), abs=5e-5)
