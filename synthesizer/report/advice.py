@@ -83,12 +83,12 @@ def _remedy(subject: Subject, e: Evidence, record: Record | None) -> str:
     narrower = ""
     if e.key == "differential_confidentiality" and e.word == "unclear":
         narrower = "more splits: checks: {differential_confidentiality: {repeats: 5}}; else "
-    if e.key in _NEAR and _has_small_levels(record, panel=e.key == "nearer_share"):
+    if e.key in _NEAR and _has_small_levels(record, panel=e.key == "near_verbatim"):
         return (
             f"rare: {{min_count: {_GROUPED}, to: other}}, which groups levels; "
             "more persons help, too"
         )
-    if e.key == "nearer_share" and _bends_large_leaves(record):
+    if e.key == "near_verbatim" and _bends_large_leaves(record):
         return "the plain tree, at some loss: models: {cart: {tilt: false}}; more persons help, too"
     return f"{narrower}{_of_memory(record)}"
 
@@ -99,8 +99,6 @@ def _of_test(e: Evidence, of_files: bool) -> str:
         return _OF_FILES[e.key]
     if e.is_weak:
         return f"name keys that tell more: {'--keys' if of_files else 'checks: {keys: [...]}'}"
-    if e.key == "nearer_share" and e.value is None and e.word == "unclear":
-        return "compare more variables, if there are more"
     if e.key == "attack_risk" and e.value is None:
         return "more conditions: checks: {attacks: {attempts: 2000}}"
     return ""
@@ -114,7 +112,7 @@ _OF_FILES = {
 }
 """What helps where files do not go together, or are too small."""
 _CAREERS = ("replicated_careers", "careers_beyond", "moves_beyond")
-_NEAR = ("near_copies", "nearer_share")
+_NEAR = ("near_copies", "near_verbatim")
 _GROUPED = 20
 """Records that a level should have where levels of fewer bring records near to single ones."""
 _MANY_LEVELS = 40

@@ -217,16 +217,22 @@ _NEAREST_READS = (
 
 @section(
     "nearest",
-    "Nearest records",
-    "Whole records: are synthetic ones nearer to people who were in the fit?",
+    "Persons beside the holdout",
+    "Whole records: do synthetic ones point to persons in the data more than to persons held out?",
 )
 def nearest_section(record: Record) -> Iterator[Block]:
-    """Yield the share of records nearer to the fitted half."""
+    """Yield near-verbatim persons, guesses, and the share of records nearer to the fitted half."""
+    for key in ("near_verbatim", "guesses"):
+        result = record.results.risk.further.get(key)
+        if result is None:
+            yield absent(record, key)
+        else:
+            yield from of_verdict(record, key, f"{key}_group", f"{key}_repeats")
+            yield from result_tables(result, record.units)
     nearest = record.results.risk.nearest
     if nearest is None:
         yield absent(record, "nearest")
         return
-    yield from of_verdict(record, "nearer_share")
     yield Words([_NEAREST_READS])
     figures = [figure.counting(record.units) for figure in nearest.figures]
     yield from figure_blocks(figures, "Share nearer to the fitted half, and exact copies")

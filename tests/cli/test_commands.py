@@ -52,7 +52,7 @@ def test_a_run_ends_with_verdict_worst_things_and_files(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    result = call("run", folder / "run.yaml", "-m", "2", "--seed", "424242", "--fail-on", "look")
+    result = call("run", folder / "run.yaml", "-m", "2", "--seed", "424242", "--fail-on", "unclear")
     text = result.stdout
     lines = text.splitlines()
     assert 8 <= len(lines) <= 20
@@ -66,7 +66,7 @@ def test_a_run_ends_with_verdict_worst_things_and_files(
     assert places == sorted(places)
     assert "424242" not in result.output
     assert result.exit_code == 3
-    assert "--fail-on look: " in result.stderr
+    assert "--fail-on unclear: " in result.stderr
     assert (folder / "out" / "report.html").exists()  # all is written
 
 
@@ -206,7 +206,7 @@ def test_a_run_without_checks_prints_one_line(folder: Path) -> None:
     assert line.endswith("no check ran, so there is no verdict (more: --all)")
     every = call("run", folder / "run.yaml", "--no-checks", "--all", "--overwrite").stdout
     assert "Not measured: " in every
-    assert call("run", folder / "run.yaml", "--no-checks", "--fail-on", "stop").exit_code == 2
+    assert call("run", folder / "run.yaml", "--no-checks", "--fail-on", "fail").exit_code == 2
 
 
 def test_plan(folder: Path) -> None:

@@ -261,7 +261,7 @@ def test_no_command_replaces_what_it_reads(tmp_path: Path) -> None:
         (["risk", "data.csv", "data2.csv", "--keys", "sex", "--target="],
          ["error: --target: is empty; name one column"]),
         (["report", "--original", "data.csv", "--synthetic", "data2.csv", "--fail-on", "maybe"],
-         ["'--fail-on': 'maybe' is not one of 'look', 'stop'"]),
+         ["'--fail-on': 'maybe' is not one of 'unclear', 'fail'"]),
         (
             ["risk", "data.csv", "data2.csv", "--control", "none.csv", "--keys", "sex,agee",
              "--target", "payy", "--by", "twn", "--weight", "wt", "--groups", "age=abc"],

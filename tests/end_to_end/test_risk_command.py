@@ -50,7 +50,7 @@ def test_files_of_others(folder: Path) -> None:
     assert copied.exit_code == 0
     assert copied.output.startswith("A person in the data: STOP.")  # before every note and figure
     refused = call(
-        "risk", folder / "original.csv", folder / "original.csv", *KNOWN, "--fail-on", "stop"
+        "risk", folder / "original.csv", folder / "original.csv", *KNOWN, "--fail-on", "fail"
     )
     assert refused.exit_code == 3
     assert "Use:" not in refused.output  # not measured here

@@ -17,9 +17,7 @@ def line(subject: Subject, *evidence: tuple[str, Word], measured: bool = True) -
         Evidence(key=key, test=key, word=word, sentence=f"{key} it is.", measured=measured)
         for key, word in evidence
     )
-    return VerdictLine(
-        subject=subject, title=subject, word="look", said="look", sentence="", evidence=found
-    )
+    return VerdictLine(subject=subject, title=subject, word="unclear", sentence="", evidence=found)
 
 
 def verdict(*lines: VerdictLine) -> Verdict:
@@ -27,9 +25,9 @@ def verdict(*lines: VerdictLine) -> Verdict:
 
 
 MIXED = verdict(
-    line("person", ("copied_uniques", "stop"), ("near_copies", "stop"), ("worst_group", "look")),
-    line("anybody", ("cap_beyond", "look"), ("cap_beyond", "look"), ("disco_beyond", "safe")),
-    line("use", ("mean_two_way", "stop")),
+    line("person", ("copied_uniques", "fail"), ("near_copies", "fail"), ("worst_group", "unclear")),
+    line("anybody", ("cap_beyond", "unclear"), ("cap_beyond", "unclear"), ("disco_beyond", "pass")),
+    line("use", ("mean_two_way", "fail")),
 )
 
 
@@ -54,7 +52,7 @@ def test_the_gravest_come_first_each_figure_once_and_each_remedy_once() -> None:
     )
     assert keys(worst_things(MIXED, made())) == [larger, smaller]
     assert keys(worst_things(MIXED, made(), subjects=("use",))) == [smaller]
-    assert worst_things(verdict(line("use", ("mean_two_way", "safe"))), made()) == []
+    assert worst_things(verdict(line("use", ("mean_two_way", "pass"))), made()) == []
 
 
 @pytest.mark.parametrize(
@@ -87,7 +85,7 @@ def test_leaves_grow_against_memory_and_shrink_for_use(
 def test_nearness_comes_from_the_tilt_where_leaves_are_large(
     options: dict[str, Any], remedy: str
 ) -> None:
-    (advice,) = worst_things(verdict(line("person", ("nearer_share", "stop"))), made(**options))
+    (advice,) = worst_things(verdict(line("person", ("near_verbatim", "fail"))), made(**options))
     assert f"models: {{cart: {{{remedy}}}}}" in advice.remedy
 
 
@@ -96,7 +94,7 @@ def test_nearness_in_panels_comes_from_rare_levels_first(rare: dict[str, Any], r
     config = {"panel": {"person": "id", "time": "year"}, "rare": rare}
     chain = (step("pay", model="lag_one", base=("cart",)),)
     record = run(facts=manifest(chain=chain, config=config))
-    (advice,) = worst_things(verdict(line("person", ("nearer_share", "stop"))), record)
+    (advice,) = worst_things(verdict(line("person", ("near_verbatim", "fail"))), record)
     assert remedy in advice.remedy
 
 
@@ -113,7 +111,7 @@ def test_advice_on_files_and_evolutions_names_no_trees() -> None:
 
 
 def test_weak_keys_are_not_mended_by_leaves() -> None:
-    weak = Evidence(key=HALVES[0], test="", word="look", sentence="", is_weak=True)
+    weak = Evidence(key=HALVES[0], test="", word="unclear", sentence="", is_weak=True)
     lines = verdict(line("person").model_copy(update={"evidence": (weak,)}))
     assert [
         advice.remedy for record in (made(), None) for advice in worst_things(lines, record)
@@ -124,13 +122,13 @@ def test_weak_keys_are_not_mended_by_leaves() -> None:
 
 
 def test_the_worst_pair_names_the_model_to_blame() -> None:
-    (advice,) = worst_things(verdict(line("use", ("worst_two_way", "look"))), made())
+    (advice,) = worst_things(verdict(line("use", ("worst_two_way", "unclear"))), made())
     assert "the model of pay is to blame" in advice.remedy
 
 
 def test_what_was_not_measured_says_what_measures_it() -> None:
     keys = (*HALVES, "copied_uniques")
-    missing = verdict(line("person", *((key, "look") for key in keys), measured=False))
+    missing = verdict(line("person", *((key, "unclear") for key in keys), measured=False))
     of_files = worst_things(missing)
     assert [advice.tests for advice in of_files] == [
         f"not measured: {'; '.join(HALVES)}", "not measured: copied_uniques",
@@ -138,8 +136,8 @@ def test_what_was_not_measured_says_what_measures_it() -> None:
     assert "as control" in of_files[0].remedy
     (of_run,) = worst_things(missing, made())
     assert of_run.remedy.startswith(f"turn on {HALVES[0]}")
-    (switched_off,) = worst_things(verdict(line("person", (HALVES[2], "look"), measured=False)))
-    assert switched_off.remedy.startswith(f"turn on {HALVES[2]}")  # a control is there
+    (switched_off,) = worst_things(verdict(line("person", (HALVES[1], "unclear"), measured=False)))
+    assert switched_off.remedy.startswith(f"turn on {HALVES[1]}")  # a control is there
 
 
 @pytest.mark.parametrize(
@@ -152,5 +150,5 @@ def test_near_copies_by_many_levels_are_mended_by_grouping(
 ) -> None:
     chain = (step("occ", model="cart", kind="categorical", codes=codes),)
     record = run(facts=manifest(chain=chain, config={"rare": rare}))
-    (advice,) = worst_things(verdict(line("person", ("near_copies", "stop"))), record)
+    (advice,) = worst_things(verdict(line("person", ("near_copies", "fail"))), record)
     assert remedy in advice.remedy

@@ -79,7 +79,7 @@ def test_what_looks_like_a_copy_comes_before_everything() -> None:
     risk = RiskResult(copied=copied_uniques(people, people, keys=["pay"]))
     first = glance_section(run(risk)).blocks[0]
     assert isinstance(first, Note)
-    assert (first.tone, first.start) == ("alert", "A person in the data: stop.")
+    assert (first.tone, first.start) == ("alert", "A person in the data: fail.")
     assert "100 of 100 records that nobody else shares" in first.text
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from synthesizer.measures.figure import Figure, Measured, Row, column
 from synthesizer.measures.risk.comparable import of_all
+from synthesizer.measures.risk.near_verbatim import Look, NearVerbatim
 from synthesizer.measures.risk.scenario import Scenario, Tolerance
 from synthesizer.report.appendix import figures_section, further_utility
 from synthesizer.report.figures import CATALOGUE, figure_of, rate_chart, result_blocks
@@ -266,15 +267,21 @@ def test_a_tolerance_has_no_tcap() -> None:
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "tone"), [(0.3, 0.6, "alert"), (0.1, 0.3, "look"), (-0.1, 0.1, "good")]
+    ("low", "high", "tone"), [(0.06, 0.2, "alert"), (0.02, 0.08, "look"), (-0.01, 0.03, "good")]
 )
 def test_the_part_has_the_words_and_the_colour_of_the_verdict(
     low: float, high: float, tone: str
 ) -> None:
-    nearest = risk().nearest
-    own = nearest.model_copy(update={"excess_low": low, "excess_high": high})
-    (words,) = notes(nearest_section(record(risk(nearest=own))), tone)
-    assert f"by {low:.2f} to {high:.2f} from 0 (a fresh sample)".replace("-", "−") in words
+    ends = {"excess": (low + high) / 2, "low": low, "high": high}
+    look = Look(differing=2, inside=30, outside=20, noticed=0.03, **ends)
+    found = NearVerbatim(
+        n=500, n_outside=500, variables=20, looks=(look, look), groups=(), n_groups=4, repeats=2,
+        repeats_outside=2, repeats_by_chance=9,
+    )  # fmt: skip
+    section = nearest_section(record(risk(further={"near_verbatim": found})))
+    (words,) = notes(section, tone)
+    assert "points to 30 of 500" in words
+    assert "15 near copies would have been noticed" in words
 
 
 def test_the_share_is_drawn_between_a_coin_toss_and_the_fitted_records() -> None:
@@ -283,7 +290,7 @@ def test_the_share_is_drawn_between_a_coin_toss_and_the_fitted_records() -> None
     words = f"{nearest.share:.3f} (interval {nearest.low:.3f} to {nearest.high:.3f}, chance 0.500"
     assert words in chart.svg
     assert f"original {nearest.original:.3f}" in chart.svg
-    values = dict(next(t for t in tables(section) if t.columns == ("Figure", "Value")).rows)
+    values = dict([t for t in tables(section) if t.columns == ("Figure", "Value")][-1].rows)
     copies = values["those that equal a fitted record in every variable compared"]
     assert copies == nearest.fitted_copies
     assert values["lower end of its interval"] == nearest.excess_low

@@ -72,7 +72,6 @@ class Guesses(Measured):
                 name="guessed attributes",
                 value=worst.excess,
                 low=worst.low,
-                chance=0.0,
                 n=self.n,
                 direction="lower is safer",
                 meaning=f"share of the persons in the data whose {worst.target} is guessed right "

@@ -40,7 +40,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtr, ndtri
+import scipy
 
 from synthesizer.data.codes import Codes
 from synthesizer.data.randomness import AnySeed, seeded
@@ -62,6 +62,8 @@ FOUND = 0.95
 """How often as many persons as the detection limit says are found."""
 REPEATS = 0.001
 """Probability of a person with so many records by chance, below which it is an alarm."""
+FEW_REPEATS = 5
+"""So many records of one person are no alarm, beside twice the most of the holdout."""
 _PAIRS = 150_000_000
 """Pairs that are compared at most; above, persons are drawn at random."""
 _AT_ONCE = 4_000_000
@@ -126,20 +128,20 @@ class NearVerbatim(Measured):
 
     @property
     def figures(self) -> tuple[Figure, ...]:
-        """The excess of the look that shows most."""
-        worst = self.worst
+        """The excess where a tenth of the variables may differ."""
+        look = self.looks[1]
         return (
             Figure(
                 key="near_verbatim",
                 name="near-verbatim persons",
-                value=worst.excess,
-                low=worst.low,
-                high=worst.high,
+                value=look.excess,
+                low=look.low,
+                high=look.high,
                 chance=0.0,
                 n=self.n,
                 direction="lower is safer",
                 meaning="share of the persons in the data to whom a synthetic {record} points, "
-                f"with at most {worst.differing} of {self.variables} variables that differ, above "
+                f"with at most {look.differing} of {self.variables} variables that differ, above "
                 "the same share of persons held out; 0 is a new sample",
             ),
         )
@@ -396,7 +398,7 @@ class _People:
         rate = 1 - 1 / float(some.mean()) if len(some) else 0.0
         expected = max(int((inside > 0).sum()), 1)
         by_chance = 1 + (ceil(np.log(REPEATS / expected) / np.log(rate)) if rate > 0 else 1)
-        least = 2 * int(outside.max(initial=0)) + 2
+        least = 2 * int(outside.max(initial=0)) + FEW_REPEATS
         return int(inside.max(initial=0)), int(outside.max(initial=0)), max(by_chance, least)
 
 
@@ -452,12 +454,12 @@ def _memberships(
 
 def quantile_of(tests: int) -> float:
     """Return the normal quantile of two-sided intervals that hold together in 95 % of files."""
-    return float(-ndtri(0.025 / tests))
+    return float(-scipy.special.ndtri(0.025 / tests))
 
 
 def difference(inside: int, n: int, outside: int, m: int, z: float) -> Interval:
     """Return the difference of two shares with Newcombe's interval."""
-    level = 1 - 2 * float(ndtr(-z))
+    level = 1 - 2 * float(scipy.special.ndtr(-z))
     one, other = inside / n, outside / m
     (low, high), (low_other, high_other) = wilson(one, n, level), wilson(other, m, level)
     excess = one - other
@@ -475,5 +477,5 @@ def _noticed(share: float, n: int, m: int, z: float) -> float:
         share_inside = min(share + excess, 1.0)
         spread = sqrt(share_inside * (1 - share_inside) / n + share * (1 - share) / m)
         floor = z * z / (2 * (m + z * z))  # Wilson's upper end of a share of 0
-        excess = (z + float(ndtri(FOUND))) * spread + (floor if share == 0 else 0.0)
+        excess = (z + float(scipy.special.ndtri(FOUND))) * spread + (floor if share == 0 else 0.0)
     return min(excess, 1.0)

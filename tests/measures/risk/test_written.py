@@ -19,9 +19,12 @@ from synthesizer.measures.risk.cap import Line, cap, cap_regression, cap_u
 from synthesizer.measures.risk.copied import copied_uniques
 from synthesizer.measures.risk.determined import determined
 from synthesizer.measures.risk.differential import differential_confidentiality
+from synthesizer.measures.risk.guesses import guesses
+from synthesizer.measures.risk.halves import control_run
 from synthesizer.measures.risk.identity import identity, reproduced_uniques
 from synthesizer.measures.risk.memorisation import memory
 from synthesizer.measures.risk.near_copies import NearCopiesSeen
+from synthesizer.measures.risk.near_verbatim import near_verbatim
 from synthesizer.measures.risk.nearest import nearer_share
 from synthesizer.measures.risk.public_inference import inference
 from synthesizer.measures.risk.rare_values import rare_values
@@ -70,6 +73,8 @@ def halves():
 
 EXCLUDED = [Exclusion(target_level="no", key="age", key_level=20), Exclusion(target_level="yes")]
 RESULTS = {
+    "near_verbatim": lambda: near_verbatim(control_run(ORIGINAL, OTHER, (MADE,)), ORIGINAL.names),
+    "guesses": lambda: guesses(control_run(ORIGINAL, OTHER, (MADE,)), ORIGINAL.names, ["town"]),
     "attacks": lambda: attacks(ORIGINAL, OTHER, MADE, **KEYS, n_attacks=20, seed=1),
     "attack not made": lambda: Attack.of(
         "x", asked=9, n=0, successes=0, control_successes=0, baseline=None, confidence=0.95
@@ -209,14 +214,14 @@ MARKS = {
         rare_weights totals_of_few unique_cells_shown_right weight_matches""",
     "low high chance original": """cap_beyond differential_confidentiality disco_beyond nearer_share
         near_copies weight_gain""",
-    "low high chance": "attack_risk careers_beyond moves_beyond",
+    "low high chance": "attack_risk careers_beyond moves_beyond near_verbatim",
     "low high baseline": "attack_success",
     "low high": "largest_career_risk",
     "chance": "ratio_of_distances",
     "original": """dis disco disdio dorig dsyn in_synthetic repeated_households
         replicated_uniques repu uio uiois uis unique_careers_replicated unique_present
         unique_synthetic""",
-    "": """copied_uniques data_intrusion_simulation guessed_right_from_margins largest_dis_suda
+    "": """copied_uniques data_intrusion_simulation guessed_right_from_margins guesses largest_dis_suda
         largest_memory mean_dis_suda memory probability_above_0.5_from_margins
         probability_above_0.8_from_margins probability_above_0.9_from_margins
         probability_above_0.99_from_margins rare_extremes rare_levels revealed_share_from_margins

@@ -26,7 +26,7 @@ test_that("a run is that of the command line, byte by byte, and comes back typed
   expect_identical(lapply(as.data.frame(s, dataset = 2), levels), lapply(droplevels(people), levels))
   expect_identical(c(s$m, s$n, s$seed), c(2L, 120L, 7L))
   expect_identical(s$rule, "simple")
-  expect_identical(verdict(s)$word, rep("look", 3))
+  expect_identical(verdict(s)$word, rep("unclear", 3))
   expect_output(print(s), "2 synthetic datasets: 120 records, 5 variables")
   again <- read_synthetic(kept)
   expect_identical(again$datasets, s$datasets)
