@@ -6,7 +6,7 @@ The YAML of a run, keyword arguments in Python and the command line fill the sam
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, create_model, model_validator
 
@@ -215,6 +215,12 @@ def _switch(measure: Measure) -> tuple[Any, Any]:
 class _Limits(Part):
     """Upper limits; a check above one, in any scenario, ends the run with exit code 3."""
 
+    release: Literal["public", "contract"] = Field(
+        "public",
+        description="who gets the data: anybody, or those who signed a contract; the verdict "
+        "tolerates 5 % or 9 % of persons beyond the holdout",
+    )
+
     @property
     def asked(self) -> dict[str, float]:
         """Those that are set."""
@@ -248,7 +254,8 @@ class _Limits(Part):
 
     def only(self, keys: Mapping[str, Any] | set[str]) -> LimitConfig:
         """Return some of the limits."""
-        return LimitConfig(**{key: value for key, value in self.asked.items() if key in keys})
+        others = dict.fromkeys(self.asked.keys() - set(keys))
+        return self.model_copy(update=others)  # type: ignore[return-value]
 
 
 if TYPE_CHECKING:
@@ -263,7 +270,7 @@ if TYPE_CHECKING:
     class LimitConfig(_Limits):
         """Upper limits; its keys are those of the catalogue."""
 
-        def __init__(self, **limits: float | None) -> None: ...
+        def __init__(self, **limits: Any) -> None: ...
 
         def __getattr__(self, key: str) -> float | None: ...
 

@@ -40,9 +40,9 @@ TOLERATED = 0.2
 """Of what the data themselves would give away, released as they are: so much may be added."""
 SMALLEST = 0.02
 """A difference of shares that is always tolerated: two persons of a hundred."""
-EXCESS = 0.05
-"""Of the persons in the data: so many more than of a holdout may have a record that points to
-them, in a public release."""
+EXCESS: Mapping[str, float] = {"public": 0.05, "contract": 0.09}
+"""Share of the persons in the data, beyond that of the holdout, to whom records may point or whose
+values may be guessed: in a public release, and under a contract."""
 GROUP_EXCESS, FEW_PERSONS = 0.2, 5
 """The same of the persons of one group, of more than 5 of them."""
 NEAR_COPIES = 0.1
@@ -182,8 +182,9 @@ def verdict(results: CheckResults, limits: LimitConfig | None = None) -> Verdict
         Limits of the steward, which take the place of the marks for their figures.
     """
     few = [*_few_records(results)]
+    tolerated = EXCESS[(limits or LimitConfig()).release]
     found: dict[Subject, list[Evidence]] = {
-        "person": [*few, *_of_person(results)],
+        "person": [*few, *_of_person(results, tolerated)],
         "anybody": [*few, *_of_anybody(results)],
         "use": [*few, *_of_use(results)],
     }
@@ -317,7 +318,7 @@ def _ends(low: float | None, high: float | None, mark: float) -> tuple[str, str]
 # A person who is in the data.
 
 
-def _of_person(results: CheckResults) -> Iterator[Evidence]:
+def _of_person(results: CheckResults, tolerated: float) -> Iterator[Evidence]:
     risk = results.risk
     yield from _left_out(results)
     if risk.unlike:
@@ -329,7 +330,7 @@ def _of_person(results: CheckResults) -> Iterator[Evidence]:
             yield from _of_copies(copied)
     near = risk.further.get("near_verbatim")
     if isinstance(near, NearVerbatim):
-        yield from _of_near_verbatim(near)
+        yield from _of_near_verbatim(near, tolerated)
     else:
         yield _missing("near_verbatim", "near-verbatim {records}", "checks.near_verbatim")
         copies = risk.further.get("near_copies")
@@ -338,7 +339,7 @@ def _of_person(results: CheckResults) -> Iterator[Evidence]:
             yield from _of_near_copies(copies, mark)
     guessed = risk.further.get("guesses")
     if isinstance(guessed, Guesses):
-        yield _of_guesses(guessed)
+        yield _of_guesses(guessed, tolerated)
     else:
         yield _missing("guesses", "guessed attributes", "checks.guesses")
     for part in risk.scenarios:
@@ -382,10 +383,10 @@ def _of_copies(copied: CopiedUniques) -> Iterator[Evidence]:
         )
 
 
-def _of_near_verbatim(near: NearVerbatim) -> Iterator[Evidence]:
+def _of_near_verbatim(near: NearVerbatim, tolerated: float) -> Iterator[Evidence]:
     """Yield what near-verbatim persons, the worst group and repeats say."""
     shown, widest = near.worst, near.widest
-    if shown.low <= EXCESS < widest.high:
+    if shown.low <= tolerated < widest.high:
         shown = widest
     found = near.noticed * near.n
     yield _judged(
@@ -395,7 +396,7 @@ def _of_near_verbatim(near: NearVerbatim) -> Iterator[Evidence]:
         f"and to {shown.outside:,} of {near.n_outside:,} held out: {{ends}} more ({{mark}} is "
         f"tolerated). {ceil(found):,} near copies would have been noticed.",
         (shown.excess, shown.low, shown.high),
-        EXCESS,
+        tolerated,
     )
     for group in near.groups[:1]:
         least = max(GROUP_EXCESS, FEW_PERSONS / group.n)
@@ -423,10 +424,12 @@ def _of_near_verbatim(near: NearVerbatim) -> Iterator[Evidence]:
         )
 
 
-def _of_guesses(guessed: Guesses) -> Evidence:
+def _of_guesses(guessed: Guesses, tolerated: float) -> Evidence:
     """Return what the target says that is guessed most beyond the holdout."""
     worst = guessed.guesses[0]
-    word: Word = "fail" if worst.low > EXCESS else "unclear" if worst.excess > EXCESS else "pass"
+    word: Word = "fail" if worst.low > tolerated else "pass"
+    if worst.low <= tolerated < worst.excess:
+        word = "unclear"
     return Evidence(
         key="guesses",
         test="guessed attributes",
@@ -436,7 +439,7 @@ def _of_guesses(guessed: Guesses) -> Evidence:
         f"{guessed.n_outside:,} held out.",
         value=worst.excess,
         low=worst.low,
-        mark=EXCESS,
+        mark=tolerated,
     )
 
 

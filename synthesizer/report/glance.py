@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from synthesizer.data.errors import plural
+from synthesizer.measures.catalogue import LIMITS
 from synthesizer.measures.risk.near_copies import NearCopies
 from synthesizer.measures.utility.coefficients import FitComparison
 from synthesizer.measures.verdict import AT_LEAST, TITLES, Evidence
@@ -109,7 +110,7 @@ def _good(e: Evidence) -> str | None:
 
 def _limits(record: Record) -> Iterator[Block]:
     limits = record.manifest.config.get("limits") or {}
-    count = sum(limit is not None for limit in limits.values())
+    count = sum(limits.get(key) is not None for key in LIMITS)
     if record.exceeded:
         yield Note(
             f"{plural(len(record.exceeded), 'figure')} above the limits of the configuration: by "
