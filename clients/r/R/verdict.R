@@ -1,8 +1,8 @@
 #' May this be released?
 #'
 #' Three lines: what the release adds about a person in the data, what it would show about anybody,
-#' and how useful it is. Each has a word, `safe` (by these tests), `look` or `stop`, and the
-#' sentence that produced it. What was not measured is `look`.
+#' and how useful it is. Each has a word, `pass`, `unclear` or `fail`, and the
+#' sentence that produced it. What was not measured is `unclear`.
 #'
 #' @param x A result of [synthesize()], [risk()], [utility()] or [report()].
 #' @param ... Not used.
