@@ -727,7 +727,7 @@ _RISK: tuple[Measure, ...] = (
             FigureKind(
                 "near_verbatim",
                 "near-verbatim persons",
-                "share of the persons in the data to whom a synthetic record points, above the "
+                "share of the persons in the data to whom a synthetic {record} points, above the "
                 "same share of persons held out; 0 is a new sample",
                 scope="data",
                 ideal=0.0,

@@ -43,6 +43,8 @@ SMALLEST = 0.02
 EXCESS: Mapping[str, float] = {"public": 0.05, "contract": 0.09}
 """Share of the persons in the data, beyond that of the holdout, to whom records may point or whose
 values may be guessed: in a public release, and under a contract."""
+VERBATIM = 0.005
+"""The same of verbatim records, whoever gets the data."""
 GROUP_EXCESS, FEW_PERSONS = 0.2, 5
 """The same of the persons of one group, of more than 5 of them."""
 NEAR_COPIES = 0.1
@@ -185,7 +187,7 @@ def verdict(results: CheckResults, limits: LimitConfig | None = None) -> Verdict
     tolerated = EXCESS[(limits or LimitConfig()).release]
     found: dict[Subject, list[Evidence]] = {
         "person": [*few, *_of_person(results, tolerated)],
-        "anybody": [*few, *_of_anybody(results)],
+        "anybody": [*few, *_of_anybody(results, tolerated)],
         "use": [*few, *_of_use(results)],
     }
     for key in () if limits is None else limits.asked:
@@ -398,6 +400,19 @@ def _of_near_verbatim(near: NearVerbatim, tolerated: float) -> Iterator[Evidence
         (shown.excess, shown.low, shown.high),
         tolerated,
     )
+    verbatim = near.looks[0]
+    if verbatim.low > VERBATIM:
+        yield Evidence(
+            key="near_verbatim_0",
+            test="verbatim {records} beside the holdout",
+            word="fail",
+            sentence=f"Verbatim {{records}} point to {verbatim.inside:,} of {near.n:,} {{records}} "
+            f"in the data, and to {verbatim.outside:,} of {near.n_outside:,} held out.",
+            value=verbatim.excess,
+            low=verbatim.low,
+            high=verbatim.high,
+            mark=VERBATIM,
+        )
     for group in near.groups[:1]:
         least = max(GROUP_EXCESS, FEW_PERSONS / group.n)
         if group.low > least:
@@ -427,19 +442,25 @@ def _of_near_verbatim(near: NearVerbatim, tolerated: float) -> Iterator[Evidence
 def _of_guesses(guessed: Guesses, tolerated: float) -> Evidence:
     """Return what the target says that is guessed most beyond the holdout."""
     worst = guessed.guesses[0]
-    word: Word = "fail" if worst.low > tolerated else "pass"
-    if worst.low <= tolerated < worst.excess:
-        word = "unclear"
-    return Evidence(
-        key="guesses",
-        test="guessed attributes",
-        word=word,
-        sentence=f"From {worst.known}, {worst.target} is guessed right of {worst.inside:,} of "
+    return _most_certain(
+        "guesses",
+        "guessed attributes",
+        f"From {worst.known}, {worst.target} is guessed right of {worst.inside:,} of "
         f"{guessed.n:,} {{records}} in the data, and of {worst.outside:,} of "
         f"{guessed.n_outside:,} held out.",
-        value=worst.excess,
-        low=worst.low,
-        mark=tolerated,
+        worst.excess,
+        worst.low,
+        tolerated,
+    )
+
+
+def _most_certain(
+    key: str, test: str, sentence: str, value: float, low: float, mark: float
+) -> Evidence:
+    """Judge the largest of many excesses: its lower end fails, its value leaves open."""
+    word: Word = "fail" if low > mark else "unclear" if value > mark else "pass"
+    return Evidence(
+        key=key, test=test, word=word, sentence=sentence, value=value, low=low, mark=mark
     )
 
 
@@ -521,6 +542,8 @@ def _weakened(e: Evidence, words: str) -> Evidence:
 
 def _of_singling_out(results: CheckResults) -> Iterator[Evidence]:
     attacks = results.risk.attacks
+    if attacks is None and "guesses" in results.risk.further and not results.risk.scenarios:
+        return  # nobody names keys: every variable is guessed from all others
     if attacks is None:
         yield _missing("attack_risk", "singling out", "checks.attacks")
         return
@@ -602,12 +625,29 @@ _SHOWN = {
 }
 
 
-def _of_anybody(results: CheckResults) -> Iterator[Evidence]:
+def _of_anybody(results: CheckResults, tolerated: float) -> Iterator[Evidence]:
+    guessed = results.risk.further.get("guesses")
+    if isinstance(guessed, Guesses):
+        yield _of_gains(guessed, tolerated)
     scenarios = [part for part in results.risk.scenarios if part.cap is not None and part.cap.fresh]
     for part in scenarios:
         yield from _beyond_fresh(part)
-    if not scenarios:
+    if not scenarios and not isinstance(guessed, Guesses):
         yield _missing("cap_beyond", "CAP and DiSCO", "checks.cap (with keys and a target)")
+
+
+def _of_gains(guessed: Guesses, tolerated: float) -> Evidence:
+    """Return what the target says that is guessed most beyond a fresh sample."""
+    worst = guessed.gains[0]
+    return _most_certain(
+        "guesses_of_anybody",
+        "guesses beyond a fresh sample",
+        f"From {worst.known}, {worst.target} of {worst.synthetic:,} of {guessed.n_outside:,} "
+        f"{{records}} held out is guessed right, and of {worst.fresh:,} from a fresh sample.",
+        worst.gain,
+        worst.low,
+        tolerated,
+    )
 
 
 def _beyond_fresh(part: ScenarioRisk) -> Iterator[Evidence]:

@@ -45,6 +45,8 @@ def configured(where: Path, name: str, *, m: int = 1, **genetic: Any) -> Path:
             "target": "job",
             "differential_confidentiality": False,
             "nearest": False,
+            "near_verbatim": False,
+            "guesses": False,
             "attacks": False,
         },
         "genetic": {"population": 6, "generations": 3, **genetic},

@@ -19,6 +19,8 @@ CHECKS = {
     "suda": False,
     "differential_confidentiality": False,
     "nearest": False,
+    "near_verbatim": False,
+    "guesses": False,
     "attacks": False,
 }
 

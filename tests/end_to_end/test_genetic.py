@@ -111,7 +111,13 @@ def test_same_seed_same_bytes_for_any_number_of_workers(
 
 
 def no_halves() -> dict[str, Any]:
-    off = {"differential_confidentiality": False, "nearest": False, "attacks": False}
+    off = {
+        "differential_confidentiality": False,
+        "nearest": False,
+        "near_verbatim": False,
+        "guesses": False,
+        "attacks": False,
+    }
     return {"keys": KEYS, "target": "job", **off}
 
 

@@ -48,7 +48,7 @@ def test_files_of_others(folder: Path) -> None:
     assert "this looks like a copy" not in result.output
     copied = call("risk", folder / "original.csv", folder / "original.csv", *KNOWN)
     assert copied.exit_code == 0
-    assert copied.output.startswith("A person in the data: STOP.")  # before every note and figure
+    assert copied.output.startswith("A person in the data: FAIL.")  # before every note and figure
     refused = call(
         "risk", folder / "original.csv", folder / "original.csv", *KNOWN, "--fail-on", "fail"
     )
@@ -91,7 +91,7 @@ def test_a_page_about_files_of_others(folder: Path, tmp_path: Path) -> None:
     assert result.output.startswith("A person in the data: ")
     text = page.read_text(encoding="utf-8")
     assert "<h1>Synthetic data from" in text
-    for words in ("Use: ", "docs/decision.md", "nearest records", "checked "):
+    for words in ("Use: ", "docs/decision.md", "near-verbatim records", "checked "):
         assert words in text
     # nothing is known of its models: no advice on them, no seed, no chain
     for words in ("min_leaf", "the model of", "visit_sequence", "Secret of the draws", "The chain"):

@@ -26,7 +26,13 @@ VARIABLES = {
     "income": {"kind": "numeric", "missing": ["-8"]},
 }
 CHECKS = {"keys": ["sex", "age", "region"], "target": "marital"}
-QUICK = CHECKS | {"differential_confidentiality": False, "nearest": False, "attacks": False}
+QUICK = CHECKS | {
+    "differential_confidentiality": False,
+    "nearest": False,
+    "near_verbatim": False,
+    "guesses": False,
+    "attacks": False,
+}
 """Checks that need no half to be synthesised again."""
 
 
@@ -364,7 +370,14 @@ def test_the_half_split_uses_the_rows_of_the_release(data: Path, tmp_path: Path)
             where,
             data,
             rows=rows,
-            checks=CHECKS | {"nearest": False, "attacks": False, "suda": False},
+            checks=CHECKS
+            | {
+                "nearest": False,
+                "near_verbatim": False,
+                "guesses": False,
+                "attacks": False,
+                "suda": False,
+            },
         )
         main = result.checks.risk.main
         mean = main.differential.comparisons[0].mean_a

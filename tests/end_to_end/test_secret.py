@@ -187,7 +187,13 @@ def test_a_grid_shares_one_secret_and_goes_on_with_it(tmp_path: Path) -> None:
 
 
 def test_a_finished_grid_keeps_its_secret_in_the_manifests_of_the_settings(tmp_path: Path) -> None:
-    checks = CHECKS | {"nearest": False, "attacks": False, "differential_confidentiality": False}
+    checks = CHECKS | {
+        "nearest": False,
+        "near_verbatim": False,
+        "guesses": False,
+        "attacks": False,
+        "differential_confidentiality": False,
+    }
     config, grid = config_for(tmp_path, checks=checks), tmp_path / "grid"
     output = call("frontier", config, "--vary", "cart.min_leaf=5,40", "-o", grid).output
     runs = [grid / f"cart.min_leaf={leaf}" for leaf in (5, 40)]

@@ -32,6 +32,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "target": "marital",
             "propensity": "logit",
             "nearest": False,
+            "near_verbatim": False,
+            "guesses": False,
             "attacks": False,
             "differential_confidentiality": False,
         },

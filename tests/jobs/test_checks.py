@@ -76,6 +76,8 @@ def test_checks_can_be_switched_off_one_by_one() -> None:
     off = {
         "differential_confidentiality": False,
         "nearest": False,
+        "near_verbatim": False,
+        "guesses": False,
         "attacks": False,
         "replicated_uniques": False,
     }
@@ -177,7 +179,13 @@ def checked_panel(frame: pd.DataFrame, m: int = 2, **options: Any) -> tuple[Chec
     return checks.finish(), plan.original
 
 
-NO_HALVES = {"differential_confidentiality": False, "nearest": False, "attacks": False}
+NO_HALVES = {
+    "differential_confidentiality": False,
+    "nearest": False,
+    "near_verbatim": False,
+    "guesses": False,
+    "attacks": False,
+}
 KEYS = {"keys": ["sex"], "target": "state@last"}
 
 

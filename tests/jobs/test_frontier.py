@@ -45,6 +45,8 @@ def configured(where: Path) -> Path:
             "suda": False,
             "propensity": False,
             "nearest": False,
+            "near_verbatim": False,
+            "guesses": False,
             "attacks": False,
             "differential_confidentiality": False,
         },

@@ -112,6 +112,8 @@ CHECKS = {
     "target": "ok",
     "propensity": False,
     "nearest": False,
+    "near_verbatim": False,
+    "guesses": False,
     "attacks": False,
 }
 

@@ -12,6 +12,10 @@ persons in the data. Every variable is a target, from two kinds of knowledge:
 A number is guessed right within a hundredth of its standard deviation. Who has no such record is
 not guessed. The lower ends of all targets hold together.
 
+What is shown about *anybody* is guessed of persons held out, from the synthetic records and from
+the training records: these are a fresh sample as far as the holdout is concerned. The gain is what
+is guessed from the synthetic records beyond that, person by person.
+
 Sources: Taub, Elliot, Pampaka and Smith (2018), Differential correct attribution probability for
 synthetic data, Privacy in Statistical Databases (guesses from keys); Pilgram et al. (2025), A
 consensus privacy metrics framework for synthetic data, Patterns 6 (beside a holdout); Newcombe
@@ -51,6 +55,17 @@ class Guess(Row):
     low: float = column("From", "share", "lower end; those of all targets hold together")
 
 
+class Gain(Row):
+    """Targets of persons held out with the largest gain over a fresh sample"""
+
+    target: str = column("Target", "text")
+    known: str = column("Known", "text", "the keys, or all other variables")
+    synthetic: int = column("Guessed", "count", "persons held out, from the synthetic records")
+    fresh: int = column("From a fresh sample", "count", "the same from the training records")
+    gain: float = column("Gain", "share", "of the persons held out")
+    low: float = column("From", "share", "lower end; those of all targets hold together")
+
+
 class Guesses(Measured):
     """Of how many more persons in the data than of the holdout values are guessed right."""
 
@@ -59,6 +74,8 @@ class Guesses(Measured):
     keys: tuple[str, ...]
     """What is known where it is the keys."""
     guesses: tuple[Guess, ...]
+    """Those with the highest lower ends."""
+    gains: tuple[Gain, ...]
     """Those with the highest lower ends."""
     n_guesses: int = column("targets", "count", "by what is known")
 
@@ -82,7 +99,7 @@ class Guesses(Measured):
 
 
 _SHOWN = 10
-KEYS = "the keys"
+OTHERS, KEYS = "all other variables", "the keys"
 
 
 def guesses(
@@ -128,11 +145,16 @@ def guesses(
     rng = seeded(seed).generator("guesses")
     kept = affordable(records, synthetic, blocks, compared.owners, rng)
     records, owners = records[kept], compared.owners[kept]
-    right = [("all other variables", _from_others(records, synthetic, blocks, most))]
+    fresh = compared.records[: run.fitted.n_rows]
+    held = kept >= run.fitted.n_rows
+    right = [(OTHERS, _from_others(records, synthetic, blocks, most))]
+    known = [_from_others(records[held], fresh, blocks_of(fresh, most + 1), most)]
     places = [names.index(key) for key in keys if key in names]
     if places:
         right.append((KEYS, _from_keys(records, synthetic, places)))
+        known.append(_from_keys(records[held], fresh, places))
     found = list(_excesses(compared, owners, right, places))
+    gains = _gains(compared, owners[held], [of[held] for _, of in right], known, places)
     counted = np.bincount(owners, minlength=sum(compared.sizes)) > 0
     sides = np.split(counted, [compared.sizes[0]])
     return Guesses(
@@ -140,6 +162,7 @@ def guesses(
         n_outside=int(sides[1].sum()),
         keys=tuple(names[place] for place in places),
         guesses=tuple(sorted(found, key=lambda guess: -guess.low)[:_SHOWN]),
+        gains=tuple(sorted(gains, key=lambda gain: -gain.low)[:_SHOWN]),
         n_guesses=len(found),
     )
 
@@ -208,3 +231,30 @@ def _excesses(
             target=compared.names[place], known=known, inside=inside, outside=outside,
             excess=excess, low=low,
         )  # fmt: skip
+
+
+def _gains(
+    compared: Compared,
+    owners: IntArray,
+    made: Sequence[BoolArray],
+    fresh: Sequence[BoolArray],
+    keys: Sequence[int],
+) -> Iterator[Gain]:
+    """Yield what is guessed of persons held out beyond a fresh sample, for each target."""
+    persons = np.unique(owners, return_inverse=True)[1]
+    n = int(persons.max()) + 1
+    z = quantile_of(len(made) * len(compared.names))
+    for known, ours, theirs in zip((OTHERS, KEYS), made, fresh, strict=False):
+        for place, target in enumerate(compared.names):
+            if known == KEYS and place in keys:
+                continue
+            one, other = (
+                np.bincount(persons[of[:, place]], minlength=n) > 0 for of in (ours, theirs)
+            )
+            difference = one.astype(float) - other
+            gain = float(difference.mean())
+            error = max(float(difference.std(ddof=1)) / n**0.5, 1 / n)
+            yield Gain(
+                target=target, known=known, synthetic=int(one.sum()), fresh=int(other.sum()),
+                gain=gain, low=gain - z * error,
+            )  # fmt: skip

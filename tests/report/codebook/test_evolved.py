@@ -204,6 +204,8 @@ def config(folder: Path, name: str, **genetic: Any) -> Path:
             "target": "job",
             "differential_confidentiality": False,
             "nearest": False,
+            "near_verbatim": False,
+            "guesses": False,
             "attacks": False,
             "propensity": False,
         },
