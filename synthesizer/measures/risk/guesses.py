@@ -9,8 +9,8 @@ persons in the data. Every variable is a target, from two kinds of knowledge:
 - *all other variables*: the guess is the value of the synthetic record that agrees in most of them,
   as long as no more than a fifth of all variables differ.
 
-A number is guessed right within a hundredth of its standard deviation. Who has no such record is
-not guessed. The lower ends of all targets hold together.
+A number is guessed right within a hundredth of its standard deviation. Where there is no such
+record, the commonest value of the file is guessed. The lower ends of all targets hold together.
 
 What is shown about *anybody* is guessed of persons held out, from the synthetic records and from
 the training records: these are a fresh sample as far as the holdout is concerned. The gain is what
@@ -145,7 +145,9 @@ def guesses(
     rng = seeded(seed).generator("guesses")
     kept = affordable(records, synthetic, blocks, compared.owners, rng)
     records, owners = records[kept], compared.owners[kept]
-    fresh = compared.records[: run.fitted.n_rows]
+    # of records that are as near the first one is taken, so their order must tell nothing
+    synthetic = rng.permutation(synthetic)
+    fresh = rng.permutation(compared.records[: run.fitted.n_rows])
     held = kept >= run.fitted.n_rows
     right = [(OTHERS, _from_others(records, synthetic, blocks, most))]
     known = [_from_others(records[held], fresh, blocks_of(fresh, most + 1), most)]
@@ -167,10 +169,19 @@ def guesses(
     )
 
 
+def _commonest(records: IntArray, synthetic: IntArray) -> BoolArray:
+    """Return which values are the commonest ones of their variables in the synthetic records."""
+    modes = []
+    for values in synthetic.T:
+        distinct, n = np.unique(values, return_counts=True)
+        modes.append(distinct[n.argmax()])
+    return np.asarray(records == np.array(modes))
+
+
 def _from_keys(records: IntArray, synthetic: IntArray, keys: Sequence[int]) -> BoolArray:
     """Return which values are the commonest ones of the synthetic records with the same keys."""
     ours, theirs = keys_of(records, synthetic, list(keys))
-    right = np.zeros(records.shape, dtype=bool)
+    right = _commonest(records, synthetic)
     for place in range(records.shape[1]):
         if place in keys:
             continue
@@ -180,7 +191,8 @@ def _from_keys(records: IntArray, synthetic: IntArray, keys: Sequence[int]) -> B
         cells, first = np.unique(pairs[order, 0], return_index=True)
         commonest = pairs[order][first, 1]
         at = np.minimum(np.searchsorted(cells, ours), len(cells) - 1)
-        right[:, place] = (cells[at] == ours) & (commonest[at] == records[:, place])
+        found = cells[at] == ours
+        right[found, place] = commonest[at][found] == records[found, place]
     return right
 
 
@@ -188,7 +200,7 @@ def _from_others(
     records: IntArray, synthetic: IntArray, blocks: Sequence[list[int]], most: int
 ) -> BoolArray:
     """Return which values are those of the record that agrees in most of the other variables."""
-    right = np.zeros(records.shape, dtype=bool)
+    right = _commonest(records, synthetic)
     joined = Joined.of(synthetic, records, blocks)
     for theirs, ours in joined.parts():
         differs = records[ours] != synthetic[theirs]
