@@ -45,8 +45,6 @@ LIKELY = 0.8
 MARGIN = 0.5
 """Part of the way to the synthetic estimate by which the border is moved for the price: the
 confidential coefficient is another. Less than the most is paid if it decides even then."""
-ALIKE = 0.01
-"""Difference of the ends of an interval of r that is worth no more groups."""
 
 
 @dataclass(frozen=True)
@@ -90,11 +88,6 @@ class Look:
     def m(self) -> int:
         """Number of groups."""
         return len(self.numbers[0])
-
-    @property
-    def fits(self) -> int:
-        """Number of groups with a fit of the first statement."""
-        return int(np.isfinite(self.numbers[0]).sum())
 
     @property
     def unfitted(self) -> float:
@@ -198,17 +191,15 @@ def chance_of(query: Query, ask: Claim, stated: Statements, look: Look) -> float
     and groups of persons scatter as those of the synthetic data do; the noise is taken as normal.
     """
     (noise,) = ask.mechanisms(query, stated)
-    needed = _needed(look.m, look.fits, noise.size, noise.scale)
     values = look.numbers[0][np.isfinite(look.numbers[0])]
-    error = np.subtract(*np.quantile(values, (0.84, 0.16))) / sqrt(2 * look.fits)
+    n = len(values)
+    needed = _needed(look.m, n, noise.size, noise.scale)
+    error = np.subtract(*np.quantile(values, (0.84, 0.16))) / sqrt(2 * n)
     moved = values + error * _SHIFTS[:, None]
-    where = stated.ranges[0]
-    beyond = [moved < where.ends[0]] * (where.low is not None)
-    beyond += [moved > where.ends[1]] * (where.high is not None)
     yes, no = np.ones(len(_SHIFTS)), np.zeros(len(_SHIFTS))
-    for out in np.mean(beyond, axis=2):
-        ahead = look.fits * (1 - 2 * out)
-        spread = np.sqrt(4 * look.fits * out * (1 - out) + 4 * noise.scale**2)
+    for out in np.mean(stated.ranges[0].beyond(moved), axis=2):
+        ahead = n * (1 - 2 * out)
+        spread = np.sqrt(4 * n * out * (1 - out) + 4 * noise.scale**2)
         yes = np.minimum(yes, ndtr((ahead - needed) / spread))
         no = np.maximum(no, ndtr((-ahead - needed) / spread))
     return float((yes + no).mean())
@@ -269,9 +260,9 @@ def _beyond(estimate: float, distance: float) -> str:
 
 
 def _of_shares(query: Query, ask: Counted, stated: Statements, able: Sequence[Look]) -> Chosen:
-    """Return the question with the fewest groups whose interval of r is about farthest from 1/2."""
+    """Return the question with the groups whose interval of r is farthest from 1/2."""
     telling = [_telling(_with(query, look.m), ask, stated, look) for look in able]
-    best = next(place for place, tells in enumerate(telling) if tells >= max(telling) - ALIKE)
+    best = telling.index(max(telling))
     asked = _with(query, able[best].m)
     if telling[best] > 0.5:
         return Chosen(asked, "decided", ())

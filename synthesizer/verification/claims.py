@@ -85,9 +85,7 @@ class Claim(Ends, Nearness, OfRange):
     def counts(self, query: Query, prepared: Statements, numbers: FloatArray) -> list[list[int]]:  # noqa: ARG002
         """Return how many groups lie in the range, beyond each end it has, and have no fit."""
         (where,), (values,) = prepared.ranges, numbers
-        beyond = [values < where.ends[0]] * (where.low is not None)
-        beyond += [values > where.ends[1]] * (where.high is not None)
-        kinds = [where.holds(values) == 1, *beyond, np.isnan(values)]
+        kinds = [where.holds(values) == 1, *where.beyond(values), np.isnan(values)]
         return [[int(kind.sum()) for kind in kinds]]
 
     def conclude(self, query: Query, prepared: Statements, released: Released) -> ClaimAnswer:

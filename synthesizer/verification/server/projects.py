@@ -63,12 +63,15 @@ class Projects:
         if store.execute(found).first() is None:
             raise RequestError(_NONE, 404)
 
-    def refusal(self, store: Connection, name: str, cost: int) -> str:
-        """Return why a project cannot pay so many questions, "" where it can.
+    def refusal(self, store: Connection, name: str, user: str, cost: int) -> str:
+        """Return why a project cannot pay so many questions of somebody, "" where it can.
 
         The ledger of the dataset is locked, so nobody else is charged in between.
         """
-        left = self._named(store, name).left
+        project = self._named(store, name)
+        if user not in project.members:
+            return str(WORDS["wrong"]["member"].format(name))
+        left = project.left
         if cost <= left:
             return ""
         return str(WORDS["wrong"]["project"].format(name, plural(left, "question"), cost))
@@ -148,7 +151,8 @@ class Projects:
         where = (*where, PROJECT.c.dataset.in_([*self.datasets]))
         rows = store.execute(select(PROJECT).where(*where).order_by(PROJECT.c.name)).all()
         of_projects = select(MEMBER.c.project, ACCOUNT.c.name).join(ACCOUNT)
-        members = store.execute(of_projects.order_by(ACCOUNT.c.name)).all()
+        of_projects = of_projects.where(ACCOUNT.c.is_active).order_by(ACCOUNT.c.name)
+        members = store.execute(of_projects).all()
         is_theirs = ANSWER.c.analysis == PROJECT.c.name
         charged = select(PROJECT.c.name, PROJECT.c.dataset, ANSWER.c.epsilon)
         used = Counter[str]()

@@ -298,10 +298,10 @@ class Service:
         """Return why a question is refused; only experts read the numbers of the ledger."""
         if dry.outlook == "impossible":
             return dry.words or ["this question cannot be decided with this file"]
-        if is_repeat:
-            return []
-        if refusal := self.projects.refusal(store, row.project, one.questions(dry.charge)):
-            return [refusal]
+        cost = 0 if is_repeat else one.questions(dry.charge)
+        refusal = self.projects.refusal(store, row.project, row.name, cost)
+        if refusal or is_repeat:
+            return [refusal] if refusal else []
         account = {"user": row.name, "analysis": row.project}
         found = one.ledger.refusals(dry.chosen, epsilon=dry.charge, within=store, **account)
         if found and dry.outlook is not None and not self._is_paused(store, one):
