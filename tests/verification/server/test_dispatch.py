@@ -156,13 +156,13 @@ def test_an_answer_that_a_busy_computer_holds_up_leaves_by_whole_slots(service, 
     )
     asked = ask(service, ada)
     work(service)
-    due = service.find(ada, asked.id).due - timedelta(hours=3)
+    due = service.find(ada, asked.id).due - timedelta(hours=2.5)
     with transaction(service.engine) as store:
         store.execute(JOB.update().values(due=due))
     work(service, answers=True)
     late = service.find(ada, asked.id)
     assert (late.state, late.content) == ("waiting", None)
-    assert late.due == due + timedelta(hours=3)
+    assert late.due == due + timedelta(hours=2)
 
 
 def test_a_job_whose_slot_is_over_gets_another_one_before_it_runs(service, ada, work):
