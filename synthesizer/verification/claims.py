@@ -151,9 +151,26 @@ def _agreed(n_ends: int, m: int, scale: float) -> list[Shares]:
 class End(Row):
     """Ends of the claim and the groups of persons on their inner side"""
 
-    statement: str = column("End", "text")
-    agreeing: float = column("Groups that agree", "share", "most probable, of those with a fit")
-    probability: float = column("Most agree", "share", "probability; 99 % decides")
+    statement: str = column("Border", "text")
+    agreeing: float = column(
+        "Share of groups on its side", "share", "most probable, of those with a fit"
+    )
+    probability: float = column(
+        "Probability that most groups are there", "share", ".99 or more: yes; .01 or less: no"
+    )
+
+
+def _probability(chance: float) -> str:
+    """Return a probability in three digits, never as one that is certain.
+
+    Examples
+    --------
+    >>> _probability(0.9934), _probability(0.99996), _probability(1e-5)
+    ('.993', 'above .999', 'below .001')
+    """
+    if not 0.001 <= chance <= 0.999:
+        return "above .999" if chance > 0.5 else "below .001"
+    return f"{chance:.3f}".removeprefix("0")
 
 
 class ClaimAnswer(Answer):
@@ -171,6 +188,8 @@ class ClaimAnswer(Answer):
     partitions: int
     scale: float
     """Of the noise of each count."""
+    decides: float = CERTAIN
+    """Probability that most groups agree from which on the answer is yes, at every end."""
 
     @classmethod
     def of(
@@ -194,8 +213,10 @@ class ClaimAnswer(Answer):
             words=(
                 sentences[verdict],
                 *(
-                    f"In about {agree} of {m - unfitted} groups of persons with a fit it {inner}."
-                    for agree, (inner, _) in zip(agreeing, ends, strict=True)
+                    WORDS["claim"]["groups"].format(
+                        agree, m - unfitted, inner, _probability(chance)
+                    )
+                    for agree, (inner, _), chance in zip(agreeing, ends, chances, strict=True)
                 ),
                 f"Groups without a fit: about {unfitted}. Synthetic data: {written(estimate)}.",
                 *([_reason(shares, m, scale)] if verdict == "open" else []),

@@ -11,6 +11,7 @@ from replay_trials import GAP, QUESTIONS
 from synthesizer.verification import choosing
 from synthesizer.verification.choosing import PARTITIONS, Look, chance_of, chosen, unbiased
 from synthesizer.verification.query import query_of
+from synthesizer.verification.sentences import WORDS
 from synthesizer.verification.verify import sound_asked
 
 FORBIDDEN = ("epsilon", "partition", "M ")
@@ -56,11 +57,11 @@ def borders(ask, words):
 
 
 def test_an_open_claim_says_which_borders_could_be_decided():
-    below, above = borders({"above": 0.28}, "A border of at most (.+) or at least (.+) could .*")
+    below, above = borders({"above": 0.28}, "Ask “at least (.+)” or lower, or (.+) or higher: .*")
     assert -0.1 < below < EFFECT < above < 0.6
     for end, outlook in ((below, "decided"), (above, "decided"), (0.22, "open"), (0.38, "open")):
         assert chosen(asked({"above": end}), 1.0).outlook == outlook
-    low, high = borders({"share": 0.05}, "A range of at least (.+) to (.+) could .*")
+    low, high = borders({"share": 0.05}, "Ask about a range as wide as (.+) to (.+), or wider: .*")
     assert chosen(asked({"between": [low, high]}), 1.0).outlook == "decided"
     narrow = [low + 0.05, high - 0.05]
     assert chosen(asked({"between": narrow}), 1.0).outlook == "open"
@@ -92,10 +93,22 @@ def test_forecasts_of_open_claims_come_true_as_often_as_they_say():
         assert abs(sums[of].mean() - hits[of].mean()) < 0.15
 
 
+def few_rows(n):
+    """Return which of the simulated rows are of the smaller group."""
+    return asked({"above": 0}, n=n).made.table["group"].data == 1
+
+
 def test_what_no_group_can_fit_or_no_noise_lets_through_is_impossible():
     made = chosen(asked({"above": 0.0}, n=30), 1.0)
     assert made.outlook == "impossible"
-    assert any("smaller model" in word for word in made.words)
+    few = len(np.unique(asked({"above": 0}, n=30).made.owners[few_rows(30)]))
+    assert made.words[1] == WORDS["unfit"]["level"].format("group[few]", few)
+    # the advice is about the model that was asked, whichever it is, and names nothing else
+    made = chosen(asked({"above": 0.0, "coefficient": "I(group == 'few')"}, n=30,
+                        formula="y ~ I(group == 'few') + x"), 1.0)  # fmt: skip
+    assert made.words[1] == WORDS["unfit"]["level"].format("I(group == 'few')", few)
+    made = chosen(asked({"above": 0.0, "coefficient": "x"}, n=30), 1.0)
+    assert made.words[1] == WORDS["unfit"]["model"]
     made = chosen(asked({"above": -5.0}), 0.01)
     assert made.outlook == "impossible"
     assert any("budget" in word for word in made.words)

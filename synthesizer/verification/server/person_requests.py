@@ -197,7 +197,8 @@ def _ask_page(
     typed: dict[str, str] | None = None, error: RequestError | None = None,
 ) -> Response:  # fmt: skip
     query = steps.find_dry_run(who.account, name, digest).query
-    typed = typed or {"reason": "", "code": code_of(query, steps.dataset(name).schema)}
+    file = steps.config.datasets[name].confidential
+    typed = typed or {"reason": "", "code": code_of(query, steps.dataset(name).schema, file)}
     return html_page(
         request, "ask_a_person.html", error=error,
         dataset=info_of(steps, name), digest=digest, question=in_words(query), most=LONGEST,
