@@ -393,7 +393,7 @@ class Ledger:
             ).scalar_one_or_none()
             if not max(1, spent or 0) <= micro(cap):
                 raise LedgerError(
-                    f"cap ({cap}) must be above 0 and at least {(spent or 0) / MICRO}"
+                    f"cap: {(spent or 0) / MICRO:g} is spent; write that or more, above 0"
                 )
             if spent is None:
                 row = {"dataset": self.dataset, "scope": scope, "name": name, "cap": micro(cap)}

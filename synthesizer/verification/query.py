@@ -47,7 +47,7 @@ LEAST_EPSILON, MOST_EPSILON = 0.001, 100.0
 LEAST_PARTITIONS, MOST_PARTITIONS = 10, 500
 MOST_SIGNS = 200
 """Signs of a formula, such as + and (: more take long to read."""
-NO_FORMULA = "formula: is needed, such as 'pay ~ age + sex'"
+NO_FORMULA = "formula: is needed: the response, ~, and terms that are joined by +"
 _SIGN = re.compile(r"[^\w\s.`]")
 _MOST_HINTS = 1
 """Unknown names for which a similar one is looked for: that takes time."""

@@ -24,7 +24,7 @@ refused: hardly anybody means persons by the year of one drawn row.
 
 from __future__ import annotations
 
-import ast
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -35,7 +35,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from synthesizer.data.errors import plural
-from synthesizer.data.expressions import parse_tree, quote_name
+from synthesizer.data.expressions import quote_name
 from synthesizer.data.table import FloatArray, IntArray, Table
 from synthesizer.measures.figure import Row, column
 from synthesizer.measures.utility.formulas import Atom, atom_values
@@ -58,6 +58,8 @@ WIDTHS: Final = (1e-100, 1e100)
 Noisy = tuple[float | None, float, float]
 """What was released of a number, None where it cannot be told, and the interval of the noise."""
 _MOST_DRAWN = 40
+_ALTERNATIVES = re.compile(r"\bor\b|\bif\b|\bnot \(")
+"""Signs that a part of a condition need not be true where the condition is."""
 
 
 @dataclass(frozen=True)
@@ -145,8 +147,11 @@ class OfCells(Question):
 
     def _draws(self, query: Query, schema: PublicSchema) -> bool:
         """Whether a person may have more rows than count: not where the condition names a time."""
+        parts, name = (query.subset or "").split(" and "), quote_name(schema.period or "")
         times = schema.levels(Atom("C", schema.period)) if schema.period else ()
-        is_one_time = bool({*times} & {*_demanded(query.subset, schema.period)})
+        is_one_time = any({f"{name} == {one}", f"{name} == {one!r}"} & {*parts} for one in times)
+        if _ALTERNATIVES.search(query.subset or ""):
+            is_one_time = False
         return self.rows < schema.rows_per_person and not is_one_time
 
     def _prepared(
@@ -161,24 +166,6 @@ class OfCells(Question):
     def groups(self, schema: PublicSchema) -> Groups:
         """Return the cells, from public levels."""
         return Groups(self.by, tuple(schema.levels(Atom("C", name)) for name in self.by))
-
-
-def _demanded(condition: str | None, name: str | None) -> Iterator[str]:
-    """Yield the values that a variable must have wherever a condition holds, as texts.
-
-    Examples
-    --------
-    >>> [*_demanded("year == 1988 and sex == 'F'", "year")], [*_demanded("year > 1988", "year")]
-    (['1988'], [])
-    """
-    tree = parse_tree(condition) if condition else None
-    is_joined = isinstance(tree, ast.BoolOp) and isinstance(tree.op, ast.And)
-    for part in getattr(tree, "values", ()) if is_joined else [tree]:
-        if isinstance(part, ast.Compare) and [*map(type, part.ops)] == [ast.Eq]:
-            for one, other in ((part.left, *part.comparators), (*part.comparators, part.left)):
-                if isinstance(one, ast.Name) and one.id == name and isinstance(other, ast.Constant):
-                    value = other.value
-                    yield value if isinstance(value, str) else f"{value:.15g}"
 
 
 class Counts(OfCells):

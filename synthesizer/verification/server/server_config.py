@@ -128,6 +128,8 @@ class ServerConfig(BaseModel):
     url: str = Field(default="", pattern=r"^(https?://[^\s/]+.*)?$")
     """Address that citations name, such as https://verify.example.org; where absent, that of the
     request."""
+    author: str = Field(default="", max_length=200)
+    """Whom citations name as the author, such as the agency; the dataset's title where absent."""
     tick: float = Field(default=30.0, gt=0, le=86_400)
     """Seconds: answers leave at whole multiples of it."""
     job: JobLimits = JobLimits()

@@ -68,6 +68,12 @@ class Dataset:
         canonical = query.bound(self.schema, self.synthetic_digest).content()
         return canonical if NUMBERS & given.keys() else canonical | dict.fromkeys(NUMBERS)
 
+    @property
+    def questions_left(self) -> int:
+        """Questions that the budget of the dataset still pays for."""
+        budget = self.ledger.spending().budgets[0]
+        return (budget.cap - budget.spent) // micro(self.question_epsilon)
+
     def questions(self, epsilon: int) -> int:
         """Return as how many questions of a project a charge counts, in millionths of epsilon."""
         return -(-epsilon // micro(self.question_epsilon))
