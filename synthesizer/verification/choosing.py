@@ -31,7 +31,7 @@ from synthesizer.verification.public_schema import PublicSchema
 from synthesizer.verification.query import Query
 from synthesizer.verification.questions import Question, View
 from synthesizer.verification.sentences import WORDS
-from synthesizer.verification.table_questions import Cell, CellAnswer, Means
+from synthesizer.verification.table_questions import Cell, Means
 from synthesizer.verification.verify import Asked
 
 PARTITIONS = (20, 50, 100, 200)
@@ -312,13 +312,12 @@ def _of_cells(query: Query, ask: Question, schema: PublicSchema, view: View) -> 
     reach = ask.mechanisms(query, prepared)[-1].within(0.95)
     numbers = tuple(map(tuple, ask.whole_numbers(query, prepared, view)))
     counts, answer = np.asarray(numbers[-1]), ask.conclude(query, prepared, numbers)
-    words: list[str] = []
+    cells, words = getattr(answer, "cells", ()), []
     if counts[counts <= reach].sum() > counts.sum() / 2:
         words = [word.format(reach) for word in WORDS["tables"]["small"]]
-    elif isinstance(ask, Means) and isinstance(answer, CellAnswer) and _are_wide(answer.cells):
+    elif isinstance(ask, Means) and _are_wide(cells):
         words = [WORDS["tables"]["wide"]]
-    width = answer.words[:1] if isinstance(answer, CellAnswer) else ()
-    return Chosen(query, "open" if words else "decided", (*words, *width))
+    return Chosen(query, "open" if words else "decided", (*words, *answer.words[: len(cells[:1])]))
 
 
 def _are_wide(cells: Sequence[Cell]) -> bool:

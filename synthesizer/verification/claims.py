@@ -152,25 +152,8 @@ class End(Row):
     """Ends of the claim and the groups of persons on their inner side"""
 
     statement: str = column("Border", "text")
-    agreeing: float = column(
-        "Share of groups on its side", "share", "most probable, of those with a fit"
-    )
-    probability: float = column(
-        "Probability that most groups are there", "share", ".99 or more: yes; .01 or less: no"
-    )
-
-
-def _probability(chance: float) -> str:
-    """Return a probability in three digits, never as one that is certain.
-
-    Examples
-    --------
-    >>> _probability(0.9934), _probability(0.99996), _probability(1e-5)
-    ('.993', 'above .999', 'below .001')
-    """
-    if not 0.001 <= chance <= 0.999:
-        return "above .999" if chance > 0.5 else "below .001"
-    return f"{chance:.3f}".removeprefix("0")
+    agreeing: float = column("Share of groups on its side", "share", "of those with a fit")
+    probability: float = column("Probability that most are", "share", ".99: yes; .01: no")
 
 
 class ClaimAnswer(Answer):
@@ -213,10 +196,8 @@ class ClaimAnswer(Answer):
             words=(
                 sentences[verdict],
                 *(
-                    WORDS["claim"]["groups"].format(
-                        agree, m - unfitted, inner, _probability(chance)
-                    )
-                    for agree, (inner, _), chance in zip(agreeing, ends, chances, strict=True)
+                    WORDS["claim"]["groups"].format(agree, m - unfitted, inner, written(p, "p"))
+                    for agree, (inner, _), p in zip(agreeing, ends, chances, strict=True)
                 ),
                 f"Groups without a fit: about {unfitted}. Synthetic data: {written(estimate)}.",
                 *([_reason(shares, m, scale)] if verdict == "open" else []),

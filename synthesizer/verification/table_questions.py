@@ -143,16 +143,18 @@ class OfCells(Question):
             last = schema.levels(Atom("C", schema.period))[-1]
             one = f"{quote_name(schema.period)} == {last if last.isdigit() else repr(last)}"
             wrong = WORDS["wrong"]["drawn_period"]
-            yield wrong.format(schema.period, schema.rows_per_person, one)
+            yield wrong.format(schema.period, schema.rows_per_person, one, self.rows)
 
     def _draws(self, query: Query, schema: PublicSchema) -> bool:
         """Whether a person may have more rows than count: not where the condition names a time."""
-        parts, name = (query.subset or "").split(" and "), quote_name(schema.period or "")
         times = schema.levels(Atom("C", schema.period)) if schema.period else ()
-        is_one_time = any({f"{name} == {one}", f"{name} == {one!r}"} & {*parts} for one in times)
-        if _ALTERNATIVES.search(query.subset or ""):
-            is_one_time = False
-        return self.rows < schema.rows_per_person and not is_one_time
+        texts = {
+            f"{quote_name(schema.period or '')} == {t}" for one in times for t in (one, repr(one))
+        }
+        text = query.subset or ""
+        is_one = not _ALTERNATIVES.search(text) and not texts.isdisjoint(text.split(" and "))
+        is_one = is_one and schema.rows_per_person <= len(times)
+        return self.rows < schema.rows_per_person and not is_one
 
     def _prepared(
         self, query: Query, schema: PublicSchema, ends: tuple[float, float],
@@ -195,7 +197,7 @@ class Counts(OfCells):
         (mechanism,) = self.mechanisms(query, prepared)
         reach = mechanism.within(0.95)
         found = [(max(0.0, n), max(0.0, n - reach), max(0.0, n + reach)) for n in released[0]]
-        return _in_cells(prepared, released, found, plural(len(found), "cell"), reach)
+        return _in_cells(prepared, released, found)
 
 
 class Means(OfCells):
@@ -256,12 +258,8 @@ class Means(OfCells):
         """Return the means with intervals of the noise."""
         low, high = prepared.ends
         found = noisy_means(released, self.mechanisms(query, prepared), (low, high))
-        far = [
-            max(top - value, value - bottom) for value, bottom, top in found if value is not None
-        ]
-        reach, groups = max(far, default=high - low), plural(len(found), "group")
         clipped = WORDS["tables"]["clipped"].format(low, high)
-        return _in_cells(prepared, released, found, groups, reach, clipped)
+        return _in_cells(prepared, released, found, clipped)
 
 
 def mechanisms_of_means(size: int, rows: int, epsilon: int) -> tuple[Mechanism, Mechanism]:
@@ -328,9 +326,8 @@ def noisy_means(
 
 
 def _in_cells(
-    prepared: Prepared, released: Released, found: Sequence[Noisy], cells_in_words: str,
-    reach: float, *others: str,
-) -> CellAnswer:  # fmt: skip
+    prepared: Prepared, released: Released, found: Sequence[Noisy], *others: str
+) -> CellAnswer:
     """Return the answer with the number of each cell, its interval, and the synthetic one."""
     cells = tuple(
         Cell(cell=label, value=value, low=low, high=high, synthetic=there)
@@ -340,9 +337,11 @@ def _in_cells(
     )
     outside = sum(c.synthetic is not None and not c.low <= c.synthetic <= c.high for c in cells)
     beside = WORDS["tables"]["other" if outside else "same"].format(outside, len(cells))
-    within = WORDS["tables"]["cells"].format(prepared.what, cells_in_words, written(reach))
+    far = [max(c.high - c.value, c.value - c.low) for c in cells if c.value is not None]
+    reach = written(max(far, default=cells[0].high - cells[0].low))
+    within = WORDS["tables"]["cells"].format(prepared.what, plural(len(cells), "cell"), reach)
     drawn = [WORDS["rows_drawn"]] * prepared.is_drawn
-    words = (within, *others, *drawn, beside, WORDS["noise_only"])
+    words = (within, beside, *others, *drawn, WORDS["noise_only"])
     return CellAnswer(released=released, words=words, cells=cells, what=prepared.what)
 
 

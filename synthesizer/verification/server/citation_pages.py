@@ -41,15 +41,9 @@ def citation_of(request: Request, who: Who, steps: Steps, number: str) -> Citati
         version = store.execute(until).scalar_one()
     title = info_of(steps, found.dataset).title
     page, asked_for = f"{home}/queries/{number}", in_words(found.content["query"])
+    author = steps.config.author or title
     return Citation(
-        found.content,
-        asked_for,
-        found.dataset,
-        title,
-        version,
-        found.due,
-        steps.config.author or title,
-        page,
+        found.content, asked_for, found.dataset, title, version, found.due, author, page
     )
 
 

@@ -149,16 +149,13 @@ class Projects:
             details = {"cap before": before, "cap": micro(cap)}
             audit.append(store, account.name, "cap changed", dataset=dataset, details=details)
 
-    def set_paused(
-        self, account: Account, dataset: str, *, is_paused: bool, reason: str = ""
-    ) -> None:
+    def set_paused(self, account: Account, dataset: str, reason: str, *, is_paused: bool) -> None:
         """Stop charges and answers of a dataset, or go on; what was charged is answered then."""
         with transaction(self.engine) as store:
             self.datasets[dataset].ledger.set_paused(is_paused, within=store)
             action = "paused" if is_paused else "resumed"
-            audit.append(
-                store, account.name, action, dataset=dataset, details={"reason": reason[:200]}
-            )
+            details = {"reason": reason[:200]}
+            audit.append(store, account.name, action, dataset=dataset, details=details)
 
     def _named(self, store: Connection, name: str) -> Project:
         if found := self._all(store, PROJECT.c.name == name):

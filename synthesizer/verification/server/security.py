@@ -38,6 +38,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from synthesizer.data.errors import RequestError
+from synthesizer.verification.sentences import WORDS
 from synthesizer.verification.server.accounts import Account, Accounts, Role, require
 from synthesizer.verification.server.problem_json import problem_of
 from synthesizer.verification.server.server_config import Access, plain_address
@@ -313,8 +314,7 @@ class Guard:
             return self._counted(request, Signed(account, csrf_of(f"{self._secret} {account.id}")))
         self.limit.check(f"address {request.state.origin.address}")
         raise RequestError(
-            f"the single sign-on sent the name {name!r}, which no open account has; ask the "
-            "steward for an account of exactly this name",
+            WORDS["refused"]["sign_on"].format(name),
             403,
         )
 

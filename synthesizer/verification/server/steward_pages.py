@@ -130,8 +130,8 @@ def set_cap(visit: Visiting, name: str, form: OwnForm) -> Response:
 def set_paused(visit: Visiting, name: str, form: OwnForm) -> Response:
     """Stop new charges on a dataset, or go on."""
     is_paused, reason = first(form, "pause") == "yes", first(form, "reason").strip()
-    name = visit.steps.dataset(name).name
-    visit.steps.projects.set_paused(visit.account, name, is_paused=is_paused, reason=reason)
+    dataset = visit.steps.dataset(name).name
+    visit.steps.projects.set_paused(visit.account, dataset, reason, is_paused=is_paused)
     return moved("/steward/alarms" if first(form, "from") == "alarms" else "/steward/projects")
 
 
