@@ -30,6 +30,7 @@ from zipfile import ZipFile, ZipInfo
 from synthesizer.measures.figure import Column as ShownColumn
 from synthesizer.measures.figure import Row, columns
 from synthesizer.report.page import Cell
+from synthesizer.verification.sentences import template
 
 ACRO_FORMAT = "1.0.1"
 """Version of ACRO whose ``results.json`` the folder for SACRO follows; the viewer takes 0.4 on."""
@@ -185,27 +186,12 @@ class Citation:
     @property
     def r_code(self) -> str:
         """The columns as a data frame of R; its attributes are identifier and released numbers."""
-        vectors = [f"  {column.label} = {_r_vector(column.values)},\n" for column in self.columns]
-        return (
-            f"# {_line(self.text)}\n"
-            f"answer <- data.frame(\n{''.join(vectors)}  stringsAsFactors = FALSE\n)\n"
-            f'attr(answer, "identifier") <- {_r_vector((self.identifier,))}\n'
-            f'attr(answer, "released") <- {_r_vector(self.released)}\n'
-        )
+        return _R.render(cited=self)
 
     @property
     def stata_code(self) -> str:
         """The columns as a do-file of Stata."""
-        lines = [f"* {self.key}", "clear", f"set obs {len(self.rows)}"]
-        for column in self.columns:
-            kind, missing = ("strL", '""') if column.kind == "text" else ("double", ".")
-            lines.append(f"generate {kind} {column.label} = {missing}")
-            lines += (
-                f"quietly replace {column.label} = {_in_stata(value)} in {row}"
-                for row, value in enumerate(column.values, 1)
-                if value is not None
-            )
-        return "\n".join(lines) + "\n"
+        return _STATA.render(cited=self)
 
     @property
     def sacro_zip(self) -> bytes:
@@ -273,11 +259,6 @@ def _in_r(value: Cell) -> str:
     return f'"{"".join(shown)}"'
 
 
-def _r_vector(values: tuple[Cell, ...]) -> str:
-    joined = ",\n    ".join(map(_in_r, values))
-    return f"c({joined})"
-
-
 def _in_stata(value: str | float) -> str:
     """Return a value as Stata reads it; what Stata would take for its own is put in by number.
 
@@ -293,3 +274,7 @@ def _in_stata(value: str | float) -> str:
         for one in value
     )
     return f'"{safe}"'.replace('"" + ', "").replace(' + ""', "")
+
+
+_R = template("citation.R.jinja", line=_line, in_r=_in_r)
+_STATA = template("citation.do.jinja", in_stata=_in_stata)

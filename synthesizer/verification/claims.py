@@ -196,7 +196,9 @@ class ClaimAnswer(Answer):
             words=(
                 sentences[verdict],
                 *(
-                    WORDS["claim"]["groups"].format(agree, m - unfitted, inner, written(p, "p"))
+                    WORDS["claim"]["groups"].format(
+                        agree, m - unfitted, inner, written(min(p, 0.999), "p")
+                    )
                     for agree, (inner, _), p in zip(agreeing, ends, chances, strict=True)
                 ),
                 f"Groups without a fit: about {unfitted}. Synthetic data: {written(estimate)}.",

@@ -10,15 +10,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from functools import cache, partial
 from pathlib import Path
 from typing import Any
-
-from jinja2 import Environment, PackageLoader
 
 from synthesizer.measures.utility.formulas import parse_formula
 from synthesizer.verification.public_schema import PublicSchema
 from synthesizer.verification.query import query_of
+from synthesizer.verification.sentences import template
 
 _IN_R = {
     "and": "&", "or": "|", "not ": "!", "in": "%in%", "[": "c(", "]": ")", "C(": "factor(",
@@ -58,7 +56,7 @@ def code_of(
     atoms = formula.atoms if formula else ()
     named = {a.text: schema.levels(a) for a in atoms if a.kind == "name"}
     is_parquet = confidential.suffix.lower() in (".parquet", ".pq")
-    text = _environment().get_template("request_code.R.jinja").render(
+    text = _DRAFT.render(
         query=asked, formula=formula, schema=schema,
         kind="folder" if confidential.is_dir() else "parquet" if is_parquet else "csv",
         variables={name: one for name, one in schema.variables.items() if name in asked.names},
@@ -67,13 +65,14 @@ def code_of(
     return text.rstrip("\n")
 
 
-@cache
-def _environment() -> Environment:
-    """Return what fills in the template; nothing is escaped for HTML, since this is R."""
-    package = PackageLoader("synthesizer.verification", "")
-    made = Environment(loader=package, trim_blocks=True, lstrip_blocks=True)  # noqa: S701
-    made.filters["r"] = lambda text: _WORD.sub(lambda found: _IN_R.get(found[0], found[0]), text)
-    made.filters["r_number"] = "{:.15g}".format
-    made.filters["text"] = partial(json.dumps, ensure_ascii=False)
-    made.filters["vector"] = lambda texts: f"c({', '.join(map(made.filters['text'], texts))})"
-    return made
+def _text(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+_DRAFT = template(
+    "request_code.R.jinja",
+    r=lambda text: _WORD.sub(lambda found: _IN_R.get(found[0], found[0]), text),
+    r_number="{:.15g}".format,
+    text=_text,
+    vector=lambda texts: f"c({', '.join(map(_text, texts))})",
+)

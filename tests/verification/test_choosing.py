@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from claim_trials import EFFECT, SCHEMA, Drawn, InMemory, simulated
-from replay_trials import GAP, QUESTIONS
+from replay_trials import GAP, QUESTIONS, people
 
 from synthesizer.verification import choosing
 from synthesizer.verification.choosing import PARTITIONS, Look, chance_of, chosen, unbiased
@@ -162,10 +162,37 @@ def test_every_question_is_chosen_for(name, files, schema):
 
 
 def test_counts_that_noise_hides_are_open(files, schema):
-    by = {"formula": None, "ask": {"measure": "counts", "by": ["sex", "race", "agency", "year"]}}
+    by = {"formula": None, "ask": {"measure": "counts", "by": ["sex", "race", "agency", "year"],
+                                      "rows": 4}}  # fmt: skip
     one = sound_asked(query_of({**GAP, **by}), schema, files[1])
-    assert chosen(one, 0.05).outlook == "open"
-    assert chosen(one, 5.0).outlook == "decided"
+    few, enough = chosen(one, 0.05), chosen(one, 5.0)
+    assert (few.outlook, enough.outlook) == ("open", "decided")
+    # at the charge of 5 each of 4 rows moves two cells: the noise has the scale 8 / 5
+    reach = one.ask.mechanisms(enough.query, one.prepare())[0].within(0.95)
+    assert enough.words == (
+        "Number of rows, up to 4 of each person, in 96 cells: each within "
+        f"{reach} of the released number with probability .95.",
+    )
+    assert few.words[:2] != enough.words
+
+
+@pytest.mark.parametrize(("gap", "outlook"), [(20_000, "decided"), (20, "open")])
+def test_means_whose_intervals_are_wider_than_their_differences_are_open(
+    tmp_path, schema, gap, outlook
+):
+    data = people(2_000, 5).assign(pay=lambda f: 50_000 + gap * (f.sex == "F"))
+    data.to_csv(tmp_path / "synthetic.csv", index=False)
+    ask = {"measure": "means", "of": "pay", "by": ["sex"]}
+    one = sound_asked(query_of({"ask": ask}), schema, tmp_path / "synthetic.csv")
+    made = chosen(one, 1.0)
+    assert made.outlook == outlook
+    assert (made.words[0] == WORDS["tables"]["wide"]) == (outlook == "open")
+    width = re.fullmatch(
+        "Mean of pay over persons, one drawn row each, in 2 cells: each within (.+) of the "
+        "released number with probability .95.", made.words[-1],
+    )  # fmt: skip
+    # sums of about 1,000 persons, in units of 1/1000 of half of the range of 199,000
+    assert 100 < float(width[1].replace(",", "")) < 10_000
 
 
 def test_an_interval_takes_groups_that_say_most(files, schema, monkeypatch):

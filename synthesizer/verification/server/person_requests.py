@@ -40,11 +40,7 @@ MOST_OPEN = 5
 """Open requests of an account."""
 LONGEST = {"reason": 2_000, "code": 10_000, "reply": 10_000}
 """Characters."""
-REPLIES = {
-    "answered": "Answer in words: yes, no or cannot be decided. Write no digits.",
-    "released": "Release numbers. Write only those that passed your output check.",
-    "refused": "Refuse. Write why, and what the researcher can do instead.",
-}
+REPLIES: dict[str, str] = WORDS["replies"]
 """States of a reply, with what a steward writes."""
 
 

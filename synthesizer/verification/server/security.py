@@ -46,20 +46,7 @@ from synthesizer.verification.server.server_log import NAME
 
 LARGEST_BODY = 64 * 1024
 """Bytes; the longest query that makes sense has a tenth of it."""
-CONTENT_POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
-    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-)
-HEADERS = {
-    "Content-Security-Policy": CONTENT_POLICY,
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
-    "Referrer-Policy": "no-referrer",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
-    "Cache-Control": "no-store",
-}
+HEADERS: dict[str, str] = WORDS["headers"]
 """Of every reply."""
 NO_TEXT = "a text contains the character 0 or half a character, which no database takes"
 DEEPEST = 20
