@@ -183,8 +183,8 @@ def test_a_formula_is_refused_with_all_that_is_wrong_with_it():
         "ask": {"measure": "claim", "coefficient": "x", "above": 0},
     }  # fmt: skip
     problems = query_of(content).problems(SCHEMA)
-    for part in ("'sexx' is not in", "C(pay) has no levels", "I(pay + sex): ", "the response sex has",
-                 "'yeer' is not in"):  # fmt: skip
+    for part in ("'sexx' is not in", "C(pay) has no levels", "I(pay + sex): ",
+                 "the response sex has", "'yeer' is not in"):  # fmt: skip
         assert sum(part in problem for problem in problems) == 1, (part, problems)
     assert len(problems) == 5
 
