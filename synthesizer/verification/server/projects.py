@@ -142,6 +142,24 @@ class Projects:
                 _set_members(store, account, one, name, members)
             return self._named(store, name)
 
+    def set_cap(self, account: Account, dataset: str, cap: float) -> None:
+        """Change what all answers may cost together; LedgerError where more is spent."""
+        one = self.datasets[dataset]
+        with transaction(self.engine) as store:
+            one.ledger.lock(store)
+            before = one.ledger.spending(within=store).budgets[0].cap
+            one.ledger.set_cap("global", "", cap, within=store)
+            details = {"cap before": before, "cap": micro(cap)}
+            audit.append(store, account.name, "cap changed", dataset=dataset, details=details)
+
+    def set_paused(self, account: Account, dataset: str, reason: str, *, is_paused: bool) -> None:
+        """Stop charges and answers of a dataset, or go on; what was charged is answered then."""
+        with transaction(self.engine) as store:
+            self.datasets[dataset].ledger.set_paused(is_paused, within=store)
+            action = "paused" if is_paused else "resumed"
+            details = {"reason": reason[:200]}
+            audit.append(store, account.name, action, dataset=dataset, details=details)
+
     def _named(self, store: Connection, name: str) -> Project:
         if found := self._all(store, PROJECT.c.name == name):
             return found[0]
