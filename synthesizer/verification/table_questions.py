@@ -148,13 +148,11 @@ class OfCells(Question):
     def _draws(self, query: Query, schema: PublicSchema) -> bool:
         """Whether a person may have more rows than count: not where the condition names a time."""
         times = schema.levels(Atom("C", schema.period)) if schema.period else ()
-        texts = {
-            f"{quote_name(schema.period or '')} == {t}" for one in times for t in (one, repr(one))
-        }
-        text = query.subset or ""
-        is_one = not _ALTERNATIVES.search(text) and not texts.isdisjoint(text.split(" and "))
-        is_one = is_one and schema.rows_per_person <= len(times)
-        return self.rows < schema.rows_per_person and not is_one
+        text, name = query.subset or "", quote_name(schema.period or "")
+        texts = {f"{name} == {spelt}" for one in times for spelt in (one, repr(one))}
+        is_one_time = not _ALTERNATIVES.search(text) and texts & {*text.split(" and ")}
+        each = 1 if is_one_time and schema.rows_per_person <= len(times) else schema.rows_per_person
+        return self.rows < each
 
     def _prepared(
         self, query: Query, schema: PublicSchema, ends: tuple[float, float],

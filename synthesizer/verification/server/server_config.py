@@ -182,10 +182,7 @@ class ServerConfig(BaseModel):
         for name, one in self.datasets.items():
             other = first.setdefault(one.confidential.resolve(), name)
             if other != name:
-                yield (
-                    f"datasets.{name}.confidential: {one.confidential} is that of "
-                    f"datasets.{other}, too, and would have two caps; keep one of the datasets"
-                )
+                yield WORDS["refused"]["two_caps"].format(name, one.confidential, other)
 
 
 def read_server_config(path: Path) -> ServerConfig:
