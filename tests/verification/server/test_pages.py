@@ -94,7 +94,7 @@ def test_a_researcher_goes_from_the_form_to_the_answer_and_meets_no_number(
     assert f"/dry-runs/{digest}/ask-a-person" in page.text
     answer = browser.get(f"{asked.url.path}/answer.json").json()["answer"]
     assert html.escape(answer["words"][0]) in shown.text
-    assert answer["verdict"] == "yes"
+    assert answer["verdict"] in ("yes", "open")  # the noise is drawn
     for one in (page, shown):  # who wants to see them follows a link
         assert NUMBERS.search(browser.get(f"{one.url.path}?numbers=true").text)
     sign_in(browser, accounts, "bob")  # somebody else's, and none: the same words
