@@ -31,6 +31,7 @@ from synthesizer.verification.public_schema import PublicSchema
 from synthesizer.verification.query import Query
 from synthesizer.verification.questions import Question, View
 from synthesizer.verification.sentences import WORDS
+from synthesizer.verification.table_questions import Cell, Means
 from synthesizer.verification.verify import Asked
 
 PARTITIONS = (20, 50, 100, 200)
@@ -40,13 +41,13 @@ MOST_UNFITTED = 0.1
 """Share of groups that may have no fit in the synthetic data."""
 MOST_BIAS = 1.0
 """Limit of the bias of groups, in standard errors of the share that exceeds the coefficient."""
+FEW = 20
+"""Persons of each of the largest groups: with fewer a level is too rare."""
 LIKELY = 0.8
 """Probability from which on an answer other than "cannot tell" is expected."""
 MARGIN = 0.5
 """Part of the way to the synthetic estimate by which the border is moved for the price: the
 confidential coefficient is another. Less than the most is paid if it decides even then."""
-ALIKE = 0.01
-"""Difference of the ends of an interval of r that is worth no more groups."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ class Chosen:
     """With epsilon, partitions and errors, of the same schema and synthetic file."""
     outlook: Outlook
     words: tuple[str, ...]
-    """Plain sentences for the researcher; none where an answer may be expected."""
+    """Plain sentences for the researcher; of cells also how wide their intervals are."""
 
     @property
     def content(self) -> dict[str, object]:
@@ -90,11 +91,6 @@ class Look:
     def m(self) -> int:
         """Number of groups."""
         return len(self.numbers[0])
-
-    @property
-    def fits(self) -> int:
-        """Number of groups with a fit of the first statement."""
-        return int(np.isfinite(self.numbers[0]).sum())
 
     @property
     def unfitted(self) -> float:
@@ -146,13 +142,25 @@ def chosen(asked: Asked, most_epsilon: float) -> Chosen:
     able = unbiased(fitted) if fitted else []
     if not able:
         best = min(looks, key=lambda look: look.unfitted)
-        return Chosen(_with(query, best.m), "impossible", tuple(WORDS["unfit"]))
+        advice = _smaller(ask, asked)
+        return Chosen(_with(query, best.m), "impossible", (WORDS["unfit"]["cannot"], advice))
     if not isinstance(ask, Counted):
         return Chosen(_with(query, able[-1].m), "decided", ())
     stated = ask.stated(asked.schema, estimates)
     if isinstance(ask, Claim):
         return _of_claim(query, ask, stated, able)
     return _of_shares(query, ask, stated, able)
+
+
+def _smaller(ask: OfCoefficient, asked: Asked) -> str:
+    """Return what to ask where groups have no fit: what few persons have is the first reason."""
+    model, view = asked.query.model(asked.schema), asked.view()
+    _, columns, rows = model.columns_of(view.table)
+    column = columns[:, model.place(ask.coefficient) or 0]
+    n_persons = len(np.unique(view.owners[rows][column != 0]))
+    is_level = {*np.unique(column).tolist()} <= {0.0, 1.0}
+    kind = "level" if is_level and n_persons < FEW * PARTITIONS[0] else "model"
+    return str(WORDS["unfit"][kind].format(ask.coefficient, n_persons))
 
 
 def _with(query: Query, m: int, epsilon: float | None = None) -> Query:
@@ -198,17 +206,15 @@ def chance_of(query: Query, ask: Claim, stated: Statements, look: Look) -> float
     and groups of persons scatter as those of the synthetic data do; the noise is taken as normal.
     """
     (noise,) = ask.mechanisms(query, stated)
-    needed = _needed(look.m, look.fits, noise.size, noise.scale)
     values = look.numbers[0][np.isfinite(look.numbers[0])]
-    error = np.subtract(*np.quantile(values, (0.84, 0.16))) / sqrt(2 * look.fits)
+    n = len(values)
+    needed = _needed(look.m, n, noise.size, noise.scale)
+    error = np.subtract(*np.quantile(values, (0.84, 0.16))) / sqrt(2 * n)
     moved = values + error * _SHIFTS[:, None]
-    where = stated.ranges[0]
-    beyond = [moved < where.ends[0]] * (where.low is not None)
-    beyond += [moved > where.ends[1]] * (where.high is not None)
     yes, no = np.ones(len(_SHIFTS)), np.zeros(len(_SHIFTS))
-    for out in np.mean(beyond, axis=2):
-        ahead = look.fits * (1 - 2 * out)
-        spread = np.sqrt(4 * look.fits * out * (1 - out) + 4 * noise.scale**2)
+    for out in np.mean(stated.ranges[0].beyond(moved), axis=2):
+        ahead = n * (1 - 2 * out)
+        spread = np.sqrt(4 * n * out * (1 - out) + 4 * noise.scale**2)
         yes = np.minimum(yes, ndtr((ahead - needed) / spread))
         no = np.maximum(no, ndtr((-ahead - needed) / spread))
     return float((yes + no).mean())
@@ -257,7 +263,8 @@ def _decidable(query: Query, ask: Claim, stated: Statements, look: Look) -> str:
         name = "border"
     if isinf(below + above):
         return str(WORDS["outlook"]["budget"])
-    ends = (_beyond(estimate, -below), _beyond(estimate, above))
+    side = "at least" if where.high is None else "at most"
+    ends = (_beyond(estimate, -below), _beyond(estimate, above), side)
     return str(WORDS["outlook"][name].format(*ends))
 
 
@@ -269,9 +276,9 @@ def _beyond(estimate: float, distance: float) -> str:
 
 
 def _of_shares(query: Query, ask: Counted, stated: Statements, able: Sequence[Look]) -> Chosen:
-    """Return the question with the fewest groups whose interval of r is about farthest from 1/2."""
+    """Return the question with the groups whose interval of r is farthest from 1/2."""
     telling = [_telling(_with(query, look.m), ask, stated, look) for look in able]
-    best = next(place for place, tells in enumerate(telling) if tells >= max(telling) - ALIKE)
+    best = telling.index(max(telling))
     asked = _with(query, able[best].m)
     if telling[best] > 0.5:
         return Chosen(asked, "decided", ())
@@ -289,15 +296,24 @@ def _telling(query: Query, ask: Counted, stated: Statements, look: Look) -> floa
 
 
 def _of_cells(query: Query, ask: Question, schema: PublicSchema, view: View) -> Chosen:
-    """Return a question that needs no groups, with a warning where noise hides most cells."""
+    """Return a question that needs no groups, with the width of intervals of cells, and a warning
+    where noise hides most cells, or differences between means.
+    """
     prepared = ask.prepare(query, schema, view)
     reach = ask.mechanisms(query, prepared)[-1].within(0.95)
-    counts = np.asarray(ask.whole_numbers(query, prepared, view)[-1])
-    if counts[counts <= reach].sum() <= counts.sum() / 2:
-        return Chosen(query, "decided", ())
-    words = (
-        f"Most persons are in cells of {reach:,} or fewer, where the noise is as large as the "
-        "number of persons.",
-        "Ask for fewer variables, levels or cells.",
-    )
-    return Chosen(query, "open", words)
+    numbers = tuple(map(tuple, ask.whole_numbers(query, prepared, view)))
+    counts, answer = np.asarray(numbers[-1]), ask.conclude(query, prepared, numbers)
+    cells, words = getattr(answer, "cells", ()), []
+    if counts[counts <= reach].sum() > counts.sum() / 2:
+        words = [word.format(reach) for word in WORDS["tables"]["small"]]
+    elif isinstance(ask, Means) and _are_wide(cells):
+        words = [WORDS["tables"]["wide"]]
+    return Chosen(query, "open" if words else "decided", (*words, *answer.words[: len(cells[:1])]))
+
+
+def _are_wide(cells: Sequence[Cell]) -> bool:
+    """Return whether half of the intervals are wider than half of the differences of the means."""
+    means = np.array([cell.synthetic for cell in cells if cell.synthetic is not None])
+    apart = np.abs(np.subtract.outer(means, means))[np.triu_indices(len(means), 1)]
+    widths = [cell.high - cell.low for cell in cells]
+    return bool(len(apart)) and bool(np.median(widths) >= np.median(apart))

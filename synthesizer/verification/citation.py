@@ -6,9 +6,9 @@ who guesses the file could confirm the guess.
 
 Texts of users (titles, levels, formulas) are quoted for each program. BibTeX counts braces even
 behind a backslash, so each special character becomes a LaTeX command. Stata replaces macros also
-between quotes and takes ``/*`` for a comment, so R and Stata get all but plain characters by
-number. The SACRO viewer takes comments for HTML. Spreadsheets compute texts that begin like a
-formula, so these texts begin with an apostrophe in CSV (OWASP, CSV injection).
+between quotes and takes ``/*`` for a comment, so it gets such characters by number. The SACRO
+viewer takes comments for HTML. Spreadsheets compute texts that begin like a formula, so these texts
+begin with an apostrophe in CSV (OWASP, CSV injection).
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from zipfile import ZipFile, ZipInfo
 from synthesizer.measures.figure import Column as ShownColumn
 from synthesizer.measures.figure import Row, columns
 from synthesizer.report.page import Cell
+from synthesizer.verification.sentences import template
 
 ACRO_FORMAT = "1.0.1"
 """Version of ACRO whose ``results.json`` the folder for SACRO follows; the viewer takes 0.4 on."""
@@ -37,6 +38,8 @@ _SPREADSHEET = re.compile(r"^(?=[=+\-@\t\r\n])")
 """Where a text begins that a spreadsheet may compute."""
 _LABELS = {"holds": "holds_in_synthetic"}
 """Columns that have another name than in the answer: there it is clear of what they are true."""
+_IN_STATA = "\"$`'\\/"
+"""What Stata reads in another way between quotes."""
 _COMMANDS = "backslash braceleft braceright asciitilde asciicircum less greater bar asciigrave"
 _LATEX = {character: f"\\{character}" for character in "&%$#_"} | {
     character: f"{{\\text{name}}}"
@@ -87,8 +90,8 @@ class Citation:
     """Of the confidential file, counted from 1."""
     answered: datetime
     """In UTC."""
-    server: str
-    """Name of the server."""
+    author: str
+    """Who is named as the author."""
     url: str
     """Of the page that shows the answer."""
 
@@ -108,13 +111,15 @@ class Citation:
         """The citation in a line."""
         at = self.answered
         return (
-            f"{self.server} ({at.year}). {self._named}, version {self.version}, "
+            f"{self.author} ({at.year}). {self._named}, version {self.version}, "
             f"{at.day} {at:%B %Y}. {self.identifier}. {self.url}"
         )
 
     @property
     def _named(self) -> str:
-        return f"Answer to the question “{self.question}” on {self.title}"
+        what = self.content["answer"].get("what")
+        asked = f"“{self.question}” ({what})" if what else f"“{self.question}”"
+        return f"Answer to the question {asked} on {self.title}"
 
     @cached_property
     def columns(self) -> list[Column]:
@@ -160,7 +165,7 @@ class Citation:
         """A BibTeX entry."""
         note = f"{self.identifier}; dataset version {self.version}; {self.answered:%Y-%m-%d}"
         fields = {
-            "author": f"{{{latex(self.server)}}}",
+            "author": f"{{{latex(self.author)}}}",
             "title": f"{{{latex(self._named)}}}",
             "year": f"{self.answered.year}",
             "howpublished": f"\\url{{{quote(self.url, safe='/:?=&.-_[]')}}}",
@@ -181,27 +186,12 @@ class Citation:
     @property
     def r_code(self) -> str:
         """The columns as a data frame of R; its attributes are identifier and released numbers."""
-        vectors = [f"  {column.label} = {_r_vector(column.values)},\n" for column in self.columns]
-        return (
-            f"# {_line(self.text)}\n"
-            f"answer <- data.frame(\n{''.join(vectors)}  stringsAsFactors = FALSE\n)\n"
-            f'attr(answer, "identifier") <- {_r_vector((self.identifier,))}\n'
-            f'attr(answer, "released") <- {_r_vector(self.released)}\n'
-        )
+        return _R.render(cited=self)
 
     @property
     def stata_code(self) -> str:
         """The columns as a do-file of Stata."""
-        lines = [f"* {self.key}", "clear", f"set obs {len(self.rows)}"]
-        for column in self.columns:
-            kind, missing = ("strL", '""') if column.kind == "text" else ("double", ".")
-            lines.append(f"generate {kind} {column.label} = {missing}")
-            lines += (
-                f"quietly replace {column.label} = {_in_stata(value)} in {row}"
-                for row, value in enumerate(column.values, 1)
-                if value is not None
-            )
-        return "\n".join(lines) + "\n"
+        return _STATA.render(cited=self)
 
     @property
     def sacro_zip(self) -> bytes:
@@ -252,30 +242,39 @@ def latex(text: str) -> str:
     return "".join(_LATEX.get(character, character) for character in _line(text))
 
 
-def _quoted(text: str) -> str:
-    r"""Return a text between quotes, all but plain characters by number.
+def _in_r(value: Cell) -> str:
+    r"""Return a value as R reads it; what is not printed is written by its number.
 
     Examples
     --------
-    >>> print(_quoted("50 $ of 漢 😀"))
-    "50 \U00000024 of \U00006f22 \U0001f600"
+    >>> print(_in_r('50 "漢" \\ \u2028'))
+    "50 \"漢\" \\ \U00002028"
     """
-    plain = re.sub(
-        r"[^A-Za-z0-9 _.,:;()\[\]=<>+~|%-]", lambda found: f"\\U{ord(found[0]):08x}", text
-    )
-    return f'"{plain}"'
-
-
-def _in_r(value: Cell) -> str:
     if value is None:
         return "NA"
-    return _quoted(value) if isinstance(value, str) else str(value).upper()
-
-
-def _r_vector(values: tuple[Cell, ...]) -> str:
-    joined = ",\n    ".join(map(_in_r, values))
-    return f"c({joined})"
+    if not isinstance(value, str):
+        return str(value).upper()
+    quoted = re.sub(r'["\\]', r"\\\g<0>", value)
+    shown = (one if one.isprintable() else f"\\U{ord(one):08x}" for one in quoted)
+    return f'"{"".join(shown)}"'
 
 
 def _in_stata(value: str | float) -> str:
-    return f"ustrunescape({_quoted(value)})" if isinstance(value, str) else str(+value)
+    """Return a value as Stata reads it; what Stata would take for its own is put in by number.
+
+    Examples
+    --------
+    >>> print(_in_stata("50 $ of 漢"))
+    "50 " + uchar(36) + " of 漢"
+    """
+    if not isinstance(value, str):
+        return str(+value)
+    safe = "".join(
+        one if one.isprintable() and one not in _IN_STATA else f'" + uchar({ord(one)}) + "'
+        for one in value
+    )
+    return f'"{safe}"'.replace('"" + ', "").replace(' + ""', "")
+
+
+_R = template("citation.R.jinja", line=_line, in_r=_in_r)
+_STATA = template("citation.do.jinja", in_stata=_in_stata)

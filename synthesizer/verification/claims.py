@@ -85,9 +85,7 @@ class Claim(Ends, Nearness, OfRange):
     def counts(self, query: Query, prepared: Statements, numbers: FloatArray) -> list[list[int]]:  # noqa: ARG002
         """Return how many groups lie in the range, beyond each end it has, and have no fit."""
         (where,), (values,) = prepared.ranges, numbers
-        beyond = [values < where.ends[0]] * (where.low is not None)
-        beyond += [values > where.ends[1]] * (where.high is not None)
-        kinds = [where.holds(values) == 1, *beyond, np.isnan(values)]
+        kinds = [where.holds(values) == 1, *where.beyond(values), np.isnan(values)]
         return [[int(kind.sum()) for kind in kinds]]
 
     def conclude(self, query: Query, prepared: Statements, released: Released) -> ClaimAnswer:
@@ -151,9 +149,9 @@ def _agreed(n_ends: int, m: int, scale: float) -> list[Shares]:
 class End(Row):
     """Ends of the claim and the groups of persons on their inner side"""
 
-    statement: str = column("End", "text")
-    agreeing: float = column("Groups that agree", "share", "most probable, of those with a fit")
-    probability: float = column("Most agree", "share", "probability; 99 % decides")
+    statement: str = column("Border", "text")
+    agreeing: float = column("Share of groups on its side", "share", "of those with a fit")
+    probability: float = column("Probability that most are", "share", ".99: yes; .01: no")
 
 
 class ClaimAnswer(Answer):
@@ -171,6 +169,8 @@ class ClaimAnswer(Answer):
     partitions: int
     scale: float
     """Of the noise of each count."""
+    decides: float = CERTAIN
+    """Probability that most groups agree from which on the answer is yes, at every end."""
 
     @classmethod
     def of(
@@ -194,8 +194,10 @@ class ClaimAnswer(Answer):
             words=(
                 sentences[verdict],
                 *(
-                    f"In about {agree} of {m - unfitted} groups of persons with a fit it {inner}."
-                    for agree, (inner, _) in zip(agreeing, ends, strict=True)
+                    WORDS["claim"]["groups"].format(
+                        agree, m - unfitted, inner, written(min(p, 0.999), "p")
+                    )
+                    for agree, (inner, _), p in zip(agreeing, ends, chances, strict=True)
                 ),
                 f"Groups without a fit: about {unfitted}. Synthetic data: {written(estimate)}.",
                 *([_reason(shares, m, scale)] if verdict == "open" else []),

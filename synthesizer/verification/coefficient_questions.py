@@ -30,7 +30,8 @@ from scipy.signal import fftconvolve
 from scipy.stats import t as student
 
 from synthesizer.data.errors import DataError, did_you_mean
-from synthesizer.data.table import FloatArray, IntArray
+from synthesizer.data.randomness import Seed
+from synthesizer.data.table import BoolArray, FloatArray, IntArray
 from synthesizer.measures.figure import Result
 from synthesizer.measures.utility.formulas import coefficient_parts
 from synthesizer.report.page import Block, value_table, written
@@ -57,6 +58,11 @@ class CoefficientRange(Result):
         """Return whether each value lies in it, in 0 and 1; NaN where there is no value."""
         low, high = self.ends
         return np.where(np.isnan(values), np.nan, (values >= low) & (values <= high))
+
+    def beyond(self, values: FloatArray) -> list[BoolArray]:
+        """Return which values lie beyond each end that it has."""
+        ends = (values < self.ends[0], self.low), (values > self.ends[1], self.high)
+        return [is_beyond for is_beyond, end in ends if end is not None]
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -126,6 +132,10 @@ class OfCoefficient(Question):
         model = query.model(schema)
         place = model.place(self.coefficient) or 0
         y, X, rows = model.columns_of(view.table)
+        if view.is_rehearsal:  # all rows are fitted, whatever a formula makes of their values
+            draw, rows = Seed(0).generator("rehearsal"), np.ones(len(view.owners), dtype=np.bool_)
+            y = draw.integers(0, 2, len(rows)).astype(np.float64)
+            X = draw.normal(size=(len(rows), X.shape[1]))
         kept, effects = np.ones(len(y), dtype=bool), []
         for name in model.formula.effects:
             if name == schema.person:

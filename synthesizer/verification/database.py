@@ -23,6 +23,7 @@ from weakref import WeakKeyDictionary
 
 from synthesizer.data.errors import LedgerError
 from synthesizer.data.files import create, held, note_written, signals_later
+from synthesizer.verification.sentences import WORDS
 
 try:
     import sqlalchemy as sa
@@ -106,9 +107,7 @@ def connect(url: str | sa.URL, *, seconds: float = SECONDS) -> sa.Engine:
     try:
         parts = sa.make_url(url)
     except ArgumentError as error:
-        raise LedgerError(
-            "database is no URL; write sqlite:////path/of/file or postgresql://user@host/name"
-        ) from error
+        raise LedgerError(WORDS["refused"]["no_url"]) from error
     backend = parts.get_backend_name()
     if backend == "sqlite" and parts.database not in (None, "", ":memory:"):
         path = Path(str(parts.database))
@@ -178,10 +177,7 @@ def served(engine: sa.Engine) -> Iterator[None]:
     LedgerError
         If another process serves it.
     """
-    taken = LedgerError(
-        f"{place_of(engine)} is served by another process, and two would do each other's work; "
-        "stop that one, or name another database"
-    )
+    taken = LedgerError(WORDS["refused"]["served"].format(place_of(engine)))
     if engine.dialect.name == "sqlite":
         # its end ends the locks of SQLite in this process, too: nothing is at work then
         with held(Path(place_of(engine))) as is_free:
@@ -318,9 +314,7 @@ def _postgresql(url: sa.URL, seconds: float) -> sa.Engine:
             **_pool(seconds),
         )
     except ImportError as error:
-        raise LedgerError(
-            "a database of PostgreSQL needs psycopg: pip install 'synthesizer[postgresql]'"
-        ) from error
+        raise LedgerError(WORDS["refused"]["psycopg"]) from error
 
 
 def _pool(seconds: float) -> dict[str, Any]:
@@ -341,15 +335,11 @@ def _check_file(path: Path) -> None:
     try:
         mode = path.stat().st_mode
     except OSError as error:
-        raise LedgerError(
-            f"{path} cannot be opened ({error.strerror}); make one with 'synthesizer ledger new'"
-        ) from error
+        raise LedgerError(WORDS["refused"]["no_file"].format(path, error.strerror)) from error
     if not stat.S_ISREG(mode):
         raise LedgerError(f"{path} is no file; name the ledger")
     if mode & (stat.S_IRWXG | stat.S_IRWXO):
-        raise LedgerError(
-            f"{path} holds a secret key and others may open it; chmod 600 it if nobody did"
-        )
+        raise LedgerError(WORDS["refused"]["open_file"].format(path))
     if not mode & stat.S_IWUSR:
         raise LedgerError(f"{path} is read-only: nothing could be charged; chmod 600 it")
 

@@ -49,6 +49,7 @@ from synthesizer.verification.database import (
 )
 from synthesizer.verification.mechanisms import MICRO, micro
 from synthesizer.verification.questions import Released
+from synthesizer.verification.sentences import WORDS
 from synthesizer.verification.spending import Budget, Entry, Spending
 
 # isort: split
@@ -249,11 +250,7 @@ class Ledger:
             if is_file:
                 self.check(store)
         if data is not None and data != self.data:
-            raise LedgerError(
-                f"{self._place} is the ledger of another version of the confidential data, or was "
-                "made with a public schema that reads the file in another form; name file and "
-                "schema that it was made for, or make a ledger for the new ones, with the caps left"
-            )
+            raise LedgerError(WORDS["refused"]["other_version"].format(self._place))
 
     def answer(self, query: str, *, within: Connection | None = None) -> Released | None:
         """Return what was released to a question, by its digest; None if nothing was."""
@@ -392,9 +389,7 @@ class Ledger:
                 select(BUDGET.c.spent).where(*self._budget(scope, name))
             ).scalar_one_or_none()
             if not max(1, spent or 0) <= micro(cap):
-                raise LedgerError(
-                    f"cap ({cap}) must be above 0 and at least {(spent or 0) / MICRO}"
-                )
+                raise LedgerError(WORDS["refused"]["cap"].format((spent or 0) / MICRO))
             if spent is None:
                 row = {"dataset": self.dataset, "scope": scope, "name": name, "cap": micro(cap)}
                 store.execute(insert(BUDGET).values(row))
@@ -429,10 +424,7 @@ class Ledger:
                 for payer in scopes({"user": user, "analysis": analysis}):
                     charged[payer] += epsilon
         if spent != charged:
-            raise LedgerError(
-                f"{self._place}: what was spent is not the sum of what was asked; somebody changed "
-                "it: take the last copy that you trust"
-            )
+            raise LedgerError(WORDS["refused"]["not_the_sum"].format(self._place))
 
     @property
     def _place(self) -> str:
@@ -501,8 +493,9 @@ class Ledger:
             if spent + epsilon > cap:
                 of = f" of {name}" if name else ""
                 problems.append(
-                    f"the {scope} budget{of} has {(cap - spent) / MICRO} of {cap / MICRO} left and "
-                    f"the question costs {epsilon / MICRO}: offer less epsilon"
+                    WORDS["refused"]["budget"].format(
+                        scope, of, (cap - spent) / MICRO, cap / MICRO, epsilon / MICRO
+                    )
                 )
         return problems
 
@@ -627,10 +620,7 @@ def _check_form(store: Connection, place: str) -> None:
     if not whole:
         raise LedgerError(f"{place} is damaged; take the last copy that you trust")
     if form != _FORM:
-        raise LedgerError(
-            f"{place} is no ledger of this version of the program; make one with 'synthesizer "
-            "ledger new', with the caps that are left"
-        )
+        raise LedgerError(WORDS["refused"]["no_ledger"].format(place))
 
 
 def scopes(payers: Payers) -> tuple[tuple[str, str], ...]:

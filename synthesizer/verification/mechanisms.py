@@ -35,6 +35,7 @@ from math import ceil, exp, inf, log, nextafter
 from typing import Any, Final, Protocol
 
 from synthesizer.data.errors import ConfigError
+from synthesizer.verification.sentences import WORDS
 
 MICRO: Final = 1_000_000
 """Epsilon is counted in integers, millionths: sums of floats grant too little or too much."""
@@ -78,8 +79,7 @@ class Mechanism:
         """Refuse what no noise could serve."""
         if min(self.size, self.distance, self.epsilon) < 1:
             raise ConfigError(
-                f"size ({self.size}), distance ({self.distance}) and epsilon in millionths "
-                f"({self.epsilon}) of a mechanism must be at least 1: raise epsilon"
+                WORDS["refused"]["mechanism"].format(self.size, self.distance, self.epsilon)
             )
         if self.bounds is not None and self.bounds[0] >= self.bounds[1]:
             raise ConfigError(f"bounds of a mechanism must rise, not {self.bounds}")
@@ -152,9 +152,7 @@ def _opendp() -> Any:
     try:
         import opendp.prelude as dp
     except ImportError as error:
-        raise ConfigError(
-            "answers about confidential data need OpenDP: pip install 'synthesizer[verification]'"
-        ) from error
+        raise ConfigError(WORDS["refused"]["opendp"]) from error
     dp.enable_features("contrib")
     return dp
 

@@ -119,11 +119,14 @@ def fit_partitions(
         codes = np.column_stack([effect[at] for effect in (*rows.effects, rows.persons)])
         fitted = np.argsort(_fingerprints(columns, codes), kind="stable")
         columns, codes = columns[fitted], codes[fitted]
-        with np.errstate(all="ignore"):  # what is odd shows in the numbers
-            if len(columns) <= p or not (np.abs(columns) < _LARGEST).all():
-                continue
-            with suppress(np.linalg.LinAlgError):
-                coefficients[m], errors[m] = fit(columns, codes)
+        if len(columns) <= p:
+            continue
+        with np.errstate(all="ignore"), suppress(np.linalg.LinAlgError):
+            is_sound = bool((np.abs(columns) < _LARGEST).all())
+            # what has no fit takes the same steps: time must not tell that a group has none
+            fits = fit(columns if is_sound else np.zeros_like(columns), codes)
+            if is_sound:
+                coefficients[m], errors[m] = fits
     return PartitionFits(coefficients, errors)
 
 
@@ -143,8 +146,7 @@ def _linear(columns: FloatArray, codes: Codes) -> tuple[FloatArray, FloatArray]:
     levels = [np.unique(effect, return_inverse=True)[1] for effect in effects]
     sizes = [int(codes.max()) + 1 for codes in levels]
     left = n - p - sum(sizes) + max(0, len(levels) - 1)
-    if left < 1:
-        return np.full(p, np.nan), np.full(p, np.nan)
+    is_fit, left = left >= 1, max(1, left)
     # constants of the persons cost nothing where errors are clustered by person
     left += sum(
         size - 1
@@ -158,12 +160,12 @@ def _linear(columns: FloatArray, codes: Codes) -> tuple[FloatArray, FloatArray]:
     columns = columns - columns.mean(axis=0)  # the effects hold the mean
     lengths = _lengths(columns)
     lengths = np.where(lengths > _LOST * raw, lengths, np.inf)
-    swept = _sweep(columns / lengths, levels)
-    if swept is None:
-        return np.full(p, np.nan), np.full(p, np.nan)
+    swept, is_swept = _sweep(columns / lengths, levels)
     X, y = swept[:, :p], swept[:, p] * (lengths[p] if np.isfinite(lengths[p]) else 0.0)
     X = np.where(_lengths(X) > _ABSORBED, X, 0.0)
     coefficients, errors = _Basis.of(X, _DEPENDENT_SWEPT).least_squares(y, persons, left)
+    if not (is_fit and is_swept):
+        return np.full(p, np.nan), np.full(p, np.nan)
     return coefficients / lengths[:p], errors / lengths[:p]
 
 
@@ -171,16 +173,16 @@ def _lengths(columns: FloatArray) -> FloatArray:
     return np.asarray(np.sqrt((columns**2).sum(axis=0)))
 
 
-def _sweep(columns: FloatArray, levels: Sequence[Codes]) -> FloatArray | None:
-    """Return what the levels leave of columns of length 1, all steps taken.
+def _sweep(columns: FloatArray, levels: Sequence[Codes]) -> tuple[FloatArray, bool]:
+    """Return what the levels leave of columns of length 1, and whether the steps were enough.
 
     The effect of most levels is swept out at once, the others in what it leaves: half the steps.
-    None if the steps are too few: levels that hang together by long chains of single rows.
+    They are too few where levels hang together by long chains of single rows.
     """
     first, *others = sorted(map(_indicators, levels), key=lambda one: -one.shape[1])
     columns = columns - first @ (first.T @ columns)
     if not others:
-        return columns
+        return columns, True
     rest = csr_array(hstack(others))
     transposed, crossed = csr_array(rest.T), csr_array(rest.T @ first)
     back, within = csr_array(crossed.T), csr_array(rest.T @ rest)
@@ -203,9 +205,7 @@ def _sweep(columns: FloatArray, levels: Sequence[Codes]) -> FloatArray | None:
             direction, size = residual + turn * direction, new
         swept = rest @ solution
         columns = columns - (swept - first @ (first.T @ swept))
-    if not (((transposed @ columns) ** 2).sum(axis=0) < _UNSWEPT).all():
-        return None
-    return columns
+    return columns, bool((((transposed @ columns) ** 2).sum(axis=0) < _UNSWEPT).all())
 
 
 def _indicators(codes: Codes) -> csr_array:
@@ -217,12 +217,17 @@ def _indicators(codes: Codes) -> csr_array:
 
 @dataclass(frozen=True, eq=False)
 class _Basis:
-    """Orthonormal columns of the same span, and the way back to coefficients."""
+    """Orthonormal columns of the same span, and the way back to coefficients.
+
+    Directions that depend on others are columns of 0, so that time does not hang on the rank.
+    """
 
     Z: FloatArray
-    """Shape (n, r)."""
+    """Shape (n, p)."""
     back: FloatArray
-    """What a coefficient of Z is in those of X, shape (p, r)."""
+    """What a coefficient of Z is in those of X, shape (p, p)."""
+    n_absent: int
+    """How many columns are 0."""
     is_open: npt.NDArray[np.bool_]
     """Coefficients of X that the columns do not identify, shape (p,)."""
 
@@ -233,8 +238,9 @@ class _Basis:
         lengths = np.where(lengths > 0, lengths, np.inf)
         _, values, vectors = np.linalg.svd(np.linalg.qr(X / lengths, mode="r"))
         is_there = values > least
-        back = vectors[is_there].T / values[is_there] / lengths[:, None]
-        return cls(X @ back, back, (vectors[~is_there] ** 2).sum(axis=0) > _OPEN)
+        back = vectors.T * np.where(is_there, 1 / values, 0.0) / lengths[:, None]
+        is_open = (vectors[~is_there] ** 2).sum(axis=0) > _OPEN
+        return cls(X @ back, back, int((~is_there).sum()), is_open)
 
     def least_squares(
         self, y: FloatArray, persons: Codes, left: int
@@ -263,10 +269,9 @@ class _Basis:
 def _logit(columns: FloatArray, codes: Codes) -> tuple[FloatArray, FloatArray]:
     """Return what `_linear` does, for a response of 0 and 1; there are no effects."""
     n, p = len(columns), columns.shape[1] - 1
-    basis, y = _Basis.of(columns[:, :p], _DEPENDENT), columns[:, p]
-    if not np.isin(y, (0, 1)).all():
-        return np.full(p, np.nan), np.full(p, np.nan)
-    fitted = np.zeros(basis.Z.shape[1])
+    basis = _Basis.of(columns[:, :p], _DEPENDENT)
+    is_binary = bool(np.isin(columns[:, p], (0, 1)).all())
+    y, fitted = columns[:, p] if is_binary else np.zeros(n), np.zeros(p)
     bread, is_settled = np.zeros((len(fitted), len(fitted))), False
     for _ in range(LOGIT_STEPS):
         mean = expit(basis.Z @ fitted)
@@ -279,8 +284,8 @@ def _logit(columns: FloatArray, codes: Codes) -> tuple[FloatArray, FloatArray]:
         step = bread @ (basis.Z.T @ (y - mean))
         fitted = fitted + step
         reach = _SETTLED * np.abs(fitted).max(initial=1)
-        is_settled = bool((np.abs(step) <= reach).all() and not is_flat.any())
-    if not is_settled:
+        is_settled = bool((np.abs(step) <= reach).all() and is_flat.sum() == basis.n_absent)
+    if not (is_settled and is_binary):
         return np.full(p, np.nan), np.full(p, np.nan)
     rest = y - expit(basis.Z @ fitted)
     return basis.coefficients(fitted, bread, rest, codes[:, -1], n - p)

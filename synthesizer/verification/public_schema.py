@@ -45,6 +45,7 @@ from synthesizer.measures.utility.formulas import Atom
 from synthesizer.report.codebook.release import ReleaseCodebook
 from synthesizer.report.codebook.words import Described
 from synthesizer.report.record import manifest_in
+from synthesizer.verification.sentences import WORDS
 
 M = TypeVar("M", bound=BaseModel)
 _MOST_FAULTS = 100
@@ -326,10 +327,7 @@ def head_of(path: Path, form: FileForm) -> list[str]:
             line = file.readline(1 << 20).decode(form.encoding).removeprefix("\ufeff")
         return next(csv.reader([line], delimiter=_delimiter(path, form)), [])
     except (OSError, EOFError, IndexError, LookupError, ValueError, csv.Error, pa.ArrowInvalid):
-        raise DataError(
-            f"{path}: its column names cannot be read; name a CSV or Parquet file, and its "
-            "encoding in the public schema (file: {encoding: ...})"
-        ) from None
+        raise DataError(WORDS["refused"]["no_names"].format(path)) from None
 
 
 def _delimiter(path: Path, form: FileForm) -> str:
@@ -388,10 +386,7 @@ def _check_lines(text: bytes, name: str, line_end: str, n_rows: int) -> None:
     if is_mixed or n_ends - text.endswith(end) != n_rows:
         lines = enumerate(text.removesuffix(end).split(end), 1)
         odd = (k for k, line in lines if line.count(b'"') % 2 or len(line.splitlines()) != 1)
-        raise DataError(
-            f"{name}: not every row is one line (look at line {next(odd, 1)}): a cell has a line "
-            "end, a quote is not closed, or a line is blank; write it anew, or as Parquet"
-        )
+        raise DataError(WORDS["refused"]["no_line"].format(name, next(odd, 1)))
 
 
 def _days(values: Sequence[str], public: PublicVariable) -> FloatArray:
@@ -522,10 +517,7 @@ def _codebook(path: Path) -> ReleaseCodebook:
 
 
 def _no_codebook(path: Path) -> DataError:
-    return DataError(
-        f"{path}: is no codebook of a release that this version wrote; name the directory of a "
-        "run, or its codebook.json"
-    )
+    return DataError(WORDS["refused"]["no_codebook"].format(path))
 
 
 def _is_usable(entry: Described) -> bool:

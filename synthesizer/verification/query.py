@@ -47,7 +47,7 @@ LEAST_EPSILON, MOST_EPSILON = 0.001, 100.0
 LEAST_PARTITIONS, MOST_PARTITIONS = 10, 500
 MOST_SIGNS = 200
 """Signs of a formula, such as + and (: more take long to read."""
-NO_FORMULA = "formula: is needed, such as 'pay ~ age + sex'"
+NO_FORMULA = "formula: is needed: the response, ~, and terms that are joined by +"
 _SIGN = re.compile(r"[^\w\s.`]")
 _MOST_HINTS = 1
 """Unknown names for which a similar one is looked for: that takes time."""
@@ -159,10 +159,10 @@ class Query(BaseModel):
                 problems.append(WORDS["wrong"]["digest"].format(key, there))
         problems += text_problems(self.formula, self.subset, schema)
         problems += _unknown("ask", self.ask.names, schema)
-        if self.formula is not None and not problems:
+        if self.formula is not None:
             problems += self._outcome_problems(schema)
-            if not problems:
-                problems.attempt(self.model, schema, place="formula")
+        if self.formula is not None and not problems:
+            problems.attempt(self.model, schema, place="formula")
         if not problems:
             problems += self.ask.problems(self, schema)
         return problems
@@ -170,6 +170,8 @@ class Query(BaseModel):
     def _outcome_problems(self, schema: PublicSchema) -> Iterator[str]:
         """Yield that the family needs another response than the public schema has."""
         response = parse_formula(self.formula or "").response
+        if not {*response.names} <= {*schema.variables}:
+            return
         levels, variable = schema.levels(response), schema.variables.get(response.text)
         if levels and (self.family == "linear" or len(levels) != 2):
             level = repr(levels[-1]) if variable and variable.is_coded else levels[-1]
@@ -186,10 +188,8 @@ def text_problems(formula: str | None, subset: str | None, schema: PublicSchema)
     if formula is not None:
         read = parse_formula(formula)
         effects = frozenset(read.effects) - {schema.person}  # persons may have constants
-        if unknown := list(_unknown("formula", effects | frozenset(read.term_names), schema)):
-            yield from unknown
-        else:
-            yield from (f"formula: {problem}" for problem in _formula_problems(read, schema))
+        yield from _unknown("formula", effects | frozenset(read.term_names), schema)
+        yield from (f"formula: {problem}" for problem in _formula_problems(read, schema))
     if subset is not None:
         condition = Expression.parse(subset)
         if unknown := list(_unknown("subset", condition.names, schema)):
@@ -234,7 +234,7 @@ def _formula_problems(formula: Formula, schema: PublicSchema) -> Iterator[str]:
     """Yield which parts of a formula cannot be computed from the public schema."""
     names = {*formula.term_names}
     known = Schema(tuple(v for v in schema.table_schema if v.name in names))
-    for atom in formula.atoms:
+    for atom in (one for one in formula.atoms if {*one.names} <= {*schema.variables}):
         if atom.kind == "I":
             number = Variable(name=atom.text, kind=Kind.NUMERIC, missing=("",))
             expression = Expression.parse(atom.text)

@@ -19,7 +19,7 @@ from __future__ import annotations
 import hmac
 from abc import abstractmethod
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -61,6 +61,8 @@ class View:
     """Place in ``persons`` of each row, shape (n,)."""
     key: bytes
     """Secret of this version of the data."""
+    is_rehearsal: bool = False
+    """Whether the rows are drawn by public facts, so that a job takes longest."""
 
     @classmethod
     def of(
@@ -105,19 +107,9 @@ class View:
         is_left[many[np.array(order)[rank >= k]]] = False
         return self.take(is_left)
 
-    def tiled(self, n: int) -> View:
-        """Return n rows: copies of all rows, one after the other, as of more persons."""
-        size = len(self.owners)
-        rows = np.arange(n if size else 0) % max(1, size)
-        copies, one = np.arange(len(rows)) // max(1, size), len(self.persons)
-        persons = np.concatenate(
-            [self.persons + copy for copy in range(int(copies.max(initial=0)) + 1)]
-        )
-        return View(self.table.take(rows), persons, self.owners[rows] + copies * one, self.key)
-
     def take(self, rows: IntArray | BoolArray) -> View:
         """Return some rows."""
-        return View(self.table.take(rows), self.persons, self.owners[rows], self.key)
+        return replace(self, table=self.table.take(rows), owners=self.owners[rows])
 
     def _contents(self, rows: IntArray) -> list[bytes]:
         """Return what some rows hold as bytes, whatever their place."""

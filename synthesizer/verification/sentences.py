@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import resources
 from typing import Any, Final
+
+from jinja2 import Environment, PackageLoader, Template
 
 from synthesizer.data.yaml_text import parse_yaml
 
@@ -12,3 +15,11 @@ WORDS: Final[dict[str, Any]] = parse_yaml(_TEXT, origin="sentences.yaml")
 """By the name of what they are about."""
 PROMISE: Final[tuple[str, ...]] = tuple(WORDS["promise"])
 """What is promised, word for word, on every page and in the docs."""
+
+
+def template(name: str, **filters: Callable[..., str]) -> Template:
+    """Return a text with places to fill in, a file beside this one; filters quote."""
+    loader = PackageLoader(__package__ or "", "")
+    made = Environment(loader=loader, trim_blocks=True, lstrip_blocks=True)  # noqa: S701
+    made.filters |= filters
+    return made.get_template(name)

@@ -16,11 +16,16 @@ decided row by row.
 Sums, not means, get noise: the number of rows of a group is itself confidential. Intervals hold the
 number without noise with probability .95 or more. They follow from the law of the noise and from
 what was released, so they cost nothing; sampling error is not in them.
+
+Where a person has more rows than count, a cell contains those persons whose drawn row is there, not
+all who have a row there. So answers name what they count, and cells of the variable of time are
+refused: hardly anybody means persons by the year of one drawn row.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
@@ -30,6 +35,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from synthesizer.data.errors import plural
+from synthesizer.data.expressions import quote_name
 from synthesizer.data.table import FloatArray, IntArray, Table
 from synthesizer.measures.figure import Row, column
 from synthesizer.measures.utility.formulas import Atom, atom_values
@@ -52,6 +58,8 @@ WIDTHS: Final = (1e-100, 1e100)
 Noisy = tuple[float | None, float, float]
 """What was released of a number, None where it cannot be told, and the interval of the noise."""
 _MOST_DRAWN = 40
+_ALTERNATIVES = re.compile(r"\bor\b|\bif\b|\bnot \(")
+"""Signs that a part of a condition need not be true where the condition is."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +99,10 @@ class Prepared:
     groups: Groups
     ends: tuple[float, float]
     synthetic: tuple[float | None, ...]
+    what: str
+    """What is in each cell, in words."""
+    is_drawn: bool
+    """Whether a person may have more rows than count."""
 
 
 class OfCells(Question):
@@ -118,7 +130,7 @@ class OfCells(Question):
         """Return the question with the variables of the cells in one order."""
         return super().canonical().model_copy(update={"by": tuple(sorted(self.by))})
 
-    def problems(self, query: Query, schema: PublicSchema) -> Iterator[str]:  # noqa: ARG002
+    def problems(self, query: Query, schema: PublicSchema) -> Iterator[str]:
         """Yield what the public schema does not allow."""
         for name in self.by:
             if not schema.levels(Atom("C", name)):
@@ -127,6 +139,29 @@ class OfCells(Question):
             yield f"ask.by: {cells:,} cells are more than {MOST_CELLS:,}; leave a variable out"
         if self.rows > schema.rows_per_person:
             yield WORDS["wrong"]["rows"].format(plural(schema.rows_per_person, "row"))
+        if schema.period and schema.period in self.by and self._draws(query, schema):
+            last = schema.levels(Atom("C", schema.period))[-1]
+            one = f"{quote_name(schema.period)} == {last if last.isdigit() else repr(last)}"
+            wrong = WORDS["wrong"]["drawn_period"]
+            yield wrong.format(schema.period, schema.rows_per_person, one, self.rows)
+
+    def _draws(self, query: Query, schema: PublicSchema) -> bool:
+        """Whether a person may have more rows than count: not where the condition names a time."""
+        times = schema.levels(Atom("C", schema.period)) if schema.period else ()
+        text, name = query.subset or "", quote_name(schema.period or "")
+        texts = {f"{name} == {spelt}" for one in times for spelt in (one, repr(one))}
+        is_one_time = not _ALTERNATIVES.search(text) and texts & {*text.split(" and ")}
+        each = 1 if is_one_time and schema.rows_per_person <= len(times) else schema.rows_per_person
+        return self.rows < each
+
+    def _prepared(
+        self, query: Query, schema: PublicSchema, ends: tuple[float, float],
+        synthetic: Iterable[float | None],
+    ) -> Prepared:  # fmt: skip
+        is_drawn, known = self._draws(query, schema), WORDS["tables"][self.measure]
+        what = known["rows" if self.rows > 1 else "drawn" if is_drawn else "persons"]
+        what = what.format(self.rows, getattr(self, "of", ""))
+        return Prepared(self.groups(schema), ends, tuple(synthetic), what, is_drawn)
 
     def groups(self, schema: PublicSchema) -> Groups:
         """Return the cells, from public levels."""
@@ -138,11 +173,10 @@ class Counts(OfCells):
 
     measure: Literal["counts"] = "counts"
 
-    def prepare(self, query: Query, schema: PublicSchema, synthetic: View) -> Prepared:  # noqa: ARG002
+    def prepare(self, query: Query, schema: PublicSchema, synthetic: View) -> Prepared:
         """Return the cells and the synthetic counts."""
-        groups = self.groups(schema)
-        counts = self._counts(groups, synthetic)
-        return Prepared(groups, (0.0, 1.0), tuple(map(float, counts)))
+        counts = self._counts(self.groups(schema), synthetic)
+        return self._prepared(query, schema, (0.0, 1.0), map(float, counts))
 
     def mechanisms(self, query: Query, prepared: Prepared) -> tuple[Mechanism, ...]:
         """Return the noise of all cells: changed rows move twice ``rows`` in all."""
@@ -161,9 +195,7 @@ class Counts(OfCells):
         (mechanism,) = self.mechanisms(query, prepared)
         reach = mechanism.within(0.95)
         found = [(max(0.0, n), max(0.0, n - reach), max(0.0, n + reach)) for n in released[0]]
-        what = "persons" if self.rows == 1 else f"rows, up to {self.rows} of each person,"
-        sentence = WORDS["tables"]["counts"].format(what, plural(len(found), "cell"), reach)
-        return _in_cells(prepared, released, found, "Counts", sentence)
+        return _in_cells(prepared, released, found)
 
 
 class Means(OfCells):
@@ -199,11 +231,11 @@ class Means(OfCells):
         low, high = schema.variables[self.of].ends
         return low if self.low is None else self.low, high if self.high is None else self.high
 
-    def prepare(self, query: Query, schema: PublicSchema, synthetic: View) -> Prepared:  # noqa: ARG002
+    def prepare(self, query: Query, schema: PublicSchema, synthetic: View) -> Prepared:
         """Return the groups, the ends, and the synthetic means."""
-        groups, ends = self.groups(schema), self._ends(schema)
-        sums, counts = self._totals(groups, ends, synthetic)
-        return Prepared(groups, ends, means_of(sums, counts, ends))
+        ends = self._ends(schema)
+        sums, counts = self._totals(self.groups(schema), ends, synthetic)
+        return self._prepared(query, schema, ends, means_of(sums, counts, ends))
 
     def mechanisms(self, query: Query, prepared: Prepared) -> tuple[Mechanism, ...]:
         """Return the noise of sums and of counts."""
@@ -222,11 +254,10 @@ class Means(OfCells):
 
     def conclude(self, query: Query, prepared: Prepared, released: Released) -> Answer:
         """Return the means with intervals of the noise."""
-        found = noisy_means(released, self.mechanisms(query, prepared), prepared.ends)
         low, high = prepared.ends
-        groups = plural(len(found), "group")
-        sentence = WORDS["tables"]["means"].format(self.of, groups, low, high)
-        return _in_cells(prepared, released, found, f"Means of {self.of}", sentence)
+        found = noisy_means(released, self.mechanisms(query, prepared), (low, high))
+        clipped = WORDS["tables"]["clipped"].format(low, high)
+        return _in_cells(prepared, released, found, clipped)
 
 
 def mechanisms_of_means(size: int, rows: int, epsilon: int) -> tuple[Mechanism, Mechanism]:
@@ -293,7 +324,7 @@ def noisy_means(
 
 
 def _in_cells(
-    prepared: Prepared, released: Released, found: Sequence[Noisy], heading: str, sentence: str
+    prepared: Prepared, released: Released, found: Sequence[Noisy], *others: str
 ) -> CellAnswer:
     """Return the answer with the number of each cell, its interval, and the synthetic one."""
     cells = tuple(
@@ -304,15 +335,19 @@ def _in_cells(
     )
     outside = sum(c.synthetic is not None and not c.low <= c.synthetic <= c.high for c in cells)
     beside = WORDS["tables"]["other" if outside else "same"].format(outside, len(cells))
-    words = (sentence, beside, WORDS["noise_only"], WORDS["rows_drawn"])
-    return CellAnswer(released=released, words=words, cells=cells, what=heading)
+    far = [max(c.high - c.value, c.value - c.low) for c in cells if c.value is not None]
+    reach = written(max(far, default=cells[0].high - cells[0].low))
+    within = WORDS["tables"]["cells"].format(prepared.what, plural(len(cells), "cell"), reach)
+    drawn = [WORDS["rows_drawn"]] * prepared.is_drawn
+    words = (within, beside, *others, *drawn, WORDS["noise_only"])
+    return CellAnswer(released=released, words=words, cells=cells, what=prepared.what)
 
 
 class Cell(Row):
     """Cells of the confidential data with intervals of the noise, beside the synthetic data"""
 
     cell: str = column("Cell", "text")
-    value: float | None = column("Released", "number", "of the confidential data, with noise")
+    value: float | None = column("Released", "number", "with noise, what the title names")
     low: float = column("2.5 %", "number", "end of the interval of the noise")
     high: float = column("97.5 %", "number", "end of the interval of the noise")
     synthetic: float | None = column("Synthetic", "number", "exact, of the synthetic data")

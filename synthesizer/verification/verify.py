@@ -25,6 +25,7 @@ from synthesizer.verification.questions import (
     view_of,
     within,
 )
+from synthesizer.verification.sentences import WORDS
 from synthesizer.verification.spending import Budget
 
 if TYPE_CHECKING:
@@ -303,10 +304,7 @@ def check_words(
     if free and files:
         problems.append(f"{free[0]} looks at synthetic data alone; leave out {' and '.join(files)}")
     if not free and len(files) < 2:
-        problems.append(
-            "--confidential and --ledger are needed for an answer; say --dry-run or --choose-m to "
-            "look at the synthetic data first, for free"
-        )
+        problems.append(WORDS["refused"]["two_files"])
     if choose_m and out is not None:
         problems.append("--choose-m writes no answer; leave out --out")
     problems.settle(ConfigError)

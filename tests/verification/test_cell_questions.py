@@ -20,7 +20,8 @@ from synthesizer.verification.prediction_questions import (
 )
 from synthesizer.verification.public_schema import PublicSchema, PublicVariable
 from synthesizer.verification.query import query_of
-from synthesizer.verification.questions import View
+from synthesizer.verification.questions import View, within
+from synthesizer.verification.sentences import WORDS
 from synthesizer.verification.table_questions import Counts, Means
 
 SCHEMA = PublicSchema(
@@ -177,6 +178,68 @@ def test_counts_of_one_row_and_of_all():
     (counts,) = released(asked({"measure": "counts", "by": ["sex"]}), made)
     assert list(counts) == frame(made).groupby("sex").person.nunique().tolist()
     assert released(QUERIES["total"], made) == ((300,),)
+
+
+PANEL = SCHEMA.model_copy(update={"period": "year"})
+ONE_YEAR = "year == 2002"
+
+
+@pytest.mark.parametrize("measure", ["counts", "means"])
+@pytest.mark.parametrize(
+    ("by", "rows", "subset", "is_refused"),
+    [
+        (["year"], 1, None, True),
+        (["sex", "year"], 3, None, True),
+        (["year"], 4, None, False),
+        (["sex"], 1, None, False),
+        (["year"], 1, ONE_YEAR, False),
+        (["year"], 1, f"{ONE_YEAR} and sex == 'F'", False),
+        (["year"], 1, "2002 <= year and sex == 'F'", True),
+        (["year"], 1, f"{ONE_YEAR} or sex == 'F'", True),
+        (["year"], 1, f"sex == 'F' or pay > 1 and {ONE_YEAR} and pay > 2", True),
+        (["year"], 1, f"not (pay > 1 and {ONE_YEAR} and pay > 2)", True),
+        (["year"], 1, "year == 1999", True),
+        (["year"], 1, "year in [2001, 2002]", True),
+    ],
+)
+def test_cells_of_the_time_need_all_rows_or_one_time(measure, by, rows, subset, is_refused):
+    of = {"of": "pay"} if measure == "means" else {}
+    ask = {"measure": measure, "by": by, "rows": rows, **of}
+    problems = query_of({"ask": ask, "subset": subset}).problems(PANEL)
+    assert [problem.partition(":")[0] for problem in problems] == ["ask.rows"] * is_refused
+    if is_refused:
+        assert "Set “Rows of a person that count” to 4" in problems[0]
+        assert "year == 2004" in problems[0]
+        assert query_of({"ask": ask, "subset": subset}).problems(SCHEMA) == []  # it has no time
+
+
+@pytest.mark.parametrize(
+    ("ask", "subset", "what"),
+    [
+        ({}, None, "Number of persons, each by one row that a key draws"),
+        ({}, ONE_YEAR, "Number of persons"),
+        ({"rows": 3}, None, "Number of rows, up to 3 of each person"),
+        ({"of": "pay"}, None, "Mean of pay over persons, one drawn row each"),
+        ({"of": "pay"}, ONE_YEAR, "Mean of pay over persons"),
+        ({"of": "pay", "rows": 4}, None, "Mean of pay over rows, up to 4 of each person"),
+    ],
+)
+def test_answers_name_what_is_in_their_cells(ask, subset, what):
+    measure = "means" if "of" in ask else "counts"
+    content = {"ask": {"measure": measure, "by": ["sex"], **ask}, "subset": subset}
+    query = query_of(content)
+    assert query.problems(PANEL) == []
+    made = within(view(), query)
+    prepared = query.ask.prepare(query, PANEL, made)
+    found = query.ask.conclude(query, prepared, query.ask.release(query, prepared, made, Silence()))
+    assert found.what == what
+    assert found.words[0].startswith(f"{what}, in 2 cells: each within ")
+    assert next(found.blocks()).title == what
+    assert (WORDS["rows_drawn"] in found.words) == ("draw" in what or "up to 3" in what)
+    assert "number of the confidential data" not in " ".join(found.words)
+    if subset and measure == "counts":  # as many persons as have a row in that year
+        data = frame(made)
+        assert [c.value for c in found.cells] == data.groupby("sex").person.nunique().tolist()
 
 
 def test_means_without_noise_are_means():

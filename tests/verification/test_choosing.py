@@ -6,11 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from claim_trials import EFFECT, SCHEMA, Drawn, InMemory, simulated
-from replay_trials import GAP, QUESTIONS
+from replay_trials import GAP, QUESTIONS, people
 
 from synthesizer.verification import choosing
 from synthesizer.verification.choosing import PARTITIONS, Look, chance_of, chosen, unbiased
 from synthesizer.verification.query import query_of
+from synthesizer.verification.sentences import WORDS
 from synthesizer.verification.verify import sound_asked
 
 FORBIDDEN = ("epsilon", "partition", "M ")
@@ -56,11 +57,11 @@ def borders(ask, words):
 
 
 def test_an_open_claim_says_which_borders_could_be_decided():
-    below, above = borders({"above": 0.28}, "A border of at most (.+) or at least (.+) could .*")
+    below, above = borders({"above": 0.28}, "Ask “at least (.+)” or lower, or (.+) or higher: .*")
     assert -0.1 < below < EFFECT < above < 0.6
     for end, outlook in ((below, "decided"), (above, "decided"), (0.22, "open"), (0.38, "open")):
         assert chosen(asked({"above": end}), 1.0).outlook == outlook
-    low, high = borders({"share": 0.05}, "A range of at least (.+) to (.+) could .*")
+    low, high = borders({"share": 0.05}, "Ask about a range as wide as (.+) to (.+), or wider: .*")
     assert chosen(asked({"between": [low, high]}), 1.0).outlook == "decided"
     narrow = [low + 0.05, high - 0.05]
     assert chosen(asked({"between": narrow}), 1.0).outlook == "open"
@@ -92,10 +93,22 @@ def test_forecasts_of_open_claims_come_true_as_often_as_they_say():
         assert abs(sums[of].mean() - hits[of].mean()) < 0.15
 
 
+def few_rows(n):
+    """Return which of the simulated rows are of the smaller group."""
+    return asked({"above": 0}, n=n).made.table["group"].data == 1
+
+
 def test_what_no_group_can_fit_or_no_noise_lets_through_is_impossible():
     made = chosen(asked({"above": 0.0}, n=30), 1.0)
     assert made.outlook == "impossible"
-    assert any("smaller model" in word for word in made.words)
+    few = len(np.unique(asked({"above": 0}, n=30).made.owners[few_rows(30)]))
+    assert made.words[1] == WORDS["unfit"]["level"].format("group[few]", few)
+    # the advice is about the model that was asked, whichever it is, and names nothing else
+    made = chosen(asked({"above": 0.0, "coefficient": "I(group == 'few')"}, n=30,
+                        formula="y ~ I(group == 'few') + x"), 1.0)  # fmt: skip
+    assert made.words[1] == WORDS["unfit"]["level"].format("I(group == 'few')", few)
+    made = chosen(asked({"above": 0.0, "coefficient": "x"}, n=30), 1.0)
+    assert made.words[1] == WORDS["unfit"]["model"]
     made = chosen(asked({"above": -5.0}), 0.01)
     assert made.outlook == "impossible"
     assert any("budget" in word for word in made.words)
@@ -149,10 +162,37 @@ def test_every_question_is_chosen_for(name, files, schema):
 
 
 def test_counts_that_noise_hides_are_open(files, schema):
-    by = {"formula": None, "ask": {"measure": "counts", "by": ["sex", "race", "agency", "year"]}}
+    by = {"formula": None, "ask": {"measure": "counts", "by": ["sex", "race", "agency", "year"],
+                                      "rows": 4}}  # fmt: skip
     one = sound_asked(query_of({**GAP, **by}), schema, files[1])
-    assert chosen(one, 0.05).outlook == "open"
-    assert chosen(one, 5.0).outlook == "decided"
+    few, enough = chosen(one, 0.05), chosen(one, 5.0)
+    assert (few.outlook, enough.outlook) == ("open", "decided")
+    # at the charge of 5 each of 4 rows moves two cells: the noise has the scale 8 / 5
+    reach = one.ask.mechanisms(enough.query, one.prepare())[0].within(0.95)
+    assert enough.words == (
+        "Number of rows, up to 4 of each person, in 96 cells: each within "
+        f"{reach} of the released number with probability .95.",
+    )
+    assert few.words[:2] != enough.words
+
+
+@pytest.mark.parametrize(("gap", "outlook"), [(20_000, "decided"), (20, "open")])
+def test_means_whose_intervals_are_wider_than_their_differences_are_open(
+    tmp_path, schema, gap, outlook
+):
+    data = people(2_000, 5).assign(pay=lambda f: 50_000 + gap * (f.sex == "F"))
+    data.to_csv(tmp_path / "synthetic.csv", index=False)
+    ask = {"measure": "means", "of": "pay", "by": ["sex"]}
+    one = sound_asked(query_of({"ask": ask}), schema, tmp_path / "synthetic.csv")
+    made = chosen(one, 1.0)
+    assert made.outlook == outlook
+    assert (made.words[0] == WORDS["tables"]["wide"]) == (outlook == "open")
+    width = re.fullmatch(
+        "Mean of pay over persons, one drawn row each, in 2 cells: each within (.+) of the "
+        "released number with probability .95.", made.words[-1],
+    )  # fmt: skip
+    # sums of about 1,000 persons, in units of 1/1000 of half of the range of 199,000
+    assert 100 < float(width[1].replace(",", "")) < 10_000
 
 
 def test_an_interval_takes_groups_that_say_most(files, schema, monkeypatch):

@@ -107,15 +107,15 @@ def read_stata(text):
             kind, name, *_ = made[1].split()
             columns[name] = [{"strL": "", "double": None}[kind]] * rows
             continue
-        name, value, row = re.fullmatch(
-            r"quietly replace (\w+) = (\S+|ustrunescape\(\".*\"\)) in (\d+)", line
-        ).groups()
-        if quoted := re.fullmatch(r'ustrunescape\("(.*)"\)', value):
-            assert type(columns[name][int(row) - 1]) is str
-            assert not set('`$/*"') & set(quoted[1]), value
-            plain = re.sub(r"\\U([0-9a-f]{8})", lambda found: chr(int(found[1], 16)), quoted[1])
-            assert quoted[1].count("\\") == quoted[1].count("\\U")
-            columns[name][int(row) - 1] = plain
+        name, value, row = re.fullmatch(r"quietly replace (\w+) = (.*) in (\d+)", line).groups()
+        if type(columns[name][int(row) - 1]) is str:
+            parts = re.findall(r'("[^"]*"|uchar\(\d+\))(?: \+ |$)', value)
+            assert " + ".join(parts) == value
+            texts = [part[1:-1] if part[0] == '"' else chr(int(part[6:-1])) for part in parts]
+            quoted = "".join(part for part in parts if part[0] == '"')
+            assert not {*"`$/\\'"} & {*quoted}, value
+            assert quoted.isprintable()
+            columns[name][int(row) - 1] = "".join(texts)
         else:
             assert columns[name][int(row) - 1] is None
             columns[name][int(row) - 1] = float(value)
@@ -152,7 +152,7 @@ def test_the_identifier_tells_versions_and_questions_apart_and_nothing_else():
         replace(one, version=3), replace(one, dataset="other"),
         replace(one, content={**one.content, "digest": "40" * 32}),
     ]  # fmt: skip
-    same = [replace(one, title="x", url="y", server="z"), cited({**rows(["a"])})]
+    same = [replace(one, title="x", url="y", author="z"), cited({**rows(["a"])})]
     assert len({other.identifier for other in (one, *others)}) == 4
     assert {other.identifier for other in same} == {one.identifier}
 
@@ -224,7 +224,7 @@ def test_the_table_has_the_numbers_of_every_answer(answers, files, name):
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_bibtex_is_read_back(text):
-    one = cited(title=text, server=text)
+    one = cited(title=text, author=text)
     kind, key, fields = read_bibtex(one.bibtex)
     assert (kind, key) == ("misc", one.key)
     plain = " ".join("".join(c if c.isprintable() else " " for c in text).split())
@@ -283,10 +283,29 @@ def test_stata_reads_the_table_back(texts):
         assert found[name] == expected
 
 
+def test_plain_and_foreign_letters_are_written_as_they_are():
+    one = cited(rows(["Größe von 漢: a > 0?"]), author="Statistik Köln")
+    for text in (one.r_code, one.stata_code):
+        assert '"Größe von 漢: a > 0?"' in text
+        assert "\\U" not in text
+    assert read_bibtex(one.bibtex)[2]["author"] == "{Statistik Köln}"
+
+
+def test_the_title_names_what_cells_contain():
+    what = "Number of persons, each by one row that a key draws"
+    one = cited({"words": ["x"], "released": [[7]], "cells": [{"cell": "F"}], "what": what})
+    assert read_bibtex(one.bibtex)[2]["title"] == (
+        f"{{Answer to the question “Is it true?” ({what}) on A panel}}"
+    )
+    assert table(one)["what"] == (what,)
+    for text in (one.text, one.csv_text, one.r_code, one.stata_code):
+        assert what in text
+
+
 def test_the_reader_of_stata_finds_what_stata_would_expand():
     """Control."""
     text = cited(rows(["a"])).stata_code
-    for unsafe in ("`x'", "$x", "/*", "\\"):
+    for unsafe in ("`x'", "$x", "/*", "\\", 'a"b'):
         with pytest.raises(AssertionError):
             read_stata(text.replace('"a"', f'"{unsafe}"'))
 

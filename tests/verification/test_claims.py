@@ -129,7 +129,13 @@ def answered(counts, low=None, high=None, estimate=-0.03):
 def test_an_answer_says_the_verdict_first_and_then_what_follows():
     made = answered((46, 2, 2), high=-0.01)
     assert made.words[0] == "Yes: in the confidential data sex[F] is at most -0.01."
-    assert "48 groups of persons with a fit" in made.words[1]
+    p = made.ends[0].probability
+    assert made.words[1] == (
+        "In about 46 of 48 groups of persons with a fit it is at most -0.01: most groups agree "
+        f"with probability {min(p, 0.999):.3f} (0.99 or more decides for it, 0.01 or less "
+        "against it)."
+    )
+    assert made.decides == CERTAIN <= p
     assert "same answer" in made.words[3]
     made = answered((2, 46, 2), high=-0.01)
     assert made.words[0] == "No: in the confidential data sex[F] is above -0.01."

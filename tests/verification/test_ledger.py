@@ -146,7 +146,7 @@ def test_a_cap_can_be_raised_but_not_below_what_is_spent(ledger):
     reserve(ledger, epsilon=0.5)
     ledger.set_cap("user", "ada", 0.8)
     reserve(ledger, "more", epsilon=0.2)
-    with pytest.raises(LedgerError, match=r"at least 0\.7"):
+    with pytest.raises(LedgerError, match=r"cap: 0\.7 is spent"):
         ledger.set_cap("user", "ada", 0.6)
     for scope in ("user", "analysis"):
         ledger.set_cap(scope, "new", 0.01)

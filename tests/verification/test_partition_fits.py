@@ -299,3 +299,42 @@ def test_effects_that_are_balanced_leave_every_partition_its_fit():
             continue
         expected = np.linalg.lstsq(dense, y, rcond=None)[0][:2]
         np.testing.assert_allclose(fit_partitions(rows, 1).coefficients[0], expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("family", ["linear", "logit"])
+@pytest.mark.parametrize("spoilt", ["huge", "equal", "dependent", "response", "levels"])
+def test_a_group_without_a_fit_takes_the_same_steps(monkeypatch, family, spoilt):
+    """Time would tell which groups have none: the work is that of groups with a fit."""
+    rng = np.random.default_rng(3)
+    n, work = 120, []
+    X = np.column_stack([np.ones(n), rng.normal(size=(n, 2))])
+    y = rng.integers(0, 2, n).astype(float)
+    effects = (rng.integers(0, 5, n),) if family == "linear" else ()
+
+    def steps(X, y, effects):
+        work.clear()
+        for name in ("svd", "qr", "eigh"):
+            real = getattr(np.linalg, name)
+            monkeypatch.setattr(
+                np.linalg,
+                name,
+                lambda a, *r, _f=real, **k: (work.append(a.shape), _f(a, *r, **k))[1],
+            )
+        rows = Regression(y, X, effects, np.arange(n), np.zeros(n, dtype=np.int64))
+        fits = fit_partitions(rows, 1, family).coefficients
+        monkeypatch.undo()
+        return list(work), np.isfinite(fits).all()
+
+    whole, is_fitted = steps(X, y, effects)
+    if spoilt == "huge":
+        X = X * 1e150
+    elif spoilt == "equal":
+        X = np.ones_like(X)
+    elif spoilt == "dependent":
+        X = np.column_stack([X[:, :2], X[:, 1]])
+    elif spoilt == "response":
+        y = np.full(n, 1e200)
+    elif effects:
+        effects = (np.arange(n),)
+    assert steps(X, y, effects)[0] == whole
+    assert family == "linear" or is_fitted

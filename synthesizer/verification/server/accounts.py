@@ -154,11 +154,13 @@ class Accounts:
             return _account(_row(store, name))
 
     def set_active(self, name: str, *, is_active: bool, actor: str) -> Account:
-        """Close an account, so that nothing lets it in, or open it again."""
+        """Close an account, which ends its tokens for good, or open it again."""
         with transaction(self.engine) as store:
             row = _row(store, name)
             if not is_active:
                 _check_last_admin(store, row.id)
+                own = (TOKEN.c.account == row.id, TOKEN.c.revoked.is_(None))
+                store.execute(update(TOKEN).where(*own).values(revoked=self._clock()))
             change = update(ACCOUNT).where(ACCOUNT.c.id == row.id)
             store.execute(change.values(is_active=is_active))
             action = "account opened" if is_active else "account closed"

@@ -39,10 +39,11 @@ def citation_of(request: Request, who: Who, steps: Steps, number: str) -> Citati
     until = select(func.count()).where(VERSION.c.dataset == found.dataset, VERSION.c.id <= asked)
     with transaction(steps.engine, reads=True) as store:
         version = store.execute(until).scalar_one()
-    title, server = info_of(steps, found.dataset).title, f"Verification server at {home}"
+    title = info_of(steps, found.dataset).title
     page, asked_for = f"{home}/queries/{number}", in_words(found.content["query"])
+    author = steps.config.author or title
     return Citation(
-        found.content, asked_for, found.dataset, title, version, found.due, server, page
+        found.content, asked_for, found.dataset, title, version, found.due, author, page
     )
 
 

@@ -18,6 +18,8 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
+from math import ceil
 from typing import Any
 
 from sqlalchemy import Connection, Row, Select, Table, func, select, update
@@ -73,18 +75,12 @@ class Dispatcher:
             for table, before in ((DRY_RUN, "waiting"), (JOB, "queued")):
                 running = table.c.state == "running"
                 store.execute(update(table).where(running).values(state=before))
-            others = JOB.c.version.not_in([*self._by_version])
-            waiting = (
-                select(VERSION.c.dataset, func.count())
-                .join(JOB, JOB.c.version == VERSION.c.id)
-                .where(JOB.c.state != "computed", others)
-                .group_by(VERSION.c.dataset)
-            )
-            for row in store.execute(waiting):
+            of_others = (JOB.c.state != "computed", JOB.c.version.not_in([*self._by_version]))
+            if n := store.execute(select(func.count()).select_from(JOB).where(*of_others)).scalar():
                 _log.error(
-                    "datasets.%s: %d charged queries are about a confidential file that is not "
-                    "served; they wait until the server starts with it again",
-                    *row,
+                    "%d charged queries are about confidential files that are not served; they "
+                    "wait until the server starts with those again",
+                    n,
                 )
             audit.append(store, "server", "started")
         for thread in self._threads:
@@ -145,9 +141,20 @@ class Dispatcher:
         jobs = select(JOB, ANSWER.c.content).join(ANSWER)
         chosen = jobs.where(*waits, *can, JOB.c.begins <= now()).order_by(JOB.c.begins)
         row = self._take(JOB, chosen)
-        if row is not None:
+        if row is not None and self._slots_since(row.begins) > 1:
+            # its slot is over: it gets another one before it runs, so that the time of no answer
+            # hangs on how long a job took
+            with transaction(self._service.engine) as store:
+                slot = self._service.next_slot(store, now())
+                _change(store, JOB, row, state="queued", **slot)
+        elif row is not None:
             self._answer(self._by_version[row.version], row)
         return row is not None
+
+    def _slots_since(self, moment: datetime) -> int:
+        """Return how many slots have begun since a moment."""
+        passed = (now() - moment).total_seconds()
+        return max(0, ceil(passed / self._service.config.job.seconds))
 
     def _take(self, table: Table, chosen: Select[Any]) -> Row[Any] | None:
         """Return the next row of what waits, which runs from now on; None where nothing waits."""
@@ -178,8 +185,10 @@ class Dispatcher:
             if one.ledger.answer(query, within=store) is not None:
                 return
             one.ledger.store(query, outcome.released, within=store)
-            late = self._service.config.tick_after(now()) if now() > job.due else job.due
-            values = {"result": dict(outcome.content), "page": outcome.page, "due": late}
+            config = self._service.config  # a busy computer can hold a job up, by whole slots
+            late = timedelta(seconds=self._slots_since(job.due) * config.job.seconds)
+            due = config.tick_after(job.due + late)
+            values = {"result": dict(outcome.content), "page": outcome.page, "due": due}
             _change(store, JOB, job, state="computed", **values)
             audit.append(store, "server", "answered", dataset=one.name, details={"query": query})
 

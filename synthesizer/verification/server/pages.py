@@ -229,7 +229,8 @@ def show_home(visit: Visiting) -> Response:
     """Show what this is, one's projects, and the datasets."""
     datasets = {one.name: one for one in visit.steps.list_datasets()}
     own = visit.steps.projects.own(visit.account)
-    return visit.page("home.html", datasets=datasets, projects=own)
+    paid = {one.dataset: visit.steps.dataset(one.dataset).questions_left for one in own}
+    return visit.page("home.html", datasets=datasets, projects=own, paid=paid)
 
 
 def info_of(steps: Service, name: str) -> DatasetInfo:
@@ -377,6 +378,7 @@ def _dry_run_page(
         dataset=info_of(visit.steps, tried.dataset), question=in_words(tried.query),
         here=_path_of(tried), words=_words_of(tried), sections=_sections(tried, numbers=numbers),
         schema=dataset.schema, projects=[one for one in own if one.dataset == tried.dataset],
+        paid=dataset.questions_left,
     )  # fmt: skip
 
 
@@ -447,6 +449,8 @@ def submissions_page(
         everybody=everybody,
     )  # fmt: skip
     older = {"dataset": dataset, "before": found[-1].id} if len(found) == LISTED else {}
+    if not everybody:  # with their answers, which are given by that
+        found = [visit.steps.find(visit.account, one.id) for one in found]
     return visit.page(
         "submissions.html", title=title, submissions=found, with_users=everybody, dataset=dataset,
         datasets=visit.steps.list_datasets(), older=urlencode(older),

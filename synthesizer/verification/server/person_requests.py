@@ -40,11 +40,7 @@ MOST_OPEN = 5
 """Open requests of an account."""
 LONGEST = {"reason": 2_000, "code": 10_000, "reply": 10_000}
 """Characters."""
-REPLIES = {
-    "answered": "Answer in words: yes, no or cannot be decided. Write no digits.",
-    "released": "Release numbers. Write only those that passed your output check.",
-    "refused": "Refuse. Write why, and what the researcher can do instead.",
-}
+REPLIES: dict[str, str] = WORDS["replies"]
 """States of a reply, with what a steward writes."""
 
 
@@ -197,7 +193,8 @@ def _ask_page(
     typed: dict[str, str] | None = None, error: RequestError | None = None,
 ) -> Response:  # fmt: skip
     query = steps.find_dry_run(who.account, name, digest).query
-    typed = typed or {"reason": "", "code": code_of(query, steps.dataset(name).schema)}
+    file = steps.config.datasets[name].confidential
+    typed = typed or {"reason": "", "code": code_of(query, steps.dataset(name).schema, file)}
     return html_page(
         request, "ask_a_person.html", error=error,
         dataset=info_of(steps, name), digest=digest, question=in_words(query), most=LONGEST,

@@ -63,12 +63,15 @@ class Projects:
         if store.execute(found).first() is None:
             raise RequestError(_NONE, 404)
 
-    def refusal(self, store: Connection, name: str, cost: int) -> str:
-        """Return why a project cannot pay so many questions, "" where it can.
+    def refusal(self, store: Connection, name: str, user: str, cost: int) -> str:
+        """Return why a project cannot pay so many questions of somebody, "" where it can.
 
         The ledger of the dataset is locked, so nobody else is charged in between.
         """
-        left = self._named(store, name).left
+        project = self._named(store, name)
+        if user not in project.members:
+            return str(WORDS["wrong"]["member"].format(name))
+        left = project.left
         if cost <= left:
             return ""
         return str(WORDS["wrong"]["project"].format(name, plural(left, "question"), cost))
@@ -139,6 +142,24 @@ class Projects:
                 _set_members(store, account, one, name, members)
             return self._named(store, name)
 
+    def set_cap(self, account: Account, dataset: str, cap: float) -> None:
+        """Change what all answers may cost together; LedgerError where more is spent."""
+        one = self.datasets[dataset]
+        with transaction(self.engine) as store:
+            one.ledger.lock(store)
+            before = one.ledger.spending(within=store).budgets[0].cap
+            one.ledger.set_cap("global", "", cap, within=store)
+            details = {"cap before": before, "cap": micro(cap)}
+            audit.append(store, account.name, "cap changed", dataset=dataset, details=details)
+
+    def set_paused(self, account: Account, dataset: str, reason: str, *, is_paused: bool) -> None:
+        """Stop charges and answers of a dataset, or go on; what was charged is answered then."""
+        with transaction(self.engine) as store:
+            self.datasets[dataset].ledger.set_paused(is_paused, within=store)
+            action = "paused" if is_paused else "resumed"
+            details = {"reason": reason[:200]}
+            audit.append(store, account.name, action, dataset=dataset, details=details)
+
     def _named(self, store: Connection, name: str) -> Project:
         if found := self._all(store, PROJECT.c.name == name):
             return found[0]
@@ -148,7 +169,8 @@ class Projects:
         where = (*where, PROJECT.c.dataset.in_([*self.datasets]))
         rows = store.execute(select(PROJECT).where(*where).order_by(PROJECT.c.name)).all()
         of_projects = select(MEMBER.c.project, ACCOUNT.c.name).join(ACCOUNT)
-        members = store.execute(of_projects.order_by(ACCOUNT.c.name)).all()
+        of_projects = of_projects.where(ACCOUNT.c.is_active).order_by(ACCOUNT.c.name)
+        members = store.execute(of_projects).all()
         is_theirs = ANSWER.c.analysis == PROJECT.c.name
         charged = select(PROJECT.c.name, PROJECT.c.dataset, ANSWER.c.epsilon)
         used = Counter[str]()

@@ -182,11 +182,10 @@ class QueryForm:
                 return [*self.values(entry.key)]
             case "check":
                 return True
-            case "number":
-                return number_or_text(text)
-            case "percent":
+            case "number" | "percent":
                 number = number_or_text(text.removesuffix("%").rstrip())
-                return number if isinstance(number, str) else float(Decimal(str(number)) / 100)
+                is_whole = isinstance(number, str) or not ("%" in text or entry.kind == "percent")
+                return number if is_whole else float(Decimal(str(number)) / 100)
         return [*map(_period, text.split(";"))] if entry.key == "ask.periods" else text
 
     def _fault(self, problem: str) -> Fault:
@@ -392,6 +391,7 @@ def in_words(content: Mapping[str, Any]) -> str:
     said = {"over": ask.get("over"), "at least": low, "at most": high,
             "within": share and f"{_spelt(100 * share)} % of the synthetic estimate",
             "within a distance of": ask.get("within"),
+            "rows of a person:": rows if (rows := ask.get("rows") or 1) > 1 else None,
             "by": joined(ask.get("by") or [])}  # fmt: skip
     how = ", ".join(f"{key} {_spelt(one)}" for key, one in said.items() if one not in (None, ""))
     details = " ".join(filter(None, [ask.get("coefficient"), ask.get("of"), how]))

@@ -174,11 +174,13 @@ def outcome(task: Task, limits: JobLimits) -> Outcome:
             return known
         begun = time.process_time()
         prepared = asked.prepare()
-        noise = DryNoise() if is_dry else OpenDP()
-        planned = Planned(noise, asked.ask.mechanisms(asked.query, prepared))
+        mechanisms = asked.ask.mechanisms(asked.query, prepared)
+        planned = Planned(DryNoise() if is_dry else OpenDP(), mechanisms)
         if is_dry:
             asked.ask.whole_numbers(asked.query, prepared, _largest(asked, task.rows))
-            _check_used(limits, _peak_mb() - memory, time.process_time() - begun)
+            megabytes, seconds = _peak_mb() - memory, time.process_time() - begun
+            if megabytes > limits.memory_mb / 2 or seconds > limits.seconds / 2:
+                raise DataError(WORDS["too_large"])
     except SynthesizerError as error:
         return Outcome(problems=error.problems)
     except MemoryError:
@@ -210,30 +212,28 @@ def _with_numbers(task: Task, asked: Asked) -> tuple[Asked, Outcome]:
 
 
 def _largest(asked: Asked, rows: int) -> View:
-    """Return rows that take a job longest, by public facts, also where few are in the subset.
+    """Return rows that take a job longest, by public facts alone.
 
-    They are as many as a job may meet, and no cell is missing. Numbers as fixed effects have about
-    as many values in each group as it can fit: with more there is no fit, which takes no time.
+    They are as many as a job may meet, and hold values of all levels, no missing ones. Numbers as
+    fixed effects have about as many values in each group as it can fit. No value of the synthetic
+    data is there, so that no formula can tell a rehearsal from a job.
     """
-    met = within(asked.rows.tiled(rows), asked.query)
-    met = (met if len(met.owners) else asked.rows).tiled(rows)
-    effects = parse_formula(text).effects if (text := asked.query.formula) else ()
-    values = FITTED_LEVELS * len(met.owners) / asked.query.partitions / max(1, len(effects))
+    query, schema, rows = asked.query, asked.schema, max(1, rows)
+    effects = parse_formula(text).effects if (text := query.formula) else ()
+    values = 1 + int(FITTED_LEVELS * rows / query.partitions / max(1, len(effects)))
     draw, columns = Seed(0).generator("rehearsal"), list[Column]()
-    for one in met.table.columns:
-        low, high = (0, 0) if one.is_coded else asked.schema.variables[one.name].ends
-        data: Any = np.where(one.is_observed, one.data, low).astype(one.data.dtype)
-        if one.name in effects and not one.is_coded:
-            data = low + (high - low) * draw.integers(0, 1 + int(values), len(data)) / (1 + values)
-            data = np.rint(data) if asked.schema.variables[one.name].whole else data
-        columns.append(Column(one.variable, data))
-    return replace(met, table=Table(columns, len(met.owners)))
-
-
-def _check_used(limits: JobLimits, memory_mb: float, seconds: float) -> None:
-    """Raise DataError where a rehearsal took more than half of a limit."""
-    if memory_mb > limits.memory_mb / 2 or seconds > limits.seconds / 2:
-        raise DataError(WORDS["too_large"])
+    for variable in schema.table_schema:
+        if variable.name in query.names:
+            levels, public = len(variable.levels), schema.variables[variable.name]
+            low, high = (0.0, 0.0) if variable.is_coded else public.ends
+            numbers = low + (high - low) * draw.integers(0, values, rows) / values
+            data: Any = draw.integers(0, levels, rows, np.int32) if levels else numbers
+            columns.append(Column(variable, np.rint(data) if public.whole else data))
+    owners = np.arange(rows) // (1 if schema.person in effects else schema.rows_per_person)
+    persons, table = draw.integers(0, 2**62, rows), Table(columns, rows)
+    view = View(table, persons, owners, asked.rows.key, is_rehearsal=True)
+    within(view, query)  # takes its time; a job may keep all rows
+    return view
 
 
 def _peak_mb() -> float:

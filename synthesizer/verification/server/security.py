@@ -38,6 +38,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from synthesizer.data.errors import RequestError
+from synthesizer.verification.sentences import WORDS
 from synthesizer.verification.server.accounts import Account, Accounts, Role, require
 from synthesizer.verification.server.problem_json import problem_of
 from synthesizer.verification.server.server_config import Access, plain_address
@@ -45,20 +46,7 @@ from synthesizer.verification.server.server_log import NAME
 
 LARGEST_BODY = 64 * 1024
 """Bytes; the longest query that makes sense has a tenth of it."""
-CONTENT_POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
-    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-)
-HEADERS = {
-    "Content-Security-Policy": CONTENT_POLICY,
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
-    "Referrer-Policy": "no-referrer",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
-    "Cache-Control": "no-store",
-}
+HEADERS: dict[str, str] = WORDS["headers"]
 """Of every reply."""
 NO_TEXT = "a text contains the character 0 or half a character, which no database takes"
 DEEPEST = 20
@@ -313,8 +301,7 @@ class Guard:
             return self._counted(request, Signed(account, csrf_of(f"{self._secret} {account.id}")))
         self.limit.check(f"address {request.state.origin.address}")
         raise RequestError(
-            f"the single sign-on sent the name {name!r}, which no open account has; ask the "
-            "steward for an account of exactly this name",
+            WORDS["refused"]["sign_on"].format(name),
             403,
         )
 

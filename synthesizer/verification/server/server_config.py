@@ -14,6 +14,7 @@ from pydantic import BaseModel, Field, PlainValidator, model_validator
 from synthesizer.data.errors import ConfigError, Problems
 from synthesizer.verification.public_schema import STRICT, read_strictly
 from synthesizer.verification.query import LEAST_EPSILON, MOST_EPSILON
+from synthesizer.verification.sentences import WORDS
 
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,62}$")]
 Epsilon = Annotated[float, Field(ge=1e-3, le=1e6)]
@@ -99,10 +100,7 @@ class Access(BaseModel):
     @model_validator(mode="after")
     def _sound(self) -> Self:
         if self.user_header and not self.proxies:
-            raise ValueError(
-                "user_header: anybody could send it; name the address of the reverse proxy that "
-                "signs people in under proxies"
-            )
+            raise ValueError(WORDS["refused"]["user_header"])
         return self
 
 
@@ -128,6 +126,8 @@ class ServerConfig(BaseModel):
     url: str = Field(default="", pattern=r"^(https?://[^\s/]+.*)?$")
     """Address that citations name, such as https://verify.example.org; where absent, that of the
     request."""
+    author: str = Field(default="", max_length=200)
+    """Whom citations name as the author, such as the agency; the dataset's title where absent."""
     tick: float = Field(default=30.0, gt=0, le=86_400)
     """Seconds: answers leave at whole multiples of it."""
     job: JobLimits = JobLimits()
@@ -182,10 +182,7 @@ class ServerConfig(BaseModel):
         for name, one in self.datasets.items():
             other = first.setdefault(one.confidential.resolve(), name)
             if other != name:
-                yield (
-                    f"datasets.{name}.confidential: {one.confidential} is that of "
-                    f"datasets.{other}, too, and would have two caps; keep one of the datasets"
-                )
+                yield WORDS["refused"]["two_caps"].format(name, one.confidential, other)
 
 
 def read_server_config(path: Path) -> ServerConfig:

@@ -17,6 +17,7 @@ from synthesizer.verification.mechanisms import micro
 from synthesizer.verification.prepared import is_prepared, prepared_rows, rows_of, write_prepared
 from synthesizer.verification.public_schema import Encoded, PublicSchema, load_schema
 from synthesizer.verification.query import problems_of_unsound, query_of
+from synthesizer.verification.sentences import WORDS
 from synthesizer.verification.server.runner import Task
 from synthesizer.verification.server.server_config import DatasetConfig, ServerConfig
 from synthesizer.verification.verify import version_of
@@ -67,6 +68,12 @@ class Dataset:
             raise ConfigError(problems)
         canonical = query.bound(self.schema, self.synthetic_digest).content()
         return canonical if NUMBERS & given.keys() else canonical | dict.fromkeys(NUMBERS)
+
+    @property
+    def questions_left(self) -> int:
+        """Questions that the budget of the dataset still pays for."""
+        budget = self.ledger.spending().budgets[0]
+        return (budget.cap - budget.spent) // micro(self.question_epsilon)
 
     def questions(self, epsilon: int) -> int:
         """Return as how many questions of a project a charge counts, in millionths of epsilon."""
@@ -138,10 +145,7 @@ def _looked_at(config: DatasetConfig, folder: Path) -> _Looked:
         with problems.gathered():
             problems += schema.column_problems(path, schema.variables)
     if _holds(config.confidential, config.synthetic):
-        problems.append(
-            f"synthetic: {config.synthetic} is the confidential file: dry runs, which are free, "
-            "would show it; name a synthetic dataset of the release"
-        )
+        problems.append(WORDS["refused"]["is_confidential"].format(config.synthetic))
     problems.settle(DataError)
     rows = schema.rows or 2 * schema.read(config.synthetic).n_rows
     data = version_of(config.confidential, schema)
@@ -151,9 +155,7 @@ def _looked_at(config: DatasetConfig, folder: Path) -> _Looked:
         found = rows_of(encoded, schema)
     if found > rows:
         raise DataError(
-            f"confidential: {config.confidential} has more rows than the public schema allows "
-            f"({rows:,}); write a larger number, with room for more persons, as rows: in "
-            f"{config.public_schema}"
+            WORDS["refused"]["more_rows"].format(config.confidential, rows, config.public_schema)
         )
     return _Looked(schema, data, prepared, rows, encoded)
 

@@ -12,9 +12,12 @@ import json
 import logging
 import traceback
 from datetime import UTC, datetime
+from importlib import resources
 from pathlib import Path
 from types import TracebackType
 from typing import Any
+
+from synthesizer.data.yaml_text import parse_yaml
 
 NAME = "synthesizer.verification.server"
 FIELDS = ("method", "route", "status", "milliseconds", "account", "address")
@@ -69,22 +72,6 @@ def place_of_error(trace: TracebackType | None) -> str:
     return f"{Path(last.filename).name}:{last.lineno}"
 
 
-LOGGING: dict[str, Any] = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "formatters": {"fields": {"()": FieldFormatter}},
-    "handlers": {
-        "fields": {
-            "class": "logging.StreamHandler",
-            "formatter": "fields",
-            "stream": "ext://sys.stderr",
-        }
-    },
-    "root": {"handlers": ["fields"], "level": "WARNING"},
-    "loggers": {
-        "synthesizer": {"level": "INFO"},
-        "uvicorn": {"level": "INFO"},
-        "uvicorn.access": {"level": "CRITICAL"},
-    },
-}
+_TEXT = resources.files("synthesizer.verification").joinpath("logging.yaml").read_text("utf-8")
+LOGGING: dict[str, Any] = parse_yaml(_TEXT, origin="logging.yaml")
 """For `uvicorn.Config(log_config=LOGGING, access_log=False)`: requests are logged by the app."""

@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from synthesizer.data.errors import LedgerError
 from synthesizer.verification.database import METADATA, Moment, forbid, place_of, transaction
 from synthesizer.verification.ledger import LONGEST_NAME
+from synthesizer.verification.sentences import WORDS
 
 _VERSION = 1
 """Of the tables; another one is refused."""
@@ -198,12 +199,6 @@ def create_tables(engine: sa.Engine) -> None:
             METADATA.create_all(store)
             store.execute(sa.insert(_MARK).values(version=_VERSION))
         elif _MARK.name not in there:
-            raise LedgerError(
-                f"{place_of(engine)} has tables of another program, or is a steward's ledger; "
-                "name an empty database for the server"
-            )
+            raise LedgerError(WORDS["refused"]["other_tables"].format(place_of(engine)))
         elif store.execute(sa.select(_MARK.c.version)).scalars().all() != [_VERSION]:
-            raise LedgerError(
-                f"{place_of(engine)} is of another version of the program; start that one, or "
-                "name an empty database"
-            )
+            raise LedgerError(WORDS["refused"]["other_program"].format(place_of(engine)))

@@ -216,14 +216,6 @@ class Service:
 
     # What stewards do
 
-    def set_cap(self, account: Account, dataset: str, cap: float) -> None:
-        """Change what all answers may cost together; LedgerError where more is spent."""
-        one = self.dataset(dataset)
-        with transaction(self.engine) as store:
-            one.ledger.set_cap("global", "", cap, within=store)
-            details = {"cap": round(cap * MICRO)}
-            audit.append(store, account.name, "cap changed", dataset=dataset, details=details)
-
     def alarms(self) -> list[audit.AuditEntry]:
         """Return the latest pause of each dataset that is paused; ``server`` where a job died."""
         paused = select(DATASET.c.name).where(
@@ -235,14 +227,6 @@ class Service:
                 for name in store.execute(paused).scalars().all()
                 for entry in audit.entries(store, dataset=name, action="paused", limit=1)
             ]
-
-    def set_paused(self, account: Account, dataset: str, *, is_paused: bool) -> None:
-        """Stop charges and answers of a dataset, or go on; what was charged is answered then."""
-        one = self.dataset(dataset)
-        with transaction(self.engine) as store:
-            one.ledger.set_paused(is_paused, within=store)
-            action = "paused" if is_paused else "resumed"
-            audit.append(store, account.name, action, dataset=dataset)
 
     # What the dispatcher does
 
@@ -298,10 +282,10 @@ class Service:
         """Return why a question is refused; only experts read the numbers of the ledger."""
         if dry.outlook == "impossible":
             return dry.words or ["this question cannot be decided with this file"]
-        if is_repeat:
-            return []
-        if refusal := self.projects.refusal(store, row.project, one.questions(dry.charge)):
-            return [refusal]
+        cost = 0 if is_repeat else one.questions(dry.charge)
+        refusal = self.projects.refusal(store, row.project, row.name, cost)
+        if refusal or is_repeat:
+            return [refusal] if refusal else []
         account = {"user": row.name, "analysis": row.project}
         found = one.ledger.refusals(dry.chosen, epsilon=dry.charge, within=store, **account)
         if found and dry.outlook is not None and not self._is_paused(store, one):

@@ -14,7 +14,7 @@ from fastapi import APIRouter, Depends, Query, Response
 
 from synthesizer.data.errors import RequestError, SynthesizerError
 from synthesizer.verification.database import transaction
-from synthesizer.verification.mechanisms import micro
+from synthesizer.verification.mechanisms import MICRO
 from synthesizer.verification.server import audit
 from synthesizer.verification.server.accounts import Account, managed_roles
 from synthesizer.verification.server.api import MOST_NUMBER, TokenNumber
@@ -61,8 +61,7 @@ def _projects_page(
 ) -> Response:
     projects, steps = visit.steps.projects.every(), visit.steps
     datasets = [
-        (info, budget := one.ledger.spending().budgets[0], one.question_epsilon,
-         (budget.cap - budget.spent) // micro(one.question_epsilon),
+        (info, one.ledger.spending().budgets[0], one.question_epsilon, one.questions_left,
          [project for project in projects if project.dataset == one.name])
         for info, one in zip(steps.list_datasets(), steps.datasets.values(), strict=True)
     ]  # fmt: skip
@@ -114,10 +113,13 @@ def change_project(visit: Visiting, project: str, form: OwnForm) -> Response:
 def set_cap(visit: Visiting, name: str, form: OwnForm) -> Response:
     """Change what all answers about a dataset may cost together."""
     cap = number_or_text(first(form, "cap").strip())
+    before = visit.steps.dataset(name).ledger.spending().budgets[0].cap / MICRO
     try:
         if isinstance(cap, str) or not 0 < cap <= 1e6:
-            raise RequestError("a cap is a number above 0, at most 1,000,000; nothing changed", 422)
-        visit.steps.set_cap(visit.account, name, float(cap))
+            raise RequestError("cap: write a number above 0, at most 1,000,000", 422)
+        if cap > before and first(form, "raise") != "yes":
+            return visit.page("steward_cap.html", name=name, before=before, cap=cap)
+        visit.steps.projects.set_cap(visit.account, name, float(cap))
     except SynthesizerError as error:
         return _projects_page(visit, error)
     return moved("/steward/projects")
@@ -127,8 +129,9 @@ def set_cap(visit: Visiting, name: str, form: OwnForm) -> Response:
 @only("steward")
 def set_paused(visit: Visiting, name: str, form: OwnForm) -> Response:
     """Stop new charges on a dataset, or go on."""
-    is_paused = first(form, "pause") == "yes"
-    visit.steps.set_paused(visit.account, name, is_paused=is_paused)
+    is_paused, reason = first(form, "pause") == "yes", first(form, "reason").strip()
+    dataset = visit.steps.dataset(name).name
+    visit.steps.projects.set_paused(visit.account, dataset, reason, is_paused=is_paused)
     return moved("/steward/alarms" if first(form, "from") == "alarms" else "/steward/projects")
 
 

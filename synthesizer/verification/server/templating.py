@@ -23,6 +23,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
 from synthesizer.data.errors import RequestError, SynthesizerError
+from synthesizer.data.expressions import quote_name
 from synthesizer.report.page import sound_text, style_sheet
 from synthesizer.verification.mechanisms import MICRO
 from synthesizer.verification.sentences import WORDS
@@ -144,6 +145,7 @@ def _environment() -> Environment:
         "entries": entries,
         "path": lambda text: quote(str(text), safe=""),
         "in_words": in_words,
+        "in_formula": quote_name,
         "as_yaml": yaml_of_query,
     }
     return environment
@@ -180,8 +182,8 @@ def entries(details: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     [('epsilon', '7.5'), ('expires', '21 February 2027, 12:38:14 UTC')]
     """
     for key, value in details.items():
-        if key in ("cap", "epsilon"):
-            yield "epsilon", epsilon(value / MICRO)
+        if key in ("cap", "epsilon", "cap before"):
+            yield key.replace("cap", "epsilon"), epsilon(value / MICRO)
         elif key == "expires":
             yield key, moment(datetime.fromisoformat(value))
         elif value != "":

@@ -150,17 +150,36 @@ def test_a_process_that_dies_pauses_the_dataset_for_everybody(service, ada, bob,
     assert spent(service) == 1.5
 
 
-def test_a_late_answer_leaves_at_the_next_tick(service, ada, work):
-    service.config = service.config.model_copy(update={"tick": 3_600.0})
+def test_an_answer_that_a_busy_computer_holds_up_leaves_by_whole_slots(service, ada, work):
+    service.config = service.config.model_copy(
+        update={"tick": 1.0, "job": JobLimits(seconds=3_600)}
+    )
     asked = ask(service, ada)
     work(service)
+    due = service.find(ada, asked.id).due - timedelta(hours=2.5)
     with transaction(service.engine) as store:
-        past = service.config.tick_after(now()) - timedelta(hours=5)
-        store.execute(JOB.update().values(due=past))
+        store.execute(JOB.update().values(due=due))
     work(service, answers=True)
     late = service.find(ada, asked.id)
     assert (late.state, late.content) == ("waiting", None)
-    assert late.due == service.config.tick_after(now())
+    assert late.due == due + timedelta(hours=2)
+
+
+def test_a_job_whose_slot_is_over_gets_another_one_before_it_runs(service, ada, work):
+    service.config = service.config.model_copy(update={"job": JobLimits(seconds=3_600)})
+    first, second = ask(service, ada), ask(service, ada, epsilon=0.5)
+    work(service)
+    with transaction(service.engine) as store:
+        long_ago = now() - timedelta(days=2)
+        store.execute(JOB.update().values(begins=long_ago, due=long_ago + timedelta(hours=1)))
+    runs, run = [], in_this_process
+    dispatcher = Dispatcher(service, process=lambda *a, **k: (runs.append(now()), run(*a, **k))[1])
+    assert dispatcher.answer_next(0)
+    assert dispatcher.answer_next(0)
+    assert runs == []  # both were given slots, and no job ran
+    slots = sorted(service.find(ada, one.id).due for one in (first, second))
+    assert (slots[1] - slots[0]).total_seconds() == pytest.approx(3_600, abs=60)
+    assert slots[0] >= now()
 
 
 def log_of(service):

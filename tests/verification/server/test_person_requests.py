@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 
+import pandas as pd
 import pytest
 from fastapi.testclient import TestClient
 from replay_trials import GAP, QUESTIONS, people
@@ -14,7 +15,9 @@ from sqlalchemy.exc import IntegrityError
 
 from synthesizer.data.errors import RequestError
 from synthesizer.verification.database import now, transaction
+from synthesizer.verification.public_schema import PublicSchema, strictly
 from synthesizer.verification.query import query_of
+from synthesizer.verification.questions import view_of
 from synthesizer.verification.request_code import code_of
 from synthesizer.verification.server import audit, person_requests
 from synthesizer.verification.server.person_requests import (
@@ -379,37 +382,117 @@ def test_the_table_is_made_on_both_databases(database):
 
 # The draft of the code
 
-
-@pytest.mark.parametrize("name", ["interval", "subset", "logit", "counts", "means"])
-@pytest.mark.skipif(shutil.which("Rscript") is None, reason="R is not installed")
-def test_the_draft_runs_in_r_and_finds_what_is_asked(tmp_path, schema, name):
-    printed = run(tmp_path, schema, QUESTIONS[name])
-    if name == "interval":
-        found = float(re.search(r"^sexF\s+(-[\d.e-]+)", printed, re.MULTILINE)[1])
-        assert found == pytest.approx(gap(tmp_path), abs=1e-6)
-    if name == "counts":
-        rows = people(100, 3).groupby(["sex", "race"]).size()
-        assert sorted(map(int, re.findall(r" (\d+)", printed))) == sorted(rows)
-
-
-def gap(folder):
-    """Return the coefficient by dummies and least squares."""
-    import numpy as np
-    import pandas as pd
-
-    data = pd.read_csv(folder / "confidential.csv")
-    dummies = pd.get_dummies(data[["agency", "year"]].astype(str), drop_first=True).to_numpy(float)
-    columns = [np.ones(len(data)), data["sex"] == "F", data["age"], *dummies.T]
-    return np.linalg.lstsq(np.column_stack(columns), np.log(data["pay"]), rcond=None)[0][1]
+# What sandwich::vcovCL does by default (HC1 with the factor of clusters), with base R alone.
+SANDWICH = """
+vcovCL <- function(model, cluster) {
+  X <- model.matrix(model)
+  person <- data[rownames(X), all.vars(cluster)]
+  is_glm <- inherits(model, "glm")
+  rest <- if (is_glm) residuals(model, "response") else residuals(model)
+  bread <- if (is_glm) summary(model)$cov.unscaled else solve(crossprod(X))
+  sums <- rowsum(X * rest, person)
+  g <- nrow(sums)
+  n <- nrow(X)
+  g / (g - 1) * (n - 1) / (n - ncol(X)) * bread %*% crossprod(sums) %*% bread
+}
+"""
+R = pytest.mark.skipif(shutil.which("Rscript") is None, reason="R is not installed")
 
 
-def run(folder, schema, question):
-    content = {key: value for key, value in {**GAP, **question}.items() if value is not None}
-    people(100, 3).to_csv(folder / "confidential.csv", index=False)
-    (folder / "code.R").write_text(code_of(query_of(content).content(), schema))
+@R
+@pytest.mark.parametrize("name", ["interval", "subset", "logit"])
+def test_a_draft_of_a_model_finds_coefficient_and_clustered_error_in_r(tmp_path, schema, name):
+    query = query_of({key: v for key, v in {**GAP, **QUESTIONS[name]}.items() if v is not None})
+    code = code_of(query.content(), schema)
+    assert "sandwich::vcovCL(model, cluster = ~ `person`)" in code
+    printed = run(tmp_path, SANDWICH + code.replace("sandwich::vcovCL", "vcovCL"))
+    read = re.search(r"^sexF\s+(-?[\d.e+-]+)\s+([\d.e+-]+)", printed, re.MULTILINE)
+    view = view_of(tmp_path / "confidential.csv", schema, query, bytes(32))
+    estimate, error = query.ask.estimate(query, schema, view)
+    assert [float(read[1]), float(read[2])] == pytest.approx([estimate, error], rel=1e-4)
+
+
+@R
+@pytest.mark.parametrize("by", [("sex", "race"), ("year",), ()])
+def test_a_draft_of_counts_has_every_person_with_a_row_in_the_cell(tmp_path, schema, by):
+    printed = run(tmp_path, code_of({"ask": {"measure": "counts", "by": [*by]}}, schema))
+    data = pd.read_csv(tmp_path / "confidential.csv")
+    expected = data.groupby([*by]).person.nunique() if by else [data.person.nunique()]
+    numbers = [*map(int, re.findall(r"\b\d+", printed))]
+    assert sorted(numbers[-len(expected) :]) == sorted(expected)
+
+
+@R
+def test_a_draft_reads_codes_levels_and_ranges_as_the_public_schema_does(tmp_path):
+    """Missing codes, a code that is another variable's level, numbers beyond the range, 1.0 for 1,
+    a semicolon and a decimal comma."""
+    public = strictly(PublicSchema, {
+        "person": "id", "file": {"delimiter": ";", "decimal_mark": ","}, "variables": {
+            "pay": {"kind": "numeric", "low": 0, "high": 100, "missing": ["-8"]},
+            "temp": {"kind": "numeric", "low": -10, "high": 10, "missing": ["NA"]},
+            "code": {"kind": "categorical", "levels": ["1", "2", "NA"], "missing": ["9"]},
+            "born": {"kind": "date", "low": "1950-01-01", "high": "2000-12-31",
+                     "date_format": "%d.%m.%Y", "missing": ["01.01.1900"]},
+        }})  # fmt: skip
+    (tmp_path / "confidential.csv").write_text(
+        "id;pay;temp;code;born\na;-8;-8;1.0;01.01.1900\nb;250,5;NA;9;31.01.1960\n"
+        "c;2,5;20;NA;31.01.1940\nd;x;;2;\n"
+    )
+    formula = "pay ~ temp + code + I(year(born))"
+    query = {"formula": formula, "subset": "pay > -1",
+             "ask": {"measure": "claim", "coefficient": "temp", "above": 0}}  # fmt: skip
+    code = code_of(query, public).partition("data <- subset")[0]
+    shown = "for (n in c('pay', 'temp', 'code', 'born')) cat(n, as.character(data[[n]]), '\n')"
+    printed = run(tmp_path, code + shown, people_too=False)
+    assert [line.split() for line in printed.splitlines()] == [
+        ["pay", "NA", "100", "2.5", "NA"], ["temp", "-8", "NA", "10", "NA"],
+        ["code", "1", "NA", "NA", "2"], ["born", "NA", "1960-01-31", "1950-01-01", "NA"],
+    ]  # fmt: skip
+    assert "levels" not in printed
+
+
+@R
+@pytest.mark.parametrize("name", QUESTIONS)
+@pytest.mark.parametrize("file", ["c.csv", "c.parquet", "."])
+def test_every_draft_is_r_and_reads_the_kind_of_the_file(tmp_path, schema, name, file):
+    content = {key: one for key, one in {**GAP, **QUESTIONS[name]}.items() if one is not None}
+    path = tmp_path if file == "." else tmp_path / file
+    code = code_of(query_of(content).content(), schema, path)
+    assert ("arrow::read_parquet" in code) == (file != "c.csv")
+    assert ("read.csv" in code) == (file == "c.csv")
+    assert str(tmp_path) not in code
+    (tmp_path / "code.R").write_text(code)
+    ran = subprocess.run(["Rscript", "-e", 'length(parse("code.R"))'], cwd=tmp_path,
+                         capture_output=True, text=True)  # fmt: skip
+    assert ran.returncode == 0, ran.stderr
+
+
+@R
+def test_a_draft_of_means_clips_where_the_question_does(tmp_path, schema):
+    ask = {"measure": "means", "of": "pay", "by": ["sex"], "low": 20_000, "high": 30_000}
+    printed = run(tmp_path, code_of({"ask": ask}, schema))
+    data = pd.read_csv(tmp_path / "confidential.csv")
+    expected = data.assign(pay=data.pay.clip(20_000, 30_000)).groupby("sex").pay.mean()
+    found = re.findall(r"[FM]\s+([\d.]+)", printed)
+    assert [*map(float, found)] == pytest.approx(expected.tolist(), rel=1e-5)
+
+
+def run(folder, code, people_too=True):
+    if people_too:
+        people(100, 3).to_csv(folder / "confidential.csv", index=False)
+    (folder / "code.R").write_text("options(digits = 9)\n" + code)
     ran = subprocess.run(["Rscript", "code.R"], cwd=folder, capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr
     return ran.stdout
+
+
+def test_a_draft_with_constants_of_persons_uses_fixest(schema):
+    query = {"formula": "pay ~ age | person + year",
+             "ask": {"measure": "claim", "coefficient": "age", "above": 0}}  # fmt: skip
+    last = code_of(query, schema).splitlines()[-1].partition("  #")[0]
+    assert last == (
+        "print(fixest::feols(pay ~ age | `person` + `year`, data = data, cluster = ~ `person`))"
+    )
 
 
 def test_names_and_texts_are_quoted(schema):
@@ -420,11 +503,14 @@ def test_names_and_texts_are_quoted(schema):
     )
     query = {
         "formula": "pay ~ `odd name`", "subset": "`odd name` == 'and' and not sex in ['F']",
-        "ask": {"measure": "interval", "coefficient": "odd name[and]"},
+        "ask": {"measure": "interval", "coefficient": "odd name[and]", "above": 0},
     }  # fmt: skip
-    assert code_of(query, wide).splitlines() == [
-        'data <- read.csv("confidential.csv")',
-        "data <- subset(data, `odd name` == 'and' & !sex %in% c('F'))",
-        'data[["odd name"]] <- relevel(factor(data[["odd name"]]), "a\\"b\\\\")',
-        "print(coef(summary(lm(pay ~ `odd name`, data = data))))",
+    lines = code_of(query, wide).splitlines()
+    at = lines.index("data <- subset(data, `odd name` == 'and' & (!sex %in% c('F')))")
+    assert lines[at - 2 : at + 3] == [
+        'data[["odd name"]] <- as_level(data[["odd name"]], c("a\\"b\\\\", "and"))',
+        "",
+        lines[at],
+        'data[["odd name"]] <- relevel(factor(data[["odd name"]], ordered = FALSE), "a\\"b\\\\")',
+        "model <- lm(pay ~ `odd name`, data = data)",
     ]

@@ -186,13 +186,13 @@ def test_an_open_question_may_be_asked(service, ada, three, work, monkeypatch):
 
 
 def test_what_the_dataset_cannot_pay_is_refused_without_numbers(service, ada, sam, three, work):
-    service.set_cap(sam, "panel", 0.5)
+    service.projects.set_cap(sam, "panel", 0.5)
     plain, expert = ask(service, ada), ask(service, ada, epsilon=0.9)
     work(service)
     (said,) = service.find(ada, plain.id).problems
     assert "epsilon" not in said
     assert "0.5" in service.find(ada, expert.id).problems[0]
-    service.set_paused(sam, "panel", is_paused=True)
+    service.projects.set_paused(sam, "panel", "", is_paused=True)
     paused = ask(service, ada, subset="age > 30")
     work(service)
     assert "paused" in service.find(ada, paused.id).problems[0]
@@ -254,7 +254,7 @@ def test_the_last_question_of_a_project_is_paid_for(service, ada, sam, work, que
 
 def test_alarms_are_the_datasets_that_are_paused(service, sam):
     assert service.alarms() == []
-    service.set_paused(sam, "panel", is_paused=True)
+    service.projects.set_paused(sam, "panel", "", is_paused=True)
     (alarm,) = service.alarms()
     assert (alarm.dataset, alarm.actor) == ("panel", "sam")
     with transaction(service.engine) as store:
@@ -262,7 +262,7 @@ def test_alarms_are_the_datasets_that_are_paused(service, sam):
         audit.append(store, "server", "paused", dataset="panel")
     (alarm,) = service.alarms()
     assert alarm.actor == "server"
-    service.set_paused(sam, "panel", is_paused=False)
+    service.projects.set_paused(sam, "panel", "", is_paused=False)
     assert service.alarms() == []
 
 
@@ -270,5 +270,5 @@ def test_a_cap_stays_above_what_is_spent(service, ada, sam, three, work):
     ask(service, ada)
     work(service)
     with pytest.raises(LedgerError):
-        service.set_cap(sam, "panel", 0.5)
+        service.projects.set_cap(sam, "panel", 0.5)
     assert service.dataset("panel").ledger.spending().budgets[0].left == 2.0

@@ -55,7 +55,7 @@ QUERIES = [
         "errors": "report",
     },
     {**MODEL, "ask": {"measure": "significance", "coefficient": "year", "null": 2.5, "clip": 2.0}},
-    {"ask": {"measure": "counts", "by": ["sex", "year"], "rows": 3}, "subset": "pay > 3"},
+    {"ask": {"measure": "counts", "by": ["sex", "year"], "rows": 5}, "subset": "pay > 3"},
     {"ask": {"measure": "means", "of": "pay", "by": ["sex"], "low": 1.0, "high": 50.0}},
     {**LOGIT, "ask": {"measure": "roc", "cells": 10}},
     {**MODEL, "ask": {"measure": "residuals", "cells": 10}},
@@ -167,6 +167,26 @@ def test_fields_that_do_not_fit_together_are_named_by_their_labels(measure, type
     (fault,) = faults_of(measure, typed)
     assert fault.field.key == key
     assert words in fault.text
+
+
+def test_a_number_with_a_percent_sign_is_taken_as_a_part_of_one():
+    form = QueryForm.new("claim", SCHEMA)
+    for typed, value in (("5%", 0.05), ("-2.5 %", -0.025), ("0.05", 0.05), ("x%", "x")):
+        content = form.filled({"ask.above": [typed], "ask.share": ["5%"]}).content
+        assert content["ask"]["above"] == value
+        assert content["ask"]["share"] == 0.05
+
+
+def test_a_formula_is_refused_with_all_that_is_wrong_with_it():
+    content = {
+        "formula": "sex ~ I(log(sexx)) + C(pay) + I(pay + sex)", "subset": "yeer > 3",
+        "ask": {"measure": "claim", "coefficient": "x", "above": 0},
+    }  # fmt: skip
+    problems = query_of(content).problems(SCHEMA)
+    for part in ("'sexx' is not in", "C(pay) has no levels", "I(pay + sex): ",
+                 "the response sex has", "'yeer' is not in"):  # fmt: skip
+        assert sum(part in problem for problem in problems) == 1, (part, problems)
+    assert len(problems) == 5
 
 
 def test_an_empty_form_names_the_formula_and_the_coefficient_at_once():

@@ -9,6 +9,8 @@ import pytest
 from replay_trials import GAP, QUESTIONS
 
 from synthesizer.data.errors import ConfigError
+from synthesizer.verification import coefficient_questions
+from synthesizer.verification.partition_fits import fit_partitions
 from synthesizer.verification.prepared import write_prepared
 from synthesizer.verification.public_schema import PublicSchema
 from synthesizer.verification.query import query_of
@@ -80,16 +82,39 @@ def test_a_rehearsal_is_the_worst_that_public_facts_allow(schema, files, tmp_pat
     frame.to_csv(lean, index=False)
     query = query_of({**GAP, "formula": "pay ~ sex + race | age + year"})
     asked = sound_asked(query, schema, lean)
-    table = runner._largest(asked, 4_000).table
-    assert len(table["age"].data) == 4_000
-    assert all(column.is_observed.all() for column in table.columns)
+    view = runner._largest(asked, 4_000)
+    assert len(view.table["age"].data) == len(view.owners) == 4_000
+    assert np.bincount(view.owners).max() == schema.rows_per_person
+    assert all(column.is_observed.all() for column in view.table.columns)
     most = runner.FITTED_LEVELS * 4_000 / query.partitions / 2
-    assert 0.9 * most < len(np.unique(table["age"].data)) <= most + 1
-    assert (table["age"].data.min(), table["age"].data.max() < 70) == (18, True)
-    assert set(table["year"].data) == {2000, 2001, 2002, 2003}  # whole: of the range
-    assert {*table["race"].data} == {0, 1, 2}
-    fits = asked.ask.numbers(query, schema, runner._largest(asked, 4_000), query.partitions)
+    assert 0.9 * most < len(np.unique(view.table["age"].data)) <= most + 1
+    assert {*view.table["race"].data} == {0, 1, 2}
+    fits = asked.ask.numbers(query, schema, view, query.partitions)
     assert np.isfinite(fits).all()  # with a value of each row none would be fitted
+
+
+@pytest.mark.parametrize(
+    ("formula", "subset"),
+    [
+        ("I(1e200 if age % 1 > 0 else pay) ~ sex | agency", None),
+        ("I(log(0 - pay)) ~ sex | agency", None),
+        ("pay ~ sex + I(0 if age % 1 > 0 else 1) | agency", "age % 1 == 0"),
+    ],
+)
+def test_no_formula_tells_a_rehearsal_from_a_job(schema, files, monkeypatch, formula, subset):
+    """Values that a formula makes huge, missing or equal, and rows that a subset leaves out."""
+    sizes = []
+
+    def recorded(rows, m, family):
+        sizes.append((len(rows.y), bool(np.isfinite(rows.X).all() and rows.y.std() > 0)))
+        return fit_partitions(rows, m, family)
+
+    monkeypatch.setattr(coefficient_questions, "fit_partitions", recorded)
+    extra = {} if subset is None else {"subset": subset}
+    query = query_of({**GAP, "formula": formula, **extra, "ask": {**GAP["ask"]}})
+    asked = sound_asked(query, schema, files[1])
+    asked.ask.numbers(query, schema, runner._largest(asked, 4_000), query.partitions)
+    assert sizes == [(4_000, True)]
 
 
 def test_predictions_have_no_constants_of_persons(schema):
