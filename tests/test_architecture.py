@@ -122,17 +122,17 @@ def test_two_files_never_share_a_name():
 CEILINGS = {
     "data": 11467,
     "models": 9197,
-    "measures": 14702,
+    "measures": 15323,
     "engine": 3374,
-    "report": 8541,
+    "report": 8545,
     "config": 894,
-    "verification": 7118,
+    "verification": 7111,
     "plan": 4855,
     "jobs": 4976,
     "cli": 2343,
 }
 """Most lines of code of each room, without docstrings, comments and blanks. They only fall: what a
-room adds it takes out elsewhere."""
+room adds it takes out elsewhere. The verdict was granted 800 lines of measures and report."""
 
 
 def test_no_room_has_more_lines_of_code_than_its_ceiling():
