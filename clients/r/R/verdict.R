@@ -6,7 +6,7 @@
 #'
 #' @param x A result of [synthesize()], [risk()], [utility()] or [report()].
 #' @param ... Not used.
-#' @return A data frame of class `synthesizer_verdict` with `subject`, `title`, `word`, `said` and
+#' @return A data frame of class `synthesizer_verdict` with `subject`, `title`, `word` and
 #'   `sentence`; its attribute `evidence` is a data frame of every test behind it.
 #' @examples
 #' \dontrun{
@@ -32,7 +32,7 @@ verdict.synthesizer_checks <- verdict.synthesis
 
 verdict_of <- function(checks) {
   lines <- checks$verdict$lines
-  verdict <- rows_frame(lines, c("subject", "title", "word", "said", "sentence"))
+  verdict <- rows_frame(lines, c("subject", "title", "word", "sentence"))
   verdict$sentence <- in_words_of_r(verdict$sentence)
   evidence <- lapply(lines, function(line) {
     rows <- rows_frame(line$evidence, c("test", "word", "sentence"), c("value", "low", "high", "mark"))
@@ -58,7 +58,7 @@ rows_frame <- function(rows, texts, numbers = character()) {
 #' @export
 print.synthesizer_verdict <- function(x, ...) {
   for (i in seq_len(NROW(x))) {
-    say(sprintf("%s: %s. %s", x$title[i], toupper(x$said[i]), x$sentence[i]))
+    say(sprintf("%s: %s. %s", x$title[i], toupper(x$word[i]), x$sentence[i]))
   }
   invisible(x)
 }

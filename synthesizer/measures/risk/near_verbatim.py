@@ -64,8 +64,10 @@ REPEATS = 0.001
 """Probability of a person with so many records by chance, below which it is an alarm."""
 FEW_REPEATS = 5
 """So many records of one person are no alarm, beside twice the most of the holdout."""
-_PAIRS = 150_000_000
+_PAIRS = 30_000_000
 """Pairs that are compared at most; above, persons are drawn at random."""
+_LEAST = 1_000
+"""Persons of both sides that are compared at least."""
 _AT_ONCE = 4_000_000
 _FAR = np.iinfo(np.int32).max
 
@@ -294,7 +296,8 @@ def affordable(
         pairs += int(np.bincount(theirs, minlength=ours.max() + 1)[ours].sum())
     if pairs <= _PAIRS:
         return np.arange(len(records))
-    drawn = rng.random(int(owners.max()) + 1) < _PAIRS / pairs
+    n = int(owners.max()) + 1
+    drawn = rng.random(n) < max(_PAIRS / pairs, _LEAST / n)
     return np.flatnonzero(drawn[owners])
 
 

@@ -158,6 +158,7 @@ def test_too_many_pairs_are_drawn_from(monkeypatch):
     made = planted(fresh, inside.take(np.arange(60)), 0, rng)
     every = near_verbatim(control_run(inside, outside, (made,)), NAMES)
     monkeypatch.setattr("synthesizer.measures.risk.near_verbatim._PAIRS", 1_500)
+    monkeypatch.setattr("synthesizer.measures.risk.near_verbatim._LEAST", 100)
     some = near_verbatim(control_run(inside, outside, (made,)), NAMES)
     assert some.n < 0.9 * every.n
     assert some.looks[0].excess == pytest.approx(every.looks[0].excess, abs=0.06)
