@@ -119,7 +119,7 @@ def test_the_limits_are_what_fails(
     risk = risk.model_copy(update=changes)
     broken = found["leaf of one"].model_copy(update={"risk": risk})
     assert words(verdict(broken))[0] == "fail"
-    for mark in ("TOLERATED", "GROUP_EXCESS"):
+    for mark in ("TOLERATED", "GROUP_EXCESS", "VERBATIM"):
         monkeypatch.setattr(verdict_file, mark, 2.0)
     monkeypatch.setattr(verdict_file, "EXCESS", {"public": 2.0})
     assert words(verdict(broken))[0] == "pass"

@@ -7,7 +7,7 @@ persons in the data. Every variable is a target, from two kinds of knowledge:
 
 - *the keys*: the guess is the commonest value among the synthetic records with the same keys;
 - *all other variables*: the guess is the value of the synthetic record that agrees in most of them,
-  as long as no more than a fifth of all variables differ.
+  as long as fewer than a fifth of all variables differ.
 
 A number is guessed right within a hundredth of its standard deviation. Where there is no such
 record, the commonest value of the file is guessed. The lower ends of all targets hold together.
@@ -156,7 +156,8 @@ def guesses(
         right.append((KEYS, _from_keys(records, synthetic, places)))
         known.append(_from_keys(records[held], fresh, places))
     found = list(_excesses(compared, owners, right, places))
-    gains = _gains(compared, owners[held], [of[held] for _, of in right], known, places)
+    modes = _commonest(records[held], fresh)
+    gains = _gains(compared, owners[held], [of[held] for _, of in right], known, modes, places)
     counted = np.bincount(owners, minlength=sum(compared.sizes)) > 0
     sides = np.split(counted, [compared.sizes[0]])
     return Guesses(
@@ -211,10 +212,12 @@ def _from_others(
         ours, differs, differ = ours[order], differs[order], differ[order]
         starts = np.flatnonzero(np.r_[True, np.diff(ours) != 0][: len(ours)])
         for place in range(records.shape[1] if len(ours) else 0):
-            # the first of those that differ least in the others, and whether it agrees here
-            rank = (differ - differs[:, place]) * len(ours) + np.arange(len(ours))
-            best = np.minimum.reduceat(rank, starts) % len(ours)
-            right[ours[starts], place] = ~differs[best, place]
+            # the first of those that differ least in the others; whether it agrees here must not
+            # decide about who is looked at
+            others = differ - differs[:, place]
+            best = np.minimum.reduceat(others * len(ours) + np.arange(len(ours)), starts)
+            found = best < most * len(ours)
+            right[ours[starts[found]], place] = ~differs[best[found] % len(ours), place]
     return right
 
 
@@ -250,9 +253,13 @@ def _gains(
     owners: IntArray,
     made: Sequence[BoolArray],
     fresh: Sequence[BoolArray],
+    modes: BoolArray,
     keys: Sequence[int],
 ) -> Iterator[Gain]:
-    """Yield what is guessed of persons held out beyond a fresh sample, for each target."""
+    """Yield what is guessed of persons held out beyond a fresh sample, for each target.
+
+    Of a fresh sample the better guess counts: that of records, or the commonest value for all.
+    """
     persons = np.unique(owners, return_inverse=True)[1]
     n = int(persons.max()) + 1
     z = quantile_of(len(made) * len(compared.names))
@@ -260,9 +267,10 @@ def _gains(
         for place, target in enumerate(compared.names):
             if known == KEYS and place in keys:
                 continue
-            one, other = (
-                np.bincount(persons[of[:, place]], minlength=n) > 0 for of in (ours, theirs)
+            one, *others = (
+                np.bincount(persons[of[:, place]], minlength=n) > 0 for of in (ours, theirs, modes)
             )
+            other = max(others, key=np.sum)
             difference = one.astype(float) - other
             gain = float(difference.mean())
             error = max(float(difference.std(ddof=1)) / n**0.5, 1 / n)
