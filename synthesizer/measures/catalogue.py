@@ -145,15 +145,9 @@ def _nearest(case: Case) -> Any:
     return nearer_share(run.fitted, run.unseen, run.synthetic, seed=case.seed)
 
 
-def _near_verbatim(case: Case) -> NearVerbatim | None:
-    names = [name for name in case.names if name not in case.synthesis.kept]
-    return near_verbatim(case.halves, names, seed=case.seed)
-
-
 def _guesses(case: Case) -> Guesses | None:
-    names = [name for name in case.names if name not in case.synthesis.kept]
     keys = () if case.scenario is None else case.scenario.keys
-    return guesses(case.halves, names, keys, seed=case.seed)
+    return guesses(case.halves, case.drawn, keys, seed=case.seed)
 
 
 def _memory(case: Case) -> Memory | None:
@@ -174,11 +168,9 @@ def _attacks(case: Case) -> Any:
 
 
 def _near_copies(case: Case) -> NearCopiesSeen | None:
-    kept = case.synthesis.kept
-    names = [name for name in case.names if name not in kept]
-    if not names or case.original.n_rows < FEWEST:
+    if not case.drawn or case.original.n_rows < FEWEST:
         return None
-    return NearCopiesSeen(case.original, names, seed=case.seed)
+    return NearCopiesSeen(case.original, case.drawn, seed=case.seed)
 
 
 def _copied(case: Case, kind: type[K]) -> Copied[K] | None:
@@ -721,7 +713,7 @@ _RISK: tuple[Measure, ...] = (
         "halves",
         words="persons in the data to whom synthetic records point, beside persons held out",
         needs=NAMES,
-        compute=_near_verbatim,
+        compute=lambda case: near_verbatim(case.halves, case.drawn, seed=case.seed),
         result=NearVerbatim,
         figures=(
             FigureKind(

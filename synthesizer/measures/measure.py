@@ -168,6 +168,11 @@ class Case:
         return None if column is None or column.is_coded else column.name
 
     @property
+    def drawn(self) -> list[str]:
+        """Variables of whole records that were not kept on purpose."""
+        return [name for name in self.names if name not in self.synthesis.kept]
+
+    @property
     def pair(self) -> tuple[Table, tuple[Table, ...]]:
         """Original and synthetic records."""
         return self.original, self.synthetic

@@ -155,14 +155,14 @@ def guesses(
     if places:
         right.append((KEYS, _from_keys(records, synthetic, places)))
         known.append(_from_keys(records[held], fresh, places))
-    found = list(_excesses(compared, owners, right, places))
+    counted = np.bincount(owners, minlength=sum(compared.sizes)) > 0
+    n, n_outside = (int(side.sum()) for side in np.split(counted, [compared.sizes[0]]))
+    found = list(_excesses(compared, owners, (n, n_outside), right, places))
     modes = _commonest(records[held], fresh)
     gains = _gains(compared, owners[held], [of[held] for _, of in right], known, modes, places)
-    counted = np.bincount(owners, minlength=sum(compared.sizes)) > 0
-    sides = np.split(counted, [compared.sizes[0]])
     return Guesses(
-        n=int(sides[0].sum()),
-        n_outside=int(sides[1].sum()),
+        n=n,
+        n_outside=n_outside,
         keys=tuple(names[place] for place in places),
         guesses=tuple(sorted(found, key=lambda guess: -guess.low)[:_SHOWN]),
         gains=tuple(sorted(gains, key=lambda gain: -gain.low)[:_SHOWN]),
@@ -224,13 +224,12 @@ def _from_others(
 def _excesses(
     compared: Compared,
     owners: IntArray,
+    sizes: tuple[int, int],
     right: Sequence[tuple[str, BoolArray]],
     keys: Sequence[int],
 ) -> Iterator[Guess]:
     """Yield the excess of each target; a person is guessed if one of her records is."""
     n_inside, total = compared.sizes[0], sum(compared.sizes)
-    counted = np.bincount(owners, minlength=total) > 0
-    sizes = [int(side.sum()) for side in np.split(counted, [n_inside])]
     targets = [
         (known, of, place)
         for known, of in right

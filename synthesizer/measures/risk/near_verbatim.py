@@ -35,6 +35,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import ceil, hypot, sqrt
 from typing import Any
 
@@ -371,8 +372,9 @@ class _People:
     n_inside: int
     allowed: Sequence[int]
 
+    @cached_property
     def near(self) -> IntArray:
-        """Return for each person the least number of variables that differ."""
+        """For each person the least number of variables that differ."""
         whom, differing = self.pointed
         near = np.full(len(self.counted), _FAR)
         np.minimum.at(near, whom[whom >= 0], differing[whom >= 0])
@@ -380,11 +382,11 @@ class _People:
 
     def looks(self) -> Iterator[Look]:
         """Yield the excess at each number of differing variables."""
-        near, z = self.near(), quantile_of(len(self.allowed))
+        z = quantile_of(len(self.allowed))
         n, m = (int(side.sum()) for side in np.split(self.counted, [self.n_inside]))
         for allowed in self.allowed:
             inside, outside = (
-                int((side <= allowed).sum()) for side in np.split(near, [self.n_inside])
+                int((side <= allowed).sum()) for side in np.split(self.near, [self.n_inside])
             )
             excess, low, high = difference(inside, n, outside, m, z)
             yield Look(
@@ -409,7 +411,7 @@ def _groups(
     people: _People, run: HalfRun, names: Sequence[str], persons: Sequence[IntArray]
 ) -> Iterator[GroupLook]:
     """Yield the look of each group that shows most; a person is of a group if a record is."""
-    near = np.split(people.near(), [people.n_inside])
+    near = np.split(people.near, [people.n_inside])
     counted = np.split(people.counted, [people.n_inside])
     found = []
     for name, group, *rows in _memberships(run, names):
