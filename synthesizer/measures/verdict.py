@@ -97,6 +97,10 @@ class Evidence(Row):
     low: float | None = column("From", "share", "lower end of its 95 % interval", default=None)
     high: float | None = column("To", "share", "upper end", default=None)
     mark: float | None = column("Mark", "share", "what the interval is held against", default=None)
+    fresh: float = 0.0
+    """Value of a new sample of the same population: one end of its scale."""
+    released: float | None = None
+    """Value of the data themselves, released as they are: the other end."""
     measured: bool = True
     """Whether the test was made."""
     is_weak: bool = False
