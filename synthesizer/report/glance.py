@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from synthesizer.data.errors import plural
 from synthesizer.measures.catalogue import LIMITS
 from synthesizer.measures.risk.near_copies import NearCopies
 from synthesizer.measures.utility.coefficients import FitComparison
 from synthesizer.measures.verdict import AT_LEAST, TITLES, Evidence
-from synthesizer.report.advice import blame, worst_things
+from synthesizer.report.advice import worst_things
 from synthesizer.report.expected import (
     UNITS,
     UNITS_OF_HOUSEHOLDS,
@@ -49,11 +48,8 @@ def glance_section(record: Record) -> Iterator[Block]:
     yield from _missing(record)
     yield from bad_utility(record)
     worst = [advice for advice in worst_things(record.verdict, record) if advice.measured]
-    if worst:
-        tries = (
-            f"{advice.tests[:1].upper()}{advice.tests[1:]}: {advice.remedy}." for advice in worst
-        )
-        yield Note(" ".join(tries), start="What to try.")
+    if changes := " ".join(filter(None, (advice.change for advice in worst))):
+        yield Note(changes)
     if tests := list(_evidence(record)):
         yield Fold("The tests behind the three lines", tests)
     if record.results.utility is None:
@@ -155,7 +151,7 @@ def bad_utility(record: Record) -> Iterator[Note]:
     utility = record.results.utility
     for fit in () if utility is None else utility.fits:
         if is_bad_fit(fit):
-            yield Note(_fit_in_words(fit, record), "look")
+            yield Note(_fit_in_words(fit), "look")
 
 
 def _bad_variables(record: Record) -> Iterator[Note]:
@@ -167,13 +163,12 @@ def _bad_variables(record: Record) -> Iterator[Note]:
         return
     worst, others = bad[0], len(bad) - 1
     more = f"; so {'is' if others == 1 else 'are'} {plural(others, 'other variable')}"
-    sentences = (
+    sentence = (
         f"The worst variable is {record.labels.variable(worst.variables[0])}, S_pMSE "
         f"{written(worst.s_pmse)}: {distance_in_words(worst.s_pmse, expected)}. Above "
-        f"{written(mark)} a table is to be looked at{more if others else ''}.",
-        blame(record, worst.variables),
+        f"{written(mark)} a table is to be looked at{more if others else ''}."
     )
-    yield Note(" ".join(filter(None, sentences)), "look")
+    yield Note(sentence, "look")
 
 
 def overlap_marks(expected: float | None) -> tuple[float, float]:
@@ -201,7 +196,7 @@ def is_bad_fit(fit: FitComparison) -> bool:
     return mean_is_low or (lowest is not None and lowest[1] < single_mark)
 
 
-def _fit_in_words(fit: FitComparison, record: Record) -> str:
+def _fit_in_words(fit: FitComparison) -> str:
     sentences = [f"Fit {fit.title}:"]
     if fit.mean_overlap is not None:
         good = overlap_in_words(fit.expected_overlap)
@@ -213,22 +208,4 @@ def _fit_in_words(fit: FitComparison, record: Record) -> str:
         apart = "; the two intervals do not touch" if overlap < 0 else ""
         sentences.append(f"The lowest overlap is {written(overlap, 'share')}, of {name}{apart}.")
     sentences.append("A researcher would draw other conclusions.")
-    return " ".join([*sentences, blame(record, _variables(fit, record))]).rstrip()
-
-
-def _variables(fit: FitComparison, record: Record) -> list[str]:
-    """Return the response and the variable of the coefficient that is furthest off."""
-    chain = [step.variable for step in record.manifest.chain]
-    response = _within(fit.formula.partition("~")[0], chain)
-    overlaps = [
-        (row.overlap, names)
-        for row in fit.coefficients
-        if row.overlap is not None and (names := _within(row.name, chain))
-    ]
-    furthest = min(overlaps, key=lambda pair: pair[0], default=(0.0, []))[1]
-    return list(dict.fromkeys([*response, *furthest]))
-
-
-def _within(text: str, names: Sequence[str]) -> list[str]:
-    """Return the names that stand in a text as whole words."""
-    return [name for name in names if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text)]
+    return " ".join(sentences)
