@@ -512,8 +512,7 @@ MOST_SETTINGS = 5
 
 def show_advised(advised: Advised) -> None:
     """Print the worst finding, what was tried for it, and what is advised."""
-    if advised.finding is not None:
-        found = advised.finding
+    if (found := advised.finding) is not None:
         say(found.sentence, start=f"{found.test}:", word=found.word.upper())
     columns = ("setting", "value", "limit", "word", "persons", "low", "high", "use")
     show_rows(advised.trials, "on a half of the data", *columns)

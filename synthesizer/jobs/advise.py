@@ -16,7 +16,6 @@ from dataclasses import replace
 from functools import partial
 from json import dumps
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 from synthesizer.config.keys import Config
@@ -28,10 +27,9 @@ from synthesizer.data.panel.households import MemberView
 from synthesizer.data.progress import Listener, silent
 from synthesizer.data.randomness import Seed
 from synthesizer.engine.registry import Registry
-from synthesizer.jobs.frontier import pace, plans_of
+from synthesizer.jobs.frontier import plans_of
 from synthesizer.jobs.grid import Setting, Variation, grid, shown
 from synthesizer.jobs.manifest import models_in
-from synthesizer.measures.figure import plain
 from synthesizer.measures.results import CheckResults
 from synthesizer.measures.risk.halves import half_runs
 from synthesizer.measures.verdict import Subject, verdict
@@ -107,43 +105,35 @@ def advise(
         plan = prepare(config, registry, overrides=overrides, check_directory=False)
         if plan.genetic is not None:
             problems.append("genetic: whole datasets are evolved; vary its options by 'frontier'")
-    base = sound_config(config, overrides, Problems())
     problems.settle(ConfigError)
-    advised = _advised(base, plan, listener)
+    advised = _advised(sound_config(config, overrides, problems), plan, listener)
     if json is not None:
-        content = {"confidential": "not for release with the datasets", "format": 1}
-        text = dumps(content | plain(advised), indent=1, ensure_ascii=False, allow_nan=False)
+        text = dumps(advised.content, indent=1, ensure_ascii=False, allow_nan=False)
         write_texts({json: f"{text}\n"}, overwrite=overwrite, read=read)
     return advised
 
 
 def _advised(base: Config | None, plan: Plan, listener: Listener) -> Advised:
     """Try the present setting, others for its worst finding, and the best of them again."""
-    start, seed = perf_counter(), plan.seed
+    seed, limits = plan.seed, plan.limits
     present = _on_half(plan, seed)
-    decided = verdict(present, plan.limits)
-    subject, finding = finding_of(decided)
+    subject, finding = finding_of(verdict(present, limits))
     if base is None or subject is None or finding is None:
         return Advised(units=plan.units)
-    own = {PRESENT: plan} | _plans(base, plan, _candidates(subject, base, plan, present))
-    listener.say(f"{finding.test}: {finding.word}. {finding.sentence}")
-    listener.say(pace(perf_counter() - start, len(own) - 1, first=True))
+    own = {PRESENT: plan} | _plans(base, plan, _likely(subject, base, plan, present))
+    listener.say(f"to try: {len(own) - 1} settings, each for as long as the present one took")
 
     def tried(names: Iterable[str], seed: Seed) -> Iterator[Trial]:
         for name in names:
             listener.say(f"on half of the data: {name}")
             with suppress(SynthesizerError):  # a half can be too small for a setting
-                results = _on_half(own[name], seed)
-                judged = verdict(results, plan.limits)
-                yield trial_of(name, judged, results, subject, finding.key)
+                yield trial_of(name, _on_half(own[name], seed), limits, subject, finding.key)
 
-    first = trial_of(PRESENT, decided, present, subject, finding.key)
+    first = trial_of(PRESENT, present, limits, subject, finding.key)
     trials = (first, *tried([*own][1:], seed))
     made = Advised(finding=finding, subject=subject, trials=trials, units=plan.units)
-    if made.best is not None:
-        again = tuple(tried((PRESENT, made.best.setting), seed.child("another half")))
-        made = made.model_copy(update={"again": again})
-    return made
+    names = () if made.best is None else (PRESENT, made.best.setting)
+    return made.model_copy(update={"again": (*tried(names, seed.child("another half")),)})
 
 
 def _on_half(plan: Plan, seed: Seed) -> CheckResults:
@@ -166,22 +156,19 @@ def _on_half(plan: Plan, seed: Seed) -> CheckResults:
 # What is tried for a finding.
 
 
-def _candidates(
-    subject: Subject, base: Config, plan: Plan, results: CheckResults
-) -> Iterator[Changes]:
+def _likely(subject: Subject, base: Config, plan: Plan, found: CheckResults) -> Iterator[Changes]:
     """Yield changes of the configuration that may mend a finding, the likeliest first."""
     steps, for_use = plan.spec.steps, subject == "use"
     trees = [m for s in steps for m in models_in(s.model) if isinstance(m, TreeOptions)]
     if for_use and 2 * len(trees) < len(steps):
         yield {("default_method",): "cart"}
-    tables = results.utility.tables if for_use and results.utility is not None else None
+    tables = found.utility.tables if for_use and found.utility is not None else None
     for row in () if tables is None else tables.worst(2, 1):
         later = [step for step in steps if step.variable in row.variables][-1]
         if not isinstance(later.model, TreeOptions) and not later.is_fixed:
             yield {("variables", later.variable, "method"): "cart"}
     codes = max((c.variable.n_codes for c in plan.original.columns if c.is_coded), default=0)
-    has_small = codes > MANY_LEVELS and plan.original.n_rows < 2 * MIN_LEVEL_ROWS * codes
-    if has_small or base.panel is not None:
+    if base.panel or (codes > MANY_LEVELS and plan.original.n_rows < 2 * MIN_LEVEL_ROWS * codes):
         yield {("rare", "min_count"): MIN_LEVEL_ROWS, ("rare", "to"): "other"}
     if trees:
         name = Counter(map(plan.registry.name_of, trees)).most_common(1)[0][0]
@@ -195,11 +182,10 @@ def _candidates(
 
 def _leaves(tree: TreeOptions, *, for_use: bool) -> Iterator[dict[str, Any]]:
     """Yield options of trees that follow more of the data, or reveal less of single persons."""
-    leaf, usual = tree.min_leaf, {"tilt": True, "min_leaf": None}
-    size = max(LARGE_LEAF, 2 * (leaf or 0))
-    if for_use:
-        size = max(1, min(SMALL_LEAF, (leaf or SMALL_LEAF + 1) - 1))
+    large, small = max(LARGE_LEAF, 2 * (tree.min_leaf or 0)), min(SMALL_LEAF, tree.min_leaf or 99)
+    size = max(1, small // 2) if for_use else large
     if isinstance(tree, Cart):
+        usual: dict[str, Any] = {"tilt": True, "min_leaf": None}
         cap = min(SMALL_CAP, (tree.cap + 1) // 2) if for_use else max(LARGE_LEAF, 2 * tree.cap)
         yield from (usual, usual | {"cap": cap})
         yield {"tilt": False, "min_leaf": None if tree.tilt and not for_use else size}
@@ -212,8 +198,7 @@ def _plans(base: Config, plan: Plan, candidates: Iterable[Changes]) -> dict[str,
     settings = [Setting(name=PRESENT, values={}, config=base)]
     for changes in filter(None, candidates):
         varied = [Variation(key=".".join(p), path=p, values=(v,)) for p, v in changes.items()]
-        for setting in grid(base, varied, plan.registry).settings:
-            name = ", ".join(f"{key}={shown(value)}" for key, value in setting.values.items())
-            settings.append(replace(setting, name=name))
+        name = ", ".join(f"{one.key}={shown(one.values[0])}" for one in varied)
+        settings += [replace(s, name=name) for s in grid(base, varied, plan.registry).settings]
     plans, *_ = plans_of(settings, plan.registry, plan.seed)
     return {name: own for name, (_, own) in [*plans.items()][1 : 1 + MAX_OTHERS]}

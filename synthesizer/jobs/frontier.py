@@ -489,7 +489,7 @@ def _run_all(
             failed[setting.name] = _reasons(error)
             say(f"  failed: {'; '.join(failed[setting.name])}")
         else:
-            say(pace(perf_counter() - start, len(waiting) - number, first=number == 1))
+            say(_pace(perf_counter() - start, len(waiting) - number, first=number == 1))
     return failed
 
 
@@ -513,12 +513,12 @@ def _run(setting: Setting, work: Path, plan: FrontierPlan, listener: Listener) -
     run(config, registry=plan.registry, listener=listener, seed=plan.seed)
 
 
-def pace(seconds: float, left: int, *, first: bool) -> str:
+def _pace(seconds: float, left: int, *, first: bool) -> str:
     """Say how long a run took, and after the first one how long the others may take.
 
     Examples
     --------
-    >>> pace(90.0, 4, first=True)
+    >>> _pace(90.0, 4, first=True)
     '  done in 90 s; the other 4 may take about 6 min'
     """
     done = f"  done in {_time(seconds)}"

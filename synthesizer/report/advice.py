@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from math import inf
-from typing import NamedTuple, get_args
+from typing import Any, NamedTuple, get_args
 
-from synthesizer.measures.figure import Result, Row, Units, column
+from synthesizer.measures.figure import Result, Row, Units, column, plain
 from synthesizer.measures.results import CheckResults
-from synthesizer.measures.verdict import HALVES, TITLES, Evidence, Subject, Verdict, Word
+from synthesizer.measures.settings import LimitConfig
+from synthesizer.measures.verdict import HALVES, TITLES, Evidence, Subject, Verdict, Word, verdict
 from synthesizer.report.record import Record
 
 SUBJECTS = tuple(TITLES)
@@ -175,6 +176,12 @@ class Advised(Result):
         return self.again[1].setting if is_sure else None
 
     @property
+    def content(self) -> dict[str, Any]:
+        """Plain values for a file."""
+        head = {"confidential": "not for release with the datasets", "format": 1}
+        return head | plain(self) | {"advised": self.advised, "sentence": self.sentence}
+
+    @property
     def sentence(self) -> str:
         """The advice in words."""
         if self.finding is None:
@@ -187,19 +194,20 @@ class Advised(Result):
         return f"None of these settings helps.{chance}{more}"
 
 
-def finding_of(verdict: Verdict) -> tuple[Subject | None, Evidence | None]:
+def finding_of(judged: Verdict) -> tuple[Subject | None, Evidence | None]:
     """Return the worst finding that a setting may mend, with its line; None where there is none."""
-    found = ((s, e) for s, e in verdict.findings if e.measured and not remedy_of(e))
+    found = ((s, e) for s, e in judged.findings if e.measured and not remedy_of(e))
     return next(found, (None, None))
 
 
 def trial_of(
-    setting: str, verdict: Verdict, results: CheckResults, subject: Subject, key: str
+    setting: str, results: CheckResults, limits: LimitConfig, subject: Subject, key: str
 ) -> Trial:
     """Return the row of a setting: its figure of a finding, persons and use."""
+    judged = verdict(results, limits)
 
     def of(line: Subject, key: str) -> Evidence | None:
-        return next((e for e in verdict[line].evidence if e.key == key), None)  # the gravest
+        return next((e for e in judged[line].evidence if e.key == key), None)  # the gravest
 
     e, near = of(subject, key), of("person", "near_verbatim")
     figures = () if results.utility is None else results.utility.figures
@@ -210,7 +218,7 @@ def trial_of(
         **{} if near is None else {"persons": near.value, "low": near.low, "high": near.high},
         use=next((figure.value for _, figure in figures if figure.key == "mean_two_way"), None),
         distance=0.0 if e is None else _distance(e),
-        failing=tuple(line.subject for line in verdict.lines if line.word == "fail"),
+        failing=tuple(line.subject for line in judged.lines if line.word == "fail"),
     )
 
 

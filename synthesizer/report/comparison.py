@@ -323,10 +323,6 @@ def _within_limits(compared: ComparedRuns) -> Iterator[Note]:
     )
 
 
-def _is_above(value: float | None, limit: float) -> bool:
-    return value is None or value > limit
-
-
 def _folded(summary: str, *parts: Markup) -> Markup:
     return el("details", {"class": "numbers"}, el("summary", None, summary), *parts)
 

@@ -450,4 +450,4 @@ def test_a_failure_at_the_end_loses_no_run(
     ],
 )
 def test_how_long_the_rest_may_take(seconds: float, left: int, first: bool, words: str) -> None:
-    assert frontier.pace(seconds, left, first=first) == words
+    assert frontier._pace(seconds, left, first=first) == words
