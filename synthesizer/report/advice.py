@@ -118,11 +118,11 @@ class Trial(Row):
     """Of tables of pairs against the other half; lower is better."""
     distance: float | None = None
     """From passing, in units of the limit; 0 where it passes, None where it is unknown."""
-    failing: tuple[Subject, ...] = ()
-    """Lines of the verdict that fail."""
+    failing: tuple[str, ...] = ()
+    """Keys of the tests that fail."""
 
     def helps(self, present: Trial) -> bool:
-        """Return whether it is clearly better in the finding, and lets no other line fail.
+        """Return whether it is clearly better in the finding, and lets no other test fail.
 
         A figure with an interval is clearly better below the lower end of the present one, so that
         an interval which is only wide is mended by no setting; others by their word, or much
@@ -134,7 +134,8 @@ class Trial(Row):
             return self.value < present.least
         word, before = (get_args(Word).index(each.word) for each in (self, present))
         far, far_before = (inf if t.distance is None else t.distance for t in (self, present))
-        return word < before or (word == before and far <= MUCH_NEARER * far_before < inf)
+        is_near = 0 < far_before < inf and far <= MUCH_NEARER * far_before
+        return word < before or (word == before and is_near)
 
 
 class Advised(Result):
@@ -218,7 +219,7 @@ def trial_of(
         **{} if near is None else {"persons": near.value, "low": near.low, "high": near.high},
         use=next((figure.value for _, figure in figures if figure.key == "mean_two_way"), None),
         distance=0.0 if e is None else _distance(e),
-        failing=tuple(line.subject for line in judged.lines if line.word == "fail"),
+        failing=tuple(e.key for one in judged.lines for e in one.evidence if e.word == "fail"),
     )
 
 

@@ -126,11 +126,17 @@ def test_a_wide_interval_is_mended_by_no_setting() -> None:
     assert "More" not in advised(now=USE).sentence
 
 
-def test_a_setting_that_lets_another_line_fail_does_not_help() -> None:
-    plain = trial("plain", "pass", value=0.0, use=9.0, distance=0.0, failing=("use",))
+def test_a_setting_that_lets_another_test_fail_does_not_help() -> None:
+    plain = trial("plain", "pass", value=0.0, use=9.0, distance=0.0, failing=("mean_two_way",))
     assert advised(plain).best is None
-    both = PERSONS.model_copy(update={"failing": ("person", "use")})
+    both = PERSONS.model_copy(update={"failing": ("near_verbatim", "mean_two_way")})
     assert advised(plain, now=both).best == plain
+
+
+def test_where_the_present_setting_passes_none_is_better() -> None:
+    gone = USE.model_copy(update={"word": "pass", "value": None, "distance": 0.0})
+    assert not trial("x", "pass", distance=0.0).helps(gone)
+    assert not trial("x", "pass", value=1.0, distance=0.0).helps(gone)
 
 
 @pytest.mark.parametrize(
