@@ -124,7 +124,7 @@ CEILINGS = {
     "models": 9197,
     "measures": 15327,
     "engine": 3374,
-    "report": 8422,
+    "report": 8426,
     "config": 894,
     "verification": 7111,
     "plan": 4854,

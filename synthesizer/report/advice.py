@@ -16,7 +16,7 @@ from synthesizer.measures.settings import LimitConfig
 from synthesizer.measures.verdict import HALVES, TITLES, Evidence, Subject, Verdict, Word, verdict
 from synthesizer.report.record import Record
 
-SUBJECTS = tuple(TITLES)
+SUBJECTS, WORDS = tuple(TITLES), get_args(Word)
 MUCH_NEARER = 0.5
 """Share of the present distance to the limit, up to which a figure without interval is better."""
 TRY_SETTINGS = "'synthesizer advise CONFIG' tries settings for"
@@ -132,7 +132,7 @@ class Trial(Row):
             return False
         if self.value is not None and present.least is not None:
             return self.value < present.least
-        word, before = (get_args(Word).index(each.word) for each in (self, present))
+        word, before = (WORDS.index(each.word) for each in (self, present))
         far, far_before = (inf if t.distance is None else t.distance for t in (self, present))
         is_near = 0 < far_before < inf and far <= MUCH_NEARER * far_before
         return word < before or (word == before and is_near)
@@ -196,9 +196,18 @@ class Advised(Result):
 
 
 def finding_of(judged: Verdict) -> tuple[Subject | None, Evidence | None]:
-    """Return the worst finding that a setting may mend, with its line; None where there is none."""
-    found = ((s, e) for s, e in judged.findings if e.measured and not remedy_of(e))
-    return next(found, (None, None))
+    """Return the worst finding that a setting may mend, with its line; None where there is none.
+
+    The gravest word comes first, then the line, then what is farthest from its limit.
+    """
+
+    def order(found: tuple[Subject, Evidence]) -> tuple[int, int, float]:
+        subject, e = found
+        far = _distance(e)
+        return -WORDS.index(e.word), SUBJECTS.index(subject), -inf if far is None else -far
+
+    found = [(s, e) for s, e in judged.findings if e.measured and not remedy_of(e)]
+    return min(found, key=order, default=(None, None))
 
 
 def trial_of(

@@ -82,6 +82,12 @@ def test_what_was_not_measured_says_what_measures_it() -> None:
 def test_settings_are_tried_for_the_worst_finding_that_they_can_mend() -> None:
     subject, found = finding_of(MIXED)
     assert (subject, found and found.key) == ("person", "copied_uniques")
+    far, near = (
+        Evidence(key=key, test="", word="fail", sentence="", value=value, mark=1.0)
+        for key, value in (("far", 3.0), ("near", 1.1))
+    )
+    graver = line("person").model_copy(update={"evidence": (near, far)})
+    assert finding_of(verdict(graver, line("use", ("mean_two_way", "fail")))) == ("person", far)
     of_others = [WEAK, WEAK.model_copy(update={"is_weak": False, "measured": False})]
     of_others += [Evidence(key="few_records", test="", word="unclear", sentence="")]
     lines = [line("person").model_copy(update={"evidence": (e,)}) for e in of_others]
