@@ -422,8 +422,9 @@ def advise(
             config, overrides=overrides, registry=models_with(plugin), json=json,
             overwrite="overwrite" in overrides.get("output", {}), listener=listener,
         )  # fmt: skip
-    show_advised(advised)
-    if json is not None:
+    if not quiet:
+        show_advised(advised)
+    if json is not None and not quiet:
         say_written(json, why=NOT_FOR_RELEASE)
 
 

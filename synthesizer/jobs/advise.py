@@ -14,7 +14,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from json import dumps
 from pathlib import Path
 from typing import Any
 
@@ -108,8 +107,7 @@ def advise(
     problems.settle(ConfigError)
     advised = _advised(sound_config(config, overrides, problems), plan, listener)
     if json is not None:
-        text = dumps(advised.content, indent=1, ensure_ascii=False, allow_nan=False)
-        write_texts({json: f"{text}\n"}, overwrite=overwrite, read=read)
+        write_texts({json: advised.text}, overwrite=overwrite, read=read)
     return advised
 
 

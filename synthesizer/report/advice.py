@@ -7,8 +7,9 @@ together, keys that say little. Which setting of a model helps is not guessed: `
 from __future__ import annotations
 
 from collections.abc import Collection
+from json import dumps
 from math import inf
-from typing import Any, NamedTuple, get_args
+from typing import NamedTuple, get_args
 
 from synthesizer.measures.figure import Result, Row, Units, column, plain
 from synthesizer.measures.results import CheckResults
@@ -68,8 +69,7 @@ def worst_things(
     found = [(subject, e) for subject, e in verdict.findings if subject in subjects]
     for subject, e in found:
         if e.measured:
-            remedy = remedy_of(e, of_files=of_files) or usual
-            by_remedy.setdefault(remedy, []).append((subject, e))
+            by_remedy.setdefault(remedy_of(e, of_files=of_files) or usual, []).append((subject, e))
     missing = [(subject, e) for subject, e in found if not e.measured]
     no_control = of_files and {*HALVES} <= {e.key for _, e in missing}
     halves = [(subject, e) for subject, e in missing if no_control and e.key in HALVES]
@@ -177,10 +177,11 @@ class Advised(Result):
         return self.again[1].setting if is_sure else None
 
     @property
-    def content(self) -> dict[str, Any]:
-        """Plain values for a file."""
+    def text(self) -> str:
+        """All of it as JSON, for a file."""
         head = {"confidential": "not for release with the datasets", "format": 1}
-        return head | plain(self) | {"advised": self.advised, "sentence": self.sentence}
+        content = head | plain(self) | {"advised": self.advised, "sentence": self.sentence}
+        return f"{dumps(content, indent=1, ensure_ascii=False, allow_nan=False)}\n"
 
     @property
     def sentence(self) -> str:

@@ -1,22 +1,27 @@
 #' Compare settings, or bring a file below a risk
 #'
-#' `frontier()` runs every combination of some settings and sets risk beside utility; `refine()`
+#' `advise()` tries two or three other settings for the worst finding of the verdict, all on the same
+#' half of the data, and advises the one that helps on both halves, if any does. `frontier()` runs every combination of some settings and sets risk beside utility; `refine()`
 #' exchanges records of a synthetic data frame of categories until an intruder who knows the keys is
 #' right about the target no more often than the limit says. Confidential.
 #'
 #' @inheritParams synthesize
 #' @param vary Named list of settings and their values, such as
 #'   `list(cart.cap = c(30, 100), proper = c(TRUE, FALSE))`.
-#' @param ... For `frontier()` any argument of [synthesize()]; for `refine()` options of the command,
+#' @param ... For `advise()` and `frontier()` any argument of [synthesize()]; for `refine()` options of the command,
 #'   such as `generations = 50`, `risk = "cap"`, `codes = "all"`, `secret = "none"`.
 #' @param risk,utility Keys of the figures to compare by, such as `"cap"` and `"mean_two_way"`.
-#' @return `frontier()` returns a data frame of class `synthetic_frontier` with a row for each
+#' @return `advise()` returns a data frame of class `synthetic_advice` with a row for each setting: the
+#'   figure of the finding (`value`), its `limit` and `word`, near-verbatim `persons` with their
+#'   interval (`low`, `high`), and `use` (mean S_pMSE of pairs); `attr(x, "advised")` is the setting
+#'   that helps, NULL where none does. `frontier()` returns a data frame of class `synthetic_frontier` with a row for each
 #'   setting: what was varied, `risk`, `utility`, `best` (no other one beats it in both) and
 #'   `directory`, which [read_synthetic()] reads; it has a `plot()`. `refine()` returns an object of
 #'   class `synthetic_refinement`: `data`, `before` and `after` (utility and risk), `limit`,
 #'   `reached` and `notes`. A limit that was not reached is a warning of class `synthesizer_limit`.
 #' @examples
 #' \dontrun{
+#' advise(people, seed = 1)
 #' f <- frontier(people, list(cart.cap = c(30, 100)), seed = 1)
 #' plot(f)
 #' refine(s, people, keys = c("age", "sex"), target = "job", risk_at_most = 0.3)$data
@@ -94,6 +99,38 @@ plot.synthetic_frontier <- function(x, ...) {
   graphics::plot(x$utility, x$risk, pch = 19, col = colour, xlab = axes[2], ylab = axes[1],
                  main = "Risk and utility, lower is better", ...)
   graphics::text(x$utility, x$risk, x$setting, pos = 3, cex = 0.7, col = colour, xpd = NA)
+  invisible(x)
+}
+
+#' @rdname frontier
+#' @export
+advise <- function(data, ..., quiet = FALSE) {
+  name <- name_of(substitute(data))
+  misspelt_arguments(names(list(...)), c(names(formals(advise)), names(formals(synthesize))))
+  folder <- private_directory()
+  on.exit(unlink(folder, recursive = TRUE))
+  run <- written_run(data, name, folder, ...)
+  path <- file.path(folder, "advice.json")
+  if (!quiet) message("synthesizer: tries settings on a half of the data")
+  called <- call_synthesizer(c("advise", run$file, "--json", path, "--quiet"))
+  content <- read_json(path)
+  if (is.null(content)) fail(called$problems, called$status)
+  numbers <- c("value", "limit", "persons", "low", "high", "use")
+  rows <- lapply(content$trials, function(trial) {
+    data.frame(setting = trial$setting, word = trial$word,
+               lapply(trial[numbers], function(number) as.numeric(number %||% NA)))
+  })
+  structure(as.data.frame(do.call(rbind, rows)), class = c("synthetic_advice", "data.frame"),
+            finding = content$finding$sentence, advised = content$advised,
+            sentence = content$sentence)
+}
+
+#' @export
+print.synthetic_advice <- function(x, ...) {
+  if (!is.null(attr(x, "finding"))) say(attr(x, "finding"))
+  if (nrow(x)) print_rows(cbind(setting = x$setting, word = x$word,
+                                persons = short_number(x$persons), use = short_number(x$use)))
+  say(attr(x, "sentence"))
   invisible(x)
 }
 

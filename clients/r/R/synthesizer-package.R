@@ -2,7 +2,7 @@
 #'
 #' [synthesize()] makes synthetic datasets of a confidential data frame or file; [verdict()],
 #' [risk()], [utility()] and [report()] say whether they may be released; [fit_synthetic()]
-#' combines estimates of several datasets; [frontier()] and [refine()] lower the risk. The work is done by the command `synthesizer`, which is
+#' combines estimates of several datasets; [advise()], [frontier()] and [refine()] lower the risk. The work is done by the command `synthesizer`, which is
 #' looked for in the option `synthesizer.command`, then in the environment variable
 #' `SYNTHESIZER_COMMAND`, then on the path.
 #'

@@ -119,6 +119,12 @@ test_that("settings are compared, and a file is refined", {
   expect_true(any(f$best) && all(is.finite(f$risk) & is.finite(f$utility)))
   expect_identical(read_synthetic(f$directory[2])$m, 1L)
   expect_output(print(f), "cart.cap=100")
+  a <- advise(people, seed = 1, secret = "none", default_method = "sample", checks = quick,
+              quiet = TRUE)
+  expect_identical(a$setting[1], "present setting")
+  expect_true(all(a$word %in% c("pass", "unclear", "fail")) && nrow(a) > 1)
+  expect_true(is.null(attr(a, "advised")) || attr(a, "advised") %in% a$setting)
+  expect_output(print(a), "present setting")
   codes <- data.frame(lapply(people[c("sex", "edu")], factor), age = factor(people$age %/% 20))
   r <- suppressWarnings(refine(
     transform(codes, edu = rev(edu)), codes, c("sex", "age"), "edu", risk = "cap",
