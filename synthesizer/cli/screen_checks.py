@@ -56,15 +56,9 @@ def add_decision(
     for line in lines:
         words = line.sentence if ending.every else line.brief
         ending.say(words, start=f"{line.title}:", word=line.word.upper(), colour=line.colour)
-    told = " ".join(line.brief for line in lines)
     for number, advice in enumerate(worst_things(decided, record, subjects=subjects), 1):
-        (_, first), *others = advice.findings
-        # what the lines above say already is only named
-        named = others or not advice.measured or first.sentence in told
-        what = f"{advice.tests[:1].upper()}{advice.tests[1:]}." if named else first.sentence
-        heading = "worst first:\n" if number == 1 else ""
-        words = f"{heading}  {number}. {what} {advice.change}".rstrip()
-        ending.say(words, rank=number, kind="finding")
+        heading = "what to change, worst first:\n" if number == 1 else ""
+        ending.say(f"{heading}  {number}. {advice.line}", rank=number, kind="finding")
 
 
 def show_file_checks(

@@ -43,10 +43,12 @@ class Advice(NamedTuple):
         return self.findings[0][1].measured
 
     @property
-    def change(self) -> str:
-        """What to change, in words; empty where nothing is known."""
-        tried = f"{self.remedy}: {self.tests}" if self.remedy == TRY_SETTINGS else self.remedy
-        return f"What to change: {tried}." if tried else ""
+    def line(self) -> str:
+        """The tests and what helps, in words."""
+        if self.remedy == TRY_SETTINGS:
+            return f"{self.remedy}: {self.tests}."
+        words = (f"{text[:1].upper()}{text[1:]}." for text in (self.tests, self.remedy) if text)
+        return " ".join(words)
 
 
 def worst_things(

@@ -48,8 +48,8 @@ def glance_section(record: Record) -> Iterator[Block]:
     yield from _missing(record)
     yield from bad_utility(record)
     worst = [advice for advice in worst_things(record.verdict, record) if advice.measured]
-    if changes := " ".join(filter(None, (advice.change for advice in worst))):
-        yield Note(changes)
+    if changes := " ".join(advice.line for advice in worst if advice.remedy):
+        yield Note(changes, start="What to change.")
     if tests := list(_evidence(record)):
         yield Fold("The tests behind the three lines", tests)
     if record.results.utility is None:

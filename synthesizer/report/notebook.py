@@ -263,8 +263,8 @@ def text_of_run(record: Record, head: str, files: Sequence[str]) -> str:
     worst = worst_things(record.verdict, record)
     told = [line for one in record.verdict.lines for line in _said(one)[:3]]
     told += [f"Above a limit: {words}" for words in record.exceeded[:2]]
-    for change in filter(None, (one.change for one in worst)):
-        told += wrap(change, _WIDE - 10, subsequent_indent="  ", max_lines=2)
+    for change in (one.line for one in worst if one.remedy):
+        told += wrap(f"What to change: {change}", _WIDE - 10, subsequent_indent="  ", max_lines=2)
     lines = [head, *told, *files]
     return "\n".join(_cut(line) for line in lines)
 

@@ -46,14 +46,17 @@ def test_findings_of_settings_have_one_remedy_the_gravest_first_each_figure_once
     assert sorted(keys([advice])[0]) == sorted(every)
     assert keys([advice])[0][0] == "copied_uniques"
     assert advice.remedy == TRY_SETTINGS
-    assert all(key in advice.change for key in every)
+    assert advice.line == f"{TRY_SETTINGS}: {advice.tests}."
+    assert all(key in advice.tests for key in every)
     assert keys(worst_things(MIXED, made(), subjects=("use",))) == [["mean_two_way"]]
     assert worst_things(verdict(line("use", ("mean_two_way", "pass"))), made()) == []
 
 
 def test_of_files_nothing_is_said_about_models() -> None:
     for record in (None, run(facts=manifest(chain=(), genetic=None))):
-        assert [advice.change for advice in worst_things(MIXED, record)] == [""]
+        (advice,) = worst_things(MIXED, record)
+        assert advice.remedy == ""
+        assert advice.line.startswith("Copied_uniques; ")
 
 
 def test_weak_keys_are_mended_by_keys() -> None:
