@@ -21,7 +21,7 @@ from synthesizer.data.progress import Listener, silent
 from synthesizer.data.table import Column, Table
 from synthesizer.engine.registry import Registry
 from synthesizer.jobs import frontier
-from synthesizer.jobs.frontier import Frontier, made_twins, plan_frontier, workshop
+from synthesizer.jobs.frontier import Frontier, made_twins, plan_frontier, plans_of, workshop
 from synthesizer.jobs.run import run
 from synthesizer.jobs.run_points import read_run
 from synthesizer.models.base import FittedModel
@@ -231,6 +231,18 @@ def test_settings_that_make_the_same_data_are_left_out(config: Path, tmp_path: P
         assert note in (found.directory / "frontier.html").read_text()
     assert json.loads((found.directory / "frontier.json").read_text())["dropped"] == twins
     assert json.loads((found.directory / "manifest.json").read_text())["dropped"] == twins
+
+
+def test_settings_of_rare_levels_are_each_read_and_run(config: Path) -> None:
+    plan = plan_frontier(config, {"rare.min_count": [2, 60]})
+    assert plan.dropped == {}
+    assert [setting.config.rare.min_count for setting in plan.settings if setting.config.rare] == [
+        2, 60,
+    ]  # fmt: skip
+    plans, _, _ = plans_of(plan.settings, plan.registry, plan.seed)
+    few, many = (sum(c.variable.n_codes for c in own.table.columns if c.is_coded)
+                 for _, own in plans.values())  # fmt: skip
+    assert few > many
 
 
 def test_leaves_larger_than_the_data_are_shown_once(config: Path) -> None:
