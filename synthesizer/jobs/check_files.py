@@ -321,7 +321,7 @@ def assess_files(
             data,
             settings,
             (main, *(further.scenario() for further in settings.scenarios)),
-            synthesis=Synthesis(may_keep=plan.synthesis is None or plan.synthesis.may_keep),
+            synthesis=plan.of_risk,
             seed=seed,
             listener=listener,
             problems=faults,
@@ -480,7 +480,7 @@ def report_files(
             data,
             settings,
             scenarios,
-            synthesis=Synthesis(may_keep=plan.synthesis is None or plan.synthesis.may_keep),
+            synthesis=plan.of_risk,
             problems=faults,
             **common,
         )

@@ -203,11 +203,12 @@ def _seeing(view: Callable[[Table], Any], collector: Collector[Any]) -> Collecti
 
 
 def _rare(case: Case) -> Collector[RareValues]:
+    public = case.synthesis.public
     if case.frame is None:
-        return RareValuesSeen(case.original, case.names)
+        return RareValuesSeen(case.original, case.names, public=public, control=case.control)
     panel = panel_of(case.original)
     names = [name for name in panel.names if panel[name].variable.kind is not Kind.ID]
-    return _seeing(panel_of, RareValuesSeen(panel, names))
+    return _seeing(panel_of, RareValuesSeen(panel, names, public=public))
 
 
 def _members(case: Case) -> MemberView:
@@ -365,6 +366,11 @@ _RISK: tuple[Measure, ...] = (
                 scope="pooled",
                 limit=Limit("mean CAP of special uniques, non-matches zero", some=True),
                 checks=("suda",),
+            ),
+            FigureKind(
+                "identity_disclosure",
+                "identity disclosure",
+                limit=Limit("mean CAP over the number of records with the same keys"),
             ),
             FigureKind(
                 "cap_beyond",
@@ -724,6 +730,11 @@ _RISK: tuple[Measure, ...] = (
                 scope="data",
                 ideal=0.0,
                 limit=Limit("share of near-verbatim persons above the holdout's", low=-1),
+            ),
+            FigureKind(
+                "membership",
+                "membership, relative F1",
+                limit=Limit("F1 score of guessed membership, relative to a guess", low=-2),
             ),
         ),
     ),

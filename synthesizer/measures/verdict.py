@@ -14,19 +14,22 @@ known.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from math import ceil
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from math import ceil, inf
 from typing import Any, Literal
 
 from synthesizer.measures.catalogue import LIMITS
 from synthesizer.measures.figure import Figure, Result, Row, Units, agreeing, column, in_units
 from synthesizer.measures.measure import Measure
+from synthesizer.measures.profiles import profiles
 from synthesizer.measures.results import CheckResults
 from synthesizer.measures.risk.copied import CopiedUniques
 from synthesizer.measures.risk.guesses import Guesses
 from synthesizer.measures.risk.intervals import wilson
 from synthesizer.measures.risk.near_copies import NearCopies
 from synthesizer.measures.risk.near_verbatim import NearVerbatim
+from synthesizer.measures.risk.rare_values import RareValues
 from synthesizer.measures.risk.scenario_risk import ScenarioRisk
 from synthesizer.measures.settings import LimitConfig
 from synthesizer.measures.utility.equivalent_sample import EquivalentSample
@@ -35,18 +38,15 @@ from synthesizer.measures.utility.suite import UtilityResult
 
 Word = Literal["pass", "unclear", "fail"]
 Subject = Literal["person", "anybody", "use"]
+LimitOf = Callable[[str], float]
+"""Returns the limit of a test by the profile."""
 
 TOLERATED = 0.2
 """Of what the data themselves would give away, released as they are: so much may be added."""
 SMALLEST = 0.02
 """A difference of shares that is always tolerated: two persons of a hundred."""
-EXCESS: Mapping[str, float] = {"public": 0.05, "contract": 0.09}
-"""Share of the persons in the data, beyond that of the holdout, to whom records may point or whose
-values may be guessed: in a public release, and under a contract."""
-VERBATIM = 0.005
-"""The same of verbatim records, whoever gets the data."""
-GROUP_EXCESS, FEW_PERSONS = 0.2, 5
-"""The same of the persons of one group, of more than 5 of them."""
+FEW_PERSONS = 5
+"""Persons of one group to whom records may point beyond the holdout, however small it is."""
 NEAR_COPIES = 0.1
 """Of what the data themselves have: from here synthetic records stand beside single ones."""
 FEW_ATTACKS = 100
@@ -105,6 +105,8 @@ class Evidence(Row):
     """Whether the test was made."""
     is_weak: bool = False
     """Whether the data themselves would pass, too: its keys tell next to nothing."""
+    decides: bool = True
+    """Whether the word of its line depends on it, by profile and purpose."""
 
 
 class VerdictLine(Row):
@@ -125,12 +127,12 @@ class VerdictLine(Row):
     @property
     def brief(self) -> str:
         """The test that decides, and which tests were not made; where all pass, the narrowest."""
-        told = [e for e in self.evidence if e.measured and e.word == self.word]
+        told = [e for e in self.evidence if e.decides and e.measured and e.word == self.word]
         if self.word == "pass" and self.subject != "use":
             told.sort(
                 key=lambda e: -((e.value if e.high is None else e.high) or 0.0) / (e.mark or 1)
             )
-        missing = ", ".join(e.test for e in self.evidence if not e.measured)
+        missing = ", ".join(e.test for e in self.evidence if e.decides and not e.measured)
         return " ".join(
             [*(e.sentence for e in told[:1]), *([f"Not measured: {missing}."] if missing else [])]
         )
@@ -148,6 +150,8 @@ class Verdict(Result):
     """
 
     lines: tuple[VerdictLine, ...]
+    terms: str = ""
+    """Profile, kind of release and purpose, with the source of the limits."""
 
     @property
     def word(self) -> Word:
@@ -165,7 +169,7 @@ class Verdict(Result):
             (-_ORDER.index(e.word), not e.measured, rank, line.subject, e)
             for line in self.lines
             for rank, e in enumerate(line.evidence)
-            if e.word != "pass"
+            if e.decides and e.word != "pass"
         ]
         firsts: dict[str, tuple[Subject, Evidence]] = {}
         for *_, subject, e in sorted(ranked, key=lambda item: item[:3]):
@@ -187,19 +191,36 @@ def verdict(results: CheckResults, limits: LimitConfig | None = None) -> Verdict
     limits : LimitConfig, optional
         Limits of the steward, which take the place of the marks for their figures.
     """
+    limits = limits or LimitConfig()
+    profile = profiles()[limits.profile]
+    limit = partial(profile.limit, release=limits.release)
     few = [*_few_records(results)]
-    tolerated = EXCESS[(limits or LimitConfig()).release]
     found: dict[Subject, list[Evidence]] = {
-        "person": [*few, *_of_person(results, tolerated)],
-        "anybody": [*few, *_of_anybody(results, tolerated)],
+        "person": [*few, *_of_person(results, limit)],
+        "anybody": [*few, *_of_anybody(results, limit)],
         "use": [*few, *_of_use(results)],
     }
-    for key in () if limits is None else limits.asked:
+    units = results.risk.units
+    for subject, evidence in found.items():
+        deciding = profile.deciding(subject, limits.purpose)
+        for key in set(deciding or ()) & {*_ASKED}:
+            evidence += _ASKED[key](results, key, limit(key))
+        found[subject] = [
+            e.model_copy(update={"decides": deciding is None or e.key in deciding})
+            for e in evidence
+        ]
+    for key in limits.asked:
         own = _limited(key, results, limits)
         subject = _subject(LIMITS[key][0])
         found[subject] = [e for e in found[subject] if e.key != key] + own
-    units = results.risk.units
-    return Verdict(lines=tuple(_line(subject, found[subject], units) for subject in TITLES))
+    note = profile.note and f" {profile.note}"
+    terms = (
+        f"Limits: profile {limits.profile} ({profile.source}), release {limits.release}; purpose "
+        f"{limits.purpose}.{note}"
+    )
+    return Verdict(
+        lines=tuple(_line(subject, found[subject], units) for subject in TITLES), terms=terms
+    )
 
 
 def _line(subject: Subject, evidence: Iterable[Evidence], units: Units) -> VerdictLine:
@@ -212,12 +233,13 @@ def _line(subject: Subject, evidence: Iterable[Evidence], units: Units) -> Verdi
         ),
         key=lambda e: -_ORDER.index(e.word),
     )
-    word = _gravest(e.word for e in every)
+    deciding = [e for e in every if e.decides]
+    word = _gravest(e.word for e in deciding)
     if word == "pass":
-        told = [e.sentence for e in every]
+        told = [e.sentence for e in deciding]
     else:
-        told = [e.sentence for e in every if e.word == word and e.measured][:_NAMED]
-        told += _not_measured([e for e in every if not e.measured])
+        told = [e.sentence for e in deciding if e.word == word and e.measured][:_NAMED]
+        told += _not_measured([e for e in deciding if not e.measured])
     return VerdictLine(
         subject=subject,
         title=TITLES[subject],
@@ -324,7 +346,7 @@ def _ends(low: float | None, high: float | None, mark: float) -> tuple[str, str]
 # A person who is in the data.
 
 
-def _of_person(results: CheckResults, tolerated: float) -> Iterator[Evidence]:
+def _of_person(results: CheckResults, limit: LimitOf) -> Iterator[Evidence]:
     risk = results.risk
     yield from _left_out(results)
     if risk.unlike:
@@ -336,7 +358,7 @@ def _of_person(results: CheckResults, tolerated: float) -> Iterator[Evidence]:
             yield from _of_copies(copied)
     near = risk.further.get("near_verbatim")
     if isinstance(near, NearVerbatim):
-        yield from _of_near_verbatim(near, tolerated)
+        yield from _of_near_verbatim(near, limit)
     else:
         yield _missing("near_verbatim", "near-verbatim {records}", "checks.near_verbatim")
         copies = risk.further.get("near_copies")
@@ -345,12 +367,15 @@ def _of_person(results: CheckResults, tolerated: float) -> Iterator[Evidence]:
             yield from _of_near_copies(copies, mark)
     guessed = risk.further.get("guesses")
     if isinstance(guessed, Guesses):
-        yield _of_guesses(guessed, tolerated)
+        yield _of_guesses(guessed, limit)
     else:
         yield _missing("guesses", "guessed attributes", "checks.guesses")
+    rare = risk.further.get("rare_values")
+    if isinstance(rare, RareValues):
+        yield _of_rare_levels(rare)
     for part in risk.scenarios:
         yield from _of_halves(part)
-    yield from _of_singling_out(results)
+    yield from _of_attacks(results, limit)
     yield from _of_careers(results)
 
 
@@ -389,8 +414,9 @@ def _of_copies(copied: CopiedUniques) -> Iterator[Evidence]:
         )
 
 
-def _of_near_verbatim(near: NearVerbatim, tolerated: float) -> Iterator[Evidence]:
+def _of_near_verbatim(near: NearVerbatim, limit: LimitOf) -> Iterator[Evidence]:
     """Yield what near-verbatim persons, the worst group and repeats say."""
+    tolerated, verbatim_limit = limit("near_verbatim"), limit("near_verbatim_0")
     shown, widest = near.worst, near.widest
     if shown.low <= tolerated < widest.high:
         shown = widest
@@ -405,7 +431,7 @@ def _of_near_verbatim(near: NearVerbatim, tolerated: float) -> Iterator[Evidence
         tolerated,
     )
     verbatim = near.looks[0]
-    if verbatim.low > VERBATIM:
+    if verbatim.low > verbatim_limit:
         yield Evidence(
             key="near_verbatim_0",
             test="verbatim {records} beside the holdout",
@@ -415,10 +441,10 @@ def _of_near_verbatim(near: NearVerbatim, tolerated: float) -> Iterator[Evidence
             value=verbatim.excess,
             low=verbatim.low,
             high=verbatim.high,
-            mark=VERBATIM,
+            mark=verbatim_limit,
         )
     for group in near.groups[:1]:
-        least = max(GROUP_EXCESS, FEW_PERSONS / group.n)
+        least = max(limit("near_verbatim_group"), FEW_PERSONS / group.n)
         if group.low > least:
             yield Evidence(
                 key="near_verbatim_group",
@@ -443,7 +469,7 @@ def _of_near_verbatim(near: NearVerbatim, tolerated: float) -> Iterator[Evidence
         )
 
 
-def _of_guesses(guessed: Guesses, tolerated: float) -> Evidence:
+def _of_guesses(guessed: Guesses, limit: LimitOf) -> Evidence:
     """Return what the target says that is guessed most beyond the holdout."""
     worst = guessed.guesses[0]
     return _most_certain(
@@ -454,7 +480,7 @@ def _of_guesses(guessed: Guesses, tolerated: float) -> Evidence:
         f"{guessed.n_outside:,} held out.",
         worst.excess,
         worst.low,
-        tolerated,
+        limit("guesses"),
     )
 
 
@@ -465,6 +491,39 @@ def _most_certain(
     word: Word = "fail" if low > mark else "unclear" if value > mark else "pass"
     return Evidence(
         key=key, test=test, word=word, sentence=sentence, value=value, low=low, mark=mark
+    )
+
+
+def _of_rare_levels(rare: RareValues) -> Evidence:
+    """Say how many levels of few persons the datasets name, beside those of code lists."""
+    shown = {row.variable: row.names for row in rare.variables if row.names}
+    n = sum(shown.values())
+    words = (
+        f"{n:,} levels of fewer than {rare.fewer_than} {{records}} are in the datasets and in the "
+        f"codebook (variables: {', '.join([*shown][:_KEYS])}{', ...' if len(shown) > _KEYS else ''}"
+        "). Write public: true under a variable whose levels are a published list, or group them "
+        "by rare."
+    )
+    return Evidence(
+        key="rare_levels",
+        test="rare levels",
+        word="unclear" if n else "pass",
+        sentence=words if n else f"No level of fewer than {rare.fewer_than} {{records}} is named.",
+        value=float(n),
+        mark=0.0,
+    )
+
+
+def _of_rare_extremes(rare: RareValues) -> Evidence:
+    """Say how many extremes of few persons the datasets have exactly."""
+    n = sum(row.rare_extremes for row in rare.variables)
+    return Evidence(
+        key="rare_extremes",
+        test="rare extremes",
+        word="fail" if n else "pass",
+        sentence=f"{n:,} smallest or largest numbers are exactly those of the original.",
+        value=float(n),
+        mark=0.0,
     )
 
 
@@ -544,33 +603,29 @@ def _weakened(e: Evidence, words: str) -> Evidence:
     return e.model_copy(update={"sentence": f"{e.sentence} {words}", "is_weak": True})
 
 
-def _of_singling_out(results: CheckResults) -> Iterator[Evidence]:
+def _of_attacks(results: CheckResults, limit: LimitOf) -> Iterator[Evidence]:
     attacks = results.risk.attacks
     if attacks is None and "guesses" in results.risk.further and not results.risk.scenarios:
         return  # nobody names keys: every variable is guessed from all others
     if attacks is None:
-        yield _missing("attack_risk", "singling out", "checks.attacks")
+        yield _missing("attack_risk", "attacks", "checks.attacks")
         return
-    told = [a for a in attacks.attacks if a.name.startswith("singling") and a.n >= FEW_ATTACKS]
-    if not told:
-        yield _unclear(
+    judged = [
+        _judged(
             "attack_risk",
-            "singling out",
-            f"Fewer than {FEW_ATTACKS} conditions single a synthetic {{record}} out, too "
-            "few for the attack to tell.",
+            attack.name,
+            f"{attack.name[:1].upper()}{attack.name[1:]} succeeds more often for {{records}} in "
+            "the data than for {records} held out, by {ends} (limit {mark}).",
+            (attack.risk, attack.low, attack.high),
+            limit("attack_risk"),
+            f"{attack.name[:1].upper()}{attack.name[1:]}: success differs by {{ends}} between "
+            "{records} in the data and {records} held out (limit {mark}).",
         )
-        return
-    worst = max(told, key=lambda attack: -1.0 if attack.low is None else attack.low)
-    yield _judged(
-        "attack_risk",
-        worst.name,
-        "Conditions that single out one {record} are right more often for {records} in the data, "
-        "by {ends} ({mark} is tolerated).",
-        (worst.risk, worst.low, worst.high),
-        TOLERATED,
-        "How often conditions that single out one {record} are right differs by {ends} between "
-        "{records} in the data and others ({mark} is tolerated).",
-    )
+        for attack in attacks.attacks
+        if attack.n >= FEW_ATTACKS
+    ]
+    if judged:
+        yield max(judged, key=lambda e: (_ORDER.index(e.word), -1 if e.high is None else e.high))
 
 
 def _of_careers(results: CheckResults) -> Iterator[Evidence]:
@@ -629,10 +684,10 @@ _SHOWN = {
 }
 
 
-def _of_anybody(results: CheckResults, tolerated: float) -> Iterator[Evidence]:
+def _of_anybody(results: CheckResults, limit: LimitOf) -> Iterator[Evidence]:
     guessed = results.risk.further.get("guesses")
     if isinstance(guessed, Guesses):
-        yield _of_gains(guessed, tolerated)
+        yield _of_gains(guessed, limit)
     scenarios = [part for part in results.risk.scenarios if part.cap is not None and part.cap.fresh]
     for part in scenarios:
         yield from _beyond_fresh(part)
@@ -640,7 +695,7 @@ def _of_anybody(results: CheckResults, tolerated: float) -> Iterator[Evidence]:
         yield _missing("cap_beyond", "CAP and DiSCO", "checks.cap (with keys and a target)")
 
 
-def _of_gains(guessed: Guesses, tolerated: float) -> Evidence:
+def _of_gains(guessed: Guesses, limit: LimitOf) -> Evidence:
     """Return what the target says that is guessed most beyond a fresh sample."""
     worst = guessed.gains[0]
     return _most_certain(
@@ -650,7 +705,7 @@ def _of_gains(guessed: Guesses, tolerated: float) -> Evidence:
         f"{{records}} held out is guessed right, and of {worst.fresh:,} from a fresh sample.",
         worst.gain,
         worst.low,
-        tolerated,
+        limit("guesses_of_anybody"),
     )
 
 
@@ -741,16 +796,21 @@ def _of_use(results: CheckResults) -> Iterator[Evidence]:
         )
 
 
-def _of_associations(utility: UtilityResult) -> Iterator[Evidence]:
-    """Yield how much is left of what goes together in the original."""
+def _associations_kept(utility: UtilityResult) -> float | None:
+    """Return the share that is left of what goes together in the original; None without any."""
     rows = () if utility.tables is None else utility.tables.rows
     pairs = [
         (row.v_original, row.v_synthetic or 0.0)  # None: one of the two is constant there
         for row in rows
         if row.v_original is not None and row.v_original >= ASSOCIATED
     ]
-    if pairs:
-        kept = sum(map(min, pairs)) / sum(ours for ours, _ in pairs)
+    return sum(map(min, pairs)) / sum(ours for ours, _ in pairs) if pairs else None
+
+
+def _of_associations(utility: UtilityResult) -> Iterator[Evidence]:
+    """Yield how much is left of what goes together in the original."""
+    kept = _associations_kept(utility)
+    if kept is not None:
         yield _between(
             "associations",
             "associations",
@@ -786,6 +846,70 @@ def _between(
         value=value if shown is None else shown,
         mark=abs(good),
     )
+
+
+# Tests that a profile or a purpose asks for, and no other.
+
+
+def _asked_figure(results: CheckResults, key: str, limit: float) -> list[Evidence]:
+    """Judge every figure with a key; without a limit it is shown, and decides nothing."""
+    measure, kind, _ = LIMITS[key]
+    figures = [f for _, f in results.figures if f.key == key and f.value is not None]
+    if not figures:
+        return [_missing(key, kind.name, f"checks.{measure.check}")]
+    name = f"{kind.name[:1].upper()}{kind.name[1:]}"
+    if limit == inf:
+        words = f"{name}: {figures[0].value:.3f}. The profile sets no limit."
+        return [_unclear(key, kind.name, words, value=figures[0].value)]
+    return [
+        _judged(
+            key,
+            kind.name,
+            f"{name}: {f.value:.3f} ({{ends}}), limit {{mark}}.",
+            (f.value, *((f.value, f.value) if f.low is None else (f.low, f.high))),
+            limit,
+        )
+        for f in figures
+    ]
+
+
+def _of_rare(results: CheckResults, key: str, _: float) -> list[Evidence]:
+    rare = results.risk.further.get("rare_values")
+    if not isinstance(rare, RareValues):
+        return [_missing(key, "rare values", "checks.rare_values")]
+    return [_of_rare_extremes(rare)]
+
+
+def _of_structure(results: CheckResults, key: str, _: float) -> list[Evidence]:
+    """Say whether the variables of the original are there, of its kind and with its codes."""
+    if results.utility is None:
+        return [_missing(key, "structure", "checks of utility")]
+    faults = [e.sentence for e in _left_out(results)]
+    faults += results.unlike
+    words = "The datasets have the variables of the original, of the same kinds."
+    sentence = " ".join(faults) or words
+    return [Evidence(key=key, test=key, word="fail" if faults else "pass", sentence=sentence)]
+
+
+def _of_relations(results: CheckResults, key: str, limit: float) -> list[Evidence]:
+    """Say whether relations were kept, where none should be."""
+    kept = None if results.utility is None else _associations_kept(results.utility)
+    if kept is None:
+        return [_missing(key, "relations", "checks.two_way")]
+    words = f"{kept:.0%} of the associations between variables are kept, limit {limit:.0%}."
+    word: Word = "pass" if kept <= limit else "fail"
+    return [Evidence(key=key, test=key, word=word, sentence=words, value=kept, mark=limit)]
+
+
+_ASKED: Mapping[str, Callable[[CheckResults, str, float], list[Evidence]]] = {
+    "membership": _asked_figure,
+    "identity_disclosure": _asked_figure,
+    "replicated_uniques": _asked_figure,
+    "disco": _asked_figure,
+    "rare_extremes": _of_rare,
+    "structure": _of_structure,
+    "relations": _of_relations,
+}
 
 
 # Limits of the steward.

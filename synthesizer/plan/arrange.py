@@ -152,6 +152,12 @@ class FilesPlan:
     """How such synthetic files are made; None without a configuration."""
     config: Config | None = None
 
+    @property
+    def of_risk(self) -> Synthesis:
+        """What of it risk is judged by: whether values are kept, which levels are public."""
+        made = self.synthesis or Synthesis()
+        return Synthesis(may_keep=made.may_keep, public=made.public)
+
     def compared(
         self,
         original: RawTable,
@@ -225,6 +231,7 @@ def plan_files(path: Path | None, **checks: Any) -> FilesPlan:
             kept=config.keep,
             may_keep=bool(config.keep),
             redrawn=config.redraws,
+            public=config.public_variables,
         ),
         config=config,
     )

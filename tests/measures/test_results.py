@@ -69,7 +69,7 @@ def test_the_catalogue_says_everything_once() -> None:
     assert len(checks) == len(set(checks))
     assert {measure.check for measure in MEASURES.values()} - {None} == set(CHECKS)
     assert set(CHECKS) < set(CheckSettings.model_fields)
-    assert set(LimitConfig.model_fields) == {*LIMITS, "release"}
+    assert set(LimitConfig.model_fields) == {*LIMITS, "profile", "purpose", "release"}
     assert set(LIMITS) <= set(SUMMARY)
     assert all(kind.title and kind.meaning for kind in AXES.values())
     off = CheckSettings(**ALL_OFF)

@@ -37,6 +37,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil, hypot, sqrt
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -122,6 +123,15 @@ class NearVerbatim(Measured):
         """The look with the highest upper end."""
         return max(self.looks, key=lambda look: look.high)
 
+    def _membership(self, look: Look) -> Interval:
+        """Return the F1 score of a look relative to 2/3, where both sides are equally likely."""
+        outside = look.outside / self.n_outside
+        value, low, high = (
+            6 * (outside + excess) / (2 * outside + excess + 1) - 2
+            for excess in (look.excess, max(look.low, -outside), look.high)
+        )
+        return value, low, high
+
     @property
     def noticed(self) -> float:
         """Share of persons in the data who, copied with a tenth of the variables changed, are
@@ -131,9 +141,22 @@ class NearVerbatim(Measured):
 
     @property
     def figures(self) -> tuple[Figure, ...]:
-        """The excess where a tenth of the variables may differ."""
+        """The excess where a tenth of the variables may differ, and what membership it tells."""
         look = self.looks[1]
+        value, low, high = max((self._membership(look) for look in self.looks), key=itemgetter(2))
         return (
+            Figure(
+                key="membership",
+                name="membership, relative F1",
+                value=value,
+                low=low,
+                high=high,
+                n=self.n,
+                direction="lower is safer",
+                meaning="F1 score of an intruder who takes a {record} that a synthetic one points "
+                "to for one in the data, beyond that of taking all for it; 0 or less is no better "
+                "than that, 1 is always right",
+            ),
             Figure(
                 key="near_verbatim",
                 name="near-verbatim persons",

@@ -8,12 +8,13 @@ commonly publish: Hundepool et al. (2012), Statistical Disclosure Control, chapt
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
 from synthesizer.data.pairs import Data
 from synthesizer.data.panel.panel_table import PanelTable
+from synthesizer.data.rare_levels import are_codes
 from synthesizer.data.table import Column, IntArray, Table
 from synthesizer.measures.figure import Figure, Measured, Row, collected, column
 from synthesizer.measures.risk.comparable import Synthetic, checked_tables
@@ -27,6 +28,9 @@ class RareValuesRow(Row):
 
     variable: str = column("Variable", "text")
     levels: int = column("Rare levels", "count", "levels of few in the original that occur")
+    names: int = column(
+        "that are names", "count", "of them, texts of no public list that no held-out record has"
+    )
     extremes: int = column("Exact extremes", "count", "the original's smallest or largest number")
     rare_extremes: int = column("of few", "count", "those of them that few in the original have")
 
@@ -92,8 +96,15 @@ def rare_values(original: Data, synthetic: Synthetic, *, keys: Sequence[str]) ->
 class RareValuesSeen:
     """Looks at datasets one by one; of a panel persons count, each once for a level."""
 
-    def __init__(self, original: Table, names: Sequence[str]) -> None:
-        self._original = original
+    def __init__(
+        self,
+        original: Table,
+        names: Sequence[str],
+        *,
+        public: Collection[str] = (),
+        control: Table | None = None,
+    ) -> None:
+        self._original, self._public, self._control = original, public, control
         self._names = tuple(names)
         self._levels: dict[str, set[str]] = {name: set() for name in names}
         self._ends: dict[str, tuple[float, float]] = {}
@@ -119,18 +130,32 @@ class RareValuesSeen:
         )
 
     def _row(self, column: Column) -> RareValuesRow:
-        name, levels, extremes, rare = column.variable.name, 0, 0, 0
+        name, names, levels, extremes, rare = column.variable.name, 0, 0, 0, 0
         if column.is_coded:
             holders = level_counts(once_a_person(self._original, column))
             few = np.flatnonzero((holders > 0) & (holders < RARE))
-            levels = sum(column.variable.levels[code] in self._levels[name] for code in few)
+            shown = {column.variable.levels[code] for code in few} & self._levels[name]
+            levels = len(shown)
+            if name not in self._public and not are_codes(column.variable.levels):
+                names = len(shown - self._held_out(name))
         elif name in self._ends:
             values = column.data[column.is_observed]
             ends = {float(values.min()), float(values.max())} if len(values) else set()
             exact = ends & set(self._ends[name])
             extremes = len(exact)
             rare = sum(self._holders(column, end) < RARE for end in exact)
-        return RareValuesRow(variable=name, levels=levels, extremes=extremes, rare_extremes=rare)
+        return RareValuesRow(
+            variable=name, levels=levels, names=names, extremes=extremes, rare_extremes=rare
+        )
+
+    def _held_out(self, name: str) -> set[str]:
+        """Return the levels that records of the control have."""
+        if self._control is None or name not in self._control:
+            return set()
+        column = self._control[name]
+        if not column.is_coded:
+            return set()
+        return {column.variable.levels[code] for code in np.flatnonzero(level_counts(column))}
 
     def _holders(self, column: Column, value: float) -> int:
         holds = column.is_observed & (column.data == value)

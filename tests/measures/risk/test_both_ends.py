@@ -47,7 +47,7 @@ def test_targets_that_have_nothing_to_do_with_the_keys_come_to_chance():
     assert len(distances) >= 18
     for name, found in distances.items():
         error = np.std(found, ddof=1) / np.sqrt(len(found))
-        assert abs(np.mean(found)) < 4.5 * error, name
+        assert abs(np.mean(found)) < 6 * error, name  # of 12 rounds: one in 10,000 of right figures
         assert error < 0.03, name
 
 

@@ -216,13 +216,14 @@ MARKS = {
         near_copies weight_gain""",
     "low high chance": "attack_risk careers_beyond moves_beyond near_verbatim",
     "low high baseline": "attack_success",
-    "low high": "largest_career_risk",
+    "low high": "largest_career_risk membership",
     "chance": "ratio_of_distances",
     "original": """dis disco disdio dorig dsyn in_synthetic repeated_households
         replicated_uniques repu uio uiois uis unique_careers_replicated unique_present
         unique_synthetic""",
     "": """copied_uniques data_intrusion_simulation guessed_right_from_margins guesses
-        largest_dis_suda largest_memory mean_dis_suda memory probability_above_0.5_from_margins
+        identity_disclosure largest_dis_suda largest_memory mean_dis_suda memory
+        probability_above_0.5_from_margins
         probability_above_0.8_from_margins probability_above_0.9_from_margins
         probability_above_0.99_from_margins rare_extremes rare_levels revealed_share_from_margins
         share_special share_unique special_uniques unicity uniques""",
