@@ -272,6 +272,7 @@ def assess_files(
     catalogue: Path | None = None,
     encoding: str | None = None,
     config: Path | None = None,
+    terms: Mapping[str, str] | None = None,
     seed: int = 0,
     out: Path | None = None,
     overwrite: bool = False,
@@ -286,7 +287,7 @@ def assess_files(
     are told with all others.
     """
     faults = Problems(problems)
-    plan = faults.attempt(plan_files, config) or plan_files(None)
+    plan = faults.attempt(plan_files, config, terms) or plan_files(None)
     asked = {name: value for name, value in (options or {}).items() if value is not None}
     groups: Mapping[str, Groups] = asked.pop("groups", {})
     asked["inference"] = faults.attempt(_question, asked.pop("inference", {}), groups)
@@ -353,6 +354,7 @@ def evaluate_files(
     catalogue: Path | None = None,
     encoding: str | None = None,
     config: Path | None = None,
+    terms: Mapping[str, str] | None = None,
     seed: int = 0,
     workers: int = 1,
     out: Path | None = None,
@@ -366,11 +368,11 @@ def evaluate_files(
     tables. ``fit`` holds options of the models under ``formulas``, which go before those of the
     configuration; their rule is that of the kind of synthesis when absent, as far as it is known.
     ``catalogue`` and ``encoding`` are those of `read_files`. ``problems`` of reading the options
-    are told with all others.
+    are told with all others. ``terms`` are profile, purpose and release of the verdict.
     """
     faults = Problems(problems)
     plan_of = partial(plan_files, propensity=PROPENSITY)
-    plan = faults.attempt(plan_of, config) or plan_of(None)
+    plan = faults.attempt(plan_of, config, terms) or plan_of(None)
     checks = plan.checks
     if not checks.propensity.enabled:
         checks = checks.with_options(propensity=PROPENSITY)
@@ -445,6 +447,7 @@ def report_files(
     catalogue: Path | None = None,
     encoding: str | None = None,
     config: Path | None = None,
+    terms: Mapping[str, str] | None = None,
     seed: int = 0,
     workers: int = 1,
     overwrite: bool = False,
@@ -457,7 +460,7 @@ def report_files(
     """
     faults = Problems(problems)
     plan_of = partial(plan_files, propensity=PROPENSITY)
-    plan = faults.attempt(plan_of, config) or plan_of(None)
+    plan = faults.attempt(plan_of, config, terms) or plan_of(None)
     asked = {name: value for name, value in (options or {}).items() if value is not None}
     settings, wrong = sound_settings(plan.checks, **asked)
     faults += map(_typed, wrong)

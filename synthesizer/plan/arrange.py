@@ -215,17 +215,20 @@ class FilesPlan:
         )
 
 
-def plan_files(path: Path | None, **checks: Any) -> FilesPlan:
+def plan_files(
+    path: Path | None, limits: Mapping[str, str] | None = None, **checks: Any
+) -> FilesPlan:
     """Return what the configuration at a path says of files, if there is one.
 
-    ``checks`` are settings of checks where there is none.
+    ``limits`` go before those of the configuration; ``checks`` are settings of checks where there
+    is none.
     """
     if path is None:
-        return FilesPlan(checks=CheckSettings(**checks), limits=LimitConfig())
+        return FilesPlan(checks=CheckSettings(**checks), limits=LimitConfig(**(limits or {})))
     config = load_config(path)
     return FilesPlan(
         checks=config.measuring,
-        limits=config.limits,
+        limits=LimitConfig(**config.limits.model_dump(exclude_unset=True) | dict(limits or {})),
         synthesis=Synthesis(
             proper=config.proper,
             kept=config.keep,
