@@ -398,8 +398,8 @@ def _of_near_verbatim(near: NearVerbatim, tolerated: float) -> Iterator[Evidence
     yield _judged(
         "near_verbatim",
         "near-verbatim {records}",
-        f"A synthetic {{record}} points to {shown.inside:,} of {near.n:,} {{records}} in the data, "
-        f"and to {shown.outside:,} of {near.n_outside:,} held out: {{ends}} more ({{mark}} is "
+        f"A synthetic {{record}}{_of_several(near.datasets)} points to {shown.inside:,} of "
+        f"{near.n:,} {{records}} in the data, and to {shown.outside:,} of {near.n_outside:,} held out: {{ends}} more ({{mark}} is "
         f"tolerated). {ceil(found):,} near copies would have been noticed.",
         (shown.excess, shown.low, shown.high),
         tolerated,
@@ -441,6 +441,10 @@ def _of_near_verbatim(near: NearVerbatim, tolerated: float) -> Iterator[Evidence
             value=float(near.repeats),
             mark=float(near.repeats_by_chance),
         )
+
+
+def _of_several(datasets: int) -> str:
+    return f" of {datasets} datasets together" if datasets > 1 else ""
 
 
 def _of_guesses(guessed: Guesses, tolerated: float) -> Evidence:
