@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import ceil
 from typing import Any, Literal
 
+from synthesizer.data.errors import plural
 from synthesizer.measures.catalogue import LIMITS
 from synthesizer.measures.figure import Figure, Result, Row, Units, agreeing, column, in_units
 from synthesizer.measures.measure import Measure
@@ -27,6 +28,7 @@ from synthesizer.measures.risk.guesses import Guesses
 from synthesizer.measures.risk.intervals import wilson
 from synthesizer.measures.risk.near_copies import NearCopies
 from synthesizer.measures.risk.near_verbatim import NearVerbatim
+from synthesizer.measures.risk.releases import Together
 from synthesizer.measures.risk.scenario_risk import ScenarioRisk
 from synthesizer.measures.settings import LimitConfig
 from synthesizer.measures.utility.equivalent_sample import EquivalentSample
@@ -337,6 +339,8 @@ def _of_person(results: CheckResults, tolerated: float) -> Iterator[Evidence]:
     near = risk.further.get("near_verbatim")
     if isinstance(near, NearVerbatim):
         yield from _of_near_verbatim(near, tolerated)
+        if risk.releases is not None:
+            yield _of_releases(risk.releases, near, tolerated)
     else:
         yield _missing("near_verbatim", "near-verbatim {records}", "checks.near_verbatim")
         copies = risk.further.get("near_copies")
@@ -391,16 +395,15 @@ def _of_copies(copied: CopiedUniques) -> Iterator[Evidence]:
 
 def _of_near_verbatim(near: NearVerbatim, tolerated: float) -> Iterator[Evidence]:
     """Yield what near-verbatim persons, the worst group and repeats say."""
-    shown, widest = near.worst, near.widest
-    if shown.low <= tolerated < widest.high:
-        shown = widest
+    shown = near.telling(tolerated)
     found = near.noticed * near.n
     yield _judged(
         "near_verbatim",
         "near-verbatim {records}",
         f"A synthetic {{record}}{_of_several(near.datasets)} points to {shown.inside:,} of "
-        f"{near.n:,} {{records}} in the data, and to {shown.outside:,} of {near.n_outside:,} held out: {{ends}} more ({{mark}} is "
-        f"tolerated). {ceil(found):,} near copies would have been noticed.",
+        f"{near.n:,} {{records}} in the data, and to {shown.outside:,} of {near.n_outside:,} held "
+        f"out: {{ends}} more ({{mark}} is tolerated). {ceil(found):,} near copies would have been "
+        "noticed.",
         (shown.excess, shown.low, shown.high),
         tolerated,
     )
@@ -445,6 +448,34 @@ def _of_near_verbatim(near: NearVerbatim, tolerated: float) -> Iterator[Evidence
 
 def _of_several(datasets: int) -> str:
     return f" of {datasets} datasets together" if datasets > 1 else ""
+
+
+def _of_releases(together: Together, near: NearVerbatim, tolerated: float) -> Evidence:
+    """Return what all releases of the source give together, or the bound of it."""
+    start = f"With {plural(len(together.others), 'other release')} of this source"
+    counted, bound = together.counted, together.bound(near.looks)
+    interval: tuple[float | None, float | None, float | None] = (None, None, None)
+    if counted is not None:
+        shown = counted.telling(tolerated)
+        interval = (shown.excess, shown.low, shown.high)
+        end = (
+            f", a synthetic {{record}}{_of_several(counted.datasets)} points to {shown.inside:,} of "
+            f"{counted.n:,} {{records}} in the data, and to {shown.outside:,} of "
+            f"{counted.n_outside:,} held out: {{ends}} more ({{mark}} is tolerated)."
+        )
+    elif bound is not None:
+        interval = (bound[1], None, bound[0])
+        (high, _) = agreeing([bound[0]], tolerated, 2)
+        end = (
+            f", synthetic {{records}} point to at most {high} more of the {{records}} in the data "
+            "than held out ({mark} is tolerated). This is a bound: the upper ends of all releases "
+            f"add up. Those that nobody got can be taken out in {together.ledger} (given_out)."
+        )
+    else:
+        end = (
+            f": of one of them near-verbatim {{records}} were not counted (see {together.ledger})."
+        )
+    return _judged("releases", "releases together", f"{start}{end}", interval, tolerated)
 
 
 def _of_guesses(guessed: Guesses, tolerated: float) -> Evidence:

@@ -126,6 +126,10 @@ class NearVerbatim(Measured):
         """The look with the highest upper end."""
         return max(self.looks, key=lambda look: look.high)
 
+    def telling(self, limit: float) -> Look:
+        """Return the look that decides about a limit: it is above, or else may be."""
+        return self.widest if self.worst.low <= limit < self.widest.high else self.worst
+
     @property
     def noticed(self) -> float:
         """Share of persons in the data who, copied with a tenth of the variables changed, are
