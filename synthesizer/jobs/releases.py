@@ -29,7 +29,8 @@ from synthesizer.report.record import MANIFEST, Manifest
 
 _ATTEMPTS, _PAUSE = 400, 0.05
 """How often, and after how many seconds, a run tries again while another one writes."""
-_OF_FRONTIER = "frontier.json"
+_OF_FRONTIER = "grid.json"
+"""Beside the runs of a frontier, whose settings are tried and not released."""
 
 
 class Ledger(Result):
@@ -121,10 +122,7 @@ def with_others(
 
 
 def list_release(source: Path | None, new: Release) -> Iterator[str]:
-    """Add a run to the ledger of its source; yield why that could not be done.
-
-    What a frontier tries is no release.
-    """
+    """Add a run to the ledger of its source; yield why that could not be done."""
     path = ledger_of(source)
     if path is None or source is None or Path(new.directory, "..", _OF_FRONTIER).exists():
         return
@@ -132,7 +130,7 @@ def list_release(source: Path | None, new: Release) -> Iterator[str]:
         _write(path, source, new)
     except (OSError, SynthesizerError) as error:
         why = "; ".join(getattr(error, "problems", [f"{source}: {error}"]))
-        yield f"releases: later runs do not know of this one, since its entry is not written ({why})"
+        yield f"releases: this run is not in the ledger, so that later ones miss it ({why})"
 
 
 def _write(path: Path, source: Path, new: Release) -> None:

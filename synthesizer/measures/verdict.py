@@ -297,12 +297,14 @@ def _left_out(results: CheckResults) -> Iterator[Evidence]:
 def _few_records(results: CheckResults) -> Iterator[Evidence]:
     """Yield "unclear" where a file has too few records for whatever is said of it."""
     copied, utility = results.risk.copied, results.utility
-    original = synthetic = FEW_RECORDS
+    original = synthetic = control = FEW_RECORDS
     if copied is not None:
         original, synthetic = copied.n, min(row.n for row in copied.rows)
+        control = control if copied.control is None else copied.control.n
     elif utility is not None:
         original, synthetic = utility.n, min(utility.n_synthetic, default=0)
-    for whose, n in (("The original", original), ("A synthetic dataset", synthetic)):
+    names = ("The original", "A synthetic dataset", "The control")
+    for whose, n in zip(names, (original, synthetic, control), strict=True):
         if n < FEW_RECORDS:
             what = "{record}" if n == 1 else "{records}"
             sentence = f"{whose} has {n:,} {what}, too few to tell."
