@@ -19,13 +19,7 @@ from synthesizer.config.keys import Config, DataConfig
 from synthesizer.data.codes import Groups
 from synthesizer.data.csv_text import find_encoding
 from synthesizer.data.dialects import FileOptions
-from synthesizer.data.errors import (
-    ConfigError,
-    DataError,
-    Problems,
-    SynthesizerError,
-    did_you_mean,
-)
+from synthesizer.data.errors import ConfigError, DataError, Problems, SynthesizerError, did_you_mean
 from synthesizer.data.files import check_file, new_files, sha256, write_text
 from synthesizer.data.options import MAX_GROUPS
 from synthesizer.data.panel.households import MemberView
@@ -40,12 +34,11 @@ from synthesizer.jobs.check_frames import (
     utility_of,
     without_control,
 )
-from synthesizer.jobs.releases import read_releases, with_others
+from synthesizer.jobs.release_ledger import read_releases, with_others
 from synthesizer.measures.catalogue import LIMITS
 from synthesizer.measures.figure import in_units
 from synthesizer.measures.measure import Axis
 from synthesizer.measures.results import CheckResults, checks_content
-from synthesizer.measures.risk.near_verbatim import NearVerbatim
 from synthesizer.measures.risk.releases import Release, others_of
 from synthesizer.measures.settings import ALL_OFF, CheckSettings, LimitConfig
 from synthesizer.measures.utility.formulas import parse_formula
@@ -534,8 +527,6 @@ def _beside_others(
             alone = settings.with_options(**{**ALL_OFF, "near_verbatim": True})
             risk = risk_of(data, alone, [settings.scenario(keys=(), target="")], seed=seed).risk
             counted = risk.further.get("near_verbatim")
-    if not isinstance(counted, NearVerbatim):
-        counted = None
     return with_others(results, Path(names[0]), others, counted)
 
 

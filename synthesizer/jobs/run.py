@@ -35,7 +35,7 @@ from synthesizer.jobs.manifest import (
     write_extended,
     write_json,
 )
-from synthesizer.jobs.releases import beside_others, list_release, read_releases, release_of
+from synthesizer.jobs.release_ledger import beside_others, list_release, release_of, releases_of
 from synthesizer.measures.figure import plain
 from synthesizer.measures.results import CheckResults, checks_content
 from synthesizer.measures.settings import LimitConfig
@@ -194,7 +194,7 @@ def run(
         plan = prepare(config, registry, overrides=overrides, seed=seed)
     if resume and plan.whole is None:
         raise ConfigError(NOTHING_KEPT)
-    read_releases(plan.data.path)  # a damaged ledger is refused before anything is made
+    releases_of(plan)  # a damaged ledger is refused before anything is made
     say_ahead(plan, listener, phases.seconds["read"])
     refuse_too_large(plan, kept_bytes(plan.output.directory))
     output, seed = plan.output, plan.seed
@@ -436,7 +436,7 @@ class _Folder:
         drawn = {"m": len(self.datasets), "files": self._entries(self.datasets)}
         manifest = record.manifest.model_copy(update=drawn)
         own = release_of(manifest, record.results, output.directory)
-        results = beside_others(record.results, self.plan.data.path, own)
+        results = beside_others(record.results, self.plan, own)
         record = replace(record, manifest=manifest, results=results)
         content = checks_content(record.results, record.exceeded, genetic, record.verdict)
         write_json(place / CHECKS, content)

@@ -461,8 +461,8 @@ def _of_releases(together: Together, near: NearVerbatim, tolerated: float) -> Ev
         shown = counted.telling(tolerated)
         interval = (shown.excess, shown.low, shown.high)
         end = (
-            f", a synthetic {{record}}{_of_several(counted.datasets)} points to {shown.inside:,} of "
-            f"{counted.n:,} {{records}} in the data, and to {shown.outside:,} of "
+            f", a synthetic {{record}}{_of_several(counted.datasets)} points to {shown.inside:,} "
+            f"of {counted.n:,} {{records}} in the data, and to {shown.outside:,} of "
             f"{counted.n_outside:,} held out: {{ends}} more ({{mark}} is tolerated)."
         )
     elif bound is not None:

@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 
 from synthesizer.data.errors import DataError
+from synthesizer.data.files import sha256
 from synthesizer.jobs.check_files import assess_files
-from synthesizer.jobs.releases import ledger_of, list_release, read_releases
+from synthesizer.jobs.release_ledger import ledger_of, list_release, read_releases
 from synthesizer.jobs.run import run
 from synthesizer.measures.risk.near_verbatim import Look, difference, quantile_of
 from synthesizer.measures.risk.releases import Release, Together, others_of
@@ -108,8 +109,6 @@ def test_beside_a_control_all_datasets_are_counted_together(source, tmp_path):
     ledger = ledger_of(source)
     content = json.loads(ledger.read_text())
     for number, entry in enumerate(content["releases"], 1):
-        from synthesizer.data.files import sha256
-
         entry["datasets"]["synthetic_1.csv"] = sha256(tmp_path / f"r{number}" / "synthetic_1.csv")
     ledger.write_text(json.dumps(content))
     off = {"differential_confidentiality": {"enabled": False}, "attacks": {"enabled": False}}
@@ -131,7 +130,8 @@ def test_beside_a_control_all_datasets_are_counted_together(source, tmp_path):
     (tmp_path / "r2" / "synthetic_1.csv").unlink()
     bound = assess_files(source, files, control=control, options=off)
     assert bound.results.risk.releases.counted is None
-    assert (evidence(bound.verdict).word, evidence(bound.verdict).low) != ("fail", None)
+    assert evidence(bound.verdict).low is None
+    assert evidence(bound.verdict).word in ("pass", "unclear")
 
 
 def entry(name, *, excess=(0.0, 0.0), looks=True, **fields):
@@ -139,9 +139,9 @@ def entry(name, *, excess=(0.0, 0.0), looks=True, **fields):
         Look(differing=d, inside=0, outside=0, excess=excess[0], low=-1, high=excess[1], noticed=0)
         for d in (0, 1, 2)
     ]
-    content = {"created": "", "directory": name, "datasets": {"synthetic_1.csv": name}, "records": 9,
-               "settings": "", "limits": {}, "looks": every if looks else (), "guess": None,
-               "contains": ()}  # fmt: skip
+    content = {"created": "", "directory": name, "datasets": {"synthetic_1.csv": name},
+               "records": 9, "settings": "", "limits": {}, "looks": every if looks else (),
+               "guess": None, "contains": ()}  # fmt: skip
     return Release(**{**content, **fields})
 
 

@@ -13,7 +13,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 from time import sleep
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import ValidationError
 
@@ -25,6 +25,7 @@ from synthesizer.measures.results import CheckResults
 from synthesizer.measures.risk.guesses import Guesses
 from synthesizer.measures.risk.near_verbatim import NearVerbatim
 from synthesizer.measures.risk.releases import Release, Together, others_of
+from synthesizer.plan.plan import Plan
 from synthesizer.report.record import MANIFEST, Manifest
 
 _ATTEMPTS, _PAUSE = 400, 0.05
@@ -74,16 +75,13 @@ def release_of(manifest: Manifest, results: CheckResults, directory: Path) -> Re
     published = () if manifest.extends is None else manifest.extends.files
     near, guessed = map(results.risk.further.get, ("near_verbatim", "guesses"))
     return Release(
-        created=manifest.created,
-        directory=os.path.realpath(directory),
-        datasets=files,
-        records=manifest.rows,
-        settings=hashlib.sha256(drawn_from(manifest).encode()).hexdigest(),
+        created=manifest.created, directory=os.path.realpath(directory), datasets=files,
+        settings=hashlib.sha256(drawn_from(manifest).encode()).hexdigest(), records=manifest.rows,
         limits={key: limits[key] for key in ("profile", "purpose", "release") if key in limits},
         looks=near.looks if isinstance(near, NearVerbatim) else (),
         guess=guessed.guesses[0] if isinstance(guessed, Guesses) else None,
         contains=tuple(file.sha256 for file in published if file.name in files),
-    )
+    )  # fmt: skip
 
 
 def _added(releases: tuple[Release, ...], new: Release) -> tuple[Release, ...]:
@@ -98,11 +96,19 @@ def _added(releases: tuple[Release, ...], new: Release) -> tuple[Release, ...]:
     return (*others, new)
 
 
-def beside_others(results: CheckResults, source: Path | None, own: Release) -> CheckResults:
+def releases_of(plan: Plan) -> tuple[Release, ...]:
+    """Return the releases of a run's source, and of that of the published run that it extends."""
+    published = plan.published
+    data = {} if published is None else published.manifest.config.get("data") or {}
+    before = read_releases(Path(data["path"])) if data.get("path") else ()
+    return (*before, *read_releases(plan.data.path))
+
+
+def beside_others(results: CheckResults, plan: Plan, own: Release) -> CheckResults:
     """Return the results of a run with what other releases of its source give together with it."""
-    releases = _added(read_releases(source), own)[:-1]
+    present = (*own.datasets.values(), *own.contains)
     return with_others(
-        results, source, others_of(releases, (*own.datasets.values(), *own.contains))
+        results, plan.data.path, others_of(_added(releases_of(plan), own)[:-1], present)
     )
 
 
@@ -110,7 +116,7 @@ def with_others(
     results: CheckResults,
     source: Path | None,
     others: tuple[Release, ...],
-    counted: NearVerbatim | None = None,
+    counted: Any = None,
 ) -> CheckResults:
     """Return results with other releases of the source; as they are where there are none."""
     path = ledger_of(source)
