@@ -527,7 +527,7 @@ def _beside_others(
             alone = settings.with_options(**{**ALL_OFF, "near_verbatim": True})
             risk = risk_of(data, alone, [settings.scenario(keys=(), target="")], seed=seed).risk
             counted = risk.further.get("near_verbatim")
-    return with_others(results, Path(names[0]), others, counted)
+    return with_others(results, others, counted)
 
 
 def _compared(plan: FilesPlan, files: ReadFiles, faults: Problems) -> ComparedData:

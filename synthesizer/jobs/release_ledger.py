@@ -106,23 +106,15 @@ def releases_of(plan: Plan) -> tuple[Release, ...]:
 
 def beside_others(results: CheckResults, plan: Plan, own: Release) -> CheckResults:
     """Return the results of a run with what other releases of its source give together with it."""
-    present = (*own.datasets.values(), *own.contains)
-    return with_others(
-        results, plan.data.path, others_of(_added(releases_of(plan), own)[:-1], present)
-    )
+    releases = _added(releases_of(plan), own)[:-1]
+    return with_others(results, others_of(releases, (*own.datasets.values(), *own.contains)))
 
 
 def with_others(
-    results: CheckResults,
-    source: Path | None,
-    others: tuple[Release, ...],
-    counted: Any = None,
+    results: CheckResults, others: tuple[Release, ...], counted: Any = None
 ) -> CheckResults:
     """Return results with other releases of the source; as they are where there are none."""
-    path = ledger_of(source)
-    if path is None or not others:
-        return results
-    together = Together(ledger=path.name, others=others, counted=counted)
+    together = Together(others=others, counted=counted) if others else None
     risk = results.risk.model_copy(update={"releases": together})
     return results.model_copy(update={"risk": risk})
 

@@ -397,18 +397,7 @@ def _of_copies(copied: CopiedUniques) -> Iterator[Evidence]:
 
 def _of_near_verbatim(near: NearVerbatim, tolerated: float) -> Iterator[Evidence]:
     """Yield what near-verbatim persons, the worst group and repeats say."""
-    shown = near.telling(tolerated)
-    found = near.noticed * near.n
-    yield _judged(
-        "near_verbatim",
-        "near-verbatim {records}",
-        f"A synthetic {{record}}{_of_several(near.datasets)} points to {shown.inside:,} of "
-        f"{near.n:,} {{records}} in the data, and to {shown.outside:,} of {near.n_outside:,} held "
-        f"out: {{ends}} more ({{mark}} is tolerated). {ceil(found):,} near copies would have been "
-        "noticed.",
-        (shown.excess, shown.low, shown.high),
-        tolerated,
-    )
+    yield _pointing("near_verbatim", "near-verbatim {records}", "A", near, tolerated)
     verbatim = near.looks[0]
     if verbatim.low > VERBATIM:
         yield Evidence(
@@ -448,36 +437,39 @@ def _of_near_verbatim(near: NearVerbatim, tolerated: float) -> Iterator[Evidence
         )
 
 
-def _of_several(datasets: int) -> str:
-    return f" of {datasets} datasets together" if datasets > 1 else ""
+def _pointing(key: str, test: str, start: str, near: NearVerbatim, tolerated: float) -> Evidence:
+    """Judge the look that decides about a limit."""
+    shown = near.telling(tolerated)
+    several = f" of {near.datasets} datasets together" if near.datasets > 1 else ""
+    return _judged(
+        key,
+        test,
+        f"{start} synthetic {{record}}{several} points to {shown.inside:,} of {near.n:,} "
+        f"{{records}} in the data, and to {shown.outside:,} of {near.n_outside:,} held out: "
+        f"{{ends}} more ({{mark}} is tolerated). {ceil(near.noticed * near.n):,} near copies would "
+        "have been noticed.",
+        (shown.excess, shown.low, shown.high),
+        tolerated,
+    )
 
 
 def _of_releases(together: Together, near: NearVerbatim, tolerated: float) -> Evidence:
     """Return what all releases of the source give together, or the bound of it."""
-    start = f"With {plural(len(together.others), 'other release')} of this source"
-    counted, bound = together.counted, together.bound(near.looks)
-    interval: tuple[float | None, float | None, float | None] = (None, None, None)
-    if counted is not None:
-        shown = counted.telling(tolerated)
-        interval = (shown.excess, shown.low, shown.high)
-        end = (
-            f", a synthetic {{record}}{_of_several(counted.datasets)} points to {shown.inside:,} "
-            f"of {counted.n:,} {{records}} in the data, and to {shown.outside:,} of "
-            f"{counted.n_outside:,} held out: {{ends}} more ({{mark}} is tolerated)."
-        )
-    elif bound is not None:
-        interval = (bound[1], None, bound[0])
-        (high, _) = agreeing([bound[0]], tolerated, 2)
-        end = (
-            f", synthetic {{records}} point to at most {high} more of the {{records}} in the data "
-            "than held out ({mark} is tolerated). This is a bound: the upper ends of all releases "
-            f"add up. Those that nobody got can be taken out in {together.ledger} (given_out)."
-        )
-    else:
-        end = (
-            f": of one of them near-verbatim {{records}} were not counted (see {together.ledger})."
-        )
-    return _judged("releases", "releases together", f"{start}{end}", interval, tolerated)
+    key, test = "releases", "releases together"
+    start = f"With {plural(len(together.others), 'other release')} of this source,"
+    if together.counted is not None:
+        return _pointing(key, test, f"{start} a", together.counted, tolerated)
+    bound = together.bound(near.looks)
+    if bound is None:
+        end = "nothing can be added up: checks of one did not count near-verbatim {records}."
+        return _unclear(key, test, f"{start} {end}")
+    high = agreeing([bound[0]], tolerated, 2)[0]
+    end = (
+        f"synthetic {{records}} point to at most {high} more of the {{records}} in the data than "
+        "held out ({mark} is tolerated). This is a bound, the sum of the upper ends of all "
+        "releases. Set given_out: false in the .releases.json of the source for those nobody got."
+    )
+    return _judged(key, test, f"{start} {end}", (bound[1], None, bound[0]), tolerated)
 
 
 def _of_guesses(guessed: Guesses, tolerated: float) -> Evidence:

@@ -70,7 +70,8 @@ def test_two_runs_add_up(source):
     assert str(first.manifest.seed) not in json.loads(ledger.read_text())["releases"][0].values()
     # checks.json and the verdict that is read from it know of it, too
     stored = json.loads((source.parent / "two" / "checks.json").read_text())
-    assert stored["results"]["risk"]["releases"]["ledger"] == "people.csv.releases.json"
+    (other,) = stored["results"]["risk"]["releases"]["others"]
+    assert other["directory"] == str(source.parent / "one")
     assert not list(source.parent.glob("*/*.releases.json"))  # never beside released files
     assert ledger_of(source.parent / "one" / "synthetic_1.csv") is None
 
@@ -148,10 +149,10 @@ def entry(name, *, excess=(0.0, 0.0), looks=True, **fields):
 def test_the_bound_is_the_sum_of_upper_ends():
     present = entry("p", excess=(0.01, 0.02)).looks
     others = (entry("a", excess=(-0.01, 0.01)), entry("b", excess=(-0.05, -0.02)))
-    together = Together(ledger="", others=others, counted=None)
+    together = Together(others=others, counted=None)
     high, excess = together.bound(present)
     assert (high, excess) == pytest.approx((0.03, -0.05))  # below 0 nothing is taken off
-    uncounted = Together(ledger="", others=(entry("c", looks=False),), counted=None)
+    uncounted = Together(others=(entry("c", looks=False),), counted=None)
     assert uncounted.bound(present) is None
 
 

@@ -44,8 +44,6 @@ class Release(Row):
 class Together(Result):
     """What other releases of the source give together with the present datasets."""
 
-    ledger: str
-    """Name of the file that lists them."""
     others: tuple[Release, ...]
     counted: NearVerbatim | None
     """Of all datasets, beside a control; None where the excesses add up."""
@@ -55,13 +53,11 @@ class Together(Result):
 
         ``looks`` are those of the present datasets. None where a release was not counted.
         """
-        return max(
-            (
-                (min(sum(max(look.high, 0.0) for look in same), 1.0), sum(e.excess for e in same))
-                for same in zip(looks, *(other.looks for other in self.others), strict=False)
-            ),
-            default=None,
+        every = zip(looks, *(other.looks for other in self.others), strict=False)
+        sums = (
+            (sum(max(e.high, 0.0) for e in same), sum(e.excess for e in same)) for same in every
         )
+        return max(sums, default=None)
 
 
 def others_of(releases: Sequence[Release], present: Iterable[str]) -> tuple[Release, ...]:
