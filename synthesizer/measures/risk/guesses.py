@@ -71,7 +71,7 @@ class Guesses(Measured):
 
     n: int = column("persons in the data", "count", "that were compared")
     n_outside: int = column("persons held out", "count")
-    datasets: int = column("datasets", "count", "that were looked at together", default=1)
+    datasets: int = column("datasets", "count", "that were looked at together")
     keys: tuple[str, ...]
     """What is known where it is the keys."""
     guesses: tuple[Guess, ...]

@@ -107,7 +107,7 @@ class NearVerbatim(Measured):
     n: int = column("persons in the data", "count", "that were compared")
     n_outside: int = column("persons held out", "count")
     variables: int = column("variables", "count", "that are compared")
-    datasets: int = column("datasets", "count", "that were looked at together", default=1)
+    datasets: int = column("datasets", "count", "that were looked at together")
     looks: tuple[Look, ...]
     groups: tuple[GroupLook, ...]
     """Those with the highest lower ends."""

@@ -12,19 +12,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from synthesizer.measures.figure import Result, Row, column
+from synthesizer.measures.figure import Result
 from synthesizer.measures.risk.guesses import Guess
 from synthesizer.measures.risk.near_verbatim import Look, NearVerbatim
 
 
-class Release(Row):
-    """A release of a source"""
+class Release(Result):
+    """A release of a source, as its ledger has it."""
 
-    created: str = column("Made", "text")
-    directory: str = column("Directory", "text")
+    created: str
+    directory: str
     datasets: Mapping[str, str]
     """SHA-256 of each file by its name."""
-    records: int = column("Records", "count", "of each dataset")
+    records: int
+    """Of each dataset; persons of a panel."""
     settings: str
     """Digest of data and settings, whatever was drawn."""
     limits: Mapping[str, str]
