@@ -7,7 +7,7 @@ import os
 import platform
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -19,7 +19,7 @@ from synthesizer.config.keys import Config, DataConfig
 from synthesizer.data.codes import Groups
 from synthesizer.data.csv_text import find_encoding
 from synthesizer.data.dialects import FileOptions
-from synthesizer.data.errors import ConfigError, DataError, Problems, did_you_mean
+from synthesizer.data.errors import ConfigError, DataError, Problems, SynthesizerError, did_you_mean
 from synthesizer.data.files import check_file, new_files, sha256, write_text
 from synthesizer.data.options import MAX_GROUPS
 from synthesizer.data.panel.households import MemberView
@@ -34,11 +34,13 @@ from synthesizer.jobs.check_frames import (
     utility_of,
     without_control,
 )
+from synthesizer.jobs.release_ledger import read_releases, with_others
 from synthesizer.measures.catalogue import LIMITS
 from synthesizer.measures.figure import in_units
 from synthesizer.measures.measure import Axis
 from synthesizer.measures.results import CheckResults, checks_content
-from synthesizer.measures.settings import LimitConfig
+from synthesizer.measures.risk.releases import Release, others_of
+from synthesizer.measures.settings import ALL_OFF, CheckSettings, LimitConfig
 from synthesizer.measures.utility.formulas import parse_formula
 from synthesizer.measures.utility.suite import Synthesis
 from synthesizer.measures.verdict import Subject, Verdict, verdict
@@ -71,6 +73,8 @@ class ReadFiles:
     """Name and hash of every file."""
     notes: tuple[str, ...]
     """What manifests beside the files know of them."""
+    releases: tuple[Release, ...] = ()
+    """What the ledger beside the original lists."""
 
     @property
     def names(self) -> list[str]:
@@ -161,6 +165,7 @@ def read_files(
                 how["header_row"] = 1  # no names are sought in a release of such a file
             how["encoding"] = _encoding(path, encoding or said.encoding, is_ours=path in ours)
             files[place] = read_path(path, min_rows=1, catalogue=of_labels.get(path), **how)
+    releases = faults.attempt(read_releases, original) or ()
     if faults:
         lacking = () if typed is None else typed.lacking(files, [original, *paths])
         told = faults if typed is None else map(_typed_encoding, faults)
@@ -174,6 +179,7 @@ def read_files(
         control=None if control is None else files[len(paths) + 1],
         entries=tuple({"name": str(path), "sha256": hashes[path]} for path in inputs),
         notes=tuple(order_notes(original, paths, hashes)),
+        releases=releases,
     )
 
 
@@ -327,6 +333,7 @@ def assess_files(
             listener=listener,
             problems=faults,
         )
+        results = _beside_others(results, files, plan, settings, seed)
         first = results.risk.main
         if first is not None and first.scenario.reason != "as asked for":
             notes.append(in_units(first.scenario.reason, results.risk.units))
@@ -487,6 +494,7 @@ def report_files(
             problems=faults,
             **common,
         )
+        risk = _beside_others(risk, files, plan, settings, seed)
         use = utility_of(data, settings, synthesis=made, n_jobs=workers, **common)
         results = use.model_copy(
             update={"risk": risk.risk, "failed": {**risk.failed, **use.failed}}
@@ -501,6 +509,28 @@ def report_files(
         for work in works:
             write_text(work, page)
         return record
+
+
+def _beside_others(
+    results: CheckResults, files: ReadFiles, plan: FilesPlan, settings: CheckSettings, seed: int
+) -> CheckResults:
+    """Return results with what other releases of the original give together with these files.
+
+    All datasets are looked at together beside a control, where those of the others are still there.
+    """
+    names, last = files.names, 1 + len(files.synthetic)
+    others = others_of(files.releases, (entry["sha256"] for entry in files.entries[1:last]))
+    paths = {Path(one.directory, name): h for one in others for name, h in one.datasets.items()}
+    counted = None
+    with suppress(SynthesizerError, OSError):  # they are gone, or cannot be compared
+        if files.control and others and all(sha256(path) == h for path, h in paths.items()):
+            synthetic = (*files.synthetic, *(read_path(path, min_rows=1) for path in paths))
+            named = [*names[:last], *map(str, paths), names[-1]]
+            data = plan.compared(files.original, synthetic, files.control, named)
+            alone = settings.with_options(**{**ALL_OFF, "near_verbatim": True})
+            risk = risk_of(data, alone, [settings.scenario(keys=(), target="")], seed=seed).risk
+            counted = risk.further.get("near_verbatim")
+    return with_others(results, others, counted)
 
 
 def _compared(plan: FilesPlan, files: ReadFiles, faults: Problems) -> ComparedData:

@@ -719,6 +719,7 @@ _RISK: tuple[Measure, ...] = (
         "halves",
         words="persons in the data to whom synthetic records point, beside persons held out",
         needs=NAMES,
+        stacks=True,
         compute=lambda case: near_verbatim(case.halves, case.drawn, seed=case.seed),
         result=NearVerbatim,
         figures=(
@@ -743,6 +744,7 @@ _RISK: tuple[Measure, ...] = (
         "halves",
         words="values of persons in the data that are guessed right, beside persons held out",
         needs=NAMES,
+        stacks=True,
         compute=_guesses,
         result=Guesses,
         figures=(

@@ -296,7 +296,8 @@ class Checks:
                         splits.setdefault((measure.key, scenario.label), []).append(of_split)
                 # whole records are compared one by one: the first split is enough
                 for measure in self._on("halves") if run.repeat == 0 else ():
-                    whole = replace(case, scenario=self._main, run=self._whole(run, most))
+                    records = self._whole(run, None if measure.stacks else most)
+                    whole = replace(case, scenario=self._main, run=records)
                     result = attempts.of(measure.key, partial(measure.compute, whole))
                     _put(fields, measure, [result])
 
@@ -322,17 +323,15 @@ class Checks:
 
         def synthesise(half: Table, m: int, repeat: int) -> FromHalf:
             made = FromHalf.of(refit(half, m, repeat))
-            # whole records are looked at in the first dataset only: memory stays flat in m
-            tables = (
-                table if number == 0 else _some(table, names)
-                for number, table in enumerate(made.tables)
-            )
+            # whole records are looked at in the first split only: memory stays flat in the others
+            tables = (_some(table, names) if repeat else table for table in made.tables)
             return replace(made, tables=tables)
 
+        stacked = any(measure.stacks for measure in self._on("halves"))
         return half_runs(
             self.original,
             synthesise,
-            m=(options.m or len(self._sizes)) if options.enabled else 1,
+            m=(options.m or len(self._sizes)) if options.enabled or stacked else 1,
             repeats=options.repeats if options.enabled else 1,
             seed=self.case.seed,
             units=self._split_by(units),

@@ -22,6 +22,7 @@ from synthesizer.measures.measure import FigureKind, Limit
 from synthesizer.measures.risk.attacks import AttackResult
 from synthesizer.measures.risk.copied import CopiedUniques
 from synthesizer.measures.risk.nearest import NearestResult
+from synthesizer.measures.risk.releases import Together
 from synthesizer.measures.risk.replicated import ReplicatedCareers, ReplicatedUniques
 from synthesizer.measures.risk.scenario_risk import ScenarioRisk
 from synthesizer.measures.settings import LimitConfig
@@ -48,6 +49,8 @@ class RiskResult(Result):
     """Whole records that only one person has and that are there again, against a fresh sample."""
     replicated: ReplicatedUniques | None = None
     """Whole records that are unique in both files."""
+    releases: Together | None = None
+    """Other releases of the source; None where there are none."""
     careers: ReplicatedCareers | None = None
     """Careers of a panel that occur in both files."""
     nearest: NearestResult | None = None

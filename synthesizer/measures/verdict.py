@@ -19,6 +19,7 @@ from functools import partial
 from math import ceil, inf
 from typing import Any, Literal
 
+from synthesizer.data.errors import plural
 from synthesizer.measures.catalogue import LIMITS
 from synthesizer.measures.figure import Figure, Result, Row, Units, agreeing, column, in_units
 from synthesizer.measures.measure import Measure
@@ -30,6 +31,7 @@ from synthesizer.measures.risk.intervals import wilson
 from synthesizer.measures.risk.near_copies import NearCopies
 from synthesizer.measures.risk.near_verbatim import NearVerbatim
 from synthesizer.measures.risk.rare_values import RareValues
+from synthesizer.measures.risk.releases import Together
 from synthesizer.measures.risk.scenario_risk import ScenarioRisk
 from synthesizer.measures.settings import LimitConfig
 from synthesizer.measures.utility.equivalent_sample import EquivalentSample
@@ -317,12 +319,14 @@ def _left_out(results: CheckResults) -> Iterator[Evidence]:
 def _few_records(results: CheckResults) -> Iterator[Evidence]:
     """Yield "unclear" where a file has too few records for whatever is said of it."""
     copied, utility = results.risk.copied, results.utility
-    original = synthetic = FEW_RECORDS
+    original = synthetic = control = FEW_RECORDS
     if copied is not None:
         original, synthetic = copied.n, min(row.n for row in copied.rows)
+        control = control if copied.control is None else copied.control.n
     elif utility is not None:
         original, synthetic = utility.n, min(utility.n_synthetic, default=0)
-    for whose, n in (("The original", original), ("A synthetic dataset", synthetic)):
+    names = ("The original", "A synthetic dataset", "The control")
+    for whose, n in zip(names, (original, synthetic, control), strict=True):
         if n < FEW_RECORDS:
             what = "{record}" if n == 1 else "{records}"
             sentence = f"{whose} has {n:,} {what}, too few to tell."
@@ -359,6 +363,8 @@ def _of_person(results: CheckResults, limit: LimitOf) -> Iterator[Evidence]:
     near = risk.further.get("near_verbatim")
     if isinstance(near, NearVerbatim):
         yield from _of_near_verbatim(near, limit)
+        if risk.releases is not None:
+            yield _of_releases(risk.releases, near, limit("near_verbatim"))
     else:
         yield _missing("near_verbatim", "near-verbatim {records}", "checks.near_verbatim")
         copies = risk.further.get("near_copies")
@@ -416,20 +422,8 @@ def _of_copies(copied: CopiedUniques) -> Iterator[Evidence]:
 
 def _of_near_verbatim(near: NearVerbatim, limit: LimitOf) -> Iterator[Evidence]:
     """Yield what near-verbatim persons, the worst group and repeats say."""
-    tolerated, verbatim_limit = limit("near_verbatim"), limit("near_verbatim_0")
-    shown, widest = near.worst, near.widest
-    if shown.low <= tolerated < widest.high:
-        shown = widest
-    found = near.noticed * near.n
-    yield _judged(
-        "near_verbatim",
-        "near-verbatim {records}",
-        f"A synthetic {{record}} points to {shown.inside:,} of {near.n:,} {{records}} in the data, "
-        f"and to {shown.outside:,} of {near.n_outside:,} held out: {{ends}} more ({{mark}} is "
-        f"tolerated). {ceil(found):,} near copies would have been noticed.",
-        (shown.excess, shown.low, shown.high),
-        tolerated,
-    )
+    verbatim_limit = limit("near_verbatim_0")
+    yield _pointing("near_verbatim", "near-verbatim {records}", "A", near, limit("near_verbatim"))
     verbatim = near.looks[0]
     if verbatim.low > verbatim_limit:
         yield Evidence(
@@ -467,6 +461,41 @@ def _of_near_verbatim(near: NearVerbatim, limit: LimitOf) -> Iterator[Evidence]:
             value=float(near.repeats),
             mark=float(near.repeats_by_chance),
         )
+
+
+def _pointing(key: str, test: str, start: str, near: NearVerbatim, tolerated: float) -> Evidence:
+    """Judge the look that decides about a limit."""
+    shown = near.telling(tolerated)
+    several = f" of {near.datasets} datasets together" if near.datasets > 1 else ""
+    return _judged(
+        key,
+        test,
+        f"{start} synthetic {{record}}{several} points to {shown.inside:,} of {near.n:,} "
+        f"{{records}} in the data, and to {shown.outside:,} of {near.n_outside:,} held out: "
+        f"{{ends}} more ({{mark}} is tolerated). {ceil(near.noticed * near.n):,} near copies would "
+        "have been noticed.",
+        (shown.excess, shown.low, shown.high),
+        tolerated,
+    )
+
+
+def _of_releases(together: Together, near: NearVerbatim, tolerated: float) -> Evidence:
+    """Return what all releases of the source give together, or the bound of it."""
+    key, test = "releases", "releases together"
+    start = f"With {plural(len(together.others), 'other release')} of this source,"
+    if together.counted is not None:
+        return _pointing(key, test, f"{start} a", together.counted, tolerated)
+    bound = together.bound(near.looks)
+    if bound is None:
+        end = "nothing can be added up: checks of one did not count near-verbatim {records}."
+        return _unclear(key, test, f"{start} {end}")
+    high = agreeing([bound[0]], tolerated, 2)[0]
+    end = (
+        f"synthetic {{records}} point to at most {high} more of the {{records}} in the data than "
+        "held out ({mark} is tolerated). This is a bound, the sum of the upper ends of all "
+        "releases. Set given_out: false in the .releases.json of the source for those nobody got."
+    )
+    return _judged(key, test, f"{start} {end}", (bound[1], None, bound[0]), tolerated)
 
 
 def _of_guesses(guessed: Guesses, limit: LimitOf) -> Evidence:

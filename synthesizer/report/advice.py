@@ -109,6 +109,7 @@ _OF_FILES = {
     "columns": "give columns the same names and codes in all files, and compare again",
     "control": "name a control of other persons",
     "few_records": "look at more records",
+    "releases": "given_out: false in the ledger for releases that nobody got; else fewer releases",
 }
 """What helps where files do not go together, or are too small."""
 _CAREERS = ("replicated_careers", "careers_beyond", "moves_beyond")

@@ -71,6 +71,7 @@ class Guesses(Measured):
 
     n: int = column("persons in the data", "count", "that were compared")
     n_outside: int = column("persons held out", "count")
+    datasets: int = column("datasets", "count", "that were looked at together")
     keys: tuple[str, ...]
     """What is known where it is the keys."""
     guesses: tuple[Guess, ...]
@@ -110,7 +111,8 @@ def guesses(
     Parameters
     ----------
     run : HalfRun
-        Training records, the holdout, and the first dataset that was made of the training records.
+        Training records, the holdout, and the datasets that were made of the training records;
+        those with all variables of the first are looked at together.
     names : sequence of str
         Targets, and what is known of them.
     keys : sequence of str
@@ -163,6 +165,7 @@ def guesses(
     return Guesses(
         n=n,
         n_outside=n_outside,
+        datasets=compared.datasets,
         keys=tuple(names[place] for place in places),
         guesses=tuple(sorted(found, key=lambda guess: -guess.low)[:_SHOWN]),
         gains=tuple(sorted(gains, key=lambda gain: -gain.low)[:_SHOWN]),

@@ -21,6 +21,9 @@ groups hold together.
 geometric tail, whose rate is that of the holdout; the most of a person in the data is held against
 it.
 
+*Several datasets* of one synthesis are looked at together: a person counts to whom any record of
+any of them points, on both sides alike.
+
 *The detection limit* is the number of persons who, had they been copied, would be found (an
 interval above 0) in 95 of 100 releases: it follows from the counts of the holdout alone.
 
@@ -105,6 +108,7 @@ class NearVerbatim(Measured):
     n: int = column("persons in the data", "count", "that were compared")
     n_outside: int = column("persons held out", "count")
     variables: int = column("variables", "count", "that are compared")
+    datasets: int = column("datasets", "count", "that were looked at together")
     looks: tuple[Look, ...]
     groups: tuple[GroupLook, ...]
     """Those with the highest lower ends."""
@@ -131,6 +135,10 @@ class NearVerbatim(Measured):
             for excess in (look.excess, max(look.low, -outside), look.high)
         )
         return value, low, high
+
+    def telling(self, limit: float) -> Look:
+        """Return the look that decides about a limit: it is above, or else may be."""
+        return self.widest if self.worst.low <= limit < self.widest.high else self.worst
 
     @property
     def noticed(self) -> float:
@@ -179,7 +187,8 @@ def near_verbatim(run: HalfRun, names: Sequence[str], *, seed: AnySeed = 0) -> N
     Parameters
     ----------
     run : HalfRun
-        Training records, the holdout, and the first dataset that was made of the training records.
+        Training records, the holdout, and the datasets that were made of the training records;
+        those with all variables of the first are looked at together.
     names : sequence of str
         Variables that are compared.
     seed : int or Seed
@@ -222,6 +231,7 @@ def near_verbatim(run: HalfRun, names: Sequence[str], *, seed: AnySeed = 0) -> N
         n=int(counted[: sizes[0]].sum()),
         n_outside=int(counted[sizes[0] :].sum()),
         variables=len(names),
+        datasets=compared.datasets,
         looks=tuple(people.looks()),
         groups=tuple(groups[:_SHOWN]),
         n_groups=len(groups),
@@ -236,7 +246,7 @@ _SHOWN = 10
 
 @dataclass(frozen=True, eq=False)
 class Compared:
-    """Records of the data and of the holdout, and a synthetic dataset, in numbers that agree."""
+    """Records of the data, of the holdout and of all datasets, in numbers that agree."""
 
     names: list[str]
     records: IntArray
@@ -246,24 +256,26 @@ class Compared:
     sizes: tuple[int, int]
     """Persons in the data, and held out."""
     synthetic: IntArray
+    """Those of all datasets, one after the other."""
+    datasets: int
 
     @classmethod
     def of(cls, run: HalfRun, names: Sequence[str]) -> Compared | None:
         """Return what can be compared; None where it is too little."""
-        made = run.synthetic[0]
-        tables = (run.fitted, run.unseen, made)
-        shared = [name for name in names if all(name in table for table in tables)]
+        sides = (run.fitted, run.unseen)
+        shared = [n for n in names if all(n in table for table in (*sides, run.synthetic[0]))]
+        made = [table for table in run.synthetic if table.keys() >= {*shared}]
         persons = [
             np.unique(units, return_inverse=True)[1]
             for units in (run.fitted_units, run.unseen_units)
         ]
         sizes = tuple(int(one.max(initial=-1)) + 1 for one in persons)
-        if len(shared) < 3 or min(sizes) < FEWEST or not made.n_rows:
+        if len(shared) < 3 or min(sizes) < FEWEST or not any(t.n_rows for t in made):
             return None
-        values = [_codes([table[name] for table in tables]) for name in shared]
-        records, synthetic = np.split(np.column_stack(values), [len(values[0]) - made.n_rows])
+        values = [_codes([table[name] for table in (*sides, *made)]) for name in shared]
+        records, synthetic = np.split(np.column_stack(values), [sum(side.n_rows for side in sides)])
         owners = np.concatenate([persons[0], sizes[0] + persons[1]])
-        return cls(shared, records, owners, (sizes[0], sizes[1]), synthetic)
+        return cls(shared, records, owners, (sizes[0], sizes[1]), synthetic, len(made))
 
 
 def _codes(columns: Sequence[Column]) -> Codes:

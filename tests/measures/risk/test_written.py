@@ -28,6 +28,7 @@ from synthesizer.measures.risk.near_verbatim import near_verbatim
 from synthesizer.measures.risk.nearest import nearer_share
 from synthesizer.measures.risk.public_inference import inference
 from synthesizer.measures.risk.rare_values import rare_values
+from synthesizer.measures.risk.releases import Release, Together
 from synthesizer.measures.risk.replicated import (
     CareerReplicates,
     HouseholdCounts,
@@ -75,6 +76,14 @@ EXCLUDED = [Exclusion(target_level="no", key="age", key_level=20), Exclusion(tar
 RESULTS = {
     "near_verbatim": lambda: near_verbatim(control_run(ORIGINAL, OTHER, (MADE,)), ORIGINAL.names),
     "guesses": lambda: guesses(control_run(ORIGINAL, OTHER, (MADE,)), ORIGINAL.names, ["town"]),
+    "releases": lambda: Together(
+        others=[Release(
+            created="now", directory="out", datasets={"synthetic_1.csv": "0f"}, records=90,
+            settings="a1", limits={"release": "contract"}, looks=RESULTS["near_verbatim"]().looks,
+            guess=RESULTS["guesses"]().guesses[0], contains=("0e",), given_out=True,
+        )],
+        counted=None,
+    ),
     "attacks": lambda: attacks(ORIGINAL, OTHER, MADE, **KEYS, n_attacks=20, seed=1),
     "attack not made": lambda: Attack.of(
         "x", asked=9, n=0, successes=0, control_successes=0, baseline=None, confidence=0.95
