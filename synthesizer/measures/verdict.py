@@ -24,7 +24,7 @@ from synthesizer.measures.catalogue import LIMITS
 from synthesizer.measures.figure import Figure, Result, Row, Units, agreeing, column, in_units
 from synthesizer.measures.measure import Measure
 from synthesizer.measures.profiles import profiles
-from synthesizer.measures.results import CheckResults
+from synthesizer.measures.results import CheckResults, RiskResult
 from synthesizer.measures.risk.copied import CopiedUniques
 from synthesizer.measures.risk.guesses import Guesses
 from synthesizer.measures.risk.intervals import wilson
@@ -360,17 +360,7 @@ def _of_person(results: CheckResults, limit: LimitOf) -> Iterator[Evidence]:
     for copied in (risk.copied, *(part.copied for part in risk.scenarios)):
         if copied is not None:
             yield from _of_copies(copied)
-    near = risk.further.get("near_verbatim")
-    if isinstance(near, NearVerbatim):
-        yield from _of_near_verbatim(near, limit)
-        if risk.releases is not None:
-            yield _of_releases(risk.releases, near, limit("near_verbatim"))
-    else:
-        yield _missing("near_verbatim", "near-verbatim {records}", "checks.near_verbatim")
-        copies = risk.further.get("near_copies")
-        if isinstance(copies, NearCopies):
-            mark = NEAR_COPIES if risk.units == "records" else TOLERATED
-            yield from _of_near_copies(copies, mark)
+    yield from _of_near(risk, limit)
     guessed = risk.further.get("guesses")
     if isinstance(guessed, Guesses):
         yield _of_guesses(guessed, limit)
@@ -383,6 +373,21 @@ def _of_person(results: CheckResults, limit: LimitOf) -> Iterator[Evidence]:
         yield from _of_halves(part)
     yield from _of_attacks(results, limit)
     yield from _of_careers(results)
+
+
+def _of_near(risk: RiskResult, limit: LimitOf) -> Iterator[Evidence]:
+    """Yield what is said of persons to whom synthetic records point."""
+    near = risk.further.get("near_verbatim")
+    if isinstance(near, NearVerbatim):
+        yield from _of_near_verbatim(near, limit)
+        if risk.releases is not None:
+            yield _of_releases(risk.releases, near, limit("near_verbatim"))
+    else:
+        yield _missing("near_verbatim", "near-verbatim {records}", "checks.near_verbatim")
+        copies = risk.further.get("near_copies")
+        if isinstance(copies, NearCopies):
+            mark = NEAR_COPIES if risk.units == "records" else TOLERATED
+            yield from _of_near_copies(copies, mark)
 
 
 def _of_copies(copied: CopiedUniques) -> Iterator[Evidence]:
