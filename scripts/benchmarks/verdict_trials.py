@@ -29,6 +29,7 @@ from synthesizer import LimitConfig, assess
 from synthesizer.measures.results import CheckResults
 from synthesizer.measures.verdict import verdict
 
+RELEASES = ("public", "contract")
 SMALL = (15, 400)
 """Persons of a group that is planted."""
 
@@ -126,15 +127,14 @@ def dealt(path: Path, keys: list[str], amount: str, size: int | None, seed: int)
     return Files(parts[0], parts[1], parts[2], keys, amount, rng)
 
 
-def words_of(
-    files: Files, made: pd.DataFrame, release: str, *, with_keys: bool = True
-) -> list[str]:
-    """Return the words about a person and about anybody."""
+def words_of(files: Files, made: pd.DataFrame, *releases: str, with_keys: bool = True) -> list[str]:
+    """Return, for each kind of release, the words about a person and about anybody."""
     keys, target = (files.keys, _target(files)) if with_keys else (None, None)
     made = made.reset_index(drop=True)
     risk = assess(files.fitted, made, control=files.unseen, keys=keys, target=target)
-    decided = verdict(CheckResults(risk=risk), LimitConfig(release=release))
-    return [decided[subject].word for subject in ("person", "anybody")]
+    found = CheckResults(risk=risk)
+    decided = [verdict(found, LimitConfig(release=release)) for release in releases]
+    return ["/".join(one[subject].word for subject in ("person", "anybody")) for one in decided]
 
 
 def _target(files: Files) -> str:
@@ -159,16 +159,16 @@ def main() -> None:
     for seed in range(options.first, options.first + (options.null or options.draws)):
         files = dealt(options.file, options.keys, options.amount, options.size, seed)
         if options.null:
-            for release in ("public", "contract"):
-                words = words_of(files, files.sample, release, with_keys=bool(options.keys))
-                found.setdefault(release, Counter()).update(["/".join(words)])
-                is_right &= "fail" not in words
+            words = words_of(files, files.sample, *RELEASES, with_keys=bool(options.keys))
+            for release, word in zip(RELEASES, words, strict=True):
+                found.setdefault(release, Counter()).update([word])
+                is_right &= "fail" not in word
             continue
         for planted, every in ((True, files.plants()), (False, files.samples())):
             for name, made in every:
-                words = words_of(files, made, "public")
-                found.setdefault(name, Counter()).update(["/".join(words)])
-                is_right &= "pass" not in words[:1] if planted else "fail" not in words
+                (word,) = words_of(files, made, "public")
+                found.setdefault(name, Counter()).update([word])
+                is_right &= not word.startswith("pass") if planted else "fail" not in word
     for name, counted in found.items():
         told = ", ".join(f"{words} {n}" for words, n in counted.most_common())
         print(f"{name:36s} {told}")
