@@ -50,7 +50,6 @@ from synthesizer.measures.risk.differential import (
 from synthesizer.measures.risk.guesses import Guesses, guesses
 from synthesizer.measures.risk.identity import identity
 from synthesizer.measures.risk.memorisation import Memory, memory
-from synthesizer.measures.risk.near_copies import FEWEST, NearCopies, NearCopiesSeen
 from synthesizer.measures.risk.near_verbatim import NearVerbatim, near_verbatim
 from synthesizer.measures.risk.nearest import nearer_share
 from synthesizer.measures.risk.rare_values import RareValues, RareValuesSeen
@@ -165,12 +164,6 @@ def _attacks(case: Case) -> Any:
         options=case.settings.attacks,
         seed=case.seed,
     )
-
-
-def _near_copies(case: Case) -> NearCopiesSeen | None:
-    if not case.drawn or case.original.n_rows < FEWEST:
-        return None
-    return NearCopiesSeen(case.original, case.drawn, seed=case.seed)
 
 
 def _copied(case: Case, kind: type[K]) -> Copied[K] | None:
@@ -540,24 +533,6 @@ _RISK: tuple[Measure, ...] = (
                     "the same of keys and target",
                     high=None,
                     some=True,
-                ),
-            ),
-        ),
-    ),
-    Measure(
-        "near_copies",
-        "datasets",
-        words="records that are nearer to one of the original than a fresh sample's are",
-        needs=NAMES,
-        compute=_near_copies,
-        result=NearCopies,
-        figures=(
-            FigureKind(
-                "near_copies",
-                "near copies",
-                limit=Limit(
-                    "chance that a synthetic record is nearer to one original record than to "
-                    "others, beside original records: 0.5 is a fresh sample"
                 ),
             ),
         ),

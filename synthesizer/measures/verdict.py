@@ -28,7 +28,6 @@ from synthesizer.measures.results import CheckResults, RiskResult
 from synthesizer.measures.risk.copied import CopiedUniques
 from synthesizer.measures.risk.guesses import Guesses
 from synthesizer.measures.risk.intervals import wilson
-from synthesizer.measures.risk.near_copies import NearCopies
 from synthesizer.measures.risk.near_verbatim import NearVerbatim
 from synthesizer.measures.risk.rare_values import RareValues
 from synthesizer.measures.risk.releases import Together
@@ -49,8 +48,6 @@ SMALLEST = 0.02
 """A difference of shares that is always tolerated: two persons of a hundred."""
 FEW_PERSONS = 5
 """Persons of one group to whom records may point beyond the holdout, however small it is."""
-NEAR_COPIES = 0.1
-"""Of what the data themselves have: from here synthetic records stand beside single ones."""
 FEW_ATTACKS = 100
 """Conditions that single somebody out; fewer tell nothing."""
 GOOD_MEAN, BAD_MEAN, BAD_TABLE = 3.0, 10.0, 10.0
@@ -384,10 +381,6 @@ def _of_near(risk: RiskResult, limit: LimitOf) -> Iterator[Evidence]:
             yield _of_releases(risk.releases, near, limit("near_verbatim"))
     else:
         yield _missing("near_verbatim", "near-verbatim {records}", "checks.near_verbatim")
-        copies = risk.further.get("near_copies")
-        if isinstance(copies, NearCopies):
-            mark = NEAR_COPIES if risk.units == "records" else TOLERATED
-            yield from _of_near_copies(copies, mark)
 
 
 def _of_copies(copied: CopiedUniques) -> Iterator[Evidence]:
@@ -559,29 +552,6 @@ def _of_rare_extremes(rare: RareValues) -> Evidence:
         value=float(n),
         mark=0.0,
     )
-
-
-def _of_near_copies(near: NearCopies, mark: float) -> Iterator[Evidence]:
-    """Yield "fail" where records are nearer to one person than a fresh sample's.
-
-    The mark of persons of panels and households is that of the other tests: theirs was not tried on
-    files of which the truth is known. That they are no nearer is no proof that nobody is
-    remembered: then nothing is said.
-    """
-    excess = near.excess
-    if excess is not None and excess[1] > mark:
-        yield Evidence(
-            key="near_copies",
-            test="near copies",
-            word="fail",
-            sentence="Synthetic {records} stand beside single {records} of the original, "
-            f"{excess[0]:.2f} of the way from a fresh sample (0) to a copy (1), interval "
-            f"{_ends(*excess[1:], mark)[0]}.",
-            value=excess[0],
-            low=excess[1],
-            high=excess[2],
-            mark=mark,
-        )
 
 
 def _mark(released: float | None) -> float:
@@ -958,7 +928,7 @@ def _subject(measure: Measure) -> Subject:
 
 
 _OF_PERSON = (
-    "copied", "near_copies", "replicated", "careers", "repeated_households", "trajectories",
+    "copied", "replicated", "careers", "repeated_households", "trajectories",
 )  # fmt: skip
 """Places of measures that look for persons who are there again."""
 

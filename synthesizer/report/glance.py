@@ -7,9 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from synthesizer.data.errors import plural
 from synthesizer.measures.catalogue import LIMITS
-from synthesizer.measures.risk.near_copies import NearCopies
 from synthesizer.measures.utility.coefficients import FitComparison
-from synthesizer.measures.verdict import AT_LEAST, TITLES, Evidence
+from synthesizer.measures.verdict import AT_LEAST, Evidence
 from synthesizer.report.advice import blame, worst_things
 from synthesizer.report.expected import (
     UNITS,
@@ -75,17 +74,6 @@ def _evidence(record: Record) -> Iterator[Block]:
         )
         for line, e in every
     ]
-    near = record.results.risk.further.get("near_copies")
-    if (
-        isinstance(near, NearCopies)
-        and near.excess
-        and "near_copies" not in {e.key for _, e in every}
-    ):
-        value, low, high = near.excess
-        none = "That records are no nearer to single ones clears nobody: this test can only fail."
-        rows.append(
-            (TITLES["person"], "near copies", "nothing", value, interval(low, high), None, none)
-        )
     if rows:
         yield DataTable(
             caption="Every test: its interval is held against the mark (docs/decision.md)",

@@ -58,7 +58,6 @@ def test_the_original_as_its_own_copy_comes_to_the_original(seed):
     checked = 0
     for _, figure in assess(original, original, control=control, **ASKED).figures:
         if figure.original is not None:
-            near = 0.005 if figure.name == "near copies" else 1e-9  # of records drawn twice
-            assert figure.value == pytest.approx(figure.original, abs=near), figure.name
+            assert figure.value == pytest.approx(figure.original, abs=1e-9), figure.name
             checked += 1
     assert checked >= 20

@@ -23,7 +23,6 @@ from synthesizer.measures.risk.guesses import guesses
 from synthesizer.measures.risk.halves import control_run
 from synthesizer.measures.risk.identity import identity, reproduced_uniques
 from synthesizer.measures.risk.memorisation import memory
-from synthesizer.measures.risk.near_copies import NearCopiesSeen
 from synthesizer.measures.risk.near_verbatim import near_verbatim
 from synthesizer.measures.risk.nearest import nearer_share
 from synthesizer.measures.risk.public_inference import inference
@@ -115,9 +114,6 @@ RESULTS = {
         positive="[-inf, 25)",
     ),
     "nearest": lambda: nearer_share(ORIGINAL, OTHER, MADE, seed=1),
-    "near copies": lambda: collected(
-        NearCopiesSeen(ORIGINAL, ORIGINAL.names, seed=1), [MADE, OTHER]
-    ),
     "nearest to none": lambda: nearer_share(ORIGINAL, ORIGINAL, ORIGINAL, seed=1),
     "copied": lambda: copied_uniques(ORIGINAL, [MADE, OTHER], keys=["town"], control=MADE),
     "rare values": lambda: rare_values(ORIGINAL, [MADE, OTHER], keys=["town", "age"]),
@@ -222,7 +218,7 @@ MARKS = {
         probability_above_0.99 replicated_careers reproduced_uniques revealed_share tcap_of_matched
         rare_weights totals_of_few unique_cells_shown_right weight_matches""",
     "low high chance original": """cap_beyond differential_confidentiality disco_beyond nearer_share
-        near_copies weight_gain""",
+        weight_gain""",
     "low high chance": "attack_risk careers_beyond moves_beyond near_verbatim",
     "low high baseline": "attack_success",
     "low high": "largest_career_risk membership",

@@ -68,7 +68,7 @@ test_that("a limit that is exceeded is a warning, and risk takes any data frames
   warned <- NULL
   r <- withCallingHandlers(
     risk(people, people, keys = c("age", "sex"), target = "edu", limits = list(cap = 0.01),
-         copied_uniques = FALSE, near_copies = FALSE, suda = FALSE),
+         copied_uniques = FALSE, suda = FALSE),
     synthesizer_limit = function(warning) {
       warned <<- warning$problems
       invokeRestart("muffleWarning")
@@ -110,7 +110,7 @@ test_that("the rule of combining follows from how the data were made", {
 test_that("settings are compared, and a file is refined", {
   skip_without_command()
   people <- small_frame()
-  quick <- as.list(c(attacks = FALSE, nearest = FALSE, near_copies = FALSE, suda = FALSE,
+  quick <- as.list(c(attacks = FALSE, nearest = FALSE, suda = FALSE,
                      propensity = FALSE, regressions = FALSE, equivalent_sample = FALSE,
                      conditional_tables = FALSE, differential_confidentiality = FALSE))
   f <- frontier(people, list(cart.cap = c(30, 100)), seed = 1, quiet = TRUE,
