@@ -20,10 +20,9 @@ tail is the share of records beyond the quantile of the holdout that 25 records 
 and 99.9 %. The limit of 1 holds for all figures together (Bonferroni). More than 10,000 records
 count as 10,000: what only these show is too small to matter.
 
-*Conditional spread.* Numbers that another number nearly determines. Each value is compared with the
-line through its neighbours by the other number (pseudo-residuals: Gasser, Sroka and Jennen-
-Steinmetz 1986, Residual variance and residual pattern in nonlinear regression, Biometrika 73); the
-mean residual is divided by that of the holdout, or that by it.
+*Conditional spread.* Numbers that another number nearly determines. The training records give their
+mean in up to 50 groups of the other number, and straight lines between. The median distance of the
+synthetic values from these lines is divided by that of the holdout, or that by it.
 
 Sources: Raab, Nowok and Dibben (2021), Assessing, visualizing and improving the utility of
 synthetic data, arXiv 2109.12717; those above.
@@ -71,7 +70,9 @@ TOP = 0.001, 0.01, 25
 MOST_RECORDS = 10_000
 """Records from which on standard errors fall no more."""
 DETERMINED = 0.25
-"""Mean residual over the standard deviation, at most: of a correlation of .95."""
+"""Mean distance over the standard deviation, at most: of a correlation of .95."""
+MOST_GROUPS, IN_GROUP = 50, 20
+"""Groups of the other number, at most, and records of each, at least."""
 EXACT = 1e-3
 """Standard deviations that are added to each spread: none at all is no divisor."""
 _SHOWN = 5
@@ -248,7 +249,8 @@ def _breaking(relation: Relation, training: Table, table: Table) -> BoolArray:
     if relation.key == "derived":
         variable = replace(column.variable, missing=column.variable.missing or ("",))
         derived = Expression.parse(relation.text).derive(table, variable)
-        return ~np.isclose(column_values(derived), column_values(column), rtol=1e-6)
+        is_near = np.isclose(column_values(derived), column_values(column), rtol=1e-6)
+        return derived.is_observed & column.is_observed & ~is_near
     both = [
         stacked_columns([t[name] for t in (training, table)])
         for name in (relation.text, relation.name)
@@ -290,22 +292,20 @@ def _tails(numbers: Numbers) -> Iterator[Look]:
 def _spreads(numbers: Numbers) -> Iterator[Look]:
     """Yield the conditional spread of each number that another one nearly determines."""
     for given, name in permutations(numbers[0], 2):
-        residuals = [_residuals(side[given], side[name]) for side in numbers[::-1]]
-        unit = float(np.nanstd(numbers[1][name]))
-        if min(map(len, residuals)) < FEWEST or not unit or residuals[1].mean() > DETERMINED * unit:
+        sides = [(side[given], side[name]) for side in numbers]
+        sides = [(x[there], y[there]) for x, y in sides for there in (~np.isnan(x + y),)]
+        if min(len(x) for x, _ in sides) < FEWEST:
             continue
-        ours, training, made = (float(values.mean()) + EXACT * unit for values in residuals)
-        value, fresh = (max(one / ours, ours / one) for one in (made, training))
-        what = f"{name} given {given}, {made / ours:.2g} times"
-        yield Look(key="conditional_spread", what=what, value=value, fresh=fresh)
-
-
-def _residuals(given: FloatArray, values: FloatArray) -> FloatArray:
-    """Return how far values are from the line through their neighbours, in units of one value's."""
-    both = ~(np.isnan(given) | np.isnan(values))
-    order = np.argsort(given[both], kind="stable")
-    x, y = given[both][order], values[both][order]
-    width = x[2:] - x[:-2]
-    weight = np.divide(x[1:-1] - x[:-2], width, out=np.full(len(width), 0.5), where=width > 0)
-    apart = y[1:-1] - (1 - weight) * y[:-2] - weight * y[2:]
-    return np.asarray(np.abs(apart) / np.sqrt(1 + weight**2 + (1 - weight) ** 2))
+        # the mean of the number in groups of the other, and straight lines between
+        x, y = (values[np.argsort(sides[1][0], kind="stable")] for values in sides[1])
+        parts = min(MOST_GROUPS, len(x) // IN_GROUP)
+        starts = np.linspace(0, len(x), parts, endpoint=False).astype(int)
+        n = np.diff(starts, append=len(x))
+        at, means = (np.add.reduceat(values, starts) / n for values in (x, y))
+        apart = [np.abs(y - np.interp(x, at, means)) for x, y in sides]
+        unit = y.std()
+        if unit > 0 and apart[1].mean() <= DETERMINED * unit:
+            made, training, ours = (float(np.median(one)) + EXACT * unit for one in apart)
+            value, fresh = (max(one / ours, ours / one) for one in (made, training))
+            what = f"{name} given {given}, {made / ours:.2g} times"
+            yield Look(key="conditional_spread", what=what, value=value, fresh=fresh)
