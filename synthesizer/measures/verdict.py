@@ -58,7 +58,7 @@ GOOD_SAMPLE, BAD_SAMPLE = 1 / 2, 1 / 10
 GOOD_COEFFICIENTS, BAD_COEFFICIENTS = 2.0, 4.0
 """Times the share of coefficients that a fresh sample has beyond 1.96 standard errors."""
 UNSEEN: Mapping[str, tuple[tuple[float, float], tuple[float, float]]] = {
-    "unseen_pairs": ((0.6, 0.0), (0.3, 0.0)),
+    "unseen_pairs": ((0.5, 0.0), (0.25, 0.0)),
     "associations": ((0.7, 0.0), (0.5, 0.0)),
     "impossible_records": ((1.0, 0.01), (1.0, 0.05)),
     "tails": ((0.0, 1.0), (0.0, 2.0)),

@@ -76,6 +76,7 @@ MOST_GROUPS, IN_GROUP = 50, 20
 EXACT = 1e-3
 """Standard deviations that are added to each spread: none at all is no divisor."""
 _SHOWN = 5
+_SHARES = ("unseen_pairs", "associations")
 
 
 class Look(Row):
@@ -108,10 +109,10 @@ class Unseen(Measured):
             Figure(
                 key=look.key, name=f"{look.key.replace('_', ' ')} beside the holdout",
                 value=look.value, chance=look.fresh, n=self.n + self.n_synthetic,
-                direction="lower is better" if number > 1 else "about 1 is good",
+                direction="about 1 is good" if look.key in _SHARES else "lower is better",
                 meaning=f"{LOOKS[look.key]} ({look.what})",
             )
-            for number, look in enumerate(self.worst)
+            for look in self.worst
         )  # fmt: skip
 
 
