@@ -79,7 +79,7 @@ _SHOWN = 5
 _SHARES = ("unseen_pairs", "associations")
 
 
-class Look(Row):
+class UnseenLook(Row):
     """What was compared with the holdout, the worst first of each kind"""
 
     key: str = column("Kind", "text")
@@ -95,10 +95,10 @@ class Unseen(Measured):
     n_synthetic: int = column("synthetic records", "count")
     s_pmse: float = column("mean S_pMSE of pairs", "number", "beside the holdout")
     s_pmse_training: float = column("of the training records", "number", "the same")
-    looks: tuple[Look, ...]
+    looks: tuple[UnseenLook, ...]
 
     @property
-    def worst(self) -> tuple[Look, ...]:
+    def worst(self) -> tuple[UnseenLook, ...]:
         """The first look of each kind."""
         return tuple({look.key: look for look in reversed(self.looks)}.values())[::-1]
 
@@ -188,7 +188,9 @@ def kept_share(pairs: Iterable[tuple[float, float | None]]) -> float | None:
     return sum(map(min, some)) / sum(ours for ours, _ in some) if some else None
 
 
-def _pairs(tables: Sequence[Table], groups: int, seed: AnySeed) -> tuple[list[Look], list[float]]:
+def _pairs(
+    tables: Sequence[Table], groups: int, seed: AnySeed
+) -> tuple[list[UnseenLook], list[float]]:
     """Return the looks at pairs, and the mean S_pMSE of synthetic and of training records."""
     *sides, holdout = tables
     scale = SampleScale(holdout, holdout.names, groups=groups, seed=seed)
@@ -203,14 +205,14 @@ def _pairs(tables: Sequence[Table], groups: int, seed: AnySeed) -> tuple[list[Lo
     samples = [] if result is None else [row.sample for row in result.datasets]
     # a new sample of another size than the training records' is as good as another share
     made, training = (1 / (2 + holdout.n_rows / side.n_rows) for side in sides)
-    looks = [Look(key="unseen_pairs", what="all pairs", value=samples[0],
+    looks = [UnseenLook(key="unseen_pairs", what="all pairs", value=samples[0],
                   fresh=samples[1] * made / training)]  # fmt: skip
     if kept[0] is not None and kept[1] is not None:
-        looks.append(Look(key="associations", what="all pairs", value=kept[0], fresh=kept[1]))
+        looks.append(UnseenLook(key="associations", what="all pairs", value=kept[0], fresh=kept[1]))
     return looks, s_pmse
 
 
-def _impossible(tables: Sequence[Table], groups: int) -> Iterator[Look]:
+def _impossible(tables: Sequence[Table], groups: int) -> Iterator[UnseenLook]:
     """Yield the share of impossible records, then those of single relations and cells."""
     made, training, holdout = tables
     rows = {
@@ -239,7 +241,9 @@ def _impossible(tables: Sequence[Table], groups: int) -> Iterator[Look]:
     worst = f"most often {broken[0][1]}" if broken else "none"
     found = [(float(every.mean()), worst), *broken[:_SHOWN]]
     for share, what in found:
-        yield Look(key="impossible_records", what=what, value=share, fresh=float(alone.mean()))
+        yield UnseenLook(
+            key="impossible_records", what=what, value=share, fresh=float(alone.mean())
+        )
 
 
 def _breaking(relation: Relation, training: Table, table: Table) -> BoolArray:
@@ -262,7 +266,7 @@ def _breaking(relation: Relation, training: Table, table: Table) -> BoolArray:
 Numbers = Sequence[Mapping[str, FloatArray]]
 
 
-def _tails(numbers: Numbers) -> Iterator[Look]:
+def _tails(numbers: Numbers) -> Iterator[UnseenLook]:
     """Yield three figures of each number, in units of the limit for all of them."""
     limit = -scipy.special.ndtri(0.025 / max(3 * len(numbers[0]), 1))
     for name in numbers[0]:
@@ -284,13 +288,13 @@ def _tails(numbers: Numbers) -> Iterator[Look]:
             error = np.sqrt(np.maximum(squares, 1e-12 * variance) * (1 / n).sum())
             errors.append(np.abs(side - ours) / error / limit)
         for place, figure in enumerate(("mean", "standard deviation", "upper tail")):
-            yield Look(
+            yield UnseenLook(
                 key="tails", what=f"{figure} of {name}", value=errors[0][place],
                 fresh=errors[1][place],
             )  # fmt: skip
 
 
-def _spreads(numbers: Numbers) -> Iterator[Look]:
+def _spreads(numbers: Numbers) -> Iterator[UnseenLook]:
     """Yield the conditional spread of each number that another one nearly determines."""
     for given, name in permutations(numbers[0], 2):
         sides = [(side[given], side[name]) for side in numbers]
@@ -309,4 +313,4 @@ def _spreads(numbers: Numbers) -> Iterator[Look]:
             made, training, ours = (float(np.median(one)) + EXACT * unit for one in apart)
             value, fresh = (max(one / ours, ours / one) for one in (made, training))
             what = f"{name} given {given}, {made / ours:.2g} times"
-            yield Look(key="conditional_spread", what=what, value=value, fresh=fresh)
+            yield UnseenLook(key="conditional_spread", what=what, value=value, fresh=fresh)
