@@ -190,6 +190,7 @@ def utility(
     files: Files,
     screen: Screen,
     terms: Terms,
+    control: Control = None,
     variables: Annotated[
         Text, option("Variables to compare: A,B,C; all that both have if absent.")
     ] = None,
@@ -239,18 +240,12 @@ def utility(
     score = options_of(models=lists["model"], interactions=interactions, permutations=permutations)
     with progress(quiet=screen.json, ended=False) as listener:
         checks = evaluate_files(
-            **files,
-            names=lists["variables"],
-            ways=lists["ways"] or (),
-            formulas=tuple(fits or ()),
-            fit=fit,
+            **files, control=control, names=lists["variables"], ways=lists["ways"] or (),
+            formulas=tuple(fits or ()), fit=fit,
             options={"table_groups": groups, "propensity": score}
             | options_of(**name_in(problems, weight=weight)),
-            terms=terms,
-            workers=all_cores(workers),
-            listener=listener,
-            problems=problems,
-        )
+            terms=terms, workers=all_cores(workers), listener=listener, problems=problems,
+        )  # fmt: skip
     screen.show(checks)
     if lost := [name for name in checks.results.failed if name.startswith("fit ")]:
         raise ModelError(f"{name}: has no result, see above" for name in lost)

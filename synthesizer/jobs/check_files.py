@@ -358,6 +358,7 @@ def evaluate_files(
     formulas: Sequence[str] = (),
     fit: Mapping[str, Any] | None = None,
     options: Mapping[str, Any] | None = None,
+    control: Path | None = None,
     catalogue: Path | None = None,
     encoding: str | None = None,
     config: Path | None = None,
@@ -371,7 +372,8 @@ def evaluate_files(
 ) -> FileChecks:
     """Compute every utility measure of files, whoever made them; write them to the file ``out``.
 
-    ``names`` are compared, all that both sides have when absent; ``ways`` are orders of the
+    ``control`` are records of the population that the synthesis never saw: use is judged beside
+    them. ``names`` are compared, all that both sides have when absent; ``ways`` are orders of the
     tables. ``fit`` holds options of the models under ``formulas``, which go before those of the
     configuration; their rule is that of the kind of synthesis when absent, as far as it is known.
     ``catalogue`` and ``encoding`` are those of `read_files`. ``problems`` of reading the options
@@ -403,12 +405,12 @@ def evaluate_files(
         if synthesis is not None
         for problem in synthesis.rule_problems(rule)
     ]
-    read = [original, *synthetic, *filter(None, (config, catalogue))]
+    read = [original, *synthetic, *filter(None, (control, config, catalogue))]
     _check_place(out, read, faults, overwrite=overwrite)
     reading: dict[str, Any] = {"catalogue": catalogue, "encoding": encoding}
     weight = (options or {}).get("weight")
     reading["typed"] = _typed_names(plan, names or (), weight=weight)
-    files = read_files(original, synthetic, None, faults, plan.config, **reading)
+    files = read_files(original, synthetic, control, faults, plan.config, **reading)
     faults += files.without(weight)
     with _place(out, read, faults, overwrite=overwrite) as works:
         data = _compared(plan, files, faults)
@@ -416,15 +418,9 @@ def evaluate_files(
             seen = seen_names(tuple(data.original.names), synthesis.kept, data.frame.drawn_career)
             synthesis = replace(synthesis, kept=seen)
         results = utility_of(
-            data,
-            settings,
-            names=names,
-            synthesis=synthesis,
-            seed=seed,
-            n_jobs=workers,
-            listener=listener,
-            problems=faults,
-        )
+            data, settings, names=names, synthesis=synthesis, seed=seed, n_jobs=workers,
+            listener=listener, problems=faults,
+        )  # fmt: skip
         notes = []
         if synthesis is None and settings.fits and not rules:
             notes.append(
@@ -432,7 +428,7 @@ def evaluate_files(
                 "takes all values as drawn with fixed parameters; name another one (--rule) if "
                 "they were not"
             )
-        limits, dropped = _looked_at(plan.limits, "utility", has_control=False)
+        limits, dropped = _looked_at(plan.limits, "utility", has_control=control is not None)
         return _finished(
             results,
             files,

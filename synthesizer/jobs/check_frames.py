@@ -193,6 +193,7 @@ def evaluate(
     synthetic: Data | Sequence[Data],
     *,
     names: Sequence[str] | None = None,
+    control: Data | None = None,
     settings: Settings | None = None,
     synthesis: Synthesis | None = None,
     declared: Declared | None = None,
@@ -211,6 +212,9 @@ def evaluate(
     names : sequence of str, optional
         Variables that must be compared. When absent, all that both sides have and that can be
         compared; the result says which are left out and why.
+    control : DataFrame, Table or RawTable, optional
+        Records of the same population that the synthetic data were not made from: use is judged
+        beside them.
     settings : CheckSettings or mapping, optional
         What is computed, and how; the keys are those under ``checks:`` of a configuration. Models
         of researchers are named there (``fits``).
@@ -247,15 +251,10 @@ def evaluate(
     """
     sound, faults = sound_settings(settings)
     results = utility_of(
-        _compared(original, synthetic, None, declared),
-        sound,
-        names=names,
-        synthesis=synthesis,
-        seed=seed,
-        n_jobs=n_jobs,
-        listener=listener,
+        _compared(original, synthetic, control, declared),
+        sound, names=names, synthesis=synthesis, seed=seed, n_jobs=n_jobs, listener=listener,
         problems=faults,
-    )
+    )  # fmt: skip
     if results.utility is None:
         raise DataError("no measure of utility is switched on")
     return results.utility
@@ -389,6 +388,7 @@ def utility_of(
         names=columns.names,
         frame=data.frame,
         person=data.person,
+        control=_control(data, table, columns.names, None),
         workers=n_jobs,
     )
     show = counted(listener, "compare")

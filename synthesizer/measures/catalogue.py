@@ -95,6 +95,7 @@ from synthesizer.measures.utility.suite import (
     requested_fits,
     tables,
 )
+from synthesizer.measures.utility.unseen import LOOKS, Unseen, unseen
 from synthesizer.measures.utility.weighted import Models, WeightedCounter, WeightedEstimates
 
 SCENARIO: frozenset[Need] = frozenset({"scenario"})
@@ -944,6 +945,17 @@ _UTILITY: tuple[Measure, ...] = (
             FigureKind("equivalent_sample", "as good as a sample of"),
             FigureKind("k_marginal", "k-marginal", screen="files"),
         ),
+    ),
+    Measure(
+        "unseen",
+        "halves",
+        words="pairs, impossible records, tails and spread beside records held out",
+        needs=NAMES,
+        compute=lambda case: unseen(
+            case.halves, case.drawn, groups=case.settings.table_groups, seed=case.seed
+        ),
+        result=Unseen,
+        figures=tuple(FigureKind(key, key.replace("_", " ")) for key in LOOKS),
     ),
     Measure(
         "weighted_estimates",

@@ -208,7 +208,7 @@ class Checks:
         self._attempts["utility"].failed = dict(failed or {}) | self._attempts["utility"].failed
         case = replace(self.case, synthetic=tuple(self._synthetic))
         fields: dict[Axis, dict[str, Any]] = {"risk": {}, "utility": {}}
-        splits = self._halves(case, fields["risk"], refit)
+        splits = self._halves(case, fields, refit)
         of_all = case
         if everybody is not None and self.scenarios:
             original, synthetic = everybody()
@@ -280,7 +280,7 @@ class Checks:
         return ScenarioRisk(**fields)
 
     def _halves(
-        self, case: Case, fields: dict[str, Any], refit: Synthesise | None
+        self, case: Case, fields: dict[Axis, dict[str, Any]], refit: Synthesise | None
     ) -> dict[tuple[str, str], list[Any]]:
         """Compare with records that the synthesis never saw; return the parts of every split."""
         attempts = self._attempts["risk"]
@@ -298,8 +298,9 @@ class Checks:
                 for measure in self._on("halves") if run.repeat == 0 else ():
                     records = self._whole(run, None if measure.stacks else most)
                     whole = replace(case, scenario=self._main, run=records)
-                    result = attempts.of(measure.key, partial(measure.compute, whole))
-                    _put(fields, measure, [result])
+                    compute = partial(measure.compute, whole)
+                    result = self._attempts[measure.axis].of(measure.key, compute)
+                    _put(fields[measure.axis], measure, [result])
 
         # no half is synthesised for what always runs: it takes what there is
         if not any(measure.check for measure in (*self._on("splits"), *self._on("halves"))):

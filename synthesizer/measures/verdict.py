@@ -35,7 +35,7 @@ from synthesizer.measures.risk.scenario_risk import ScenarioRisk
 from synthesizer.measures.settings import LimitConfig
 from synthesizer.measures.utility.equivalent_sample import EquivalentSample
 from synthesizer.measures.utility.regressions import Regressions
-from synthesizer.measures.utility.suite import UtilityResult
+from synthesizer.measures.utility.unseen import LOOKS, Unseen, kept_share
 
 Word = Literal["pass", "unclear", "fail"]
 Subject = Literal["person", "anybody", "use"]
@@ -56,11 +56,18 @@ GOOD_SAMPLE, BAD_SAMPLE = 1 / 2, 1 / 10
 """Of the share of the original that a fresh sample is as good as."""
 GOOD_COEFFICIENTS, BAD_COEFFICIENTS = 2.0, 4.0
 """Times the share of coefficients that a fresh sample has beyond 1.96 standard errors."""
-ASSOCIATED = 0.1
-"""Cramer's V from which on two variables go together: a small effect (Cohen 1988)."""
+UNSEEN: Mapping[str, tuple[tuple[float, float], tuple[float, float]]] = {
+    "unseen_pairs": ((0.5, 0.0), (0.25, 0.0)),
+    "associations": ((0.7, 0.0), (0.5, 0.0)),
+    "impossible_records": ((1.0, 0.01), (1.0, 0.05)),
+    "tails": ((0.0, 1.0), (0.0, 2.0)),
+    "conditional_spread": ((1.5, 0.0), (2.5, 0.0)),
+}
+"""Beside the holdout: factor of a new sample's value, and what is added; of what is good, and of
+what is not bad."""
 GOOD_KEPT, BAD_KEPT = 0.7, 0.5
 """Of the associations: independent columns keep nothing, a fresh sample nearly all."""
-AT_LEAST = frozenset({"equivalent_sample", "associations", "few_records"})
+AT_LEAST = frozenset({"equivalent_sample", "unseen_pairs", "associations", "few_records"})
 """Tests whose value must reach its mark; others must not exceed it."""
 FEW_RECORDS = 100
 """Fewer tell nothing about tables and rates."""
@@ -202,7 +209,7 @@ def verdict(results: CheckResults, limits: LimitConfig | None = None) -> Verdict
     units = results.risk.units
     for subject, evidence in found.items():
         deciding = profile.deciding(subject, limits.purpose)
-        for key in set(deciding or ()) & {*_ASKED}:
+        for key in {*(deciding or ())} & {*_ASKED} - {e.key for e in evidence}:
             evidence += _ASKED[key](results, key, limit(key))
         found[subject] = [
             e.model_copy(update={"decides": deciding is None or e.key in deciding})
@@ -746,6 +753,44 @@ def _of_use(results: CheckResults) -> Iterator[Evidence]:
     if utility is not None and utility.unlike:
         yield _unlike("that utility seems worse")
     further: Mapping[str, Any] = {} if utility is None else utility.further
+    beside = further.get("unseen")
+    made = _of_unseen(beside) if isinstance(beside, Unseen) else _of_training(results, further)
+    yield from made
+    regressions = further.get("regressions")
+    if isinstance(regressions, Regressions) and regressions.rows:
+        fresh = regressions.expected_shares[1]
+        beyond = regressions.beyond or 0.0
+        yield _between(
+            "regressions_beyond",
+            "regressions",
+            f"{beyond:.0%} of the coefficients of regressions are clearly off (a fresh sample: "
+            f"{fresh:.0%}).",
+            beyond,
+            (GOOD_COEFFICIENTS * fresh, BAD_COEFFICIENTS * fresh),
+        )
+
+
+def _of_unseen(beside: Unseen) -> Iterator[Evidence]:
+    """Yield the worst look of each kind; the training records are a new sample of the holdout's."""
+    for look in beside.worst:
+        good, bad = (times * look.fresh + more for times, more in UNSEEN[look.key])
+        sign = -1 if look.key in AT_LEAST else 1
+        value, fresh, mark = agreeing([look.value, look.fresh], good, 3)
+        test = look.key.replace("_", " ")
+        yield _between(
+            look.key,
+            test,
+            f"{test.capitalize()} ({look.what}): {value}. It is the {LOOKS[look.key]}. A new "
+            f"sample has {fresh} (limit {mark}).",
+            sign * look.value,
+            (sign * good, sign * bad),
+            shown=look.value,
+        ).model_copy(update={"fresh": look.fresh, "released": look.fresh})
+
+
+def _of_training(results: CheckResults, further: Mapping[str, Any]) -> Iterator[Evidence]:
+    """Yield what tables of pairs say beside the training records, where there is no holdout."""
+    utility = results.utility
     sample = further.get("equivalent_sample")
     if isinstance(sample, EquivalentSample):
         fresh = sample.expected[1]
@@ -786,29 +831,12 @@ def _of_use(results: CheckResults) -> Iterator[Evidence]:
             mark=BAD_TABLE * scale,
         )
     yield from _of_associations(utility)
-    regressions = further.get("regressions")
-    if isinstance(regressions, Regressions) and regressions.rows:
-        fresh = regressions.expected_shares[1]
-        beyond = regressions.beyond or 0.0
-        yield _between(
-            "regressions_beyond",
-            "regressions",
-            f"{beyond:.0%} of the coefficients of regressions are clearly off (a fresh sample: "
-            f"{fresh:.0%}).",
-            beyond,
-            (GOOD_COEFFICIENTS * fresh, BAD_COEFFICIENTS * fresh),
-        )
 
 
 def _associations_kept(utility: UtilityResult) -> float | None:
     """Return the share that is left of what goes together in the original; None without any."""
     rows = () if utility.tables is None else utility.tables.rows
-    pairs = [
-        (row.v_original, row.v_synthetic or 0.0)  # None: one of the two is constant there
-        for row in rows
-        if row.v_original is not None and row.v_original >= ASSOCIATED
-    ]
-    return sum(map(min, pairs)) / sum(ours for ours, _ in pairs) if pairs else None
+    return kept_share((r.v_original, r.v_synthetic) for r in rows if r.v_original is not None)
 
 
 def _of_associations(utility: UtilityResult) -> Iterator[Evidence]:
@@ -910,6 +938,9 @@ _ASKED: Mapping[str, Callable[[CheckResults, str, float], list[Evidence]]] = {
     "identity_disclosure": _asked_figure,
     "replicated_uniques": _asked_figure,
     "disco": _asked_figure,
+    "mean_two_way": _asked_figure,
+    "worst_two_way": _asked_figure,
+    "worst_one_way": _asked_figure,
     "rare_extremes": _of_rare,
     "structure": _of_structure,
     "relations": _of_relations,

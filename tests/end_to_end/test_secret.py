@@ -192,6 +192,7 @@ def test_a_finished_grid_keeps_its_secret_in_the_manifests_of_the_settings(tmp_p
     checks = CHECKS | {
         "nearest": False,
         "near_verbatim": False,
+        "unseen": False,
         "guesses": False,
         "attacks": False,
         "differential_confidentiality": False,
