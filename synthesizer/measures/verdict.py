@@ -97,10 +97,10 @@ class Evidence(Row):
     low: float | None = column("From", "share", "lower end of its 95 % interval", default=None)
     high: float | None = column("To", "share", "upper end", default=None)
     mark: float | None = column("Mark", "share", "what the interval is held against", default=None)
-    fresh: float = 0.0
-    """Value of a new sample of the same population: one end of its scale."""
+    fresh: float | None = 0.0
+    """Value of a new sample of the same population: one end of its scale. None if not known."""
     released: float | None = None
-    """Value of the data themselves, released as they are: the other end."""
+    """Value of releasing the original: the other end. None if not known."""
     measured: bool = True
     """Whether the test was made."""
     is_weak: bool = False
@@ -123,17 +123,22 @@ class VerdictLine(Row):
         return COLOURS[self.word]
 
     @property
-    def brief(self) -> str:
-        """The test that decides, and which tests were not made; where all pass, the narrowest."""
-        told = [e for e in self.evidence if e.measured and e.word == self.word]
+    def decisive(self) -> Evidence | None:
+        """The test that decides; where all pass, the narrowest. None if nothing was looked at."""
+        told = [e for e in self.evidence if e.word == self.word]
         if self.word == "pass" and self.subject != "use":
             told.sort(
                 key=lambda e: -((e.value if e.high is None else e.high) or 0.0) / (e.mark or 1)
             )
+        return min(told, key=lambda e: not e.measured, default=None)
+
+    @property
+    def brief(self) -> str:
+        """The test that decides, and which tests were not made; where all pass, the narrowest."""
+        first = self.decisive
         missing = ", ".join(e.test for e in self.evidence if not e.measured)
-        return " ".join(
-            [*(e.sentence for e in told[:1]), *([f"Not measured: {missing}."] if missing else [])]
-        )
+        told = [first.sentence] if first is not None and first.measured else []
+        return " ".join([*told, *([f"Not measured: {missing}."] if missing else [])])
 
 
 class Verdict(Result):
@@ -248,8 +253,11 @@ def _judged(
     interval: tuple[float | None, float | None, float | None],
     mark: float,
     around_0: str = "",
+    **scale: float | None,
 ) -> Evidence:
     """Hold an interval (value, low, high) against a mark; the sentence has {ends} and {mark}.
+
+    ``scale`` is what is known of ``fresh`` and ``released``.
 
     ``around_0`` is the sentence where the interval shows no more than none.
     """
@@ -263,9 +271,8 @@ def _judged(
     elif high is not None and high <= mark:
         word = "pass"
     sentence = sentence.replace("{ends}", ends).replace("{mark}", shown)
-    return Evidence(
-        key=key, test=test, word=word, sentence=sentence, value=value, low=low, high=high, mark=mark
-    )
+    fields: dict[str, Any] = {"value": value, "low": low, "high": high, "mark": mark, **scale}
+    return Evidence(key=key, test=test, word=word, sentence=sentence, **fields)
 
 
 def _unclear(key: str, test: str, sentence: str, **fields: Any) -> Evidence:
@@ -304,7 +311,9 @@ def _few_records(results: CheckResults) -> Iterator[Evidence]:
         if n < FEW_RECORDS:
             what = "{record}" if n == 1 else "{records}"
             sentence = f"{whose} has {n:,} {what}, too few to tell."
-            yield _unclear("few_records", "{records}", sentence, value=float(n), mark=FEW_RECORDS)
+            yield _unclear(
+                "few_records", "{records}", sentence, value=float(n), mark=FEW_RECORDS, fresh=None
+            )
 
 
 def _ends(low: float | None, high: float | None, mark: float) -> tuple[str, str]:
@@ -371,6 +380,7 @@ def _of_copies(copied: CopiedUniques) -> Iterator[Evidence]:
         "test": "verbatim {records}",
         "value": float(row.present),
         "mark": float(row.most),
+        "released": float(copied.uniques),
     }
     if alarm is not None:
         # variables may be kept on purpose where nobody says how the data were made
@@ -403,6 +413,7 @@ def _of_near_verbatim(near: NearVerbatim, tolerated: float) -> Iterator[Evidence
         f"tolerated). {ceil(found):,} near copies would have been noticed.",
         (shown.excess, shown.low, shown.high),
         tolerated,
+        released=1 - shown.outside / near.n_outside,
     )
     verbatim = near.looks[0]
     if verbatim.low > VERBATIM:
@@ -416,6 +427,7 @@ def _of_near_verbatim(near: NearVerbatim, tolerated: float) -> Iterator[Evidence
             low=verbatim.low,
             high=verbatim.high,
             mark=VERBATIM,
+            released=1 - verbatim.outside / near.n_outside,
         )
     for group in near.groups[:1]:
         least = max(GROUP_EXCESS, FEW_PERSONS / group.n)
@@ -430,6 +442,7 @@ def _of_near_verbatim(near: NearVerbatim, tolerated: float) -> Iterator[Evidence
                 value=group.excess,
                 low=group.low,
                 mark=least,
+                released=1 - group.outside / max(group.n_outside, 1),
             )
     if near.repeats > near.repeats_by_chance:
         yield Evidence(
@@ -455,17 +468,17 @@ def _of_guesses(guessed: Guesses, tolerated: float) -> Evidence:
         worst.excess,
         worst.low,
         tolerated,
+        1 - worst.outside / guessed.n_outside,
     )
 
 
 def _most_certain(
-    key: str, test: str, sentence: str, value: float, low: float, mark: float
+    key: str, test: str, sentence: str, value: float, low: float, mark: float, released: float
 ) -> Evidence:
     """Judge the largest of many excesses: its lower end fails, its value leaves open."""
     word: Word = "fail" if low > mark else "unclear" if value > mark else "pass"
-    return Evidence(
-        key=key, test=test, word=word, sentence=sentence, value=value, low=low, mark=mark
-    )
+    fields = {"value": value, "low": low, "mark": mark, "released": released}
+    return Evidence(key=key, test=test, word=word, sentence=sentence, **fields)
 
 
 def _of_near_copies(near: NearCopies, mark: float) -> Iterator[Evidence]:
@@ -488,6 +501,7 @@ def _of_near_copies(near: NearCopies, mark: float) -> Iterator[Evidence]:
             low=excess[1],
             high=excess[2],
             mark=mark,
+            released=1.0,
         )
 
 
@@ -518,6 +532,7 @@ def _of_halves(part: ScenarioRisk) -> Iterator[Evidence]:
         mark,
         f"How often the right {target} is read off differs by {{ends}} between {{records}} in the "
         f"data and others {tolerated}",
+        released=figure.original,
     )
     if figure.original is not None and figure.original <= mark and evidence.word != "fail":
         words = _WEAK
@@ -536,6 +551,7 @@ def _of_halves(part: ScenarioRisk) -> Iterator[Evidence]:
             f"In group {worst.group} of {worst.by} it adds {{ends}}.",
             (worst.difference, worst.low, worst.high),
             mark,
+            released=figure.original,
         )
 
 
@@ -570,6 +586,7 @@ def _of_singling_out(results: CheckResults) -> Iterator[Evidence]:
         TOLERATED,
         "How often conditions that single out one {record} are right differs by {ends} between "
         "{records} in the data and others ({mark} is tolerated).",
+        released=1.0,
     )
 
 
@@ -588,19 +605,21 @@ def _of_careers(results: CheckResults) -> Iterator[Evidence]:
             f"fresh persons would have {chance:.2f} ({{mark}} is tolerated).",
             interval,
             mark,
+            fresh=chance,
+            released=figure.original,
         )
     figures = {figure.key: figure for _, figure in results.risk.other_figures}
     unicity = figures.get("unicity")
     for key in ("careers_beyond", "moves_beyond"):
         figure_of_halves = figures.get(key)
         if figure_of_halves is not None:
-            mark = _mark(None if unicity is None else unicity.value)
+            released = None if unicity is None else unicity.value
             yield _of_figure(
                 figure_of_halves,
                 figure_of_halves.name,
                 "Being in the data adds {ends} to what parts of a career tell of the rest ({mark} "
                 "is tolerated).",
-                mark,
+                released,
             )
     households = figures.get("repeated_households")
     if households is not None and households.value is not None:
@@ -613,11 +632,14 @@ def _of_careers(results: CheckResults) -> Iterator[Evidence]:
             "the original, with all members ({mark} is tolerated).",
             (households.value, low, high),
             mark,
+            released=households.original,
         )
 
 
-def _of_figure(figure: Figure, test: str, sentence: str, mark: float) -> Evidence:
-    return _judged(figure.key, test, sentence, (figure.value, figure.low, figure.high), mark)
+def _of_figure(figure: Figure, test: str, sentence: str, released: float | None) -> Evidence:
+    """Hold a difference against the mark of what releasing the original would give."""
+    interval = (figure.value, figure.low, figure.high)
+    return _judged(figure.key, test, sentence, interval, _mark(released), released=released)
 
 
 # Anybody.
@@ -651,6 +673,7 @@ def _of_gains(guessed: Guesses, tolerated: float) -> Evidence:
         worst.gain,
         worst.low,
         tolerated,
+        1 - worst.fresh / guessed.n_outside,
     )
 
 
@@ -663,17 +686,17 @@ def _beyond_fresh(part: ScenarioRisk) -> Iterator[Evidence]:
     is_weak = False
     for row in () if part.cap is None else part.cap.fresh:
         figure = row.figure
-        mark = _mark(figure.original)
         evidence = _of_figure(
             figure,
             f"{row.name}, {target}",
             f"{_SHOWN[row.name].format(keys=named, target=target)} {row.synthetic:.2f} "
             f"({_ONE[row.name]}), a fresh sample {row.fresh:.2f}, the original "
             f"{row.released:.2f}: beyond the fresh sample {{ends}} ({{mark}} is tolerated).",
-            mark,
+            figure.original,
         )
         # said once of the same keys
-        if not is_weak and figure.original is not None and figure.original <= mark:
+        weak = figure.original is not None and figure.original <= _mark(figure.original)
+        if weak and not is_weak:
             evidence, is_weak = _weakened(evidence, _WEAK), True
         yield evidence
 
@@ -698,6 +721,8 @@ def _of_use(results: CheckResults) -> Iterator[Evidence]:
             -sample.sample,
             (-GOOD_SAMPLE * fresh, -BAD_SAMPLE * fresh),
             shown=sample.sample,
+            fresh=fresh,
+            released=1.0,
         )
     else:
         remedy = "checks.equivalent_sample, a measure of utility"
@@ -717,6 +742,7 @@ def _of_use(results: CheckResults) -> Iterator[Evidence]:
             f"{marks[1]:g} bad).",
             mean,
             marks,
+            fresh=utility.fresh,
         )
     if mean is not None and worst is not None and worst > BAD_TABLE * scale:
         yield _unclear(
@@ -725,6 +751,7 @@ def _of_use(results: CheckResults) -> Iterator[Evidence]:
             f"The worst pair has an S_pMSE of {worst:.1f} ({_worst_pair(results)}).",
             value=worst,
             mark=BAD_TABLE * scale,
+            fresh=None,
         )
     yield from _of_associations(utility)
     regressions = further.get("regressions")
@@ -738,6 +765,7 @@ def _of_use(results: CheckResults) -> Iterator[Evidence]:
             f"{fresh:.0%}).",
             beyond,
             (GOOD_COEFFICIENTS * fresh, BAD_COEFFICIENTS * fresh),
+            fresh=fresh,
         )
 
 
@@ -758,6 +786,8 @@ def _of_associations(utility: UtilityResult) -> Iterator[Evidence]:
             -kept,
             (-GOOD_KEPT, -BAD_KEPT),
             shown=kept,
+            fresh=None,
+            released=1.0,
         )
 
 
@@ -774,18 +804,16 @@ def _between(
     value: float,
     marks: tuple[float, float],
     shown: float | None = None,
+    **scale: float | None,
 ) -> Evidence:
-    """Judge a loss by two marks: up to the first it is good, above the second bad."""
+    """Judge a loss by two marks: up to the first it is good, above the second bad.
+
+    ``scale`` is what is known of ``fresh`` and ``released``.
+    """
     good, bad = marks
     word: Word = "pass" if value <= good else "fail" if value > bad else "unclear"
-    return Evidence(
-        key=key,
-        test=test,
-        word=word,
-        sentence=sentence,
-        value=value if shown is None else shown,
-        mark=abs(good),
-    )
+    fields: dict[str, Any] = {"value": value if shown is None else shown, **scale}
+    return Evidence(key=key, test=test, word=word, sentence=sentence, mark=abs(good), **fields)
 
 
 # Limits of the steward.
@@ -824,6 +852,7 @@ def _limited(key: str, results: CheckResults, limits: LimitConfig | None) -> lis
                 sentence=f"{where[:1].upper()}{where[1:]} {found}, the limit is {limit:g}.",
                 value=value,
                 mark=limit,
+                fresh=None,
             )
         )
     return evidence

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from synthesizer.data.errors import plural
 from synthesizer.measures.catalogue import LIMITS
-from synthesizer.measures.risk.near_copies import NearCopies
 from synthesizer.measures.utility.coefficients import FitComparison
-from synthesizer.measures.verdict import AT_LEAST, TITLES, Evidence
-from synthesizer.report.advice import blame, worst_things
+from synthesizer.measures.verdict import AT_LEAST, Evidence
+from synthesizer.report.advice import worst_things
 from synthesizer.report.expected import (
     UNITS,
     UNITS_OF_HOUSEHOLDS,
@@ -24,11 +22,11 @@ from synthesizer.report.expected import (
 )
 from synthesizer.report.page import (
     Block,
-    Cell,
     DataTable,
     Fold,
     Gap,
     Note,
+    Words,
     interval,
     section,
     stopped,
@@ -37,33 +35,59 @@ from synthesizer.report.page import (
 )
 from synthesizer.report.record import Record
 from synthesizer.report.risk import TONES
+from synthesizer.report.scale import verdict_charts
 
 
 @section("glance", "May these data be released?", "")
 def glance_section(record: Record) -> Iterator[Block]:
-    """Yield the verdict, what stands against a release, and on demand the tests behind it."""
-    for line in record.verdict.lines:
-        yield Note(with_minus(line.sentence), TONES[line.word], f"{line.title}: {line.word}.")
-    yield from (Note(f"{words}.", "alert") for words in record.results.unlike)
-    yield from _limits(record)
-    yield from _missing(record)
-    yield from bad_utility(record)
+    """Yield the verdict: a word, a sentence and a picture a line; all else is opened on demand.
+
+    What is seen at once has at most 80 words.
+    """
+    yield from verdict_charts(record.verdict)
+    if alerts := list(_alerts(record)):
+        yield Note(f"{'; '.join(alerts)}.", "alert", "Mind:")
+    yield Fold("Why", list(_reasons(record)))
     worst = [advice for advice in worst_things(record.verdict, record) if advice.measured]
     if worst:
-        tries = (
-            f"{advice.tests[:1].upper()}{advice.tests[1:]}: {advice.remedy}." for advice in worst
-        )
-        yield Note(" ".join(tries), start="What to try.")
-    if tests := list(_evidence(record)):
-        yield Fold("The tests behind the three lines", tests)
-    if record.results.utility is None:
-        yield Gap("no figure of utility", "The checks were off or failed.")
+        tries = [f"{one.tests[:1].upper()}{one.tests[1:]}: {one.remedy}." for one in worst]
+        yield Fold("What to change", [Words(tries)])
+    if missing := list(_missing(record)):
+        yield Fold("What was not measured", missing)
+
+
+def _alerts(record: Record) -> Iterator[str]:
+    """Yield in a few words each what no reader may miss; the folds have it in full."""
+    columns = sum(name.startswith("column ") for name in record.results.failed)
+    every = {e.key for line in record.verdict.lines for e in line.evidence}
+    if record.exceeded:
+        yield f"{plural(len(record.exceeded), 'limit')} exceeded"
+    if record.changes:
+        yield "files have changed"
+    if columns:
+        yield f"{plural(columns, 'column')} not compared"
+    if "control" in every:
+        yield "the control is no new sample"
+    if record.results.unlike:
+        yield "missing values are coded differently"
+
+
+def _reasons(record: Record) -> Iterator[Block]:
+    """Yield what is behind the verdict: limits, sentences, bad results, every test."""
+    yield from _limits(record)
+    yield from (
+        Note(with_minus(line.sentence), TONES[line.word], f"{line.title}: {line.word}.")
+        for line in record.verdict.lines
+    )
+    yield from (Note(f"{words}.", "alert") for words in record.results.unlike)
+    yield from bad_utility(record)
+    yield from _evidence(record)
 
 
 def _evidence(record: Record) -> Iterator[Block]:
     """Yield the tests behind the verdict."""
     every = [(line, e) for line in record.verdict.lines for e in line.evidence if e.measured]
-    rows: list[tuple[Cell, ...]] = [
+    rows = [
         (
             line.title,
             e.test,
@@ -75,17 +99,6 @@ def _evidence(record: Record) -> Iterator[Block]:
         )
         for line, e in every
     ]
-    near = record.results.risk.further.get("near_copies")
-    if (
-        isinstance(near, NearCopies)
-        and near.excess
-        and "near_copies" not in {e.key for _, e in every}
-    ):
-        value, low, high = near.excess
-        none = "That records are no nearer to single ones clears nobody: this test can only fail."
-        rows.append(
-            (TITLES["person"], "near copies", "nothing", value, interval(low, high), None, none)
-        )
     if rows:
         yield DataTable(
             caption="Every test: its interval is held against the mark (docs/decision.md)",
@@ -110,24 +123,18 @@ def _good(e: Evidence) -> str | None:
 
 def _limits(record: Record) -> Iterator[Block]:
     limits = record.manifest.config.get("limits") or {}
-    count = sum(limits.get(key) is not None for key in LIMITS)
     if record.exceeded:
-        yield Note(
-            f"{plural(len(record.exceeded), 'figure')} above the limits of the configuration: by "
-            "the steward's own rule these data are not to be released as they are.",
-            "alert",
-        )
+        yield Note("These data exceed limits that the configuration sets.", "alert")
         yield from (Note(text, "alert") for text in record.exceeded)
-    elif count:
-        kept = (
-            "The limit that the configuration sets is"
-            if count == 1
-            else f"All {count} limits that the configuration sets are"
-        )
-        yield Note(f"{kept} kept.", "good")
+    elif count := sum(limits.get(key) is not None for key in LIMITS):
+        yield Note(f"Kept: {plural(count, 'limit')} of the configuration.", "good")
 
 
 def _missing(record: Record) -> Iterator[Block]:
+    """Yield tests that were not made, what failed or was left out, and what to know of the rest."""
+    every = [e for line in record.verdict.lines for e in line.evidence if not e.measured]
+    if every:
+        yield Words([f"{e.test[:1].upper()}{e.test[1:]}: turn on {e.sentence}." for e in every])
     yield from (Gap("certainty about the files", text, alert=True) for text in record.changes)
     for name, why in record.results.failed.items():
         if name.startswith("column "):
@@ -137,6 +144,7 @@ def _missing(record: Record) -> Iterator[Block]:
         yield Note(stopped(words), "alert")
     utility = record.results.utility
     if utility is None:
+        yield Gap("no figure of utility", "The checks were off or failed.")
         return
     for fit in utility.fits:
         yield from (Note(words, "alert") for words in lost_fits(fit))
@@ -155,7 +163,7 @@ def bad_utility(record: Record) -> Iterator[Note]:
     utility = record.results.utility
     for fit in () if utility is None else utility.fits:
         if is_bad_fit(fit):
-            yield Note(_fit_in_words(fit, record), "look")
+            yield Note(_fit_in_words(fit), "look")
 
 
 def _bad_variables(record: Record) -> Iterator[Note]:
@@ -167,13 +175,12 @@ def _bad_variables(record: Record) -> Iterator[Note]:
         return
     worst, others = bad[0], len(bad) - 1
     more = f"; so {'is' if others == 1 else 'are'} {plural(others, 'other variable')}"
-    sentences = (
+    yield Note(
         f"The worst variable is {record.labels.variable(worst.variables[0])}, S_pMSE "
         f"{written(worst.s_pmse)}: {distance_in_words(worst.s_pmse, expected)}. Above "
         f"{written(mark)} a table is to be looked at{more if others else ''}.",
-        blame(record, worst.variables),
+        "look",
     )
-    yield Note(" ".join(filter(None, sentences)), "look")
 
 
 def overlap_marks(expected: float | None) -> tuple[float, float]:
@@ -201,7 +208,7 @@ def is_bad_fit(fit: FitComparison) -> bool:
     return mean_is_low or (lowest is not None and lowest[1] < single_mark)
 
 
-def _fit_in_words(fit: FitComparison, record: Record) -> str:
+def _fit_in_words(fit: FitComparison) -> str:
     sentences = [f"Fit {fit.title}:"]
     if fit.mean_overlap is not None:
         good = overlap_in_words(fit.expected_overlap)
@@ -213,22 +220,4 @@ def _fit_in_words(fit: FitComparison, record: Record) -> str:
         apart = "; the two intervals do not touch" if overlap < 0 else ""
         sentences.append(f"The lowest overlap is {written(overlap, 'share')}, of {name}{apart}.")
     sentences.append("A researcher would draw other conclusions.")
-    return " ".join([*sentences, blame(record, _variables(fit, record))]).rstrip()
-
-
-def _variables(fit: FitComparison, record: Record) -> list[str]:
-    """Return the response and the variable of the coefficient that is furthest off."""
-    chain = [step.variable for step in record.manifest.chain]
-    response = _within(fit.formula.partition("~")[0], chain)
-    overlaps = [
-        (row.overlap, names)
-        for row in fit.coefficients
-        if row.overlap is not None and (names := _within(row.name, chain))
-    ]
-    furthest = min(overlaps, key=lambda pair: pair[0], default=(0.0, []))[1]
-    return list(dict.fromkeys([*response, *furthest]))
-
-
-def _within(text: str, names: Sequence[str]) -> list[str]:
-    """Return the names that stand in a text as whole words."""
-    return [name for name in names if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text)]
+    return " ".join(sentences)

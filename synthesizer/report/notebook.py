@@ -37,6 +37,7 @@ from synthesizer.report.page import (
     Fold,
     Note,
     Section,
+    Words,
     chart_style,
     first_line,
     fragment,
@@ -48,7 +49,7 @@ from synthesizer.report.page import (
     stopped,
     written,
 )
-from synthesizer.report.risk import TONES
+from synthesizer.report.scale import sentence_of, verdict_charts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -230,7 +231,7 @@ def _alone(result: object) -> pd.DataFrame:
 def text_of(result: object) -> str:
     """Return a result in 20 lines or fewer: its values, and the first of its tables."""
     if isinstance(result, Verdict):
-        return "\n".join(line for one in result.lines for line in _said(one))
+        return "\n".join(map(_said, result.lines))
     tables = {} if isinstance(result, Row | Figure) else _tables(result)
     if not tables:
         return _short(result)
@@ -253,15 +254,14 @@ def text_of(result: object) -> str:
     return sound_text("\n".join(_cut(line) for line in lines))
 
 
-def _said(line: VerdictLine) -> list[str]:
-    told = f"{line.title}: {line.word}. {line.sentence}"
-    return wrap(told, _WIDE - 10, subsequent_indent="  ", max_lines=4)
+def _said(line: VerdictLine) -> str:
+    return f"{line.title}: {line.word.upper()}. {sentence_of(line)}"
 
 
 def text_of_run(record: Record, head: str, files: Sequence[str]) -> str:
     """Return a run in 20 lines or fewer: the verdict, the worst things and what to try, files."""
     worst = worst_things(record.verdict, record)
-    told = [line for one in record.verdict.lines for line in _said(one)[:3]]
+    told = [*map(_said, record.verdict.lines)]
     told += [f"Above a limit: {words}" for words in record.exceeded[:2]]
     for remedy in filter(None, dict.fromkeys(one.remedy for one in worst)):
         told += wrap(f"To try: {remedy}", _WIDE - 10, subsequent_indent="  ", max_lines=2)
@@ -357,8 +357,8 @@ def blocks_of(result: object) -> Iterator[Block]:
     title = _about(type(result)) if told else ""
     yield heading(in_units(title or type(result).__name__, units))
     if isinstance(result, Verdict):
-        yield from (Note(one.sentence, TONES[one.word], f"{one.title}: {one.word}.")
-                    for one in result.lines)  # fmt: skip
+        yield from verdict_charts(result)
+        yield Fold("Why", [Words([f"{one.title}: {one.sentence}" for one in result.lines])])
     drawn, figures = list(_pictures(result)), tables.pop(FIGURES, ())
     yield from drawn
     rates = compared([figure for _, figure in figures])[:_DRAWN]
@@ -471,7 +471,8 @@ class Charts:
         parts, y, width = [], 0.0, 0.0
         for chart in self.charts:
             wide, high = map(float, _SIZE.search(chart.svg).groups())  # type: ignore[union-attr]
-            named = text(4, y + 18, chart.title, class_="label strong")
+            title = f"{chart.title}: {chart.word.upper()}" if chart.word else chart.title
+            named = text(4, y + 18, title, class_="label strong")
             parts += [named, el("g", {"transform": f"translate(0 {y + 28:.0f})"}, chart.svg)]
             y, width = y + high + 44, max(width, wide)
         attrs: dict[str, Any] = {"xmlns": "http://www.w3.org/2000/svg", "class": "chart"}

@@ -1,0 +1,154 @@
+"""One picture a line of the verdict: a scale from a new sample over the limit to the original.
+
+The three places are the same in every picture, whatever is measured: so lines can be compared. The
+interval is within the limit where it ends left of it. Where more is better the scale begins with
+what is useless, and the interval must be right of the limit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from markupsafe import Markup
+
+from synthesizer.measures.figure import agreeing
+from synthesizer.measures.verdict import AT_LEAST, Evidence, Verdict, VerdictLine
+from synthesizer.report.charts import dot, line, svg, text
+from synthesizer.report.page import Chart, with_minus
+
+START, LIMIT = 0.1, 0.4
+"""Places of a new sample and of the limit; the original is at 1."""
+_LETTERS = 47
+"""Length of a scale on the screen, which has 78 with both ends named."""
+_NAME = 12
+_MOST_WORDS = 5
+"""Words of a test's name in a sentence."""
+
+
+class Places(NamedTuple):
+    """Where an interval is on its scale, from 0 (left) to 1; ``value`` is None if not measured."""
+
+    low: float
+    value: float | None
+    high: float
+    left: str
+    right: str
+
+
+def places_of(e: Evidence) -> Places:
+    """Return the places of a test on its scale; of one without a figure the whole scale.
+
+    Examples
+    --------
+    >>> e = Evidence(key="k", test="t", word="pass", sentence="", value=0.1, mark=0.2, released=1.0)
+    >>> places_of(e)
+    Places(low=0.25, value=0.25, high=0.25, left='new sample', right='original')
+    >>> places_of(e.model_copy(update={"value": None}))[:3]
+    (0.0, None, 1.0)
+    """
+    upwards = e.key in AT_LEAST
+    left = "useless" if upwards else "0" if e.fresh is None else "new sample"
+    if e.value is None or e.mark is None:
+        return Places(0.0, None, 1.0, left, "original")
+    low = e.value if e.low is None else e.low
+    high = e.value if e.high is None else e.high
+    start = 0.0 if upwards or e.fresh is None else e.fresh
+    if start >= e.mark:
+        start = e.mark - max(abs(e.mark), abs(high - e.mark), abs(low - e.mark), 1e-9)
+        left = "less"
+    before = e.mark - start
+    # not known: as steep as before the limit, if that shows the whole interval
+    end, right = max(e.mark + before * (1 - LIMIT) / (LIMIT - START), high), "more"
+    if e.released is not None and e.released > e.mark:
+        end, right = e.released, "original"
+    ends = (start - before * START / (LIMIT - START), start, e.mark, end)
+    first, value, last = np.interp([low, e.value, high], ends, [0, START, LIMIT, 1]).tolist()
+    return Places(first, value, last, left, right)
+
+
+def in_letters(e: Evidence) -> str:
+    """Return the scale of a test as a row of at most 78 ASCII characters.
+
+    Examples
+    --------
+    >>> e = Evidence(key="k", test="t", word="pass", sentence="", value=0.1, mark=0.2, released=1.0)
+    >>> print(in_letters(e))
+      new sample |-----------o------|limit-----------------------| original
+    """
+    at = places_of(e)
+    row, limit = ["-"] * _LETTERS, round(LIMIT * (_LETTERS - 1))
+    first, value, last = (round((x or 0.0) * (_LETTERS - 1)) for x in at[:3])
+    row[limit] = "|"
+    for start in (limit + 1, limit - 5):  # where it covers nothing
+        if (first > start + 4 or last < start) and "l" not in row:
+            row[start : start + 5] = "limit"
+    for place in range(first, last + 1):
+        if place != limit:
+            row[place] = "?" if at.value is None else "="
+    if at.value is not None:
+        if first < last:
+            row[first], row[last] = "[", "]"
+        row[value] = "o"
+    return f"{at.left:>{_NAME}} |{''.join(row)}| {at.right}"
+
+
+_WIDTH, _HEIGHT, _SIDE, _Y = 330.0, 50.0, 8.0, 25.0
+
+
+def picture(e: Evidence, title: str) -> Markup:
+    """Return the scale of a test as a picture that is named by words with its figures."""
+    at, length = places_of(e), _WIDTH - 2 * _SIDE
+    low, value, high, limit = (_SIDE + length * (x or 0.0) for x in (*at[:3], LIMIT))
+    look = "line-ink thick" if at.value is not None else "line-ink thick dotted"
+    parts = [
+        line(_SIDE, _Y, _SIDE + length, _Y, class_="line-baseline"),
+        *(line(x, _Y - 5, x, _Y + 5, class_="line-baseline") for x in (_SIDE, _SIDE + length)),
+        line(limit, _Y - 13, limit, _Y + 13, class_="line-bad thick"),
+        text(limit, 9, "limit", class_="label", text_anchor="middle"),
+        line(low, _Y, high, _Y, class_=f"{look} interval"),
+        *(line(x, _Y - 6, x, _Y + 6, class_="line-ink thick") for x in (low, high)),
+        text(_SIDE, _HEIGHT - 2, at.left, class_="label"),
+        text(_SIDE + length, _HEIGHT - 2, at.right, class_="label", text_anchor="end"),
+    ]
+    if at.value is not None:
+        parts.append(dot(value, _Y, 5, "fill-synthetic outlined"))
+    return svg(_WIDTH, _HEIGHT, *parts, title=title, description="")
+
+
+def sentence_of(one: VerdictLine) -> str:
+    """Return what decides a line in one sentence of at most 14 words, with figure and limit."""
+    e = one.decisive
+    if e is None:
+        return "Nothing was measured."
+    others = sum(other.word == e.word and not other.measured for other in one.evidence) - 1
+    name = f"{e.test[:1].upper()}{e.test[1:]}"
+    if len(name.split()) > _MOST_WORDS:
+        name = f"{' '.join(name.split()[:_MOST_WORDS])}…"
+    if not e.measured:
+        return f"Not measured: {e.test}{f' and {others} more' if others > 0 else ''}."
+    if e.value is None or e.mark is None:
+        return f"{name}: see Why."
+    ends = [e.value] if e.low is None else [e.low, e.value if e.high is None else e.high]
+    counted = all(float(x).is_integer() for x in (*ends, e.mark)) and e.mark > 1
+    *shown, mark = agreeing(ends, e.mark, 0 if counted else 2)
+    least = "at least " if e.key in AT_LEAST else ""
+    return with_minus(f"{name}: {' to '.join(shown)}; the limit is {least}{mark}.")
+
+
+def drawn(one: VerdictLine) -> Evidence:
+    """Return the test whose scale is drawn: what decides, or one that was not made."""
+    nothing = Evidence(key=_FIRST[one.subject], test="", word="unclear", sentence="")
+    return one.decisive or nothing
+
+
+_FIRST = {"person": "near_verbatim", "anybody": "guesses_of_anybody", "use": "equivalent_sample"}
+
+
+def verdict_charts(decided: Verdict) -> Iterator[Chart]:
+    """Yield the picture of each line: its large word, one sentence, the scale of what decides."""
+    for one in decided.lines:
+        told = sentence_of(one)
+        scale = picture(drawn(one), f"{one.title}: {one.word}. {told}")
+        yield Chart(title=one.title, svg=scale, reads=told, summary="", word=one.word)
