@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
@@ -31,10 +31,12 @@ from synthesizer.report.charts import Bar, DotRow, bars, el, text
 from synthesizer.report.figures import compared, dot_chart, dot_row, rate_chart
 from synthesizer.report.glance import glance_section
 from synthesizer.report.page import (
+    NUMBERS,
     Block,
     Chart,
     DataTable,
     Fold,
+    Form,
     Note,
     Section,
     Words,
@@ -390,29 +392,19 @@ def _notes(result: object) -> Iterator[str]:
 
 
 def _figure_table(figures: Sequence[tuple[str, Figure]]) -> DataTable:
-    told = any(place for place, _ in figures)
-    table = DataTable(
+    texts: Sequence[Form] = ("text", "text")
+    about = ["About"] if any(place for place, _ in figures) else []
+    return DataTable(
         caption="Figures; from and to are the ends of the 95 % interval",
-        columns=("Figure", "About", "Value", "From", "To", "Baseline", "Chance", "Original",
+        columns=("Figure", *about, "Value", "From", "To", "Baseline", "Chance", "Original",
                  "Good is", "In words"),
-        forms=("text", "text", *("figure",) * 6, "text", "text"),
+        forms=[*texts[: 1 + len(about)], *NUMBERS[:6], *texts],
         rows=[
-            (f.name, place, f.value, f.low, f.high, f.baseline, f.chance, f.original, f.direction,
-             f.meaning)
+            (f.name, *(place for _ in about), f.value, f.low, f.high, f.baseline, f.chance,
+             f.original, f.direction, f.meaning)
             for place, f in figures
         ],
     )  # fmt: skip
-    return table if told else _without(table, "About")
-
-
-def _without(table: DataTable, heading: str) -> DataTable:
-    kept = [i for i, name in enumerate(table.columns) if name != heading]
-    return replace(
-        table,
-        columns=[table.columns[i] for i in kept],
-        forms=[table.forms[i] for i in kept],
-        rows=[[row[i] for i in kept] for row in table.rows],
-    )
 
 
 def _table(name: str, rows: Sequence[Any], units: Units) -> DataTable:

@@ -8,7 +8,7 @@ what is useless, and the interval must be right of the limit.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from markupsafe import Markup
@@ -75,22 +75,24 @@ def in_letters(e: Evidence) -> str:
     --------
     >>> e = Evidence(key="k", test="t", word="pass", sentence="", value=0.1, mark=0.2, released=1.0)
     >>> print(in_letters(e))
-      new sample |-----------o------|limit-----------------------| original
+      new sample |------------o-----|limit-----------------------| original
     """
-    at = places_of(e)
-    row, limit = ["-"] * _LETTERS, round(LIMIT * (_LETTERS - 1))
-    first, value, last = (round((x or 0.0) * (_LETTERS - 1)) for x in at[:3])
+    at, limit = places_of(e), round(LIMIT * (_LETTERS - 1))
+
+    def letter(place: float) -> int:  # beside the limit, on its own side
+        number = round(place * (_LETTERS - 1))
+        return number if number != limit else limit + (1 if place > LIMIT else -1)
+
+    first, value, last = letter(at.low), letter(at.value or 0.0), letter(at.high)
+    row = ["-"] * _LETTERS
     row[limit] = "|"
     for start in (limit + 1, limit - 5):  # where it covers nothing
         if (first > start + 4 or last < start) and "l" not in row:
             row[start : start + 5] = "limit"
-    for place in range(first, last + 1):
-        if place != limit:
-            row[place] = "?" if at.value is None else "="
+    for place in {*range(first, last + 1)} - {limit}:
+        row[place] = "?" if at.value is None else "="
     if at.value is not None:
-        if first < last:
-            row[first], row[last] = "[", "]"
-        row[value] = "o"
+        row[first], row[last], row[value] = "[", "]", "o"
     return f"{at.left:>{_NAME}} |{''.join(row)}| {at.right}"
 
 
@@ -101,13 +103,13 @@ def picture(e: Evidence, title: str) -> Markup:
     """Return the scale of a test as a picture that is named by words with its figures."""
     at, length = places_of(e), _WIDTH - 2 * _SIDE
     low, value, high, limit = (_SIDE + length * (x or 0.0) for x in (*at[:3], LIMIT))
-    look = "line-ink thick" if at.value is not None else "line-ink thick dotted"
+    look = "line-ink thick dotted" if at.value is None else "line-ink thick"
     parts = [
         line(_SIDE, _Y, _SIDE + length, _Y, class_="line-baseline"),
         *(line(x, _Y - 5, x, _Y + 5, class_="line-baseline") for x in (_SIDE, _SIDE + length)),
         line(limit, _Y - 13, limit, _Y + 13, class_="line-bad thick"),
         text(limit, 9, "limit", class_="label", text_anchor="middle"),
-        line(low, _Y, high, _Y, class_=f"{look} interval"),
+        line(low, _Y, high, _Y, class_=look),
         *(line(x, _Y - 6, x, _Y + 6, class_="line-ink thick") for x in (low, high)),
         text(_SIDE, _HEIGHT - 2, at.left, class_="label"),
         text(_SIDE + length, _HEIGHT - 2, at.right, class_="label", text_anchor="end"),
@@ -119,19 +121,16 @@ def picture(e: Evidence, title: str) -> Markup:
 
 def sentence_of(one: VerdictLine) -> str:
     """Return what decides a line in one sentence of at most 14 words, with figure and limit."""
-    e = one.decisive
-    if e is None:
-        return "Nothing was measured."
-    others = sum(other.word == e.word and not other.measured for other in one.evidence) - 1
-    name = f"{e.test[:1].upper()}{e.test[1:]}"
-    if len(name.split()) > _MOST_WORDS:
-        name = f"{' '.join(name.split()[:_MOST_WORDS])}…"
+    e = drawn(one)
+    others = sum(not other.measured for other in one.evidence) - 1
     if not e.measured:
         return f"Not measured: {e.test}{f' and {others} more' if others > 0 else ''}."
+    first, *more = e.test.split()
+    name = " ".join([f"{first[:1].upper()}{first[1:]}", *more[: _MOST_WORDS - 1]])
     if e.value is None or e.mark is None:
         return f"{name}: see Why."
     ends = [e.value] if e.low is None else [e.low, e.value if e.high is None else e.high]
-    counted = all(float(x).is_integer() for x in (*ends, e.mark)) and e.mark > 1
+    counted = e.mark > 1 and all(x % 1 == 0 for x in (*ends, e.mark))
     *shown, mark = agreeing(ends, e.mark, 0 if counted else 2)
     least = "at least " if e.key in AT_LEAST else ""
     return with_minus(f"{name}: {' to '.join(shown)}; the limit is {least}{mark}.")
@@ -139,11 +138,8 @@ def sentence_of(one: VerdictLine) -> str:
 
 def drawn(one: VerdictLine) -> Evidence:
     """Return the test whose scale is drawn: what decides, or one that was not made."""
-    nothing = Evidence(key=_FIRST[one.subject], test="", word="unclear", sentence="")
-    return one.decisive or nothing
-
-
-_FIRST = {"person": "near_verbatim", "anybody": "guesses_of_anybody", "use": "equivalent_sample"}
+    fields: dict[str, Any] = {"test": "everything", "word": "unclear", "sentence": ""}
+    return one.decisive or Evidence(key="", measured=False, **fields)
 
 
 def verdict_charts(decided: Verdict) -> Iterator[Chart]:
