@@ -80,9 +80,8 @@ def _reasons(record: Record) -> Iterator[Block]:
         yield Note(with_minus(line.sentence), TONES[line.word], f"{line.title}: {line.word}.")
     for words in (*record.exceeded, *record.results.unlike):
         yield Note(stopped(words), "alert")
-    count = sum(limits.get(key) is not None for key in LIMITS)
-    if count and not record.exceeded:
-        yield Note(f"Kept: {plural(count, 'limit')} of the configuration.", "good")
+    if (n := sum(limits.get(key) is not None for key in LIMITS)) and not record.exceeded:
+        yield Note(f"Kept: {plural(n, 'limit')} of the configuration.", "good")
     yield from bad_utility(record)
     every = [(line.title, e) for line in lines for e in line.evidence if e.measured]
     if every:

@@ -96,25 +96,25 @@ def in_letters(e: Evidence) -> str:
     return f"{at.left:>{_NAME}} |{''.join(row)}| {at.right}"
 
 
-_WIDTH, _HEIGHT, _SIDE, _Y = 330.0, 50.0, 8.0, 25.0
+_WIDTH, _HEIGHT, _SIDE, _Y = 280.0, 56.0, 6.0, 25.0
 
 
 def picture(e: Evidence, title: str) -> Markup:
     """Return the scale of a test as a picture that is named by words with its figures."""
-    at, length = places_of(e), _WIDTH - 2 * _SIDE
-    low, value, high, limit = (_SIDE + length * (x or 0.0) for x in (*at[:3], LIMIT))
-    look = "line-ink thick dotted" if at.value is None else "line-ink thick"
+    at, right = places_of(e), _WIDTH - _SIDE
+    low, value, high, limit = (_SIDE + (right - _SIDE) * (x or 0.0) for x in (*at[:3], LIMIT))
     parts = [
-        line(_SIDE, _Y, _SIDE + length, _Y, class_="line-baseline"),
-        *(line(x, _Y - 5, x, _Y + 5, class_="line-baseline") for x in (_SIDE, _SIDE + length)),
+        line(_SIDE, _Y, right, _Y, class_=f"line-baseline{' dashed' * (at.value is None)}"),
+        *(line(x, _Y - 5, x, _Y + 5, class_="line-baseline") for x in (_SIDE, right)),
         line(limit, _Y - 13, limit, _Y + 13, class_="line-bad thick"),
         text(limit, 9, "limit", class_="label", text_anchor="middle"),
-        line(low, _Y, high, _Y, class_=look),
-        *(line(x, _Y - 6, x, _Y + 6, class_="line-ink thick") for x in (low, high)),
-        text(_SIDE, _HEIGHT - 2, at.left, class_="label"),
-        text(_SIDE + length, _HEIGHT - 2, at.right, class_="label", text_anchor="end"),
+        text(_SIDE, _HEIGHT - 6, at.left, class_="label"),
+        text(right, _HEIGHT - 6, at.right, class_="label", text_anchor="end"),
     ]
-    if at.value is not None:
+    if at.value is None:
+        parts.append(text((limit + right) / 2, _Y + 6, "?", class_="label strong halo"))
+    else:
+        parts.append(line(low, _Y, high, _Y, class_="line-synthetic band"))
         parts.append(dot(value, _Y, 5, "fill-synthetic outlined"))
     return svg(_WIDTH, _HEIGHT, *parts, title=title, description="")
 
