@@ -100,7 +100,7 @@ class Options(TyperCommand):
             error.message = error.message.removeprefix("Value error, ")
             for old, new in _OLD_WORDS.items():
                 if error.message.startswith(f"'{old}' is not one of 'unclear'"):
-                    error.message += f"; {old} is called {new} now"
+                    error.message = f"{error.message.rstrip('.')}; {old} is called {new} now"
             raise
 
     def format_options(self, ctx: Any, formatter: Any) -> None:

@@ -22,7 +22,6 @@ START, LIMIT = 0.1, 0.4
 """Places of a new sample and of the limit; the original is at 1."""
 _LETTERS = 47
 """Length of a scale on the screen, which has 78 with both ends named."""
-_NAME = 12
 _MOST_WORDS = 5
 """Words of a test's name in a sentence."""
 
@@ -93,10 +92,10 @@ def in_letters(e: Evidence) -> str:
         row[place] = "?" if at.value is None else "="
     if at.value is not None:
         row[first], row[last], row[value] = "[", "]", "o"
-    return f"{at.left:>{_NAME}} |{''.join(row)}| {at.right}"
+    return f"{at.left:>12} |{''.join(row)}| {at.right}"
 
 
-_WIDTH, _HEIGHT, _SIDE, _Y = 280.0, 56.0, 6.0, 25.0
+_WIDTH, _HEIGHT, _SIDE, _Y = 280.0, 60.0, 6.0, 28.0
 
 
 def picture(e: Evidence, title: str) -> Markup:
@@ -107,7 +106,7 @@ def picture(e: Evidence, title: str) -> Markup:
         line(_SIDE, _Y, right, _Y, class_=f"line-baseline{' dashed' * (at.value is None)}"),
         *(line(x, _Y - 5, x, _Y + 5, class_="line-baseline") for x in (_SIDE, right)),
         line(limit, _Y - 13, limit, _Y + 13, class_="line-bad thick"),
-        text(limit, 9, "limit", class_="label", text_anchor="middle"),
+        text(limit, 12, "limit", class_="label", text_anchor="middle"),
         text(_SIDE, _HEIGHT - 6, at.left, class_="label"),
         text(right, _HEIGHT - 6, at.right, class_="label", text_anchor="end"),
     ]

@@ -147,8 +147,11 @@ def records(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Record]:
     original, fresh, control = thirds(700)
     place = tmp_path_factory.mktemp("run")
     original.to_csv(place / "fair.csv", index=False)
-    content = {"data": {"path": str(place / "fair.csv")}, "limits": {"cap": 0.0, "mean_two_way": 100.0},
-               "output": {"directory": str(place / "out")}}  # fmt: skip
+    content = {
+        "data": {"path": str(place / "fair.csv")},
+        "limits": {"cap": 0.0, "mean_two_way": 100.0},
+        "output": {"directory": str(place / "out")},
+    }
     mixed = pd.concat([original[:230], control[230:]], ignore_index=True)
     risk = of_files(original, original, control).results
     worst = {"columns": {f"column 'variable {i}'": "why" for i in range(30)}}
