@@ -31,6 +31,7 @@ from synthesizer.measures.utility.suite import UtilityResult
 
 if TYPE_CHECKING:
     from synthesizer.measures.risk.public_inference import InferenceResult
+    from synthesizer.measures.verdict import Verdict
 else:  # few runs have one
     InferenceResult = on_use("risk.public_inference", "InferenceResult")
 
@@ -207,6 +208,19 @@ class CheckResults(Result):
         main = () if self.risk.main is None else self.risk.main.figures
         others = (figure for _, figure in (*self._of_utility, *self.risk.other_figures))
         return Summary([*main, *others])
+
+    @property
+    def verdict(self) -> Verdict:
+        """May the data be released? Three lines, by the limits of the package.
+
+        Examples
+        --------
+        >>> CheckResults(risk=RiskResult()).verdict.word
+        'unclear'
+        """
+        from synthesizer.measures.verdict import verdict
+
+        return verdict(self)
 
     def limited(self, key: str) -> list[tuple[str, float | None]]:
         """Return every value that a limit of the configuration is about, with its place."""

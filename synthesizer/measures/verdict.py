@@ -35,6 +35,7 @@ from synthesizer.measures.risk.scenario_risk import ScenarioRisk
 from synthesizer.measures.settings import LimitConfig
 from synthesizer.measures.utility.equivalent_sample import EquivalentSample
 from synthesizer.measures.utility.regressions import Regressions
+from synthesizer.measures.utility.suite import UtilityResult
 from synthesizer.measures.utility.unseen import LOOKS, Unseen, kept_share
 
 Word = Literal["pass", "unclear", "fail"]
@@ -103,10 +104,10 @@ class Evidence(Row):
     low: float | None = column("From", "share", "lower end of its 95 % interval", default=None)
     high: float | None = column("To", "share", "upper end", default=None)
     mark: float | None = column("Mark", "share", "what the interval is held against", default=None)
-    fresh: float = 0.0
-    """Value of a new sample of the same population: one end of its scale."""
+    fresh: float | None = 0.0
+    """Value of a new sample of the same population: one end of its scale. None if not known."""
     released: float | None = None
-    """Value of the data themselves, released as they are: the other end."""
+    """Value of releasing the original: the other end. None if not known."""
     measured: bool = True
     """Whether the test was made."""
     is_weak: bool = False
@@ -131,17 +132,22 @@ class VerdictLine(Row):
         return COLOURS[self.word]
 
     @property
-    def brief(self) -> str:
-        """The test that decides, and which tests were not made; where all pass, the narrowest."""
-        told = [e for e in self.evidence if e.decides and e.measured and e.word == self.word]
+    def decisive(self) -> Evidence | None:
+        """The test that decides; where all pass, the narrowest. None if nothing was looked at."""
+        told = [e for e in self.evidence if e.decides and e.word == self.word]
         if self.word == "pass" and self.subject != "use":
             told.sort(
                 key=lambda e: -((e.value if e.high is None else e.high) or 0.0) / (e.mark or 1)
             )
+        return min(told, key=lambda e: not e.measured, default=None)
+
+    @property
+    def brief(self) -> str:
+        """The test that decides, and which tests were not made; where all pass, the narrowest."""
+        first = self.decisive
         missing = ", ".join(e.test for e in self.evidence if e.decides and not e.measured)
-        return " ".join(
-            [*(e.sentence for e in told[:1]), *([f"Not measured: {missing}."] if missing else [])]
-        )
+        told = [first.sentence] if first is not None and first.measured else []
+        return " ".join([*told, *([f"Not measured: {missing}."] if missing else [])])
 
 
 class Verdict(Result):
@@ -157,7 +163,9 @@ class Verdict(Result):
 
     lines: tuple[VerdictLine, ...]
     terms: str = ""
-    """Profile, kind of release and purpose, with the source of the limits."""
+    """Profile, kind of release and purpose."""
+    source: str = ""
+    """Who states the limits, and what else the profile asks."""
 
     @property
     def word(self) -> Word:
@@ -219,13 +227,10 @@ def verdict(results: CheckResults, limits: LimitConfig | None = None) -> Verdict
         own = _limited(key, results, limits)
         subject = _subject(LIMITS[key][0])
         found[subject] = [e for e in found[subject] if e.key != key] + own
-    note = profile.note and f" {profile.note}"
-    terms = (
-        f"Limits: profile {limits.profile} ({profile.source}), release {limits.release}; purpose "
-        f"{limits.purpose}.{note}"
-    )
     return Verdict(
-        lines=tuple(_line(subject, found[subject], units) for subject in TITLES), terms=terms
+        lines=tuple(_line(subject, found[subject], units) for subject in TITLES),
+        terms=f"profile {limits.profile}, {limits.release} release, for {limits.purpose}",
+        source=f"Limits of {profile.source}. {profile.note}".strip(),
     )
 
 
@@ -276,8 +281,11 @@ def _judged(
     interval: tuple[float | None, float | None, float | None],
     mark: float,
     around_0: str = "",
+    **scale: float | None,
 ) -> Evidence:
     """Hold an interval (value, low, high) against a mark; the sentence has {ends} and {mark}.
+
+    ``scale`` is what is known of ``fresh`` and ``released``.
 
     ``around_0`` is the sentence where the interval shows no more than none.
     """
@@ -291,9 +299,8 @@ def _judged(
     elif high is not None and high <= mark:
         word = "pass"
     sentence = sentence.replace("{ends}", ends).replace("{mark}", shown)
-    return Evidence(
-        key=key, test=test, word=word, sentence=sentence, value=value, low=low, high=high, mark=mark
-    )
+    fields: dict[str, Any] = {"value": value, "low": low, "high": high, "mark": mark, **scale}
+    return Evidence(key=key, test=test, word=word, sentence=sentence, **fields)
 
 
 def _unclear(key: str, test: str, sentence: str, **fields: Any) -> Evidence:
@@ -334,7 +341,9 @@ def _few_records(results: CheckResults) -> Iterator[Evidence]:
         if n < FEW_RECORDS:
             what = "{record}" if n == 1 else "{records}"
             sentence = f"{whose} has {n:,} {what}, too few to tell."
-            yield _unclear("few_records", "{records}", sentence, value=float(n), mark=FEW_RECORDS)
+            yield _unclear(
+                "few_records", "{records}", sentence, value=float(n), mark=FEW_RECORDS, fresh=None
+            )
 
 
 def _ends(low: float | None, high: float | None, mark: float) -> tuple[str, str]:
@@ -407,6 +416,7 @@ def _of_copies(copied: CopiedUniques) -> Iterator[Evidence]:
         "test": "verbatim {records}",
         "value": float(row.present),
         "mark": float(row.most),
+        "released": float(copied.uniques),
     }
     if alarm is not None:
         # variables may be kept on purpose where nobody says how the data were made
@@ -441,6 +451,7 @@ def _of_near_verbatim(near: NearVerbatim, limit: LimitOf) -> Iterator[Evidence]:
             low=verbatim.low,
             high=verbatim.high,
             mark=verbatim_limit,
+            released=1 - verbatim.outside / near.n_outside,
         )
     for group in near.groups[:1]:
         least = max(limit("near_verbatim_group"), FEW_PERSONS / group.n)
@@ -455,6 +466,7 @@ def _of_near_verbatim(near: NearVerbatim, limit: LimitOf) -> Iterator[Evidence]:
                 value=group.excess,
                 low=group.low,
                 mark=least,
+                released=1 - group.outside / max(group.n_outside, 1),
             )
     if near.repeats > near.repeats_by_chance:
         yield Evidence(
@@ -481,6 +493,7 @@ def _pointing(key: str, test: str, start: str, near: NearVerbatim, tolerated: fl
         "have been noticed.",
         (shown.excess, shown.low, shown.high),
         tolerated,
+        released=1 - shown.outside / near.n_outside,
     )
 
 
@@ -515,17 +528,17 @@ def _of_guesses(guessed: Guesses, limit: LimitOf) -> Evidence:
         worst.excess,
         worst.low,
         limit("guesses"),
+        1 - worst.outside / guessed.n_outside,
     )
 
 
 def _most_certain(
-    key: str, test: str, sentence: str, value: float, low: float, mark: float
+    key: str, test: str, sentence: str, value: float, low: float, mark: float, released: float
 ) -> Evidence:
     """Judge the largest of many excesses: its lower end fails, its value leaves open."""
     word: Word = "fail" if low > mark else "unclear" if value > mark else "pass"
-    return Evidence(
-        key=key, test=test, word=word, sentence=sentence, value=value, low=low, mark=mark
-    )
+    fields = {"value": value, "low": low, "mark": mark, "released": released}
+    return Evidence(key=key, test=test, word=word, sentence=sentence, **fields)
 
 
 def _of_rare_levels(rare: RareValues) -> Evidence:
@@ -588,6 +601,7 @@ def _of_halves(part: ScenarioRisk) -> Iterator[Evidence]:
         mark,
         f"How often the right {target} is read off differs by {{ends}} between {{records}} in the "
         f"data and others {tolerated}",
+        released=figure.original,
     )
     if figure.original is not None and figure.original <= mark and evidence.word != "fail":
         words = _WEAK
@@ -606,6 +620,7 @@ def _of_halves(part: ScenarioRisk) -> Iterator[Evidence]:
             f"In group {worst.group} of {worst.by} it adds {{ends}}.",
             (worst.difference, worst.low, worst.high),
             mark,
+            released=figure.original,
         )
 
 
@@ -631,6 +646,7 @@ def _of_attacks(results: CheckResults, limit: LimitOf) -> Iterator[Evidence]:
             limit("attack_risk"),
             f"{attack.name[:1].upper()}{attack.name[1:]}: success differs by {{ends}} between "
             "{records} in the data and {records} held out (limit {mark}).",
+            released=1.0,
         )
         for attack in attacks.attacks
         if attack.n >= FEW_ATTACKS
@@ -654,19 +670,21 @@ def _of_careers(results: CheckResults) -> Iterator[Evidence]:
             f"fresh persons would have {chance:.2f} ({{mark}} is tolerated).",
             interval,
             mark,
+            fresh=chance,
+            released=figure.original,
         )
     figures = {figure.key: figure for _, figure in results.risk.other_figures}
     unicity = figures.get("unicity")
     for key in ("careers_beyond", "moves_beyond"):
         figure_of_halves = figures.get(key)
         if figure_of_halves is not None:
-            mark = _mark(None if unicity is None else unicity.value)
+            released = None if unicity is None else unicity.value
             yield _of_figure(
                 figure_of_halves,
                 figure_of_halves.name,
                 "Being in the data adds {ends} to what parts of a career tell of the rest ({mark} "
                 "is tolerated).",
-                mark,
+                released,
             )
     households = figures.get("repeated_households")
     if households is not None and households.value is not None:
@@ -679,11 +697,14 @@ def _of_careers(results: CheckResults) -> Iterator[Evidence]:
             "the original, with all members ({mark} is tolerated).",
             (households.value, low, high),
             mark,
+            released=households.original,
         )
 
 
-def _of_figure(figure: Figure, test: str, sentence: str, mark: float) -> Evidence:
-    return _judged(figure.key, test, sentence, (figure.value, figure.low, figure.high), mark)
+def _of_figure(figure: Figure, test: str, sentence: str, released: float | None) -> Evidence:
+    """Hold a difference against the mark of what releasing the original would give."""
+    interval = (figure.value, figure.low, figure.high)
+    return _judged(figure.key, test, sentence, interval, _mark(released), released=released)
 
 
 # Anybody.
@@ -717,6 +738,7 @@ def _of_gains(guessed: Guesses, limit: LimitOf) -> Evidence:
         worst.gain,
         worst.low,
         limit("guesses_of_anybody"),
+        1 - worst.fresh / guessed.n_outside,
     )
 
 
@@ -729,17 +751,17 @@ def _beyond_fresh(part: ScenarioRisk) -> Iterator[Evidence]:
     is_weak = False
     for row in () if part.cap is None else part.cap.fresh:
         figure = row.figure
-        mark = _mark(figure.original)
         evidence = _of_figure(
             figure,
             f"{row.name}, {target}",
             f"{_SHOWN[row.name].format(keys=named, target=target)} {row.synthetic:.2f} "
             f"({_ONE[row.name]}), a fresh sample {row.fresh:.2f}, the original "
             f"{row.released:.2f}: beyond the fresh sample {{ends}} ({{mark}} is tolerated).",
-            mark,
+            figure.original,
         )
         # said once of the same keys
-        if not is_weak and figure.original is not None and figure.original <= mark:
+        weak = figure.original is not None and figure.original <= _mark(figure.original)
+        if weak and not is_weak:
             evidence, is_weak = _weakened(evidence, _WEAK), True
         yield evidence
 
@@ -802,6 +824,8 @@ def _of_training(results: CheckResults, further: Mapping[str, Any]) -> Iterator[
             -sample.sample,
             (-GOOD_SAMPLE * fresh, -BAD_SAMPLE * fresh),
             shown=sample.sample,
+            fresh=fresh,
+            released=1.0,
         )
     else:
         remedy = "checks.equivalent_sample, a measure of utility"
@@ -821,6 +845,7 @@ def _of_training(results: CheckResults, further: Mapping[str, Any]) -> Iterator[
             f"{marks[1]:g} bad).",
             mean,
             marks,
+            fresh=utility.fresh,
         )
     if mean is not None and worst is not None and worst > BAD_TABLE * scale:
         yield _unclear(
@@ -829,6 +854,7 @@ def _of_training(results: CheckResults, further: Mapping[str, Any]) -> Iterator[
             f"The worst pair has an S_pMSE of {worst:.1f} ({_worst_pair(results)}).",
             value=worst,
             mark=BAD_TABLE * scale,
+            fresh=None,
         )
     yield from _of_associations(utility)
 
@@ -850,6 +876,8 @@ def _of_associations(utility: UtilityResult) -> Iterator[Evidence]:
             -kept,
             (-GOOD_KEPT, -BAD_KEPT),
             shown=kept,
+            fresh=None,
+            released=1.0,
         )
 
 
@@ -866,18 +894,16 @@ def _between(
     value: float,
     marks: tuple[float, float],
     shown: float | None = None,
+    **scale: float | None,
 ) -> Evidence:
-    """Judge a loss by two marks: up to the first it is good, above the second bad."""
+    """Judge a loss by two marks: up to the first it is good, above the second bad.
+
+    ``scale`` is what is known of ``fresh`` and ``released``.
+    """
     good, bad = marks
     word: Word = "pass" if value <= good else "fail" if value > bad else "unclear"
-    return Evidence(
-        key=key,
-        test=test,
-        word=word,
-        sentence=sentence,
-        value=value if shown is None else shown,
-        mark=abs(good),
-    )
+    fields: dict[str, Any] = {"value": value if shown is None else shown, **scale}
+    return Evidence(key=key, test=test, word=word, sentence=sentence, mark=abs(good), **fields)
 
 
 # Tests that a profile or a purpose asks for, and no other.
@@ -983,6 +1009,7 @@ def _limited(key: str, results: CheckResults, limits: LimitConfig | None) -> lis
                 sentence=f"{where[:1].upper()}{where[1:]} {found}, the limit is {limit:g}.",
                 value=value,
                 mark=limit,
+                fresh=None,
             )
         )
     return evidence

@@ -143,7 +143,7 @@ def test_profiles_at_both_ends(found: dict[str, CheckResults], name: str) -> Non
     limits = LimitConfig(profile=name)
     original, fresh = (verdict(found[file], limits) for file in ("original", "fresh"))
     profile = profiles()[name]
-    assert profile.source.split()[0] in original.terms
+    assert profile.source.split()[0] in original.source
     # synthpop names no limit; those of El Emam are the original's own rate of unique keys
     allowed = {"synthpop": "unclear", "elemam": "fail pass"}.get(name, "fail")
     assert original["person"].word in allowed.split()

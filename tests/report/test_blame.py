@@ -129,7 +129,6 @@ def test_a_larger_synthesis_is_not_blamed_for_its_size():
 def test_a_variable_that_is_far_off_is_named():
     (first, *_) = alerts(run(tables=tables(table(EVIL, s_pmse=25.0))))
     assert first.startswith(f"The worst variable is {EVIL}, S_pMSE 25: 12 times as far off")
-    assert f"Probably {EVIL} itself is to blame" in first
 
 
 def fitted(*overlaps, **changes):

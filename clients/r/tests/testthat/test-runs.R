@@ -27,6 +27,9 @@ test_that("a run is that of the command line, byte by byte, and comes back typed
   expect_identical(c(s$m, s$n, s$seed), c(2L, 120L, 7L))
   expect_identical(s$rule, "simple")
   expect_identical(verdict(s)$word, rep("unclear", 3))
+  expect_identical(verdict(s)$title, c("A person in the data", "Anybody", "Use"))
+  said <- capture.output(print(verdict(s)))
+  expect_identical(sum(grepl("^(A person in the data|Anybody|Use): UNCLEAR[.] ", said)), 3L)
   expect_output(print(s), "2 synthetic datasets: 120 records, 5 variables")
   again <- read_synthetic(kept)
   expect_identical(again$datasets, s$datasets)
@@ -76,6 +79,10 @@ test_that("a limit that is exceeded is a warning, and risk takes any data frames
   )
   expect_match(warned, "cap")
   expect_gt(r$figures$value[r$figures$key == "cap"], 0.5)
+  tests <- attr(r$verdict, "evidence")
+  expect_true(all(tests$word %in% c("pass", "unclear", "fail")))
+  copied <- tests[tests$test == "verbatim records", ][1, ]
+  expect_identical(copied$value, copied$released)  # the original itself, at the end of its scale
   expect_identical(r$verdict$subject, c("person", "anybody", "use")[seq_along(r$verdict$subject)])
 })
 
