@@ -90,7 +90,9 @@ def test_each_file_gets_the_right_word(found: dict[str, CheckResults], name: str
 @pytest.mark.parametrize("name", RIGHT)
 def test_without_a_control_no_person_passes_and_copies_still_fail(files: Frames, name: str) -> None:
     line = verdict(results(files, name, None))["person"]
-    assert line.word == ("fail" if RIGHT[name][0] == "fail" else "unclear")
+    # a little noise hides copies from tests that have no holdout
+    fails = RIGHT[name][0] == "fail" and name != "noise"
+    assert line.word == ("fail" if fails else "unclear")
     for test in ("near-verbatim records", "guessed attributes", "attacks"):
         assert test in line.sentence.partition("Not measured: ")[2]
     assert "checks.near_verbatim" in line.sentence

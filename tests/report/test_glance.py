@@ -75,12 +75,12 @@ def opened(section: Section, title: str) -> list[Block]:
 def test_limits_come_after_the_lines(config: Any, exceeded: Any, tone: str, words: str) -> None:
     section = glance_section(run(exceeded=exceeded, facts=manifest(config=CONFIG | config)))
     why = [block for block in opened(section, "Why") if isinstance(block, Note)]
-    assert [note.start for note in why[:3]] != ["", "", ""]
+    assert why[3].start == "Limits."
     if words.startswith("The worst"):
         assert not any("limit" in note.text for note in why if not note.start)
         return
-    assert why[3].tone == tone
-    assert why[3].text == words
+    assert why[4].tone == tone
+    assert why[4].text == words
 
 
 def test_what_looks_like_a_copy_comes_before_everything() -> None:
