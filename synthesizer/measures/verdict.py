@@ -383,7 +383,7 @@ def _of_person(results: CheckResults, limit: LimitOf) -> Iterator[Evidence]:
     if isinstance(rare, RareValues):
         yield _of_rare_levels(rare)
     for part in risk.scenarios:
-        yield from _of_halves(part)
+        yield from _of_halves(part, limit("guesses"))
     yield from _of_attacks(results, limit)
     yield from _of_careers(results)
 
@@ -574,18 +574,18 @@ def _of_rare_extremes(rare: RareValues) -> Evidence:
     )
 
 
-def _mark(released: float | None) -> float:
+def _mark(released: float | None, least: float = SMALLEST) -> float:
     """Return the mark of a difference that is ``released`` if the data are."""
-    return max(TOLERATED * (released or 0.0), SMALLEST)
+    return max(TOLERATED * (released or 0.0), least)
 
 
-def _of_halves(part: ScenarioRisk) -> Iterator[Evidence]:
+def _of_halves(part: ScenarioRisk, least: float) -> Iterator[Evidence]:
     """Yield what the half split says about keys and target."""
     if part.differential is None:
         return
     figures = {figure.key: figure for figure in part.differential.figures}
     figure = figures["differential_confidentiality"]
-    mark = _mark(figure.original)
+    mark = _mark(figure.original, least)
     interval = (figure.value, figure.low, figure.high)
     if None in interval and figure.value == 0:  # every score is the same in both halves
         interval = (0.0, 0.0, 0.0)
@@ -701,10 +701,13 @@ def _of_careers(results: CheckResults) -> Iterator[Evidence]:
         )
 
 
-def _of_figure(figure: Figure, test: str, sentence: str, released: float | None) -> Evidence:
+def _of_figure(
+    figure: Figure, test: str, sentence: str, released: float | None, least: float = SMALLEST
+) -> Evidence:
     """Hold a difference against the mark of what releasing the original would give."""
     interval = (figure.value, figure.low, figure.high)
-    return _judged(figure.key, test, sentence, interval, _mark(released), released=released)
+    mark = _mark(released, least)
+    return _judged(figure.key, test, sentence, interval, mark, released=released)
 
 
 # Anybody.
@@ -722,7 +725,7 @@ def _of_anybody(results: CheckResults, limit: LimitOf) -> Iterator[Evidence]:
         yield _of_gains(guessed, limit)
     scenarios = [part for part in results.risk.scenarios if part.cap is not None and part.cap.fresh]
     for part in scenarios:
-        yield from _beyond_fresh(part)
+        yield from _beyond_fresh(part, limit("guesses_of_anybody"))
     if not scenarios and not isinstance(guessed, Guesses):
         yield _missing("cap_beyond", "CAP and DiSCO", "checks.cap (with keys and a target)")
 
@@ -742,7 +745,7 @@ def _of_gains(guessed: Guesses, limit: LimitOf) -> Evidence:
     )
 
 
-def _beyond_fresh(part: ScenarioRisk) -> Iterator[Evidence]:
+def _beyond_fresh(part: ScenarioRisk, least: float) -> Iterator[Evidence]:
     """Yield what one dataset gives away with the keys beyond a fresh sample."""
     keys, target = part.scenario.keys, part.scenario.target
     named = ", ".join(keys)
@@ -758,9 +761,10 @@ def _beyond_fresh(part: ScenarioRisk) -> Iterator[Evidence]:
             f"({_ONE[row.name]}), a fresh sample {row.fresh:.2f}, the original "
             f"{row.released:.2f}: beyond the fresh sample {{ends}} ({{mark}} is tolerated).",
             figure.original,
+            least,
         )
         # said once of the same keys
-        weak = figure.original is not None and figure.original <= _mark(figure.original)
+        weak = figure.original is not None and figure.original <= _mark(figure.original, least)
         if weak and not is_weak:
             evidence, is_weak = _weakened(evidence, _WEAK), True
         yield evidence
