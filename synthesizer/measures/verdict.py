@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from math import ceil, inf
+from math import ceil, inf, sqrt
 from typing import Any, Literal
 
 from synthesizer.data.errors import plural
@@ -544,7 +544,10 @@ def _most_certain(
 def _of_rare_levels(rare: RareValues) -> Evidence:
     """Say how many levels of few persons the datasets name, beside those of code lists."""
     shown = {row.variable: row.names for row in rare.variables if row.names}
-    n = sum(shown.values())
+    n, outside = sum(shown.values()), sum(row.names_outside for row in rare.variables)
+    # a new sample has as many names of the holdout, but for chance
+    most = outside + 2 * sqrt(n + outside) if rare.has_control else 0.0
+    is_open = n > most
     words = (
         f"{n:,} levels of fewer than {rare.fewer_than} {{records}} are in the datasets and in the "
         f"codebook (variables: {', '.join([*shown][:_KEYS])}{', ...' if len(shown) > _KEYS else ''}"
@@ -554,10 +557,13 @@ def _of_rare_levels(rare: RareValues) -> Evidence:
     return Evidence(
         key="rare_levels",
         test="rare levels",
-        word="unclear" if n else "pass",
-        sentence=words if n else f"No level of fewer than {rare.fewer_than} {{records}} is named.",
+        word="unclear" if is_open else "pass",
+        sentence=words
+        if is_open
+        else f"{n:,} levels of fewer than {rare.fewer_than} {{records}} are named (limit {most:.0f}"
+        ").",
         value=float(n),
-        mark=0.0,
+        mark=most,
     )
 
 

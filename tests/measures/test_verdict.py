@@ -220,7 +220,7 @@ def test_keys_that_tell_nothing_are_to_be_replaced(
     ends = dict(zip(("difference", "low", "high"), interval, strict=True))
     rows = tuple(row.model_copy(update=ends) for row in split.summary)
     split = split.model_copy(update={"released": released, "summary": rows, "worst_group": None})
-    (said,) = verdict_file._of_halves(part.model_copy(update={"differential": split}))
+    (said,) = verdict_file._of_halves(part.model_copy(update={"differential": split}), 0.02)
     assert (said.word, said.is_weak) == (word, is_weak)
     assert ("name keys that tell more" in said.sentence) == is_weak
     assert ("differs by" in said.sentence) == (interval[1] <= 0)
@@ -236,7 +236,7 @@ def test_the_original_itself_may_pass(
     cap = part.cap.model_copy(
         update={"fresh": (row.model_copy(update={"released": row.fresh + share}),)}
     )
-    (said,) = verdict_file._beyond_fresh(part.model_copy(update={"cap": cap}))
+    (said,) = verdict_file._beyond_fresh(part.model_copy(update={"cap": cap}), 0.02)
     assert said.is_weak == is_weak
     assert said.sentence.endswith("name keys that tell more.") == is_weak
 

@@ -31,6 +31,9 @@ class RareValuesRow(Row):
     names: int = column(
         "that are names", "count", "of them, texts of no public list that no held-out record has"
     )
+    names_outside: int = column(
+        "of the holdout", "count", "names of few held-out records that the original lacks"
+    )
     extremes: int = column("Exact extremes", "count", "the original's smallest or largest number")
     rare_extremes: int = column("of few", "count", "those of them that few in the original have")
 
@@ -40,6 +43,8 @@ class RareValues(Measured):
 
     n: int
     """Number of original records, or persons."""
+    has_control: bool = False
+    """Whether names were held against those of a control."""
     fewer_than: int = RARE
     """What few means."""
     variables: tuple[RareValuesRow, ...]
@@ -126,18 +131,23 @@ class RareValuesSeen:
         table = self._original
         return RareValues(
             n=table.index.n_persons if isinstance(table, PanelTable) else table.n_rows,
-            variables=tuple(row for row in rows if row.levels or row.extremes),
+            has_control=self._control is not None,
+            variables=tuple(row for row in rows if row.levels or row.extremes or row.names_outside),
         )
 
     def _row(self, column: Column) -> RareValuesRow:
-        name, names, levels, extremes, rare = column.variable.name, 0, 0, 0, 0
+        name, levels, extremes, rare = column.variable.name, 0, 0, 0
+        names, outside = 0, 0
         if column.is_coded:
             holders = level_counts(once_a_person(self._original, column))
             few = np.flatnonzero((holders > 0) & (holders < RARE))
             shown = {column.variable.levels[code] for code in few} & self._levels[name]
             levels = len(shown)
             if name not in self._public and not are_codes(column.variable.levels):
-                names = len(shown - self._held_out(name))
+                held_out = self._held_out(name)
+                names = len(shown - {*held_out})
+                few_there = {level for level, n in held_out.items() if n < RARE}
+                outside = len(few_there & self._levels[name] - {*column.variable.levels})
         elif name in self._ends:
             values = column.data[column.is_observed]
             ends = {float(values.min()), float(values.max())} if len(values) else set()
@@ -145,17 +155,17 @@ class RareValuesSeen:
             extremes = len(exact)
             rare = sum(self._holders(column, end) < RARE for end in exact)
         return RareValuesRow(
-            variable=name, levels=levels, names=names, extremes=extremes, rare_extremes=rare
-        )
+            variable=name, levels=levels, names=names, names_outside=outside,
+            extremes=extremes, rare_extremes=rare,
+        )  # fmt: skip
 
-    def _held_out(self, name: str) -> set[str]:
-        """Return the levels that records of the control have."""
-        if self._control is None or name not in self._control:
-            return set()
-        column = self._control[name]
-        if not column.is_coded:
-            return set()
-        return {column.variable.levels[code] for code in np.flatnonzero(level_counts(column))}
+    def _held_out(self, name: str) -> dict[str, int]:
+        """Return the levels that records of the control have, and of how many each."""
+        column = None if self._control is None or name not in self._control else self._control[name]
+        if column is None or not column.is_coded:
+            return {}
+        counts = zip(column.variable.levels, level_counts(column).tolist(), strict=True)
+        return {level: n for level, n in counts if n}
 
     def _holders(self, column: Column, value: float) -> int:
         holds = column.is_observed & (column.data == value)

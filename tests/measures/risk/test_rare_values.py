@@ -48,7 +48,12 @@ def test_extremes_that_are_exactly_those_of_the_original():
             None
             if counts is None
             else RareValuesRow(
-                variable="pay", levels=0, names=0, extremes=counts[0], rare_extremes=counts[1]
+                variable="pay",
+                levels=0,
+                names=0,
+                names_outside=0,
+                extremes=counts[0],
+                rare_extremes=counts[1],
             )
         )
     assert [figure.value for figure in result.figures] == [0, 0]
@@ -86,3 +91,13 @@ def test_rare_levels_that_are_names_count_unless_they_are_public():
     assert names() == {"town": (3, 3), "code": (1, 0)}
     assert names(public=["town"]) == {"town": (3, 0), "code": (1, 0)}
     assert names(control=control) == {"town": (3, 2), "code": (1, 0)}
+
+
+def test_a_new_sample_has_names_of_the_holdout_as_well():
+    original = Table([coded("town", [0] * 9 + [1, 2], ["Rome", "Ely", "Bray"])])
+    control = Table([coded("town", [0] * 9 + [1, 2], ["Rome", "Cork", "Nice"])])
+    made = Table([coded("town", [0] * 9 + [1, 2], ["Rome", "Ely", "Cork"])])
+    seen = RareValuesSeen(original, ["town"], control=control)
+    seen.add(made)
+    (row,) = seen.result().variables
+    assert (row.names, row.names_outside) == (1, 1)
