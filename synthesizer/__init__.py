@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from synthesizer.config.reading import load_config, read_config
     from synthesizer.data.errors import SynthesizerError
     from synthesizer.engine.registry import Registry
+    from synthesizer.jobs.advise import advise
     from synthesizer.jobs.check_frames import assess, evaluate
     from synthesizer.jobs.generate import generate
     from synthesizer.jobs.refine import Refined, refine
@@ -35,6 +36,7 @@ __all__ = [
     "Synthesis",
     "Synthesizer",
     "SynthesizerError",
+    "advise",
     "assess",
     "combine",
     "compare_fit",
@@ -59,6 +61,7 @@ _HOMES = {
     "Synthesis": "measures.utility.suite",
     "Synthesizer": "jobs.synthesizer",
     "SynthesizerError": "data.errors",
+    "advise": "jobs.advise",
     "assess": "jobs.check_frames",
     "combine": "measures.utility.combining",
     "compare_fit": "measures.utility.compare_fit",

@@ -37,7 +37,7 @@ TASKS: Mapping[str, Sequence[Function | Group]] = {
     "From data to a release": (
         runs.init, runs.validate, runs.plan, runs.run, files.report, runs.codebook,
     ),
-    "Choose between settings": (runs.frontier, runs.compare),
+    "Choose between settings": (runs.advise, runs.frontier, runs.compare),
     "Judge files, whoever made them": (files.risk, files.utility, files.refine),
     "Draw without the data": (runs.fit, runs.generate),
     "Verify findings": (

@@ -48,6 +48,7 @@ Revised = Annotated[
     option("With --extends: go on though confidential data of its periods changed.", "--revised"),
 ]
 OutDirectory = Annotated[Path | None, option("Replaces the output directory.", "--out", "-o")]
+Numbers = Annotated[Path | None, option("JSON file with every number (mode 0600).", "--json")]
 NOT_FOR_RELEASE = "not for release"
 
 RiskAxis = Annotated[
@@ -403,14 +404,38 @@ def frontier(
         raise LimitExceededError("no setting keeps the limits of the configuration")
 
 
+def advise(
+    config: ConfigPath,
+    overrides: Overrides,
+    json: Numbers = None,
+    plugin: Plugins = None,
+    quiet: Quiet = False,
+) -> None:
+    """Try settings for the worst finding, on a half of the data.
+
+    The present setting and two or three others are fitted on the same half and held against the
+    other half. It takes about as long as so many runs on half of the data, and writes no dataset.
+    Confidential.
+    """
+    from synthesizer.cli.screen import show_advised
+    from synthesizer.jobs import advise as job
+
+    with progress(quiet=quiet) as listener:
+        advised = job.advise(
+            config, overrides=overrides, registry=models_with(plugin), json=json,
+            overwrite="overwrite" in overrides.get("output", {}), listener=listener,
+        )  # fmt: skip
+    show_advised(advised)
+    if json is not None:
+        say_written(json, why=NOT_FOR_RELEASE)
+
+
 def compare(
     runs: Annotated[list[Path], typer.Argument(help="Result directories of 'run', at least two.")],
     out: Annotated[
         Path | None, option("HTML file with the map, to write (mode 0600).", "--out", "-o")
     ] = None,
-    json: Annotated[
-        Path | None, option("JSON file with every number (mode 0600).", "--json")
-    ] = None,
+    json: Numbers = None,
     risk: RiskAxis = None,
     utility: UtilityAxis = None,
     overwrite: Overwrite = False,

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from synthesizer.plan.forecast import Forecast
     from synthesizer.plan.overview import Codebook, PlanRow, ZeroRow
     from synthesizer.plan.plan import Plan
+    from synthesizer.report.advice import Advised
     from synthesizer.report.comparison import ComparedRun, ComparedRuns
     from synthesizer.verification.answer import Verification
 
@@ -507,6 +508,16 @@ def _values(entry: Mapping[str, Any]) -> str:
 LONGEST_SETTING = 40
 """Letters of a setting on the screen; the page has them all."""
 MOST_SETTINGS = 5
+
+
+def show_advised(advised: Advised) -> None:
+    """Print the worst finding, what was tried for it, and what is advised."""
+    if (found := advised.finding) is not None:
+        say(found.sentence, start=f"{found.test}:", word=found.word.upper())
+    columns = ("setting", "value", "limit", "word", "persons", "low", "high", "use")
+    show_rows(advised.trials, "on a half of the data", *columns)
+    show_rows(advised.again, "on another half", *columns)
+    say(advised.sentence)
 
 
 def show_comparison(

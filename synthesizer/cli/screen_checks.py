@@ -65,8 +65,8 @@ def add_decision(
         # what the lines above say already is only named
         named = others or not advice.measured or first.sentence in told
         what = f"{advice.tests[:1].upper()}{advice.tests[1:]}." if named else first.sentence
-        heading = "worst first, and what to try:\n" if number == 1 else ""
-        words = f"{heading}  {number}. {what} Try: {advice.remedy}"
+        heading = "worst first:\n" if number == 1 else ""
+        words = f"{heading}  {number}. {what} {advice.change}".rstrip()
         ending.say(words, rank=number, kind="finding")
 
 

@@ -84,6 +84,7 @@ def _rest(config: ChainConfig) -> dict[str, Any]:
         "forbid": config.forbid,
         "on_violation": config.on_violation,
         "genetic": config.genetic,
+        "rare": config.rare,
         "declared": declarations(config),
     }
 
@@ -256,7 +257,8 @@ def plan_frontier(
         for place in (config, base.data.path, base.data.catalogue)
         if isinstance(place, str | Path) and Path(place).resolve().is_relative_to(final.resolve())
     ]
-    first, wrong, dropped = _check(combined.settings, registry, draws)
+    plans, wrong, dropped = plans_of(combined.settings, registry, draws)
+    first = next((plan for _, plan in plans.values()), None)
     settings = tuple(setting for setting in combined.settings if setting.name not in dropped)
     problems += combined.joined(combined.problems, among=combined.combinations)
     problems += combined.joined(wrong, among=[setting.name for setting in combined.settings])
@@ -312,13 +314,13 @@ def _workshop_problems(waiting: Path) -> Iterator[str]:
         )
 
 
-def _check(
+def plans_of(
     settings: Sequence[Setting], registry: Registry, seed: Seed | None
-) -> tuple[Plan | None, dict[str, list[str]], dict[str, str]]:
+) -> tuple[dict[str, tuple[Setting, Plan]], dict[str, list[str]], dict[str, str]]:
     """Plan every setting; the data are read once for each way of reading them.
 
-    Returns the first plan, the problems of settings, and which settings make the same data as an
-    earlier one.
+    Returns settings with plans by name, the problems of others, and which settings make the same
+    data as an earlier one.
     """
     dropped: dict[str, str] = {}
     sources: dict[str, Input] = {}
@@ -326,7 +328,7 @@ def _check(
     plans: dict[str, tuple[Setting, Plan]] = {}
     for setting in settings:
         config = setting.config
-        reading = repr((declarations(config), config.drop))
+        reading = repr((declarations(config), config.drop, config.rare))
         if reading not in sources:
             sources[reading] = read_input(config)
         try:
@@ -339,8 +341,7 @@ def _check(
             plans[setting.name] = (setting, plan)
         else:
             dropped[setting.name] = twin
-    first = next((plan for _, plan in plans.values()), None)
-    return first, problems, dropped
+    return plans, problems, dropped
 
 
 def _is_done(setting: Setting, waiting: Path, plan: Plan) -> bool:

@@ -276,7 +276,7 @@ def _clear_aliases(models: dict[str, Any], path: KeyPath, registry: Registry) ->
 
 def _name(combination: Mapping[str, Any], taken: Collection[str]) -> str:
     """Return a name that any file system takes, also one that ignores case."""
-    text = ",".join(f"{key}={_shown(value)}" for key, value in combination.items())
+    text = ",".join(f"{key}={shown(value)}" for key, value in combination.items())
     safe = re.sub(r"[^A-Za-z0-9._=,+-]+", "_", text)[:100].strip("._,-") or "setting"
     name, number = safe, 1
     while name.casefold() in taken:
@@ -285,9 +285,10 @@ def _name(combination: Mapping[str, Any], taken: Collection[str]) -> str:
     return name
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
+    """Write a value as ``--vary`` takes it."""
     if isinstance(value, list):
-        return "+".join(map(_shown, value)) or "none"
+        return "+".join(map(shown, value)) or "none"
     return value if isinstance(value, str) else plain_text(value).replace("null", "default")
 
 
@@ -302,6 +303,6 @@ def _cause(faulty: Sequence[str], combinations: Mapping[str, Mapping[str, Any]])
             if plain_text(values.get(key)) == plain_text(value)
         }
         if same == set(faulty):
-            return f"--vary {key}={_shown(value)}: "
+            return f"--vary {key}={shown(value)}: "
     rest = f" and {len(faulty) - 1} more" if len(faulty) > 1 else ""
     return f"setting {faulty[0]}{rest}: "

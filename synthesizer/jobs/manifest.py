@@ -249,7 +249,7 @@ def _planned_step(plan: Plan, step: Step) -> StepEntry:
 
 def step_entry(step: Step, variable: Variable, registry: Registry) -> StepEntry:
     """Return how one variable is drawn."""
-    models = [*_inside(step.model)]
+    models = [*models_in(step.model)]
     wrapped = [*step.model.with_bases()]
     is_other = step.missing_method != step.method and step.missing_model is not None
     of_missing = step.missing_model if is_other and step.missing_model else step.model
@@ -276,7 +276,7 @@ def in_words(model: ConditionalModel, kind: Kind) -> str:
     return model.in_words.replace("{tree}", "classification" if kind.is_coded else "regression")
 
 
-def _inside(model: object) -> Iterator[ConditionalModel]:
+def models_in(model: object) -> Iterator[ConditionalModel]:
     """Yield a model and those that it wraps, the outer ones first."""
     while isinstance(model, ConditionalModel):
         yield model

@@ -206,8 +206,12 @@ class Plan:
         with self._fitting(phases or Phases()) as advance:
             return self._chain(self.table, seed, self.m, advance)
 
-    def refit(self, source: Source, seed: Seed, half: Table, m: int, repeat: int) -> FromHalf:
+    def refit(
+        self, source: Source | None, seed: Seed, half: Table, m: int, repeat: int
+    ) -> FromHalf:
         """Return m datasets made from a half of the units, as the checks look at them.
+
+        ``source`` is what was made of the whole, where there is one.
 
         Raises
         ------
@@ -215,7 +219,7 @@ class Plan:
             If a half cannot be synthesised as the whole was. The whole keeps its rules then: what
             the half lacks says nothing against them.
         """
-        if source.half_problems:
+        if source is not None and source.half_problems:
             raise ModelError(source.half_problems)
         inner = seed.child("half split", repeat)
         with self._keeping_rules(half):
@@ -248,8 +252,11 @@ class Plan:
             tables = again.generate(seed, m=m, rows=rows, n_jobs=self.workers)
             yield from (self.viewed(self.released(table, half)) for table in tables)
 
-    def checking(self, seed: Seed, listener: Listener = silent) -> Checks:
-        """Return the checks of datasets that will be made by this plan."""
+    def checking(self, seed: Seed, listener: Listener = silent, **beside: Any) -> Checks:
+        """Return the checks of datasets that will be made by this plan.
+
+        ``beside`` may be the ``control`` of `Checks`.
+        """
         return Checks(
             self.original,
             self.checks,
@@ -269,6 +276,7 @@ class Plan:
             workers=self.workers,
             listener=listener,
             replicates=self.data.replicates,
+            **beside,
         )
 
     def _is_compared(self, column: Column) -> bool:
@@ -300,9 +308,7 @@ class Plan:
         return self.arrangement.viewed(table)
 
     def _fitting(self, phases: Phases) -> AbstractContextManager[Advance]:
-        waves = 1
-        if self.published is not None:
-            waves = len(self.published.periods) - self.published.first
+        waves = 1 if self.published is None else len(self.published.periods) - self.published.first
         return phases.phase(
             "fit", waves * len(self.fitted.steps) * (self.m if self.spec.proper else 1)
         )
@@ -448,9 +454,7 @@ def _planned(context: Context, seed: Seed | None) -> Plan:
     context.problems += panel_problems(context, order, steps)
     keeps = any(step.model.abilities.copies_rows for step in steps)
     _check_rows(context, len(steps), keeps=keeps)
-    draws = seed or Seed(0)
-    with context.problems.gathered():
-        draws = plan_seed(context, seed)
+    draws = context.problems.attempt(plan_seed, context, seed) or seed or Seed(0)
     rules, zeros = plan_rules(context, Places.of(context, order, steps), draws)
     raking = plan_weights(context, steps, rules, zeros)
     redrawing = plan_redrawing(context, steps)

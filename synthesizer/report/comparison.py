@@ -11,7 +11,6 @@ from markupsafe import Markup
 from pydantic import ConfigDict, Field, computed_field
 
 from synthesizer.data.errors import plural
-from synthesizer.measures.catalogue import FIGURES
 from synthesizer.measures.figure import Result, Row, Units, in_units
 from synthesizer.measures.measure import FigureKind
 from synthesizer.measures.verdict import TITLES
@@ -302,16 +301,6 @@ def map_section(compared: ComparedRuns) -> Section:
     )
 
 
-_TRY = {
-    "risk": "For a lower risk: larger leaves (models: {cart: {min_leaf: 100}}) or trees that are "
-    "not bent (tilt: false), fewer predictors (max_predictors), rare levels grouped (rare: "
-    "{min_count: 10}), fewer variables, keys in coarser groups, fewer datasets (m), or "
-    "'synthesizer refine', which lowers what keys tell of a target at the least loss.",
-    "utility": "For more use: smaller leaves, trees for all variables (default_method: cart), "
-    "another visit_sequence, more predictors, or more datasets (m).",
-}
-
-
 def _within_limits(compared: ComparedRuns) -> Iterator[Note]:
     """Say which runs keep the limits, and what else to try where none does."""
     runs = compared.runs
@@ -323,27 +312,15 @@ def _within_limits(compared: ComparedRuns) -> Iterator[Note]:
         return
     fewest = min(len(run.exceeded) for run in runs)
     nearest = [run for run in runs if len(run.exceeded) == fewest]
-    above = {
-        key
-        for run in nearest
-        for key, limit in run.limits.items()
-        if _is_above(run.value(key), limit)
-    }
-    kinds = {FIGURES[key].axis for key in above}
     tried = f" beyond the values tried of {', '.join(compared.differing)}" * bool(
         compared.differing
     )
-    what = [words for axis, words in _TRY.items() if axis in kinds] or list(_TRY.values())
     yield Note(
         f"No setting keeps the limits: {joined([run.name for run in nearest])} "
         f"{'exceeds' if len(nearest) == 1 else 'exceed'} the fewest ({plural(fewest, 'limit')}"
-        f"{'' if len(nearest) == 1 else ' each'}). Try other settings{tried}. {' '.join(what)}",
+        f"{'' if len(nearest) == 1 else ' each'}). Try other settings{tried}.",
         "alert",
     )
-
-
-def _is_above(value: float | None, limit: float) -> bool:
-    return value is None or value > limit
 
 
 def _folded(summary: str, *parts: Markup) -> Markup:

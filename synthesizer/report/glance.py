@@ -51,7 +51,7 @@ def glance_section(record: Record) -> Iterator[Block]:
         yield Note(f"{'; '.join(alerts)}.", "alert", "Mind:")
     yield Fold("Why", list(_reasons(record)))
     worst = [one for one in worst_things(record.verdict, record) if one.measured]
-    if tries := [f"{one.tests[:1].upper()}{one.tests[1:]}: {one.remedy}." for one in worst]:
+    if tries := [one.change for one in worst if one.change]:
         yield Fold("What to change", [Words(tries)])
     if missing := list(_missing(record)):
         yield Fold("What was not measured", missing)

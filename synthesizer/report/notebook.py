@@ -261,12 +261,12 @@ def _said(line: VerdictLine) -> str:
 
 
 def text_of_run(record: Record, head: str, files: Sequence[str]) -> str:
-    """Return a run in 20 lines or fewer: the verdict, the worst things and what to try, files."""
+    """Return a run in 20 lines or fewer: the verdict, what to change, files."""
     worst = worst_things(record.verdict, record)
     told = [*map(_said, record.verdict.lines)]
     told += [f"Above a limit: {words}" for words in record.exceeded[:2]]
-    for remedy in filter(None, dict.fromkeys(one.remedy for one in worst)):
-        told += wrap(f"To try: {remedy}", _WIDE - 10, subsequent_indent="  ", max_lines=2)
+    for change in filter(None, (one.change for one in worst)):
+        told += wrap(change, _WIDE - 10, subsequent_indent="  ", max_lines=2)
     lines = [head, *told, *files]
     return "\n".join(_cut(line) for line in lines)
 

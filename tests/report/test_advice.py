@@ -1,4 +1,4 @@
-"""The worst things of a verdict and what to try: the same on the page and on the screen."""
+"""The worst things of a verdict and what helps, and which of tried settings is advised."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from synthesizer.measures.verdict import HALVES, Evidence, Subject, Verdict, VerdictLine, Word
-from synthesizer.report.advice import Advice, worst_things
-from synthesizer.report.record import GeneticEntry
-from tests.report.utility_examples import manifest, run, step, table, tables
+from synthesizer.report.advice import TRY_SETTINGS, Advice, Advised, Trial, finding_of, worst_things
+from tests.report.utility_examples import manifest, run, step
 
 
 def line(subject: Subject, *evidence: tuple[str, Word], measured: bool = True) -> VerdictLine:
@@ -29,90 +28,35 @@ MIXED = verdict(
     line("anybody", ("cap_beyond", "unclear"), ("cap_beyond", "unclear"), ("disco_beyond", "pass")),
     line("use", ("mean_two_way", "fail")),
 )
+WEAK = Evidence(key=HALVES[0], test="", word="unclear", sentence="", is_weak=True)
 
 
-def made(**options: Any) -> Any:
-    """A run of trees."""
-    config = {"models": {"cart": options}} if options else {}
-    chain = (step("age", model="sample"), step("pay", model="cart", predictors=("age",)))
-    return run(
-        facts=manifest(chain=chain, config=config),
-        tables=tables(table("age", "pay", s_pmse=40.0)),
-    )
+def made() -> Any:
+    return run(facts=manifest(chain=(step("age", model="sample"), step("pay", model="cart"))))
 
 
 def keys(advice: list[Advice]) -> list[list[str]]:
     return [[e.key for _, e in one.findings] for one in advice]
 
 
-def test_the_gravest_come_first_each_figure_once_and_each_remedy_once() -> None:
-    larger, smaller = (
-        ["copied_uniques", "near_copies", "cap_beyond", "worst_group"],
-        ["mean_two_way"],
-    )
-    assert keys(worst_things(MIXED, made())) == [larger, smaller]
-    assert keys(worst_things(MIXED, made(), subjects=("use",))) == [smaller]
+def test_findings_of_settings_have_one_remedy_the_gravest_first_each_figure_once() -> None:
+    every = ["copied_uniques", "near_copies", "mean_two_way", "cap_beyond", "worst_group"]
+    (advice,) = worst_things(MIXED, made())
+    assert sorted(keys([advice])[0]) == sorted(every)
+    assert keys([advice])[0][0] == "copied_uniques"
+    assert advice.remedy == TRY_SETTINGS
+    assert all(key in advice.change for key in every)
+    assert keys(worst_things(MIXED, made(), subjects=("use",))) == [["mean_two_way"]]
     assert worst_things(verdict(line("use", ("mean_two_way", "pass"))), made()) == []
 
 
-@pytest.mark.parametrize(
-    ("options", "less", "more"),
-    [
-        ({}, "{cap: 100}", "{cap: 15}"),
-        ({"cap": 80}, "{cap: 160}", "{cap: 15}"),
-        ({"cap": 8}, "{cap: 100}", "{cap: 4}"),
-        ({"min_leaf": 1}, "{min_leaf: 100}", "{min_leaf: 1}"),
-        ({"tilt": False}, "{min_leaf: 100}", "{min_leaf: 10}"),
-    ],
-)
-def test_leaves_grow_against_memory_and_shrink_for_use(
-    options: dict[str, Any], less: str, more: str
-) -> None:
-    memory, use = worst_things(MIXED, made(**options))
-    assert f"models: {{cart: {less}}}" in memory.remedy
-    assert f"models: {{cart: {more}}}" in use.remedy
+def test_of_files_nothing_is_said_about_models() -> None:
+    for record in (None, run(facts=manifest(chain=(), genetic=None))):
+        assert [advice.change for advice in worst_things(MIXED, record)] == [""]
 
 
-@pytest.mark.parametrize(
-    ("options", "remedy"),
-    [
-        ({}, "tilt: false"),
-        ({"min_leaf": 10}, "tilt: false"),
-        ({"min_leaf": 5}, "min_leaf: 100"),
-        ({"tilt": False}, "min_leaf: 100"),
-    ],
-)
-def test_nearness_comes_from_the_tilt_where_leaves_are_large(
-    options: dict[str, Any], remedy: str
-) -> None:
-    (advice,) = worst_things(verdict(line("person", ("near_verbatim", "fail"))), made(**options))
-    assert f"models: {{cart: {{{remedy}}}}}" in advice.remedy
-
-
-@pytest.mark.parametrize(("rare", "remedy"), [({}, "rare: {"), ({"min_count": 20}, "tilt: false")])
-def test_nearness_in_panels_comes_from_rare_levels_first(rare: dict[str, Any], remedy: str) -> None:
-    config = {"panel": {"person": "id", "time": "year"}, "rare": rare}
-    chain = (step("pay", model="lag_one", base=("cart",)),)
-    record = run(facts=manifest(chain=chain, config=config))
-    (advice,) = worst_things(verdict(line("person", ("near_verbatim", "fail"))), record)
-    assert remedy in advice.remedy
-
-
-def test_advice_on_files_and_evolutions_names_no_trees() -> None:
-    evolved = manifest(
-        chain=(), genetic=GeneticEntry(start="mutants", mode="single", interrupted=False)
-    )
-    of_file = manifest(chain=(), genetic=None)
-    for record in (None, run(facts=of_file), run(facts=evolved)):
-        words = " ".join(advice.remedy for advice in worst_things(MIXED, record))
-        assert "cart" not in words
-        assert "min_leaf" not in words
-    assert "more generations" in words
-
-
-def test_weak_keys_are_not_mended_by_leaves() -> None:
-    weak = Evidence(key=HALVES[0], test="", word="unclear", sentence="", is_weak=True)
-    lines = verdict(line("person").model_copy(update={"evidence": (weak,)}))
+def test_weak_keys_are_mended_by_keys() -> None:
+    lines = verdict(line("person").model_copy(update={"evidence": (WEAK,)}))
     assert [
         advice.remedy for record in (made(), None) for advice in worst_things(lines, record)
     ] == [
@@ -121,14 +65,9 @@ def test_weak_keys_are_not_mended_by_leaves() -> None:
     ]
 
 
-def test_the_worst_pair_names_the_model_to_blame() -> None:
-    (advice,) = worst_things(verdict(line("use", ("worst_two_way", "unclear"))), made())
-    assert "the model of pay is to blame" in advice.remedy
-
-
 def test_what_was_not_measured_says_what_measures_it() -> None:
-    keys = (*HALVES, "copied_uniques")
-    missing = verdict(line("person", *((key, "unclear") for key in keys), measured=False))
+    wanted = (*HALVES, "copied_uniques")
+    missing = verdict(line("person", *((key, "unclear") for key in wanted), measured=False))
     of_files = worst_things(missing)
     assert [advice.tests for advice in of_files] == [
         f"not measured: {'; '.join(HALVES)}", "not measured: copied_uniques",
@@ -140,15 +79,89 @@ def test_what_was_not_measured_says_what_measures_it() -> None:
     assert switched_off.remedy.startswith(f"turn on {HALVES[1]}")  # a control is there
 
 
+def test_settings_are_tried_for_the_worst_finding_that_they_can_mend() -> None:
+    subject, found = finding_of(MIXED)
+    assert (subject, found and found.key) == ("person", "copied_uniques")
+    of_others = [WEAK, WEAK.model_copy(update={"is_weak": False, "measured": False})]
+    of_others += [Evidence(key="few_records", test="", word="unclear", sentence="")]
+    lines = [line("person").model_copy(update={"evidence": (e,)}) for e in of_others]
+    assert all(finding_of(verdict(one)) == (None, None) for one in lines)
+
+
+# Which setting is advised.
+
+
+def trial(setting: str, word: Word, **fields: Any) -> Trial:
+    return Trial(setting=setting, word=word, **fields)
+
+
+PERSONS = trial("now", "fail", value=0.12, least=0.07, limit=0.05, use=2.0, distance=2.0)
+USE = trial("now", "fail", value=4.0, limit=3.0, persons=0.01, distance=0.3)
+
+
+def advised(*others: Trial, now: Trial = PERSONS, again: tuple[Trial, ...] = ()) -> Advised:
+    return Advised(
+        finding=WEAK, subject="use" if now is USE else "person", trials=(now, *others),
+        again=again, units="persons",
+    )  # fmt: skip
+
+
+def test_of_settings_that_pass_the_one_with_the_least_loss_is_best() -> None:
+    dear = trial("dear", "pass", value=0.0, use=2.9, distance=0.0)
+    cheap = trial("cheap", "pass", value=0.02, use=2.4, distance=0.0)
+    nearer = trial("nearer", "unclear", value=0.01, use=2.1, distance=0.4)
+    result = advised(dear, cheap, nearer)
+    assert result.best == cheap
+    assert advised(dear, nearer).best == dear
+    assert advised(nearer).best == nearer
+    few = [trial("few", "pass", value=2.8, distance=0.0, persons=p) for p in (0.03, 0.02)]
+    assert advised(*few, now=USE).best == few[1]
+
+
+def test_a_wide_interval_is_mended_by_no_setting() -> None:
+    wide = PERSONS.model_copy(update={"word": "unclear", "value": 0.03, "least": 0.001})
+    lucky = trial("lucky", "pass", value=0.004, use=1.0, distance=0.0)
+    assert advised(lucky, now=wide).best is None
+    assert advised(lucky, now=wide).sentence.endswith("More persons would.")
+    assert "More" not in advised(now=USE).sentence
+
+
+def test_a_setting_that_lets_another_test_fail_does_not_help() -> None:
+    plain = trial("plain", "pass", value=0.0, use=9.0, distance=0.0, failing=("mean_two_way",))
+    assert advised(plain).best is None
+    both = PERSONS.model_copy(update={"failing": ("near_verbatim", "mean_two_way")})
+    assert advised(plain, now=both).best == plain
+
+
+def test_where_the_present_setting_passes_none_is_better() -> None:
+    gone = USE.model_copy(update={"word": "pass", "value": None, "distance": 0.0})
+    assert not trial("x", "pass", distance=0.0).helps(gone)
+    assert not trial("x", "pass", value=1.0, distance=0.0).helps(gone)
+
+
 @pytest.mark.parametrize(
-    ("codes", "rare", "remedy"),
-    [(300, {}, "rare: {min_count: 20"), (300, {"min_count": 5}, "rare: {min_count: 20"),
-     (300, {"min_count": 20}, "cap: 100"), (12, {}, "cap: 100")],
-)  # fmt: skip
-def test_near_copies_by_many_levels_are_mended_by_grouping(
-    codes: int, rare: dict[str, Any], remedy: str
+    ("word", "distance", "helps"),
+    [("unclear", 0.29, True), ("fail", 0.15, True), ("fail", 0.16, False), ("fail", None, False)],
+)
+def test_figures_without_an_interval_are_better_by_their_word_or_much_nearer(
+    word: Word, distance: float | None, helps: bool
 ) -> None:
-    chain = (step("occ", model="cart", kind="categorical", codes=codes),)
-    record = run(facts=manifest(chain=chain, config={"rare": rare}))
-    (advice,) = worst_things(verdict(line("person", ("near_copies", "fail"))), record)
-    assert remedy in advice.remedy
+    assert trial("x", word, value=3.5, distance=distance).helps(USE) is helps
+
+
+def test_what_could_not_be_measured_does_not_help_and_a_finding_that_is_gone_does() -> None:
+    assert not trial("x", "unclear", distance=None).helps(
+        PERSONS.model_copy(update={"word": "unclear"})
+    )
+    assert trial("x", "pass", distance=0.0).helps(PERSONS)
+
+
+def test_advised_is_what_helps_on_both_halves() -> None:
+    good = trial("good", "pass", value=0.0, use=2.0, distance=0.0)
+    bad = good.model_copy(update={"value": 0.09, "word": "unclear", "distance": 1.0})
+    sure, chance = advised(good, again=(PERSONS, good)), advised(good, again=(PERSONS, bad))
+    assert (sure.advised, chance.advised) == ("good", None)
+    assert "good" in sure.sentence
+    assert "one half only" in chance.sentence
+    assert sure.content["advised"] == "good"
+    assert advised(good, again=(PERSONS,)).advised is None

@@ -1,0 +1,198 @@
+"""Advice that was tried: which other setting mends the worst finding of a verdict.
+
+The present setting and two or three others are fitted on the same random half of the records, with
+the same draws. Each synthesis is held against both halves: persons of the fitted half beside those
+of the other one, and its tables against the other half alone. The best of several is the luckiest
+of them, too: it is advised only if it helps again on another random half. Nothing but the table of
+these trials is written.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from json import dumps
+from pathlib import Path
+from typing import Any
+
+from synthesizer.config.keys import Config
+from synthesizer.config.reading import AnyForm, sound_config
+from synthesizer.data.boundary import public
+from synthesizer.data.errors import ConfigError, Problems, SynthesizerError
+from synthesizer.data.files import check_file, write_texts
+from synthesizer.data.panel.households import MemberView
+from synthesizer.data.progress import Listener, silent
+from synthesizer.data.randomness import Seed
+from synthesizer.engine.registry import Registry
+from synthesizer.jobs.frontier import plans_of
+from synthesizer.jobs.grid import Setting, Variation, grid, shown
+from synthesizer.jobs.manifest import models_in
+from synthesizer.measures.results import CheckResults
+from synthesizer.measures.risk.halves import half_runs
+from synthesizer.measures.verdict import Subject, verdict
+from synthesizer.models.cart import Cart
+from synthesizer.models.kit.trees import TreeOptions
+from synthesizer.plan.plan import Plan, prepare
+from synthesizer.report.advice import Advised, Trial, finding_of, trial_of
+
+MAX_OTHERS = 3
+"""Settings that are tried beside the present one."""
+MANY_LEVELS, MIN_LEVEL_ROWS = 40, 20
+"""Levels of a code of many, and rows of each where such a code is grouped."""
+LARGE_LEAF, SMALL_LEAF, SMALL_CAP, FEW_PREDICTORS = 100, 10, 15, 5
+"""Options that are tried: rows, rows, effective rows, variables."""
+PRESENT = "present setting"
+Changes = Mapping[tuple[str, ...], Any]
+"""Values by the path of their key; None is the default."""
+
+
+@public
+def advise(
+    config: AnyForm,
+    *,
+    overrides: Mapping[str, Any] | None = None,
+    registry: Registry | None = None,
+    json: Path | None = None,
+    overwrite: bool = False,
+    listener: Listener = silent,
+) -> Advised:
+    """Return which setting mends the worst finding of the verdict, after trying two or three.
+
+    The present setting and the others are fitted on the same half of the confidential data, which
+    takes about as long as so many runs on half of the data. No dataset is written.
+
+    Parameters
+    ----------
+    config : Config, mapping or path
+        A configuration, a mapping with the keys of the YAML, or the YAML file.
+    overrides : mapping, optional
+        Replace keys of the file or mapping, such as ``{"seed": 2}``.
+    registry : Registry, optional
+        Models to choose from; all that installed packages offer by default.
+    json : path, optional
+        File for all numbers (mode 0600).
+    overwrite : bool
+        Whether an existing file is replaced.
+    listener : Listener, optional
+        Is told about the progress.
+
+    Returns
+    -------
+    Advised
+        The finding, a row for each setting (excess persons and figures of risk as shares, use as
+        mean S_pMSE of pairs), and the setting that is advised. Confidential.
+
+    Raises
+    ------
+    ConfigError
+        With every problem of configuration, data and file; if whole datasets are evolved.
+
+    Examples
+    --------
+    >>> config = {"data": {"sample": "fair"}, "default_method": "sample", "workers": 1}
+    >>> advised = advise(config, overrides={"seed": 1, "secret": "none"})
+    >>> advised.subject, advised.advised
+    ('use', 'default_method=cart')
+    """
+    problems, read = Problems(), [Path(config)] if isinstance(config, str | Path) else []
+    if json is not None:
+        with problems.gathered():
+            check_file(json, overwrite=overwrite, read=read)
+    with problems.gathered():
+        plan = prepare(config, registry, overrides=overrides, check_directory=False)
+        if plan.genetic is not None:
+            problems.append("genetic: whole datasets are evolved; vary its options by 'frontier'")
+    problems.settle(ConfigError)
+    advised = _advised(sound_config(config, overrides, problems), plan, listener)
+    if json is not None:
+        text = dumps(advised.content, indent=1, ensure_ascii=False, allow_nan=False)
+        write_texts({json: f"{text}\n"}, overwrite=overwrite, read=read)
+    return advised
+
+
+def _advised(base: Config | None, plan: Plan, listener: Listener) -> Advised:
+    """Try the present setting, others for its worst finding, and the best of them again."""
+    seed, limits = plan.seed, plan.limits
+    present = _on_half(plan, seed)
+    subject, finding = finding_of(verdict(present, limits))
+    if base is None or subject is None or finding is None:
+        return Advised(units=plan.units)
+    own = {PRESENT: plan} | _plans(base, plan, _likely(subject, base, plan, present))
+    listener.say(f"to try: {len(own) - 1} settings, each for as long as the present one took")
+
+    def tried(names: Iterable[str], seed: Seed) -> Iterator[Trial]:
+        for name in names:
+            listener.say(f"on half of the data: {name}")
+            with suppress(SynthesizerError):  # a half can be too small for a setting
+                yield trial_of(name, _on_half(own[name], seed), limits, subject, finding.key)
+
+    first = trial_of(PRESENT, present, limits, subject, finding.key)
+    trials = (first, *tried([*own][1:], seed))
+    made = Advised(finding=finding, subject=subject, trials=trials, units=plan.units)
+    names = () if made.best is None else (PRESENT, made.best.setting)
+    return made.model_copy(update={"again": (*tried(names, seed.child("another half")),)})
+
+
+def _on_half(plan: Plan, seed: Seed) -> CheckResults:
+    """Return the checks of a synthesis of one half beside the other, the same for all plans."""
+    whole, checks = plan.original, plan.checks.with_options(propensity={"enabled": False})
+    units = whole.households if isinstance(whole, MemberView) else None
+    run = next(half_runs(whole, partial(plan.refit, None, seed), seed=seed, units=units))
+    half = replace(plan, original=run.fitted, checks=checks)
+    checking = half.checking(seed, control=run.unseen)
+    checking.add(run.synthetic[0])
+    return checking.finish()
+
+
+# What is tried for a finding.
+
+
+def _likely(subject: Subject, base: Config, plan: Plan, found: CheckResults) -> Iterator[Changes]:
+    """Yield changes of the configuration that may mend a finding, the likeliest first."""
+    steps, for_use = plan.spec.steps, subject == "use"
+    trees = [m for s in steps for m in models_in(s.model) if isinstance(m, TreeOptions)]
+    if for_use and 2 * len(trees) < len(steps):
+        yield {("default_method",): "cart"}
+    tables = found.utility.tables if for_use and found.utility is not None else None
+    for row in () if tables is None else tables.worst(2, 1):
+        later = [step for step in steps if step.variable in row.variables][-1]
+        if not isinstance(later.model, TreeOptions) and not later.is_fixed:
+            yield {("variables", later.variable, "method"): "cart"}
+    codes = max((c.variable.n_codes for c in plan.original.columns if c.is_coded), default=0)
+    if base.panel or (codes > MANY_LEVELS and plan.original.n_rows < 2 * MIN_LEVEL_ROWS * codes):
+        yield {("rare", "min_count"): MIN_LEVEL_ROWS, ("rare", "to"): "other"}
+    if trees:
+        name = Counter(map(plan.registry.name_of, trees)).most_common(1)[0][0]
+        tree = next(model for model in trees if plan.registry.name_of(model) == name)
+        for options in _leaves(tree, for_use=for_use):
+            changed = {key: v for key, v in options.items() if getattr(tree, key) != v}
+            yield {("models", name, key): value for key, value in changed.items()}
+    if not for_use and len(steps) > FEW_PREDICTORS + 1:
+        yield {("max_predictors",): FEW_PREDICTORS}
+
+
+def _leaves(tree: TreeOptions, *, for_use: bool) -> Iterator[dict[str, Any]]:
+    """Yield options of trees that follow more of the data, or reveal less of single persons."""
+    large, small = max(LARGE_LEAF, 2 * (tree.min_leaf or 0)), min(SMALL_LEAF, tree.min_leaf or 99)
+    size = max(1, small // 2) if for_use else large
+    if isinstance(tree, Cart):
+        usual: dict[str, Any] = {"tilt": True, "min_leaf": None}
+        cap = min(SMALL_CAP, (tree.cap + 1) // 2) if for_use else max(LARGE_LEAF, 2 * tree.cap)
+        yield from (usual, usual | {"cap": cap})
+        yield {"tilt": False, "min_leaf": None if tree.tilt and not for_use else size}
+    else:
+        yield {"min_leaf": size}
+
+
+def _plans(base: Config, plan: Plan, candidates: Iterable[Changes]) -> dict[str, Plan]:
+    """Return the plans of the first settings that can be planned and change the data."""
+    settings = [Setting(name=PRESENT, values={}, config=base)]
+    for changes in filter(None, candidates):
+        varied = [Variation(key=".".join(p), path=p, values=(v,)) for p, v in changes.items()]
+        name = ", ".join(f"{one.key}={shown(one.values[0])}" for one in varied)
+        settings += [replace(s, name=name) for s in grid(base, varied, plan.registry).settings]
+    plans, *_ = plans_of(settings, plan.registry, plan.seed)
+    return {name: own for name, (_, own) in [*plans.items()][1 : 1 + MAX_OTHERS]}

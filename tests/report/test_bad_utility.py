@@ -1,0 +1,79 @@
+"""What counts as bad utility."""
+
+import pytest
+
+from synthesizer.report.expected import Expected, table_mark
+from synthesizer.report.glance import (
+    bad_utility,
+    is_bad_fit,
+    lowest_overlap,
+    overlap_marks,
+)
+from tests.report.utility_examples import (
+    EVIL,
+    coefficient,
+    fit,
+    run,
+    table,
+    tables,
+)
+
+
+def alerts(own):
+    notes = list(bad_utility(own))
+    assert all(note.tone == "look" for note in notes)
+    return [note.text for note in notes]
+
+
+@pytest.mark.parametrize(
+    ("expected", "of_table"),
+    [
+        (Expected(), 10.0),
+        (Expected(fresh=1.1), 10.0),
+        (Expected(right=6.0, fresh=6.0, proper=True), 30.0),
+    ],
+)
+def test_the_mark_follows_what_is_expected(expected, of_table):
+    assert table_mark(expected) == of_table
+
+
+def test_a_larger_synthesis_is_not_bad_for_its_size():
+    off = tables(table("age", s_pmse=25.0))
+    assert any("worst variable" in text for text in alerts(run(tables=off)))
+    assert alerts(run(tables=off, n_synthetic=(500, 500))) == []
+
+
+def test_a_variable_that_is_far_off_is_named():
+    (first, *_) = alerts(run(tables=tables(table(EVIL, s_pmse=25.0))))
+    assert first.startswith(f"The worst variable is {EVIL}, S_pMSE 25: 12 times as far off")
+    assert "to blame" not in first
+
+
+def fitted(*overlaps, **changes):
+    own = [coefficient(f"c{i}", 0.1, overlap=overlap) for i, overlap in enumerate(overlaps)]
+    return fit(coefficients=tuple(own), **changes)
+
+
+@pytest.mark.parametrize(
+    ("overlaps", "bad"),
+    [((0.9, 0.1), False), ((0.8, 0.22), False), ((0.7, 0.2), True), ((1.0, 1.0, 1.0, -0.1), True)],
+)
+def test_a_fit_is_bad_by_its_mean_or_by_one_coefficient(overlaps, bad):
+    own = fitted(*overlaps)
+    assert lowest_overlap(own) == (f"c{len(overlaps) - 1}", overlaps[-1])
+    assert is_bad_fit(own) is bad
+    assert any(text.startswith("Fit ") for text in alerts(run(fits=(own,)))) is bad
+
+
+def test_a_small_synthesis_may_overlap_less():
+    own = fitted(0.6, -0.2)
+    assert is_bad_fit(own)
+    small = [data.model_copy(update={"n": 10}) for data in own.datasets[1:]]
+    assert not is_bad_fit(own.model_copy(update={"datasets": (own.datasets[0], *small)}))
+    assert overlap_marks(0.5)[0] < 0.2
+
+
+def test_a_fit_without_overlaps_is_not_judged():
+    own = fitted(None)
+    assert lowest_overlap(own) is None
+    assert not is_bad_fit(own)
