@@ -13,8 +13,8 @@ from typing import Any, NamedTuple, get_args
 from synthesizer.measures.figure import Result, Row, Units, column, plain
 from synthesizer.measures.results import CheckResults
 from synthesizer.measures.settings import LimitConfig
-from synthesizer.measures.verdict import HALVES, TITLES, Evidence, Subject, Verdict, Word, verdict
 from synthesizer.measures.utility.unseen import Unseen
+from synthesizer.measures.verdict import HALVES, TITLES, Evidence, Subject, Verdict, Word, verdict
 from synthesizer.report.record import Record
 
 SUBJECTS = tuple(TITLES)
