@@ -489,8 +489,8 @@ def _pointing(key: str, test: str, start: str, near: NearVerbatim, tolerated: fl
         test,
         f"{start} synthetic {{record}}{several} points to {shown.inside:,} of {near.n:,} "
         f"{{records}} in the data, and to {shown.outside:,} of {near.n_outside:,} held out: "
-        f"{{ends}} more ({{mark}} is tolerated). {ceil(near.noticed * near.n):,} near copies would "
-        "have been noticed.",
+        f"{{ends}} more ({{mark}} is tolerated). {ceil(near.looks[0].noticed * near.n):,} copies, "
+        f"or {ceil(near.noticed * near.n):,} near copies, would have been noticed.",
         (shown.excess, shown.low, shown.high),
         tolerated,
         released=1 - shown.outside / near.n_outside,

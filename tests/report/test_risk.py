@@ -281,7 +281,7 @@ def test_the_part_has_the_words_and_the_colour_of_the_verdict(
     section = nearest_section(record(risk(further={"near_verbatim": found})))
     (words,) = notes(section, tone)
     assert "points to 30 of 500" in words
-    assert "15 near copies would have been noticed" in words
+    assert "15 near copies, would have been noticed" in words
 
 
 def test_the_share_is_drawn_between_a_coin_toss_and_the_fitted_records() -> None:

@@ -57,6 +57,8 @@ from synthesizer.measures.risk.intervals import Interval, wilson
 
 DIFFERING = (0.0, 0.1, 0.2)
 """Shares of the variables that may differ, one look each."""
+FEW_DIFFERING = 3
+"""Variables that may differ in the last look of a file of 9 variables or more."""
 FEWEST = 10
 """Persons that a group needs in the data; and that either side needs."""
 OUTER = 0.01
@@ -219,6 +221,7 @@ def near_verbatim(run: HalfRun, names: Sequence[str], *, seed: AnySeed = 0) -> N
     names, sizes, records = compared.names, compared.sizes, compared.records
     synthetic, owners = compared.synthetic, compared.owners
     allowed = [round(share * len(names)) for share in DIFFERING]
+    allowed[-1] = max(allowed[-1], min(FEW_DIFFERING, len(names) // 3))
     blocks = blocks_of(synthetic, allowed[-1] + 1)
     kept = affordable(records, synthetic, blocks, owners, seeded(seed).generator("near verbatim"))
     counted = np.bincount(owners[kept], minlength=sum(sizes)) > 0
