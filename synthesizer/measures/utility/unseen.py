@@ -67,6 +67,8 @@ EXPECTED = 20
 """Records that a cell of independent variables would have, from which on an empty one counts."""
 TOP = 0.001, 0.01, 25
 """Share of records in the upper tail, at least and at most, and the records that it aims at."""
+OUTER = 5
+"""Values at either end, at least, that count as the next ones do."""
 MOST_RECORDS = 10_000
 """Records from which on standard errors fall no more."""
 DETERMINED = 0.25
@@ -271,8 +273,13 @@ def _tails(numbers: Numbers) -> Iterator[UnseenLook]:
     limit = -scipy.special.ndtri(0.025 / max(3 * len(numbers[0]), 1))
     for name in numbers[0]:
         sides = [side[name][~np.isnan(side[name])] for side in numbers]
+        if min(map(len, sides)) < FEWEST:
+            continue
+        # beyond them are numbers of few persons, which no release should show
+        ends = np.sort(sides[2])[[k := max(OUTER, int(TOP[0] * len(sides[2]))), -k - 1]]
+        sides = [np.clip(side, *ends) for side in sides]
         every = np.concatenate(sides)
-        if min(map(len, sides)) < FEWEST or every.std() == 0:
+        if every.std() == 0:
             continue
         share = max(TOP[0], min(TOP[1], TOP[2] / len(sides[2])))
         top = np.quantile(sides[2], 1 - share)

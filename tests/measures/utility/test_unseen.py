@@ -176,7 +176,11 @@ def test_empty_cells_are_those_of_slow_code():
 def test_tails_are_those_of_slow_code(monkeypatch):
     monkeypatch.setattr("synthesizer.measures.utility.unseen._SHOWN", 99)
     training, holdout, made, _ = three(600, 9)
-    sides = [table["pay"].data for table in (made, training, holdout)]
+    ends = sorted(holdout["pay"].data)[5], sorted(holdout["pay"].data)[-6]
+    sides = [
+        np.array([min(max(pay, ends[0]), ends[1]) for pay in table["pay"].data])
+        for table in (made, training, holdout)
+    ]
     every = np.concatenate(sides)
     variance = np.mean((every - every.mean()) ** 2)
     limit = NormalDist().inv_cdf(1 - 0.05 / 24)  # two-sided, of three figures of four numbers
@@ -196,6 +200,15 @@ def test_tails_are_those_of_slow_code(monkeypatch):
     assert looks["standard deviation of pay"].value == pytest.approx(
         abs(sides[0].std() - sides[2].std()) / error / limit
     )
+
+
+def test_the_outermost_numbers_are_of_few_and_count_as_the_next_ones_do(monkeypatch):
+    monkeypatch.setattr("synthesizer.measures.utility.unseen._SHOWN", 99)
+    training, holdout, made, _ = three(600, 9)
+    pay = made["pay"].data.copy()
+    pay[:4] = 1e9
+    looks = {look.what: look for look in found(training, holdout, changed(made, pay=pay)).looks}
+    assert all(looks[f"{figure} of pay"].value < 1 for figure in ("mean", "standard deviation"))
 
 
 def test_associations_are_those_of_slow_code():
