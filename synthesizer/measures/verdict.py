@@ -416,6 +416,7 @@ def _of_copies(copied: CopiedUniques) -> Iterator[Evidence]:
         "test": "verbatim {records}",
         "value": float(row.present),
         "mark": float(row.most),
+        "fresh": None,
         "released": float(copied.uniques),
     }
     if alarm is not None:
@@ -477,6 +478,7 @@ def _of_near_verbatim(near: NearVerbatim, limit: LimitOf) -> Iterator[Evidence]:
             f"the most of a {{record}} held out is {near.repeats_outside:,}.",
             value=float(near.repeats),
             mark=float(near.repeats_by_chance),
+            fresh=float(near.repeats_outside),
         )
 
 

@@ -37,7 +37,7 @@ verdict_of <- function(checks) {
   verdict <- rows_frame(lines, c("subject", "title", "word", "sentence"))
   verdict$sentence <- in_words_of_r(verdict$sentence)
   evidence <- lapply(lines, function(line) {
-    rows <- rows_frame(line$evidence, c("test", "word", "sentence"), 
+    rows <- rows_frame(line$evidence, c("test", "word", "sentence"),
                        c("value", "low", "high", "mark", "fresh", "released"))
     if (nrow(rows)) cbind(subject = line$subject, rows) else NULL
   })
