@@ -8,8 +8,9 @@ and few variables differ. Under no disclosure, records point to both alike. The 
 of persons in the data to whom a record points beyond what is seen of the holdout.
 
 Agreement is that of values: labels, and numbers in steps of one hundredth of their standard
-deviation. Three looks allow no, a tenth and a fifth of the variables to differ; their intervals
-hold together (Bonferroni). Looking for the nearest person, and only for one who stands alone, has
+deviation. Three looks allow no, a tenth and a fifth of the variables to differ. Their lower ends
+hold together (Bonferroni), since one look suffices to fail; their upper ends need no correction,
+since all must be within a limit to pass (an intersection-union test). Looking for the nearest person, and only for one who stands alone, has
 more power than counting persons with a record nearby: in a common cell somebody is near to
 everything.
 
@@ -31,7 +32,8 @@ Sources: Domingo-Ferrer and Torra (2001), A quantitative comparison of disclosur
 for microdata, in Confidentiality, Disclosure and Data Access (distance-based record linkage);
 Pilgram et al. (2025), A consensus privacy metrics framework for synthetic data, Patterns 6
 (membership beside a holdout); Newcombe (1998), Interval estimation for the difference between
-independent proportions, Statistics in Medicine 17 (method 10).
+independent proportions, Statistics in Medicine 17 (method 10); Berger (1982), Multiparameter
+hypothesis testing and acceptance sampling, Technometrics 24 (intersection-union tests).
 """
 
 from __future__ import annotations
@@ -86,8 +88,8 @@ class Look(Row):
     inside: int = column("In the data", "count", "persons to whom a record points")
     outside: int = column("Held out", "count", "the same of the holdout")
     excess: float = column("Excess", "share", "share in the data less the share of the holdout")
-    low: float = column("From", "share", "lower end; the ends of all looks hold together")
-    high: float = column("To", "share", "upper end")
+    low: float = column("From", "share", "lower end; those of all looks hold together")
+    high: float = column("To", "share", "upper end of its own 95 % interval")
     noticed: float = column("Noticed from", "share", "excess that is found in 95 of 100 releases")
 
 
@@ -426,7 +428,8 @@ class _People:
             inside, outside = (
                 int((side <= allowed).sum()) for side in np.split(self.near, [self.n_inside])
             )
-            excess, low, high = difference(inside, n, outside, m, z)
+            excess, low, _ = difference(inside, n, outside, m, z)
+            high = difference(inside, n, outside, m, quantile_of(1))[2]
             yield Look(
                 differing=allowed, inside=inside, outside=outside, excess=excess, low=low,
                 high=high, noticed=_noticed(outside / m, n, m, z),
