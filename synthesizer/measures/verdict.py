@@ -612,13 +612,8 @@ def _of_halves(part: ScenarioRisk, least: float) -> Iterator[Evidence]:
         released=figure.original,
     )
     if figure.original is not None and figure.original <= mark and evidence.word != "fail":
-        words = _WEAK
-        if evidence.word == "unclear":
-            words = (
-                f"These keys tell hardly anything about {target} even from the data themselves, "
-                "so that the half split cannot tell: name keys that tell more."
-            )
-        evidence = _weakened(evidence, words)
+        # the release cannot reveal more than the original
+        evidence = _weakened(evidence.model_copy(update={"word": "pass"}), _WEAK)
     yield evidence
     worst = part.differential.worst_group
     if worst is not None and worst.low is not None and worst.low > mark:
@@ -651,13 +646,14 @@ def _of_attacks(results: CheckResults, limit: LimitOf) -> Iterator[Evidence]:
             f"{attack.name[:1].upper()}{attack.name[1:]} succeeds more often for {{records}} in "
             "the data than for {records} held out, by {ends} (limit {mark}).",
             (attack.risk, attack.low, attack.high),
-            limit("attack_risk"),
+            # where hardly anything is left to gain, a share of it is the noise of a few persons
+            max(limit("attack_risk"), limit("attack_persons") / (1 - (attack.control_rate or 0))),
             f"{attack.name[:1].upper()}{attack.name[1:]}: success differs by {{ends}} between "
             "{records} in the data and {records} held out (limit {mark}).",
             released=1.0,
         )
         for attack in attacks.attacks
-        if attack.n >= FEW_ATTACKS
+        if attack.n >= FEW_ATTACKS and attack.risk is not None
     ]
     if judged:
         yield max(judged, key=lambda e: (_ORDER.index(e.word), -1 if e.high is None else e.high))
