@@ -10,9 +10,9 @@ of persons in the data to whom a record points beyond what is seen of the holdou
 Agreement is that of values: labels, and numbers in steps of one hundredth of their standard
 deviation. Three looks allow no, a tenth and a fifth of the variables to differ. Their lower ends
 hold together (Bonferroni), since one look suffices to fail; their upper ends need no correction,
-since all must be within a limit to pass (an intersection-union test). Looking for the nearest person, and only for one who stands alone, has
-more power than counting persons with a record nearby: in a common cell somebody is near to
-everything.
+since all must be within a limit to pass (an intersection-union test). Looking for the nearest
+person, and only for one who stands alone, has more power than counting persons with a record
+nearby: in a common cell somebody is near to everything.
 
 *Groups.* The same excess among the persons of each level and of the outer hundredth of each number:
 thirty persons of three thousand are no excess at large, though all of a group. The intervals of all
