@@ -204,8 +204,8 @@ def manifest_of(plan: Plan, source: Source, seed: Seed, phases: Phases) -> Manif
 
 
 ONE_OF_SEVERAL = (
-    "this is run {} with these settings in this directory: a verdict is one draw, and to run until "
-    "it is safe is to choose on the noise"
+    "this is run {} with these settings in this directory: results vary from run to run; do not "
+    "rerun until it passes"
 )
 _DRAWS_ALIKE = ("seed", "secret", "workers", "output", "checks", "limits")
 """Keys that make no other setting: the draws, what is written, what is looked at."""

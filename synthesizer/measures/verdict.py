@@ -1,7 +1,7 @@
 """May these data be released? Three lines that can be defended, from what the checks found.
 
 1. What the release adds to what an intruder knows about a person who is in the data.
-2. What it shows about anybody, beside what a fresh sample of the same population shows.
+2. What it shows about anybody, beside what a new sample of the same population shows.
 3. How useful it is.
 
 Each line says pass, fail or unclear, and why. The interval of a test decides: all of it above the
@@ -54,9 +54,9 @@ FEW_ATTACKS = 100
 GOOD_MEAN, BAD_MEAN, BAD_TABLE = 3.0, 10.0, 10.0
 """S_pMSE of pairs: their mean should be below the first, and each below the last."""
 GOOD_SAMPLE, BAD_SAMPLE = 1 / 2, 1 / 10
-"""Of the share of the original that a fresh sample is as good as."""
+"""Of the share of the original that a new sample is as good as."""
 GOOD_COEFFICIENTS, BAD_COEFFICIENTS = 2.0, 4.0
-"""Times the share of coefficients that a fresh sample has beyond 1.96 standard errors."""
+"""Times the share of coefficients that a new sample has beyond 1.96 standard errors."""
 UNSEEN: Mapping[str, tuple[tuple[float, float], tuple[float, float]]] = {
     "unseen_pairs": ((0.5, 0.0), (0.25, 0.0)),
     "associations": ((0.7, 0.0), (0.5, 0.0)),
@@ -67,7 +67,7 @@ UNSEEN: Mapping[str, tuple[tuple[float, float], tuple[float, float]]] = {
 """Beside the holdout: factor of a new sample's value, and what is added; of what is good, and of
 what is not bad."""
 GOOD_KEPT, BAD_KEPT = 0.7, 0.5
-"""Of the associations: independent columns keep nothing, a fresh sample nearly all."""
+"""Of the associations: independent columns keep nothing, a new sample nearly all."""
 AT_LEAST = frozenset({"equivalent_sample", "unseen_pairs", "associations", "few_records"})
 """Tests whose value must reach its mark; others must not exceed it."""
 FEW_RECORDS = 100
@@ -89,7 +89,7 @@ _NAMED = 2
 """Findings that the sentence of a line tells; the others are in its evidence."""
 _KEYS = 3
 """Keys that a sentence names; others are counted."""
-_WEAK = "The data themselves would pass: name keys that tell more."
+_WEAK = "Even the original would pass, so this test is not informative: name other keys."
 
 
 class Evidence(Row):
@@ -400,14 +400,14 @@ def _of_near(risk: RiskResult, limit: LimitOf) -> Iterator[Evidence]:
 
 
 def _of_copies(copied: CopiedUniques) -> Iterator[Evidence]:
-    """Yield whether more records are there verbatim than a fresh sample has."""
+    """Yield whether more records are there verbatim than a new sample has."""
     key = "copied_uniques" if copied.title == "copied uniques" else "copied_keys"
     alarm, row, control = copied.alarm, copied.worst, copied.control
     if control is not None and control.is_above:
         yield _unclear(
             "control",
             "control",
-            f"The control is no fresh sample: {control.present:,} of its {{records}} are "
+            f"The control is no new sample: {control.present:,} of its {{records}} are "
             f"{{records}} of the original that nobody else shares (at most {control.most:,} by "
             "chance), so that what is held against it seems less than it is.",
         )
@@ -491,7 +491,7 @@ def _pointing(key: str, test: str, start: str, near: NearVerbatim, tolerated: fl
         test,
         f"{start} synthetic {{record}}{several} points to {shown.inside:,} of {near.n:,} "
         f"{{records}} in the data, and to {shown.outside:,} of {near.n_outside:,} held out: "
-        f"{{ends}} more ({{mark}} is tolerated). {ceil(near.looks[0].noticed * near.n):,} copies, "
+        f"{{ends}} more (limit {{mark}}). {ceil(near.looks[0].noticed * near.n):,} copies, "
         f"or {ceil(near.noticed * near.n):,} near copies, would have been noticed.",
         (shown.excess, shown.low, shown.high),
         tolerated,
@@ -512,7 +512,7 @@ def _of_releases(together: Together, near: NearVerbatim, tolerated: float) -> Ev
     high = agreeing([bound[0]], tolerated, 2)[0]
     end = (
         f"synthetic {{records}} point to at most {high} more of the {{records}} in the data than "
-        "held out ({mark} is tolerated). This is a bound, the sum of the upper ends of all "
+        "held out (limit {mark}). This is a bound, the sum of the upper ends of all "
         "releases. Set given_out: false in the .releases.json of the source for those nobody got."
     )
     return _judged(key, test, f"{start} {end}", (bound[1], None, bound[0]), tolerated)
@@ -524,8 +524,8 @@ def _of_guesses(guessed: Guesses, limit: LimitOf) -> Evidence:
     return _most_certain(
         "guesses",
         "guessed attributes",
-        f"From {worst.known}, {worst.target} is guessed right of {worst.inside:,} of "
-        f"{guessed.n:,} {{records}} in the data, and of {worst.outside:,} of "
+        f"From {worst.known}, {worst.target} is guessed right for {worst.inside:,} of "
+        f"{guessed.n:,} {{records}} in the data, and for {worst.outside:,} of "
         f"{guessed.n_outside:,} held out.",
         worst.excess,
         worst.low,
@@ -598,17 +598,17 @@ def _of_halves(part: ScenarioRisk, least: float) -> Iterator[Evidence]:
     if None in interval and figure.value == 0:  # every score is the same in both halves
         interval = (0.0, 0.0, 0.0)
     target = part.scenario.target
-    as_are = "" if figure.original is None else f"; the data themselves: {figure.original:.2f}"
-    tolerated = f"({{mark}} is tolerated{as_are})."
+    as_are = "" if figure.original is None else f"; releasing the original: {figure.original:.2f}"
+    tolerated = f"(limit {{mark}}{as_are})."
     evidence = _judged(
         figure.key,
         f"half split, {target}",
-        f"The right {target} is read off more often for {{records}} in the data than for others, "
-        f"by {{ends}} {tolerated}",
+        f"Someone who knows the keys guesses {target} right more often for {{records}} in the data "
+        f"than for others, by {{ends}} {tolerated}",
         interval,
         mark,
-        f"How often the right {target} is read off differs by {{ends}} between {{records}} in the "
-        f"data and others {tolerated}",
+        f"How often the keys give the right {target} differs by {{ends}} between {{records}} in "
+        f"the data and others {tolerated}",
         released=figure.original,
     )
     if figure.original is not None and figure.original <= mark and evidence.word != "fail":
@@ -671,7 +671,7 @@ def _of_careers(results: CheckResults) -> Iterator[Evidence]:
             figure.key,
             "verbatim careers",
             f"A share of {value:.2f} ({{ends}}) of the synthetic careers are those of one person; "
-            f"fresh persons would have {chance:.2f} ({{mark}} is tolerated).",
+            f"new persons would have {chance:.2f} (limit {{mark}}).",
             interval,
             mark,
             fresh=chance,
@@ -686,8 +686,8 @@ def _of_careers(results: CheckResults) -> Iterator[Evidence]:
             yield _of_figure(
                 figure_of_halves,
                 figure_of_halves.name,
-                "Being in the data adds {ends} to what parts of a career tell of the rest ({mark} "
-                "is tolerated).",
+                "Being in the data adds {ends} to what parts of a career tell of the rest (limit "
+                "{mark}).",
                 released,
             )
     households = figures.get("repeated_households")
@@ -698,7 +698,7 @@ def _of_careers(results: CheckResults) -> Iterator[Evidence]:
             households.key,
             "verbatim households",
             f"A share of {households.value:.2f} ({{ends}}) of the synthetic households are one of "
-            "the original, with all members ({mark} is tolerated).",
+            "the original, with all members (limit {mark}).",
             (households.value, low, high),
             mark,
             released=households.original,
@@ -718,7 +718,7 @@ def _of_figure(
 
 _ONE = {"CAP": "CAP, one dataset", "DiSCO": "DiSCO"}
 _SHOWN = {
-    "CAP": "The keys ({keys}) tell the right {target} at a rate of",
+    "CAP": "Someone who knows {keys} guesses {target} right at a rate of",
     "DiSCO": "The keys disclose {target} for a share of",
 }
 
@@ -735,13 +735,13 @@ def _of_anybody(results: CheckResults, limit: LimitOf) -> Iterator[Evidence]:
 
 
 def _of_gains(guessed: Guesses, limit: LimitOf) -> Evidence:
-    """Return what the target says that is guessed most beyond a fresh sample."""
+    """Return what the target says that is guessed most beyond a new sample."""
     worst = guessed.gains[0]
     return _most_certain(
         "guesses_of_anybody",
-        "guesses beyond a fresh sample",
-        f"From {worst.known}, {worst.target} of {worst.synthetic:,} of {guessed.n_outside:,} "
-        f"{{records}} held out is guessed right, and of {worst.fresh:,} from a fresh sample.",
+        "guesses beyond a new sample",
+        f"From {worst.known}, {worst.target} is guessed right for {worst.synthetic:,} of "
+        f"{guessed.n_outside:,} {{records}} held out, and for {worst.fresh:,} from a new sample.",
         worst.gain,
         worst.low,
         limit("guesses_of_anybody"),
@@ -750,7 +750,7 @@ def _of_gains(guessed: Guesses, limit: LimitOf) -> Evidence:
 
 
 def _beyond_fresh(part: ScenarioRisk, least: float) -> Iterator[Evidence]:
-    """Yield what one dataset gives away with the keys beyond a fresh sample."""
+    """Yield what one dataset gives away with the keys beyond a new sample."""
     keys, target = part.scenario.keys, part.scenario.target
     named = ", ".join(keys)
     if len(keys) > _KEYS + 1:
@@ -762,8 +762,8 @@ def _beyond_fresh(part: ScenarioRisk, least: float) -> Iterator[Evidence]:
             figure,
             f"{row.name}, {target}",
             f"{_SHOWN[row.name].format(keys=named, target=target)} {row.synthetic:.2f} "
-            f"({_ONE[row.name]}), a fresh sample {row.fresh:.2f}, the original "
-            f"{row.released:.2f}: beyond the fresh sample {{ends}} ({{mark}} is tolerated).",
+            f"({_ONE[row.name]}), a new sample {row.fresh:.2f}, the original "
+            f"{row.released:.2f}: beyond the new sample {{ends}} (limit {{mark}}).",
             figure.original,
             least,
         )
@@ -793,7 +793,7 @@ def _of_use(results: CheckResults) -> Iterator[Evidence]:
         yield _between(
             "regressions_beyond",
             "regressions",
-            f"{beyond:.0%} of the coefficients of regressions are clearly off (a fresh sample: "
+            f"{beyond:.0%} of the coefficients of regressions are clearly off (a new sample: "
             f"{fresh:.0%}).",
             beyond,
             (GOOD_COEFFICIENTS * fresh, BAD_COEFFICIENTS * fresh),
@@ -828,7 +828,7 @@ def _of_training(results: CheckResults, further: Mapping[str, Any]) -> Iterator[
             "equivalent_sample",
             "as good as a sample",
             f"As good as a random sample of {sample.sample:.0%} of the original for pairs of "
-            f"variables (a fresh sample of the population: {fresh:.0%}).",
+            f"variables (a new sample of the population: {fresh:.0%}).",
             -sample.sample,
             (-GOOD_SAMPLE * fresh, -BAD_SAMPLE * fresh),
             shown=sample.sample,

@@ -50,11 +50,11 @@ from synthesizer.measures.utility.equivalent_sample import MOST_LEVELS, SampleSc
 from synthesizer.measures.utility.tables import ASSOCIATIONS, table_utility
 
 LOOKS: Mapping[str, str] = {
-    "unseen_pairs": "share of the holdout that, drawn at random, tells as much of pairs",
+    "unseen_pairs": "share of the holdout {records} that is as accurate for pairs of variables",
     "associations": "share of the associations in the holdout that are kept",
-    "impossible_records": "share of {records} that no other {record} is like, and not by accident",
-    "tails": "difference from the holdout in standard errors, over their limit",
-    "conditional_spread": "spread of a nearly determined number over the holdout's, or the inverse",
+    "impossible_records": "share of {records} with a broken relation or an impossible pair",
+    "tails": "difference from the holdout, where 1 is the largest that chance explains",
+    "conditional_spread": "spread of a nearly determined number, as a multiple of the holdout's",
 }
 """What the value of each look is."""
 FEWEST = 50
