@@ -64,9 +64,10 @@ def add_decision(
         (_, first), *others = advice.findings
         # what the lines above say already is only named
         named = others or not advice.measured or first.sentence in told
-        what = f"{advice.tests[:1].upper()}{advice.tests[1:]}." if named else first.sentence
-        heading = "worst first:\n" if number == 1 else ""
-        words = f"{heading}  {number}. {what} {advice.change}".rstrip()
+        tests = f"{advice.tests[:1].upper()}{advice.tests[1:]}. " if named else f"{first.sentence} "
+        what = "" if named and advice.tests in advice.change else tests
+        heading = "worst first:" if number == 1 else " "
+        words = f"{heading} {number}. {what}{advice.change}".rstrip()
         ending.say(words, rank=number, kind="finding")
 
 

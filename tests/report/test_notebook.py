@@ -163,7 +163,7 @@ def test_a_run_is_its_verdict_its_first_page_and_its_figures(done: RunResult) ->
     text = repr(done)
     assert len(text.splitlines()) <= 20
     for words in ("RunResult: 1 dataset in", "A person in the data: ", "Use: ", "Above a limit: ",
-                  "To try: ", "Report: "):  # fmt: skip
+                  "What to change: ", "Report: "):  # fmt: skip
         assert words in text
     assert "123454321" not in text + repr(done.manifest) + repr(done.record.manifest.to_frame())
     page, tags = page_of(done._repr_html_())
