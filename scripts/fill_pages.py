@@ -128,7 +128,8 @@ def draw(folder: Path) -> None:
             )
             # the picture ends where a block ends, not within a sentence
             top, end = browser.execute_script(
-                f"const blocks = [...document.querySelectorAll('#{part} :is(.note, p, .card)')];"
+                "const ends_of = ':is(.note, p, .card, figure, .more > summary)';"
+                f"const blocks = [...document.querySelectorAll(`#{part} ${{ends_of}}`)];"
                 "const seen = blocks.filter((block) => block.checkVisibility());"
                 "const ends = seen.map((block) => block.getBoundingClientRect().bottom + 8);"
                 "return [scrollY, Math.max(...ends.filter((end) => end <= innerHeight))];"

@@ -2,7 +2,9 @@
 
 import gc
 import os
+import tempfile
 from collections.abc import Generator, Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
@@ -12,6 +14,7 @@ from hypothesis import HealthCheck, Phase, settings
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from synthesizer.data.randomness import fresh_secret
+from synthesizer.jobs import release_ledger
 from synthesizer.plan import seeds
 
 # In CI the same examples every time: a red run is about the change, not about luck.
@@ -64,6 +67,20 @@ def same_secret() -> Iterator[None]:
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(seeds, "fresh_secret", lambda: "5a" * 32)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_ledger_beside_shared_files() -> Iterator[None]:
+    """Keep ledgers of releases beside temporary sources only: other tests share the others."""
+    ledger_of, temporary = release_ledger.ledger_of, Path(tempfile.gettempdir()).resolve()
+
+    def beside(source: Path | None) -> Path | None:
+        path = ledger_of(source)
+        return path if path is not None and path.is_relative_to(temporary) else None
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(release_ledger, "ledger_of", beside)
         yield
 
 

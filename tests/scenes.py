@@ -12,8 +12,8 @@ from fill_pages import DOCS, blocks, run_here
 
 QUICK = {
     "attacks": False, "conditional_tables": False, "equivalent_sample": False, "nearest": False,
-    "near_verbatim": False, "guesses": False,
-    "differential_confidentiality": False, "near_copies": False, "propensity": False,
+    "near_verbatim": False, "unseen": False, "guesses": False,
+    "differential_confidentiality": False, "propensity": False,
     "regressions": False, "suda": False, "trajectories": False, "sequences": False,
 }  # fmt: skip
 """Checks that are left out: each is run by its own tests."""

@@ -239,7 +239,7 @@ def expanded(word, folder):
 
 LINE = re.compile(
     r"((?:A person in the data|Anybody|Use): [A-Z ]+\.) .*?"
-    r"(?= (?:Anybody:|Use:|what to change|a verdict is|wrote|```))"
+    r"(?= (?:Anybody:|Use:|worst first|a verdict is|wrote|```))"
 )
 
 

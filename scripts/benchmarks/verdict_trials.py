@@ -5,12 +5,15 @@ Usage::
 
     python scripts/benchmarks/verdict_trials.py FILE.csv --keys age,sex --amount income [--draws 5]
     python scripts/benchmarks/verdict_trials.py FILE.csv --null 100 --size 1000
+    python scripts/benchmarks/verdict_trials.py FILE.csv --detect 100 --size 3000
 
 The records of a file are dealt at random to three parts of one size: those that the synthetic data
 were made from, a holdout, and a new sample that takes the place of synthetic data. Into this one
 persons of the first part are planted, verbatim or with some cells changed. Each line gives the
 words about persons over all draws. With ``--null`` new samples alone are judged, for a public
-release and under a contract. Exit code 1 where a plant passes or a sample fails.
+release and under a contract. With ``--detect`` as many persons are planted, verbatim and with
+two cells changed, as the detection limit says, and a tenth of them, which is the control: 90 to 100
+of 100 draws must find the first, not the second. Exit code 1 where it is otherwise.
 """
 
 from __future__ import annotations
@@ -20,15 +23,20 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import ceil
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from synthesizer import LimitConfig, assess
+from synthesizer.data.pairs import as_table, read_like
 from synthesizer.measures.results import CheckResults
+from synthesizer.measures.risk.halves import control_run
+from synthesizer.measures.risk.near_verbatim import near_verbatim
 from synthesizer.measures.verdict import verdict
 
+RELEASES = ("public", "contract")
 SMALL = (15, 400)
 """Persons of a group that is planted."""
 
@@ -126,15 +134,37 @@ def dealt(path: Path, keys: list[str], amount: str, size: int | None, seed: int)
     return Files(parts[0], parts[1], parts[2], keys, amount, rng)
 
 
-def words_of(
-    files: Files, made: pd.DataFrame, release: str, *, with_keys: bool = True
-) -> list[str]:
-    """Return the words about a person and about anybody."""
+def words_of(files: Files, made: pd.DataFrame, *releases: str, with_keys: bool = True) -> list[str]:
+    """Return, for each kind of release, the words about a person and about anybody."""
     keys, target = (files.keys, _target(files)) if with_keys else (None, None)
     made = made.reset_index(drop=True)
     risk = assess(files.fitted, made, control=files.unseen, keys=keys, target=target)
-    decided = verdict(CheckResults(risk=risk), LimitConfig(release=release))
-    return [decided[subject].word for subject in ("person", "anybody")]
+    found = CheckResults(risk=risk)
+    decided = [verdict(found, LimitConfig(release=release)) for release in releases]
+    return ["/".join(one[subject].word for subject in ("person", "anybody")) for one in decided]
+
+
+def found_of(files: Files) -> dict[str, bool]:
+    """Return whether planted persons are found, as many as the limit says and a tenth of them."""
+    inside, outside, sample = (
+        as_table(f, [str(name) for name in f]) for f in (files.fitted, files.unseen, files.sample)
+    )
+    clean = near_verbatim(control_run(inside, outside, (sample,)), inside.names)
+    if clean is None:
+        raise SystemExit("too few records")
+    found = {}
+    for cells in (0, 2):
+        look = next(i for i, look in enumerate(clean.looks) if look.differing >= cells)
+        for part in (1.0, 0.1):
+            n = ceil(part * clean.looks[look].noticed * len(files.fitted))
+            persons = files.some(n / len(files.fitted) + 1e-9)
+            made = files.put(files.changed(persons, cells))
+            table = read_like(made, inside, inside.names)
+            seen = near_verbatim(control_run(inside, outside, (table,)), inside.names)
+            found[f"{cells} cells changed, {part:g} of the limit"] = seen is not None and (
+                seen.looks[look].low > 0
+            )
+    return found
 
 
 def _target(files: Files) -> str:
@@ -153,23 +183,34 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=5)
     parser.add_argument("--first", type=int, default=100, help="the first seed")
     parser.add_argument("--null", type=int, default=0, help="so many new samples, nothing planted")
+    parser.add_argument("--detect", type=int, default=0, help="so many draws at the limit")
     options = parser.parse_args()
     found: dict[str, Counter[str]] = {}
     is_right = True
-    for seed in range(options.first, options.first + (options.null or options.draws)):
+    for seed in range(
+        options.first, options.first + (options.null or options.detect or options.draws)
+    ):
         files = dealt(options.file, options.keys, options.amount, options.size, seed)
+        if options.detect:
+            for name, is_found in found_of(files).items():
+                found.setdefault(name, Counter()).update(["found" if is_found else "not found"])
+            continue
         if options.null:
-            for release in ("public", "contract"):
-                words = words_of(files, files.sample, release, with_keys=bool(options.keys))
-                found.setdefault(release, Counter()).update(["/".join(words)])
-                is_right &= "fail" not in words
+            words = words_of(files, files.sample, *RELEASES, with_keys=bool(options.keys))
+            for release, word in zip(RELEASES, words, strict=True):
+                found.setdefault(release, Counter()).update([word])
+                is_right &= "fail" not in word
             continue
         for planted, every in ((True, files.plants()), (False, files.samples())):
             for name, made in every:
-                words = words_of(files, made, "public")
-                found.setdefault(name, Counter()).update(["/".join(words)])
-                is_right &= "pass" not in words[:1] if planted else "fail" not in words
+                (word,) = words_of(files, made, "public")
+                found.setdefault(name, Counter()).update([word])
+                is_right &= not word.startswith("pass") if planted else "fail" not in word
     for name, counted in found.items():
+        if options.detect:
+            is_right &= (counted["found"] >= 0.9 * options.detect) == name.endswith(
+                " 1 of the limit"
+            )
         told = ", ".join(f"{words} {n}" for words, n in counted.most_common())
         print(f"{name:36s} {told}")
     sys.exit(0 if is_right else 1)

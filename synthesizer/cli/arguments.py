@@ -38,6 +38,15 @@ FailOn = Annotated[
     Literal["unclear", "fail"] | None,
     option("Exit code 3 where the verdict is fail, or unclear or fail.", "--fail-on"),
 ]
+Profile = Annotated[
+    str | None, option("Whose limits the verdict takes: default, elemam, pdpc-petsard, ...")
+]
+Purpose = Annotated[
+    str | None, option("What the data are for: code, teaching or analysis (if absent).")
+]
+Release = Annotated[
+    str | None, option("Who gets the data: public (if absent) or contract, which allows more.")
+]
 Workers = Annotated[int | None, option("Parallel workers; all cores by default.")]
 Datasets = Annotated[int | None, option("Replaces the number of datasets.", "-m")]
 Plugins = Annotated[
@@ -96,6 +105,16 @@ class Shared:
     """Marks a parameter of a command: it gets what a function returns, whose options are added."""
 
     function: Callable[..., Any]
+
+
+def terms_of(
+    profile: Profile = None, purpose: Purpose = None, release: Release = None
+) -> dict[str, str]:
+    """Return what the options of a command replace under ``limits:``."""
+    return options_of(profile=profile, purpose=purpose, release=release)
+
+
+Terms = Annotated[dict[str, str], Shared(terms_of)]
 
 
 def with_shared(function: Callable[..., None]) -> Callable[..., None]:

@@ -85,6 +85,10 @@ class Tasks(TyperGroup):
                 )
 
 
+_OLD_WORDS = {"safe": "pass", "look": "unclear", "stop": "fail"}
+"""What the words of the verdict were called."""
+
+
 class Options(TyperCommand):
     """Lists arguments, options, and options under the headings of their groups."""
 
@@ -94,6 +98,9 @@ class Options(TyperCommand):
             return super().parse_args(ctx, args)
         except typer.BadParameter as error:
             error.message = error.message.removeprefix("Value error, ")
+            for old, new in _OLD_WORDS.items():
+                if error.message.startswith(f"'{old}' is not one of 'unclear'"):
+                    error.message = f"{error.message.rstrip('.')}; {old} is called {new} now"
             raise
 
     def format_options(self, ctx: Any, formatter: Any) -> None:

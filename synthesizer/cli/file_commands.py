@@ -17,6 +17,7 @@ from synthesizer.cli.arguments import (
     Overwrite,
     Quiet,
     Shared,
+    Terms,
     Text,
     Workers,
     all_cores,
@@ -111,6 +112,7 @@ _PANELS = "Panels"
 def risk(
     files: Files,
     screen: Screen,
+    terms: Terms,
     keys: Keys = None,
     target: Target = None,
     groups: Annotated[Text, option("Groups of numbers: age=5 or cut points pay=100/200.")] = None,
@@ -171,7 +173,12 @@ def risk(
     )
     with progress(quiet=screen.json, ended=False) as listener:
         checks = assess_files(
-            **files, options=options, control=control, listener=listener, problems=problems
+            **files,
+            options=options,
+            control=control,
+            terms=terms,
+            listener=listener,
+            problems=problems,
         )
     screen.show(checks)
 
@@ -182,6 +189,8 @@ _FITS = "Models to fit on both sides"
 def utility(
     files: Files,
     screen: Screen,
+    terms: Terms,
+    control: Control = None,
     variables: Annotated[
         Text, option("Variables to compare: A,B,C; all that both have if absent.")
     ] = None,
@@ -231,23 +240,19 @@ def utility(
     score = options_of(models=lists["model"], interactions=interactions, permutations=permutations)
     with progress(quiet=screen.json, ended=False) as listener:
         checks = evaluate_files(
-            **files,
-            names=lists["variables"],
-            ways=lists["ways"] or (),
-            formulas=tuple(fits or ()),
-            fit=fit,
+            **files, control=control, names=lists["variables"], ways=lists["ways"] or (),
+            formulas=tuple(fits or ()), fit=fit,
             options={"table_groups": groups, "propensity": score}
             | options_of(**name_in(problems, weight=weight)),
-            workers=all_cores(workers),
-            listener=listener,
-            problems=problems,
-        )
+            terms=terms, workers=all_cores(workers), listener=listener, problems=problems,
+        )  # fmt: skip
     screen.show(checks)
     if lost := [name for name in checks.results.failed if name.startswith("fit ")]:
         raise ModelError(f"{name}: has no result, see above" for name in lost)
 
 
 def report(
+    terms: Terms,
     directory: Annotated[
         Path | None, typer.Argument(help="Result directory of a run; none with --original.")
     ] = None,
@@ -283,6 +288,7 @@ def report(
         named = options_of(
             original=original, synthetic=synthetic, control=control, keys=keys, target=target,
             weight=weight, config=config, catalogue=catalogue, encoding=encoding, fail_on=fail_on,
+            **terms,
         )  # fmt: skip
         if named:
             lone = ", ".join(f"--{name.replace('_', '-')}" for name in named)
@@ -308,7 +314,7 @@ def report(
                 **name_in(problems, target=target, weight=weight),
             ),
             control=control, catalogue=catalogue, encoding=encoding, config=config, seed=seed,
-            workers=all_cores(workers), overwrite=overwrite, listener=listener,
+            terms=terms, workers=all_cores(workers), overwrite=overwrite, listener=listener,
             problems=problems,
         )  # fmt: skip
     reasons = refusals(record.exceeded, record.verdict, fail_on)

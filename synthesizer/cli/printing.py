@@ -31,7 +31,7 @@ PIPE_WIDTH = 140
 """Columns of a table in a pipe or a file that says no width (COLUMNS); sentences are one line."""
 WIDEST = 80
 """Columns of a sentence on a terminal that is wider."""
-MOST_LINES = 20
+MOST_LINES = 25
 """Lines of 80 columns that a command ends with, where not everything is asked for."""
 _GAP = 2
 """Blanks between the columns of a table."""

@@ -17,6 +17,7 @@ from synthesizer.cli.arguments import (
     Plugins,
     Quiet,
     Shared,
+    Terms,
     Text,
     Workers,
     models_with,
@@ -205,6 +206,7 @@ def plan(config: ConfigPath, plugin: Plugins = None) -> None:
 def run(
     config: ConfigPath,
     overrides: Overrides,
+    terms: Terms,
     no_checks: Annotated[
         bool, option("Leave out all checks; not where limits are set.", "--no-checks")
     ] = False,
@@ -227,6 +229,7 @@ def run(
 
     if no_checks and fail_on is not None:
         raise ConfigError("--fail-on: there is no verdict without checks; leave out --no-checks")
+    overrides |= options_of(limits=terms)
     if no_checks:
         # limits stay and are refused: a pipeline must not take unchecked data for checked ones
         overrides["checks"] = ALL_OFF

@@ -176,7 +176,7 @@ def frontier_lines(files: Sequence[FrontierFile], directory: object) -> Iterator
         yield f"  and {rest} more, up to {files[-1].file} ({PICK})"
 
 
-ONE_DRAW = "a verdict is one draw: to run until it passes is to choose on the noise"
+ONE_DRAW = "results vary from run to run: do not rerun until it passes, change a setting instead"
 _MOST_LOST = 3
 """Measures that failed and are named."""
 _EVOLVED, _NOTES = 10, 20

@@ -12,6 +12,7 @@ from synthesizer.measures.figure import Figure, conclusions
 from synthesizer.measures.verdict import TITLES
 from synthesizer.report.advice import worst_things
 from synthesizer.report.page import Added
+from synthesizer.report.scale import drawn, in_letters
 
 if TYPE_CHECKING:
     from synthesizer.jobs.check_files import FileChecks
@@ -54,11 +55,20 @@ def add_decision(
     """
     lines = [line for line in decided.lines if line.subject in subjects]
     for line in lines:
-        words = line.sentence if ending.every else line.brief
+        words = f"{line.sentence if ending.every else line.brief}\n{in_letters(drawn(line))}"
         ending.say(words, start=f"{line.title}:", word=line.word.upper(), colour=line.colour)
+    more = f". {decided.source}" if ending.every else ""
+    ending.say(f"limits: {decided.terms}{more}")
+    told = " ".join(line.brief for line in lines)
     for number, advice in enumerate(worst_things(decided, record, subjects=subjects), 1):
-        heading = "what to change, worst first:\n" if number == 1 else ""
-        ending.say(f"{heading}  {number}. {advice.line}", rank=number, kind="finding")
+        (_, first), *others = advice.findings
+        # what the lines above say already is only named
+        named = others or not advice.measured or first.sentence in told
+        tests = f"{advice.tests[:1].upper()}{advice.tests[1:]}. " if named else f"{first.sentence} "
+        what = "" if named and advice.tests in advice.change else tests
+        heading = "worst first:" if number == 1 else " "
+        words = f"{heading} {number}. {what}{advice.change}".rstrip()
+        ending.say(words, rank=number, kind="finding")
 
 
 def show_file_checks(

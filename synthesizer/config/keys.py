@@ -716,6 +716,11 @@ class ChainConfig(Part):
         return tuple(dict.fromkeys((*self.drop, *replicates)))
 
     @property
+    def public_variables(self) -> tuple[str, ...]:
+        """Variables whose levels are a public code list."""
+        return tuple(name for name, said in self.variables.items() if said.public)
+
+    @property
     def redraws(self) -> bool:
         """Whether the sample of every dataset is drawn anew by the design of the survey."""
         return self.weighting is not None and self.weighting.draw == "design"

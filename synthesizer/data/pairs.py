@@ -147,7 +147,8 @@ def _is_foreign(original: Column, synthetic: Column) -> bool:
     if n < FEW_RECORDS:
         return False
     if not original.is_coded:  # its texts were taken for missing codes
-        return bool(original.is_observed.any() and not synthetic.is_observed.any())
+        expected = original.is_observed.mean() * len(synthetic)
+        return bool(expected >= _FEW and not synthetic.is_observed.any())
     ours = {original.variable.labels[code] for code in np.unique(original.data)}
     theirs = {synthetic.variable.labels[code] for code in np.unique(synthetic.data)}
     return len(ours) <= n / 2 and not ours & theirs

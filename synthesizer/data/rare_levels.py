@@ -132,10 +132,8 @@ class RareLevels:
         for name, parts, counts, is_many in self.counts(table):
             numbers = [finite_number(level) for level in counts]
             are_numbers = None not in numbers
-            are_small = all(number is not None and abs(number) < LARGE for number in numbers)
-            is_left = are_small and not any(re.match(LEADING_ZERO, x) for x in counts)
-            is_left |= {level.casefold() for level in counts} <= PUBLIC_WORDS
-            if not is_many and (self.scope == "many" or (self.scope == "text" and is_left)):
+            is_left = self.scope == "many" or (self.scope == "text" and are_codes(counts))
+            if is_left and not is_many:
                 continue
             least = max(self.min_count, RARE) if is_many else self.min_count
             rare = [x for x, n in counts.items() if 0 < n < least and x not in self.fixed]
@@ -148,6 +146,14 @@ class RareLevels:
             changed += [_recoded(part, new, to) for part in parts]
             notes.append(_told(name, new, rare, least, to) + (PUBLIC if is_many else ""))
         return table.with_columns(changed), notes
+
+
+def are_codes(levels: Collection[str]) -> bool:
+    """Return whether levels are numbers below 1,000, or yes and no, which name nobody."""
+    numbers = [finite_number(level) for level in levels]
+    are_small = all(number is not None and abs(number) < LARGE for number in numbers)
+    are_padded = any(re.match(LEADING_ZERO, level) for level in levels)
+    return (are_small and not are_padded) or {x.casefold() for x in levels} <= PUBLIC_WORDS
 
 
 def _told(

@@ -135,20 +135,14 @@ def _advised(base: Config | None, plan: Plan, listener: Listener) -> Advised:
 
 
 def _on_half(plan: Plan, seed: Seed) -> CheckResults:
-    """Return the checks of a synthesis of one half: risk beside the other, use against the other.
-
-    The half is the same for all plans of one source.
-    """
+    """Return the checks of a synthesis of one half beside the other, the same for all plans."""
     whole, checks = plan.original, plan.checks.with_options(propensity={"enabled": False})
     units = whole.households if isinstance(whole, MemberView) else None
     run = next(half_runs(whole, partial(plan.refit, None, seed), seed=seed, units=units))
-    risk = replace(plan, original=run.fitted, checks=checks.about("risk"))
-    use = replace(plan, original=run.unseen, checks=checks.about("utility"))
-    both = risk.checking(seed, control=run.unseen), use.checking(seed)
-    for each in both:
-        each.add(run.synthetic[0])
-    results, of_use = (each.finish() for each in both)
-    return results.model_copy(update={"utility": of_use.utility})
+    half = replace(plan, original=run.fitted, checks=checks)
+    checking = half.checking(seed, control=run.unseen)
+    checking.add(run.synthetic[0])
+    return checking.finish()
 
 
 # What is tried for a finding.

@@ -7,7 +7,7 @@ import os
 import platform
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -19,7 +19,7 @@ from synthesizer.config.keys import Config, DataConfig
 from synthesizer.data.codes import Groups
 from synthesizer.data.csv_text import find_encoding
 from synthesizer.data.dialects import FileOptions
-from synthesizer.data.errors import ConfigError, DataError, Problems, did_you_mean
+from synthesizer.data.errors import ConfigError, DataError, Problems, SynthesizerError, did_you_mean
 from synthesizer.data.files import check_file, new_files, sha256, write_text
 from synthesizer.data.options import MAX_GROUPS
 from synthesizer.data.panel.households import MemberView
@@ -34,11 +34,13 @@ from synthesizer.jobs.check_frames import (
     utility_of,
     without_control,
 )
+from synthesizer.jobs.release_ledger import read_releases, with_others
 from synthesizer.measures.catalogue import LIMITS
 from synthesizer.measures.figure import in_units
 from synthesizer.measures.measure import Axis
 from synthesizer.measures.results import CheckResults, checks_content
-from synthesizer.measures.settings import LimitConfig
+from synthesizer.measures.risk.releases import Release, others_of
+from synthesizer.measures.settings import ALL_OFF, CheckSettings, LimitConfig
 from synthesizer.measures.utility.formulas import parse_formula
 from synthesizer.measures.utility.suite import Synthesis
 from synthesizer.measures.verdict import Subject, Verdict, verdict
@@ -71,6 +73,8 @@ class ReadFiles:
     """Name and hash of every file."""
     notes: tuple[str, ...]
     """What manifests beside the files know of them."""
+    releases: tuple[Release, ...] = ()
+    """What the ledger beside the original lists."""
 
     @property
     def names(self) -> list[str]:
@@ -161,6 +165,7 @@ def read_files(
                 how["header_row"] = 1  # no names are sought in a release of such a file
             how["encoding"] = _encoding(path, encoding or said.encoding, is_ours=path in ours)
             files[place] = read_path(path, min_rows=1, catalogue=of_labels.get(path), **how)
+    releases = faults.attempt(read_releases, original) or ()
     if faults:
         lacking = () if typed is None else typed.lacking(files, [original, *paths])
         told = faults if typed is None else map(_typed_encoding, faults)
@@ -174,6 +179,7 @@ def read_files(
         control=None if control is None else files[len(paths) + 1],
         entries=tuple({"name": str(path), "sha256": hashes[path]} for path in inputs),
         notes=tuple(order_notes(original, paths, hashes)),
+        releases=releases,
     )
 
 
@@ -272,6 +278,7 @@ def assess_files(
     catalogue: Path | None = None,
     encoding: str | None = None,
     config: Path | None = None,
+    terms: Mapping[str, str] | None = None,
     seed: int = 0,
     out: Path | None = None,
     overwrite: bool = False,
@@ -286,7 +293,7 @@ def assess_files(
     are told with all others.
     """
     faults = Problems(problems)
-    plan = faults.attempt(plan_files, config) or plan_files(None)
+    plan = faults.attempt(plan_files, config, terms) or plan_files(None)
     asked = {name: value for name, value in (options or {}).items() if value is not None}
     groups: Mapping[str, Groups] = asked.pop("groups", {})
     asked["inference"] = faults.attempt(_question, asked.pop("inference", {}), groups)
@@ -321,11 +328,12 @@ def assess_files(
             data,
             settings,
             (main, *(further.scenario() for further in settings.scenarios)),
-            synthesis=Synthesis(may_keep=plan.synthesis is None or plan.synthesis.may_keep),
+            synthesis=plan.of_risk,
             seed=seed,
             listener=listener,
             problems=faults,
         )
+        results = _beside_others(results, files, plan, settings, seed)
         first = results.risk.main
         if first is not None and first.scenario.reason != "as asked for":
             notes.append(in_units(first.scenario.reason, results.risk.units))
@@ -350,9 +358,11 @@ def evaluate_files(
     formulas: Sequence[str] = (),
     fit: Mapping[str, Any] | None = None,
     options: Mapping[str, Any] | None = None,
+    control: Path | None = None,
     catalogue: Path | None = None,
     encoding: str | None = None,
     config: Path | None = None,
+    terms: Mapping[str, str] | None = None,
     seed: int = 0,
     workers: int = 1,
     out: Path | None = None,
@@ -362,15 +372,16 @@ def evaluate_files(
 ) -> FileChecks:
     """Compute every utility measure of files, whoever made them; write them to the file ``out``.
 
-    ``names`` are compared, all that both sides have when absent; ``ways`` are orders of the
+    ``control`` are records of the population that the synthesis never saw: use is judged beside
+    them. ``names`` are compared, all that both sides have when absent; ``ways`` are orders of the
     tables. ``fit`` holds options of the models under ``formulas``, which go before those of the
     configuration; their rule is that of the kind of synthesis when absent, as far as it is known.
     ``catalogue`` and ``encoding`` are those of `read_files`. ``problems`` of reading the options
-    are told with all others.
+    are told with all others. ``terms`` are profile, purpose and release of the verdict.
     """
     faults = Problems(problems)
     plan_of = partial(plan_files, propensity=PROPENSITY)
-    plan = faults.attempt(plan_of, config) or plan_of(None)
+    plan = faults.attempt(plan_of, config, terms) or plan_of(None)
     checks = plan.checks
     if not checks.propensity.enabled:
         checks = checks.with_options(propensity=PROPENSITY)
@@ -394,12 +405,12 @@ def evaluate_files(
         if synthesis is not None
         for problem in synthesis.rule_problems(rule)
     ]
-    read = [original, *synthetic, *filter(None, (config, catalogue))]
+    read = [original, *synthetic, *filter(None, (control, config, catalogue))]
     _check_place(out, read, faults, overwrite=overwrite)
     reading: dict[str, Any] = {"catalogue": catalogue, "encoding": encoding}
     weight = (options or {}).get("weight")
     reading["typed"] = _typed_names(plan, names or (), weight=weight)
-    files = read_files(original, synthetic, None, faults, plan.config, **reading)
+    files = read_files(original, synthetic, control, faults, plan.config, **reading)
     faults += files.without(weight)
     with _place(out, read, faults, overwrite=overwrite) as works:
         data = _compared(plan, files, faults)
@@ -407,15 +418,9 @@ def evaluate_files(
             seen = seen_names(tuple(data.original.names), synthesis.kept, data.frame.drawn_career)
             synthesis = replace(synthesis, kept=seen)
         results = utility_of(
-            data,
-            settings,
-            names=names,
-            synthesis=synthesis,
-            seed=seed,
-            n_jobs=workers,
-            listener=listener,
-            problems=faults,
-        )
+            data, settings, names=names, synthesis=synthesis, seed=seed, n_jobs=workers,
+            listener=listener, problems=faults,
+        )  # fmt: skip
         notes = []
         if synthesis is None and settings.fits and not rules:
             notes.append(
@@ -423,7 +428,7 @@ def evaluate_files(
                 "takes all values as drawn with fixed parameters; name another one (--rule) if "
                 "they were not"
             )
-        limits, dropped = _looked_at(plan.limits, "utility", has_control=False)
+        limits, dropped = _looked_at(plan.limits, "utility", has_control=control is not None)
         return _finished(
             results,
             files,
@@ -445,6 +450,7 @@ def report_files(
     catalogue: Path | None = None,
     encoding: str | None = None,
     config: Path | None = None,
+    terms: Mapping[str, str] | None = None,
     seed: int = 0,
     workers: int = 1,
     overwrite: bool = False,
@@ -457,7 +463,7 @@ def report_files(
     """
     faults = Problems(problems)
     plan_of = partial(plan_files, propensity=PROPENSITY)
-    plan = faults.attempt(plan_of, config) or plan_of(None)
+    plan = faults.attempt(plan_of, config, terms) or plan_of(None)
     asked = {name: value for name, value in (options or {}).items() if value is not None}
     settings, wrong = sound_settings(plan.checks, **asked)
     faults += map(_typed, wrong)
@@ -480,10 +486,11 @@ def report_files(
             data,
             settings,
             scenarios,
-            synthesis=Synthesis(may_keep=plan.synthesis is None or plan.synthesis.may_keep),
+            synthesis=plan.of_risk,
             problems=faults,
             **common,
         )
+        risk = _beside_others(risk, files, plan, settings, seed)
         use = utility_of(data, settings, synthesis=made, n_jobs=workers, **common)
         results = use.model_copy(
             update={"risk": risk.risk, "failed": {**risk.failed, **use.failed}}
@@ -498,6 +505,28 @@ def report_files(
         for work in works:
             write_text(work, page)
         return record
+
+
+def _beside_others(
+    results: CheckResults, files: ReadFiles, plan: FilesPlan, settings: CheckSettings, seed: int
+) -> CheckResults:
+    """Return results with what other releases of the original give together with these files.
+
+    All datasets are looked at together beside a control, where those of the others are still there.
+    """
+    names, last = files.names, 1 + len(files.synthetic)
+    others = others_of(files.releases, (entry["sha256"] for entry in files.entries[1:last]))
+    paths = {Path(one.directory, name): h for one in others for name, h in one.datasets.items()}
+    counted = None
+    with suppress(SynthesizerError, OSError):  # they are gone, or cannot be compared
+        if files.control and others and all(sha256(path) == h for path, h in paths.items()):
+            synthetic = (*files.synthetic, *(read_path(path, min_rows=1) for path in paths))
+            named = [*names[:last], *map(str, paths), names[-1]]
+            data = plan.compared(files.original, synthetic, files.control, named)
+            alone = settings.with_options(**{**ALL_OFF, "near_verbatim": True})
+            risk = risk_of(data, alone, [settings.scenario(keys=(), target="")], seed=seed).risk
+            counted = risk.further.get("near_verbatim")
+    return with_others(results, others, counted)
 
 
 def _compared(plan: FilesPlan, files: ReadFiles, faults: Problems) -> ComparedData:

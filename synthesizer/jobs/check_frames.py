@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -18,6 +18,7 @@ from synthesizer.data.errors import (
     SynthesizerError,
     did_you_mean,
     in_other_case,
+    plural,
 )
 from synthesizer.data.guessing import Declaration, Declared, declarations_of
 from synthesizer.data.options import sentences
@@ -39,6 +40,7 @@ from synthesizer.measures.checks import Checks
 from synthesizer.measures.results import CheckResults, RiskResult
 from synthesizer.measures.risk.attribute import check_exclusions
 from synthesizer.measures.risk.copied import copied_uniques
+from synthesizer.measures.risk.near_verbatim import FEWEST
 from synthesizer.measures.risk.public_inference import check_inference
 from synthesizer.measures.risk.scenario import Exclusion, Question, Scenario, Tolerance
 from synthesizer.measures.risk.scenario_risk import unfamiliar
@@ -191,6 +193,7 @@ def evaluate(
     synthetic: Data | Sequence[Data],
     *,
     names: Sequence[str] | None = None,
+    control: Data | None = None,
     settings: Settings | None = None,
     synthesis: Synthesis | None = None,
     declared: Declared | None = None,
@@ -209,6 +212,9 @@ def evaluate(
     names : sequence of str, optional
         Variables that must be compared. When absent, all that both sides have and that can be
         compared; the result says which are left out and why.
+    control : DataFrame, Table or RawTable, optional
+        Records of the same population that the synthetic data were not made from: use is judged
+        beside them.
     settings : CheckSettings or mapping, optional
         What is computed, and how; the keys are those under ``checks:`` of a configuration. Models
         of researchers are named there (``fits``).
@@ -245,15 +251,10 @@ def evaluate(
     """
     sound, faults = sound_settings(settings)
     results = utility_of(
-        _compared(original, synthetic, None, declared),
-        sound,
-        names=names,
-        synthesis=synthesis,
-        seed=seed,
-        n_jobs=n_jobs,
-        listener=listener,
+        _compared(original, synthetic, control, declared),
+        sound, names=names, synthesis=synthesis, seed=seed, n_jobs=n_jobs, listener=listener,
         problems=faults,
-    )
+    )  # fmt: skip
     if results.utility is None:
         raise DataError("no measure of utility is switched on")
     return results.utility
@@ -310,6 +311,7 @@ def risk_of(
         with faults.gathered():
             _control(data, table, names, units)
         faults += _risk_problems(table, datasets, scenarios, questions)
+    faults += _control_problems(data, names)
     faults.settle(DataError)
     columns = _alike(data)
     names += columns.names
@@ -386,6 +388,7 @@ def utility_of(
         names=columns.names,
         frame=data.frame,
         person=data.person,
+        control=_control(data, table, columns.names, None),
         workers=n_jobs,
     )
     show = counted(listener, "compare")
@@ -637,24 +640,45 @@ SAME_PEOPLE = 0.5
 
 
 def _control_notes(whole: Table, control: Table | None) -> list[str]:
-    """Say that control records seem to be those of the original.
+    """Say how many control records are those of the original, and whether that may be chance.
 
-    Far more of the original's unique records than a fresh sample could have are no chance. Where
-    most of the control is there, it is no control.
+    Far more of the original's unique records than a new sample could have are no chance. Where
+    most of the control is there, or it has hardly any record, it is no control.
     """
     if control is None or not len(whole):
         return []
+    if control.n_rows < FEWEST:
+        few = plural(control.n_rows, "record")
+        raise DataError(f"the control has {few}; name one of {FEWEST} or more, best of thousands")
     control = control.select(whole.names)
-    if copied_uniques(whole, control, keys=whole.names).alarm is None:
-        return []
     same = int((JointCoder(whole, whole.names).encode(control) >= 0).sum())
     note = (
         f"{same:,} of {control.n_rows:,} control {{records}} are in the original too, alike in "
-        "every variable: a control must hold other people, or it shows no risk"
+        "every variable"
     )
+    if copied_uniques(whole, control, keys=whole.names).alarm is None:
+        return [f"{note}; a new sample may have as many"] if same else []
+    note += ": a control must hold other people, or it shows no risk"
     if same > SAME_PEOPLE * control.n_rows:
         raise DataError(note.replace("{records}", "records"))
     return [note]
+
+
+def _control_problems(data: ComparedData, named: Collection[str]) -> Iterator[str]:
+    """Say where a control has other columns or kinds than all other data, but for ``named``."""
+    if data.control is None:
+        return
+    columns = _alike(replace(data, synthetic=()))
+    shared = [{*column_names(table)} for table in data.synthetic]
+    failed = [n for n in columns.failed if n not in named and all(n in names for names in shared)]
+    lacking = _quoted(name for name in failed if name in columns.absent)
+    others = [columns.failed[name] for name in failed if name not in columns.absent]
+    if failed:
+        yield (
+            "the control has another structure than the original: "
+            f"{'; '.join([*([f'it lacks {lacking}'] if lacking else []), *others])}; name a sample "
+            "of the same population with the same columns and codes"
+        )
 
 
 def _unit_notes(original: Table, control: Table | None, units: str | None) -> list[str]:

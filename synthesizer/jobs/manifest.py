@@ -204,8 +204,8 @@ def manifest_of(plan: Plan, source: Source, seed: Seed, phases: Phases) -> Manif
 
 
 ONE_OF_SEVERAL = (
-    "this is run {} with these settings in this directory: a verdict is one draw, and to run until "
-    "it is safe is to choose on the noise"
+    "this is run {} with these settings in this directory: results vary from run to run; do not "
+    "rerun until it passes"
 )
 _DRAWS_ALIKE = ("seed", "secret", "workers", "output", "checks", "limits")
 """Keys that make no other setting: the draws, what is written, what is looked at."""
@@ -217,13 +217,14 @@ def earlier_runs(directory: Path, manifest: Manifest) -> int:
         before = manifest_in(directory)
     except DataError:  # another version wrote it, or it is damaged
         return 0
-    if before is None or _drawn_from(before) != _drawn_from(manifest):
+    if before is None or drawn_from(before) != drawn_from(manifest):
         return 0
     is_repeated = (before.seed, before.secret) == (manifest.seed, manifest.secret)
     return before.earlier_runs + (not is_repeated)
 
 
-def _drawn_from(manifest: Manifest) -> str:
+def drawn_from(manifest: Manifest) -> str:
+    """Return data and settings of a run as a text, the same whatever was drawn."""
     settings = {key: v for key, v in manifest.config.items() if key not in _DRAWS_ALIKE}
     return json.dumps([manifest.data.sha256, settings], sort_keys=True)
 

@@ -35,6 +35,7 @@ from synthesizer.jobs.manifest import (
     write_extended,
     write_json,
 )
+from synthesizer.jobs.release_ledger import beside_others, list_release, release_of, releases_of
 from synthesizer.measures.figure import plain
 from synthesizer.measures.results import CheckResults, checks_content
 from synthesizer.measures.settings import LimitConfig
@@ -193,6 +194,7 @@ def run(
         plan = prepare(config, registry, overrides=overrides, seed=seed)
     if resume and plan.whole is None:
         raise ConfigError(NOTHING_KEPT)
+    releases_of(plan)  # a damaged ledger is refused before anything is made
     say_ahead(plan, listener, phases.seconds["read"])
     refuse_too_large(plan, kept_bytes(plan.output.directory))
     output, seed = plan.output, plan.seed
@@ -215,7 +217,10 @@ def run(
         evolution = folder.write_evolution(source.evolution(seed))
         exceeded = limits_exceeded(plan.limits, source, results)
         manifest = manifest_of(plan, source, seed, phases)
-        return folder.write(Record(manifest, results, exceeded, evolution))
+        result = folder.write(Record(manifest, results, exceeded, evolution))
+    own = release_of(result.manifest, result.checks, result.directory)
+    notes = list_release(plan.data.path, own)
+    return replace(result, new_notes=(*result.new_notes, *notes))
 
 
 @public
@@ -428,14 +433,17 @@ class _Folder:
         """Write checks, codebook, manifest and report of the datasets."""
         place, output, evolution = self.place, self.plan.output, record.evolution
         genetic = None if evolution is None else evolution.model_dump(mode="json")
+        drawn = {"m": len(self.datasets), "files": self._entries(self.datasets)}
+        manifest = record.manifest.model_copy(update=drawn)
+        own = release_of(manifest, record.results, output.directory)
+        results = beside_others(record.results, self.plan, own)
+        record = replace(record, manifest=manifest, results=results)
         content = checks_content(record.results, record.exceeded, genetic, record.verdict)
         write_json(place / CHECKS, content)
-        manifest = record.manifest.model_copy(
+        manifest = manifest.model_copy(
             update={
-                "m": len(self.datasets),
                 "exceeded_limits": record.exceeded,
                 "verdict": {line.subject: line.word for line in record.verdict.lines},
-                "files": self._entries(self.datasets),
             }
         )
         codebook, notes = self._write_codebook(manifest)

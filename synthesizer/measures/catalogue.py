@@ -50,7 +50,6 @@ from synthesizer.measures.risk.differential import (
 from synthesizer.measures.risk.guesses import Guesses, guesses
 from synthesizer.measures.risk.identity import identity
 from synthesizer.measures.risk.memorisation import Memory, memory
-from synthesizer.measures.risk.near_copies import FEWEST, NearCopies, NearCopiesSeen
 from synthesizer.measures.risk.near_verbatim import NearVerbatim, near_verbatim
 from synthesizer.measures.risk.nearest import nearer_share
 from synthesizer.measures.risk.rare_values import RareValues, RareValuesSeen
@@ -96,6 +95,7 @@ from synthesizer.measures.utility.suite import (
     requested_fits,
     tables,
 )
+from synthesizer.measures.utility.unseen import LOOKS, Unseen, unseen
 from synthesizer.measures.utility.weighted import Models, WeightedCounter, WeightedEstimates
 
 SCENARIO: frozenset[Need] = frozenset({"scenario"})
@@ -167,12 +167,6 @@ def _attacks(case: Case) -> Any:
     )
 
 
-def _near_copies(case: Case) -> NearCopiesSeen | None:
-    if not case.drawn or case.original.n_rows < FEWEST:
-        return None
-    return NearCopiesSeen(case.original, case.drawn, seed=case.seed)
-
-
 def _copied(case: Case, kind: type[K]) -> Copied[K] | None:
     """Return what counts copies of the variables that are not kept on purpose, without data."""
     asked = case.scenario
@@ -203,11 +197,12 @@ def _seeing(view: Callable[[Table], Any], collector: Collector[Any]) -> Collecti
 
 
 def _rare(case: Case) -> Collector[RareValues]:
+    public = case.synthesis.public
     if case.frame is None:
-        return RareValuesSeen(case.original, case.names)
+        return RareValuesSeen(case.original, case.names, public=public, control=case.control)
     panel = panel_of(case.original)
     names = [name for name in panel.names if panel[name].variable.kind is not Kind.ID]
-    return _seeing(panel_of, RareValuesSeen(panel, names))
+    return _seeing(panel_of, RareValuesSeen(panel, names, public=public))
 
 
 def _members(case: Case) -> MemberView:
@@ -365,6 +360,11 @@ _RISK: tuple[Measure, ...] = (
                 scope="pooled",
                 limit=Limit("mean CAP of special uniques, non-matches zero", some=True),
                 checks=("suda",),
+            ),
+            FigureKind(
+                "identity_disclosure",
+                "identity disclosure",
+                limit=Limit("mean CAP over the number of records with the same keys"),
             ),
             FigureKind(
                 "cap_beyond",
@@ -539,24 +539,6 @@ _RISK: tuple[Measure, ...] = (
         ),
     ),
     Measure(
-        "near_copies",
-        "datasets",
-        words="records that are nearer to one of the original than a fresh sample's are",
-        needs=NAMES,
-        compute=_near_copies,
-        result=NearCopies,
-        figures=(
-            FigureKind(
-                "near_copies",
-                "near copies",
-                limit=Limit(
-                    "chance that a synthetic record is nearer to one original record than to "
-                    "others, beside original records: 0.5 is a fresh sample"
-                ),
-            ),
-        ),
-    ),
-    Measure(
         "replicated_uniques",
         "datasets",
         result_field="replicated",
@@ -713,6 +695,7 @@ _RISK: tuple[Measure, ...] = (
         "halves",
         words="persons in the data to whom synthetic records point, beside persons held out",
         needs=NAMES,
+        stacks=True,
         compute=lambda case: near_verbatim(case.halves, case.drawn, seed=case.seed),
         result=NearVerbatim,
         figures=(
@@ -725,6 +708,11 @@ _RISK: tuple[Measure, ...] = (
                 ideal=0.0,
                 limit=Limit("share of near-verbatim persons above the holdout's", low=-1),
             ),
+            FigureKind(
+                "membership",
+                "membership, relative F1",
+                limit=Limit("F1 score of guessed membership, relative to a guess", low=-2),
+            ),
         ),
     ),
     Measure(
@@ -732,6 +720,7 @@ _RISK: tuple[Measure, ...] = (
         "halves",
         words="values of persons in the data that are guessed right, beside persons held out",
         needs=NAMES,
+        stacks=True,
         compute=_guesses,
         result=Guesses,
         figures=(
@@ -956,6 +945,17 @@ _UTILITY: tuple[Measure, ...] = (
             FigureKind("equivalent_sample", "as good as a sample of"),
             FigureKind("k_marginal", "k-marginal", screen="files"),
         ),
+    ),
+    Measure(
+        "unseen",
+        "halves",
+        words="pairs, impossible records, tails and spread beside records held out",
+        needs=NAMES,
+        compute=lambda case: unseen(
+            case.halves, case.drawn, groups=case.settings.table_groups, seed=case.seed
+        ),
+        result=Unseen,
+        figures=tuple(FigureKind(key, key.replace("_", " ")) for key in LOOKS),
     ),
     Measure(
         "weighted_estimates",

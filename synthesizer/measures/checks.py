@@ -208,7 +208,7 @@ class Checks:
         self._attempts["utility"].failed = dict(failed or {}) | self._attempts["utility"].failed
         case = replace(self.case, synthetic=tuple(self._synthetic))
         fields: dict[Axis, dict[str, Any]] = {"risk": {}, "utility": {}}
-        splits = self._halves(case, fields["risk"], refit)
+        splits = self._halves(case, fields, refit)
         of_all = case
         if everybody is not None and self.scenarios:
             original, synthetic = everybody()
@@ -280,7 +280,7 @@ class Checks:
         return ScenarioRisk(**fields)
 
     def _halves(
-        self, case: Case, fields: dict[str, Any], refit: Synthesise | None
+        self, case: Case, fields: dict[Axis, dict[str, Any]], refit: Synthesise | None
     ) -> dict[tuple[str, str], list[Any]]:
         """Compare with records that the synthesis never saw; return the parts of every split."""
         attempts = self._attempts["risk"]
@@ -296,9 +296,11 @@ class Checks:
                         splits.setdefault((measure.key, scenario.label), []).append(of_split)
                 # whole records are compared one by one: the first split is enough
                 for measure in self._on("halves") if run.repeat == 0 else ():
-                    whole = replace(case, scenario=self._main, run=self._whole(run, most))
-                    result = attempts.of(measure.key, partial(measure.compute, whole))
-                    _put(fields, measure, [result])
+                    records = self._whole(run, None if measure.stacks else most)
+                    whole = replace(case, scenario=self._main, run=records)
+                    compute = partial(measure.compute, whole)
+                    result = self._attempts[measure.axis].of(measure.key, compute)
+                    _put(fields[measure.axis], measure, [result])
 
         # no half is synthesised for what always runs: it takes what there is
         if not any(measure.check for measure in (*self._on("splits"), *self._on("halves"))):
@@ -322,17 +324,15 @@ class Checks:
 
         def synthesise(half: Table, m: int, repeat: int) -> FromHalf:
             made = FromHalf.of(refit(half, m, repeat))
-            # whole records are looked at in the first dataset only: memory stays flat in m
-            tables = (
-                table if number == 0 else _some(table, names)
-                for number, table in enumerate(made.tables)
-            )
+            # whole records are looked at in the first split only: memory stays flat in the others
+            tables = (_some(table, names) if repeat else table for table in made.tables)
             return replace(made, tables=tables)
 
+        stacked = any(measure.stacks for measure in self._on("halves"))
         return half_runs(
             self.original,
             synthesise,
-            m=(options.m or len(self._sizes)) if options.enabled else 1,
+            m=(options.m or len(self._sizes)) if options.enabled or stacked else 1,
             repeats=options.repeats if options.enabled else 1,
             seed=self.case.seed,
             units=self._split_by(units),

@@ -231,6 +231,8 @@ class Measure:
     """Whether the switch is a list of these options."""
     is_on: bool = True
     """Whether it runs unless it is switched off."""
+    stacks: bool = False
+    """Of family "halves": whether it looks at all datasets of a half together, or at the first."""
     needs: frozenset[Need] = frozenset()
     """What it cannot do without, beside what its family is about; ``names``: variables that both
     sides have; ``models``: those that made the datasets, which are not in their files."""

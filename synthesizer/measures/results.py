@@ -22,6 +22,7 @@ from synthesizer.measures.measure import FigureKind, Limit
 from synthesizer.measures.risk.attacks import AttackResult
 from synthesizer.measures.risk.copied import CopiedUniques
 from synthesizer.measures.risk.nearest import NearestResult
+from synthesizer.measures.risk.releases import Together
 from synthesizer.measures.risk.replicated import ReplicatedCareers, ReplicatedUniques
 from synthesizer.measures.risk.scenario_risk import ScenarioRisk
 from synthesizer.measures.settings import LimitConfig
@@ -30,6 +31,7 @@ from synthesizer.measures.utility.suite import UtilityResult
 
 if TYPE_CHECKING:
     from synthesizer.measures.risk.public_inference import InferenceResult
+    from synthesizer.measures.verdict import Verdict
 else:  # few runs have one
     InferenceResult = on_use("risk.public_inference", "InferenceResult")
 
@@ -48,6 +50,8 @@ class RiskResult(Result):
     """Whole records that only one person has and that are there again, against a fresh sample."""
     replicated: ReplicatedUniques | None = None
     """Whole records that are unique in both files."""
+    releases: Together | None = None
+    """Other releases of the source; None where there are none."""
     careers: ReplicatedCareers | None = None
     """Careers of a panel that occur in both files."""
     nearest: NearestResult | None = None
@@ -204,6 +208,19 @@ class CheckResults(Result):
         main = () if self.risk.main is None else self.risk.main.figures
         others = (figure for _, figure in (*self._of_utility, *self.risk.other_figures))
         return Summary([*main, *others])
+
+    @property
+    def verdict(self) -> Verdict:
+        """May the data be released? Three lines, by the limits of the package.
+
+        Examples
+        --------
+        >>> CheckResults(risk=RiskResult()).verdict.word
+        'unclear'
+        """
+        from synthesizer.measures.verdict import verdict
+
+        return verdict(self)
 
     def limited(self, key: str) -> list[tuple[str, float | None]]:
         """Return every value that a limit of the configuration is about, with its place."""

@@ -6,7 +6,7 @@ The YAML of a run, keyword arguments in Python and the command line fill the sam
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field, create_model, model_validator
 
@@ -14,6 +14,7 @@ from synthesizer.data.options import MAX_GROUPS, MAX_REPEATS, as_label
 from synthesizer.measures.catalogue import CHECKS, LIMITS, MEASURES
 from synthesizer.measures.measure import Axis, Measure, Need, is_on
 from synthesizer.measures.measure_options import GroupsMap, Label, Names, Part
+from synthesizer.measures.profiles import Purpose, Release, known_profile
 from synthesizer.measures.risk.scenario import Exclusion, Scenario, Tolerance
 from synthesizer.measures.survey_design import ReplicateWeights
 
@@ -215,10 +216,20 @@ def _switch(measure: Measure) -> tuple[Any, Any]:
 class _Limits(Part):
     """Upper limits; a check above one, in any scenario, ends the run with exit code 3."""
 
-    release: Literal["public", "contract"] = Field(
+    profile: Annotated[str, AfterValidator(known_profile)] = Field(
+        "default",
+        description="whose limits the verdict holds results against: default, pdpc-petsard, "
+        "elemam, consensus-2025, low-fidelity-uk or synthpop; limits set here go before them",
+    )
+    purpose: Purpose = Field(
+        "analysis",
+        description="what the data are for, which decides what use is judged by: code (structure), "
+        "teaching (distributions, plausible records) or analysis (relations)",
+    )
+    release: Release = Field(
         "public",
-        description="who gets the data: anybody, or those who signed a contract; the verdict "
-        "tolerates 5 % or 9 % of persons beyond the holdout",
+        description="who gets the data: anybody, or those who signed a contract; the limit of the "
+        "profile default is 5 % or 9 % of persons beyond the holdout",
     )
 
     @property

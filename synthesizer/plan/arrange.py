@@ -152,6 +152,12 @@ class FilesPlan:
     """How such synthetic files are made; None without a configuration."""
     config: Config | None = None
 
+    @property
+    def of_risk(self) -> Synthesis:
+        """What of it risk is judged by: whether values are kept, which levels are public."""
+        made = self.synthesis or Synthesis()
+        return Synthesis(may_keep=made.may_keep, public=made.public)
+
     def compared(
         self,
         original: RawTable,
@@ -209,22 +215,26 @@ class FilesPlan:
         )
 
 
-def plan_files(path: Path | None, **checks: Any) -> FilesPlan:
+def plan_files(
+    path: Path | None, limits: Mapping[str, str] | None = None, **checks: Any
+) -> FilesPlan:
     """Return what the configuration at a path says of files, if there is one.
 
-    ``checks`` are settings of checks where there is none.
+    ``limits`` go before those of the configuration; ``checks`` are settings of checks where there
+    is none.
     """
     if path is None:
-        return FilesPlan(checks=CheckSettings(**checks), limits=LimitConfig())
+        return FilesPlan(checks=CheckSettings(**checks), limits=LimitConfig(**(limits or {})))
     config = load_config(path)
     return FilesPlan(
         checks=config.measuring,
-        limits=config.limits,
+        limits=LimitConfig(**config.limits.model_dump(exclude_unset=True) | dict(limits or {})),
         synthesis=Synthesis(
             proper=config.proper,
             kept=config.keep,
             may_keep=bool(config.keep),
             redrawn=config.redraws,
+            public=config.public_variables,
         ),
         config=config,
     )

@@ -377,7 +377,7 @@ def _memory(plan: Plan, rows: int, workers: int) -> int:
     drawn = rows * len(table) * (16 + 24)  # a dataset, restored, and its text
     levels = sum(column.variable.n_codes for column in table.columns if column.is_coded)
     described = plan.output.codebook * (2_000 * levels + 20_000 * len(table))
-    checked = 2 * drawn if plan.checks.needs_halves else 0
+    checked = (2 * drawn + 8 * plan.m * rows * len(table)) * plan.checks.needs_halves
     if plan.whole is not None:
         a_unit = n / max(plan.table.n_units, 1)
         part = int(PART_BLOCKS * plan.spec.frame.block * a_unit) * len(table) * 40

@@ -390,7 +390,7 @@ def _without_rare(found: Input, config: ChainConfig) -> Input:
     rare = RareLevels(
         columns={name: wide_columns(cells, names) for name, cells in panel.wide.items()},
         persons=unit if unit in found.table.names else None,
-        public={*(n for n, said in config.variables.items() if said.public), *of_design},
+        public={*config.public_variables, *of_design},
         fixed=panel.absent,
         numbers=[] if _writes_text(config) else list(filter(found.layout.holds_numbers, names)),
         scope="many",

@@ -109,6 +109,8 @@ class Plan:
     strata: str | None = None
     psu: str | None = None
     """Variables of the design of the survey: strata, and units that were drawn first."""
+    public: tuple[str, ...] = ()
+    """Variables whose levels are a public code list."""
     published: Published | None = None
     """A published run that new periods are added to."""
     after: After = field(default_factory=After)
@@ -266,6 +268,7 @@ class Plan:
                 kept=self._kept_as_seen,
                 may_keep=bool(self._kept_as_seen),
                 redrawn=self.spec.redrawing is not None,
+                public=self.public,
             ),
             frame=self.spec.frame,
             person=self.arrangement.person_column,
@@ -501,6 +504,7 @@ def _planned(context: Context, seed: Seed | None) -> Plan:
         weight=None if config.weighting is None else config.weighting.variable,
         strata=None if config.weighting is None else config.weighting.strata,
         psu=None if config.weighting is None else config.weighting.psu,
+        public=config.public_variables,
         published=published,
         after=after,
         output=config.output if isinstance(config, Config) else OutputConfig(),

@@ -14,6 +14,7 @@ from typing import NamedTuple, get_args
 from synthesizer.measures.figure import Result, Row, Units, column, plain
 from synthesizer.measures.results import CheckResults
 from synthesizer.measures.settings import LimitConfig
+from synthesizer.measures.utility.unseen import Unseen
 from synthesizer.measures.verdict import HALVES, TITLES, Evidence, Subject, Verdict, Word, verdict
 from synthesizer.report.record import Record
 
@@ -43,12 +44,10 @@ class Advice(NamedTuple):
         return self.findings[0][1].measured
 
     @property
-    def line(self) -> str:
-        """The tests and what helps, in words."""
-        if self.remedy == TRY_SETTINGS:
-            return f"{self.remedy}: {self.tests}."
-        words = (f"{text[:1].upper()}{text[1:]}." for text in (self.tests, self.remedy) if text)
-        return " ".join(words)
+    def change(self) -> str:
+        """What to change, in words; empty where nothing is known."""
+        tried = f"{self.remedy}: {self.tests}" if self.remedy == TRY_SETTINGS else self.remedy
+        return f"What to change: {tried}." if tried else ""
 
 
 def worst_things(
@@ -88,8 +87,6 @@ def remedy_of(e: Evidence, *, of_files: bool = False) -> str:
         return _OF_FILES[e.key]
     if e.is_weak:
         return f"name keys that tell more: {'--keys' if of_files else 'checks: {keys: [...]}'}"
-    if e.key == "attack_risk" and e.value is None:
-        return "more conditions: checks: {attacks: {attempts: 2000}}"
     return ""
 
 
@@ -97,7 +94,10 @@ _OF_FILES = {
     "unlike": "write missing values with the same codes in all files, and compare again",
     "columns": "give columns the same names and codes in all files, and compare again",
     "control": "name a control of other persons",
+    "rare_levels": "write public: true under variables whose levels are a published list, or "
+    "rare: to group levels of few",
     "few_records": "look at more records",
+    "releases": "given_out: false in the ledger for releases that nobody got; else fewer releases",
 }
 """What helps where files do not go together, or are too small."""
 
@@ -223,15 +223,17 @@ def trial_of(
         return next((e for e in judged[line].evidence if e.key == key), None)  # the gravest
 
     e, near = of(subject, key), of("person", "near_verbatim")
-    figures = () if results.utility is None else results.utility.figures
+    beside = None if results.utility is None else results.utility.further.get("unseen")
     return Trial(
         setting=setting,
         **{} if e is None else {"value": e.value, "least": e.low, "limit": e.mark},
         word="pass" if e is None else e.word,
         **{} if near is None else {"persons": near.value, "low": near.low, "high": near.high},
-        use=next((figure.value for _, figure in figures if figure.key == "mean_two_way"), None),
+        use=beside.s_pmse if isinstance(beside, Unseen) else None,
         distance=0.0 if e is None else _distance(e),
-        failing=tuple(e.key for one in judged.lines for e in one.evidence if e.word == "fail"),
+        failing=tuple(
+            e.key for one in judged.lines for e in one.evidence if e.decides and e.word == "fail"
+        ),
     )
 
 

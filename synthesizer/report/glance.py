@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from synthesizer.data.errors import plural
 from synthesizer.measures.catalogue import LIMITS
-from synthesizer.measures.risk.near_copies import NearCopies
 from synthesizer.measures.utility.coefficients import FitComparison
-from synthesizer.measures.verdict import AT_LEAST, TITLES, Evidence
+from synthesizer.measures.verdict import AT_LEAST, Evidence
 from synthesizer.report.advice import worst_things
 from synthesizer.report.expected import (
     UNITS,
@@ -22,13 +22,14 @@ from synthesizer.report.expected import (
     tables_of,
 )
 from synthesizer.report.page import (
+    Added,
     Block,
-    Cell,
-    DataTable,
     Fold,
     Gap,
     Note,
+    Words,
     interval,
+    row_table,
     section,
     stopped,
     with_minus,
@@ -36,103 +37,92 @@ from synthesizer.report.page import (
 )
 from synthesizer.report.record import Record
 from synthesizer.report.risk import TONES
+from synthesizer.report.scale import verdict_charts
 
 
 @section("glance", "May these data be released?", "")
 def glance_section(record: Record) -> Iterator[Block]:
-    """Yield the verdict, what stands against a release, and on demand the tests behind it."""
-    for line in record.verdict.lines:
+    """Yield the verdict: a word, a sentence and a picture a line; all else is opened on demand.
+
+    What is seen at once has at most 80 words.
+    """
+    yield from verdict_charts(record.verdict)
+    if alerts := list(_alerts(record)):
+        yield Note(f"{'; '.join(alerts)}.", "alert", "Mind:")
+    yield Fold("Why", list(_reasons(record)))
+    worst = [one for one in worst_things(record.verdict, record) if one.measured]
+    if tries := [one.change for one in worst if one.change]:
+        yield Fold("What to change", [Words(tries)])
+    if missing := list(_missing(record)):
+        yield Fold("What was not measured", missing)
+
+
+def _alerts(record: Record) -> Iterator[str]:
+    """Yield in a few words each what no reader may miss; the folds have it in full."""
+    columns = sum(name.startswith("column ") for name in record.results.failed)
+    tests = {e.key for line in record.verdict.lines for e in line.evidence}
+    if record.exceeded:
+        yield f"{plural(len(record.exceeded), 'limit')} exceeded"
+    if record.changes:
+        yield "files have changed"
+    if columns:
+        yield f"{plural(columns, 'column')} not compared"
+    if "control" in tests:
+        yield "the control is no new sample"
+    if record.results.unlike:
+        yield "missing values are coded differently"
+
+
+def _reasons(record: Record) -> Iterator[Block]:
+    """Yield what is behind the verdict: sentences, limits, bad results, every test."""
+    lines, limits = record.verdict.lines, record.manifest.config.get("limits") or {}
+    for line in lines:
         yield Note(with_minus(line.sentence), TONES[line.word], f"{line.title}: {line.word}.")
-    yield from (Note(f"{words}.", "alert") for words in record.results.unlike)
-    yield from _limits(record)
-    yield from _missing(record)
+    yield Note(f"{record.verdict.source} ({record.verdict.terms})", start="Limits.")
+    for words in (*record.exceeded, *record.results.unlike):
+        yield Note(stopped(words), "alert")
+    if (n := sum(limits.get(key) is not None for key in LIMITS)) and not record.exceeded:
+        yield Note(f"Kept: {plural(n, 'limit')} of the configuration.", "good")
     yield from bad_utility(record)
-    worst = [advice for advice in worst_things(record.verdict, record) if advice.measured]
-    if changes := " ".join(advice.line for advice in worst if advice.remedy):
-        yield Note(changes, start="What to change.")
-    if tests := list(_evidence(record)):
-        yield Fold("The tests behind the three lines", tests)
-    if record.results.utility is None:
-        yield Gap("no figure of utility", "The checks were off or failed.")
-
-
-def _evidence(record: Record) -> Iterator[Block]:
-    """Yield the tests behind the verdict."""
-    every = [(line, e) for line in record.verdict.lines for e in line.evidence if e.measured]
-    rows: list[tuple[Cell, ...]] = [
-        (
-            line.title,
-            e.test,
-            e.word,
-            e.value,
-            interval(e.low, e.high),
-            _good(e),
-            with_minus(e.sentence),
+    every = [(line.title, e) for line in lines for e in line.evidence if e.measured]
+    if every:
+        more = (
+            Added("95 % interval", "text", lambda e: interval(e.low, e.high)),
+            Added("Limit", "text", _limit),
+            Added("Because", "text", lambda e: with_minus(e.sentence)),
         )
-        for line, e in every
-    ]
-    near = record.results.risk.further.get("near_copies")
-    if (
-        isinstance(near, NearCopies)
-        and near.excess
-        and "near_copies" not in {e.key for _, e in every}
-    ):
-        value, low, high = near.excess
-        none = "That records are no nearer to single ones clears nobody: this test can only fail."
-        rows.append(
-            (TITLES["person"], "near copies", "nothing", value, interval(low, high), None, none)
-        )
-    if rows:
-        yield DataTable(
-            caption="Every test: its interval is held against the mark (docs/decision.md)",
-            columns=("About", "Test", "Says", "Value", "95 % interval", "Good", "Because"),
-            forms=("text", "text", "text", "figure", "text", "text", "text"),
-            rows=rows,
+        table = row_table(
+            [e for _, e in every],
+            "Every test: its interval is compared with the limit (docs/decision.md)",
+            names=("test", "word", "value"),
+            more=more,
             highlight=[i for i, (_, e) in enumerate(every) if e.word == "fail"],
-            stacks=True,
+            labels=("About", [title for title, _ in every]),
         )
+        yield replace(table, stacks=True, sortable=False)
     if record.units == "persons":
-        households = record.manifest.household is not None
-        yield Note(UNITS_OF_HOUSEHOLDS if households else UNITS)
+        yield Note(UNITS if record.manifest.household is None else UNITS_OF_HOUSEHOLDS)
 
 
-def _good(e: Evidence) -> str | None:
-    """Say on which side of its mark a test is good."""
+def _limit(e: Evidence) -> str | None:
+    """Return the limit of a test, and on which side of it the test passes."""
     if e.mark is None:
         return None
     side = "at least" if e.key in AT_LEAST else "at most"
     return f"{side} {written(e.mark) if e.mark >= 1 else f'{e.mark:.3g}'}"
 
 
-def _limits(record: Record) -> Iterator[Block]:
-    limits = record.manifest.config.get("limits") or {}
-    count = sum(limits.get(key) is not None for key in LIMITS)
-    if record.exceeded:
-        yield Note(
-            f"{plural(len(record.exceeded), 'figure')} above the limits of the configuration: by "
-            "the steward's own rule these data are not to be released as they are.",
-            "alert",
-        )
-        yield from (Note(text, "alert") for text in record.exceeded)
-    elif count:
-        kept = (
-            "The limit that the configuration sets is"
-            if count == 1
-            else f"All {count} limits that the configuration sets are"
-        )
-        yield Note(f"{kept} kept.", "good")
-
-
 def _missing(record: Record) -> Iterator[Block]:
+    """Yield tests that were not made, what failed or was left out, and what to know of the rest."""
+    every = [e for line in record.verdict.lines for e in line.evidence if not e.measured]
+    if every:
+        yield Words([f"{e.test[:1].upper()}{e.test[1:]}: turn on {e.sentence}." for e in every])
     yield from (Gap("certainty about the files", text, alert=True) for text in record.changes)
     for name, why in record.results.failed.items():
-        if name.startswith("column "):
-            words = f"Not compared: {name}, and no figure of utility covers it. {why}"
-        else:
-            words = f"Could not be computed: {name}: {why}"
-        yield Note(stopped(words), "alert")
+        yield Note(stopped(f"Not computed: {name}: {why}"), "alert")
     utility = record.results.utility
     if utility is None:
+        yield Gap("no figure of utility", "The checks were off or failed.")
         return
     for fit in utility.fits:
         yield from (Note(words, "alert") for words in lost_fits(fit))
@@ -147,28 +137,16 @@ _ONE_DATASET = 0.796
 
 def bad_utility(record: Record) -> Iterator[Note]:
     """Yield what no line of the verdict says: the worst variable and each fit that is far off."""
-    yield from _bad_variables(record)
+    expected = expected_of(record)
+    for row in tables_of(record, 1)[:1]:
+        if row.s_pmse is not None and row.s_pmse > table_mark(expected):
+            name = record.labels.variable(row.variables[0])
+            said = f"{written(row.s_pmse)}: {distance_in_words(row.s_pmse, expected)}"
+            yield Note(f"The worst variable is {name}, S_pMSE {said}.", "look")
     utility = record.results.utility
     for fit in () if utility is None else utility.fits:
         if is_bad_fit(fit):
             yield Note(_fit_in_words(fit), "look")
-
-
-def _bad_variables(record: Record) -> Iterator[Note]:
-    """Yield the worst variable where it is above the mark."""
-    expected = expected_of(record)
-    mark = table_mark(expected)
-    bad = [row for row in tables_of(record, 1) if (row.s_pmse or 0) > mark]
-    if not bad:
-        return
-    worst, others = bad[0], len(bad) - 1
-    more = f"; so {'is' if others == 1 else 'are'} {plural(others, 'other variable')}"
-    sentence = (
-        f"The worst variable is {record.labels.variable(worst.variables[0])}, S_pMSE "
-        f"{written(worst.s_pmse)}: {distance_in_words(worst.s_pmse, expected)}. Above "
-        f"{written(mark)} a table is to be looked at{more if others else ''}."
-    )
-    yield Note(sentence, "look")
 
 
 def overlap_marks(expected: float | None) -> tuple[float, float]:
@@ -197,15 +175,9 @@ def is_bad_fit(fit: FitComparison) -> bool:
 
 
 def _fit_in_words(fit: FitComparison) -> str:
-    sentences = [f"Fit {fit.title}:"]
-    if fit.mean_overlap is not None:
-        good = overlap_in_words(fit.expected_overlap)
-        mean = written(fit.mean_overlap, "share")
-        sentences.append(f"the intervals overlap by {mean} on average ({good}).")
-    lowest = lowest_overlap(fit)
-    if lowest is not None:
-        name, overlap = lowest
-        apart = "; the two intervals do not touch" if overlap < 0 else ""
-        sentences.append(f"The lowest overlap is {written(overlap, 'share')}, of {name}{apart}.")
-    sentences.append("A researcher would draw other conclusions.")
-    return " ".join(sentences)
+    mean, good = written(fit.mean_overlap, "share"), overlap_in_words(fit.expected_overlap)
+    told = [f"Fit {fit.title}: the intervals overlap by {mean} on average ({good})"]
+    if lowest := lowest_overlap(fit):
+        apart = "; the two intervals do not touch" if lowest[1] < 0 else ""
+        told.append(f"the lowest overlap is {written(lowest[1], 'share')}, of {lowest[0]}{apart}")
+    return f"{', '.join(told)}. A researcher would draw other conclusions."

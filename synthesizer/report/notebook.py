@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
@@ -31,12 +31,15 @@ from synthesizer.report.charts import Bar, DotRow, bars, el, text
 from synthesizer.report.figures import compared, dot_chart, dot_row, rate_chart
 from synthesizer.report.glance import glance_section
 from synthesizer.report.page import (
+    NUMBERS,
     Block,
     Chart,
     DataTable,
     Fold,
+    Form,
     Note,
     Section,
+    Words,
     chart_style,
     first_line,
     fragment,
@@ -48,7 +51,7 @@ from synthesizer.report.page import (
     stopped,
     written,
 )
-from synthesizer.report.risk import TONES
+from synthesizer.report.scale import sentence_of, verdict_charts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -230,7 +233,7 @@ def _alone(result: object) -> pd.DataFrame:
 def text_of(result: object) -> str:
     """Return a result in 20 lines or fewer: its values, and the first of its tables."""
     if isinstance(result, Verdict):
-        return "\n".join(line for one in result.lines for line in _said(one))
+        return "\n".join(map(_said, result.lines))
     tables = {} if isinstance(result, Row | Figure) else _tables(result)
     if not tables:
         return _short(result)
@@ -253,18 +256,17 @@ def text_of(result: object) -> str:
     return sound_text("\n".join(_cut(line) for line in lines))
 
 
-def _said(line: VerdictLine) -> list[str]:
-    told = f"{line.title}: {line.word}. {line.sentence}"
-    return wrap(told, _WIDE - 10, subsequent_indent="  ", max_lines=4)
+def _said(line: VerdictLine) -> str:
+    return f"{line.title}: {line.word.upper()}. {sentence_of(line)}"
 
 
 def text_of_run(record: Record, head: str, files: Sequence[str]) -> str:
     """Return a run in 20 lines or fewer: the verdict, what to change, files."""
     worst = worst_things(record.verdict, record)
-    told = [line for one in record.verdict.lines for line in _said(one)[:3]]
+    told = [*map(_said, record.verdict.lines)]
     told += [f"Above a limit: {words}" for words in record.exceeded[:2]]
-    for change in (one.line for one in worst if one.remedy):
-        told += wrap(f"What to change: {change}", _WIDE - 10, subsequent_indent="  ", max_lines=2)
+    for change in filter(None, (one.change for one in worst)):
+        told += wrap(change, _WIDE - 10, subsequent_indent="  ", max_lines=2)
     lines = [head, *told, *files]
     return "\n".join(_cut(line) for line in lines)
 
@@ -357,8 +359,8 @@ def blocks_of(result: object) -> Iterator[Block]:
     title = _about(type(result)) if told else ""
     yield heading(in_units(title or type(result).__name__, units))
     if isinstance(result, Verdict):
-        yield from (Note(one.sentence, TONES[one.word], f"{one.title}: {one.word}.")
-                    for one in result.lines)  # fmt: skip
+        yield from verdict_charts(result)
+        yield Fold("Why", [Words([f"{one.title}: {one.sentence}" for one in result.lines])])
     drawn, figures = list(_pictures(result)), tables.pop(FIGURES, ())
     yield from drawn
     rates = compared([figure for _, figure in figures])[:_DRAWN]
@@ -390,29 +392,19 @@ def _notes(result: object) -> Iterator[str]:
 
 
 def _figure_table(figures: Sequence[tuple[str, Figure]]) -> DataTable:
-    told = any(place for place, _ in figures)
-    table = DataTable(
+    texts: Sequence[Form] = ("text", "text")
+    about = ["About"] if any(place for place, _ in figures) else []
+    return DataTable(
         caption="Figures; from and to are the ends of the 95 % interval",
-        columns=("Figure", "About", "Value", "From", "To", "Baseline", "Chance", "Original",
+        columns=("Figure", *about, "Value", "From", "To", "Baseline", "Chance", "Original",
                  "Good is", "In words"),
-        forms=("text", "text", *("figure",) * 6, "text", "text"),
+        forms=[*texts[: 1 + len(about)], *NUMBERS[:6], *texts],
         rows=[
-            (f.name, place, f.value, f.low, f.high, f.baseline, f.chance, f.original, f.direction,
-             f.meaning)
+            (f.name, *(place for _ in about), f.value, f.low, f.high, f.baseline, f.chance,
+             f.original, f.direction, f.meaning)
             for place, f in figures
         ],
     )  # fmt: skip
-    return table if told else _without(table, "About")
-
-
-def _without(table: DataTable, heading: str) -> DataTable:
-    kept = [i for i, name in enumerate(table.columns) if name != heading]
-    return replace(
-        table,
-        columns=[table.columns[i] for i in kept],
-        forms=[table.forms[i] for i in kept],
-        rows=[[row[i] for i in kept] for row in table.rows],
-    )
 
 
 def _table(name: str, rows: Sequence[Any], units: Units) -> DataTable:
@@ -471,7 +463,8 @@ class Charts:
         parts, y, width = [], 0.0, 0.0
         for chart in self.charts:
             wide, high = map(float, _SIZE.search(chart.svg).groups())  # type: ignore[union-attr]
-            named = text(4, y + 18, chart.title, class_="label strong")
+            title = f"{chart.title}: {chart.word.upper()}" if chart.word else chart.title
+            named = text(4, y + 18, title, class_="label strong")
             parts += [named, el("g", {"transform": f"translate(0 {y + 28:.0f})"}, chart.svg)]
             y, width = y + high + 44, max(width, wide)
         attrs: dict[str, Any] = {"xmlns": "http://www.w3.org/2000/svg", "class": "chart"}

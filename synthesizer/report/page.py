@@ -149,6 +149,8 @@ class Chart:
     direction is good, what the baseline is."""
     summary: str
     """Text alternative: what the picture shows here, with the numbers that matter."""
+    word: str = ""
+    """A word of the verdict, which stands out large after the title."""
     table: DataTable | None = None
     """The numbers behind it, shown on demand and in print where short."""
 

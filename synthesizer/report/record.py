@@ -364,7 +364,7 @@ class Manifest(Result):
     """Versions."""
     exceeded_limits: tuple[str, ...] = ()
     verdict: Mapping[str, str] = Field(default_factory=dict)
-    """The word of each line of the verdict: safe, look or stop, by these tests."""
+    """The word of each line of the verdict: pass, unclear or fail."""
     earlier_runs: int = 0
     """Runs with these settings that this one replaced, each with other draws."""
     files: tuple[FileEntry, ...] = Field(default=())

@@ -55,14 +55,13 @@ def test_a_run_ends_with_verdict_worst_things_and_files(
     result = call("run", folder / "run.yaml", "-m", "2", "--seed", "424242", "--fail-on", "unclear")
     text = result.stdout
     lines = text.splitlines()
-    assert 8 <= len(lines) <= 20
+    assert 11 <= len(lines) <= 25
     longest = max(map(len, text.split()))  # a path
     assert max(map(len, lines)) <= max(80, longest)
     told = " ".join(text.split())
     places = [told.index(words) for words in (
-        "A person in the data:", "Anybody:", "Use:", "what to change, worst first:", " 1. ",
-        "'synthesizer advise CONFIG' tries settings for: ",
-        "files in ", "to release", " confidential: ", "--all",
+        "A person in the data:", "Anybody:", "Use:", "worst first:", " 1. ",
+        "What to change: ", "files in ", "to release", " confidential: ", "--all",
     )]  # fmt: skip
     assert places == sorted(places)
     assert "424242" not in result.output
@@ -123,7 +122,7 @@ ENDS = {
 def test_every_command_ends_on_one_screen(
     case: str, made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In 20 lines of 80 columns; what a person calls is no longer than their terminal is high."""
+    """In 25 lines of 80 columns; what a person calls is no longer than their terminal is high."""
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.chdir(made)
     grid = "out_frontier/cart.min_leaf=5"
@@ -131,7 +130,7 @@ def test_every_command_ends_on_one_screen(
     assert result.exit_code in (0, 3), result.output
     lines = result.stdout.splitlines()
     paths = max(len(word) for word in result.stdout.split())
-    assert (1 <= len(lines) <= 20, max(map(len, lines)) <= max(80, paths + 2)) == (True, True), (
+    assert (1 <= len(lines) <= 25, max(map(len, lines)) <= max(80, paths + 2)) == (True, True), (
         result.stdout
     )
 

@@ -46,6 +46,7 @@ def configured(where: Path, name: str, *, m: int = 1, **genetic: Any) -> Path:
             "differential_confidentiality": False,
             "nearest": False,
             "near_verbatim": False,
+            "unseen": False,
             "guesses": False,
             "attacks": False,
         },

@@ -20,6 +20,7 @@ CHECKS = {
     "differential_confidentiality": False,
     "nearest": False,
     "near_verbatim": False,
+    "unseen": False,
     "guesses": False,
     "attacks": False,
 }

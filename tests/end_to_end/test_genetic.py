@@ -115,6 +115,7 @@ def no_halves() -> dict[str, Any]:
         "differential_confidentiality": False,
         "nearest": False,
         "near_verbatim": False,
+        "unseen": False,
         "guesses": False,
         "attacks": False,
     }

@@ -81,6 +81,9 @@ def config_alone(config: Path) -> Path:
     return config
 
 
+LEDGER = "persons.csv.releases.json"
+
+
 def content_of(directory: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in directory.iterdir()}
 
@@ -119,7 +122,8 @@ def test_killed(phase: str, config: Path) -> None:
     left = [path.name for path in folder.iterdir() if path.name.startswith(".")]
     assert left == [".out.partial"]
     assert call("run", config, "-q", "--overwrite", "--no-checks").exit_code == 0
-    assert sorted(path.name for path in folder.iterdir()) == ["out", "persons.csv", "run.yaml"]
+    there = sorted(path.name for path in folder.iterdir())
+    assert there == ["out", "persons.csv", LEDGER, "run.yaml"]
     assert hashes(folder / "out")["synthetic_1.csv"]
 
 
@@ -136,7 +140,7 @@ def test_interrupted(config_alone: Path, how: signal.Signals) -> None:
     assert "interrupted" in error
     assert "Traceback" not in out + error
     left = sorted(path.name for path in config_alone.parent.iterdir())
-    assert left == ["persons.csv", "run.yaml"]
+    assert left == ["persons.csv", LEDGER, "run.yaml"]  # that of the run before
 
 
 def test_a_signal_during_the_imports_leaves_no_traceback(config_alone: Path) -> None:

@@ -14,7 +14,8 @@ from tests.end_to_end.test_panel import LONG, LONG_PANEL, long_frame
 
 CHECKS: dict[str, Any] = {
     "keys": ["sex", "level@first"], "target": "state@last",
-    "nearest": False, "near_verbatim": False, "guesses": False, "attacks": False, "suda": False,
+    "nearest": False, "near_verbatim": False,
+    "unseen": False, "guesses": False, "attacks": False, "suda": False,
     "differential_confidentiality": {"units": "id"},
     "fits": [{"formula": "pay ~ age"}, {"formula": "`career.moves` ~ C(sex)"}],
 }  # fmt: skip

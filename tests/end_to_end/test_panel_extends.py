@@ -114,6 +114,44 @@ def test_published_rows_stay_and_new_ones_follow(published: Path, tmp_path: Path
     assert {"new_transitions", "new_steps"} <= keys
 
 
+def test_what_goes_on_is_judged_whole_and_counts_once(published: Path, tmp_path: Path) -> None:
+    """Of the published run and the new one the new files count alone; other runs count, too."""
+    folder = tmp_path / "files"
+    folder.mkdir()
+    for name in ("old.csv", "next.csv", "long.csv"):
+        shutil.copy(published / name, folder)
+    checks = {"near_verbatim": True, "differential_confidentiality": False, "attacks": False}
+    how: dict[str, Any] = {"checks": checks, "output": {"directory": "out", "report": False}}
+    first = config_of(tmp_path / "one", folder / "old.csv", LONG, **how)
+    assert call("run", first).exit_code == 0
+    second, third = tmp_path / "two", tmp_path / "three"
+    assert not extended(
+        second, folder / "next.csv", tmp_path / "one" / "out", LONG, **how
+    ).exit_code
+
+    def risk_of(run: Path) -> dict[str, Any]:
+        risk: dict[str, Any] = read_checks(run / "out")["risk"]
+        return risk
+
+    was, now = (risk_of(run)["further"]["near_verbatim"] for run in (tmp_path / "one", second))
+    persons = [one["n"] + one["n_outside"] for one in (was, now)]
+    ever = [pd.read_csv(folder / name)["id"].nunique() for name in ("old.csv", "next.csv")]
+    assert persons == ever  # the halves have everybody, with the published and the new periods
+    assert risk_of(second)["releases"] is None  # all of the first run is in its files
+    other = config_of(tmp_path / "other", folder / "old.csv", LONG, **how, seed=5)
+    assert call("run", other).exit_code == 0
+    assert not extended(third, folder / "next.csv", tmp_path / "one" / "out", LONG, **how, seed=3
+                        ).exit_code  # fmt: skip
+    others = [Path(one["directory"]) for one in risk_of(third)["releases"]["others"]]
+    # the run of old.csv that does not go on, and the other one of next.csv
+    assert others == [tmp_path / "other" / "out", second / "out"]
+
+
+def read_checks(directory: Path) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads((directory / "checks.json").read_text())["results"]
+    return content
+
+
 def test_workers_and_steps_do_not_matter(published: Path, tmp_path: Path) -> None:
     """Two waves at once and one after the other hold the same published bytes."""
     run, source = published / "long" / "out", published / "long.csv"

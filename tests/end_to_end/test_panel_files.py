@@ -45,7 +45,8 @@ WORKFORCE = {
             {"formula": "basic_pay ~ C(sex) + tenure"},
             {"formula": "`career.periods` ~ C(sex)"},
         ],
-        "nearest": False, "near_verbatim": False, "guesses": False, "attacks": False,
+        "nearest": False, "near_verbatim": False,
+        "unseen": False, "guesses": False, "attacks": False,
         "differential_confidentiality": False,
     },
 }  # fmt: skip
@@ -75,7 +76,8 @@ WIDE = {
             "thresholds": [0.5],
         },
         "fits": [{"formula": "C(sex) ~ period", "family": "logit"}],
-        "nearest": False, "near_verbatim": False, "guesses": False, "attacks": False,
+        "nearest": False, "near_verbatim": False,
+        "unseen": False, "guesses": False, "attacks": False,
         "differential_confidentiality": False,
     },
 }  # fmt: skip

@@ -30,6 +30,7 @@ QUICK = CHECKS | {
     "differential_confidentiality": False,
     "nearest": False,
     "near_verbatim": False,
+    "unseen": False,
     "guesses": False,
     "attacks": False,
 }
@@ -374,6 +375,7 @@ def test_the_half_split_uses_the_rows_of_the_release(data: Path, tmp_path: Path)
             | {
                 "nearest": False,
                 "near_verbatim": False,
+                "unseen": False,
                 "guesses": False,
                 "attacks": False,
                 "suda": False,

@@ -33,6 +33,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "propensity": "logit",
             "nearest": False,
             "near_verbatim": False,
+            "unseen": False,
             "guesses": False,
             "attacks": False,
             "differential_confidentiality": False,

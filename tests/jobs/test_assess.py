@@ -7,6 +7,7 @@ import pytest
 from synthesizer.data.errors import DataError, SynthesizerError
 from synthesizer.jobs.check_frames import assess, evaluate
 from synthesizer.measures.figure import plain
+from synthesizer.measures.results import CheckResults
 from synthesizer.measures.risk import (
     Exclusion,
     Scenario,
@@ -20,6 +21,7 @@ from synthesizer.measures.risk import (
     tcap,
 )
 from synthesizer.measures.risk.scenario import Question
+from synthesizer.measures.verdict import verdict
 from tests.tables import persons
 
 
@@ -170,12 +172,37 @@ def test_columns_that_one_file_lacks_are_not_compared_and_told() -> None:
     found = assess(ORIGINAL, MADE.drop(columns=["pay"]), **KNOWN, control=CONTROL)
     assert found.replicated.keys == ("sex", "age", "region", "job")
     assert found.nearest is not None
-    assert found.notes == ("whole records are compared without pay (not in all files)",)
+    assert found.notes[0] == "whole records are compared without pay (not in all files)"
+
+
+def test_a_control_of_another_structure_is_refused_with_all_differences_at_once() -> None:
+    odd = CONTROL.drop(columns=["age"]).assign(pay=CONTROL["sex"], job=1)
+    with pytest.raises(DataError) as caught:
+        assess(ORIGINAL, MADE, keys=["sex"], target="region", control=odd)
+    (sentence,) = caught.value.problems
+    assert "lacks 'age'" in sentence
+    assert "'job' shares no level" in sentence
+    assert "'pay' shares no number" in sentence
+    # what no synthetic file has need not be in the control
+    less = CONTROL.drop(columns=["pay"])
+    assert assess(ORIGINAL, MADE.drop(columns=["pay"]), **KNOWN, control=less).nearest is not None
+
+
+def test_a_control_of_few_records_is_refused_or_unclear() -> None:
+    with pytest.raises(DataError, match="the control has 9 records; name one of 10 or more"):
+        assess(ORIGINAL, MADE, **KNOWN, control=CONTROL.iloc[:9])
+    few = CheckResults(risk=assess(ORIGINAL, MADE, **KNOWN, control=CONTROL.iloc[:60]))
+    told = [e for e in verdict(few)["person"].evidence if e.key == "few_records"]
+    assert [(e.word, e.value) for e in told] == [("unclear", 60)]
 
 
 def test_a_control_of_the_same_people_is_refused_or_told() -> None:
     with pytest.raises(DataError, match="a control must hold other people"):
         assess(ORIGINAL, ORIGINAL, **KNOWN, control=ORIGINAL.iloc[::-1])
+    by_chance = assess(ORIGINAL, MADE.drop(columns=["pay"]), **KNOWN, control=CONTROL).notes
+    kept = ["sex", "age", "region", "job"]
+    same = CONTROL.merge(ORIGINAL[kept].drop_duplicates(), on=kept)
+    assert f"{len(same)} of 300 control records are in the original" in by_chance[1]
     some = pd.concat([CONTROL, ORIGINAL.iloc[:60]])
     notes = assess(ORIGINAL, MADE, **KNOWN, control=some).notes
     assert any("60 of 360 control records are in the original" in note for note in notes)

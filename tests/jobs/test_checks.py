@@ -77,6 +77,7 @@ def test_checks_can_be_switched_off_one_by_one() -> None:
         "differential_confidentiality": False,
         "nearest": False,
         "near_verbatim": False,
+        "unseen": False,
         "guesses": False,
         "attacks": False,
         "replicated_uniques": False,
@@ -183,6 +184,7 @@ NO_HALVES = {
     "differential_confidentiality": False,
     "nearest": False,
     "near_verbatim": False,
+    "unseen": False,
     "guesses": False,
     "attacks": False,
 }

@@ -46,6 +46,7 @@ def configured(where: Path) -> Path:
             "propensity": False,
             "nearest": False,
             "near_verbatim": False,
+            "unseen": False,
             "guesses": False,
             "attacks": False,
             "differential_confidentiality": False,

@@ -113,6 +113,7 @@ CHECKS = {
     "propensity": False,
     "nearest": False,
     "near_verbatim": False,
+    "unseen": False,
     "guesses": False,
     "attacks": False,
 }

@@ -46,7 +46,7 @@ def test_findings_of_settings_have_one_remedy_the_gravest_first_each_figure_once
     assert sorted(keys([advice])[0]) == sorted(every)
     assert keys([advice])[0][0] == "copied_uniques"
     assert advice.remedy == TRY_SETTINGS
-    assert advice.line == f"{TRY_SETTINGS}: {advice.tests}."
+    assert advice.change == f"What to change: {TRY_SETTINGS}: {advice.tests}."
     assert all(key in advice.tests for key in every)
     assert keys(worst_things(MIXED, made(), subjects=("use",))) == [["mean_two_way"]]
     assert worst_things(verdict(line("use", ("mean_two_way", "pass"))), made()) == []
@@ -55,8 +55,7 @@ def test_findings_of_settings_have_one_remedy_the_gravest_first_each_figure_once
 def test_of_files_nothing_is_said_about_models() -> None:
     for record in (None, run(facts=manifest(chain=(), genetic=None))):
         (advice,) = worst_things(MIXED, record)
-        assert advice.remedy == ""
-        assert advice.line.startswith("Copied_uniques; ")
+        assert (advice.remedy, advice.change) == ("", "")
 
 
 def test_weak_keys_are_mended_by_keys() -> None:

@@ -12,11 +12,11 @@ from synthesizer.measures.risk.copied import copied_uniques
 from synthesizer.measures.utility.tables import OrderTables
 from synthesizer.report.appendix import figures_section, reading_section, run_section
 from synthesizer.report.glance import glance_section
-from synthesizer.report.page import DataTable, Gap, Note, Section, fragment
+from synthesizer.report.page import Block, Chart, DataTable, Fold, Gap, Note, Section, fragment
 from synthesizer.report.record import PanelEntry, Record
 from synthesizer.report.risk import keys_advice, unmeasured
 from tests.report import risk_examples, utility_examples
-from tests.report.blocks import gaps, html, of_kind, table, unfolded
+from tests.report.blocks import gaps, html, of_kind, table
 from tests.report.fixtures import EVIL, Page
 from tests.report.utility_examples import JOB, coefficient, fit, manifest, step, utility
 
@@ -57,46 +57,62 @@ def row(section: Section, caption: str, name: str) -> Any:
 # Limits, failures, copies.
 
 
+def opened(section: Section, title: str) -> list[Block]:
+    """Return what a fold of the section holds."""
+    (fold,) = [b for b in section.blocks if isinstance(b, Fold) and b.title == title]
+    return list(fold.blocks)
+
+
 @pytest.mark.parametrize(
     ("config", "exceeded", "tone", "words"),
     [
-        (LIMITS, (), "good", "The limit that the configuration sets is kept."),
-        ({"limits": {"cap": 1, "auc": 1}}, (), "good", "All 2 limits"),
-        (LIMITS, ("limits.cap: CAP is 0.3000",), "alert", "1 figure above the limits"),
+        (LIMITS, (), "good", "Kept: 1 limit of the configuration."),
+        ({"limits": {"cap": 1, "auc": 1}}, (), "good", "Kept: 2 limits of the configuration."),
+        (LIMITS, ("limits.cap: CAP is 0.3000",), "alert", "limits.cap: CAP is 0.3000."),
+        ({}, (), "look", "The worst variable is"),
     ],
 )
-def test_limits_come_first(config: Any, exceeded: Any, tone: str, words: str) -> None:
-    own = run(exceeded=exceeded, facts=manifest(config=CONFIG | config))
-    first, second = notes(glance_section(own))[3:5]
-    assert first[0] == tone
-    assert words in first[1]
-    if exceeded:
-        assert second == ("alert", "limits.cap: CAP is 0.3000")
+def test_limits_come_after_the_lines(config: Any, exceeded: Any, tone: str, words: str) -> None:
+    section = glance_section(run(exceeded=exceeded, facts=manifest(config=CONFIG | config)))
+    why = [block for block in opened(section, "Why") if isinstance(block, Note)]
+    assert why[3].start == "Limits."
+    if words.startswith("The worst"):
+        assert not any("limit" in note.text for note in why if not note.start)
+        return
+    assert why[4].tone == tone
+    assert why[4].text == words
 
 
 def test_what_looks_like_a_copy_comes_before_everything() -> None:
     people = pd.DataFrame({"pay": range(100)})
     risk = RiskResult(copied=copied_uniques(people, people, keys=["pay"]))
-    first = glance_section(run(risk)).blocks[0]
-    assert isinstance(first, Note)
-    assert (first.tone, first.start) == ("alert", "A person in the data: fail.")
-    assert "100 of 100 records that nobody else shares" in first.text
+    section = glance_section(run(risk))
+    first = section.blocks[0]
+    assert isinstance(first, Chart)
+    assert (first.title, first.word) == ("A person in the data", "fail")
+    assert first.reads.startswith("Verbatim records: 100; the limit is ")
+    told = opened(section, "Why")[0]
+    assert isinstance(told, Note)
+    assert (told.tone, told.start) == ("alert", "A person in the data: fail.")
+    assert "100 of 100 records that nobody else shares" in told.text
 
 
-def test_failures_notes_and_lost_fits_are_told_before_the_figures() -> None:
+def test_failures_notes_and_lost_fits_are_told_under_what_was_not_measured() -> None:
     failed = {"suda": "too many", f"column {JOB!r}": "is a number in dataset 2."}
     own = run(failed=failed, notes=("dataset 2 has other levels",), kept=("age", "born"))
-    blocks = list(unfolded(glance_section(own).blocks))
-    first = next(i for i, block in enumerate(blocks) if isinstance(block, DataTable))
-    told = [block.text for block in blocks[:first] if isinstance(block, Note)]
-    told = told[3:]
-    assert told[1] == "Could not be computed: suda: too many."
-    assert told[2].startswith(f"Not compared: column {JOB!r}")
-    assert told[2].endswith("is a number in dataset 2.")
-    assert told[3] == (
+    section = glance_section(own)
+    assert [text for _, text in notes(Section(anchor="", title="", lead="", blocks=[
+        block for block in section.blocks if isinstance(block, Note)
+    ]))] == ["1 column not compared."]  # fmt: skip
+    told = [b.text for b in opened(section, "What was not measured") if isinstance(b, Note)]
+    assert told[:2] == [
+        "Not computed: suda: too many.",
+        f"Not computed: column {JOB!r}: is a number in dataset 2.",
+    ]
+    assert told[2] == (
         f"age ~ `{EVIL}`: fitted on 1 of 2 datasets, the others are left out: it did not settle."
     )
-    assert "age, born are copied" in told[4]
+    assert "age, born are copied" in told[3]
     assert "dataset 2 has other levels" in told
     assert not any("copied" in text for _, text in notes(glance_section(run())))
 
@@ -129,7 +145,7 @@ def test_the_tables_stack_on_a_narrow_screen() -> None:
     page = Page(html(glance_section(run())))
     assert [attrs["class"] for attrs in page.all("table")] == ["stacks"]
     labels = {attrs.get("data-label") for attrs in page.all("td")}
-    assert {"Value", "95 % interval", "Good", "Because", None} <= labels
+    assert {"Value", "95 % interval", "Limit", "Because", None} <= labels
 
 
 # What was not measured.

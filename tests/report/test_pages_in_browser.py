@@ -205,7 +205,7 @@ def test_every_kind_of_page_is_right_on_every_screen(chromium, pages, width, dar
 def test_the_verdict_is_on_the_first_screen_and_links_open_what_is_folded(chromium, pages):
     look_at(chromium, pages[0] / "run.html")
     chromium.get((pages[0] / "run.html").as_uri())
-    end = "return document.querySelectorAll('#glance .note')[2].getBoundingClientRect().bottom"
+    end = "return document.querySelectorAll('#glance figure')[2].getBoundingClientRect().bottom"
     assert chromium.execute_script(end) < 900
     opened = "return document.querySelector('#cap > details').open"
     assert not chromium.execute_script(opened)

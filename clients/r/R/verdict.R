@@ -7,7 +7,9 @@
 #' @param x A result of [synthesize()], [risk()], [utility()] or [report()].
 #' @param ... Not used.
 #' @return A data frame of class `synthesizer_verdict` with `subject`, `title`, `word` and
-#'   `sentence`; its attribute `evidence` is a data frame of every test behind it.
+#'   `sentence`; its attribute `evidence` is a data frame of every test behind it:
+#'   `value` and its interval, the limit (`mark`), and the values of a new sample (`fresh`) and of
+#'   releasing the original (`released`).
 #' @examples
 #' \dontrun{
 #' verdict(s)
@@ -35,7 +37,8 @@ verdict_of <- function(checks) {
   verdict <- rows_frame(lines, c("subject", "title", "word", "sentence"))
   verdict$sentence <- in_words_of_r(verdict$sentence)
   evidence <- lapply(lines, function(line) {
-    rows <- rows_frame(line$evidence, c("test", "word", "sentence"), c("value", "low", "high", "mark"))
+    rows <- rows_frame(line$evidence, c("test", "word", "sentence"),
+                       c("value", "low", "high", "mark", "fresh", "released"))
     if (nrow(rows)) cbind(subject = line$subject, rows) else NULL
   })
   structure(verdict, class = c("synthesizer_verdict", "data.frame"),

@@ -59,7 +59,12 @@ _SOME = (128, 1024)
 class AttackOptions(Switched):
     """Attacks of an intruder: singling out, linkability, inference."""
 
-    attempts: int = Field(500, ge=10, le=100_000, description="attempts of each attack")
+    attempts: int = Field(
+        5000,
+        ge=10,
+        le=100_000,
+        description="attempts of each attack at most: on all records, or so many of them",
+    )
 
 
 class Attack(Row):
@@ -229,7 +234,7 @@ def attacks(
     n_attacks: int | None = None,
     n_columns: int = 4,
     n_neighbours: int = 1,
-    max_attempts: int = 20_000,
+    max_attempts: int = 100_000,
     confidence: float = 0.95,
     seed: AnySeed = 0,
 ) -> AttackResult:

@@ -105,6 +105,9 @@ class CapResult(OfTarget):
     """By number of pooled datasets and subset."""
     singles: tuple[CapSingle, ...]
     """By dataset and subset: what each of them gives away alone."""
+    identity: float | None = None
+    """Mean of CAP over the number of {records} with the same keys (El Emam et al. 2020, without
+    corrections for errors of the keys and for what the target tells anyway: so at most that)."""
     fresh: tuple[FreshRow, ...] = ()
     """CAP and DiSCO beside those of a fresh sample of the same population."""
 
@@ -145,7 +148,15 @@ class CapResult(OfTarget):
             chance=whole.chance_undefined,
             original=self.original["all"],
         )
-        return (zero[0], matches, *zero[1:], *(row.figure for row in self.fresh))
+        identity = risk_figure(
+            of_all("identity disclosure", self.last),
+            self.identity,
+            f"how often an intruder with the keys picks the right person among the {{records}} "
+            f"that share them, and reads off the right {self.target}",
+            self.n,
+            key="identity_disclosure",
+        )
+        return (zero[0], matches, identity, *zero[1:], *(row.figure for row in self.fresh))
 
 
 _WORDS = {
@@ -415,6 +426,9 @@ def cap(
             CapSingle(dataset=number, **row)
             for number, values in enumerate(scores.singles, 1)
             for row in means(values)
+        ),
+        identity=float(
+            np.mean(np.nan_to_num(scores.synthetic[-1]) / np.bincount(scores.keys)[scores.keys])
         ),
         fresh=beyond_fresh(scores.singles, scores.original, scores.keys, scores.sizes),
     )

@@ -71,6 +71,7 @@ class Guesses(Measured):
 
     n: int = column("persons in the data", "count", "that were compared")
     n_outside: int = column("persons held out", "count")
+    datasets: int = column("datasets", "count", "that were looked at together")
     keys: tuple[str, ...]
     """What is known where it is the keys."""
     guesses: tuple[Guess, ...]
@@ -110,7 +111,8 @@ def guesses(
     Parameters
     ----------
     run : HalfRun
-        Training records, the holdout, and the first dataset that was made of the training records.
+        Training records, the holdout, and the datasets that were made of the training records;
+        those with all variables of the first are looked at together.
     names : sequence of str
         Targets, and what is known of them.
     keys : sequence of str
@@ -150,19 +152,21 @@ def guesses(
     fresh = rng.permutation(compared.records[: run.fitted.n_rows])
     held = kept >= run.fitted.n_rows
     right = [(OTHERS, _from_others(records, synthetic, blocks, most))]
-    known = [_from_others(records[held], fresh, blocks_of(fresh, most + 1), most)]
+    modes, near = _commonest(records[held], fresh), blocks_of(fresh, most + 1)
+    one_of = [_from_others(records[held], fresh, near, most, of_all=each) for each in (False, True)]
+    known = [[*one_of, modes]]
     places = [names.index(key) for key in keys if key in names]
     if places:
         right.append((KEYS, _from_keys(records, synthetic, places)))
-        known.append(_from_keys(records[held], fresh, places))
+        known.append([_from_keys(records[held], fresh, places), modes])
     counted = np.bincount(owners, minlength=sum(compared.sizes)) > 0
     n, n_outside = (int(side.sum()) for side in np.split(counted, [compared.sizes[0]]))
     found = list(_excesses(compared, owners, (n, n_outside), right, places))
-    modes = _commonest(records[held], fresh)
-    gains = _gains(compared, owners[held], [of[held] for _, of in right], known, modes, places)
+    gains = _gains(compared, owners[held], [of[held] for _, of in right], known, places)
     return Guesses(
         n=n,
         n_outside=n_outside,
+        datasets=compared.datasets,
         keys=tuple(names[place] for place in places),
         guesses=tuple(sorted(found, key=lambda guess: -guess.low)[:_SHOWN]),
         gains=tuple(sorted(gains, key=lambda gain: -gain.low)[:_SHOWN]),
@@ -179,6 +183,14 @@ def _commonest(records: IntArray, synthetic: IntArray) -> BoolArray:
     return np.asarray(records == np.array(modes))
 
 
+def _commonest_of(cells: IntArray, values: IntArray) -> tuple[IntArray, IntArray]:
+    """Return every cell in order, and the commonest of its values."""
+    pairs, n = np.unique(np.column_stack([cells, values]), axis=0, return_counts=True)
+    order = np.lexsort((pairs[:, 1], -n, pairs[:, 0]))
+    every, first = np.unique(pairs[order, 0], return_index=True)
+    return every, pairs[order][first, 1]
+
+
 def _from_keys(records: IntArray, synthetic: IntArray, keys: Sequence[int]) -> BoolArray:
     """Return which values are the commonest ones of the synthetic records with the same keys."""
     ours, theirs = keys_of(records, synthetic, list(keys))
@@ -187,10 +199,7 @@ def _from_keys(records: IntArray, synthetic: IntArray, keys: Sequence[int]) -> B
         if place in keys:
             continue
         values = synthetic[:, place]
-        pairs, n = np.unique(np.column_stack([theirs, values]), axis=0, return_counts=True)
-        order = np.lexsort((pairs[:, 1], -n, pairs[:, 0]))
-        cells, first = np.unique(pairs[order, 0], return_index=True)
-        commonest = pairs[order][first, 1]
+        cells, commonest = _commonest_of(theirs, values)
         at = np.minimum(np.searchsorted(cells, ours), len(cells) - 1)
         found = cells[at] == ours
         right[found, place] = commonest[at][found] == records[found, place]
@@ -198,9 +207,17 @@ def _from_keys(records: IntArray, synthetic: IntArray, keys: Sequence[int]) -> B
 
 
 def _from_others(
-    records: IntArray, synthetic: IntArray, blocks: Sequence[list[int]], most: int
+    records: IntArray,
+    synthetic: IntArray,
+    blocks: Sequence[list[int]],
+    most: int,
+    *,
+    of_all: bool = False,
 ) -> BoolArray:
-    """Return which values are those of the record that agrees in most of the other variables."""
+    """Return which values are those of the record that agrees in most of the other variables.
+
+    ``of_all``: or the commonest ones of all records that agree in nearly all others.
+    """
     right = _commonest(records, synthetic)
     joined = Joined.of(synthetic, records, blocks)
     for theirs, ours in joined.parts():
@@ -209,12 +226,17 @@ def _from_others(
         near = differ <= most
         ours, theirs, differs, differ = ours[near], theirs[near], differs[near], differ[near]
         order = np.lexsort((theirs, ours))
-        ours, differs, differ = ours[order], differs[order], differ[order]
+        ours, theirs, differs, differ = ours[order], theirs[order], differs[order], differ[order]
         starts = np.flatnonzero(np.r_[True, np.diff(ours) != 0][: len(ours)])
         for place in range(records.shape[1] if len(ours) else 0):
             # the first of those that differ least in the others; whether it agrees here must not
             # decide about who is looked at
             others = differ - differs[:, place]
+            if of_all:
+                few = others < most
+                who, values = _commonest_of(ours[few], synthetic[theirs[few], place])
+                right[who, place] = values == records[who, place]
+                continue
             best = np.minimum.reduceat(others * len(ours) + np.arange(len(ours)), starts)
             found = best < most * len(ours)
             right[ours[starts[found]], place] = ~differs[best[found] % len(ours), place]
@@ -251,13 +273,13 @@ def _gains(
     compared: Compared,
     owners: IntArray,
     made: Sequence[BoolArray],
-    fresh: Sequence[BoolArray],
-    modes: BoolArray,
+    fresh: Sequence[Sequence[BoolArray]],
     keys: Sequence[int],
 ) -> Iterator[Gain]:
     """Yield what is guessed of persons held out beyond a fresh sample, for each target.
 
-    Of a fresh sample the better guess counts: that of records, or the commonest value for all.
+    Of a fresh sample the best guess counts: the nearest record, or the commonest value of those
+    that are near, or of all.
     """
     persons = np.unique(owners, return_inverse=True)[1]
     n = int(persons.max()) + 1
@@ -267,7 +289,7 @@ def _gains(
             if known == KEYS and place in keys:
                 continue
             one, *others = (
-                np.bincount(persons[of[:, place]], minlength=n) > 0 for of in (ours, theirs, modes)
+                np.bincount(persons[of[:, place]], minlength=n) > 0 for of in (ours, *theirs)
             )
             other = max(others, key=np.sum)
             difference = one.astype(float) - other

@@ -52,7 +52,7 @@ class HalfRun:
     unseen: Table
     """Those that it was not fitted on."""
     synthetic: tuple[Table, ...]
-    """m synthetic datasets made from ``fitted`` alone. Only the first need have every column."""
+    """m datasets made from ``fitted`` alone; those of the first split have every column."""
     fitted_units: IntArray
     """The unit (person) of each fitted record; of its own where records count."""
     unseen_units: IntArray

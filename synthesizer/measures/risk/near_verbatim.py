@@ -8,10 +8,11 @@ and few variables differ. Under no disclosure, records point to both alike. The 
 of persons in the data to whom a record points beyond what is seen of the holdout.
 
 Agreement is that of values: labels, and numbers in steps of one hundredth of their standard
-deviation. Three looks allow no, a tenth and a fifth of the variables to differ; their intervals
-hold together (Bonferroni). Looking for the nearest person, and only for one who stands alone, has
-more power than counting persons with a record nearby: in a common cell somebody is near to
-everything.
+deviation. Three looks allow no, a tenth and a fifth of the variables to differ. Their lower ends
+hold together (Bonferroni), since one look suffices to fail; their upper ends need no correction,
+since all must be within a limit to pass (an intersection-union test). Looking for the nearest
+person, and only for one who stands alone, has more power than counting persons with a record
+nearby: in a common cell somebody is near to everything.
 
 *Groups.* The same excess among the persons of each level and of the outer hundredth of each number:
 thirty persons of three thousand are no excess at large, though all of a group. The intervals of all
@@ -21,6 +22,9 @@ groups hold together.
 geometric tail, whose rate is that of the holdout; the most of a person in the data is held against
 it.
 
+*Several datasets* of one synthesis are looked at together: a person counts to whom any record of
+any of them points, on both sides alike.
+
 *The detection limit* is the number of persons who, had they been copied, would be found (an
 interval above 0) in 95 of 100 releases: it follows from the counts of the holdout alone.
 
@@ -28,7 +32,8 @@ Sources: Domingo-Ferrer and Torra (2001), A quantitative comparison of disclosur
 for microdata, in Confidentiality, Disclosure and Data Access (distance-based record linkage);
 Pilgram et al. (2025), A consensus privacy metrics framework for synthetic data, Patterns 6
 (membership beside a holdout); Newcombe (1998), Interval estimation for the difference between
-independent proportions, Statistics in Medicine 17 (method 10).
+independent proportions, Statistics in Medicine 17 (method 10); Berger (1982), Multiparameter
+hypothesis testing and acceptance sampling, Technometrics 24 (intersection-union tests).
 """
 
 from __future__ import annotations
@@ -37,6 +42,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil, hypot, sqrt
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -53,6 +59,8 @@ from synthesizer.measures.risk.intervals import Interval, wilson
 
 DIFFERING = (0.0, 0.1, 0.2)
 """Shares of the variables that may differ, one look each."""
+FEW_DIFFERING = 3
+"""Variables that may differ in the last look of a file of 9 variables or more."""
 FEWEST = 10
 """Persons that a group needs in the data; and that either side needs."""
 OUTER = 0.01
@@ -80,8 +88,8 @@ class Look(Row):
     inside: int = column("In the data", "count", "persons to whom a record points")
     outside: int = column("Held out", "count", "the same of the holdout")
     excess: float = column("Excess", "share", "share in the data less the share of the holdout")
-    low: float = column("From", "share", "lower end; the ends of all looks hold together")
-    high: float = column("To", "share", "upper end")
+    low: float = column("From", "share", "lower end; those of all looks hold together")
+    high: float = column("To", "share", "upper end of its own 95 % interval")
     noticed: float = column("Noticed from", "share", "excess that is found in 95 of 100 releases")
 
 
@@ -104,6 +112,7 @@ class NearVerbatim(Measured):
     n: int = column("persons in the data", "count", "that were compared")
     n_outside: int = column("persons held out", "count")
     variables: int = column("variables", "count", "that are compared")
+    datasets: int = column("datasets", "count", "that were looked at together")
     looks: tuple[Look, ...]
     groups: tuple[GroupLook, ...]
     """Those with the highest lower ends."""
@@ -122,6 +131,19 @@ class NearVerbatim(Measured):
         """The look with the highest upper end."""
         return max(self.looks, key=lambda look: look.high)
 
+    def _membership(self, look: Look) -> Interval:
+        """Return the F1 score of a look relative to 2/3, where both sides are equally likely."""
+        outside = look.outside / self.n_outside
+        value, low, high = (
+            6 * (outside + excess) / (2 * outside + excess + 1) - 2
+            for excess in (look.excess, max(look.low, -outside), look.high)
+        )
+        return value, low, high
+
+    def telling(self, limit: float) -> Look:
+        """Return the look that decides about a limit: it is above, or else may be."""
+        return self.widest if self.worst.low <= limit < self.widest.high else self.worst
+
     @property
     def noticed(self) -> float:
         """Share of persons in the data who, copied with a tenth of the variables changed, are
@@ -131,9 +153,22 @@ class NearVerbatim(Measured):
 
     @property
     def figures(self) -> tuple[Figure, ...]:
-        """The excess where a tenth of the variables may differ."""
+        """The excess where a tenth of the variables may differ, and what membership it tells."""
         look = self.looks[1]
+        value, low, high = max((self._membership(look) for look in self.looks), key=itemgetter(2))
         return (
+            Figure(
+                key="membership",
+                name="membership, relative F1",
+                value=value,
+                low=low,
+                high=high,
+                n=self.n,
+                direction="lower is safer",
+                meaning="F1 score of an intruder who takes a {record} that a synthetic one points "
+                "to for one in the data, beyond that of taking all for it; 0 or less is no better "
+                "than that, 1 is always right",
+            ),
             Figure(
                 key="near_verbatim",
                 name="near-verbatim persons",
@@ -156,7 +191,8 @@ def near_verbatim(run: HalfRun, names: Sequence[str], *, seed: AnySeed = 0) -> N
     Parameters
     ----------
     run : HalfRun
-        Training records, the holdout, and the first dataset that was made of the training records.
+        Training records, the holdout, and the datasets that were made of the training records;
+        those with all variables of the first are looked at together.
     names : sequence of str
         Variables that are compared.
     seed : int or Seed
@@ -187,6 +223,7 @@ def near_verbatim(run: HalfRun, names: Sequence[str], *, seed: AnySeed = 0) -> N
     names, sizes, records = compared.names, compared.sizes, compared.records
     synthetic, owners = compared.synthetic, compared.owners
     allowed = [round(share * len(names)) for share in DIFFERING]
+    allowed[-1] = max(allowed[-1], min(FEW_DIFFERING, len(names) // 3))
     blocks = blocks_of(synthetic, allowed[-1] + 1)
     kept = affordable(records, synthetic, blocks, owners, seeded(seed).generator("near verbatim"))
     counted = np.bincount(owners[kept], minlength=sum(sizes)) > 0
@@ -199,6 +236,7 @@ def near_verbatim(run: HalfRun, names: Sequence[str], *, seed: AnySeed = 0) -> N
         n=int(counted[: sizes[0]].sum()),
         n_outside=int(counted[sizes[0] :].sum()),
         variables=len(names),
+        datasets=compared.datasets,
         looks=tuple(people.looks()),
         groups=tuple(groups[:_SHOWN]),
         n_groups=len(groups),
@@ -213,7 +251,7 @@ _SHOWN = 10
 
 @dataclass(frozen=True, eq=False)
 class Compared:
-    """Records of the data and of the holdout, and a synthetic dataset, in numbers that agree."""
+    """Records of the data, of the holdout and of all datasets, in numbers that agree."""
 
     names: list[str]
     records: IntArray
@@ -223,24 +261,26 @@ class Compared:
     sizes: tuple[int, int]
     """Persons in the data, and held out."""
     synthetic: IntArray
+    """Those of all datasets, one after the other."""
+    datasets: int
 
     @classmethod
     def of(cls, run: HalfRun, names: Sequence[str]) -> Compared | None:
         """Return what can be compared; None where it is too little."""
-        made = run.synthetic[0]
-        tables = (run.fitted, run.unseen, made)
-        shared = [name for name in names if all(name in table for table in tables)]
+        sides = (run.fitted, run.unseen)
+        shared = [n for n in names if all(n in table for table in (*sides, run.synthetic[0]))]
+        made = [table for table in run.synthetic if table.keys() >= {*shared}]
         persons = [
             np.unique(units, return_inverse=True)[1]
             for units in (run.fitted_units, run.unseen_units)
         ]
         sizes = tuple(int(one.max(initial=-1)) + 1 for one in persons)
-        if len(shared) < 3 or min(sizes) < FEWEST or not made.n_rows:
+        if len(shared) < 3 or min(sizes) < FEWEST or not any(t.n_rows for t in made):
             return None
-        values = [_codes([table[name] for table in tables]) for name in shared]
-        records, synthetic = np.split(np.column_stack(values), [len(values[0]) - made.n_rows])
+        values = [_codes([table[name] for table in (*sides, *made)]) for name in shared]
+        records, synthetic = np.split(np.column_stack(values), [sum(side.n_rows for side in sides)])
         owners = np.concatenate([persons[0], sizes[0] + persons[1]])
-        return cls(shared, records, owners, (sizes[0], sizes[1]), synthetic)
+        return cls(shared, records, owners, (sizes[0], sizes[1]), synthetic, len(made))
 
 
 def _codes(columns: Sequence[Column]) -> Codes:
@@ -388,7 +428,8 @@ class _People:
             inside, outside = (
                 int((side <= allowed).sum()) for side in np.split(self.near, [self.n_inside])
             )
-            excess, low, high = difference(inside, n, outside, m, z)
+            excess, low, _ = difference(inside, n, outside, m, z)
+            high = difference(inside, n, outside, m, quantile_of(1))[2]
             yield Look(
                 differing=allowed, inside=inside, outside=outside, excess=excess, low=low,
                 high=high, noticed=_noticed(outside / m, n, m, z),

@@ -415,23 +415,6 @@ def nearest_places(records: MixedRecords, others: MixedRecords, k: int) -> Codes
     return places
 
 
-def two_nearest(
-    records: MixedRecords, others: MixedRecords, left_out: Codes | None = None
-) -> FloatArray:
-    """Return each record's distances to its two nearest others, in units, shape (n, 2).
-
-    ``left_out`` is the place among the others of each record itself, where they are the same.
-    """
-    compare = _Comparison(records, others)
-    every, distances = slice(0, others.n_rows), np.empty((records.n_rows, 2))
-    for rows in _slices(records.n_rows, max(1, _PAIRS // others.n_rows)):
-        block = compare.distances(rows, every)
-        if left_out is not None:
-            block[np.arange(len(block)), left_out[rows]] = np.iinfo(block.dtype).max
-        distances[rows] = np.sort(np.partition(block, 1, axis=1)[:, :2], axis=1)
-    return distances
-
-
 class _Comparison:
     """Compares blocks of records, column by column, in the smallest types that hold the sums."""
 

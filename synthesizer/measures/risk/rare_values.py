@@ -8,12 +8,13 @@ commonly publish: Hundepool et al. (2012), Statistical Disclosure Control, chapt
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
 from synthesizer.data.pairs import Data
 from synthesizer.data.panel.panel_table import PanelTable
+from synthesizer.data.rare_levels import are_codes
 from synthesizer.data.table import Column, IntArray, Table
 from synthesizer.measures.figure import Figure, Measured, Row, collected, column
 from synthesizer.measures.risk.comparable import Synthetic, checked_tables
@@ -27,6 +28,12 @@ class RareValuesRow(Row):
 
     variable: str = column("Variable", "text")
     levels: int = column("Rare levels", "count", "levels of few in the original that occur")
+    names: int = column(
+        "that are names", "count", "of them, texts of no public list that no held-out record has"
+    )
+    names_outside: int = column(
+        "of the holdout", "count", "names of few held-out records that the original lacks"
+    )
     extremes: int = column("Exact extremes", "count", "the original's smallest or largest number")
     rare_extremes: int = column("of few", "count", "those of them that few in the original have")
 
@@ -36,6 +43,8 @@ class RareValues(Measured):
 
     n: int
     """Number of original records, or persons."""
+    has_control: bool = False
+    """Whether names were held against those of a control."""
     fewer_than: int = RARE
     """What few means."""
     variables: tuple[RareValuesRow, ...]
@@ -92,8 +101,15 @@ def rare_values(original: Data, synthetic: Synthetic, *, keys: Sequence[str]) ->
 class RareValuesSeen:
     """Looks at datasets one by one; of a panel persons count, each once for a level."""
 
-    def __init__(self, original: Table, names: Sequence[str]) -> None:
-        self._original = original
+    def __init__(
+        self,
+        original: Table,
+        names: Sequence[str],
+        *,
+        public: Collection[str] = (),
+        control: Table | None = None,
+    ) -> None:
+        self._original, self._public, self._control = original, public, control
         self._names = tuple(names)
         self._levels: dict[str, set[str]] = {name: set() for name in names}
         self._ends: dict[str, tuple[float, float]] = {}
@@ -115,22 +131,41 @@ class RareValuesSeen:
         table = self._original
         return RareValues(
             n=table.index.n_persons if isinstance(table, PanelTable) else table.n_rows,
-            variables=tuple(row for row in rows if row.levels or row.extremes),
+            has_control=self._control is not None,
+            variables=tuple(row for row in rows if row.levels or row.extremes or row.names_outside),
         )
 
     def _row(self, column: Column) -> RareValuesRow:
         name, levels, extremes, rare = column.variable.name, 0, 0, 0
+        names, outside = 0, 0
         if column.is_coded:
             holders = level_counts(once_a_person(self._original, column))
             few = np.flatnonzero((holders > 0) & (holders < RARE))
-            levels = sum(column.variable.levels[code] in self._levels[name] for code in few)
+            shown = {column.variable.levels[code] for code in few} & self._levels[name]
+            levels = len(shown)
+            if name not in self._public and not are_codes(column.variable.levels):
+                held_out = self._held_out(name)
+                names = len(shown - {*held_out})
+                few_there = {level for level, n in held_out.items() if n < RARE}
+                outside = len(few_there & self._levels[name] - {*column.variable.levels})
         elif name in self._ends:
             values = column.data[column.is_observed]
             ends = {float(values.min()), float(values.max())} if len(values) else set()
             exact = ends & set(self._ends[name])
             extremes = len(exact)
             rare = sum(self._holders(column, end) < RARE for end in exact)
-        return RareValuesRow(variable=name, levels=levels, extremes=extremes, rare_extremes=rare)
+        return RareValuesRow(
+            variable=name, levels=levels, names=names, names_outside=outside,
+            extremes=extremes, rare_extremes=rare,
+        )  # fmt: skip
+
+    def _held_out(self, name: str) -> dict[str, int]:
+        """Return the levels that records of the control have, and of how many each."""
+        column = None if self._control is None or name not in self._control else self._control[name]
+        if column is None or not column.is_coded:
+            return {}
+        counts = zip(column.variable.levels, level_counts(column).tolist(), strict=True)
+        return {level: n for level, n in counts if n}
 
     def _holders(self, column: Column, value: float) -> int:
         holds = column.is_observed & (column.data == value)

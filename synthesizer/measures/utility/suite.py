@@ -140,12 +140,15 @@ class Synthesis:
         Whether others may be, too: not where a configuration says what is kept.
     redrawn : bool
         Whether each dataset has a sample of its own, drawn anew by the design of a survey.
+    public : tuple of str
+        Variables whose levels are a public code list.
     """
 
     proper: bool = False
     kept: Strings = ()
     may_keep: bool = True
     redrawn: bool = False
+    public: Strings = ()
 
     @property
     def rule(self) -> Rule:

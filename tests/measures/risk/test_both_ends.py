@@ -47,7 +47,7 @@ def test_targets_that_have_nothing_to_do_with_the_keys_come_to_chance():
     assert len(distances) >= 18
     for name, found in distances.items():
         error = np.std(found, ddof=1) / np.sqrt(len(found))
-        assert abs(np.mean(found)) < 4.5 * error, name
+        assert abs(np.mean(found)) < 6 * error, name  # of 12 rounds: one in 10,000 of right figures
         assert error < 0.03, name
 
 
@@ -58,7 +58,6 @@ def test_the_original_as_its_own_copy_comes_to_the_original(seed):
     checked = 0
     for _, figure in assess(original, original, control=control, **ASKED).figures:
         if figure.original is not None:
-            near = 0.005 if figure.name == "near copies" else 1e-9  # of records drawn twice
-            assert figure.value == pytest.approx(figure.original, abs=near), figure.name
+            assert figure.value == pytest.approx(figure.original, abs=1e-9), figure.name
             checked += 1
     assert checked >= 20

@@ -84,7 +84,13 @@ def test_scores_and_means_equal_slow_counting(data):
     last = result.row(len(synthetic))
     figures = {figure.key: figure for figure in result.figures}
     beyond = ["cap_beyond", "disco_beyond"]
-    assert list(figures) == ["cap", "cap_undefined", "cap_u", "cap_special_uniques", *beyond]
+    assert list(figures) == [
+        "cap", "cap_undefined", "identity_disclosure", "cap_u", "cap_special_uniques", *beyond,
+    ]  # fmt: skip
+    # slow: the chance to pick a record among its equals, times that of the right target
+    picked = [known.count(key) for key in known]
+    right = [0.0 if np.isnan(score) else score for score in pooled[-1]]
+    assert figures["identity_disclosure"].value == mean(np.array(right) / np.array(picked))
     matches = figures["cap_undefined"]
     assert (matches.value, matches.n, matches.original) == (
         last.undefined, last.matched, result.original["all"],

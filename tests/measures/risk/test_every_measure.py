@@ -248,7 +248,7 @@ def test_defaults_and_ranges_are_as_documented():
         "Copied": {"confidence": 0.999, "may_keep": True},
         "Tolerance": {"absolute": 0.0, "relative": 0.0},
         "attacks": {
-            "confidence": 0.95, "max_attempts": 20_000, "n_columns": 4, "n_neighbours": 1,
+            "confidence": 0.95, "max_attempts": 100_000, "n_columns": 4, "n_neighbours": 1,
         },
         "attribute": {
             "thresholds_1way": (50, 0.9), "thresholds_2way": (4, 0.8),
@@ -275,7 +275,7 @@ def test_defaults_and_ranges_are_as_documented():
         "wilson": {"level": 0.95},
     }  # fmt: skip
     assert options(risk) == {
-        "AttackOptions.attempts": {"default": 500, "minimum": 10, "maximum": 100_000},
+        "AttackOptions.attempts": {"default": 5000, "minimum": 10, "maximum": 100_000},
         "AttackOptions.enabled": {"default": True},
         "DifferentialOptions.enabled": {"default": True},
         "DifferentialOptions.m": {"minimum": 1, "maximum": 10_000},

@@ -1,4 +1,4 @@
-"""What a fresh sample shows, told by the original alone, and near copies."""
+"""What a fresh sample shows, told by the original alone."""
 
 from itertools import product
 
@@ -6,16 +6,9 @@ import numpy as np
 import pytest
 
 from synthesizer.data.table import Table
-from synthesizer.measures.figure import collected
 from synthesizer.measures.risk.cap import cap, cap_scores
 from synthesizer.measures.risk.fresh_sample import beyond_fresh
-from synthesizer.measures.risk.near_copies import NearCopiesSeen
-from synthesizer.measures.risk.nearest import mixed_records, two_nearest
-from tests.tables import coded, numeric
-
-
-def near_copies(original, made):
-    return collected(NearCopiesSeen(original, original.names, seed=1), [made])
+from tests.tables import coded
 
 
 def table(*columns):
@@ -68,35 +61,3 @@ def test_fresh_samples_lie_within_their_interval_and_the_original_does_not():
     copied = cap(wide, wide, keys=["id"], target="ill").fresh
     assert [row.fresh for row in copied] == [0.0, 0.0]
     assert all(row.low == row.difference == 1.0 for row in copied)
-
-
-def test_two_nearest_equal_slow_search():
-    rng = np.random.default_rng(5)
-    made = table(numeric("age", rng.integers(0, 50, 40).astype(float)),
-                 coded("sex", rng.integers(0, 2, 40), list("fm")))  # fmt: skip
-    (records,) = mixed_records([made], ["age", "sex"], real=1)
-    own = np.arange(40)
-    found = two_nearest(records, records, own)
-    for i in range(40):
-        apart = np.abs(records.numbers["age"][i].astype(int) - records.numbers["age"].astype(int))
-        apart = apart + records.unit * (records.labels["sex"][i] != records.labels["sex"])
-        assert found[i].tolist() == sorted(np.delete(apart, i))[:2]
-
-
-@pytest.mark.parametrize("noise", [0.0, 0.02])
-def test_copies_stand_beside_one_person_and_a_fresh_sample_does_not(noise):
-    rng = np.random.default_rng(6)
-
-    def sample(values):
-        return table(
-            *(numeric(name, column) for name, column in zip("abcd", values.T, strict=True))
-        )
-
-    values = rng.normal(size=(400, 4))
-    original = sample(values)
-    copies = near_copies(original, sample(values + noise * rng.normal(size=(400, 4))))
-    fresh = near_copies(original, sample(rng.normal(size=(400, 4))))
-    assert copies.low > 0.85
-    assert fresh.low < 0.5 < fresh.high
-    one = near_copies(original, sample(values[:1]))
-    assert (one.low, one.high) == (0.0, 1.0)

@@ -153,6 +153,31 @@ def test_persons_with_several_records_count_once():
     assert near_verbatim(control_run(inside, outside, (fresh,)), NAMES[:2]) is None
 
 
+def test_several_datasets_are_looked_at_together():
+    """Four datasets with one percent of the persons each give four percent away."""
+    inside, outside, _, rng = three(2_500, 8)
+    persons = rng.permutation(2_500)[:100].reshape(4, 25)
+    fresh = [population(2_500, rng) for _ in persons]
+    made = tuple(planted(f, inside.take(p), 0, rng) for f, p in zip(fresh, persons, strict=True))
+    first, every, none = (
+        near_verbatim(control_run(inside, outside, tables), NAMES)
+        for tables in (made[:1], made, tuple(fresh))
+    )
+    assert (first.datasets, every.datasets, none.datasets) == (1, 4, 4)
+    assert first.looks[0].high < 0.02  # each alone gives one percent
+    assert every.looks[0].low > 0.025
+    assert 96 <= every.looks[0].inside <= 104
+    assert none.worst.low < 0
+    assert none.repeats <= none.repeats_by_chance
+    stacked = near_verbatim(control_run(inside, outside, (Table.concatenate(made),)), NAMES)
+    assert [one.inside for one in stacked.looks] == [one.inside for one in every.looks]
+    guessed = guesses(control_run(inside, outside, made), NAMES, [])
+    assert max(one.excess for one in guessed.guesses) > 0.015
+    # a dataset without all variables, as of later splits, is not looked at
+    short = control_run(inside, outside, (made[0], made[1].select(NAMES[:4])))
+    assert near_verbatim(short, NAMES) == first
+
+
 def test_too_many_pairs_are_drawn_from(monkeypatch):
     inside, outside, fresh, rng = three(500, 7)
     made = planted(fresh, inside.take(np.arange(60)), 0, rng)

@@ -3,7 +3,7 @@ import pytest
 
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
 from synthesizer.data.table import Table
-from synthesizer.measures.risk.rare_values import RARE, RareValuesRow, rare_values
+from synthesizer.measures.risk.rare_values import RARE, RareValuesRow, RareValuesSeen, rare_values
 from tests.tables import coded, numeric
 
 
@@ -48,7 +48,12 @@ def test_extremes_that_are_exactly_those_of_the_original():
             None
             if counts is None
             else RareValuesRow(
-                variable="pay", levels=0, extremes=counts[0], rare_extremes=counts[1]
+                variable="pay",
+                levels=0,
+                names=0,
+                names_outside=0,
+                extremes=counts[0],
+                rare_extremes=counts[1],
             )
         )
     assert [figure.value for figure in result.figures] == [0, 0]
@@ -70,3 +75,29 @@ def test_of_a_panel_persons_count_each_once_for_a_level():
         (1, 0, 0),
         (0, 2, 1),
     ]
+
+
+def test_rare_levels_that_are_names_count_unless_they_are_public():
+    towns = coded("town", [0] * 9 + [1, 2, 3], ["Rome", "Ely", "Bray", "Cork"])
+    codes = coded("code", [0] * 11 + [1], ["1", "2"])
+    original = Table([towns, codes])
+    control = Table([coded("town", [0, 1, 1], ["Rome", "Cork"])])
+
+    def names(**options):
+        seen = RareValuesSeen(original, ["town", "code"], **options)
+        seen.add(original)
+        return {row.variable: (row.levels, row.names) for row in seen.result().variables}
+
+    assert names() == {"town": (3, 3), "code": (1, 0)}
+    assert names(public=["town"]) == {"town": (3, 0), "code": (1, 0)}
+    assert names(control=control) == {"town": (3, 2), "code": (1, 0)}
+
+
+def test_a_new_sample_has_names_of_the_holdout_as_well():
+    original = Table([coded("town", [0] * 9 + [1, 2], ["Rome", "Ely", "Bray"])])
+    control = Table([coded("town", [0] * 9 + [1, 2], ["Rome", "Cork", "Nice"])])
+    made = Table([coded("town", [0] * 9 + [1, 2], ["Rome", "Ely", "Cork"])])
+    seen = RareValuesSeen(original, ["town"], control=control)
+    seen.add(made)
+    (row,) = seen.result().variables
+    assert (row.names, row.names_outside) == (1, 1)

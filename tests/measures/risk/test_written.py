@@ -23,11 +23,11 @@ from synthesizer.measures.risk.guesses import guesses
 from synthesizer.measures.risk.halves import control_run
 from synthesizer.measures.risk.identity import identity, reproduced_uniques
 from synthesizer.measures.risk.memorisation import memory
-from synthesizer.measures.risk.near_copies import NearCopiesSeen
 from synthesizer.measures.risk.near_verbatim import near_verbatim
 from synthesizer.measures.risk.nearest import nearer_share
 from synthesizer.measures.risk.public_inference import inference
 from synthesizer.measures.risk.rare_values import rare_values
+from synthesizer.measures.risk.releases import Release, Together
 from synthesizer.measures.risk.replicated import (
     CareerReplicates,
     HouseholdCounts,
@@ -75,6 +75,14 @@ EXCLUDED = [Exclusion(target_level="no", key="age", key_level=20), Exclusion(tar
 RESULTS = {
     "near_verbatim": lambda: near_verbatim(control_run(ORIGINAL, OTHER, (MADE,)), ORIGINAL.names),
     "guesses": lambda: guesses(control_run(ORIGINAL, OTHER, (MADE,)), ORIGINAL.names, ["town"]),
+    "releases": lambda: Together(
+        others=[Release(
+            created="now", directory="out", datasets={"synthetic_1.csv": "0f"}, records=90,
+            settings="a1", limits={"release": "contract"}, looks=RESULTS["near_verbatim"]().looks,
+            guess=RESULTS["guesses"]().guesses[0], contains=("0e",), given_out=True,
+        )],
+        counted=None,
+    ),
     "attacks": lambda: attacks(ORIGINAL, OTHER, MADE, **KEYS, n_attacks=20, seed=1),
     "attack not made": lambda: Attack.of(
         "x", asked=9, n=0, successes=0, control_successes=0, baseline=None, confidence=0.95
@@ -106,9 +114,6 @@ RESULTS = {
         positive="[-inf, 25)",
     ),
     "nearest": lambda: nearer_share(ORIGINAL, OTHER, MADE, seed=1),
-    "near copies": lambda: collected(
-        NearCopiesSeen(ORIGINAL, ORIGINAL.names, seed=1), [MADE, OTHER]
-    ),
     "nearest to none": lambda: nearer_share(ORIGINAL, ORIGINAL, ORIGINAL, seed=1),
     "copied": lambda: copied_uniques(ORIGINAL, [MADE, OTHER], keys=["town"], control=MADE),
     "rare values": lambda: rare_values(ORIGINAL, [MADE, OTHER], keys=["town", "age"]),
@@ -213,16 +218,17 @@ MARKS = {
         probability_above_0.99 replicated_careers reproduced_uniques revealed_share tcap_of_matched
         rare_weights totals_of_few unique_cells_shown_right weight_matches""",
     "low high chance original": """cap_beyond differential_confidentiality disco_beyond nearer_share
-        near_copies weight_gain""",
+        weight_gain""",
     "low high chance": "attack_risk careers_beyond moves_beyond near_verbatim",
     "low high baseline": "attack_success",
-    "low high": "largest_career_risk",
+    "low high": "largest_career_risk membership",
     "chance": "ratio_of_distances",
     "original": """dis disco disdio dorig dsyn in_synthetic repeated_households
         replicated_uniques repu uio uiois uis unique_careers_replicated unique_present
         unique_synthetic""",
     "": """copied_uniques data_intrusion_simulation guessed_right_from_margins guesses
-        largest_dis_suda largest_memory mean_dis_suda memory probability_above_0.5_from_margins
+        identity_disclosure largest_dis_suda largest_memory mean_dis_suda memory
+        probability_above_0.5_from_margins
         probability_above_0.8_from_margins probability_above_0.9_from_margins
         probability_above_0.99_from_margins rare_extremes rare_levels revealed_share_from_margins
         share_special share_unique special_uniques unicity uniques""",

@@ -266,6 +266,7 @@ def test_defaults_and_ranges_are_as_documented() -> None:
         "rule_problems": {"level": 0.95},
         "stacked_design": {"order": 1},
         "table_utility": tables | {"ways": (1, 2)},
+        "unseen": {"groups": 5},
     }
     families = ["ols", "logit", "poisson", "multinomial"]
     assert options(utility) == {

@@ -205,6 +205,7 @@ def config(folder: Path, name: str, **genetic: Any) -> Path:
             "differential_confidentiality": False,
             "nearest": False,
             "near_verbatim": False,
+            "unseen": False,
             "guesses": False,
             "attacks": False,
             "propensity": False,

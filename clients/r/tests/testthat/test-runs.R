@@ -27,6 +27,9 @@ test_that("a run is that of the command line, byte by byte, and comes back typed
   expect_identical(c(s$m, s$n, s$seed), c(2L, 120L, 7L))
   expect_identical(s$rule, "simple")
   expect_identical(verdict(s)$word, rep("unclear", 3))
+  expect_identical(verdict(s)$title, c("A person in the data", "Anybody", "Use"))
+  said <- capture.output(print(verdict(s)))
+  expect_identical(sum(grepl("^(A person in the data|Anybody|Use): UNCLEAR[.] ", said)), 3L)
   expect_output(print(s), "2 synthetic datasets: 120 records, 5 variables")
   again <- read_synthetic(kept)
   expect_identical(again$datasets, s$datasets)
@@ -68,7 +71,7 @@ test_that("a limit that is exceeded is a warning, and risk takes any data frames
   warned <- NULL
   r <- withCallingHandlers(
     risk(people, people, keys = c("age", "sex"), target = "edu", limits = list(cap = 0.01),
-         copied_uniques = FALSE, near_copies = FALSE, suda = FALSE),
+         copied_uniques = FALSE, suda = FALSE),
     synthesizer_limit = function(warning) {
       warned <<- warning$problems
       invokeRestart("muffleWarning")
@@ -76,6 +79,11 @@ test_that("a limit that is exceeded is a warning, and risk takes any data frames
   )
   expect_match(warned, "cap")
   expect_gt(r$figures$value[r$figures$key == "cap"], 0.5)
+  tests <- attr(r$verdict, "evidence")
+  expect_true(all(tests$word %in% c("pass", "unclear", "fail")))
+  own <- tests[tests$test == "limits.cap", ]
+  expect_identical(unique(own$word), "fail")
+  expect_true(all(own$value > 0.5) && all(own$mark == 0.01) && all(is.na(own$fresh)))
   expect_identical(r$verdict$subject, c("person", "anybody", "use")[seq_along(r$verdict$subject)])
 })
 
@@ -110,7 +118,7 @@ test_that("the rule of combining follows from how the data were made", {
 test_that("settings are compared, and a file is refined", {
   skip_without_command()
   people <- small_frame()
-  quick <- as.list(c(attacks = FALSE, nearest = FALSE, near_copies = FALSE, suda = FALSE,
+  quick <- as.list(c(attacks = FALSE, nearest = FALSE, suda = FALSE,
                      propensity = FALSE, regressions = FALSE, equivalent_sample = FALSE,
                      conditional_tables = FALSE, differential_confidentiality = FALSE))
   f <- frontier(people, list(cart.cap = c(30, 100)), seed = 1, quiet = TRUE,

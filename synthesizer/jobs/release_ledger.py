@@ -1,0 +1,150 @@
+"""The ledger of releases: a file beside the source that lists what runs made of it.
+
+The ledger of ``people.csv`` is ``people.csv.releases.json``, for the steward only. A run adds its
+entry when its result is in place; it and the checks of files read what the releases give together.
+The steward may set ``given_out`` of an entry: what was replaced and not given out does not count.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from time import sleep
+from typing import Any, Literal
+
+from pydantic import ValidationError
+
+from synthesizer.data.errors import DataError, OutputError, SynthesizerError
+from synthesizer.data.files import held, parse_json, read_text, write_texts
+from synthesizer.jobs.manifest import drawn_from
+from synthesizer.measures.figure import Result, plain, typed
+from synthesizer.measures.results import CheckResults
+from synthesizer.measures.risk.guesses import Guesses
+from synthesizer.measures.risk.near_verbatim import NearVerbatim
+from synthesizer.measures.risk.releases import Release, Together, others_of
+from synthesizer.plan.plan import Plan
+from synthesizer.report.record import MANIFEST, Manifest
+
+_ATTEMPTS, _PAUSE = 400, 0.05
+"""How often, and after how many seconds, a run tries again while another one writes."""
+_OF_FRONTIER = "grid.json"
+"""Beside the runs of a frontier, whose settings are tried and not released."""
+
+
+class Ledger(Result):
+    """The content of a ledger."""
+
+    confidential: str = "not for release with the datasets"
+    about: str = "given_out: true if somebody got it, false if nobody; null: unless it is replaced"
+    format: Literal[1] = 1
+    releases: tuple[Release, ...] = ()
+
+
+def ledger_of(source: Path | None) -> Path | None:
+    """Return the ledger of a source; None of what is no file, and beside released files."""
+    path = None if source is None else Path(os.path.realpath(source))
+    if path is None or (path.parent / MANIFEST).exists():
+        return None
+    return path.with_name(f"{path.name}.releases.json")
+
+
+def read_releases(source: Path | None) -> tuple[Release, ...]:
+    """Return the releases that the ledger of a source lists; raises DataError if it is damaged.
+
+    A run whose directory is gone counts as replaced.
+    """
+    path, where = ledger_of(source), ""
+    if path is None or not os.path.lexists(path):
+        return ()
+    try:
+        listed = typed(Ledger, parse_json(read_text(path))).releases
+        return tuple(
+            each.model_copy(update={"replaced": each.replaced or not os.path.isdir(each.directory)})
+            for each in listed
+        )
+    except ValidationError as error:
+        where = f" ({'.'.join(map(str, error.errors()[0]['loc']))} is not as a run writes it)"
+    except (OSError, ValueError, RecursionError):
+        pass
+    raise DataError(
+        f"{path}: the ledger of releases cannot be read{where}; mend it or put back a copy of it, "
+        "or move it away: then the releases that it lists no longer count"
+    )
+
+
+def release_of(manifest: Manifest, results: CheckResults, directory: Path) -> Release:
+    """Return the entry of a run, whose manifest names its files."""
+    files = {f.name: f.sha256 for f in manifest.files if f.name in manifest.datasets}
+    limits = manifest.config.get("limits") or {}
+    published = () if manifest.extends is None else manifest.extends.files
+    near, guessed = map(results.risk.further.get, ("near_verbatim", "guesses"))
+    return Release(
+        created=manifest.created, directory=os.path.realpath(directory), datasets=files,
+        settings=hashlib.sha256(drawn_from(manifest).encode()).hexdigest(), records=manifest.rows,
+        limits={key: limits[key] for key in ("profile", "purpose", "release") if key in limits},
+        looks=near.looks if isinstance(near, NearVerbatim) else (),
+        guess=guessed.guesses[0] if isinstance(guessed, Guesses) else None,
+        contains=tuple(file.sha256 for file in published if file.name in files),
+    )  # fmt: skip
+
+
+def _added(releases: tuple[Release, ...], new: Release) -> tuple[Release, ...]:
+    """Return the releases with a new one last, which replaces those of its directory."""
+    others = []
+    for old in releases:
+        if (old.directory, old.datasets) == (new.directory, new.datasets):
+            new = new.model_copy(update={"given_out": old.given_out})
+        else:
+            is_replaced = old.replaced or old.directory == new.directory
+            others.append(old.model_copy(update={"replaced": is_replaced}))
+    return (*others, new)
+
+
+def releases_of(plan: Plan) -> tuple[Release, ...]:
+    """Return the releases of a run's source, and of that of the published run that it extends."""
+    published = plan.published
+    data = {} if published is None else published.manifest.config.get("data") or {}
+    before = read_releases(Path(data["path"])) if data.get("path") else ()
+    return (*before, *read_releases(plan.data.path))
+
+
+def beside_others(results: CheckResults, plan: Plan, own: Release) -> CheckResults:
+    """Return the results of a run with what other releases of its source give together with it."""
+    releases = _added(releases_of(plan), own)[:-1]
+    return with_others(results, others_of(releases, (*own.datasets.values(), *own.contains)))
+
+
+def with_others(
+    results: CheckResults, others: tuple[Release, ...], counted: Any = None
+) -> CheckResults:
+    """Return results with other releases of the source; as they are where there are none."""
+    together = Together(others=others, counted=counted) if others else None
+    risk = results.risk.model_copy(update={"releases": together})
+    return results.model_copy(update={"risk": risk})
+
+
+def list_release(source: Path | None, new: Release) -> Iterator[str]:
+    """Add a run to the ledger of its source; yield why that could not be done."""
+    path = ledger_of(source)
+    if path is None or source is None or Path(new.directory, "..", _OF_FRONTIER).exists():
+        return
+    try:
+        _write(path, source, new)
+    except (OSError, SynthesizerError) as error:
+        why = "; ".join(getattr(error, "problems", [f"{source}: {error}"]))
+        yield f"releases: this run is not in the ledger, so that later ones miss it ({why})"
+
+
+def _write(path: Path, source: Path, new: Release) -> None:
+    """Add a release to a ledger, which no other run reads or writes meanwhile."""
+    for _ in range(_ATTEMPTS):
+        with held(source) as is_free:
+            if is_free:
+                content = plain(Ledger(releases=_added(read_releases(source), new)))
+                text = json.dumps(content, indent=1, allow_nan=False, ensure_ascii=False)
+                return write_texts({path: f"{text}\n"}, overwrite=True)
+        sleep(_PAUSE)
+    raise OutputError(f"{path}: other processes keep {source} locked; run again when they are done")

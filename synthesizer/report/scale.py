@@ -1,0 +1,149 @@
+"""One picture a line of the verdict: a scale from a new sample over the limit to the original.
+
+The three places are the same in every picture, whatever is measured: so lines can be compared. The
+interval is within the limit where it ends left of it. Where more is better the scale begins with
+what is useless, and the interval must be right of the limit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from markupsafe import Markup
+
+from synthesizer.measures.figure import agreeing
+from synthesizer.measures.verdict import AT_LEAST, Evidence, Verdict, VerdictLine
+from synthesizer.report.charts import dot, line, svg, text
+from synthesizer.report.page import Chart, with_minus
+
+START, LIMIT = 0.1, 0.4
+"""Places of a new sample and of the limit; the original is at 1."""
+_LETTERS = 47
+"""Length of a scale on the screen, which has 78 with both ends named."""
+_MOST_WORDS = 5
+"""Words of a test's name in a sentence."""
+
+
+class Places(NamedTuple):
+    """Where an interval is on its scale, from 0 (left) to 1; ``value`` is None if not measured."""
+
+    low: float
+    value: float | None
+    high: float
+    left: str
+    right: str
+
+
+def places_of(e: Evidence) -> Places:
+    """Return the places of a test on its scale; of one without a figure the whole scale.
+
+    Examples
+    --------
+    >>> e = Evidence(key="k", test="t", word="pass", sentence="", value=0.1, mark=0.2, released=1.0)
+    >>> places_of(e)
+    Places(low=0.25, value=0.25, high=0.25, left='new sample', right='original')
+    >>> places_of(e.model_copy(update={"value": None}))[:3]
+    (0.0, None, 1.0)
+    """
+    upwards = e.key in AT_LEAST
+    left = "useless" if upwards else "0" if e.fresh is None else "new sample"
+    if e.value is None or e.mark is None:
+        return Places(0.0, None, 1.0, left, "original")
+    low = e.value if e.low is None else e.low
+    high = e.value if e.high is None else e.high
+    start = 0.0 if upwards or e.fresh is None else e.fresh
+    if start >= e.mark:
+        start = e.mark - max(abs(e.mark), abs(high - e.mark), abs(low - e.mark), 1e-9)
+        left = "less"
+    before = e.mark - start
+    # not known: as steep as before the limit, if that shows the whole interval
+    end, right = max(e.mark + before * (1 - LIMIT) / (LIMIT - START), high), "more"
+    if e.released is not None and e.released > e.mark:
+        end, right = e.released, "original"
+    ends = (start - before * START / (LIMIT - START), start, e.mark, end)
+    first, value, last = np.interp([low, e.value, high], ends, [0, START, LIMIT, 1]).tolist()
+    return Places(first, value, last, left, right)
+
+
+def in_letters(e: Evidence) -> str:
+    """Return the scale of a test as a row of at most 78 ASCII characters.
+
+    Examples
+    --------
+    >>> e = Evidence(key="k", test="t", word="pass", sentence="", value=0.1, mark=0.2, released=1.0)
+    >>> print(in_letters(e))
+      new sample |------------o-----|limit-----------------------| original
+    """
+    at, limit = places_of(e), round(LIMIT * (_LETTERS - 1))
+
+    def letter(place: float) -> int:  # beside the limit, on its own side
+        number = round(place * (_LETTERS - 1))
+        return number if number != limit else limit + (1 if place > LIMIT else -1)
+
+    first, value, last = letter(at.low), letter(at.value or 0.0), letter(at.high)
+    row = ["-"] * _LETTERS
+    row[limit] = "|"
+    for start in (limit + 1, limit - 5):  # where it covers nothing
+        if (first > start + 4 or last < start) and "l" not in row:
+            row[start : start + 5] = "limit"
+    for place in {*range(first, last + 1)} - {limit}:
+        row[place] = "?" if at.value is None else "="
+    if at.value is not None:
+        row[first], row[last], row[value] = "[", "]", "o"
+    return f"{at.left:>12} |{''.join(row)}| {at.right}"
+
+
+_WIDTH, _HEIGHT, _SIDE, _Y = 280.0, 60.0, 6.0, 28.0
+
+
+def picture(e: Evidence, title: str) -> Markup:
+    """Return the scale of a test as a picture that is named by words with its figures."""
+    at, right = places_of(e), _WIDTH - _SIDE
+    low, value, high, limit = (_SIDE + (right - _SIDE) * (x or 0.0) for x in (*at[:3], LIMIT))
+    parts = [
+        line(_SIDE, _Y, right, _Y, class_=f"line-baseline{' dashed' * (at.value is None)}"),
+        *(line(x, _Y - 5, x, _Y + 5, class_="line-baseline") for x in (_SIDE, right)),
+        line(limit, _Y - 13, limit, _Y + 13, class_="line-bad thick"),
+        text(limit, 12, "limit", class_="label", text_anchor="middle"),
+        text(_SIDE, _HEIGHT - 6, at.left, class_="label"),
+        text(right, _HEIGHT - 6, at.right, class_="label", text_anchor="end"),
+    ]
+    if at.value is None:
+        parts.append(text((limit + right) / 2, _Y + 6, "?", class_="label strong halo"))
+    else:
+        parts.append(line(low, _Y, high, _Y, class_="line-synthetic band"))
+        parts.append(dot(value, _Y, 5, "fill-synthetic outlined"))
+    return svg(_WIDTH, _HEIGHT, *parts, title=title, description="")
+
+
+def sentence_of(one: VerdictLine) -> str:
+    """Return what decides a line in one sentence of at most 14 words, with figure and limit."""
+    e = drawn(one)
+    others = sum(not other.measured for other in one.evidence) - 1
+    if not e.measured:
+        return f"Not measured: {e.test}{f' and {others} more' if others > 0 else ''}."
+    first, *more = e.test.split()
+    name = " ".join([f"{first[:1].upper()}{first[1:]}", *more[: _MOST_WORDS - 1]])
+    if e.value is None or e.mark is None:
+        return f"{name}: see Why."
+    ends = [e.value] if e.low is None else [e.low, e.value if e.high is None else e.high]
+    counted = e.mark > 1 and all(x % 1 == 0 for x in (*ends, e.mark))
+    *shown, mark = agreeing(ends, e.mark, 0 if counted else 2)
+    least = "at least " if e.key in AT_LEAST else ""
+    return with_minus(f"{name}: {' to '.join(shown)}; the limit is {least}{mark}.")
+
+
+def drawn(one: VerdictLine) -> Evidence:
+    """Return the test whose scale is drawn: what decides, or one that was not made."""
+    fields: dict[str, Any] = {"test": "everything", "word": "unclear", "sentence": ""}
+    return one.decisive or Evidence(key="", measured=False, **fields)
+
+
+def verdict_charts(decided: Verdict) -> Iterator[Chart]:
+    """Yield the picture of each line: its large word, one sentence, the scale of what decides."""
+    for one in decided.lines:
+        told = sentence_of(one)
+        scale = picture(drawn(one), f"{one.title}: {one.word}. {told}")
+        yield Chart(title=one.title, svg=scale, reads=told, summary="", word=one.word)

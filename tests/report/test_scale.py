@@ -1,0 +1,273 @@
+"""One picture a line: where an interval is on its scale, in letters, as a picture, on a page."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from synthesizer import run
+from synthesizer.data.samples.builtin import SAMPLES, sample_path
+from synthesizer.jobs.check_frames import assess, evaluate
+from synthesizer.measures.results import CheckResults, RiskResult
+from synthesizer.measures.settings import LimitConfig
+from synthesizer.measures.verdict import Evidence, Word, _judged, verdict
+from synthesizer.report.glance import glance_section
+from synthesizer.report.page import sections_html
+from synthesizer.report.record import Record
+from synthesizer.report.scale import (
+    LIMIT,
+    START,
+    drawn,
+    in_letters,
+    picture,
+    places_of,
+    sentence_of,
+    verdict_charts,
+)
+from tests.report.utility_examples import manifest
+
+DECLARED = SAMPLES["fair"].declarations
+MOST_WORDS = 80
+
+
+def evidence(value: float | None = 0.1, **fields: object) -> Evidence:
+    known = {"key": "k", "test": "t", "word": "pass", "sentence": "", "mark": 0.2, "released": 1.0}
+    return Evidence.model_validate(known | {"value": value} | fields)
+
+
+@pytest.mark.parametrize(
+    ("value", "fields", "place"),
+    [
+        (0.0, {}, START),  # reveals nothing
+        (1.0, {}, 1.0),  # reveals everything
+        (0.2, {}, LIMIT),
+        (0.1, {}, 0.25),
+        (0.6, {}, 0.7),
+        (-9.0, {}, 0.0),
+        (9.0, {}, 1.0),
+        (0.15, {"fresh": 0.1}, 0.25),
+        (0.3, {"released": None}, LIMIT + 0.15),  # as steep as before the limit
+        (50.0, {"released": None}, 1.0),
+        (0.01, {"released": 0.005}, START + 0.015),  # the original itself would pass
+        (5.0, {"mark": 0.0, "fresh": None, "released": None}, 0.7),
+        (0.0, {"mark": 0.0, "fresh": None, "released": None}, LIMIT),
+        (1.0, {"key": "equivalent_sample", "fresh": 0.33}, 1.0),
+        (0.0, {"key": "equivalent_sample", "fresh": 0.33}, START),
+        (0.2, {"key": "equivalent_sample", "fresh": 0.33}, LIMIT),
+    ],
+)
+def test_new_sample_limit_and_original_have_fixed_places(
+    value: float, fields: dict[str, object], place: float
+) -> None:
+    assert places_of(evidence(value, **fields)).value == pytest.approx(place)
+
+
+@pytest.mark.parametrize(
+    ("fields", "ends"),
+    [
+        ({}, ("new sample", "original")),
+        ({"released": None}, ("new sample", "more")),
+        ({"released": 0.1}, ("new sample", "more")),
+        ({"fresh": None, "released": None}, ("0", "more")),
+        ({"fresh": 0.5, "released": None}, ("less", "more")),
+        ({"key": "associations", "fresh": None}, ("useless", "original")),
+        ({"value": None, "mark": None, "released": None}, ("new sample", "original")),
+    ],
+)
+def test_ends_are_named_by_what_is_there(fields: dict[str, object], ends: tuple[str, str]) -> None:
+    assert places_of(evidence(**fields))[3:] == ends
+
+
+def test_the_picture_never_contradicts_the_word() -> None:
+    rng = np.random.default_rng(1)
+    words: set[Word] = set()
+    for _ in range(2_000):
+        mark, released = rng.uniform(0.001, 0.3), rng.choice([None, 0.01, 1.0])
+        low, value, high = np.sort(rng.normal(mark, rng.choice([1e-4, 0.02, 0.5]), 3)).tolist()
+        e = _judged("k", "t", "", (value, low, high), mark, released=released)
+        at, row = places_of(e), in_letters(e)
+        assert 0 <= at.low <= (at.value or 0) <= at.high <= 1
+        assert row.isascii()
+        assert len(row) <= 78
+        bar = row.partition("|")[2].rpartition("|")[0]
+        assert (bar[18], len(bar)) == ("|", 47)  # the limit is seen, whatever covers it
+        before, after = (bool(re.search(r"[\[=o\]]", part)) for part in (bar[:18], bar[19:]))
+        assert (before, after) == {
+            "pass": (True, False), "fail": (False, True), "unclear": (True, True)
+        }[e.word]  # fmt: skip
+        assert (at.high <= LIMIT, at.low > LIMIT) == (e.word == "pass", e.word == "fail")
+        words.add(e.word)
+    assert words == {"pass", "unclear", "fail"}
+
+
+def test_what_was_not_measured_may_be_anywhere() -> None:
+    e = evidence(None, mark=None, measured=False)
+    assert places_of(e)[:3] == (0.0, None, 1.0)
+    assert in_letters(e).count("?") == 46
+    assert set(re.findall(">([^<]+)</text>", picture(e, "t"))) == {
+        "limit", "new sample", "original", "?"
+    }  # fmt: skip
+
+
+def test_a_picture_is_named_with_its_figures_and_its_marks_are_at_their_places() -> None:
+    e = evidence(0.1, low=0.0, high=0.2)
+    root = ElementTree.fromstring(picture(e, "Person: pass. 0.1 < 0.2"))
+    assert root.get("role") == "img"
+    assert [child.text for child in root if child.tag == "title"] == ["Person: pass. 0.1 < 0.2"]
+    (dot,) = root.findall("circle")
+    (band,) = [line for line in root.findall("line") if "band" in (line.get("class") or "")]
+    (limit,) = [line for line in root.findall("line") if "bad" in (line.get("class") or "")]
+    places = [(float(x or 0) - 6) / 268 for x in
+              (band.get("x1"), dot.get("cx"), band.get("x2"), limit.get("x1"))]  # fmt: skip
+    assert places == pytest.approx([START, 0.25, LIMIT, LIMIT], abs=1e-3)
+
+
+# Files and runs.
+
+
+def thirds(n: int) -> list[pd.DataFrame]:
+    people = pd.read_csv(sample_path("fair")).sample(3 * n, random_state=1)
+    return [people.iloc[i * n : (i + 1) * n].reset_index(drop=True) for i in range(3)]
+
+
+def of_files(original: pd.DataFrame, made: pd.DataFrame, control: pd.DataFrame | None) -> Record:
+    risk = assess(original, made, control=control, declared=DECLARED)
+    found = CheckResults(risk=risk, utility=evaluate(original, made, declared=DECLARED))
+    return Record(manifest(chain=()), found)
+
+
+@pytest.fixture(scope="module")
+def records(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Record]:
+    original, fresh, control = thirds(700)
+    place = tmp_path_factory.mktemp("run")
+    original.to_csv(place / "fair.csv", index=False)
+    content = {
+        "data": {"path": str(place / "fair.csv")},
+        "limits": {"cap": 0.0, "mean_two_way": 100.0},
+        "output": {"directory": str(place / "out")},
+    }
+    mixed = pd.concat([original[:230], control[230:]], ignore_index=True)
+    risk = of_files(original, original, control).results
+    worst = {"columns": {f"column 'variable {i}'": "why" for i in range(30)}}
+    unlike = risk.risk.model_copy(update={"unlike": ("age: NA and -8",)})
+    return {
+        "run": run(content).record,
+        "a new sample": of_files(original, fresh, control),
+        "the original": of_files(original, original, control),
+        "without a control": of_files(original, fresh, None),
+        "nothing": Record(manifest(), CheckResults(risk=RiskResult())),
+        "all warnings": Record(
+            manifest(),
+            risk.model_copy(update={"risk": unlike, "failed": worst["columns"]}),
+            ("limits.cap: CAP is 0.3, above 0.1",) * 3,
+            changes=("synthetic_1.csv has changed",),
+        ),
+        "a control that was fitted": of_files(original, fresh, mixed),
+    }
+
+
+class Visible(HTMLParser):
+    """Gathers the words that are seen before anything is opened."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.words: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert tag != "details" or "open" not in dict(attrs)
+        self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        while self.open.pop() != tag:
+            pass
+
+    def handle_data(self, data: str) -> None:
+        hidden = {"title", "desc"} & {*self.open}
+        inside = "details" in self.open and "summary" not in self.open
+        if not hidden and not inside:
+            self.words += data.split()
+
+
+KINDS = ("run", "a new sample", "the original", "without a control", "nothing", "all warnings",
+         "a control that was fitted")  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_first_screen_has_at_most_80_words(records: dict[str, Record], kind: str) -> None:
+    record = records[kind]
+    words = Visible(sections_html([glance_section(record)])).words
+    assert 30 < len(words) <= MOST_WORDS
+    assert [word for word in words if word in ("PASS", "UNCLEAR", "FAIL")] == [
+        line.word.upper() for line in record.verdict.lines
+    ]
+    # a control: the sentences of the tests alone have more
+    told = " ".join(line.sentence for line in record.verdict.lines).split()
+    assert kind == "nothing" or len(told) + len(words) > MOST_WORDS
+
+
+def test_what_must_not_be_hidden_is_in_one_sentence(records: dict[str, Record]) -> None:
+    shown = " ".join(Visible(sections_html([glance_section(records["all warnings"])])).words)
+    assert (
+        "Mind: 3 limits exceeded; files have changed; 30 columns not compared; missing values are "
+        "coded differently." in shown
+    )
+    fitted = records["a control that was fitted"]
+    shown = " ".join(Visible(sections_html([glance_section(fitted)])).words)
+    assert "Mind: the control is no new sample." in shown
+    assert "Mind" not in Visible(sections_html([glance_section(records["a new sample"])])).words
+
+
+def test_both_ends_of_real_files(records: dict[str, Record]) -> None:
+    def values(kind: str) -> dict[str, float]:
+        lines = records[kind].verdict.lines
+        return {e.key: places_of(e).value or 0.0 for x in lines for e in x.evidence if e.measured}
+
+    copied, fresh = values("the original"), values("a new sample")
+    assert copied["copied_uniques"] == pytest.approx(1.0)
+    assert copied["near_verbatim"] > 0.9
+    assert copied["equivalent_sample"] == pytest.approx(1.0)
+    assert max(fresh["copied_uniques"], fresh["near_verbatim"]) <= LIMIT
+    assert fresh["near_verbatim"] == pytest.approx(START, abs=0.2)
+    assert LIMIT < fresh["equivalent_sample"] < 0.9
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_verdict_is_three_lines_a_frame_and_three_pictures(
+    records: dict[str, Record], kind: str, tmp_path: Path
+) -> None:
+    decided = records[kind].verdict
+    lines = repr(decided).splitlines()
+    assert [line.split(". ")[0] for line in lines] == [
+        f"{line.title}: {line.word.upper()}" for line in decided.lines
+    ]
+    assert max(map(len, lines)) < 110
+    assert len(decided.to_frame()) == 3
+    assert len(decided.to_frame("lines.evidence")) == sum(len(x.evidence) for x in decided.lines)
+    drawn_charts = decided.plot()
+    drawn_charts.save(tmp_path / "verdict.svg")
+    text = (tmp_path / "verdict.svg").read_text()
+    for chart, line in zip(verdict_charts(decided), decided.lines, strict=True):
+        assert sentence_of(line) in chart.svg.unescape()
+        assert f"{line.title}: {line.word.upper()}" in text
+        assert len(sentence_of(line).split()) <= 14
+    assert decided._repr_html_().count("role=") == 3
+
+
+def test_results_have_the_verdict_of_the_package_and_a_run_that_of_its_limits(
+    records: dict[str, Record],
+) -> None:
+    found = records["run"].results
+    assert found.verdict == verdict(found)
+    own = {e.key: e.test for line in records["run"].verdict.lines for e in line.evidence}
+    assert own["cap"] == "limits.cap"
+    assert records["run"].verdict == verdict(found, LimitConfig(cap=0.0, mean_two_way=100.0))
+    assert records["run"].verdict["anybody"].word == "fail"
+    assert drawn(records["run"].verdict["anybody"]).word == "fail"
