@@ -138,10 +138,12 @@ def _on_half(plan: Plan, seed: Seed) -> CheckResults:
     """Return the checks of a synthesis of one half beside the other, the same for all plans."""
     whole, checks = plan.original, plan.checks.with_options(propensity={"enabled": False})
     units = whole.households if isinstance(whole, MemberView) else None
-    run = next(half_runs(whole, partial(plan.refit, None, seed), seed=seed, units=units))
+    refit = partial(plan.refit, None, seed)
+    run = next(half_runs(whole, refit, m=plan.m, seed=seed, units=units))
     half = replace(plan, original=run.fitted, checks=checks)
     checking = half.checking(seed, control=run.unseen)
-    checking.add(run.synthetic[0])
+    for table in run.synthetic:
+        checking.add(table)
     return checking.finish()
 
 

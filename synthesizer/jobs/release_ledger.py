@@ -52,19 +52,12 @@ def ledger_of(source: Path | None) -> Path | None:
 
 
 def read_releases(source: Path | None) -> tuple[Release, ...]:
-    """Return the releases that the ledger of a source lists; raises DataError if it is damaged.
-
-    A run whose directory is gone counts as replaced.
-    """
+    """Return the releases that the ledger of a source lists; raises DataError if it is damaged."""
     path, where = ledger_of(source), ""
     if path is None or not os.path.lexists(path):
         return ()
     try:
-        listed = typed(Ledger, parse_json(read_text(path))).releases
-        return tuple(
-            each.model_copy(update={"replaced": each.replaced or not os.path.isdir(each.directory)})
-            for each in listed
-        )
+        return typed(Ledger, parse_json(read_text(path))).releases
     except ValidationError as error:
         where = f" ({'.'.join(map(str, error.errors()[0]['loc']))} is not as a run writes it)"
     except (OSError, ValueError, RecursionError):

@@ -70,6 +70,8 @@ GOOD_KEPT, BAD_KEPT = 0.7, 0.5
 """Of the associations: independent columns keep nothing, a new sample nearly all."""
 AT_LEAST = frozenset({"equivalent_sample", "unseen_pairs", "associations", "few_records"})
 """Tests whose value must reach its mark; others must not exceed it."""
+MUCH_LARGER = 1.5
+"""Times the records of the original, from which on CAP of a whole dataset is only shown."""
 FEW_RECORDS = 100
 """Fewer tell nothing about tables and rates."""
 
@@ -728,8 +730,12 @@ def _of_anybody(results: CheckResults, limit: LimitOf) -> Iterator[Evidence]:
     if isinstance(guessed, Guesses):
         yield _of_gains(guessed, limit)
     scenarios = [part for part in results.risk.scenarios if part.cap is not None and part.cap.fresh]
+    copied = results.risk.copied
+    is_larger = copied is not None and max(row.n for row in copied.rows) > MUCH_LARGER * copied.n
     for part in scenarios:
-        yield from _beyond_fresh(part, limit("guesses_of_anybody"))
+        # a larger file guesses better, whoever made it: a sample of it was looked at above
+        if not (is_larger and isinstance(guessed, Guesses)):
+            yield from _beyond_fresh(part, limit("guesses_of_anybody"))
     if not scenarios and not isinstance(guessed, Guesses):
         yield _missing("cap_beyond", "CAP and DiSCO", "checks.cap (with keys and a target)")
 

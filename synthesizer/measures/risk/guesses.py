@@ -162,7 +162,12 @@ def guesses(
     counted = np.bincount(owners, minlength=sum(compared.sizes)) > 0
     n, n_outside = (int(side.sum()) for side in np.split(counted, [compared.sizes[0]]))
     found = list(_excesses(compared, owners, (n, n_outside), right, places))
-    gains = _gains(compared, owners[held], [of[held] for _, of in right], known, places)
+    made = [of[held] for _, of in right]
+    if len(synthetic) > len(fresh):  # a larger file guesses better, whoever made it
+        few = synthetic[: len(fresh)]
+        made = [_from_others(records[held], few, blocks, most)]
+        made += [_from_keys(records[held], few, places)] if places else []
+    gains = _gains(compared, owners[held], made, known, places)
     return Guesses(
         n=n,
         n_outside=n_outside,

@@ -14,6 +14,11 @@ since all must be within a limit to pass (an intersection-union test). Looking f
 person, and only for one who stands alone, has more power than counting persons with a record
 nearby: in a common cell somebody is near to everything.
 
+*The nearest person.* A last look counts the other records that are less than half as far from one
+person as from the next, however many variables differ: noise on every number, or numbers on another
+scale, leave no value that agrees. Distances are Gower's, with ranks of numbers and the diversity of
+levels as weights. Persons of one side who are alike in everything count as one.
+
 *Groups.* The same excess among the persons of each level and of the outer hundredth of each number:
 thirty persons of three thousand are no excess at large, though all of a group. The intervals of all
 groups hold together.
@@ -33,7 +38,9 @@ for microdata, in Confidentiality, Disclosure and Data Access (distance-based re
 Pilgram et al. (2025), A consensus privacy metrics framework for synthetic data, Patterns 6
 (membership beside a holdout); Newcombe (1998), Interval estimation for the difference between
 independent proportions, Statistics in Medicine 17 (method 10); Berger (1982), Multiparameter
-hypothesis testing and acceptance sampling, Technometrics 24 (intersection-union tests).
+hypothesis testing and acceptance sampling, Technometrics 24 (intersection-union tests); Gower
+(1971), A general coefficient of similarity, Biometrics 27; Lowe (2004), International Journal of
+Computer Vision 60 (the ratio of distances to the nearest and the next).
 """
 
 from __future__ import annotations
@@ -51,7 +58,7 @@ import scipy
 
 from synthesizer.data.codes import Codes
 from synthesizer.data.randomness import AnySeed, seeded
-from synthesizer.data.table import BoolArray, Column, IntArray
+from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray
 from synthesizer.measures.figure import Figure, Measured, Row, column
 from synthesizer.measures.risk.comparable import split, stacked_columns
 from synthesizer.measures.risk.halves import HalfRun
@@ -73,6 +80,10 @@ REPEATS = 0.001
 """Probability of a person with so many records by chance, below which it is an alarm."""
 FEW_REPEATS = 5
 """So many records of one person are no alarm, beside twice the most of the holdout."""
+DISTINCT = 0.5
+"""Distance to the nearest person over that to the next, below which a record points to one."""
+_DISTANCES = 150_000_000
+"""Pairs whose distances are computed at most."""
 _PAIRS = 30_000_000
 """Pairs that are compared at most; above, persons are drawn at random."""
 _LEAST = 1_000
@@ -224,10 +235,21 @@ def near_verbatim(run: HalfRun, names: Sequence[str], *, seed: AnySeed = 0) -> N
     synthetic, owners = compared.synthetic, compared.owners
     allowed = [round(share * len(names)) for share in DIFFERING]
     allowed[-1] = max(allowed[-1], min(FEW_DIFFERING, len(names) // 3))
+    if len(owners) == sum(sizes):  # persons who are alike are one, or no record points to them
+        alike = np.column_stack([owners >= sizes[0], records])
+        owners = np.unique(alike, axis=0, return_inverse=True)[1].ravel()
+        n_inside = int(owners[: run.fitted.n_rows].max()) + 1
+        sizes = (n_inside, int(owners.max()) + 1 - n_inside)
     blocks = blocks_of(synthetic, allowed[-1] + 1)
     kept = affordable(records, synthetic, blocks, owners, seeded(seed).generator("near verbatim"))
     counted = np.bincount(owners[kept], minlength=sum(sizes)) > 0
-    pointed = _pointed(records[kept], owners[kept], synthetic, blocks, allowed[-1])
+    whom, differing = _pointed(records[kept], owners[kept], synthetic, blocks, allowed[-1])
+    others = np.flatnonzero(whom < 0)
+    place = _distinctly_nearest(records[kept], synthetic[others], compared.is_number)
+    whom[others] = np.where(place < 0, -1, owners[kept][place])
+    differing[others] = np.where(place < 0, _FAR, len(names))
+    allowed.append(len(names))
+    pointed = (whom, differing)
     people = _People(counted, pointed, sizes[0], allowed)
     sides = (owners[: run.fitted.n_rows], owners[run.fitted.n_rows :] - sizes[0])
     groups = sorted(_groups(people, run, names, sides), key=lambda group: -group.low)
@@ -262,6 +284,7 @@ class Compared:
     """Persons in the data, and held out."""
     synthetic: IntArray
     """Those of all datasets, one after the other."""
+    is_number: list[bool]
     datasets: int
 
     @classmethod
@@ -280,7 +303,9 @@ class Compared:
         values = [_codes([table[name] for table in (*sides, *made)]) for name in shared]
         records, synthetic = np.split(np.column_stack(values), [sum(side.n_rows for side in sides)])
         owners = np.concatenate([persons[0], sizes[0] + persons[1]])
-        return cls(shared, records, owners, (sizes[0], sizes[1]), synthetic, len(made))
+        is_number = [not run.fitted[name].is_coded for name in shared]
+        sizes_of = (sizes[0], sizes[1])
+        return cls(shared, records, owners, sizes_of, synthetic, is_number, len(made))
 
 
 def _codes(columns: Sequence[Column]) -> Codes:
@@ -291,7 +316,9 @@ def _codes(columns: Sequence[Column]) -> Codes:
     observed = stacked.is_observed
     numbers = stacked.data.astype(np.float64)
     known = numbers[: len(columns[0])][observed[: len(columns[0])]]
-    step = STEP * float(known.std()) if len(known) else 0.0
+    # a few values far out, such as codes of missing values, must not widen the step
+    inner = np.clip(known, *np.quantile(known, [0.01, 0.99])) if len(known) else known
+    step = STEP * float(inner.std() or known.std()) if len(known) else 0.0
     steps = np.floor(numbers[observed] / step) if step > 0 else numbers[observed]
     codes = -stacked.missing_state().astype(np.int64)
     codes[observed] = np.unique(steps, return_inverse=True)[1] + 1
@@ -335,10 +362,11 @@ def affordable(
     for block in blocks:
         ours, theirs = keys_of(records, synthetic, block)
         pairs += int(np.bincount(theirs, minlength=ours.max() + 1)[ours].sum())
-    if pairs <= _PAIRS:
+    share = min(_PAIRS / max(pairs, 1), _DISTANCES / (len(records) * len(synthetic)))
+    if share >= 1:
         return np.arange(len(records))
     n = int(owners.max()) + 1
-    drawn = rng.random(n) < max(_PAIRS / pairs, _LEAST / n)
+    drawn = rng.random(n) < max(share, _LEAST / n)
     return np.flatnonzero(drawn[owners])
 
 
@@ -401,6 +429,42 @@ def _pointed(
         alone = leads & ~tied
         whom[row[alone]], differing[row[alone]] = person[alone], differ[alone]
     return whom, differing
+
+
+def _distinctly_nearest(
+    records: IntArray, synthetic: IntArray, is_number: Sequence[bool]
+) -> IntArray:
+    """Return the place of the record that each synthetic one is nearest to, -1 where the next one
+    is less than twice as far.
+
+    Distances are differences of ranks of numbers, and of unequal labels the chance that two records
+    differ in the variable.
+    """
+    values: list[tuple[FloatArray, FloatArray]] = []
+    weights = []
+    for name, number in enumerate(is_number):
+        ranked, sides = np.sort(records[:, name]), (records[:, name], synthetic[:, name])
+        places = [
+            (np.searchsorted(ranked, v) + np.searchsorted(ranked, v, "right")) / 2 / len(ranked)
+            if number
+            else v
+            for v in sides
+        ]
+        values.append((places[0].astype(np.float32), places[1].astype(np.float32)))
+        shares = np.unique(ranked, return_counts=True)[1] / len(ranked)
+        weights.append(np.float32(1 - (shares**2).sum()))
+    nearest = np.full(len(synthetic), -1)
+    step = max(1, _AT_ONCE // len(records))
+    for start in range(0, len(synthetic), step):
+        rows = slice(start, start + step)
+        far = np.zeros((len(synthetic[rows]), len(records)), np.float32)
+        for (ours, theirs), weight, number in zip(values, weights, is_number, strict=True):
+            apart = np.abs(theirs[rows, None] - ours)
+            far += apart if number else weight * (apart != 0)
+        place = far.argmin(axis=1)
+        first, second = np.partition(far, 1, axis=1)[:, :2].T
+        nearest[rows] = np.where(first < DISTINCT * second, place, -1)
+    return nearest
 
 
 @dataclass(frozen=True, eq=False)
