@@ -195,7 +195,8 @@ class Advised(Result):
             return f"Advised: {self.advised}. It {reached}, and helped on both halves."
         chance = "" if self.best is None else f" {self.best.setting} helped on one half only."
         more = "" if self.subject == "use" else f" More {self.units} would."
-        return f"None of these settings helps.{chance}{more}"
+        none = "None of these settings helps" if self.trials[1:] else "No other setting is known"
+        return f"{none}.{chance}{more}"
 
 
 def finding_of(judged: Verdict) -> tuple[Subject | None, Evidence | None]:

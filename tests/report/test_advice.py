@@ -133,6 +133,8 @@ def test_a_wide_interval_is_mended_by_no_setting() -> None:
     assert advised(lucky, now=wide).best is None
     assert advised(lucky, now=wide).sentence.endswith("More persons would.")
     assert "More" not in advised(now=USE).sentence
+    assert advised(lucky, now=wide).sentence.startswith("None of these")
+    assert advised(now=wide).sentence.startswith("No other setting is known")
 
 
 def test_a_setting_that_lets_another_test_fail_does_not_help() -> None:
