@@ -120,7 +120,7 @@ def test_attacks_are_made_by_a_run_and_on_files(folder: Path, tmp_path: Path) ->
     }
     assert call("run", write_yaml(tmp_path / "run.yaml", content), "-q").exit_code == 0
     of_run = json.loads((tmp_path / "out" / "checks.json").read_text())
-    for found, asked in ((json.loads(result.output), 500), (of_run, 60)):
+    for found, asked in ((json.loads(result.output), 5000), (of_run, 60)):
         attacks = found["results"]["risk"]["attacks"]
         assert len(attacks["attacks"]) == 4
         assert all(each["asked"] == asked >= each["n"] > 0 for each in attacks["attacks"])
