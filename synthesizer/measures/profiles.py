@@ -19,7 +19,7 @@ from synthesizer.data.errors import did_you_mean
 from synthesizer.data.yaml_text import parse_yaml
 from synthesizer.measures.measure_options import Part
 
-Release = Literal["public", "contract"]
+Recipient = Literal["public", "contract"]
 Purpose = Literal["code", "teaching", "analysis"]
 
 PURPOSES: Mapping[Purpose, frozenset[str] | None] = {
@@ -39,10 +39,10 @@ class Profile(Part):
 
     source: str
     note: str = ""
-    limits: Mapping[str, float | Mapping[Release, float] | None] = Field(default_factory=dict)
+    limits: Mapping[str, float | Mapping[Recipient, float] | None] = Field(default_factory=dict)
     decides: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
 
-    def limit(self, key: str, release: Release) -> float:
+    def limit(self, key: str, release: Recipient) -> float:
         """Return the limit of a test; infinite where neither source nor default sets one."""
         limit = {**profiles()["default"].limits, **self.limits}.get(key)
         limit = limit[release] if isinstance(limit, Mapping) else limit

@@ -14,7 +14,7 @@ from synthesizer.data.options import MAX_GROUPS, MAX_REPEATS, as_label
 from synthesizer.measures.catalogue import CHECKS, LIMITS, MEASURES
 from synthesizer.measures.measure import Axis, Measure, Need, is_on
 from synthesizer.measures.measure_options import GroupsMap, Label, Names, Part
-from synthesizer.measures.profiles import Purpose, Release, known_profile
+from synthesizer.measures.profiles import Purpose, Recipient, known_profile
 from synthesizer.measures.risk.scenario import Exclusion, Scenario, Tolerance
 from synthesizer.measures.survey_design import ReplicateWeights
 
@@ -226,7 +226,7 @@ class _Limits(Part):
         description="what the data are for, which decides what use is judged by: code (structure), "
         "teaching (distributions, plausible records) or analysis (relations)",
     )
-    release: Release = Field(
+    release: Recipient = Field(
         "public",
         description="who gets the data: anybody, or those who signed a contract; the limit of the "
         "profile default is 5 % or 9 % of persons beyond the holdout",

@@ -57,17 +57,17 @@ GOOD_SAMPLE, BAD_SAMPLE = 1 / 2, 1 / 10
 """Of the share of the original that a new sample is as good as."""
 GOOD_COEFFICIENTS, BAD_COEFFICIENTS = 2.0, 4.0
 """Times the share of coefficients that a new sample has beyond 1.96 standard errors."""
+GOOD_KEPT, BAD_KEPT = 0.7, 0.5
+"""Of the associations: independent columns keep nothing, a new sample nearly all."""
 UNSEEN: Mapping[str, tuple[tuple[float, float], tuple[float, float]]] = {
     "unseen_pairs": ((0.5, 0.0), (0.25, 0.0)),
-    "associations": ((0.7, 0.0), (0.5, 0.0)),
+    "associations": ((GOOD_KEPT, 0.0), (BAD_KEPT, 0.0)),
     "impossible_records": ((1.0, 0.01), (1.0, 0.05)),
     "tails": ((0.0, 1.0), (0.0, 2.0)),
     "conditional_spread": ((1.5, 0.0), (2.5, 0.0)),
 }
 """Beside the holdout: factor of a new sample's value, and what is added; of what is good, and of
 what is not bad."""
-GOOD_KEPT, BAD_KEPT = 0.7, 0.5
-"""Of the associations: independent columns keep nothing, a new sample nearly all."""
 AT_LEAST = frozenset({"equivalent_sample", "unseen_pairs", "associations", "few_records"})
 """Tests whose value must reach its mark; others must not exceed it."""
 MUCH_LARGER = 1.5
@@ -287,9 +287,8 @@ def _judged(
 ) -> Evidence:
     """Hold an interval (value, low, high) against a mark; the sentence has {ends} and {mark}.
 
-    ``scale`` is what is known of ``fresh`` and ``released``.
-
-    ``around_0`` is the sentence where the interval shows no more than none.
+    ``around_0`` is the sentence where the interval shows no more than none, ``scale`` what is known
+    of ``fresh`` and ``released``.
     """
     value, low, high = interval
     if around_0 and low is not None and low <= 0:
