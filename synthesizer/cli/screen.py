@@ -513,10 +513,11 @@ MOST_SETTINGS = 5
 def show_advised(advised: Advised) -> None:
     """Print the worst finding, what was tried for it, and what is advised."""
     if (found := advised.finding) is not None:
-        say(found.sentence, start=f"{found.test}:", word=found.word.upper())
-    columns = ("setting", "value", "limit", "word", "persons", "low", "high", "use")
-    show_rows(advised.trials, "on a half of the data", *columns)
-    show_rows(advised.again, "on another half", *columns)
+        say(found.sentence, start=f"worst finding, {found.test}:", word=found.word.upper())
+    figure = Added(advised.figure, "share", lambda trial: trial.value)
+    columns = ("setting", figure, "limit", "word", "persons", "low", "high", "use")
+    for trials, caption in zip((advised.trials, advised.again), advised.captions, strict=True):
+        show_rows(trials, caption, *columns)
     say(advised.sentence)
 
 

@@ -56,18 +56,22 @@ def add_decision(
     lines = [line for line in decided.lines if line.subject in subjects]
     for line in lines:
         words = f"{line.sentence if ending.every else line.brief}\n{in_letters(drawn(line))}"
-        ending.say(words, start=f"{line.title}:", word=line.word.upper(), colour=line.colour)
+        ending.say(
+            words.strip(), start=f"{line.title}:", word=line.word.upper(), colour=line.colour
+        )
     more = f". {decided.source}" if ending.every else ""
     ending.say(f"limits: {decided.terms}{more}")
     told = " ".join(line.brief for line in lines)
-    for number, advice in enumerate(worst_things(decided, record, subjects=subjects), 1):
+    worst = worst_things(decided, record, subjects=subjects)
+    for number, advice in enumerate(worst, 1):
         (_, first), *others = advice.findings
         # what the lines above say already is only named
         named = others or not advice.measured or first.sentence in told
         tests = f"{advice.tests[:1].upper()}{advice.tests[1:]}. " if named else f"{first.sentence} "
         what = "" if named and advice.tests in advice.change else tests
-        heading = "worst first:" if number == 1 else " "
-        words = f"{heading} {number}. {what}{advice.change}".rstrip()
+        heading = "findings, the worst first:" if number == 1 else " "
+        if len(worst) == 1:
+            words = f"{'finding: ' if what else ''}{what}{advice.change}".rstrip()
         ending.say(words, rank=number, kind="finding")
 
 

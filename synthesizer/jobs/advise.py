@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -116,20 +115,23 @@ def _advised(base: Config | None, plan: Plan, listener: Listener) -> Advised:
     seed, limits = plan.seed, plan.limits
     present = _on_half(plan, seed)
     subject, finding = finding_of(verdict(present, limits))
+    made = Advised(units=plan.units, n=plan.original.n_rows, m=plan.m)
     if base is None or subject is None or finding is None:
-        return Advised(units=plan.units)
+        return made
     own = {PRESENT: plan} | _plans(base, plan, _likely(subject, base, plan, present))
     listener.say(f"to try: {len(own) - 1} settings, each for as long as the present one took")
 
     def tried(names: Iterable[str], seed: Seed) -> Iterator[Trial]:
         for name in names:
             listener.say(f"on half of the data: {name}")
-            with suppress(SynthesizerError):  # a half can be too small for a setting
+            try:
                 yield trial_of(name, _on_half(own[name], seed), limits, subject, finding.key)
+            except SynthesizerError:
+                listener.say(f"a half of the data is too small for {name}")
 
     first = trial_of(PRESENT, present, limits, subject, finding.key)
     trials = (first, *tried([*own][1:], seed))
-    made = Advised(finding=finding, subject=subject, trials=trials, units=plan.units)
+    made = made.model_copy(update={"finding": finding, "subject": subject, "trials": trials})
     names = () if made.best is None else (PRESENT, made.best.setting)
     return made.model_copy(update={"again": (*tried(names, seed.child("another half")),)})
 

@@ -95,7 +95,7 @@ from synthesizer.measures.utility.suite import (
     requested_fits,
     tables,
 )
-from synthesizer.measures.utility.unseen import LOOKS, Unseen, unseen
+from synthesizer.measures.utility.unseen import LOOK_TITLES, Unseen, unseen
 from synthesizer.measures.utility.weighted import Models, WeightedCounter, WeightedEstimates
 
 SCENARIO: frozenset[Need] = frozenset({"scenario"})
@@ -955,7 +955,7 @@ _UTILITY: tuple[Measure, ...] = (
             case.halves, case.drawn, groups=case.settings.table_groups, seed=case.seed
         ),
         result=Unseen,
-        figures=tuple(FigureKind(key, key.replace("_", " ")) for key in LOOKS),
+        figures=tuple(FigureKind(*names) for names in LOOK_TITLES.items()),
     ),
     Measure(
         "weighted_estimates",

@@ -17,8 +17,9 @@ Units = Literal["records", "persons"]
 """What is counted: persons where the data are a panel, of whom there is one row each."""
 
 Direction = Literal[
-    "lower is safer", "about 0 is good", "lower is better", "about 1 is good", "a count"
-]
+    "lower is safer", "about 0 is good", "lower is better", "higher is better", "about 1 is good",
+    "a count",
+]  # fmt: skip
 
 Form = Literal["text", "count", "share", "percent", "number", "p", "interval"]
 """How a column is shown; whoever shows it decides about digits."""

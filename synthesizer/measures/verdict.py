@@ -36,7 +36,7 @@ from synthesizer.measures.settings import LimitConfig
 from synthesizer.measures.utility.equivalent_sample import EquivalentSample
 from synthesizer.measures.utility.regressions import Regressions
 from synthesizer.measures.utility.suite import UtilityResult
-from synthesizer.measures.utility.unseen import LOOKS, Unseen, kept_share
+from synthesizer.measures.utility.unseen import LOOK_TITLES, Unseen, kept_share
 
 Word = Literal["pass", "unclear", "fail"]
 Subject = Literal["person", "anybody", "use"]
@@ -794,14 +794,14 @@ def _of_use(results: CheckResults) -> Iterator[Evidence]:
     regressions = further.get("regressions")
     if isinstance(regressions, Regressions) and regressions.rows:
         fresh = regressions.expected_shares[1]
-        beyond = regressions.beyond or 0.0
         yield _between(
             "regressions_beyond",
             "regressions",
-            f"{beyond:.0%} of the coefficients of regressions are clearly off (a new sample: "
-            f"{fresh:.0%}).",
-            beyond,
+            "{value}% of regression coefficients differ by more than 1.96 standard errors from the "
+            "original's",
+            regressions.beyond or 0.0,
             (GOOD_COEFFICIENTS * fresh, BAD_COEFFICIENTS * fresh),
+            fresh,
         )
 
 
@@ -809,18 +809,8 @@ def _of_unseen(beside: Unseen) -> Iterator[Evidence]:
     """Yield the worst look of each kind; the training records are a new sample of the holdout's."""
     for look in beside.worst:
         good, bad = (times * look.fresh + more for times, more in UNSEEN[look.key])
-        sign = -1 if look.key in AT_LEAST else 1
-        value, fresh, mark = agreeing([look.value, look.fresh], good, 3)
-        test = look.key.replace("_", " ")
-        yield _between(
-            look.key,
-            test,
-            f"{test.capitalize()} ({look.what}): {value}. It is the {LOOKS[look.key]}. A new "
-            f"sample has {fresh} (limit {mark}).",
-            sign * look.value,
-            (sign * good, sign * bad),
-            shown=look.value,
-        ).model_copy(update={"fresh": look.fresh, "released": look.fresh})
+        test = LOOK_TITLES[look.key]
+        yield _between(look.key, test, look.sentence, look.value, (good, bad), look.fresh)
 
 
 def _of_training(results: CheckResults, further: Mapping[str, Any]) -> Iterator[Evidence]:
@@ -831,34 +821,28 @@ def _of_training(results: CheckResults, further: Mapping[str, Any]) -> Iterator[
         fresh = sample.expected[1]
         yield _between(
             "equivalent_sample",
-            "as good as a sample",
-            f"As good as a random sample of {sample.sample:.0%} of the original for pairs of "
-            f"variables (a new sample of the population: {fresh:.0%}).",
-            -sample.sample,
-            (-GOOD_SAMPLE * fresh, -BAD_SAMPLE * fresh),
-            shown=sample.sample,
-            fresh=fresh,
-            released=1.0,
+            "accuracy of pairs",
+            "Pairs of variables are as accurate as in a random {value}% of the original",
+            sample.sample,
+            (GOOD_SAMPLE * fresh, BAD_SAMPLE * fresh),
+            fresh,
         )
     else:
         remedy = "checks.equivalent_sample, a measure of utility"
-        yield _missing("equivalent_sample", "as good as a sample of the original", remedy)
+        yield _missing("equivalent_sample", "accuracy of pairs", remedy)
     if utility is None:
         return
     figures = {figure.key: figure.value for _, figure in utility.figures}
     scale = max(1.0, (utility.fresh or 2.0) / 2)
     mean, worst = figures.get("mean_two_way"), figures.get("worst_two_way")
     if mean is not None:
-        marks = (GOOD_MEAN * scale, BAD_MEAN * scale)
-        text, _ = agreeing([mean], min(marks, key=lambda mark: abs(mark - mean)), 1)
         yield _between(
             "mean_two_way",
             "tables of pairs",
-            f"Tables of pairs have a mean S_pMSE of {text} (up to {marks[0]:g} is good, above "
-            f"{marks[1]:g} bad).",
+            "Tables of pairs have a mean S_pMSE of {value}",
             mean,
-            marks,
-            fresh=utility.fresh,
+            (GOOD_MEAN * scale, BAD_MEAN * scale),
+            utility.fresh,
         )
     if mean is not None and worst is not None and worst > BAD_TABLE * scale:
         yield _unclear(
@@ -884,13 +868,10 @@ def _of_associations(utility: UtilityResult) -> Iterator[Evidence]:
     if kept is not None:
         yield _between(
             "associations",
-            "associations",
-            f"{kept:.0%} of the associations between variables are kept (independent columns: 0%).",
-            -kept,
-            (-GOOD_KEPT, -BAD_KEPT),
-            shown=kept,
-            fresh=None,
-            released=1.0,
+            LOOK_TITLES["associations"],
+            "{value}% of the associations between variables are kept",
+            kept,
+            (GOOD_KEPT, BAD_KEPT),
         )
 
 
@@ -906,17 +887,24 @@ def _between(
     sentence: str,
     value: float,
     marks: tuple[float, float],
-    shown: float | None = None,
-    **scale: float | None,
+    fresh: float | None = None,
 ) -> Evidence:
-    """Judge a loss by two marks: up to the first it is good, above the second bad.
+    """Judge by two marks: within the first it is good, beyond the second bad.
 
-    ``scale`` is what is known of ``fresh`` and ``released``.
+    ``sentence`` has a place for the {value}; what a new sample has and the limit are added.
     """
     good, bad = marks
-    word: Word = "pass" if value <= good else "fail" if value > bad else "unclear"
-    fields: dict[str, Any] = {"value": value if shown is None else shown, **scale}
-    return Evidence(key=key, test=test, word=word, sentence=sentence, mark=abs(good), **fields)
+    sign, least = (-1, "least") if key in AT_LEAST else (1, "most")
+    word: Word = (
+        "pass" if sign * (value - good) <= 0 else "fail" if sign * (value - bad) > 0 else "unclear"
+    )
+    unit, percent = (100, "%") if "{value}%" in sentence else (1, "")
+    told = [sign * unit * x for x in (value, fresh) if x is not None]
+    shown, *beside, mark = (x.removeprefix("-") for x in agreeing(told, sign * unit * good, 1))
+    sample = f". A new sample has {beside[0]}{percent}" if beside else ""
+    sentence = f"{sentence.replace('{value}', shown)}{sample} (limit: at {least} {mark}{percent})."
+    fields: dict[str, Any] = {"value": value, "mark": good, "fresh": fresh}
+    return Evidence(key=key, test=test, word=word, sentence=sentence, **fields)
 
 
 # Tests that a profile or a purpose asks for, and no other.

@@ -15,12 +15,23 @@ from synthesizer.measures.figure import Result, Row, Units, column, plain
 from synthesizer.measures.results import CheckResults
 from synthesizer.measures.settings import LimitConfig
 from synthesizer.measures.utility.unseen import Unseen
-from synthesizer.measures.verdict import HALVES, TITLES, Evidence, Subject, Verdict, Word, verdict
+from synthesizer.measures.verdict import (
+    AT_LEAST,
+    HALVES,
+    TITLES,
+    Evidence,
+    Subject,
+    Verdict,
+    Word,
+    verdict,
+)
 from synthesizer.report.record import Record
 
 SUBJECTS, WORDS = tuple(TITLES), get_args(Word)
 MUCH_NEARER = 0.5
 """Share of the present distance to the limit, up to which a figure without interval is better."""
+PERSONS = "Near-verbatim persons (lower is better)"
+PAIRS = "Distance of pairs, S_pMSE (lower is better)"
 TRY_SETTINGS = "'synthesizer advise CONFIG' tries settings for"
 
 
@@ -46,8 +57,9 @@ class Advice(NamedTuple):
     @property
     def change(self) -> str:
         """What to change, in words; empty where nothing is known."""
-        tried = f"{self.remedy}: {self.tests}" if self.remedy == TRY_SETTINGS else self.remedy
-        return f"What to change: {tried}." if tried else ""
+        worst = "the worst of: " if "; " in self.tests else ""
+        tried = f" {worst}{self.tests}" if self.remedy == TRY_SETTINGS else ""
+        return f"What to change: {self.remedy}{tried}." if self.remedy else ""
 
 
 def worst_things(
@@ -109,15 +121,14 @@ class Trial(Row):
     """Settings that were tried on one half of the data"""
 
     setting: str = column("Setting", "text")
-    value: float | None = column("Finding", "share", "figure of the finding", default=None)
+    value: float | None = column("Worst finding", "share", "its figure", default=None)
     least: float | None = column("At least", "share", "lower end of its interval", default=None)
-    limit: float | None = column("Limit", "share", "of the finding", default=None)
-    word: Word = column("Says", "text", "of the finding")
-    persons: float | None = column("Persons", "share", "near-verbatim excess", default=None)
+    limit: float | None = column("Limit", "share", "of the worst finding", default=None)
+    word: Word = column("Outcome", "text", "of the worst finding")
+    persons: float | None = column(PERSONS, "share", "excess in the data", default=None)
     low: float | None = column("From", "share", "lower end of its 95 % interval", default=None)
     high: float | None = column("To", "share", "upper end", default=None)
-    use: float | None = column("Use", "number", "mean S_pMSE of pairs; 3 is good", default=None)
-    """Of tables of pairs against the other half; lower is better."""
+    use: float | None = column(PAIRS, "number", "mean S_pMSE beside the other half", default=None)
     distance: float | None = None
     """From passing, in units of the limit; 0 where it passes, None where it is unknown."""
     failing: tuple[str, ...] = ()
@@ -156,6 +167,26 @@ class Advised(Result):
     """The present and the best setting on another half; empty where none helped on the first."""
     units: Units
     """What is counted."""
+    n: int = 0
+    """Records, or persons, of the whole file."""
+    m: int = 1
+    """Datasets that each setting made."""
+
+    @property
+    def captions(self) -> tuple[str, str]:
+        """What the tables of trials show: those on the first half, and those on another."""
+        what = f"m = {self.m}, made of a random half of {self.n:,} {self.units}"
+        return f"Settings tried ({what}, compared with the other half)", "The same on another half"
+
+    @property
+    def figure(self) -> str:
+        """Name of the figure of the worst finding, and which direction is good."""
+        e = self.finding
+        return (
+            ""
+            if e is None
+            else f"{e.test} ({'higher' if e.key in AT_LEAST else 'lower'} is better)"
+        )
 
     @property
     def best(self) -> Trial | None:
@@ -191,12 +222,23 @@ class Advised(Result):
         if self.finding is None:
             return "Nothing to try: no finding is one that a setting can mend."
         if self.advised is not None:
-            reached = "passes" if self.again[1].word == "pass" else "comes nearer to passing"
-            return f"Advised: {self.advised}. It {reached}, and helped on both halves."
+            first = next(trial for trial in self.trials if trial.setting == self.advised)
+            told = [
+                f"{after.word}, {_number(after)} instead of {_number(before)}"
+                for before, after in ((self.trials[0], first), self.again)
+            ]
+            name = "" if self.finding is None else self.finding.test
+            return f"Advised: {self.advised}. {name} on two halves: {'; '.join(told)}."
+        tried = [trial.setting for trial in self.trials[1:]]
+        none = f"None of these helps: {'; '.join(tried)}" if tried else "No other setting is known"
         chance = "" if self.best is None else f" {self.best.setting} helped on one half only."
-        more = "" if self.subject == "use" else f" More {self.units} would."
-        none = "None of these settings helps" if self.trials[1:] else "No other setting is known"
-        return f"{none}.{chance}{more}"
+        present = self.trials[0]
+        is_wide = present.word == "unclear" and present.least is not None
+        return f"{none}.{chance}{f' More {self.units} make the interval narrower.' * is_wide}"
+
+
+def _number(trial: Trial) -> str:
+    return "none" if trial.value is None else f"{trial.value:.3f}"
 
 
 def finding_of(judged: Verdict) -> tuple[Subject | None, Evidence | None]:

@@ -64,7 +64,7 @@ def compared(figures: Sequence[Figure]) -> list[Figure]:
     return [
         figure
         for figure in figures
-        if figure.direction not in ("a count", "about 1 is good", "lower is better")
+        if figure.direction in ("lower is safer", "about 0 is good")
         and figure.key not in _ONE_FILE
         and not figure.baseline is figure.chance is figure.original is figure.low is None
     ]

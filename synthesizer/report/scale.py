@@ -1,8 +1,8 @@
 """One picture a line of the verdict: a scale from a new sample over the limit to the original.
 
 The three places are the same in every picture, whatever is measured: so lines can be compared. The
-interval is within the limit where it ends left of it. Where more is better the scale begins with
-what is useless, and the interval must be right of the limit.
+left end is good, the right end bad, also where more is better: there the right end is a file of no
+use. The interval is within the limit where it ends left of it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from synthesizer.report.charts import dot, line, svg, text
 from synthesizer.report.page import Chart, with_minus
 
 START, LIMIT = 0.1, 0.4
-"""Places of a new sample and of the limit; the original is at 1."""
+"""Places of a new sample and of the limit; the bad end is at 1."""
 _LETTERS = 47
 """Length of a scale on the screen, which has 78 with both ends named."""
 _MOST_WORDS = 5
@@ -27,7 +27,7 @@ _MOST_WORDS = 5
 
 
 class Places(NamedTuple):
-    """Where an interval is on its scale, from 0 (left) to 1; ``value`` is None if not measured."""
+    """Where an interval is on its scale, from 0 (good) to 1 (bad); ``value`` may be None."""
 
     low: float
     value: float | None
@@ -47,28 +47,30 @@ def places_of(e: Evidence) -> Places:
     >>> places_of(e.model_copy(update={"value": None}))[:3]
     (0.0, None, 1.0)
     """
-    upwards = e.key in AT_LEAST
-    left = "useless" if upwards else "0" if e.fresh is None else "new sample"
+    sign = -1 if e.key in AT_LEAST else 1
+    left, bad = "0" if e.fresh is None else "new sample", "useless" if sign < 0 else "original"
     if e.value is None or e.mark is None:
-        return Places(0.0, None, 1.0, left, "original")
-    low = e.value if e.low is None else e.low
-    high = e.value if e.high is None else e.high
-    start = 0.0 if upwards or e.fresh is None else e.fresh
-    if start >= e.mark:
-        start = e.mark - max(abs(e.mark), abs(high - e.mark), abs(low - e.mark), 1e-9)
-        left = "less"
-    before = e.mark - start
+        return Places(0.0, None, 1.0, left, bad)
+    known = [sign * (e.value if x is None else x) for x in (e.low, e.value, e.high)]
+    low, value, high = known[::sign]
+    mark, start = sign * e.mark, 0.0 if e.fresh is None else sign * e.fresh
+    released = 0.0 if sign < 0 else e.released
+    if start >= mark:
+        start = mark - max(abs(mark), abs(high - mark), abs(low - mark), 1e-9)
+        left = "better"
+    before = mark - start
     # not known: as steep as before the limit, if that shows the whole interval
-    end, right = max(e.mark + before * (1 - LIMIT) / (LIMIT - START), high), "more"
-    if e.released is not None and e.released > e.mark:
-        end, right = e.released, "original"
-    ends = (start - before * START / (LIMIT - START), start, e.mark, end)
-    first, value, last = np.interp([low, e.value, high], ends, [0, START, LIMIT, 1]).tolist()
-    return Places(first, value, last, left, right)
+    end = max(mark + before * (1 - LIMIT) / (LIMIT - START), high)
+    right = f"worse: {abs(end):.2g}"
+    if released is not None and released > mark:
+        end, right = released, bad
+    ends = (start - before * START / (LIMIT - START), start, mark, end)
+    first, middle, last = np.interp([low, value, high], ends, [0, START, LIMIT, 1]).tolist()
+    return Places(first, middle, last, left, right)
 
 
 def in_letters(e: Evidence) -> str:
-    """Return the scale of a test as a row of at most 78 ASCII characters.
+    """Return the scale of a test as a row of at most 78 ASCII characters; empty without a figure.
 
     Examples
     --------
@@ -77,6 +79,8 @@ def in_letters(e: Evidence) -> str:
       new sample |------------o-----|limit-----------------------| original
     """
     at, limit = places_of(e), round(LIMIT * (_LETTERS - 1))
+    if e.measured and at.value is None:
+        return ""
 
     def letter(place: float) -> int:  # beside the limit, on its own side
         number = round(place * (_LETTERS - 1))
@@ -110,7 +114,9 @@ def picture(e: Evidence, title: str) -> Markup:
         text(_SIDE, _HEIGHT - 6, at.left, class_="label"),
         text(right, _HEIGHT - 6, at.right, class_="label", text_anchor="end"),
     ]
-    if at.value is None:
+    if e.measured and at.value is None:
+        parts = [text(_SIDE, _Y, "a test of yes or no: there is no scale", class_="label")]
+    elif at.value is None:
         parts.append(text((limit + right) / 2, _Y + 6, "?", class_="label strong halo"))
     else:
         parts.append(line(low, _Y, high, _Y, class_="line-synthetic band"))
@@ -127,12 +133,16 @@ def sentence_of(one: VerdictLine) -> str:
     first, *more = e.test.split()
     name = " ".join([f"{first[:1].upper()}{first[1:]}", *more[: _MOST_WORDS - 1]])
     if e.value is None or e.mark is None:
-        return f"{name}: see Why."
+        return f"{name}: {e.word}, see Why."
     ends = [e.value] if e.low is None else [e.low, e.value if e.high is None else e.high]
+    sample = [e.fresh] if one.subject == "use" and e.fresh is not None else []
     counted = e.mark > 1 and all(x % 1 == 0 for x in (*ends, e.mark))
-    *shown, mark = agreeing(ends, e.mark, 0 if counted else 2)
+    unit, percent = (100, "%") if e.sentence.endswith("%).") else (1, "")
+    told = [unit * x for x in (*ends, *sample)]
+    *shown, mark = (x + percent for x in agreeing(told, unit * e.mark, 0 if counted else 2))
+    beside = f"; a new sample: {shown.pop()}" if sample else ""
     least = "at least " if e.key in AT_LEAST else ""
-    return with_minus(f"{name}: {' to '.join(shown)}; the limit is {least}{mark}.")
+    return with_minus(f"{name}: {' to '.join(shown)}{beside}; the limit is {least}{mark}.")
 
 
 def drawn(one: VerdictLine) -> Evidence:

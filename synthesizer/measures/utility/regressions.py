@@ -14,7 +14,8 @@ other variables, in the original and in every synthetic dataset, with one fixed 
 - columns in the order of the file, one for every 20 records (of a logit: of the rarer level), twice
   the number of Peduzzi et al. (1996, J. Clinical Epidemiology 49), and 30 at most;
 - columns of which the others explain 99 % are left out, and responses of which they explain 99.9 %;
-- of a large file 20,000 records drawn at random, of the synthetic as of the original.
+- of a large file 10,000 records drawn at random, of the synthetic as of the original: standard
+  errors of more would call a difference clear that is too small to matter.
 
 Everything is decided by the original and applied to both sides. Errors of coefficients are measured
 in the original's standard errors, which are robust to unequal variances (White 1980, HC1), since a
@@ -51,7 +52,8 @@ MOST_RESPONSES = 20
 MOST_COLUMNS = 30
 MOST_LEVELS = 4
 """Levels of a variable that are told apart; all others are one."""
-MOST_RECORDS = 20_000
+MOST_RECORDS = 10_000
+"""Records that are fitted: a difference that only more of them show is too small to matter."""
 FEWEST_RECORDS = 50
 """Of a response; of two levels each has as many."""
 FEWEST_OF_INDICATOR = 50

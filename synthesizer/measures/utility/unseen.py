@@ -50,13 +50,21 @@ from synthesizer.measures.utility.equivalent_sample import MOST_LEVELS, SampleSc
 from synthesizer.measures.utility.tables import ASSOCIATIONS, table_utility
 
 LOOKS: Mapping[str, str] = {
-    "unseen_pairs": "share of the holdout {records} that is as accurate for pairs of variables",
-    "associations": "share of the associations in the holdout that are kept",
-    "impossible_records": "share of {records} with a broken relation or an impossible pair",
-    "tails": "difference from the holdout, where 1 is the largest that chance explains",
-    "conditional_spread": "spread of a nearly determined number, as a multiple of the holdout's",
+    "unseen_pairs": "Pairs of variables are as accurate as in a random {value}% of the holdout",
+    "associations": "{value}% of the associations between variables in the holdout are kept",
+    "impossible_records": "{value}% of the {records} are impossible ({what})",
+    "tails": "The {what} differs from the holdout by {value} times what chance explains",
+    "conditional_spread": "The spread of {what} than in the holdout by a factor of {value}",
 }
-"""What the value of each look is."""
+"""What the value of each look is, with places for it and for what was compared."""
+LOOK_TITLES: Mapping[str, str] = {
+    "unseen_pairs": "accuracy of pairs",
+    "associations": "associations kept",
+    "impossible_records": "impossible records",
+    "tails": "means and tails of numbers",
+    "conditional_spread": "conditional spread",
+}
+"""The name of each look in tables."""
 FEWEST = 50
 """Records of each side, and values of each number, that are compared at least."""
 MOST_VARIABLES = 60
@@ -84,10 +92,15 @@ _SHARES = ("unseen_pairs", "associations")
 class UnseenLook(Row):
     """What was compared with the holdout, the worst first of each kind"""
 
-    key: str = column("Kind", "text")
+    key: str = column("Kind", "text", show=LOOK_TITLES.__getitem__)
     what: str = column("What", "text")
     value: float = column("Synthetic", "number")
     fresh: float = column("New sample", "number", "of the size of the training records")
+
+    @property
+    def sentence(self) -> str:
+        """What was compared, with a place for the {value}."""
+        return LOOKS[self.key].replace("{what}", self.what)
 
 
 class Unseen(Measured):
@@ -109,10 +122,11 @@ class Unseen(Measured):
         """The worst of each kind."""
         return tuple(
             Figure(
-                key=look.key, name=f"{look.key.replace('_', ' ')} beside the holdout",
+                key=look.key, name=f"{LOOK_TITLES[look.key]}, beside the holdout",
                 value=look.value, chance=look.fresh, n=self.n + self.n_synthetic,
-                direction="about 1 is good" if look.key in _SHARES else "lower is better",
-                meaning=f"{LOOKS[look.key]} ({look.what})",
+                direction="higher is better" if look.key in _SHARES else "lower is better",
+                meaning=look.sentence.replace("{value}%", f"{look.value:.1%}")
+                .replace("{value}", f"{look.value:.2f}"),
             )
             for look in self.worst
         )  # fmt: skip
@@ -218,7 +232,7 @@ def _impossible(tables: Sequence[Table], groups: int) -> Iterator[UnseenLook]:
     """Yield the share of impossible records, then those of single relations and cells."""
     made, training, holdout = tables
     rows = {
-        relation.said: _breaking(relation, training, made)
+        f"broken: {relation.said}": _breaking(relation, training, made)
         for relation in find_relations(training)
         if not _breaking(relation, training, holdout).any()
     }
@@ -237,10 +251,10 @@ def _impossible(tables: Sequence[Table], groups: int) -> Iterator[UnseenLook]:
         if empty.any():
             first, second = divmod(int(np.bincount(ours[empty]).argmax()), size)
             labels = cells[one].labels[first], cells[other].labels[second]
-            rows[f"{one} {labels[0]} with {other} {labels[1]}"] = empty
+            rows[f"combined: {one} {labels[0]} and {other} {labels[1]}"] = empty
     broken = sorted(((float(r.mean()), what) for what, r in rows.items() if r.any()), reverse=True)
     every = np.any([np.zeros(made.n_rows, bool), *rows.values()], axis=0)
-    worst = f"most often {broken[0][1]}" if broken else "none"
+    worst = f"most often {broken[0][1]}" if broken else "all relations and pairs"
     found = [(float(every.mean()), worst), *broken[:_SHOWN]]
     for share, what in found:
         yield UnseenLook(
@@ -319,5 +333,5 @@ def _spreads(numbers: Numbers) -> Iterator[UnseenLook]:
         if unit > 0 and apart[1].mean() <= DETERMINED * unit:
             made, training, ours = (float(np.median(one)) + EXACT * unit for one in apart)
             value, fresh = (max(one / ours, ours / one) for one in (made, training))
-            what = f"{name} given {given}, {made / ours:.2g} times"
+            what = f"{name} given {given} is {'wider' if made > ours else 'narrower'}"
             yield UnseenLook(key="conditional_spread", what=what, value=value, fresh=fresh)
