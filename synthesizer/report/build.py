@@ -25,7 +25,6 @@ _SECTIONS: tuple[tuple[str, str, Callable[[Record], bool] | None], ...] = (
     ("careers", "careers_section", lambda record: record.manifest.panel is not None),
     ("variables", "variable_section", None),
     ("utility", "utility_section", None),
-    ("points", "point_section", None),
     ("waves", "waves_section", lambda record: record.manifest.extends is not None),
     ("genetic", "genetic_section", lambda record: record.evolution is not None),
     ("propensity_scores", "propensity_section", None),
