@@ -54,11 +54,13 @@ NOT_FOR_RELEASE = "not for release"
 RiskAxis = Annotated[
     Text,
     option(
-        "Figure of risk of the frontier and the map; differential_confidentiality where all runs "
-        "have it, else cap."
+        "Figure of risk of the frontier and the map; differential_confidentiality, or what most "
+        "runs have."
     ),
 ]
-UtilityAxis = Annotated[Text, option("Figure of utility of both; mean_two_way.")]
+UtilityAxis = Annotated[
+    Text, option("Figure of utility of both; mean_two_way, or what most runs have.")
+]
 
 
 def overrides_of(

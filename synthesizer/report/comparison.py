@@ -295,9 +295,9 @@ def run_table(compared: ComparedRuns, settings: Sequence[str], figures: Sequence
             Added("frontier", "text", on_frontier),
             *map(_setting, settings),
             *([Added("seed", "text", lambda run: str(run.seed))] if several else []),
-            *map(_value, figures),
-            Added("limits exceeded", "count", lambda r: len(r.exceeded) if r.has_limits else None),
             *map(_word, TITLES.values()),
+            Added("limits exceeded", "count", lambda r: len(r.exceeded) if r.has_limits else None),
+            *map(_value, figures),
         ],
         highlight=[place for place, run in enumerate(runs) if run.exceeded],
     )

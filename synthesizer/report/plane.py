@@ -251,8 +251,15 @@ def _beside(x: float, y: float, words: str, *, leftwards: bool) -> Markup:
     return text(x + aside, y, words, class_="small muted halo", text_anchor=anchor)
 
 
-_BESIDE = ((11, 4, "start"), (-11, 4, "end"), (0, -13, "middle"), (0, 23, "middle"))
-"""Places of a name beside its dot, the best first."""
+_BESIDE = (
+    (8, -9, "start"),
+    (-8, -9, "end"),
+    (8, 18, "start"),
+    (-8, 18, "end"),
+    (11, 4, "start"),
+    (-11, 4, "end"),
+)
+"""Places of a name around its dot, the best first: an interval runs beside it."""
 _RADIUS, _LETTER_HEIGHT = 7, 13
 
 

@@ -190,15 +190,13 @@ def test_axes_of_a_grid_are_checked_before_it_runs(folder: Path) -> None:
     assert not (folder / "sizes").exists()
 
 
-def test_compare_tells_all_that_is_no_run(folder: Path) -> None:
-    run = folder / "grid" / "cart.min_leaf=5"
-    result = call(
-        "compare", run, run, folder / "grid", folder / "nowhere", folder, "-o", folder / "x.html"
-    )
+def test_compare_tells_all_that_is_no_run(folder: Path, tmp_path: Path) -> None:
+    run, page = folder / "grid" / "cart.min_leaf=5", tmp_path / "x.html"
+    result = call("compare", run, run, folder / "grid", folder / "nowhere", folder, "-o", page)
     assert result.exit_code == 2
     assert "4 errors:" in result.output
-    assert not (folder / "x.html").exists()
-    alone = call("compare", run, "-o", folder / "x.html")
+    assert not page.exists()
+    alone = call("compare", run, "-o", page)
     assert "one run alone cannot be compared" in alone.output
 
 
