@@ -129,7 +129,7 @@ CEILINGS = {
     "verification": 7111,
     "plan": 4864,
     "jobs": 4838,
-    "cli": 2352,
+    "cli": 2348,
 }
 """Most lines of code of each room, without docstrings, comments and blanks. They only fall: what a
 room adds it takes out elsewhere. The verdict was granted 800 lines and took more; what is said once

@@ -52,15 +52,9 @@ Numbers = Annotated[Path | None, option("JSON file with every number (mode 0600)
 NOT_FOR_RELEASE = "not for release"
 
 RiskAxis = Annotated[
-    Text,
-    option(
-        "Figure of risk of the frontier and the map; differential_confidentiality, or what most "
-        "runs have."
-    ),
+    Text, option("Figure of risk of frontier and map; differential_confidentiality if measured.")
 ]
-UtilityAxis = Annotated[
-    Text, option("Figure of utility of both; mean_two_way, or what most runs have.")
-]
+UtilityAxis = Annotated[Text, option("Figure of utility of both; mean_two_way if measured.")]
 
 
 def overrides_of(
