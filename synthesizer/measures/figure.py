@@ -254,6 +254,8 @@ class Figure(Result):
     what a right synthesis gives."""
     original: float | None = None
     """The value of the original data, released as they are, where there is one."""
+    new_sample: float | None = None
+    """The value of a new sample of the same population, where it is computed."""
 
     _places: tuple[str, str] = PrivateAttr(("", ""))
 

@@ -42,7 +42,7 @@ from synthesizer.measures.risk.comparable import (
     of_all,
     risk_figure,
 )
-from synthesizer.measures.risk.fresh_sample import FreshRow, beyond_fresh
+from synthesizer.measures.risk.fresh_sample import FreshRow, beyond_fresh, fresh_cap
 from synthesizer.measures.risk.scenario import Tolerance
 from synthesizer.measures.risk.suda import affordable_size, suda
 
@@ -106,8 +106,15 @@ class CapResult(OfTarget):
     singles: tuple[CapSingle, ...]
     """By dataset and subset: what each of them gives away alone."""
     identity: float | None = None
-    """Mean of CAP over the number of {records} with the same keys (El Emam et al. 2020, without
-    corrections for errors of the keys and for what the target tells anyway: so at most that)."""
+    """Mean of CAP over the number of {records} with the same keys.
+
+    It is at least the risk of El Emam et al. (2020) for a target with levels: theirs is lower by
+    errors of matching and verification, by larger groups in the population, and by targets from
+    which nothing new is learnt. Of numbers they count similar values; here groups do."""
+    identity_new_sample: float | None = None
+    """The same from a new sample with as many records, at most those of the original."""
+    identity_original: float | None = None
+    """The same from the original itself."""
     fresh: tuple[FreshRow, ...] = ()
     """CAP and DiSCO beside those of a fresh sample of the same population."""
 
@@ -155,6 +162,8 @@ class CapResult(OfTarget):
             f"that share them, and reads off the right {self.target}",
             self.n,
             key="identity_disclosure",
+            original=self.identity_original,
+            new_sample=self.identity_new_sample,
         )
         return (zero[0], matches, identity, *zero[1:], *(row.figure for row in self.fresh))
 
@@ -410,6 +419,8 @@ def cap(
         size = affordable_size(len(keys), table.n_rows)
         masks["special_uniques"] = suda(table, keys, groups=groups, max_size=size).special
     means = partial(_means, baseline=scores.baseline, masks=masks)
+    sizes = np.bincount(scores.keys)[scores.keys]
+    of_new_sample = fresh_cap(scores.original, scores.keys, sum(scores.sizes))
     return CapResult(
         keys=tuple(keys),
         target=target,
@@ -427,9 +438,9 @@ def cap(
             for number, values in enumerate(scores.singles, 1)
             for row in means(values)
         ),
-        identity=float(
-            np.mean(np.nan_to_num(scores.synthetic[-1]) / np.bincount(scores.keys)[scores.keys])
-        ),
+        identity=float(np.mean(np.nan_to_num(scores.synthetic[-1]) / sizes)),
+        identity_new_sample=float(np.mean(of_new_sample / sizes)),
+        identity_original=float(np.mean(scores.original / sizes)),
         fresh=beyond_fresh(scores.singles, scores.original, scores.keys, scores.sizes),
     )
 

@@ -94,13 +94,11 @@ def beyond_fresh(
         return ()
     mates = np.bincount(keys)[keys] - 1
     alike = np.round(original * (mates + 1)) - 1
-    share = np.divide(alike, mates, out=np.zeros(n), where=mates > 0)
     matched = np.nan_to_num(scores)
-    missed = [max(0.0, 1 - size / (n - 1)) for size in sizes]
     cap, disco = np.zeros(n), np.zeros(n)
-    for f in sorted(set(missed)):  # most often all datasets have one size
-        part = missed.count(f) / len(missed)
-        cap += part * (1 - f**mates) * share
+    for size in sorted(set(sizes)):  # most often all datasets have one size
+        part, f = sizes.count(size) / len(sizes), max(0.0, 1 - size / (n - 1))
+        cap += part * fresh_cap(original, keys, size)
         disco += part * f ** (mates - alike) * (1 - f**alike)
     return tuple(
         _compared(name, synthetic.mean(axis=0), fresh, float(released.mean()), keys)
@@ -109,6 +107,23 @@ def beyond_fresh(
             ("DiSCO", matched == 1, disco, original == 1),
         )
     )
+
+
+def fresh_cap(original: FloatArray, keys: Codes, size: int) -> FloatArray:
+    """Return the CAP that is expected of each record from a new sample with ``size`` records.
+
+    ``original`` is its CAP from the original, ``keys`` its combination of keys, shape (n,).
+
+    Examples
+    --------
+    >>> fresh_cap(np.array([0.5, 0.5, 1.0, 1.0]), np.array([0, 0, 1, 1]), 4).tolist()
+    [0.0, 0.0, 1.0, 1.0]
+    """
+    n, mates = len(original), np.bincount(keys)[keys] - 1
+    alike = np.round(original * (mates + 1)) - 1
+    share = np.divide(alike, mates, out=np.zeros(n), where=mates > 0)
+    missed = max(0.0, 1 - size / max(n - 1, 1))
+    return np.asarray((1 - missed**mates) * share)
 
 
 def _compared(
