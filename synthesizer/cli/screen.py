@@ -581,7 +581,8 @@ def _compared_rows(compared: ComparedRuns, most: int | None) -> Iterator[list[tu
     on = () if pair is None else pair.runs
 
     def place(run: ComparedRun) -> tuple[bool, float]:
-        return run.name not in on, _last(run.value(keys[0])) if keys else 0.0
+        value = run.value(keys[0]) if keys else 0.0
+        return run.name not in on, inf if value is None else value
 
     for run in sorted(compared.runs, key=place):
         settings = [*_settings(run, most)]
@@ -604,10 +605,6 @@ def _is_named(name: str, settings: Sequence[str]) -> bool:
     """
     said = [text.replace(": ", "=").removeprefix("models.") for text in settings]
     return sorted(name.split(",")) == sorted(said)
-
-
-def _last(value: float | None) -> float:
-    return inf if value is None else value
 
 
 def _settings(run: ComparedRun, most: int | None) -> Iterator[str]:

@@ -395,14 +395,10 @@ class Frontier(Displayed):
         return self.comparison
 
 
-def _unheard() -> AbstractContextManager[Listener]:
-    return nullcontext(silent)
-
-
 def run_frontier(
     plan: FrontierPlan,
     *,
-    listening: Callable[[], AbstractContextManager[Listener]] = _unheard,
+    listening: Callable[[], AbstractContextManager[Listener]] = lambda: nullcontext(silent),
     say: Callable[[str], object] = str,
 ) -> Frontier:
     """Run every setting of a plan and compare them.

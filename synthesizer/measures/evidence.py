@@ -8,7 +8,7 @@ to pass.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 from synthesizer.measures.figure import Row, agreeing, column
@@ -17,6 +17,11 @@ from synthesizer.measures.results import CheckResults
 Word = Literal["pass", "unclear", "fail"]
 ORDER: tuple[Word, ...] = ("pass", "unclear", "fail")
 """From the least grave to the gravest."""
+RESULTS: Mapping[Word, str] = {
+    "pass": "within the limit",
+    "unclear": "too few {records} for the limit",
+    "fail": "above the limit",
+}
 MIN_RECORDS = 100
 """With fewer, tables and rates have no meaning."""
 _COLUMN = "column "
@@ -57,7 +62,7 @@ def judged(
 ) -> Evidence:
     """Return an interval (value, low, high) and its word by a limit.
 
-    The sentence has places for {ends} and {mark}; ``fields`` are further ones of `Evidence`.
+    The sentence has places for {ends}, {mark} and {result}; ``fields`` are those of `Evidence`.
 
     Examples
     --------
@@ -72,7 +77,8 @@ def judged(
     elif most is not None and most <= limit:
         word = "pass"
     ends, shown = written(low, high, limit)
-    sentence = sentence.replace("{ends}", ends).replace("{mark}", shown)
+    for place, text in (("{ends}", ends), ("{mark}", shown), ("{result}", RESULTS[word])):
+        sentence = sentence.replace(place, text)
     fields |= {"value": value, "low": low, "high": high, "mark": limit}
     return Evidence(key=key, test=test, word=word, sentence=sentence, **fields)
 
@@ -126,14 +132,14 @@ def of_columns(results: CheckResults) -> Iterator[Evidence]:
 def of_sizes(results: CheckResults) -> Iterator[Evidence]:
     """Yield "unclear" where a file has too few records for any test."""
     copied, utility = results.risk.copied, results.utility
-    original = synthetic = control = MIN_RECORDS
+    sizes = {}
     if copied is not None:
-        original, synthetic = copied.n, min(row.n for row in copied.rows)
-        control = control if copied.control is None else copied.control.n
+        sizes = {"The original": copied.n, "A synthetic dataset": min(r.n for r in copied.rows)}
+        sizes |= {} if copied.control is None else {"The control": copied.control.n}
     elif utility is not None:
-        original, synthetic = utility.n, min(utility.n_synthetic, default=0)
-    names = ("The original", "A synthetic dataset", "The control")
-    for whose, n in zip(names, (original, synthetic, control), strict=True):
+        smallest = min(utility.n_synthetic, default=0)
+        sizes = {"The original": utility.n, "A synthetic dataset": smallest}
+    for whose, n in sizes.items():
         if n < MIN_RECORDS:
             what = "{record}" if n == 1 else "{records}"
             sentence = f"{whose} has {n:,} {what}; the tests need {MIN_RECORDS}."

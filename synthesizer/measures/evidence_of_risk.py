@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from math import ceil, floor, sqrt
 
-from synthesizer.data.errors import plural
+from synthesizer.data.errors import listed, plural
 from synthesizer.measures.evidence import (
     ORDER,
     Evidence,
@@ -156,14 +156,13 @@ def _of_worst_persons(near: NearVerbatim, limit: LimitOf) -> Iterator[Evidence]:
             most,
             released=1 - group.outside / max(group.n_outside, 1),
         )
-    repeats = float(near.repeats)
     yield judged(
         "near_verbatim_repeats",
         "repeats",
         f"{near.repeats:,} synthetic {{records}} point to one {{record}} in the data. The largest "
         f"number of one held out is {near.repeats_outside:,} (limit {near.repeats_by_chance:,}).",
-        (repeats, repeats, repeats),
-        float(near.repeats_by_chance),
+        (near.repeats, near.repeats, near.repeats),
+        near.repeats_by_chance,
         fresh=float(near.repeats_outside),
     )
 
@@ -173,31 +172,21 @@ def _pointing(key: str, test: str, start: str, near: NearVerbatim, limit: float)
     shown = near.telling(limit)
     several = f" of {near.datasets} datasets" if near.datasets > 1 else ""
     ends, most = written(100 * shown.low, 100 * shown.high, 100 * limit, 1)
-    tolerated = f"the limit of {most} % ({floor(limit * near.n + 1e-9):,} {{records}})"
     n = round(shown.excess * near.n)
-    more = f"{'Noticed:' if shown.low > 0 else 'That is'} {abs(n):,} {'fewer' if n < 0 else 'more'}"
-    more = f"{more} than held out ({ends} %)"
     copies, near_copies = (ceil(look * near.n) for look in (near.looks[0].noticed, near.noticed))
-    result = {
-        "fail": f"{more}, above {tolerated}.",
-        "unclear": f"{more}; too few {{records}} decide about {tolerated}.",
-        "pass": f"{more}, within {tolerated}.",
-    }
-    e = judged(
+    return judged(
         key,
         test,
-        "",
+        f"{start}Synthetic {{records}}{several} point to {shown.inside:,} of {near.n:,} "
+        f"{{records}} in the data, and to {shown.outside:,} of {near.n_outside:,} held out. "
+        f"{'Noticed:' if shown.low > 0 else 'That is'} {abs(n):,} {'fewer' if n < 0 else 'more'} "
+        f"than held out ({ends} %), {{result}} of {most} % ({floor(limit * near.n + 1e-9):,} "
+        f"{{records}}). Fewer than {copies:,} copies, or {near_copies:,} near copies, would not be "
+        "noticed.",
         (shown.excess, shown.low, shown.high),
         limit,
         released=1 - shown.outside / near.n_outside,
     )
-    sentence = (
-        f"{start}Synthetic {{records}}{several} point to {shown.inside:,} of {near.n:,} "
-        f"{{records}} in the data, and to {shown.outside:,} of {near.n_outside:,} held out. "
-        f"{result[e.word]} Fewer than {copies:,} copies, or {near_copies:,} near copies, would not "
-        "be noticed."
-    )
-    return e.model_copy(update={"sentence": sentence})
 
 
 def _of_releases(together: Together, near: NearVerbatim, limit: float) -> Evidence:
@@ -241,17 +230,13 @@ def _of_rare_levels(rare: RareValues) -> Evidence:
     # a new sample has as many names of the holdout, but for chance
     most = outside + 2 * sqrt(n + outside) if rare.has_control else 0.0
     sentence = f"{n:,} levels of fewer than {rare.fewer_than} {{records}} are in the datasets"
-    e = judged("rare_levels", "rare levels", "", (n, None, n), most)
-    if e.word == "pass":
-        return e.model_copy(update={"sentence": f"{sentence} (limit {most:.0f})."})
-    named = f"{', '.join([*shown][:_KEYS])}{', ...' if len(shown) > _KEYS else ''}"
-    remedy = (
-        "Write public: true under a variable whose levels are a published list, or group them by "
-        "rare."
-    )
-    return e.model_copy(
-        update={"sentence": f"{sentence} and in the codebook (variables: {named}). {remedy}"}
-    )
+    sentence = f"{sentence} (limit {most:.0f})."
+    if n > most:
+        sentence = (
+            f"{sentence} Variables: {listed([*shown], _KEYS)}. Write public: true under a variable "
+            "whose levels are a published list, or group them by rare."
+        )
+    return judged("rare_levels", "rare levels", sentence, (n, None, n), most)
 
 
 def of_rare_extremes(results: CheckResults, key: str, _: float) -> list[Evidence]:
@@ -281,19 +266,11 @@ def _of_halves(part: ScenarioRisk, least: float) -> Iterator[Evidence]:
         interval = (0.0, 0.0, 0.0)
     target = part.scenario.target
     original = "" if figure.original is None else f"; releasing the original: {figure.original:.2f}"
-    sentence = (
-        f"Someone who knows the keys guesses {target} right more often for {{records}} in the data "
-        "than for others, by {ends}"
-    )
-    if interval[1] is not None and interval[1] <= 0:
-        sentence = (
-            f"How often someone with the keys guesses {target} right differs by {{ends}} between "
-            "{records} in the data and others"
-        )
     evidence = judged(
         figure.key,
         f"half split, {target}",
-        f"{sentence} (limit {{mark}}{original}).",
+        f"Someone with the keys guesses {target} right. The rate of {{records}} in the data less "
+        f"that of others is {{ends}} (limit {{mark}}{original}).",
         interval,
         mark,
         released=figure.original,
@@ -331,16 +308,10 @@ def _of_attacks(results: CheckResults, limit: LimitOf) -> Iterator[Evidence]:
     for attack in attacks.attacks:
         if attack.n < MIN_ATTACKS or attack.risk is None:
             continue
-        name = f"{attack.name[:1].upper()}{attack.name[1:]}"
         sentence = (
-            f"{name} succeeds more often for {{records}} in the data than for {{records}} held "
-            "out, by {ends} (limit {mark})."
+            f"{attack.name.capitalize()}: the success rate of {{records}} in the data less that of "
+            "{records} held out is {ends} (limit {mark})."
         )
-        if attack.low is not None and attack.low <= 0:
-            sentence = (
-                f"{name}: success differs by {{ends}} between {{records}} in the data and "
-                "{records} held out (limit {mark})."
-            )
         # where hardly anything is left to gain, a share of it is the noise of a few persons
         most = max(limit("attack_risk"), limit("attack_persons") / (1 - (attack.control_rate or 0)))
         interval = (attack.risk, attack.low, attack.high)
@@ -367,12 +338,11 @@ def _of_careers(results: CheckResults) -> Iterator[Evidence]:
         )
     figures = {figure.key: figure for _, figure in results.risk.other_figures}
     unicity = figures.get("unicity")
-    for key in ("careers_beyond", "moves_beyond"):
-        figure_of_halves = figures.get(key)
-        if figure_of_halves is not None:
+    for beyond in map(figures.get, ("careers_beyond", "moves_beyond")):
+        if beyond is not None:
             yield _of_figure(
-                figure_of_halves,
-                figure_of_halves.name,
+                beyond,
+                beyond.name,
                 "Being in the data adds {ends} to how well a part of a career predicts the rest "
                 "(limit {mark}).",
                 None if unicity is None else unicity.value,
@@ -443,9 +413,7 @@ def _of_gains(guessed: Guesses, limit: float) -> Evidence:
 def _beyond_fresh(part: ScenarioRisk, least: float) -> Iterator[Evidence]:
     """Yield the tests of one dataset and the keys, beside a new sample."""
     keys, target = part.scenario.keys, part.scenario.target
-    named = ", ".join(keys)
-    if len(keys) > _KEYS + 1:
-        named = f"{', '.join(keys[:_KEYS])} and {len(keys) - _KEYS} others"
+    named = listed(keys, _KEYS)
     is_weak = False
     for row in () if part.cap is None else part.cap.fresh:
         figure = row.figure

@@ -110,9 +110,7 @@ class FigureKind:
         limit = self.limit or Limit("")
         with_key = [figure for figure in figures if figure.key == self.key]
         some = [figure for figure in with_key if figure.n or not limit.some]
-        if with_key and not some:
-            return []
-        return some or [None]
+        return some or ([] if with_key else [None])
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -394,14 +394,14 @@ def _of_limit(
     test = f"limits.{key}" if is_own else kind.name
     evidence = []
     for place, figure in results.limited(key):
-        where = f"{kind.title} ({place})" if place else kind.title
-        where = f"{where[:1].upper()}{where[1:]}"
+        where = f"{kind.title[:1].upper()}{kind.title[1:]}{f' ({place})' if place else ''}"
         value = None if figure is None else getattr(figure, stated.judged)
         if figure is None or value is None:
-            missing = unclear(key, test, f"checks.{measure.check}", measured=False)
-            words = f"{where} could not be computed, the limit is {limit:g}."
-            update = {"word": "fail", "sentence": words, "measured": True, "mark": limit}
-            evidence.append(missing.model_copy(update=update) if is_own else missing)
+            word: Word = "fail" if is_own else "unclear"
+            words = f"{where} could not be computed." if is_own else f"checks.{measure.check}"
+            evidence.append(
+                Evidence(key=key, test=test, word=word, sentence=words, measured=is_own)
+            )
             continue
         if limit == inf:
             words = f"{where}: {value:.3f}. The profile sets no limit."
@@ -446,14 +446,12 @@ def _of_relations(results: CheckResults, key: str, limit: float) -> list[Evidenc
     return [judged(key, key, words, (kept, kept, kept), limit)]
 
 
+_BY_FIGURE = (
+    "membership", "identity_disclosure", "replicated_uniques", "disco", "mean_two_way",
+    "worst_two_way", "worst_one_way",
+)  # fmt: skip
 _ASKED: Mapping[str, Callable[[CheckResults, str, float], list[Evidence]]] = {
-    "membership": _of_limit,
-    "identity_disclosure": _of_limit,
-    "replicated_uniques": _of_limit,
-    "disco": _of_limit,
-    "mean_two_way": _of_limit,
-    "worst_two_way": _of_limit,
-    "worst_one_way": _of_limit,
+    **dict.fromkeys(_BY_FIGURE, _of_limit),
     "rare_extremes": of_rare_extremes,
     "structure": _of_structure,
     "relations": _of_relations,

@@ -438,12 +438,9 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.globals["dash"] = DASH
-    environment.filters |= {"kind": _kind, "written": written, "cells": _cells}
+    environment.filters |= {"kind": lambda block: _KINDS[type(block)], "written": written}
+    environment.filters["cells"] = _cells
     return environment
-
-
-def _kind(block: Block) -> str:
-    return _KINDS[type(block)]
 
 
 def _cells(row: Sequence[Cell], forms: Sequence[Form]) -> list[dict[str, Any]]:
@@ -454,13 +451,14 @@ def _cells(row: Sequence[Cell], forms: Sequence[Form]) -> list[dict[str, Any]]:
             "form": form,
             "number": form != "text",
             "prose": isinstance(value, str) and len(value) > _PROSE,
-            "raw": value if _is_number(value) else None,
+            "raw": value if is_number(value) else None,
         }
         for value, form in zip(row, forms, strict=True)
     ]
 
 
-def _is_number(value: Cell) -> bool:
+def is_number(value: object) -> bool:
+    """Return whether a cell is a number, which true and false are not."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 

@@ -42,7 +42,7 @@ from synthesizer.measures.risk.comparable import (
     of_all,
     risk_figure,
 )
-from synthesizer.measures.risk.fresh_sample import FreshRow, beyond_fresh, fresh_cap
+from synthesizer.measures.risk.fresh_sample import FreshRow, beyond_fresh, expected_of_new
 from synthesizer.measures.risk.scenario import Tolerance
 from synthesizer.measures.risk.suda import affordable_size, suda
 
@@ -430,9 +430,9 @@ def cap(
     def identity(scores_of: FloatArray) -> float:
         return float(np.mean(np.nan_to_num(scores_of) / sizes))
 
-    expected = partial(fresh_cap, scores.original, scores.keys)
-    new_sample = identity(expected(sum(scores.sizes)))
-    if control is not None and (of_control := identity(expected(control.n_rows))):
+    expected = partial(expected_of_new, scores.original, scores.keys)
+    new_sample = identity(expected(sum(scores.sizes))[0])
+    if control is not None and (of_control := identity(expected(control.n_rows)[0])):
         held_out = cap_scores(
             original, control, keys=keys, target=target, groups=groups, tolerance=tolerance
         )
