@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from synthesizer.cli.arguments import (
-    STEWARD,
     AsJson,
     Catalogue,
     FailOn,
@@ -328,7 +327,7 @@ def _show_page(path: Path, record: Record, later: Sequence[str]) -> None:
 
     ending = Ending(every=False, later=later)
     add_decision(ending, record.verdict, record)
-    ending.say(written_line(path, STEWARD))
+    ending.say(written_line(path, "for the steward; mode 0600"))
     ending.show("all figures: on that page")
     refuse(later)
 
@@ -346,8 +345,7 @@ def releases(
     from synthesizer.cli.printing import say, show_rows
     from synthesizer.jobs.release_ledger import mark_given_out, read_releases
 
-    marks = dict.fromkeys(given_out or (), True) | dict.fromkeys(not_given_out or (), False)
-    mark_given_out(source, marks)
+    mark_given_out(source, given_out or (), not_given_out or ())
     listed = read_releases(source)
     say(f"{source}: {plural(len(listed), 'release')}")
     show_rows(listed, "releases")

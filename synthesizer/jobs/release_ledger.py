@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from time import sleep
@@ -30,8 +30,6 @@ from synthesizer.report.record import MANIFEST, Manifest
 
 _ATTEMPTS, _PAUSE = 400, 0.05
 """How often, and after how many seconds, a run tries again while another one writes."""
-_OF_FRONTIER = "grid.json"
-"""Beside the runs of a frontier, whose settings are tried and not released."""
 
 
 class Ledger(Result):
@@ -120,7 +118,8 @@ def with_others(
 def list_release(source: Path | None, new: Release) -> Iterator[str]:
     """Add a run to the ledger of its source; yield why that could not be done."""
     path = ledger_of(source)
-    if path is None or source is None or Path(new.directory, "..", _OF_FRONTIER).exists():
+    # settings of a frontier are tried and not released
+    if path is None or source is None or Path(new.directory, "..", "grid.json").exists():
         return
     try:
         _write(path, source, partial(_added, new=new))
@@ -129,32 +128,28 @@ def list_release(source: Path | None, new: Release) -> Iterator[str]:
         yield f"releases: this run is not in the ledger, so that later ones miss it ({why})"
 
 
-def mark_given_out(source: Path, marks: Mapping[Path, bool]) -> None:
+def mark_given_out(source: Path, given: Sequence[Path], not_given: Sequence[Path] = ()) -> None:
     """Record whether the last releases of directories were given out.
 
     Raises DataError for a directory that the ledger of the source does not list.
     """
-    given = {os.path.realpath(directory): mark for directory, mark in marks.items()}
+    marks = {os.path.realpath(path): path in given for path in (*given, *not_given)}
 
     def marked(releases: tuple[Release, ...]) -> tuple[Release, ...]:
-        last = {one.directory: one.created for one in releases}
-        for directory in given.keys() - last:
-            raise DataError(f"{directory}: 'synthesizer releases {source}' does not list it")
-        return tuple(
-            one.model_copy(update={"given_out": given.get(one.directory, one.given_out)})
-            if one.created == last[one.directory]
-            else one
-            for one in releases
-        )
+        changed, last = [*releases], {one.directory: n for n, one in enumerate(releases)}
+        for directory, mark in marks.items():
+            if directory not in last:
+                raise DataError(f"{directory}: 'synthesizer releases {source}' does not list it")
+            place = last[directory]
+            changed[place] = releases[place].model_copy(update={"given_out": mark})
+        return tuple(changed)
 
     path = ledger_of(source)
-    if path is not None and given:
+    if path is not None and marks:
         _write(path, source, marked)
 
 
-def _write(
-    path: Path, source: Path, change: Callable[[tuple[Release, ...]], tuple[Release, ...]]
-) -> None:
+def _write(path: Path, source: Path, change: Callable[..., tuple[Release, ...]]) -> None:
     """Change the releases of a ledger, which no other run reads or writes meanwhile."""
     for _ in range(_ATTEMPTS):
         with held(source) as is_free:

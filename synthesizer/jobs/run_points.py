@@ -35,19 +35,16 @@ def run_figures(results: CheckResults) -> dict[str, RunFigure]:
     """
     main = () if results.risk.main is None else results.risk.main.figures
     by_key: dict[str, list[Figure]] = {}
-    for figure in (*main, *(figure for _, figure in _without_scenario(results))):
-        by_key.setdefault(figure.key, []).append(figure)
-    datasets = _of_datasets(results)
-    usual = {key: _largest(by_key.get(key, ()), datasets.get(key, ())) for key in AXES}
-    return usual | _single(results, datasets) | _losses(results)
-
-
-def _without_scenario(results: CheckResults) -> Iterable[tuple[str, Figure]]:
-    return (
+    others = (
         *results.risk.other_figures,
         *(results.utility.figures if results.utility else ()),
         *(results.panel.figures if results.panel else ()),
     )
+    for figure in (*main, *(figure for _, figure in others)):
+        by_key.setdefault(figure.key, []).append(figure)
+    datasets = _of_datasets(results)
+    usual = {key: _largest(by_key.get(key, ()), datasets.get(key, ())) for key in AXES}
+    return usual | _single(results, datasets) | _losses(results)
 
 
 def _largest(figures: Sequence[Figure], datasets: tuple[float | None, ...]) -> RunFigure:

@@ -59,9 +59,8 @@ def of_person(results: CheckResults, limit: LimitOf) -> Iterator[Evidence]:
     if risk.unlike:
         yield of_codes("that risk seems lower")
     if risk.copied is None:
-        yield unclear(
-            "copied_uniques", "verbatim {records}", "checks.copied_uniques", measured=False
-        )
+        check = "checks.copied_uniques"
+        yield unclear("copied_uniques", "verbatim {records}", check, measured=False)
     for copied in (risk.copied, *(part.copied for part in risk.scenarios)):
         if copied is not None:
             yield from _of_copies(copied)

@@ -188,8 +188,7 @@ def verdict(results: CheckResults, limits: LimitConfig | None = None) -> Verdict
         subject = _subject(LIMITS[key][0])
         others = [e for e in found[subject] if e.key != key]
         found[subject] = others + _of_limit(results, key, own, is_own=True)
-    units = results.risk.units
-    lines = tuple(_line(subject, found[subject], units) for subject in TITLES)
+    lines = tuple(_line(subject, found[subject], results.risk.units) for subject in TITLES)
     shown = (e for line in lines for e in line.evidence if e.measured and not e.decides)
     words = [e.test if e.word == "pass" else f"{e.test} ({e.word})" for e in shown]
     terms = f"profile {limits.profile}, {limits.release} release, for {limits.purpose}"
@@ -430,8 +429,7 @@ def _of_structure(results: CheckResults, key: str, _: float) -> list[Evidence]:
     """Judge whether the variables of the original are there, of its kinds and with its codes."""
     if results.utility is None:
         return [unclear(key, "structure", "checks of utility", measured=False)]
-    faults = [e.sentence for e in of_columns(results)]
-    faults += results.unlike
+    faults = [*(e.sentence for e in of_columns(results)), *results.unlike]
     words = "The datasets have the variables of the original, of the same kinds."
     sentence = " ".join(faults) or words
     return [Evidence(key=key, test=key, word="fail" if faults else "pass", sentence=sentence)]
@@ -463,11 +461,7 @@ def _subject(measure: Measure) -> Subject:
     """Return the line that a limit belongs to."""
     if measure.axis == "utility":
         return "use"
-    of_person = measure.family in ("splits", "halves") or measure.place in _OF_PERSON
+    of_person = measure.family in ("splits", "halves") or measure.place in (
+        "copied", "replicated", "careers", "repeated_households", "trajectories"
+    )  # fmt: skip
     return "person" if of_person else "anybody"
-
-
-_OF_PERSON = (
-    "copied", "replicated", "careers", "repeated_households", "trajectories",
-)  # fmt: skip
-"""Places of measures that look for persons who are there again."""

@@ -274,10 +274,6 @@ def written(value: Cell, form: Form = "figure") -> str:
     return f"{MINUS}{shown}" if value < 0 and any(c in "123456789" for c in shown) else shown
 
 
-def _count(size: float) -> str:
-    return f"{size:,.0f}"
-
-
 def _figure(size: float) -> str:
     """Four significant digits; at least the whole part of large ones, nothing after whole ones."""
     if size >= 1000 or size % 1 == 0:
@@ -310,7 +306,7 @@ def _text(size: float) -> str:
     return f"{size:g}" if size % 1 else f"{size:.0f}"
 
 
-_FORMS = {"text": _text, "count": _count, "figure": _figure, "share": _share, "p": _p}
+_FORMS = {"text": _text, "count": "{:,.0f}".format, "figure": _figure, "share": _share, "p": _p}
 
 
 def interval(low: float | None, high: float | None, form: Form = "figure") -> str:

@@ -491,8 +491,8 @@ class Record:
 
     def judged_by(self, **terms: str) -> Record:
         """Return the record with another profile, purpose or release under ``limits:``."""
-        config = dict(self.manifest.config)
-        config["limits"] = {**(config.get("limits") or {}), **terms}
+        limits = {**(self.manifest.config.get("limits") or {}), **terms}
+        config = {**self.manifest.config, **({"limits": limits} if terms else {})}
         return replace(self, manifest=self.manifest.model_copy(update={"config": config}))
 
     @property

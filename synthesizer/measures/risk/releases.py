@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from synthesizer.measures.figure import Result, Row, column, shown
+from synthesizer.measures.figure import Result, Row, column
 from synthesizer.measures.risk.guesses import Guess
 from synthesizer.measures.risk.near_verbatim import Look, NearVerbatim
 
@@ -44,12 +44,6 @@ class Release(Row):
     """Whether somebody got it, as the steward states."""
     source: str = ""
     """SHA-256 of its source, by which a copy of the source is recognised."""
-
-    @property
-    @shown("Counts", "text")
-    def counts(self) -> bool:
-        """Whether it counts beside others: it was given out, or may have been."""
-        return not self.replaced if self.given_out is None else self.given_out
 
 
 class Together(Result):
@@ -89,7 +83,7 @@ def others_of(releases: Sequence[Release], present: Iterable[str]) -> tuple[Rele
     for release in reversed(releases):
         own = {*release.datasets.values()}
         if not own <= seen:
-            if not release.counts:
+            if release.given_out is False or (release.replaced and not release.given_out):
                 continue
             others.append(release)
         seen |= own | {*release.contains}
