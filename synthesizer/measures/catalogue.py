@@ -126,8 +126,8 @@ def _suda(case: Case) -> Any:
 def _cap(case: Case) -> Any:
     special = case.done.get("suda")
     masks = {} if special is None else {"special_uniques": special.special}
-    own: dict[str, Any] = {"special_uniques": False, "subsets": masks, "control": case.control}
-    return cap(*case.pair, **case.asked.settings, **own)
+    asked = {**case.asked.settings, "control": case.control}
+    return cap(*case.pair, **asked, special_uniques=False, subsets=masks)
 
 
 def _split(case: Case) -> Any:
