@@ -137,7 +137,7 @@ def of_sizes(results: CheckResults) -> Iterator[Evidence]:
         sizes = {"The original": copied.n, "A synthetic dataset": min(r.n for r in copied.rows)}
         sizes |= {} if copied.control is None else {"The control": copied.control.n}
     elif utility is not None:
-        sizes = {"The original": utility.n, "A synthetic dataset": min(utility.n_synthetic)}
+        sizes = {"The original": utility.n, "A synthetic dataset": min(utility.n_synthetic or [0])}
     for whose, n in sizes.items():
         if n < MIN_RECORDS:
             what = "{record}" if n == 1 else "{records}"
