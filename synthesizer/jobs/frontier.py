@@ -330,14 +330,10 @@ class Frontier:
     """Settings that could not be run, and why."""
 
 
-def _unheard() -> AbstractContextManager[Listener]:
-    return nullcontext(silent)
-
-
 def run_frontier(
     plan: FrontierPlan,
     *,
-    listening: Callable[[], AbstractContextManager[Listener]] = _unheard,
+    listening: Callable[[], AbstractContextManager[Listener]] = lambda: nullcontext(silent),
     say: Callable[[str], object] = str,
 ) -> Frontier:
     """Run every setting of a plan and compare them.

@@ -125,7 +125,8 @@ def _suda(case: Case) -> Any:
 def _cap(case: Case) -> Any:
     special = case.done.get("suda")
     masks = {} if special is None else {"special_uniques": special.special}
-    return cap(*case.pair, **case.asked.settings, special_uniques=False, subsets=masks)
+    asked = {**case.asked.settings, "control": case.control}
+    return cap(*case.pair, **asked, special_uniques=False, subsets=masks)
 
 
 def _split(case: Case) -> Any:

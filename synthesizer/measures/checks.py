@@ -433,7 +433,8 @@ def _of_units(case: Case) -> Case:
             unseen_units=np.unique(run.unseen_units),
         )
     synthetic = tuple(map(heads_of, case.synthetic))
-    return replace(case, original=original.heads, synthetic=synthetic, run=run)
+    control = None if case.control is None else heads_of(case.control)
+    return replace(case, original=original.heads, synthetic=synthetic, run=run, control=control)
 
 
 def _unlike_words(unlike: Mapping[str, tuple[str, str, str]]) -> Iterator[str]:

@@ -98,14 +98,12 @@ class FigureKind:
         """
         return max(value, self.ideal)
 
-    def values(self, figures: Sequence[Figure]) -> list[float | None]:
-        """Return what is held against the limit; None where nothing could be computed."""
+    def limited(self, figures: Sequence[Figure]) -> Sequence[Figure | None]:
+        """Return the figures that the limit is about; None where none could be computed."""
         limit = self.limit or Limit("")
         with_key = [figure for figure in figures if figure.key == self.key]
         some = [figure for figure in with_key if figure.n or not limit.some]
-        if with_key and not some:
-            return []
-        return [getattr(figure, limit.judged) for figure in some] or [None]
+        return some or ([] if with_key else [None])
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

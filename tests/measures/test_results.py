@@ -153,7 +153,7 @@ def test_without_any_scenario_every_limit_counts_as_above() -> None:
 @pytest.mark.parametrize("limit", ["cap", "cap_undefined", "cap_u", "tcap", "repu", "disco"])
 def test_limits_are_those_of_the_figures(limit: str) -> None:
     found = results(FIRST, SECOND)
-    values = [value for _, value in found.limited(limit) if value is not None]
+    values = [figure.value for _, figure in found.limited(limit) if figure is not None]
     assert len(values) == 2
     assert getattr(found.summary, limit) == values[0]
     assert found.exceeded(LimitConfig(**{limit: max(values)})) == ()
