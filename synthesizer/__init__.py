@@ -18,14 +18,17 @@ if TYPE_CHECKING:
     from synthesizer.jobs.refine import Refined, refine
     from synthesizer.jobs.run import RunResult, fit, run
     from synthesizer.jobs.synthesizer import Synthesizer
+    from synthesizer.measures.results import CheckResults
     from synthesizer.measures.risk.scenario import Question
     from synthesizer.measures.settings import CheckSettings, LimitConfig
     from synthesizer.measures.utility.combining import combine
     from synthesizer.measures.utility.compare_fit import FitRequest, compare_fit, compare_fit_by
     from synthesizer.measures.utility.suite import Synthesis
+    from synthesizer.measures.verdict import Verdict
 
 
 __all__ = [
+    "CheckResults",
     "CheckSettings",
     "FitRequest",
     "LimitConfig",
@@ -36,6 +39,7 @@ __all__ = [
     "Synthesis",
     "Synthesizer",
     "SynthesizerError",
+    "Verdict",
     "advise",
     "assess",
     "combine",
@@ -51,6 +55,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "CheckResults": "measures.results",
     "CheckSettings": "measures.settings",
     "FitRequest": "measures.utility.compare_fit",
     "LimitConfig": "measures.settings",
@@ -61,6 +66,7 @@ _HOMES = {
     "Synthesis": "measures.utility.suite",
     "Synthesizer": "jobs.synthesizer",
     "SynthesizerError": "data.errors",
+    "Verdict": "measures.verdict",
     "advise": "jobs.advise",
     "assess": "jobs.check_frames",
     "combine": "measures.utility.combining",

@@ -122,14 +122,14 @@ def test_two_files_never_share_a_name():
 CEILINGS = {
     "data": 11471,
     "models": 9197,
-    "measures": 15823,
+    "measures": 15763,
     "engine": 3374,
-    "report": 8490,
+    "report": 7976,
     "config": 897,
     "verification": 7111,
     "plan": 4864,
-    "jobs": 5245,
-    "cli": 2399,
+    "jobs": 4838,
+    "cli": 2348,
 }
 """Most lines of code of each room, without docstrings, comments and blanks. They only fall: what a
 room adds it takes out elsewhere. The verdict was granted 800 lines and took more; what is said once

@@ -193,7 +193,7 @@ def called(name, fitted, folder):
     return function, [n for n in names if n != "options"], sound
 
 
-RESULTS = {"RunResult", "Refined", "SynthesizerError", "Registry"}
+RESULTS = {"CheckResults", "RunResult", "Refined", "SynthesizerError", "Registry", "Verdict"}
 """Nobody makes these by hand, or without an argument."""
 CALLED = [*sorted({*synthesizer.__all__} - RESULTS), "Synthesizer.fit", "Synthesizer.generate",
           "Synthesizer.save", "Synthesizer.load", "to_frame", "Registry.register",

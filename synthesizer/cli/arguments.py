@@ -38,12 +38,8 @@ FailOn = Annotated[
     Literal["unclear", "fail"] | None,
     option("Exit code 3 where the verdict is fail, or unclear or fail.", "--fail-on"),
 ]
-Profile = Annotated[
-    str | None, option("Whose limits the verdict takes: default, elemam, pdpc-petsard, ...")
-]
-Purpose = Annotated[
-    str | None, option("What the data are for: code, teaching or analysis (if absent).")
-]
+Profile = Annotated[str | None, option("Whose limits decide: default, elemam, pdpc-petsard, ...")]
+Purpose = Annotated[str | None, option("Use: code, teaching or analysis (if absent).")]
 Release = Annotated[
     str | None, option("Who gets the data: public (if absent) or contract, which allows more.")
 ]
@@ -192,6 +188,3 @@ def say_written(*paths: Path, why: str = "") -> None:
         say(f"{written_line(paths[0], why)} to {paths[-1].name}, {len(paths)} files")
     else:
         say("\n".join(written_line(path, why) for path in paths))
-
-
-STEWARD = "for the steward; mode 0600"

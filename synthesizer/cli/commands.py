@@ -38,7 +38,7 @@ TASKS: Mapping[str, Sequence[Function | Group]] = {
         runs.init, runs.validate, runs.plan, runs.run, files.report, runs.codebook,
     ),
     "Choose between settings": (runs.advise, runs.frontier, runs.compare),
-    "Judge files, whoever made them": (files.risk, files.utility, files.refine),
+    "Judge files, whoever made them": (files.risk, files.utility, files.refine, files.releases),
     "Draw without the data": (runs.fit, runs.generate),
     "Verify findings": (
         verification.public_schema,
@@ -85,10 +85,6 @@ class Tasks(TyperGroup):
                 )
 
 
-_OLD_WORDS = {"safe": "pass", "look": "unclear", "stop": "fail"}
-"""What the words of the verdict were called."""
-
-
 class Options(TyperCommand):
     """Lists arguments, options, and options under the headings of their groups."""
 
@@ -98,9 +94,6 @@ class Options(TyperCommand):
             return super().parse_args(ctx, args)
         except typer.BadParameter as error:
             error.message = error.message.removeprefix("Value error, ")
-            for old, new in _OLD_WORDS.items():
-                if error.message.startswith(f"'{old}' is not one of 'unclear'"):
-                    error.message = f"{error.message.rstrip('.')}; {old} is called {new} now"
             raise
 
     def format_options(self, ctx: Any, formatter: Any) -> None:

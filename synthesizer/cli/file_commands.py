@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from synthesizer.cli.arguments import (
-    STEWARD,
     AsJson,
     Catalogue,
     FailOn,
@@ -31,7 +30,7 @@ from synthesizer.cli.arguments import (
     secret_of,
     written_line,
 )
-from synthesizer.data.errors import ConfigError, LimitExceededError, ModelError, Problems
+from synthesizer.data.errors import ConfigError, LimitExceededError, ModelError, Problems, plural
 
 Random = Annotated[int, option("Decides what is random.")]
 RunConfig = Annotated[
@@ -281,14 +280,14 @@ def report(
     """Write the steward's page about a run, or about any files.
 
     Confidential; one page that needs no network: 'report DIRECTORY', or 'report --original A
-    --synthetic B' for files that somebody else made. Exit code 3 means that a limit of --config is
-    exceeded, or that the verdict on files is one to fail on.
+    --synthetic B' for files that somebody else made. Of a run the stored results are judged anew by
+    --profile, --purpose and --release. Exit code 3 means that a limit of --config is exceeded, or
+    that the verdict is one to fail on.
     """
     if directory is not None:
         named = options_of(
             original=original, synthetic=synthetic, control=control, keys=keys, target=target,
-            weight=weight, config=config, catalogue=catalogue, encoding=encoding, fail_on=fail_on,
-            **terms,
+            weight=weight, config=config, catalogue=catalogue, encoding=encoding,
         )  # fmt: skip
         if named:
             lone = ", ".join(f"--{name.replace('_', '-')}" for name in named)
@@ -296,8 +295,9 @@ def report(
         from synthesizer.report.build import write_report
         from synthesizer.report.record import read_record
 
-        page = write_report(directory, out, overwrite=overwrite)
-        _show_page(page, read_record(directory, compare_files=False), ())
+        page = write_report(directory, out, overwrite=overwrite, **terms)
+        record = read_record(directory, compare_files=False).judged_by(**terms)
+        _show_page(page, record, refusals((), record.verdict, fail_on))
         return
     if original is None or not synthetic:
         raise ConfigError(
@@ -317,20 +317,38 @@ def report(
             terms=terms, workers=all_cores(workers), overwrite=overwrite, listener=listener,
             problems=problems,
         )  # fmt: skip
-    reasons = refusals(record.exceeded, record.verdict, fail_on)
-    _show_page(path, record, reasons)
-    refuse(reasons)
+    _show_page(path, record, refusals(record.exceeded, record.verdict, fail_on))
 
 
 def _show_page(path: Path, record: Record, later: Sequence[str]) -> None:
-    """Print the verdict on what a page is about, and where the page is."""
+    """Print the verdict on what a page is about, and its place; raise errors (``later``)."""
     from synthesizer.cli.printing import Ending
     from synthesizer.cli.screen_checks import add_decision
 
     ending = Ending(every=False, later=later)
     add_decision(ending, record.verdict, record)
-    ending.say(written_line(path, STEWARD))
+    ending.say(written_line(path, "for the steward; mode 0600"))
     ending.show("all figures: on that page")
+    refuse(later)
+
+
+def releases(
+    source: Original,
+    given_out: Annotated[list[Path] | None, option("Run directory that somebody got.")] = None,
+    not_given_out: Annotated[list[Path] | None, option("Run directory that nobody got.")] = None,
+) -> None:
+    """List what runs made of a confidential file, and what was given out.
+
+    The verdict of the next run counts all releases together, but for those that nobody got. Name a
+    directory again to change what was recorded.
+    """
+    from synthesizer.cli.printing import say, show_rows
+    from synthesizer.jobs.release_ledger import mark_given_out, read_releases
+
+    mark_given_out(source, given_out or (), not_given_out or ())
+    listed = read_releases(source)
+    say(f"{source}: {plural(len(listed), 'release')}")
+    show_rows(listed, "releases")
 
 
 def refine(

@@ -52,13 +52,9 @@ Numbers = Annotated[Path | None, option("JSON file with every number (mode 0600)
 NOT_FOR_RELEASE = "not for release"
 
 RiskAxis = Annotated[
-    Text,
-    option(
-        "Figure of risk of the frontier and the map; differential_confidentiality where all runs "
-        "have it, else cap."
-    ),
+    Text, option("Figure of risk of frontier and map; differential_confidentiality if measured.")
 ]
-UtilityAxis = Annotated[Text, option("Figure of utility of both; mean_two_way.")]
+UtilityAxis = Annotated[Text, option("Figure of utility of both; mean_two_way if measured.")]
 
 
 def overrides_of(
@@ -376,7 +372,7 @@ def frontier(
     from functools import partial
 
     from synthesizer.cli.printing import complain, say
-    from synthesizer.cli.screen import show_frontier
+    from synthesizer.cli.screen import show_comparison
     from synthesizer.jobs.frontier import plan_frontier, run_frontier
 
     planned = plan_frontier(
@@ -385,7 +381,7 @@ def frontier(
         registry=models_with(plugin),
     )  # fmt: skip
     if plan:
-        for line in planned.lines:
+        for line in (*planned.lines, *(f"  {setting.name}" for setting in planned.settings)):
             say(line)
         return
     outcome = run_frontier(
@@ -394,7 +390,11 @@ def frontier(
         say=str if quiet else lambda line: complain([line]),
     )
     if not quiet:
-        show_frontier(outcome, every=every)
+        where = (
+            f"files in {outcome.directory}, {NOT_FOR_RELEASE}: frontier.html, frontier.json, and a "
+            "directory for each setting"
+        )
+        show_comparison(outcome.comparison, [where], every=every, failed=outcome.failed)
     if outcome.failed:
         raise SynthesizerError(
             f"setting {name} failed: {'; '.join(why)}" for name, why in outcome.failed.items()

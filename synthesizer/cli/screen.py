@@ -6,8 +6,7 @@ import inspect
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
-from math import inf
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +28,7 @@ from synthesizer.data.randomness import NO_SECRET, NOT_SECRET
 from synthesizer.data.table import Kind
 from synthesizer.measures.figure import plain
 from synthesizer.models.limits import Support
-from synthesizer.report.page import Added, DataTable
+from synthesizer.report.page import Added
 
 if TYPE_CHECKING:
     from synthesizer.data.evolved import Evolution, EvolvedDataset, FrontierFile
@@ -37,7 +36,6 @@ if TYPE_CHECKING:
     from synthesizer.engine.genetic.genetic_options import GeneticOptions
     from synthesizer.engine.genetic.genetic_source import GeneticPlan
     from synthesizer.engine.registry import Registry
-    from synthesizer.jobs.frontier import Frontier
     from synthesizer.jobs.refine import Refined, RefinedFile
     from synthesizer.jobs.run import RunResult
     from synthesizer.jobs.starter import Starter
@@ -46,7 +44,7 @@ if TYPE_CHECKING:
     from synthesizer.plan.overview import Codebook, PlanRow, ZeroRow
     from synthesizer.plan.plan import Plan
     from synthesizer.report.advice import Advised
-    from synthesizer.report.comparison import ComparedRun, ComparedRuns
+    from synthesizer.report.comparison import ComparedRuns
     from synthesizer.verification.answer import Verification
 
 MOST_DATASETS = 5
@@ -505,9 +503,8 @@ def _values(entry: Mapping[str, Any]) -> str:
     return ", ".join([_TYPES.get(str(kind), "any value"), *limits])
 
 
-LONGEST_SETTING = 40
-"""Letters of a setting on the screen; the page has them all."""
 MOST_SETTINGS = 5
+"""Settings of runs on the screen; the page has them all."""
 
 
 def show_advised(advised: Advised) -> None:
@@ -526,109 +523,36 @@ def show_comparison(
     files: Sequence[str] = (),
     *,
     every: bool = False,
-    alarms: Sequence[str] = (),
+    failed: Mapping[str, Sequence[str]] | None = None,
 ) -> None:
-    """Print the runs, what was set differently, which no other one beats, and where files are.
+    """Print the table of runs, limits exceeded, notes, and where files are.
 
-    ``alarms`` are what went wrong while the runs were made.
+    ``failed`` are settings of a grid that could not be run, and why.
     """
-    from synthesizer.report.comparison import runs_section
+    from synthesizer.report.comparison import run_table
 
     ending = Ending(every=every)
-    rows = [*_compared_rows(compared, None if every else MOST_SETTINGS)]
-    columns = [name for name, _ in rows[0]]
-    cells = [[cell for _, cell in row] for row in rows]
-    title = f"{len(rows)} runs; lower is better; frontier: no other run is better on both"
-    title = title if compared.frontiers else f"{len(rows)} runs: settings that differ"
-    kept = [i for i in range(len(columns)) if i == 0 or any(row[i] for row in cells)]
+    settings = compared.differing if every else compared.differing[:MOST_SETTINGS]
+    table = run_table(compared, settings, compared.axes)
     ending.add(
-        lambda count: tabulate(
-            title,
-            [columns[i] for i in kept],
-            [[row[i] for i in kept] for row in cells[:count]],
-            numbers=[place for place, i in enumerate(kept) if 1 < i < len(columns) - 1],
-        ),
-        rows=len(rows),
+        lambda count: show_table(replace(table, rows=table.rows[:count])),
+        rows=len(table.rows),
         rank=1,
         kind="run",
     )
-    for alarm in alarms:
-        ending.say(alarm)
-    if every:
-        for block in runs_section(compared, {}).blocks:
-            if isinstance(block, DataTable):
-                ending.add(partial(_show_whole, block))
+    for name, why in (failed or {}).items():
+        ending.say(f"failed: {name}: {'; '.join(why)}")
     for run in compared.runs:
         for limit in run.exceeded:
             ending.say(f"limit exceeded: {run.name}: {limit}", rank=2, kind="limit exceeded")
-    for note in grouped(compared.notes):
-        # what forbids a map comes first
+    for place, note in enumerate(grouped(compared.notes)):
+        # without a map the first note is why
+        rank = 0 if not place and not compared.axes else _NOTES
         brief = note if every else f"{note.partition('. ')[0].removesuffix('.')}."
-        is_why = not compared.frontiers and note == compared.notes[0]
-        ending.say(f"note: {brief}", rank=0 if is_why else _NOTES, kind="note")
+        ending.say(f"note: {brief}", rank=rank, kind="note")
     for line in files:
         ending.say(line)
-    ending.show("notes in full and all figures: --all")
-
-
-def _show_whole(table: DataTable, _: int) -> None:
-    show_table(table)
-
-
-def _compared_rows(compared: ComparedRuns, most: int | None) -> Iterator[list[tuple[str, str]]]:
-    """Yield each run with its settings and the two figures that decide, the frontier first."""
-    pair = compared.frontiers[0] if compared.frontiers else None
-    keys = () if pair is None else (pair.risk, pair.utility)
-    on = () if pair is None else pair.runs
-
-    def place(run: ComparedRun) -> tuple[bool, float]:
-        return run.name not in on, _last(run.value(keys[0])) if keys else 0.0
-
-    for run in sorted(compared.runs, key=place):
-        settings = [*_settings(run, most)]
-        yield [
-            ("run", run.name),
-            # a grid calls its settings by what they set
-            ("settings", "" if _is_named(run.name, settings) else "; ".join(settings)),
-            *((compared.figure(key).title, _digits(run.value(key))) for key in keys),
-            ("frontier", "yes" if run.name in on else "no" if keys else ""),
-        ]
-
-
-def _is_named(name: str, settings: Sequence[str]) -> bool:
-    """Whether a run is called by its settings.
-
-    Examples
-    --------
-    >>> _is_named("proper=true,cart.min_leaf=3", ["models.cart.min_leaf: 3", "proper: true"])
-    True
-    """
-    said = [text.replace(": ", "=").removeprefix("models.") for text in settings]
-    return sorted(name.split(",")) == sorted(said)
-
-
-def _last(value: float | None) -> float:
-    return inf if value is None else value
-
-
-def _settings(run: ComparedRun, most: int | None) -> Iterator[str]:
-    from synthesizer.report.comparison import setting_text
-
-    texts = [f"{key}: {setting_text(value)}" for key, value in run.differing.items()]
-    for text in texts[:most]:
-        yield text if len(text) <= LONGEST_SETTING else f"{text[: LONGEST_SETTING - 1]}…"
-    if most is not None and len(texts) > most:
-        yield f"and {len(texts) - most} more"
-
-
-def show_frontier(frontier: Frontier, *, every: bool = False) -> None:
-    """Print the comparison of a grid, what failed, and where the result is."""
-    files = [
-        f"files in {frontier.directory}, confidential, not for release: frontier.html, "
-        "frontier.json, and a directory for each setting"
-    ]
-    alarms = [f"failed: {name}: {'; '.join(why)}" for name, why in frontier.failed.items()]
-    show_comparison(frontier.comparison, files, every=every, alarms=alarms)
+    ending.show("notes in full and all settings: --all")
 
 
 def show_refined(file: RefinedFile, record: Path | None) -> None:

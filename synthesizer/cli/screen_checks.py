@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 WORST_PAIRS = 3
 WORST_VARIABLES = 5
 MOST_WARNINGS = 3
-NO_USE = "use is not looked at here: synthesizer utility, or report"
 PERIODS = "person-periods"
 """What is counted of a panel where the place of figures says so."""
 _TITLES = {1: "variables", 2: "pairs", 3: "triples"}
@@ -101,7 +100,7 @@ def show_file_checks(
     else:
         _add_lines(ending, results)
     if results.utility is None:
-        ending.say(NO_USE)
+        ending.say("use is not looked at here: synthesizer utility, or report")
     ending.show("all figures, and what each one is: --all, or --json")
 
 

@@ -482,14 +482,7 @@ def report_files(
         scenarios = [settings.scenario(reason="as asked for")]
         scenarios += [further.scenario() for further in settings.scenarios]
         common: dict[str, Any] = {"seed": seed, "listener": listener}
-        risk = risk_of(
-            data,
-            settings,
-            scenarios,
-            synthesis=plan.of_risk,
-            problems=faults,
-            **common,
-        )
+        risk = risk_of(data, settings, scenarios, synthesis=plan.of_risk, problems=faults, **common)
         risk = _beside_others(risk, files, plan, settings, seed)
         use = utility_of(data, settings, synthesis=made, n_jobs=workers, **common)
         results = use.model_copy(

@@ -665,7 +665,10 @@ def _control_notes(whole: Table, control: Table | None) -> list[str]:
 
 
 def _control_problems(data: ComparedData, named: Collection[str]) -> Iterator[str]:
-    """Say where a control has other columns or kinds than all other data, but for ``named``."""
+    """Refuse a control that lacks columns or differs in most; ``named`` ones are not looked at.
+
+    Another column that cannot be compared, such as one that is empty, is left out with a note.
+    """
     if data.control is None:
         return
     columns = _alike(replace(data, synthetic=()))
@@ -673,7 +676,7 @@ def _control_problems(data: ComparedData, named: Collection[str]) -> Iterator[st
     failed = [n for n in columns.failed if n not in named and all(n in names for names in shared)]
     lacking = _quoted(name for name in failed if name in columns.absent)
     others = [columns.failed[name] for name in failed if name not in columns.absent]
-    if failed:
+    if lacking or len(failed) > len(columns.names):
         yield (
             "the control has another structure than the original: "
             f"{'; '.join([*([f'it lacks {lacking}'] if lacking else []), *others])}; name a sample "

@@ -1,98 +1,284 @@
-"""Several runs side by side: what was set differently, and which of them are worth choosing.
+"""Several runs side by side: their settings, risk and utility, and which no other run beats.
 
 A run is on the frontier of a figure of risk and a figure of utility if no other run is at least as
-good on both and better on one (Pareto). Figures are put on one axis only where all runs asked the
-same question of the same data, and where the size of the datasets is the same if they depend on it;
-otherwise a note says why they are not.
+good on both and better on one (Pareto). Runs are compared only where they have the same data, the
+same number and size of datasets, and the same checks; otherwise a note says what differs.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from hashlib import sha256 as digest
 from json import dumps
 from pathlib import Path
-from statistics import fmean
+from typing import Any
 from urllib.parse import quote
+
+from pydantic import TypeAdapter
 
 from synthesizer.data.errors import ConfigError, DataError, Problems
 from synthesizer.data.files import check_file, sha256, write_texts
 from synthesizer.data.labelled import LABELLED
-from synthesizer.jobs.run_points import RunPoint, parts_of, read_runs
+from synthesizer.jobs.grid import KeyPath, parts_of
 from synthesizer.measures.catalogue import AXES, axes, axis_problems
-from synthesizer.measures.figure import Units, in_units, plain
+from synthesizer.measures.figure import Figure, Units, in_units, plain
 from synthesizer.measures.measure import FigureKind
-from synthesizer.report.comparison import (
-    ADDED,
-    AxisFigure,
-    ComparedRuns,
-    FrontierOfPair,
-    SharedAxes,
-    Standing,
-    Tie,
-    comparison_page,
-)
-from synthesizer.report.record import maker_of
+from synthesizer.measures.results import CheckResults
+from synthesizer.measures.risk.scenario import Scenario
+from synthesizer.report.comparison import ComparedRun, ComparedRuns, comparison_page
+from synthesizer.report.record import Manifest, Record, read_record
 
-# What was set differently in runs that are compared.
+# Reading the directories of runs.
 
 
-def differing_settings(points: Sequence[RunPoint]) -> list[str]:
-    """Return the settings that are not the same in all runs."""
-    keys = dict.fromkeys(key for point in points for key in point.settings)
-    return [key for key in keys if len({_text(point.settings.get(key)) for point in points}) > 1]
+def read_runs(directories: Sequence[str | Path]) -> tuple[ComparedRun, ...]:
+    """Read the directories of several runs; raises DataError with everything that is no run."""
+    paths = [Path(directory) for directory in directories]
+    problems = Problems(_list_problems(paths))
+    runs: list[ComparedRun] = []
+    for path, name in zip(paths, _unique_names(paths), strict=True):
+        with problems.gathered():
+            runs.append(read_run(path, name))
+    problems.settle(DataError)
+    return tuple(runs)
 
 
-def is_of_a_variable(key: str) -> bool:
-    """Whether a setting is about one variable: what it is, its model, its predictors.
+def _list_problems(paths: Sequence[Path]) -> list[str]:
+    if not paths:
+        return ["no runs are given; name the directories of at least two"]
+    problems = []
+    if len(paths) == 1:
+        problems.append(
+            f"{paths[0]}: one run alone cannot be compared; name the directories of at least two, "
+            "or let 'frontier' run several settings"
+        )
+    seen: dict[Path, Path] = {}
+    for path in paths:
+        first = seen.setdefault(path.resolve(), path)
+        if first is not path:
+            problems.append(f"{path}: is the same directory as {first}; name it once")
+    return problems
+
+
+def _unique_names(paths: Sequence[Path]) -> list[str]:
+    """Return the last part of each path, with as many parts before it as tell them apart."""
+    parts = [path.resolve().parts for path in paths]
+    names = ["/".join(steps[-1:]) for steps in parts]
+    for depth in range(2, max((len(steps) for steps in parts), default=0) + 1):
+        if len(set(names)) == len(names):
+            break
+        twice = {name for name in names if names.count(name) > 1}
+        names = [
+            "/".join(steps[-depth:]) if name in twice else name
+            for steps, name in zip(parts, names, strict=True)
+        ]
+    return names
+
+
+def read_run(directory: Path, name: str | None = None) -> ComparedRun:
+    """Read one run; see `read_runs`."""
+    try:
+        if problem := _place_problem(directory):
+            raise DataError(f"{directory}: {problem}")
+        record = read_record(directory)
+    except OSError as error:
+        file = f"{Path(str(error.filename)).name} " if error.filename else ""
+        raise DataError(
+            f"{directory}: {file}cannot be read ({error.strerror}); check its mode"
+        ) from None
+    return _run_of(name or directory.resolve().name, record)
+
+
+def _place_problem(directory: Path) -> str:
+    if not os.path.exists(directory):
+        return "there is no such directory; check the path"
+    if not directory.is_dir():
+        return "is a file; name the directory of a run"
+    if (directory / "frontier.json").is_file():
+        return f"holds several runs; name them: {directory}/*/"
+    if not (directory / "manifest.json").is_file():
+        return "is no result of a run (no manifest.json); name the directory of one"
+    if not (directory / "checks.json").is_file():
+        return (
+            "has no checks.json: it is incomplete, or was made by 'generate', which checks "
+            "nothing; make it with 'run'"
+        )
+    return ""
+
+
+NO_SETTINGS = frozenset({"data", "output", "secret", "seed", "version", "workers"})
+"""Keys of a configuration that say nothing about how the data were made."""
+
+
+OF_SCENARIOS = frozenset({"keys", "groups", "scenarios", "fits"})
+"""Keys under ``checks`` that do not decide about figures beyond those of the main scenario."""
+
+
+def _run_of(name: str, record: Record) -> ComparedRun:
+    manifest, results = record.manifest, record.results
+    config = {**manifest.config, "m": manifest.m}
+    settings = flattened({k: v for k, v in config.items() if k not in NO_SETTINGS})
+    utility, figures = results.utility, figures_of(results, record.units)
+    parts = (part for part in (results.risk, utility, results.panel) if part is not None)
+    failed = dict.fromkeys(check for part in parts for check in part.failed)
+    notes = [*record.changes]
+    notes += [f"could not be computed: {', '.join(failed)}"] if failed else []
+    notes += [] if figures else ["has no figures; its checks were off or failed"]
+    hashes = {file.name: file.sha256 for file in manifest.files}
+    return ComparedRun(
+        name=name,
+        m=manifest.m,
+        seed=manifest.seed,
+        rows=manifest.rows,
+        proper=config.get("proper") is True if utility is None else utility.proper,
+        units=record.units,
+        settings={display(path): value for path, value in settings.items()},
+        figures=figures,
+        limits={
+            key: float(value)
+            for key, value in (config.get("limits") or {}).items()
+            if isinstance(value, int | float)
+        },
+        exceeded=record.exceeded,
+        verdict={line.title: line.word for line in record.verdict.lines},
+        alike=_alike(manifest, results),
+        draws=digest(f"{manifest.seed} {manifest.secret}".encode()).hexdigest(),
+        datasets=tuple(hashes[name] for name in manifest.datasets),
+        notes=tuple(f"{name}: {note}." for note in notes),
+    )
+
+
+def figures_of(results: CheckResults, units: Units) -> dict[str, Figure]:
+    """Return every figure that runs are compared by; of several with one key the largest."""
+    utility, panel, main = results.utility, results.panel, results.risk.main
+    parts = (
+        *(() if main is None else main.figures),
+        *(figure for _, figure in results.risk.other_figures),
+        *(figure for _, figure in (utility.figures if utility else ())),
+        *(figure for _, figure in (panel.figures if panel else ())),
+    )
+    largest: dict[str, Figure] = {}
+    for figure in parts:
+        if figure.key in AXES and figure.value is not None:
+            other = largest.get(figure.key)
+            if other is None or figure.value > (other.value or 0.0):
+                largest[figure.key] = figure.counting(units)
+    return largest
+
+
+def _alike(manifest: Manifest, results: CheckResults) -> dict[str, Any]:
+    """Return what must be the same in two runs whose figures are compared, by its name."""
+    data, config, main = manifest.data, manifest.config, results.risk.main
+    scenario: dict[str, Any] = {}
+    if main is not None:
+        scenario = TypeAdapter(Scenario).dump_python(main.scenario, mode="json")
+        scenario |= {"keys": sorted(main.scenario.keys), "reason": ""}
+    panel, checks = config.get("panel") or {}, config.get("checks")
+    return {
+        # a query has no hash: origin and size must do
+        "data": data.sha256 or [data.origin, data.rows, data.columns],
+        "panel": {key: value for key, value in panel.items() if key != "rules"},
+        "number of datasets (m)": manifest.m,
+        "keys, target and groups": scenario,
+        "options of the checks": {
+            key: value
+            for key, value in (checks.items() if isinstance(checks, Mapping) else ())
+            if isinstance(value, Mapping | list) and key not in OF_SCENARIOS
+        },
+    }
+
+
+def flattened(content: Mapping[str, Any], path: KeyPath = ()) -> dict[KeyPath, Any]:
+    """Return the values of nested mappings by their paths; lists are values.
 
     Examples
     --------
-    >>> [is_of_a_variable(key) for key in ("variables.age.kind", "method.age", "method", "m")]
-    [True, True, False, False]
+    >>> flattened({"m": 5, "models": {"cart": {"min_leaf": 3}}})
+    {('m',): 5, ('models', 'cart', 'min_leaf'): 3}
     """
-    first, *rest = parts_of(key)
-    return first == "variables" or (first in ("method", "predictor_matrix") and bool(rest))
+    flat: dict[KeyPath, Any] = {}
+    for key, value in content.items():
+        here = (*path, str(key))
+        if isinstance(value, Mapping) and value:
+            flat |= flattened(value, here)
+        else:
+            flat[here] = value
+    return flat
 
 
-def not_listed(left_out: Iterable[str]) -> list[str]:
-    """Say which declarations differ and are not listed, in one line."""
-    names = {name for key in left_out for name in parts_of(key)[1:2]}
-    if not names:
-        return []
-    return [
-        f"What the configurations declare of single variables differs ({len(names)} variables) and "
-        "is not listed, because the runs were made from different data; the manifest of each run "
-        "has it."
-    ]
+def display(path: KeyPath) -> str:
+    """Write a path with dots; names that hold dots stand in backticks.
+
+    Examples
+    --------
+    >>> display(("models", "cart", "min_leaf")), display(("variables", "Jul.93", "method"))
+    ('models.cart.min_leaf', 'variables.`Jul.93`.method')
+    """
+    return ".".join(f"`{part}`" if "." in part else part for part in path)
 
 
-def _text(value: object) -> str:
-    return dumps(value, sort_keys=True, default=str)
+# Comparing them.
 
-
-# What a reader must know before comparing runs: what is not alike, and what is luck.
-
-OPTIMISM = (
-    "The best of several runs, chosen by the checks of these same runs, looks better than it is, "
-    "the more so the more runs there are: run the chosen setting again with another seed (--seed) "
-    "and rely on the figures of that run. For the decision rely on differential confidentiality, "
-    "which compares with unseen {records}, where all runs have it."
-)
+ADDED = "differential_confidentiality"
+"""Risk that a release adds to persons in the data: the axis where as many runs have it as any."""
 SAME_SIZE = 1.01
 """Ratio of the numbers of synthetic records up to which datasets count as of one size."""
-MOST_NAMED = 5
+OPTIMISM = (
+    "The best of several runs, chosen by the checks of these same runs, looks better than it is, "
+    "the more so the more runs there are. Run the chosen setting again with another seed (--seed) "
+    "and rely on the figures of that run."
+)
 
 
-def is_alike(points: Sequence[RunPoint], scope: str) -> bool:
-    """Whether figures of a scope answer the same question in all runs."""
-    return len({point.questions[scope] for point in points}) <= 1
+def compare_runs(
+    runs: Sequence[ComparedRun], *, risk: str | None = None, utility: str | None = None
+) -> ComparedRuns:
+    """Compare runs by a figure of risk and a figure of utility, named or usual ones."""
+    if problems := axis_problems(risk, utility):
+        raise ConfigError(problems)
+    unlike = _unlike([run for run in runs if run.figures])
+    across = up = None
+    notes = [_not_comparable(unlike)] if unlike else []
+    if not unlike:
+        across = _axis(runs, risk, [AXES[ADDED], *axes("risk")])
+        up = _axis(runs, utility, axes("utility"))
+        notes += [
+            f"No run has the figure {asked}; the map shows {shown or 'none'}."
+            for asked, shown in ((risk, across), (utility, up))
+            if asked is not None and asked != shown
+        ]
+    front = frontier_of(runs, across, up) if across and up else ()
+    differing = [key for key in differing_settings(runs) if "data" not in unlike or _is_whole(key)]
+    units: Units = "persons" if {run.units for run in runs} == {"persons"} else "records"
+    return ComparedRuns(
+        units=units,
+        runs=tuple(
+            run.model_copy(update={"differing": {key: run.settings.get(key) for key in differing}})
+            for run in runs
+        ),
+        differing=tuple(differing),
+        risk=across,
+        utility=up,
+        frontier=front,
+        notes=tuple(in_units(note, units) for note in (*notes, *_notes(runs), OPTIMISM)),
+    )
 
 
-def units_of_runs(points: Iterable[RunPoint]) -> Units:
-    """Return what all runs count: persons where all are of panels."""
-    return "persons" if {point.units for point in points} == {"persons"} else "records"
+def _unlike(runs: Sequence[ComparedRun]) -> list[str]:
+    """Return what differs between runs although their figures depend on it."""
+    names = dict.fromkeys(name for run in runs for name in run.alike)
+    unlike = [n for n in names if len({_text(run.alike.get(n)) for run in runs}) > 1]
+    same = are_of_one_size(run.rows for run in runs)
+    return unlike if same else [*unlike, "number of {records} in each dataset"]
+
+
+def _not_comparable(unlike: Sequence[str]) -> str:
+    what = ", ".join(unlike)
+    return (
+        f"The runs differ in: {what}. Their figures depend on it and cannot be compared, so there "
+        "is no map and no frontier. Run all settings with the same."
+    )
 
 
 def are_of_one_size(rows: Iterable[int | None]) -> bool:
@@ -107,302 +293,79 @@ def are_of_one_size(rows: Iterable[int | None]) -> bool:
     return not counts or max(counts) <= SAME_SIZE * min(counts)
 
 
-def notes_about(points: Sequence[RunPoint]) -> list[str]:
-    """Return the notes of a comparison, those that forbid something first."""
-    notes: list[str] = []
-    units = units_of_runs(points)
-    one_file = len({point.fingerprint for point in points}) == 1
-    if one_file and not is_alike(points, "panel"):
-        notes.append(
-            "The runs do not see their file as the same panel (persons, periods, careers, periods "
-            "of the view), so what they count is not the same and there is no common map: only "
-            "what was set and found is shown. Give all configurations the same panel."
-        )
-    elif not is_alike(points, "data"):
-        notes.append(
-            "The runs were made from different data (or other versions of a file), so there is no "
-            "common map: only what was set and found is shown. Run all settings on the same file."
-        )
-    else:
-        unlike = [*_unlike_datasets(points), *_unlike_checks(points)]
-        notes += [in_units(note, units) for note in unlike]
-    if not all(point.fingerprint for point in points):
-        notes.append(
-            "Data that come from a query have no hash: whether all runs read the same records "
-            "cannot be seen."
-        )
-    notes += [f"{point.name}: {gap}." for point in points for gap in point.gaps]
-    notes += _same_datasets(points)
-    notes += _luck_notes(points)
-    for point in points:
-        if point.failed:
-            notes.append(f"{point.name}: could not be computed: {', '.join(point.failed)}.")
-        if all(figure.value is None for figure in point.figures.values()):
-            notes.append(f"{point.name}: has no figures; its checks were off or failed.")
-    return [*notes, in_units(OPTIMISM, units)]
+def _axis(
+    runs: Sequence[ComparedRun], asked: str | None, kinds: Sequence[FigureKind]
+) -> str | None:
+    """Return the figure that was asked for if any run has it, else that which most runs have."""
+    counts = {kind.key: sum(run.value(kind.key) is not None for run in runs) for kind in kinds}
+    if asked is not None and counts[asked]:
+        return asked
+    return max(counts, key=lambda key: counts[key]) if any(counts.values()) else None
 
 
-def _same_datasets(points: Sequence[RunPoint]) -> list[str]:
-    """Say which runs made the same datasets, byte for byte: what they differ in had no effect."""
-    runs: dict[tuple[str, ...], list[str]] = {}
-    for point in points:
-        if point.datasets:
-            runs.setdefault(point.datasets, []).append(point.name)
-    return [
-        f"{'; '.join(names)}: have the same datasets, byte for byte; what was set differently "
-        "had no effect on the data."
-        for names in runs.values()
-        if len(names) > 1
-    ]
-
-
-def _having(points: Sequence[RunPoint], keys: Iterable[str]) -> list[RunPoint]:
-    names = tuple(keys)
-    return [point for point in points if any(point.value(key) is not None for key in names)]
-
-
-def _unlike_datasets(points: Sequence[RunPoint]) -> Iterator[str]:
-    """Say in what the datasets of the runs are not alike."""
-    rows = [point.rows for point in points if point.rows is not None]
-    if not are_of_one_size(rows):
-        yield (
-            f"The runs have datasets of different sizes ({min(rows):,} to {max(rows):,} "
-            "{records}). Every S_pMSE, pMSE ratio, ratio of estimates and overlap of intervals, "
-            "and every CAP, TCAP, DiSCO, repU, replicated uniques, differential confidentiality, "
-            "revealed share and success of an attack depends on the number of synthetic "
-            "{records}: the smallest file would look best. No figure of utility can be compared, "
-            "so there is no map: only tables, and their figures must not be compared between "
-            "sizes either. Make all runs with the same number of {records} (rows in the "
-            "configuration, or --rows)."
-        )
-    if len({point.m for point in points}) > 1:
-        yield (
-            "The runs have different numbers of datasets (m). What an intruder learns from all "
-            "datasets pooled grows with m, so the map takes the risk of a single dataset where "
-            "there is one. The largest S_pMSE of means over the datasets falls with m, and the "
-            "overlap of confidence intervals grows with it: they share no axis."
-        )
-    if len({point.proper for point in points}) > 1:
-        shares = [p.rows / p.records for p in points if p.proper and p.rows and p.records]
-        here = f", here {1 + fmean(shares):.2g}" if shares else ""
-        yield (
-            "Some runs are proper (parameters drawn anew for each dataset) and some are not. The "
-            "S_pMSE, and the pMSE ratio by a logit, that a right synthesis is expected to have is "
-            f"1 + k/n for a proper run{here} (k synthetic, n original {{records}}) and 1 "
-            "otherwise. The proper data truly are further away, so the axis is common; a proper "
-            "run above the others by this much has no worse model."
-        )
-    if len({(frozenset(point.variables), frozenset(point.copied)) for point in points}) > 1:
-        yield (
-            "The runs do not synthesise the same variables: their utility is averaged over "
-            "different tables, and copied variables are equal by design."
-        )
-
-
-def _unlike_checks(points: Sequence[RunPoint]) -> Iterator[str]:
-    """Say which checks asked another question in another run."""
-    keyed = [kind.key for kind in axes("risk") if kind.scope == "scenario"]
-    if not is_alike(_having(points, keyed), "scenario"):
-        yield (
-            "The runs were checked with different keys, targets or groups: what an intruder learns "
-            "cannot be put on one axis. The map shows risk that does not depend on them; name the "
-            "same checks in all configurations to compare the rest."
-        )
-    fitted = _having(points, ["overlap_loss"])
-    same_m = len({point.m for point in fitted}) <= 1  # else the note about m says it
-    if same_m and not is_alike(fitted, "fits"):
-        yield (
-            "The runs were checked with different fits: the overlap of confidence intervals shares "
-            "no axis. Name the same fits in all configurations to compare it."
-        )
-    if not is_alike(_having(points, ["pmse_ratio_cart", "pmse_ratio_logit"]), "propensity"):
-        yield (
-            "The runs were checked with different propensity models or interactions: a pMSE ratio "
-            "shares an axis only if they are the same. Name the same in all configurations."
-        )
-
-
-def _luck_notes(points: Sequence[RunPoint]) -> list[str]:
-    seeds = (
-        "All runs have the same seed and secret (common random numbers), which takes out a part of "
-        "the luck only: each setting puts the same random numbers to another use."
-        if len({point.draws for point in points}) == 1
-        else "The runs have different seeds or secrets: a part of every difference between them is "
-        "luck; 'frontier' gives all settings the same."
-    )
-    notes = [
-        f"{seeds} Runs that differ by no more than their spread are ties: half the width of "
-        "the 95 % interval where there is one (differential confidentiality), else the largest "
-        "minus the smallest value of the single datasets. The luck of the fit is not in it, so a "
-        "larger difference may be luck too."
-    ]
-    alone = [point.name for point in points if point.m == 1]
-    if alone:
-        few = ", ".join(alone) if len(alone) <= MOST_NAMED else f"{len(alone)} runs"
-        who = "all runs" if len(alone) == len(points) else few
-        notes.append(
-            f"With one dataset (m = 1: {who}) the spread over datasets is unknown, and so is what "
-            "is a tie: run with m of at least 5 (-m 5)."
-        )
-    return notes
-
-
-# Where a comparison may be written: not twice to one file, and over nothing that it is made of.
-
-OF_EVERY_RUN = ("manifest.json", "checks.json", "report.html")
-
-
-def target_problems(
-    page: Path | None, numbers: Path | None, directories: Sequence[str | Path], *, overwrite: bool
-) -> list[str]:
-    """Say what stands against writing a comparison, before any work is done."""
-    targets = [path for path in (page, numbers) if path is not None]
-    problems = Problems()
-    for path in targets:
-        with problems.gathered():
-            check_file(path, overwrite=overwrite)
-    if page is not None and numbers is not None and _real(page) == _real(numbers):
-        problems.append(
-            f"{numbers}: is named twice, for the page (--out) and for the numbers (--json); name "
-            "two files"
-        )
-    for directory in map(Path, directories):
-        files = set(_files_of(directory))
-        problems += [
-            f"{path}: is a file of the run {directory}, which is compared; name another file"
-            for path in targets
-            if _real(path) in files
-        ]
-    return list(dict.fromkeys(problems))
-
-
-def confidential_problems(targets: Sequence[Path], points: Sequence[RunPoint]) -> list[str]:
-    """Say which files to be replaced hold the data that the runs were made from.
-
-    A labelled file is data whatever its hash, which is of a file of SAS and its catalogue together.
-    """
-    fingerprints = {point.fingerprint for point in points}
-    return [
-        f"{path}: holds the data that the runs were made from; name another file"
-        for path in targets
-        if path.is_file() and (path.suffix.lower() in LABELLED or sha256(path) in fingerprints)
-    ]
-
-
-def _files_of(directory: Path) -> Iterator[str]:
-    """Yield the real paths of the files of a run, whether they are there or not."""
-    manifest = maker_of(directory)
-    entries = () if manifest is None else manifest.files
-    for name in (*OF_EVERY_RUN, *(entry.name for entry in entries)):
-        yield _real(directory / name)
-
-
-def _real(path: Path) -> str:
-    return os.path.realpath(path)
-
-
-# Which runs of a frontier stand there by luck: neighbours that differ by less than their noise.
-
-
-def standings(
-    front: Sequence[RunPoint], points: Sequence[RunPoint], risk: str, utility: str
-) -> tuple[Standing, ...]:
-    """Return the ties of every run on a frontier.
-
-    Neighbours on the frontier are a tie if they differ by no more than their spread in risk or in
-    utility: each is better in one of the two only, and that may be luck. A run that is beaten is a
-    tie with one on the frontier if they differ by no more than their spread in both.
-    """
-    on = {point.name for point in front}
-    beaten = [point for point in points if point.name not in on]
-    axes = {"risk": risk, "utility": utility}
-    all_standings = []
-    for place, point in enumerate(front):
-        beside = [*front[max(place - 1, 0) : place], *front[place + 1 : place + 2]]
-        ties = [Tie(run=other.name, axes=_in_what(point, other, axes)) for other in beside]
-        ties += [
-            Tie(run=other.name, axes=both)
-            for other in beaten
-            if len(both := _in_what(point, other, axes)) == 2
-        ]
-        unknown = tuple(name for name, key in axes.items() if point.figures[key].spread is None)
-        all_standings.append(
-            Standing(run=point.name, ties=tuple(tie for tie in ties if tie.axes), unknown=unknown)
-        )
-    return tuple(all_standings)
-
-
-def _in_what(one: RunPoint, other: RunPoint, axes: dict[str, str]) -> tuple[str, ...]:
-    return tuple(name for name, key in axes.items() if _is_tie(one, other, key))
-
-
-def _is_tie(one: RunPoint, other: RunPoint, key: str) -> bool:
-    """Whether two runs differ by no more than the larger spread; equal values always are a tie."""
-    first, second = one.value(key), other.value(key)
-    if first is None or second is None:
-        return False
-    measure = AXES[key]
-    spreads = (one.figures[key].spread, other.figures[key].spread)
-    return abs(measure.loss(first) - measure.loss(second)) <= max(s or 0.0 for s in spreads)
-
-
-def frontier_of(points: Sequence[RunPoint], risk: str, utility: str) -> FrontierOfPair:
-    """Return the runs that no other run beats on two figures, by rising risk, and their ties."""
-    losses: list[tuple[float, float, RunPoint]] = []
-    for point in points:
-        x, y = point.value(risk), point.value(utility)
+def frontier_of(runs: Sequence[ComparedRun], risk: str, utility: str) -> tuple[str, ...]:
+    """Return the names of the runs that no other run beats on two figures, by rising risk."""
+    losses: list[tuple[float, float, str]] = []
+    for run in runs:
+        x, y = run.value(risk), run.value(utility)
         if x is not None and y is not None:
-            losses.append((AXES[risk].loss(x), AXES[utility].loss(y), point))
+            losses.append((AXES[risk].loss(x), AXES[utility].loss(y), run.name))
     best = [one for one in losses if not any(_beats(other, one) for other in losses)]
-    front = [point for _, _, point in sorted(best, key=lambda one: one[:2])]
-    return FrontierOfPair(
-        risk=risk,
-        utility=utility,
-        runs=tuple(point.name for point in front),
-        standings=standings(front, points, risk, utility),
-    )
+    return tuple(name for *_, name in sorted(best, key=lambda one: one[:2]))
 
 
-def _beats(other: tuple[float, float, RunPoint], one: tuple[float, float, RunPoint]) -> bool:
+def _beats(other: tuple[float, float, str], one: tuple[float, float, str]) -> bool:
     return other[:2] != one[:2] and other[0] <= one[0] and other[1] <= one[1]
 
 
-def compare_points(
-    points: Sequence[RunPoint], *, risk: str | None = None, utility: str | None = None
-) -> ComparedRuns:
-    """Compare runs; the figures ``risk`` and ``utility`` come first where all runs share them.
+def differing_settings(runs: Sequence[ComparedRun]) -> list[str]:
+    """Return the settings that are not the same in all runs."""
+    keys = dict.fromkeys(key for run in runs for key in run.settings)
+    return [key for key in keys if len({_text(run.settings.get(key)) for run in runs}) > 1]
 
-    Where no figure of risk is named that is differential confidentiality, if all runs measured it.
-    """
-    if problems := axis_problems(risk, utility):
-        raise ConfigError(problems)
-    risk = risk or _usual_risk(points)
-    across, up = _shared(points, axes("risk"), risk), _shared(points, axes("utility"), utility)
-    differing = differing_settings(points)
-    left_out = [] if is_alike(points, "data") else list(filter(is_of_a_variable, differing))
-    differing = [key for key in differing if key not in left_out]
-    first = (_not_first(points, *axis) for axis in ((risk, across), (utility, up)))
-    notes = [*chain.from_iterable(first), *notes_about(points)]
-    frontiers = [frontier_of(points, x.key, y.key) for x in across for y in up]
-    units = units_of_runs(points)
-    return ComparedRuns(
-        units=units,
-        runs=tuple(
-            point.model_copy(
-                update={"differing": {key: point.settings.get(key) for key in differing}}
+
+def _is_whole(key: str) -> bool:
+    """Whether a setting is of the whole run, not of one variable of its data."""
+    first, *rest = parts_of(key)
+    return first != "variables" and not (first in ("method", "predictor_matrix") and rest)
+
+
+def _text(value: object) -> str:
+    return dumps(value, sort_keys=True, default=str)
+
+
+def _notes(runs: Sequence[ComparedRun]) -> Iterator[str]:
+    """Yield what a reader must know before choosing."""
+    for run in runs:
+        yield from run.notes
+    same: dict[tuple[str, ...], list[str]] = {}
+    for run in runs:
+        if run.datasets:
+            same.setdefault(run.datasets, []).append(run.name)
+    for names in same.values():
+        if len(names) > 1:
+            yield (
+                f"{'; '.join(names)}: have the same datasets, byte for byte; what was set "
+                "differently had no effect on the data."
             )
-            for point in points
-        ),
-        differing=tuple(differing),
-        left_out=tuple(left_out),
-        measures=tuple(AxisFigure.of(kind, units) for kind in (*axes("risk"), *axes("utility"))),
-        axes=SharedAxes(
-            risk=tuple(kind.key for kind in across), utility=tuple(kind.key for kind in up)
-        ),
-        frontier=frontiers[0].runs if frontiers else (),
-        frontiers=tuple(frontiers),
-        notes=(*notes[:-1], *not_listed(left_out), *notes[-1:]),
+    if any(isinstance(run.alike["data"], list) for run in runs):
+        yield "Data of a query have no hash: whether all runs read the same records is unknown."
+    if len({run.proper for run in runs}) > 1:
+        yield (
+            "Some runs are proper (parameters drawn anew for each dataset) and some are not. A "
+            "right proper synthesis has an S_pMSE of 1 + k/n (k synthetic, n original {records}), "
+            "any other one of 1."
+        )
+    yield (
+        "All runs have the same seed and secret, which removes a part of the chance only: each "
+        "setting uses the same random numbers in another way."
+        if len({run.draws for run in runs}) == 1
+        else "The runs have different seeds or secrets: a part of every difference between them is "
+        "chance. 'frontier' gives all settings the same."
     )
+
+
+# Writing the comparison.
 
 
 def write_comparison(
@@ -418,90 +381,58 @@ def write_comparison(
 
     Both are for the steward only (mode 0600).
     """
+    targets, read = [path for path in (page, json) if path is not None], [*map(Path, directories)]
     problems = Problems(axis_problems(risk, utility))
-    problems += target_problems(page, json, directories, overwrite=overwrite)
+    for path in targets:
+        with problems.gathered():
+            check_file(path, overwrite=overwrite, read=read)
+    if len({os.path.realpath(path) for path in targets}) < len(targets):
+        problems.append(f"{json} is named twice (--out and --json); name two files")
     with problems.gathered():
-        points = read_runs(directories)
+        runs = read_runs(directories)
     problems.settle(DataError)
-    problems += confidential_problems([path for path in (page, json) if path], points)
+    problems += _confidential_problems(targets, runs)
     problems.settle(DataError)
-    comparison = compare_points(points, risk=risk, utility=utility)
+    comparison = compare_runs(runs, risk=risk, utility=utility)
     texts = {}
     if page is not None:
-        texts[page] = comparison_page(comparison, reports=report_links(points, page.parent))
+        places = dict(zip((run.name for run in runs), read, strict=True))
+        texts[page] = comparison_page(comparison, reports=report_links(places, page.parent))
     if json is not None:
-        head = {"confidential": "not for release with the datasets", "format": 1}
-        text = dumps(head | plain(comparison), indent=1, ensure_ascii=False, allow_nan=False)
+        content = {"confidential": "not for release with the datasets", **content_of(comparison)}
+        text = dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
         texts[json] = text + "\n"
-    write_texts(texts, overwrite=overwrite)
+    write_texts(texts, overwrite=overwrite, read=read)
     return comparison
 
 
-def report_links(points: Sequence[RunPoint], page: Path) -> dict[str, str]:
-    """Return relative links from a page to the reports of runs that have one."""
-    reports = {point.name: point.directory / "report.html" for point in points}
+FORMAT = 2
+"""Version of the file of a comparison."""
+
+
+def content_of(comparison: ComparedRuns) -> dict[str, Any]:
+    """Return the numbers of a comparison as plain values for a file."""
+    return {"format": FORMAT} | plain(comparison)
+
+
+def _confidential_problems(targets: Sequence[Path], runs: Sequence[ComparedRun]) -> list[str]:
+    """Name the files to be replaced that hold the data which the runs were made from.
+
+    A labelled file is data whatever its hash, which is of a file of SAS and its catalogue together.
+    """
+    fingerprints = [run.alike["data"] for run in runs]
+    return [
+        f"{path}: holds the data that the runs were made from; name another file"
+        for path in targets
+        if path.is_file() and (path.suffix.lower() in LABELLED or sha256(path) in fingerprints)
+    ]
+
+
+def report_links(runs: Mapping[str, Path], page: Path) -> dict[str, str]:
+    """Return relative links from the directory of a page to the reports of runs that have one."""
+    reports = {name: directory / "report.html" for name, directory in runs.items()}
     return {
         name: quote(Path(os.path.relpath(report.resolve(), page.resolve())).as_posix())
         for name, report in reports.items()
         if report.is_file()
     }
-
-
-def _shared(
-    points: Sequence[RunPoint], measures: Sequence[FigureKind], asked: str | None
-) -> tuple[FigureKind, ...]:
-    """Return the measures that mean the same in all runs and that some run has.
-
-    The one that was asked for comes first, then those that all runs have: the first is what the
-    map shows.
-    """
-    counts = {}
-    for measure in measures:
-        if not _not_shared(points, measure):
-            counts[measure.key] = len(_having(points, [measure.key]))
-    shared = [measure for measure in measures if measure.key in counts]
-    return tuple(sorted(shared, key=lambda one: (one.key != asked, counts[one.key] < len(points))))
-
-
-def _usual_risk(points: Sequence[RunPoint]) -> str | None:
-    """Return what a release adds to the risk of persons in the data, where all runs measured it."""
-    is_shared = not _not_shared(points, AXES[ADDED])
-    return ADDED if is_shared and len(_having(points, [ADDED])) == len(points) else None
-
-
-_DEPENDS = {
-    "datasets": "the number of datasets",
-    "scenario": "keys, target or groups",
-    "pooled": "keys, target, groups or the number of datasets",
-    "inference": "the variables of the attack",
-    "propensity": "propensity models or interactions",
-    "fits": "fits or the number of datasets",
-}
-"""What must be the same in all runs, by the scope of a figure."""
-
-
-def _not_shared(points: Sequence[RunPoint], measure: FigureKind) -> str:
-    """Say why runs do not share a measure; nothing where they do."""
-    having = _having(points, [measure.key])
-    if not is_alike(points, "data"):
-        return "the runs were made from different data"
-    if not having:
-        return "no run has the figure"
-    if measure.same_rows and not are_of_one_size(point.rows for point in having):
-        return "the datasets of the runs differ in size"
-    if not is_alike(having, measure.scope):
-        return f"the runs differ in {_DEPENDS[measure.scope]}, on which it depends"
-    return ""
-
-
-def _not_first(
-    points: Sequence[RunPoint], asked: str | None, shared: Sequence[FigureKind]
-) -> list[str]:
-    """Say that the axis that was asked for is none that these runs share, and why."""
-    if asked is None or (shared and shared[0].key == asked):
-        return []
-    other = f"; the map shows {shared[0].title}" if shared else ""
-    return [
-        f"The axis that was asked for, {asked}, is none that these runs share: "
-        f"{_not_shared(points, AXES[asked])}{other}."
-    ]

@@ -15,12 +15,10 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 from synthesizer.config.keys import ChainConfig, Config, SecretConfig
 from synthesizer.config.reading import AnyForm, has_faulty_panel, sound_config
-from synthesizer.data.displayed import Displayed
 from synthesizer.data.errors import (
     ConfigError,
     DataError,
@@ -28,7 +26,6 @@ from synthesizer.data.errors import (
     OutputError,
     Problems,
     SynthesizerError,
-    plural,
 )
 from synthesizer.data.files import (
     check_output,
@@ -42,20 +39,25 @@ from synthesizer.data.files import (
 from synthesizer.data.progress import Listener, silent
 from synthesizer.data.randomness import NO_SECRET, Seed
 from synthesizer.engine.registry import Registry
-from synthesizer.jobs.compare import are_of_one_size, compare_points, report_links
+from synthesizer.jobs.compare import (
+    are_of_one_size,
+    compare_runs,
+    content_of,
+    read_run,
+    report_links,
+)
 from synthesizer.jobs.grid import Setting, grid, variations
 from synthesizer.jobs.manifest import file_entry, now, write_json
 from synthesizer.jobs.run import run
-from synthesizer.jobs.run_points import RunPoint, read_run
 from synthesizer.measures.catalogue import axis_problems
-from synthesizer.measures.figure import Units, plain
+from synthesizer.measures.figure import plain
 from synthesizer.plan.inputs import Input, declarations, read_input
 from synthesizer.plan.plan import Plan, make_plan, plain_config
 from synthesizer.plan.seeds import seed_of
 from synthesizer.report.comparison import ComparedRuns, comparison_page
 from synthesizer.report.record import MANIFEST, PACKAGES, read_record
 
-# Settings of a grid that make the same data as another one: run, or shown, once is enough.
+# Settings of a grid that make the same data as another one: to run one of them is enough.
 
 
 def planned_twin(
@@ -74,59 +76,10 @@ def planned_twin(
 
 def _rest(config: ChainConfig) -> dict[str, Any]:
     """Return what decides about the data besides the steps of the chain."""
-    return {
-        "m": config.m,
-        "rows": config.rows,
-        "proper": config.proper,
-        "drop": config.drop,
-        "keep": config.keep,
-        "rules": config.rules,
-        "forbid": config.forbid,
-        "on_violation": config.on_violation,
-        "genetic": config.genetic,
-        "rare": config.rare,
-        "declared": declarations(config),
-    }
-
-
-def made_twins(points: Sequence[RunPoint]) -> dict[str, str]:
-    """Return finished runs with the datasets and the figures of an earlier one, and of which.
-
-    Leaves larger than the data allow are an example. Where a figure differs both runs stay: it
-    may come from another fit, as that of half of the data.
-    """
-    twins: dict[str, str] = {}
-    for number, point in enumerate(points):
-        for other in points[:number] if point.datasets else ():
-            parts = ("datasets", "figures", "questions", "exceeded", "failed", "gaps")
-            alike = all(getattr(point, part) == getattr(other, part) for part in parts)
-            if alike and other.name not in twins:
-                twins[point.name] = other.name
-                break
-    return twins
-
-
-def dropped_notes(planned: Mapping[str, str], alike: Mapping[str, str]) -> Iterator[str]:
-    """Say which settings are left out, one sentence for each that stands for them.
-
-    Examples
-    --------
-    >>> for note in dropped_notes({"b": "a", "c": "a"}, {"e": "d"}):
-    ...     print(note)
-    b and c: left out, as they would make the same data as a: what is varied has no effect there.
-    e: left out, as it made the same datasets and figures as d: what is varied had no effect there.
-    """
-    for twins, makes, has in (
-        (planned, "would make the same data as", "has"),
-        (alike, "made the same datasets and figures as", "had"),
-    ):
-        for kept in dict.fromkeys(twins.values()):
-            *names, last = [name for name, twin in twins.items() if twin == kept]
-            who = f"{'; '.join(names)} and {last}" if names else last  # names may hold commas
-            they = "they" if names else "it"
-            yield (
-                f"{who}: left out, as {they} {makes} {kept}: what is varied {has} no effect there."
-            )
+    keys = (
+        "m", "rows", "proper", "drop", "keep", "rules", "forbid", "on_violation", "genetic", "rare",
+    )  # fmt: skip
+    return {key: getattr(config, key) for key in keys} | {"declared": declarations(config)}
 
 
 # What a frontier will run: every problem of every setting before the first of them starts.
@@ -149,23 +102,17 @@ class FrontierPlan:
     """Settings that would make the same data as another one, and as which; they are not run."""
     kept: tuple[str, ...]
     """Names of those that an interrupted call finished; they are not run again."""
-    vary: Mapping[str, tuple[Any, ...]]
-    """What is varied."""
+    first: Plan
+    """Of the first setting."""
     seed: Seed
     """Of all settings, with its secret."""
-    source: Input
-    """The confidential data."""
-    n_units: int
-    """Confidential records; persons of a panel."""
-    units: Units
-    """What is counted."""
     registry: Registry
     """Models to choose from."""
     overwrite: bool
     """Whether an existing result is replaced."""
     risk: str | None
     utility: str | None
-    """Figures that the frontier and the map show first."""
+    """Figures of the frontier and the map."""
 
     @property
     def workshop(self) -> Path:
@@ -173,29 +120,34 @@ class FrontierPlan:
         return workshop(self.directory)
 
     @property
-    def lines(self) -> tuple[str, ...]:
-        """The plan in words, with every setting."""
-        return (*self.head, *(f"  {setting.name}" for setting in self.settings))
+    def notes(self) -> tuple[str, ...]:
+        """Which settings are left out, and why."""
+        return tuple(
+            f"{name}: left out, as it would make the same data as {kept}: what is varied has no "
+            "effect there."
+            for name, kept in self.dropped.items()
+        )
 
     @property
-    def head(self) -> tuple[str, ...]:
-        """The plan in words, without its settings."""
+    def lines(self) -> tuple[str, ...]:
+        """The plan in words, without the names of its settings."""
         sizes = sorted({setting.config.m for setting in self.settings})
         datasets = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
+        units, n_units = self.first.units, self.first.table.n_units
         lines = [
             f"{len(self.settings)} settings, each a whole run (m = {datasets}, "
-            f"{self.n_units:,} {self.units}, one seed for all); the result goes to "
-            f"{self.directory}"
+            f"{n_units:,} {units}, one seed for all); the result goes to {self.directory}"
         ]
         if self.kept:
             lines.append(
                 f"{len(self.kept)} of them are finished already, in {self.workshop}, and are kept"
             )
-        lines += [f"note: {note}" for note in dropped_notes(self.dropped, {})]
-        if not are_of_one_size(setting.config.rows or self.n_units for setting in self.settings):
+        lines += [f"note: {note}" for note in self.notes]
+        rows = (setting.config.rows or n_units for setting in self.settings)
+        if len(sizes) > 1 or not are_of_one_size(rows):
             lines.append(
-                "note: the datasets differ in size, so no figure of utility can be compared and "
-                "there will be no map, only tables; leave rows the same for all settings"
+                "note: the datasets differ in number or size, so figures cannot be compared and "
+                "there will be no map, only a table; leave m and rows the same for all settings"
             )
         return tuple(lines)
 
@@ -275,11 +227,8 @@ def plan_frontier(
         settings=settings,
         dropped=dropped,
         kept=tuple(one.name for one in settings if _is_done(one, workshop(final), first)),
-        vary={one.key: one.values for one in varied},
+        first=first,
         seed=draws,
-        source=first.data,
-        n_units=first.table.n_units,
-        units=first.units,
         registry=registry,
         overwrite=overwrite,
         risk=risk,
@@ -370,45 +319,27 @@ def _plan_compared(config: Any) -> Any:
 PAGE, NUMBERS = "frontier.html", "frontier.json"
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
-class Frontier(Displayed):
-    """What a grid left behind."""
+@dataclass(frozen=True, kw_only=True)
+class Frontier:
+    """The result of a grid: a directory for each setting, ``frontier.html`` and its numbers."""
 
     directory: Path
-    """The result: a directory for each setting, ``frontier.html`` and ``frontier.json``."""
     comparison: ComparedRuns
     """The settings side by side."""
     failed: Mapping[str, tuple[str, ...]]
     """Settings that could not be run, and why."""
-    dropped: Mapping[str, str]
-    """Settings that make the same data as another one, and as which; they are left out."""
-    kept: tuple[str, ...]
-    """Settings that an earlier, interrupted call had finished."""
-
-    def __repr__(self) -> str:
-        done, failed = len(self.comparison.runs), len(self.failed)
-        more = f", {failed} failed" if failed else ""
-        return f"Frontier of {plural(done, 'setting')} in {self.directory}{more}\n{self.comparison}"
-
-    @property
-    def _displayed(self) -> ComparedRuns:
-        return self.comparison
-
-
-def _unheard() -> AbstractContextManager[Listener]:
-    return nullcontext(silent)
 
 
 def run_frontier(
     plan: FrontierPlan,
     *,
-    listening: Callable[[], AbstractContextManager[Listener]] = _unheard,
+    listening: Callable[[], AbstractContextManager[Listener]] = lambda: nullcontext(silent),
     say: Callable[[str], object] = str,
 ) -> Frontier:
     """Run every setting of a plan and compare them.
 
     ``listening`` gives, for each setting, what is told about the progress of its run; ``say`` is
-    given sentences for the user: the plan, which setting runs, how long the rest may take.
+    given sentences for the user: the plan, and which setting runs.
 
     Raises
     ------
@@ -418,9 +349,9 @@ def run_frontier(
     Notes
     -----
     A setting that fails, be it by an error of the program, does not stop the others; see
-    ``Frontier.failed``. One that makes the same data as another is left out, with a note.
+    ``Frontier.failed``.
     """
-    for line in plan.head:  # each setting is told when it begins
+    for line in plan.lines:
         say(line)
     with written_paths() as written:
         try:
@@ -442,24 +373,16 @@ def _run_and_write(
     work = plan.workshop
     state = json.dumps({"unfinished": str(plan.directory)})
     with own_directory(work, {STATE: state}) as discard:
-        failed = _run_all(plan, work, listening, say)
-        done = [setting for setting in plan.settings if setting.name not in failed]
+        failed = _run_all(plan, listening, say)
+        done = [setting.name for setting in plan.settings if setting.name not in failed]
         if not done:
             reasons = dict.fromkeys(why for problems in failed.values() for why in problems)
             raise ModelError(["none of the settings could be run:", *reasons])
-        points = [read_run(work / setting.name, setting.name) for setting in done]
-        twins = made_twins(points)
-        points = [point for point in points if point.name not in twins]
-        comparison = compare_points(points, risk=plan.risk, utility=plan.utility)
-        notes = (*dropped_notes(plan.dropped, twins), *comparison.notes)
-        frontier = Frontier(
-            directory=plan.directory,
-            comparison=comparison.model_copy(update={"notes": notes}),
-            failed=failed,
-            dropped={**plan.dropped, **twins},
-            kept=plan.kept,
-        )
-        _write(plan, work, frontier, points)
+        runs = [read_run(work / name, name) for name in done]
+        comparison = compare_runs(runs, risk=plan.risk, utility=plan.utility)
+        comparison = comparison.model_copy(update={"notes": (*plan.notes, *comparison.notes)})
+        frontier = Frontier(directory=plan.directory, comparison=comparison, failed=failed)
+        _write(plan, frontier)
         try:
             discard()
         except OSError as error:
@@ -472,7 +395,6 @@ def _run_and_write(
 
 def _run_all(
     plan: FrontierPlan,
-    work: Path,
     listening: Callable[[], AbstractContextManager[Listener]],
     say: Callable[[str], object],
 ) -> dict[str, tuple[str, ...]]:
@@ -481,15 +403,15 @@ def _run_all(
     waiting = [setting for setting in plan.settings if setting.name not in plan.kept]
     for number, setting in enumerate(waiting, 1):
         say(f"setting {number} of {len(waiting)}: {setting.name}")
-        start = perf_counter()
+        place = {"directory": plan.workshop / setting.name, "overwrite": True}
+        output = setting.config.output.model_copy(update=place)
+        config = setting.config.model_copy(update={"output": output})
         try:
             with listening() as listener:
-                _run(setting, work, plan, listener)
+                run(config, registry=plan.registry, listener=listener, seed=plan.seed)
         except Exception as error:  # an error of the program must not lose the other settings
             failed[setting.name] = _reasons(error)
             say(f"  failed: {'; '.join(failed[setting.name])}")
-        else:
-            say(_pace(perf_counter() - start, len(waiting) - number, first=number == 1))
     return failed
 
 
@@ -506,67 +428,22 @@ def _reasons(error: Exception) -> tuple[str, ...]:
     )
 
 
-def _run(setting: Setting, work: Path, plan: FrontierPlan, listener: Listener) -> None:
-    place = {"directory": work / setting.name, "overwrite": True}
-    output = setting.config.output.model_copy(update=place)
-    config = setting.config.model_copy(update={"output": output})
-    run(config, registry=plan.registry, listener=listener, seed=plan.seed)
-
-
-def _pace(seconds: float, left: int, *, first: bool) -> str:
-    """Say how long a run took, and after the first one how long the others may take.
-
-    Examples
-    --------
-    >>> _pace(90.0, 4, first=True)
-    '  done in 90 s; the other 4 may take about 6 min'
-    """
-    done = f"  done in {_time(seconds)}"
-    if not first or not left:
-        return done
-    rest = f"the other {left} may" if left > 1 else "the other one may"
-    return f"{done}; {rest} take about {_time(seconds * left)}"
-
-
-def _time(seconds: float) -> str:
-    if seconds < 120:
-        return f"{seconds:.3g} s"
-    minutes = seconds / 60
-    return f"{minutes:.0f} min" if minutes < 120 else f"{minutes / 60:.1f} h"
-
-
-def _write(plan: FrontierPlan, work: Path, frontier: Frontier, points: Sequence[RunPoint]) -> None:
+def _write(plan: FrontierPlan, frontier: Frontier) -> None:
     """Give the finished settings their place beside the comparison, in one step."""
-    names = {point.name for point in points}
-    done = [setting for setting in plan.settings if setting.name in names]
-    outcome = {
-        "vary": {key: list(values) for key, values in plan.vary.items()},
-        "failed": {name: list(why) for name, why in frontier.failed.items()},
-        "dropped": dict(frontier.dropped),
-    }
+    comparison, work = frontier.comparison, plan.workshop
     page = comparison_page(
-        frontier.comparison,
+        comparison,
         title="Frontier of risk and utility",
-        reports=report_links(points, work),
+        reports=report_links({run.name: work / run.name for run in comparison.runs}, work),
         failed=frontier.failed,
     )
+    outcome = {name: list(why) for name, why in frontier.failed.items()}
     with new_directory(plan.directory, overwrite=plan.overwrite) as new:
-        for setting in done:
+        for one in comparison.runs:
             # linked, so that nothing is lost if this fails half-way
-            link_tree(work / setting.name, new / setting.name)
+            link_tree(work / one.name, new / one.name)
         write_text(new / PAGE, page)
-        write_json(new / NUMBERS, {"format": 1} | plain(frontier.comparison) | outcome)
-        manifest = {
-            "format": 1,
-            "kind": "frontier",
-            "created": now(),
-            "data": {
-                "origin": plan.source.origin,
-                "sha256": plan.source.fingerprint,
-                "rows": plan.source.table.n_rows,
-            },
-            "seed": plan.seed.entropy,
-            "settings": {setting.name: dict(setting.values) for setting in done},
-            "files": [plain(file_entry(new / name)) for name in (PAGE, NUMBERS)],
-        }
-        write_json(new / "manifest.json", manifest | outcome)
+        write_json(new / NUMBERS, content_of(comparison) | {"failed": outcome})
+        files = [plain(file_entry(new / name)) for name in (PAGE, NUMBERS)]
+        manifest = {"format": 1, "kind": "frontier", "created": now(), "files": files}
+        write_json(new / MANIFEST, manifest)

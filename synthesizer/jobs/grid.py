@@ -18,7 +18,21 @@ from synthesizer.config.synthpop import FOREIGN_KEYS, house_name
 from synthesizer.data.errors import ConfigError, Problems, SynthesizerError, did_you_mean
 from synthesizer.data.yaml_text import parse_yaml, without_infinities
 from synthesizer.engine.registry import Registry
-from synthesizer.jobs.run_points import KeyPath, parts_of
+
+KeyPath = tuple[str, ...]
+"""Where a value stands in a configuration."""
+
+
+def parts_of(key: str) -> KeyPath:
+    """Return the parts of a path that is written with dots; backticks hold names with dots.
+
+    Examples
+    --------
+    >>> parts_of("variables.`Jul.93`.method")
+    ('variables', 'Jul.93', 'method')
+    """
+    return tuple(part.strip("`") for part in re.findall(r"`[^`]+`|[^.`]+", key))
+
 
 # What a grid varies: keys of a configuration and the values that they take.
 

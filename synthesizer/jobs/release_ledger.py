@@ -2,7 +2,8 @@
 
 The ledger of ``people.csv`` is ``people.csv.releases.json``, for the steward only. A run adds its
 entry when its result is in place; it and the checks of files read what the releases give together.
-The steward may set ``given_out`` of an entry: what was replaced and not given out does not count.
+The steward sets ``given_out`` of an entry by 'synthesizer releases'; what nobody got is left out.
+A copy of the source has a ledger of its own; each entry has the digest of the source.
 """
 
 from __future__ import annotations
@@ -10,12 +11,11 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from time import sleep
 from typing import Any, Literal
-
-from pydantic import ValidationError
 
 from synthesizer.data.errors import DataError, OutputError, SynthesizerError
 from synthesizer.data.files import held, parse_json, read_text, write_texts
@@ -30,8 +30,6 @@ from synthesizer.report.record import MANIFEST, Manifest
 
 _ATTEMPTS, _PAUSE = 400, 0.05
 """How often, and after how many seconds, a run tries again while another one writes."""
-_OF_FRONTIER = "grid.json"
-"""Beside the runs of a frontier, whose settings are tried and not released."""
 
 
 class Ledger(Result):
@@ -53,19 +51,16 @@ def ledger_of(source: Path | None) -> Path | None:
 
 def read_releases(source: Path | None) -> tuple[Release, ...]:
     """Return the releases that the ledger of a source lists; raises DataError if it is damaged."""
-    path, where = ledger_of(source), ""
+    path = ledger_of(source)
     if path is None or not os.path.lexists(path):
         return ()
     try:
         return typed(Ledger, parse_json(read_text(path))).releases
-    except ValidationError as error:
-        where = f" ({'.'.join(map(str, error.errors()[0]['loc']))} is not as a run writes it)"
     except (OSError, ValueError, RecursionError):
-        pass
-    raise DataError(
-        f"{path}: the ledger of releases cannot be read{where}; mend it or put back a copy of it, "
-        "or move it away: then the releases that it lists no longer count"
-    )
+        raise DataError(
+            f"{path}: the ledger of releases cannot be read; put back a copy of it, or move it "
+            "away: then the releases that it lists no longer count"
+        ) from None
 
 
 def release_of(manifest: Manifest, results: CheckResults, directory: Path) -> Release:
@@ -81,6 +76,7 @@ def release_of(manifest: Manifest, results: CheckResults, directory: Path) -> Re
         looks=near.looks if isinstance(near, NearVerbatim) else (),
         guess=guessed.guesses[0] if isinstance(guessed, Guesses) else None,
         contains=tuple(file.sha256 for file in published if file.name in files),
+        source=manifest.data.sha256 or "",
     )  # fmt: skip
 
 
@@ -122,21 +118,43 @@ def with_others(
 def list_release(source: Path | None, new: Release) -> Iterator[str]:
     """Add a run to the ledger of its source; yield why that could not be done."""
     path = ledger_of(source)
-    if path is None or source is None or Path(new.directory, "..", _OF_FRONTIER).exists():
+    # settings of a frontier are tried and not released
+    if path is None or source is None or Path(new.directory, "..", "grid.json").exists():
         return
     try:
-        _write(path, source, new)
+        _write(path, source, partial(_added, new=new))
     except (OSError, SynthesizerError) as error:
         why = "; ".join(getattr(error, "problems", [f"{source}: {error}"]))
         yield f"releases: this run is not in the ledger, so that later ones miss it ({why})"
 
 
-def _write(path: Path, source: Path, new: Release) -> None:
-    """Add a release to a ledger, which no other run reads or writes meanwhile."""
+def mark_given_out(source: Path, given: Sequence[Path], not_given: Sequence[Path] = ()) -> None:
+    """Record whether the last releases of directories were given out.
+
+    Raises DataError for a directory that the ledger of the source does not list.
+    """
+    marks = {os.path.realpath(path): path in given for path in (*given, *not_given)}
+
+    def marked(releases: tuple[Release, ...]) -> tuple[Release, ...]:
+        changed, last = [*releases], {one.directory: n for n, one in enumerate(releases)}
+        for directory, mark in marks.items():
+            if directory not in last:
+                raise DataError(f"{directory}: 'synthesizer releases {source}' does not list it")
+            place = last[directory]
+            changed[place] = releases[place].model_copy(update={"given_out": mark})
+        return tuple(changed)
+
+    path = ledger_of(source)
+    if path is not None and marks:
+        _write(path, source, marked)
+
+
+def _write(path: Path, source: Path, change: Callable[..., tuple[Release, ...]]) -> None:
+    """Change the releases of a ledger, which no other run reads or writes meanwhile."""
     for _ in range(_ATTEMPTS):
         with held(source) as is_free:
             if is_free:
-                content = plain(Ledger(releases=_added(read_releases(source), new)))
+                content = plain(Ledger(releases=change(read_releases(source))))
                 text = json.dumps(content, indent=1, allow_nan=False, ensure_ascii=False)
                 return write_texts({path: f"{text}\n"}, overwrite=True)
         sleep(_PAUSE)

@@ -4,11 +4,10 @@ From the entries follow the switches under ``checks:``, the keys under ``limits:
 limit whose check is off, the summary and the screen of a run, and the axes by which runs are
 compared. Whoever adds a measure writes its file and one entry.
 
-A figure of risk belongs to a question: the same keys, target and groups. Two runs that asked
-different questions, or of different data, are never put on one axis (`FigureKind.scope`). Nor are
-two runs whose datasets differ in size, where the figure depends on it (`FigureKind.same_rows`):
-S_pMSE is a distance times a number of records, and the fewer synthetic records there are the fewer
-originals find a match, so that the smallest file would seem the best.
+A figure belongs to a question: the data, the keys, target and groups. Runs of different questions
+are never put on one axis (`jobs.compare`). Nor are runs whose datasets differ in size: S_pMSE is a
+distance times a number of records, and the fewer synthetic records there are the fewer originals
+find a match, so that the smallest file would seem the best.
 """
 
 from __future__ import annotations
@@ -126,7 +125,8 @@ def _suda(case: Case) -> Any:
 def _cap(case: Case) -> Any:
     special = case.done.get("suda")
     masks = {} if special is None else {"special_uniques": special.special}
-    return cap(*case.pair, **case.asked.settings, special_uniques=False, subsets=masks)
+    asked = {**case.asked.settings, "control": case.control}
+    return cap(*case.pair, **asked, special_uniques=False, subsets=masks)
 
 
 def _split(case: Case) -> Any:
@@ -322,7 +322,6 @@ _RISK: tuple[Measure, ...] = (
                 "how often an intruder who has all datasets and knows the keys reads off the right "
                 "target; {records} without a match count as 0",
                 title="CAP, all datasets together",
-                scope="pooled",
                 limit=Limit("mean CAP, non-matches zero"),
                 summary={
                     "cap_original": "original",
@@ -331,17 +330,10 @@ _RISK: tuple[Measure, ...] = (
                 },
             ),
             FigureKind(
-                "cap_single",
-                "CAP of one dataset",
-                "how often an intruder who has one dataset and knows the keys reads off the right "
-                "target (mean over the datasets); {records} without a match count as 0",
-            ),
-            FigureKind(
                 "cap_undefined",
                 "CAP of matches",
                 "how often the intruder is right about the {records} whose keys are found",
                 title="CAP of matches, all datasets together",
-                scope="pooled",
                 limit=Limit("mean CAP of matches"),
             ),
             FigureKind(
@@ -349,7 +341,6 @@ _RISK: tuple[Measure, ...] = (
                 "CAP-U",
                 "how often the intruder is right about {records} whose keys nobody shares",
                 title="CAP of uniques, all datasets together",
-                scope="pooled",
                 limit=Limit("mean CAP of statistical uniques, non-matches zero", some=True),
             ),
             FigureKind(
@@ -357,7 +348,6 @@ _RISK: tuple[Measure, ...] = (
                 "CAP of special uniques",
                 "how often the intruder is right about the {records} that stand out most",
                 title="CAP of special uniques, all datasets together",
-                scope="pooled",
                 limit=Limit("mean CAP of special uniques, non-matches zero", some=True),
                 checks=("suda",),
             ),
@@ -404,7 +394,6 @@ _RISK: tuple[Measure, ...] = (
                 "how often a guess is right where the synthetic {records} with the same keys agree "
                 "on one target",
                 title="TCAP, all datasets together",
-                scope="pooled",
                 limit=Limit(
                     "TCAP: right among attributed records (not of all matched ones)",
                     some=True,
@@ -427,17 +416,9 @@ _RISK: tuple[Measure, ...] = (
                 "differential confidentiality",
                 "mean CAP of persons who were in the data minus that of persons who were not: the "
                 "risk that the release adds; about 0 adds nothing, below 0 is as good as 0",
-                scope="pooled",
                 ideal=0.0,
                 limit=Limit("difference of mean CAP, fitted minus unseen", low=-1),
                 summary={"differential_low": "low", "differential_high": "high"},
-            ),
-            FigureKind(
-                "differential_single",
-                "differential confidentiality of one dataset",
-                "mean CAP, from one dataset, of persons who were in the data minus that of persons "
-                "who were not; about 0 adds nothing, below 0 is as good as 0",
-                ideal=0.0,
             ),
             FigureKind(
                 "worst_group",
@@ -551,7 +532,6 @@ _RISK: tuple[Measure, ...] = (
                 "replicated uniques",
                 "share of the synthetic {records} that are unique and equal to a unique original "
                 "{record} in every variable",
-                scope="data",
                 limit=Limit("share of replicated unique records"),
             ),
         ),
@@ -581,7 +561,6 @@ _RISK: tuple[Measure, ...] = (
                 "careers of one person",
                 "panels: share of the synthetic careers that equal, in every period, a career "
                 "which exactly one person of the original has",
-                scope="data",
                 limit=Limit(
                     "panels: share of synthetic careers that equal one which only one person has"
                 ),
@@ -663,7 +642,6 @@ _RISK: tuple[Measure, ...] = (
                 "off of persons who were in the data than of others; about 0 adds nothing, below 0 "
                 "is as good as 0",
                 title="careers told by a few periods, fitted minus unseen",
-                scope="data",
                 ideal=0.0,
                 checks=("trajectories", "differential_confidentiality"),
                 limit=Limit(
@@ -678,7 +656,6 @@ _RISK: tuple[Measure, ...] = (
                 "told by moves of the fitted",
                 "panels: the same of an intruder who knows in which periods somebody moves",
                 title="careers told by moves, fitted minus unseen",
-                scope="data",
                 ideal=0.0,
                 checks=("trajectories", "differential_confidentiality"),
                 limit=Limit(
@@ -704,7 +681,6 @@ _RISK: tuple[Measure, ...] = (
                 "near-verbatim persons",
                 "share of the persons in the data to whom a synthetic {record} points, above the "
                 "same share of persons held out; 0 is a new sample",
-                scope="data",
                 ideal=0.0,
                 limit=Limit("share of near-verbatim persons above the holdout's", low=-1),
             ),
@@ -746,9 +722,7 @@ _RISK: tuple[Measure, ...] = (
                 "share nearer to the fitted half",
                 "share of the synthetic {records} that are nearer to a person who was in the data "
                 "than to one who was not; 0.5 is none",
-                scope="data",
                 ideal=0.5,
-                same_rows=False,
                 limit=Limit("share of records nearer to the fitted half"),
             ),
         ),
@@ -780,7 +754,6 @@ _RISK: tuple[Measure, ...] = (
                 "revealed_share",
                 "revealed share",
                 "share of a sensitive variable that public ones and the synthetic data reveal",
-                scope="inference",
                 limit=Limit("share of a sensitive variable revealed"),
             ),
             FigureKind(
@@ -789,7 +762,6 @@ _RISK: tuple[Measure, ...] = (
                 "how well public variables and the synthetic data rank who has the sensitive "
                 "value; 0.5 is chance",
                 title="AUC of the sensitive variable",
-                scope="inference",
                 ideal=0.5,
                 limit=Limit("area under the ROC curve of a sensitive variable"),
             ),
@@ -818,7 +790,6 @@ _RISK: tuple[Measure, ...] = (
                 "the most successful of the attacks, above its success on persons who were not in "
                 "the data",
                 title="largest risk of an attack",
-                scope="pooled",
                 limit=Limit("largest risk of an attack"),
             ),
         ),
@@ -839,7 +810,6 @@ _UTILITY: tuple[Measure, ...] = (
                 "how far the tables of all pairs of variables are from the original's, on average; "
                 "a right synthesis has about 1, a proper one and a fresh sample of the population "
                 "1 + k/n (k synthetic, n original {records})",
-                scope="data",
                 limit=Limit("mean two-way S_pMSE", high=None),
                 checks=("two_way",),
             ),
@@ -847,7 +817,6 @@ _UTILITY: tuple[Measure, ...] = (
                 "worst_two_way",
                 "largest two-way S_pMSE",
                 "the same for the pair of variables that is farthest off",
-                scope="datasets",
                 limit=Limit("largest two-way S_pMSE", high=None),
                 checks=("two_way",),
             ),
@@ -855,19 +824,10 @@ _UTILITY: tuple[Measure, ...] = (
                 "worst_one_way",
                 "largest one-way S_pMSE",
                 "the same for the variable whose distribution is farthest off",
-                scope="datasets",
                 limit=Limit("largest one-way S_pMSE", high=None),
                 checks=("one_way",),
             ),
             FigureKind("roe_two_way", "ROE (two-way)", summary={"roe_two_way": "value"}),
-            FigureKind(
-                "roe_loss",
-                "1 - ROE (two-way)",
-                "how much the counts of the tables of all pairs of variables differ, as a share; 0 "
-                "is equal",
-                title="1 - ratio of estimates of pairs",
-                scope="data",
-            ),
             FigureKind("roe_one_way", "ROE (one-way)", screen="files"),
         ),
     ),
@@ -989,7 +949,6 @@ _UTILITY: tuple[Measure, ...] = (
                 "share of the coefficients of regressions of one variable on the others that lie "
                 "more than 1.96 of the original's standard errors off; a right synthesis of the "
                 "original's size has 0.05, a proper one and a fresh sample 0.166",
-                scope="data",
                 limit=Limit("share of regression coefficients off by more than 1.96 errors"),
             ),
             FigureKind(
@@ -998,7 +957,6 @@ _UTILITY: tuple[Measure, ...] = (
                 "how far these coefficients are off on average, in the original's standard errors; "
                 "a right synthesis of the original's size has 0.8, a proper one and a fresh sample "
                 "1.13",
-                scope="data",
                 limit=Limit("mean error of regression coefficients in standard errors", high=None),
             ),
             FigureKind("regressions_overlap", "CI overlap of regressions"),
@@ -1019,25 +977,12 @@ _UTILITY: tuple[Measure, ...] = (
             FigureKind(
                 "pmse_ratio",
                 "pMSE ratio",
+                "how well a model tells synthetic from original {records}, over what is expected "
+                "by chance, of the model where it is largest; below 1 is as good as 1",
+                ideal=1.0,
                 limit=Limit(
                     "pMSE over its expectation, of the model where it is largest", high=None
                 ),
-            ),
-            FigureKind(
-                "pmse_ratio_cart",
-                "pMSE ratio by a tree",
-                "how well a classification tree tells synthetic from original {records}, over what "
-                "is expected by chance; 1 is the level of a fresh sample, below 1 is as good as 1",
-                scope="propensity",
-                ideal=1.0,
-            ),
-            FigureKind(
-                "pmse_ratio_logit",
-                "pMSE ratio by a logit",
-                "how well a logit tells synthetic from original {records}, over what is expected "
-                "of a right synthesis; about 1 is good, below 1 is as good as 1",
-                scope="propensity",
-                ideal=1.0,
             ),
             FigureKind("pmse", "pMSE", screen="files"),
             FigureKind("standardised_pmse", "standardised pMSE", screen="files"),
@@ -1068,7 +1013,6 @@ _UTILITY: tuple[Measure, ...] = (
                 "persons give, where it is most; 1 is the level of a fresh sample, below 1 is as "
                 "good as 1",
                 title="careers: largest distance over noise",
-                scope="datasets",
                 ideal=1.0,
                 limit=Limit("panels: largest distance of careers over its noise floor", high=None),
             ),
@@ -1096,18 +1040,7 @@ _UTILITY: tuple[Measure, ...] = (
         several=True,
         items=requested_fits,
         compute=fit,
-        figures=(
-            FigureKind("mean_ci_overlap", "mean CI overlap"),
-            FigureKind(
-                "overlap_loss",
-                "1 - mean CI overlap",
-                "the part of the coefficients' confidence intervals that original and synthetic "
-                "data do not share, mean over the fits; falls with the number of datasets; 0 is "
-                "equal",
-                title="1 - overlap of confidence intervals",
-                scope="fits",
-            ),
-        ),
+        figures=(FigureKind("mean_ci_overlap", "mean CI overlap"),),
     ),
 )
 
@@ -1163,11 +1096,24 @@ def axes(axis: Axis) -> tuple[FigureKind, ...]:
     return tuple(kind for kind in AXES.values() if kind.axis == axis)
 
 
+_FORMER_AXES: Mapping[str, str] = {
+    "cap_single": "cap",
+    "differential_single": "differential_confidentiality",
+    "overlap_loss": "regressions_error",
+    "pmse_ratio_cart": "pmse_ratio",
+    "pmse_ratio_logit": "pmse_ratio",
+    "roe_loss": "mean_two_way",
+}
+"""Figures by which runs are no longer compared, and the one in place of each."""
+
+
 def axis_problems(risk: str | None, utility: str | None) -> list[str]:
-    """Say which names of axes are no measures, and which there are."""
+    """Return a problem for each name that is no figure of its axis, with those there are."""
     wanted: tuple[tuple[Axis, str | None], ...] = (("risk", risk), ("utility", utility))
     return [
-        f"--{axis} {key}: is no figure of {axis}; choose one of "
+        f"--{axis} {key}: runs are no longer compared by it; write {_FORMER_AXES[key]}"
+        if key in _FORMER_AXES
+        else f"--{axis} {key}: is no figure of {axis}; choose one of "
         f"{', '.join(kind.key for kind in axes(axis))}"
         for axis, key in wanted
         if key is not None and key not in {kind.key for kind in axes(axis)}

@@ -39,6 +39,8 @@ from synthesizer.measures.risk.scenario_risk import ScenarioRisk
 from synthesizer.measures.settings import CheckSettings
 from synthesizer.measures.utility.suite import Synthesis, UtilityResult
 
+BOTH_HALVES = 5_000
+"""Records from which on one half is enough: below, the other one is synthesised, too."""
 _NAMED = 20
 """Variables that an alarm names."""
 
@@ -321,11 +323,13 @@ class Checks:
 
     def _half_runs(self, refit: Synthesise, units: str | None) -> Iterator[HalfRun]:
         options, names = self.settings.differential_confidentiality, self.names
+        repeats = options.repeats if options.enabled else 1
 
         def synthesise(half: Table, m: int, repeat: int) -> FromHalf:
             made = FromHalf.of(refit(half, m, repeat))
             # whole records are looked at in the first split only: memory stays flat in the others
-            tables = (_some(table, names) if repeat else table for table in made.tables)
+            is_whole = repeat in (0, repeats)
+            tables = (table if is_whole else _some(table, names) for table in made.tables)
             return replace(made, tables=tables)
 
         stacked = any(measure.stacks for measure in self._on("halves"))
@@ -333,9 +337,10 @@ class Checks:
             self.original,
             synthesise,
             m=(options.m or len(self._sizes)) if options.enabled or stacked else 1,
-            repeats=options.repeats if options.enabled else 1,
+            repeats=repeats,
             seed=self.case.seed,
             units=self._split_by(units),
+            both=stacked and self.original.n_rows < BOTH_HALVES,
         )
 
     def _split_by(self, units: str | None) -> IntArray | None:
@@ -358,6 +363,7 @@ class Checks:
             fitted=selected(run.fitted),
             unseen=selected(run.unseen),
             synthetic=tuple(selected(table) for table in run.synthetic[:most]),
+            exchanged=None if run.exchanged is None else self._whole(run.exchanged, most),
         )
 
     def _results(
@@ -433,7 +439,8 @@ def _of_units(case: Case) -> Case:
             unseen_units=np.unique(run.unseen_units),
         )
     synthetic = tuple(map(heads_of, case.synthetic))
-    return replace(case, original=original.heads, synthetic=synthetic, run=run)
+    control = None if case.control is None else heads_of(case.control)
+    return replace(case, original=original.heads, synthetic=synthetic, run=run, control=control)
 
 
 def _unlike_words(unlike: Mapping[str, tuple[str, str, str]]) -> Iterator[str]:

@@ -113,17 +113,13 @@ def column(
     >>> columns(CapRow)["m"].heading, columns(CapRow)["m"].form
     ('Datasets', 'count')
     """
-    extra: Any = {"column": Column(heading, form, show or _itself, meaning)}
+    extra: Any = {"column": Column(heading, form, show or (lambda value: value), meaning)}
     return Field(title=heading, description=meaning, json_schema_extra=extra, **settings)
 
 
 def nested(heading: str = "") -> Any:
     """Return a field that is a row itself; tables show its columns, named after the heading."""
     return Field(json_schema_extra={"nested": heading})
-
-
-def _itself(value: Any) -> Any:
-    return value
 
 
 F = TypeVar("F", bound=Callable[[Any], Any])
@@ -255,6 +251,8 @@ class Figure(Result):
     what a right synthesis gives."""
     original: float | None = None
     """The value of the original data, released as they are, where there is one."""
+    new_sample: float | None = None
+    """The value of a new sample of the same population, where it is computed."""
 
     _places: tuple[str, str] = PrivateAttr(("", ""))
 

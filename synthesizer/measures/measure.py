@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from synthesizer.measures.settings import CheckSettings
 
 Axis = Literal["risk", "utility"]
-Scope = Literal["data", "datasets", "scenario", "pooled", "inference", "propensity", "fits"]
-"""What must be the same in two runs: data; data and m; keys, target and groups; these and m; ..."""
 Family = Literal["datasets", "scenario", "splits", "halves"]
 """When a measure is computed: while datasets come in; for each scenario; for each scenario and
 half split; of the first half split (or the control file) alone."""
@@ -56,7 +54,7 @@ class FigureKind:
     """A figure with a part to play: it has a limit, is in the summary, or is an axis of the map."""
 
     key: str
-    """`Figure.key`, or the key of an axis that is made of one."""
+    """`Figure.key`."""
     name: str
     """The field's name of it."""
     meaning: str = ""
@@ -65,13 +63,8 @@ class FigureKind:
     _: KW_ONLY
     title: str = ""
     """Its name on a map; ``name`` when empty."""
-    scope: Scope = "scenario"
-    """What two runs must have in common for it to mean the same."""
     ideal: float = float("-inf")
     """Values below it are as good as it is: a difference of -0.01 is no better than 0."""
-    same_rows: bool = True
-    """Whether it depends on the number of synthetic records, so that only datasets of the same
-    size can be compared by it."""
     limit: Limit | None = None
     """The key under ``limits:``."""
     checks: tuple[str, ...] = ()
@@ -105,14 +98,12 @@ class FigureKind:
         """
         return max(value, self.ideal)
 
-    def values(self, figures: Sequence[Figure]) -> list[float | None]:
-        """Return what is held against the limit; None where nothing could be computed."""
+    def limited(self, figures: Sequence[Figure]) -> Sequence[Figure | None]:
+        """Return the figures that the limit is about; None where none could be computed."""
         limit = self.limit or Limit("")
         with_key = [figure for figure in figures if figure.key == self.key]
         some = [figure for figure in with_key if figure.n or not limit.some]
-        if with_key and not some:
-            return []
-        return [getattr(figure, limit.judged) for figure in some] or [None]
+        return some or ([] if with_key else [None])
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -66,6 +66,6 @@ def profiles() -> Mapping[str, Profile]:
 def known_profile(name: str) -> str:
     """Return the name of a profile, or raise with the names that there are."""
     if name not in profiles():
-        hint = did_you_mean(name, profiles(), f"choose one of {', '.join(profiles())}")
-        raise ValueError(f"names no profile: {hint}")
+        choice = f"choose one of {', '.join(profiles())}"
+        raise ValueError(f"names no profile: {did_you_mean(name, profiles(), choice)}")
     return name

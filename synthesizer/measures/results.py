@@ -18,7 +18,6 @@ from synthesizer.measures.figure import (
     on_use,
     plain,
 )
-from synthesizer.measures.measure import FigureKind, Limit
 from synthesizer.measures.risk.attacks import AttackResult
 from synthesizer.measures.risk.copied import CopiedUniques
 from synthesizer.measures.risk.nearest import NearestResult
@@ -222,43 +221,41 @@ class CheckResults(Result):
 
         return verdict(self)
 
-    def limited(self, key: str) -> list[tuple[str, float | None]]:
-        """Return every value that a limit of the configuration is about, with its place."""
-        measure, kind, limit = LIMITS[key]
-        if "scenario" in measure.needs and measure.family != "halves":
-            return self._of_scenarios(kind, limit)
-        if measure.axis == "utility":
-            return [("", self.summary[key])]
-        places: dict[str, list[Figure]] = {}
-        for place, figure in self.risk.other_figures:
-            if figure.key == key:
-                places.setdefault(place, []).append(figure)
-        return [
-            (place, value)
-            for place, figures in (places or {"": []}).items()
-            for value in kind.values(figures)
-        ]
+    def limited(self, key: str) -> list[tuple[str, Figure | None]]:
+        """Return every figure that a limit of the configuration is about, with its place.
 
-    def _of_scenarios(self, kind: FigureKind, limit: Limit) -> list[tuple[str, float | None]]:
-        scenarios = [
-            risk for risk in self.risk.scenarios if not (limit.exact and risk.scenario.tolerance)
-        ]
-        if not scenarios:
-            return [("", None)]
+        None in place of a figure that could not be computed.
+        """
+        measure, kind, limit = LIMITS[key]
+        if measure.axis == "utility":
+            figures = [f for _, f in self._of_utility if f.key == key and f.value is not None]
+            return [("", max(figures, key=lambda f: f.value or 0.0, default=None))]
+        places: dict[str, list[Figure]] = {}
+        if "scenario" in measure.needs and measure.family != "halves":
+            for risk in self.risk.scenarios:
+                if not (limit.exact and risk.scenario.tolerance):
+                    places[risk.scenario.label] = [*risk.figures]
+        else:
+            for place, figure in self.risk.other_figures:
+                if figure.key == key:
+                    places.setdefault(place, []).append(figure)
         return [
-            (risk.scenario.label, value)
-            for risk in scenarios
-            for value in kind.values(risk.figures)
+            (place, figure)
+            for place, figures in (places or {"": []}).items()
+            for figure in kind.limited(figures)
         ]
 
     def exceeded(self, limits: LimitConfig) -> tuple[str, ...]:
         """Say what is above a limit; what could not be computed counts as above."""
-        return tuple(
-            _exceeded(f"limits.{key}: {LIMITS[key][1].title}", place, value, limit)
-            for key, limit in limits.asked.items()
-            for place, value in self.limited(key)
-            if value is None or value > limit
-        )
+        sentences = []
+        for key, limit in limits.asked.items():
+            _, kind, stated = LIMITS[key]
+            for place, figure in self.limited(key):
+                value = None if figure is None else getattr(figure, stated.judged)
+                if value is None or value > limit:
+                    what = f"limits.{key}: {kind.title}"
+                    sentences.append(_exceeded(what, place, value, limit))
+        return tuple(sentences)
 
 
 def _exceeded(what: str, place: str, value: float | None, limit: float) -> str:

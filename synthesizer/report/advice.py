@@ -11,20 +11,12 @@ from json import dumps
 from math import inf
 from typing import NamedTuple, get_args
 
+from synthesizer.measures.evidence import Evidence, Word
 from synthesizer.measures.figure import Result, Row, Units, column, plain
 from synthesizer.measures.results import CheckResults
 from synthesizer.measures.settings import LimitConfig
 from synthesizer.measures.utility.unseen import Unseen
-from synthesizer.measures.verdict import (
-    AT_LEAST,
-    HALVES,
-    TITLES,
-    Evidence,
-    Subject,
-    Verdict,
-    Word,
-    verdict,
-)
+from synthesizer.measures.verdict import AT_LEAST, HALVES, TITLES, Subject, Verdict, verdict
 from synthesizer.report.record import Record
 
 SUBJECTS, WORDS = tuple(TITLES), get_args(Word)

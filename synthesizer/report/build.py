@@ -25,7 +25,6 @@ _SECTIONS: tuple[tuple[str, str, Callable[[Record], bool] | None], ...] = (
     ("careers", "careers_section", lambda record: record.manifest.panel is not None),
     ("variables", "variable_section", None),
     ("utility", "utility_section", None),
-    ("points", "point_section", None),
     ("waves", "waves_section", lambda record: record.manifest.extends is not None),
     ("genetic", "genetic_section", lambda record: record.evolution is not None),
     ("propensity_scores", "propensity_section", None),
@@ -125,7 +124,9 @@ def _of(file: str, function: str) -> Callable[[Record], Any]:
     return built
 
 
-def write_report(directory: Path, out: Path | None = None, *, overwrite: bool = False) -> Path:
+def write_report(
+    directory: Path, out: Path | None = None, *, overwrite: bool = False, **terms: str
+) -> Path:
     """Write the steward's report of a run and return its path.
 
     The page in the directory of the run is its own and is replaced; another file only on demand.
@@ -136,6 +137,8 @@ def write_report(directory: Path, out: Path | None = None, *, overwrite: bool = 
         Result directory of a run.
     out : Path, optional
         HTML file to write, mode 0600; ``report.html`` in the directory when absent.
+    terms
+        ``profile``, ``purpose`` and ``release`` by which the results are judged anew.
 
     Raises
     ------
@@ -146,7 +149,7 @@ def write_report(directory: Path, out: Path | None = None, *, overwrite: bool = 
     """
     target = directory / REPORT if out is None else out
     overwrite = overwrite or out is None
-    record = read_record(directory)
+    record = read_record(directory).judged_by(**terms)
     if out is not None and out.suffix.lower() not in (".html", ".htm"):
         raise OutputError(f"{out} must be named .html: the report is a page")
     check_file(target, overwrite=overwrite)

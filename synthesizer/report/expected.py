@@ -11,8 +11,6 @@ from synthesizer.measures.utility.tables import TableRow
 from synthesizer.report.page import Gap, stopped, written
 from synthesizer.report.record import Record
 
-AGAIN = "Run again with this version and --overwrite to have it."
-
 
 def tables_of(record: Record, ways: int) -> tuple[TableRow, ...]:
     """Return the tables of an order, the worst first; none where they were not compared."""
@@ -38,7 +36,6 @@ def no_tables(record: Record, subject: str, *, pairs: bool = False) -> Gap:
 
 _NAMED = 12
 _LOOK = 10.0
-_HIGH = 3.0
 _UNKNOWN = "could not be computed, which is no good news"
 
 

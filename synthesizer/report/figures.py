@@ -7,7 +7,6 @@ they are to be compared with, its values, and every table of its rows.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from markupsafe import Markup
 
@@ -179,14 +178,10 @@ def result_tables(result: Result, units: Units) -> Iterator[DataTable]:
         yield value_table(in_units(first_line(kind), units), values)
     for name, field in kind.model_fields.items():
         value = getattr(result, name)
-        if _is_rows(value):
+        if isinstance(value, tuple) and value and isinstance(value[0], Row):
             numbers = [str(number) for number, _ in enumerate(value, 1)]
             labels = ("Dataset", numbers) if name == "datasets" else None
             caption = in_units(field.description or first_line(type(value[0])), units)
             yield row_table(value, caption, labels=labels)
         elif isinstance(value, Result) and not isinstance(value, Row):
             yield from result_tables(value, units)
-
-
-def _is_rows(value: Any) -> bool:
-    return isinstance(value, tuple) and bool(value) and isinstance(value[0], Row)

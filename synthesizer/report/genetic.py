@@ -550,7 +550,6 @@ def _spots(points: Sequence[NamedPoint], colour: str) -> Iterator[Spot]:
             risk=risk,
             loss=utility,
             name=name,
-            always=colour == "s1",
             shape=_shape(name, colour),
             colour=colour,
         )

@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from synthesizer.data.errors import plural
 from synthesizer.measures.catalogue import LIMITS
+from synthesizer.measures.evidence import Evidence
 from synthesizer.measures.utility.coefficients import FitComparison
-from synthesizer.measures.verdict import AT_LEAST, Evidence
+from synthesizer.measures.verdict import AT_LEAST
 from synthesizer.report.advice import worst_things
 from synthesizer.report.expected import (
     UNITS,

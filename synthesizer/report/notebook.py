@@ -45,6 +45,7 @@ from synthesizer.report.page import (
     fragment,
     from_template,
     heading,
+    is_number,
     own_style,
     row_table,
     sound_text,
@@ -550,13 +551,9 @@ def _row_chart(name: str, rows: Sequence[BaseModel]) -> Chart | None:
         return None
     column = shown[numbers[0]]
     values = [(label(number, row), column.value(row)) for number, row in enumerate(rows, 1)]
-    found = [Bar(label=name, value=v, end_text=written(v)) for name, v in values if _is_number(v)]
+    found = [Bar(label=name, value=v, end_text=written(v)) for name, v in values if is_number(v)]
     if not found:
         return None
     summary = "; ".join(f"{bar.label}: {bar.end_text}" for bar in found)
     picture = bars(found, title=title, description=summary, label=column.heading)
     return Chart(title=title, svg=picture, reads=column.meaning, summary=summary)
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -274,10 +274,6 @@ def written(value: Cell, form: Form = "figure") -> str:
     return f"{MINUS}{shown}" if value < 0 and any(c in "123456789" for c in shown) else shown
 
 
-def _count(size: float) -> str:
-    return f"{size:,.0f}"
-
-
 def _figure(size: float) -> str:
     """Four significant digits; at least the whole part of large ones, nothing after whole ones."""
     if size >= 1000 or size % 1 == 0:
@@ -310,7 +306,7 @@ def _text(size: float) -> str:
     return f"{size:g}" if size % 1 else f"{size:.0f}"
 
 
-_FORMS = {"text": _text, "count": _count, "figure": _figure, "share": _share, "p": _p}
+_FORMS = {"text": _text, "count": "{:,.0f}".format, "figure": _figure, "share": _share, "p": _p}
 
 
 def interval(low: float | None, high: float | None, form: Form = "figure") -> str:
@@ -438,12 +434,9 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.globals["dash"] = DASH
-    environment.filters |= {"kind": _kind, "written": written, "cells": _cells}
+    environment.filters |= {"kind": lambda block: _KINDS[type(block)], "written": written}
+    environment.filters["cells"] = _cells
     return environment
-
-
-def _kind(block: Block) -> str:
-    return _KINDS[type(block)]
 
 
 def _cells(row: Sequence[Cell], forms: Sequence[Form]) -> list[dict[str, Any]]:
@@ -454,13 +447,14 @@ def _cells(row: Sequence[Cell], forms: Sequence[Form]) -> list[dict[str, Any]]:
             "form": form,
             "number": form != "text",
             "prose": isinstance(value, str) and len(value) > _PROSE,
-            "raw": value if _is_number(value) else None,
+            "raw": value if is_number(value) else None,
         }
         for value, form in zip(row, forms, strict=True)
     ]
 
 
-def _is_number(value: Cell) -> bool:
+def is_number(value: object) -> bool:
+    """Return whether a cell is a number, which true and false are not."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 

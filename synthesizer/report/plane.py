@@ -5,9 +5,8 @@ Risk runs to the right and loss of utility upwards, so that the lower left corne
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 from typing import Literal
 
@@ -28,99 +27,8 @@ from synthesizer.report.charts import (
     text_width,
 )
 
-Label = tuple[int, float, float, str]
-"""Position of the named point, x, y, text-anchor."""
-
 Box = tuple[float, float, float, float]
 """Left, top, right, bottom."""
-
-HEIGHT = 13
-RADIUS = 7
-REACH = 30
-"""How far from the height of its dot a name may stand."""
-_CANDIDATES = (
-    (-11, 4, "end"),
-    (8, 18, "start"),
-    (-8, 18, "end"),
-    (-8, -9, "end"),
-    (11, -8, "start"),
-    (11, 4, "start"),
-    (0, 23, "middle"),
-    (0, -13, "middle"),
-)
-"""Places beside a dot, the best first: left and below a frontier's line does not run."""
-
-
-def place_labels(
-    dots: Sequence[tuple[int, float, float]],
-    others: Sequence[Box],
-    names: Mapping[int, str],
-    frame: Box,
-    *,
-    crowded: bool = False,
-) -> list[Label]:
-    """Return a place for each name: the first free one, or that which hides least.
-
-    ``dots`` are all points with their positions, ``others`` what else should not be hidden,
-    ``names`` those of points, the most important first. Where it is ``crowded`` names that find no
-    free place are left out.
-
-    Examples
-    --------
-    >>> place_labels([(0, 20, 50), (1, 25, 50)], [], {0: "a", 1: "b"}, (0, 0, 200, 100))
-    [(0, 9, 54, 'end'), (1, 33, 68, 'start')]
-    """
-    taken = [*(_around(x, y, RADIUS) for _, x, y in dots), *others]
-    places = {point: (x, y) for point, x, y in dots}
-    placed = []
-    for point, name in names.items():
-        hidden, label, box = _best_place(point, *places[point], name, taken, frame)
-        if not (crowded and hidden):
-            taken.append(box)
-            placed.append(label)
-    return placed
-
-
-def _best_place(
-    point: int, x: float, y: float, name: str, taken: Sequence[Box], frame: Box
-) -> tuple[float, Label, Box]:
-    marker = _around(x, y, RADIUS)
-    near = [b for b in taken if b[1] < y + REACH and b[3] > y - REACH and b != marker]
-    tried: list[tuple[float, int, Label, Box]] = []
-    for dx, dy, anchor in _CANDIDATES:
-        label = (point, round(x + dx, 1), round(y + dy, 1), anchor)
-        box = _room(label, name)
-        tried.append((_overlap(box, near, frame), len(tried), label, box))
-        if not tried[-1][0]:
-            break
-    hidden, _, label, box = min(tried)
-    return hidden, label, box
-
-
-def _around(x: float, y: float, radius: float) -> Box:
-    return x - radius, y - radius, x + radius, y + radius
-
-
-def _room(label: Label, name: str) -> Box:
-    """Return the room that a name takes."""
-    _, x, y, anchor = label
-    width = text_width(name, 12)
-    left = x - {"start": 0.0, "middle": width / 2, "end": width}[anchor]
-    return left, y - HEIGHT + 3, left + width, y + 3
-
-
-def _overlap(box: Box, others: Sequence[Box], frame: Box) -> float:
-    """Return the area that is hidden, counting what leaves the frame far more."""
-    left, top, right, bottom = box
-    outside = max(frame[0] - left, 0) + max(right - frame[2], 0)
-    outside += max(frame[1] - top, 0) + max(bottom - frame[3], 0)
-    hidden = sum(
-        max(min(right, neighbour[2]) - max(left, neighbour[0]), 0)
-        * max(min(bottom, neighbour[3]) - max(top, neighbour[1]), 0)
-        for neighbour in others
-    )
-    return hidden + 1000 * outside
-
 
 MOST_STRETCH = 1.7
 """How many times the span of the points an axis may be, to show a mark as well."""
@@ -146,8 +54,6 @@ class Axis:
     """Name of the figure and which direction is good."""
     marks: Sequence[Mark] = ()
     """Lines of reference; one out of reach is named at the edge."""
-    whole: bool = False
-    """Whether the axis begins at 0 and reaches every mark."""
 
     def span(self, values: Sequence[float]) -> tuple[float, float]:
         """Return the ends of the axis for the values of its points.
@@ -157,13 +63,7 @@ class Axis:
         >>> axis = Axis(label="CAP", marks=[Mark(0.9, "original")])
         >>> [round(end, 3) for end in axis.span([0.4, 0.5])]
         [0.393, 0.507]
-        >>> [round(end, 3) for end in Axis(label="CAP", whole=True).span([0.4, 0.5])]
-        [0.0, 0.54]
         """
-        if self.whole:
-            shown = [0.0, *values, *(mark.value for mark in self.marks)]
-            low, high = min(shown), max(*shown, 1e-6)
-            return (low * 1.08 if low < 0 else 0.0), high * 1.08
         low, high = min(values), max(values)
         reach = MOST_STRETCH * (high - low or 0.1 * abs(high) or 0.1)
         for mark in sorted(self.marks, key=lambda mark: max(low - mark.value, mark.value - high)):
@@ -177,7 +77,6 @@ class Axis:
 
 WIDTH = 720.0
 _LEFT, _TOP, _RIGHT, _BOTTOM = 50.0, 26.0, 700.0, 410.0
-_BEST = "best corner"
 _ROW = 14.0
 _LETTERS = 30
 MOST_DOTS = 40
@@ -191,19 +90,13 @@ class Spot:
     risk: float
     loss: float
     name: str = ""
-    """Is written beside it."""
-    always: bool = False
-    """Whether the name is written even where it hides something."""
+    """Is written beside it where there is room, and shown where a reader points at the mark."""
     shape: Literal["dot", "ring", "small", "square"] = "dot"
     """Of its mark; a ring is hollow."""
     colour: str = "s1"
     low: float | None = None
     """Ends of the 95 % interval of its risk."""
     high: float | None = None
-    cloud: Sequence[tuple[float, float]] = ()
-    """Risk and loss of each of its datasets."""
-    tooltip: str = ""
-    """Shown where a reader points at the mark; the name where empty."""
 
 
 def plane(
@@ -250,23 +143,13 @@ class _Plane:
         self.spots, self.risk, self.loss = spots, risk, loss
         # the words of lines of reference stand above, one row for each
         self.top = _TOP + _ROW * len(risk.marks)
-        clouds = [point for spot in spots for point in spot.cloud]
-        risks = [spot.risk for spot in spots] + [r for r, _ in (*clouds, *way, *frontier)]
+        risks = [spot.risk for spot in spots] + [r for r, _ in (*way, *frontier)]
         risks += [end for spot in spots for end in (spot.low, spot.high) if end is not None]
-        losses = [spot.loss for spot in spots] + [u for _, u in (*clouds, *way, *frontier)]
+        losses = [spot.loss for spot in spots] + [u for _, u in (*way, *frontier)]
         self.x = Scale(domain=risk.span(risks), range=(_LEFT, _RIGHT))
         self.y = Scale(domain=loss.span(losses), range=(_BOTTOM, self.top))
         self.way = [self.at(*point) for point in way]
         self.steps = list(self._steps([self.at(*point) for point in frontier]))
-
-    @cached_property
-    def corner(self) -> Label:
-        """Where the best corner is named: right of lines of reference that would cross it."""
-        left = _LEFT + 6
-        for place in sorted(self.x(mark.value) for mark in self.risk.marks):
-            if left - 4 <= place <= left + text_width(_BEST, 11) + 4:
-                left = place + 6
-        return -1, left, _BOTTOM - 8, "start"
 
     def at(self, risk: float, loss: float) -> tuple[float, float]:
         return round(self.x(risk), 1), round(self.y(loss), 1)
@@ -288,14 +171,12 @@ class _Plane:
         yield text(4, 14, self.loss.label, class_="label", aria_hidden="true")
         yield from self._risk_marks()
         yield from self._loss_marks()
-        yield text(*self.corner[1:3], _BEST, class_="small muted halo", aria_hidden="true")
         if self.steps:
             yield polyline(self.steps, "line-s1")
         if self.way:
             yield polyline(self.way, "line-s1")
             if len(self.way) <= MOST_DOTS:
                 yield from (dot(*place, 2.5, "fill-s1") for place in self.way)
-        yield from (self._cloud(spot) for spot in self.spots if spot.cloud)
         yield from (self._spot(spot) for spot in reversed(self.spots))
         yield from self._names()
 
@@ -323,17 +204,9 @@ class _Plane:
                 y, arrow = (_BOTTOM - 8, "↓") if mark.value < low else (self.top + 12, "↑")
                 yield _beside(_RIGHT, y, f"{arrow} {mark.words}", leftwards=True)
 
-    def _cloud(self, spot: Spot) -> Markup:
-        """Return the datasets of a spot, each tied to it."""
-        x, y = self.at(spot.risk, spot.loss)
-        places = [self.at(*point) for point in spot.cloud]
-        ties = [line(x, y, *place, class_="grid") for place in places]
-        rings = [dot(*place, 2.6, f"fill-{spot.colour} faint") for place in places]
-        return el("g", {"aria-hidden": "true"}, *ties, *rings)
-
     def _spot(self, spot: Spot) -> Markup:
         x, y = self.at(spot.risk, spot.loss)
-        parts = [el("title", None, spot.tooltip or spot.name)] if spot.tooltip or spot.name else []
+        parts = [el("title", None, spot.name)] if spot.name else []
         if spot.low is not None and spot.high is not None:
             ends = self.x(spot.low), self.x(spot.high)
             parts.append(line(ends[0], y, ends[1], y, class_=f"line-{spot.colour} faint"))
@@ -343,37 +216,22 @@ class _Plane:
         return el("g", None, *parts)
 
     def _names(self) -> Iterator[Markup]:
-        """Yield required names, then further names where there is room."""
-        dots = [
-            (i, *self.at(spot.risk, spot.loss))
-            for i, spot in enumerate(self.spots)
-            if spot.shape != "small"
-        ]
-        named = {i: clipped(spot.name, _LETTERS) for i, spot in enumerate(self.spots) if spot.name}
-        frame = (_LEFT, self.top, _RIGHT, _BOTTOM)
-        hidden = list(self._obstacles())
-        sure = {i: name for i, name in named.items() if self.spots[i].always}
-        placed = place_labels(dots, hidden, sure, frame)
-        hidden += [_room(label, named[label[0]]) for label in placed]
-        unplaced = {i: name for i, name in named.items() if i not in sure}
-        placed += place_labels(dots, hidden, unplaced, frame, crowded=True)
-        for i, x, y, anchor in placed:
-            yield text(x, y, named[i], class_="label", text_anchor=anchor, aria_hidden="true")
+        """Yield the names that find room, the first spots first; none hides another."""
+        named = [spot for spot in self.spots if spot.name]
+        taken = [_around(*self.at(spot.risk, spot.loss)) for spot in named]
+        for spot in named:
+            name, (x, y) = clipped(spot.name, _LETTERS), self.at(spot.risk, spot.loss)
+            for right, down, anchor in _BESIDE:
+                box = _room(name, x + right, y + down, anchor)
+                if self._is_inside(box) and not any(_overlap(box, other) for other in taken):
+                    taken.append(box)
+                    place = {"text_anchor": anchor, "aria_hidden": "true"}
+                    yield text(x + right, y + down, name, class_="label", **place)
+                    break
 
-    def _obstacles(self) -> Iterator[Box]:
-        """Yield what a name should not hide besides the named points."""
-        yield _room(self.corner, _BEST)
-        yield from _along(self.way)
-        yield from _along(self.steps)
-        for spot in self.spots:
-            x, y = self.at(spot.risk, spot.loss)
-            if spot.shape == "small":
-                yield _around(x, y, 3)
-            if spot.low is not None and spot.high is not None:
-                yield self.x(spot.low), y - 1, self.x(spot.high), y + 1
-            yield from (_around(*self.at(*point), 3) for point in spot.cloud)
-        for mark in self.loss.marks:
-            yield _LEFT, self.y(mark.value) - 2, _RIGHT, self.y(mark.value) + 2
+    def _is_inside(self, box: Box) -> bool:
+        left, top, right, bottom = box
+        return left >= _LEFT and self.top <= top and right <= _RIGHT and bottom <= _BOTTOM
 
 
 def _shape(spot: Spot, x: float, y: float) -> Markup:
@@ -393,9 +251,28 @@ def _beside(x: float, y: float, words: str, *, leftwards: bool) -> Markup:
     return text(x + aside, y, words, class_="small muted halo", text_anchor=anchor)
 
 
-def _along(places: Sequence[tuple[float, float]]) -> Iterator[Box]:
-    """Yield small boxes along a line, which names should not cross."""
-    for (x, y), (to_x, to_y) in pairwise(places):
-        pieces = max(1, round(max(abs(to_x - x), abs(to_y - y)) / 6))
-        for piece in range(pieces):
-            yield _around(x + (to_x - x) * piece / pieces, y + (to_y - y) * piece / pieces, 3)
+_BESIDE = (
+    (8, -9, "start"),
+    (-8, -9, "end"),
+    (8, 18, "start"),
+    (-8, 18, "end"),
+    (11, 4, "start"),
+    (-11, 4, "end"),
+)
+"""Places of a name around its dot, the best first: an interval runs beside it."""
+_RADIUS, _LETTER_HEIGHT = 7, 13
+
+
+def _around(x: float, y: float) -> Box:
+    return x - _RADIUS, y - _RADIUS, x + _RADIUS, y + _RADIUS
+
+
+def _room(name: str, x: float, y: float, anchor: str) -> Box:
+    """Return the room that a name takes."""
+    width = text_width(name, 12)
+    left = x - {"start": 0.0, "middle": width / 2, "end": width}[anchor]
+    return left, y - _LETTER_HEIGHT + 3, left + width, y + 3
+
+
+def _overlap(one: Box, other: Box) -> bool:
+    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]

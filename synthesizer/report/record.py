@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path, PureWindowsPath
 from typing import Any, Final, Literal
@@ -488,6 +488,12 @@ class Record:
     def verdict(self) -> Verdict:
         """May the datasets be released? From the results and the limits of the configuration."""
         return verdict(self.results, LimitConfig(**(self.manifest.config.get("limits") or {})))
+
+    def judged_by(self, **terms: str) -> Record:
+        """Return the record with another profile, purpose or release under ``limits:``."""
+        limits = {**(self.manifest.config.get("limits") or {}), **terms}
+        config = {**self.manifest.config, **({"limits": limits} if terms else {})}
+        return replace(self, manifest=self.manifest.model_copy(update={"config": config}))
 
     @property
     def units(self) -> Units:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Literal
 
 from synthesizer.measures.catalogue import CHECKS, MEASURES
+from synthesizer.measures.evidence import Word
 from synthesizer.measures.figure import in_units
 from synthesizer.measures.measure import is_on
 from synthesizer.measures.risk.attacks import Attack, AttackResult
@@ -14,7 +15,6 @@ from synthesizer.measures.risk.nearest import NearestResult
 from synthesizer.measures.risk.scenario import Scenario
 from synthesizer.measures.risk.scenario_risk import ScenarioRisk
 from synthesizer.measures.settings import CheckSettings
-from synthesizer.measures.verdict import Word
 from synthesizer.report.charts import DotRow
 from synthesizer.report.expected import lone_variable
 from synthesizer.report.figures import (

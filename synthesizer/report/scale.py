@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from markupsafe import Markup
 
+from synthesizer.measures.evidence import Evidence
 from synthesizer.measures.figure import agreeing
-from synthesizer.measures.verdict import AT_LEAST, Evidence, Verdict, VerdictLine
+from synthesizer.measures.verdict import AT_LEAST, Verdict, VerdictLine
 from synthesizer.report.charts import dot, line, svg, text
 from synthesizer.report.page import Chart, with_minus
 

@@ -153,15 +153,10 @@ def _item(cells: Distribution, off: Mapping[str, float], record: Record) -> Mark
     ).format(
         " off" if is_off else "",
         thumbnail(cell_shares(cells, record.labels), cells.variable),
-        _breakable(name),
+        Markup("<wbr>").join(re.split(r"(?<=[_.@])(?=\w)", name)),  # not within a word
         "" if value is None else Markup("<span>{}</span>").format(_short(value, off=is_off)),
         fragment(chart),
     )
-
-
-def _breakable(name: str) -> Markup:
-    """Return a name that breaks after the marks that join its words, not within a word."""
-    return Markup("<wbr>").join(re.split(r"(?<=[_.@])(?=\w)", name))
 
 
 def variable_chart(

@@ -307,3 +307,17 @@ def test_missing_values_written_in_two_ways_come_before_every_figure() -> None:
     assert evaluate(ours, [ours, theirs]).unlike == (words.replace("set 1", "set 2"),)
     of_control = assess(ours, ours, **KNOWN, control=theirs.assign(age=ours["age"] + 1))
     assert "in the control" in of_control.unlike[0]
+
+
+def test_a_column_that_is_empty_in_the_original_is_not_compared_and_no_fault_of_the_control() -> (
+    None
+):
+    rng = np.random.default_rng(1)
+    ours, made, control = (
+        pd.DataFrame({name: rng.choice(list("xyz"), 300) for name in "abcd"}) for _ in range(3)
+    )
+    control["rare"] = ["p", "q"] * 5 + [None] * 290
+    empty = [frame.assign(rare=pd.Series([None] * 300)) for frame in (ours, made)]
+    found = assess(*empty, control=control, keys=["a", "b"], target="c")
+    assert any("rare" in note and "compared without" in note for note in found.notes)
+    assert found.further["near_verbatim"].variables == 4

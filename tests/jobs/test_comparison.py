@@ -13,39 +13,27 @@ import pytest
 from synthesizer.cli import screen as screen_runs
 from synthesizer.data import files as output
 from synthesizer.data.errors import ConfigError, DataError, OutputError
-from synthesizer.jobs.compare import compare_points, frontier_of, write_comparison
-from synthesizer.jobs.run_points import RunPoint, read_run, read_runs
+from synthesizer.jobs.compare import (
+    compare_runs,
+    frontier_of,
+    read_run,
+    read_runs,
+    write_comparison,
+)
 from synthesizer.measures.figure import plain, typed
 from synthesizer.measures.results import CheckResults
 from synthesizer.measures.utility.suite import UtilityResult
-from synthesizer.report.comparison import ComparedRuns, RunFigure, Standing
+from synthesizer.report.comparison import ComparedRun, ComparedRuns
 from tests.run_directories import (
-    CHAIN,
     NOTHING,
     checks_of,
     entries,
-    fit_of,
     manifest_of,
-    propensity_of,
-    step,
     write_run,
 )
 
-WORDS = {
-    "data": "made from different data",
-    "question": "different keys, targets or groups",
-    "m": "different numbers of datasets",
-    "variables": "do not synthesise the same variables",
-    "rows": "datasets of different sizes",
-    "proper": "Some runs are proper",
-    "fits": "different fits",
-    "propensity": "different propensity models",
-    "one dataset": "(m = 1:",
-    "seeds": "different seeds",
-}
 
-
-def point(where: Path, name: str, cap: float, loss: float, **changes: Any) -> RunPoint:
+def point(where: Path, name: str, cap: float, loss: float, **changes: Any) -> ComparedRun:
     settings = {"models": {"cart": {"min_leaf": int(name[-1])}}, "proper": True}
     checks, exceeded = changes.pop("checks", checks_of(cap, loss)), changes.pop("exceeded", ())
     manifest = manifest_of(changes.pop("settings", settings), **changes)
@@ -53,7 +41,7 @@ def point(where: Path, name: str, cap: float, loss: float, **changes: Any) -> Ru
 
 
 @pytest.fixture
-def points(tmp_path: Path) -> list[RunPoint]:
+def points(tmp_path: Path) -> list[ComparedRun]:
     """The third is beaten by the second on both, the fourth on one of them only."""
     values = {3: (0.40, 1.0), 5: (0.30, 1.2), 7: (0.35, 1.3), 9: (0.30, 1.4)}
     return [point(tmp_path, f"leaf{leaf}", *own) for leaf, own in values.items()]
@@ -61,40 +49,35 @@ def points(tmp_path: Path) -> list[RunPoint]:
 
 def two_with(where: Path, *settings: dict[str, Any]) -> ComparedRuns:
     """Compare runs that differ in their settings only."""
-    return compare_points(
+    return compare_runs(
         [point(where, f"leaf{n}", 0.3, 1.0, settings=own) for n, own in enumerate(settings, 1)]
     )
 
 
+FIRST = ("cap", "mean_two_way")
+
+
 @pytest.fixture
-def four(points: list[RunPoint]) -> ComparedRuns:
-    return compare_points(points, risk="cap")
-
-
-def told(comparison: ComparedRuns) -> set[str]:
-    notes = " ".join(comparison.notes)
-    return {name for name, words in WORDS.items() if words in notes}
+def four(points: list[ComparedRun]) -> ComparedRuns:
+    return compare_runs(points, risk="cap")
 
 
 def test_only_differing_settings(four: ComparedRuns) -> None:
     assert four.differing == ("models.cart.min_leaf",)
     assert [run.differing["models.cart.min_leaf"] for run in four.runs] == [3, 5, 7, 9]
-    assert told(four) == set()
-    assert "same seed and secret (common random numbers)" in four.notes[0]
-    assert "a part of the luck only" in four.notes[0]
-    assert "another seed (--seed)" in four.notes[-1]
-    assert "rely on differential confidentiality" in four.notes[-1]
+    seeds, optimism = four.notes
+    assert "same seed and secret" in seeds
+    assert "another seed (--seed)" in optimism
 
 
 def test_frontier(four: ComparedRuns) -> None:
-    assert four.axes.risk[0] == "cap"
-    assert four.axes.utility[0] == "mean_two_way"
+    assert (four.risk, four.utility) == FIRST
     assert four.frontier == ("leaf5", "leaf3")  # by rising risk
 
 
 def test_equal_runs_are_both_on_the_frontier(tmp_path: Path) -> None:
     runs = [point(tmp_path, f"leaf{n}", 0.3, 1.0) for n in (1, 2)]
-    assert compare_points(runs, risk="cap").frontier == ("leaf1", "leaf2")
+    assert compare_runs(runs, risk="cap").frontier == ("leaf1", "leaf2")
 
 
 def test_below_the_ideal_is_no_better(tmp_path: Path) -> None:
@@ -103,7 +86,7 @@ def test_below_the_ideal_is_no_better(tmp_path: Path) -> None:
         checks = checks_of(0.3, 4.0 - n, difference=value)
         runs.append(point(tmp_path, f"leaf{n}", 0.3, 0, checks=checks))
     found = frontier_of(runs, "differential_confidentiality", "mean_two_way")
-    assert found.runs == ("leaf2", "leaf3")
+    assert found == ("leaf2", "leaf3")
 
 
 def test_a_run_without_a_figure_is_left_out(tmp_path: Path) -> None:
@@ -113,13 +96,11 @@ def test_a_run_without_a_figure_is_left_out(tmp_path: Path) -> None:
         risk=risk, utility=UtilityResult(n=1, n_synthetic=(1,), failed={"two_way": "?"})
     )
     runs.append(point(tmp_path, "leaf3", 0, 0, checks=lacking))
-    found = compare_points(runs, risk="cap")
+    found = compare_runs(runs, risk="cap")
     assert found.frontier == ("leaf2", "leaf1")
     assert "leaf3: could not be computed: two_way." in found.notes
-    # what all runs have comes first
-    assert found.axes.risk[0] == "cap"
-    assert found.axes.risk[-1] == "nearer_share"
-    off = compare_points([*runs[:2], point(tmp_path, "leaf4", 0, 0, checks=NOTHING)], risk="cap")
+    assert [run.name for run in found.placed] == ["leaf1", "leaf2"]
+    off = compare_runs([*runs[:2], point(tmp_path, "leaf4", 0, 0, checks=NOTHING)], risk="cap")
     assert "leaf4: has no figures; its checks were off or failed." in off.notes
 
 
@@ -129,126 +110,110 @@ def other_groups() -> CheckResults:
     return typed(CheckResults, content)
 
 
-COPIED = [step("age", model="keep"), *CHAIN[1:]]
-FIRST = ("cap", "mean_two_way")
-
-
 @pytest.mark.parametrize(
-    ("changes", "notes", "first", "words"),
+    ("changes", "what"),
     [
-        ({"data": {"origin": "b.csv", "sha256": "def"}}, "data", (None, None), ""),
-        ({"checks": other_groups()}, "question", ("replicated_uniques", FIRST[1]), ""),
-        ({"m": 5}, "m", ("cap_single", FIRST[1]), ""),
-        ({"m": 1}, "m, one dataset", ("cap_single", FIRST[1]), "(m = 1: leaf2)"),
-        ({"chain": CHAIN[:1], "seed": 2}, "variables, seeds", FIRST, ""),
-        ({"secret": "0f" * 32}, "seeds", FIRST, ""),
-        ({"chain": COPIED}, "variables", FIRST, ""),
-        ({"rows": 101}, "", FIRST, ""),  # as good as 100
+        ({"data": {"origin": "b.csv", "sha256": "def"}}, "data"),
+        ({"data": {"sha256": None}}, "data"),
+        ({"checks": other_groups()}, "keys, target and groups"),
+        ({"m": 5}, "number of datasets (m)"),
         # the smallest file would win: S_pMSE and CAP fall with the number of synthetic records
-        ({"rows": 5000}, "rows", ("nearer_share", None), "(100 to 5,000 records)"),
-        # the checks know best
-        ({"checks": checks_of(0.3, 2.0, proper=True)}, "proper", FIRST, "a proper run, here 2 "),
+        ({"rows": 102}, "number of records in each dataset"),
+        ({"settings": {"panel": {"person": "id"}}}, "panel"),
+        ({"settings": {"checks": {"attacks": {"columns": 4}}}}, "options of the checks"),
     ],
 )
-def test_what_differs_decides_about_the_axes(tmp_path, changes, notes, first, words):
+def test_figures_that_depend_on_something_else_are_not_compared(
+    tmp_path: Path, changes: dict[str, Any], what: str
+) -> None:
     runs = [point(tmp_path, "leaf1", 0.3, 1.0), point(tmp_path, "leaf2", 0.2, 2.0, **changes)]
-    found = compare_points(runs, risk="cap")
-    assert told(found) == set(filter(None, notes.split(", ")))
-    assert any(words in note for note in found.notes)
-    assert [*found.axes.risk, None][0] == first[0]
-    assert [*found.axes.utility, None][0] == first[1]
-    assert bool(found.frontier) == (None not in first)
-
-
-def test_queries_have_no_hash(tmp_path):
-    data = {"origin": "db", "sha256": None}
-    found = compare_points(
-        [point(tmp_path, f"leaf{n}", 0.3, 1.0, data=data) for n in (1, 2)], risk="cap"
-    )
-    assert found.axes.risk[0] == "cap"
-    assert "cannot be seen" in found.notes[0]
-
-
-def test_m_leaves_no_common_axis_of_what_depends_on_it(tmp_path):
-    runs = [point(tmp_path, "leaf1", 0.3, 1.0), point(tmp_path, "leaf2", 0.2, 2.0, m=5)]
-    found = compare_points(runs, risk="cap")
-    assert [run.differing["m"] for run in found.runs] == [2, 5]
-    assert "cap" not in found.axes.risk
-    assert set(found.axes.utility) == {"mean_two_way", "pmse_ratio_logit", "roe_loss"}
-    alone = [point(tmp_path, f"leaf{n}", 0.3, 1.0, m=5) for n in (3, 4)]
-    assert set(compare_points(alone, risk="cap").axes.utility) >= {"overlap_loss", "worst_two_way"}
+    found = compare_runs(runs)
+    assert (found.risk, found.utility, found.frontier, found.placed) == (None, None, (), ())
+    assert found.notes[0].startswith(f"The runs differ in: {what}. ")
+    # a run without figures hinders no other
+    runs[1] = point(tmp_path, "leaf2", 0, 0, **changes | {"checks": NOTHING})
+    assert compare_runs(runs).frontier == ("leaf1",)
 
 
 @pytest.mark.parametrize(
-    ("part", "other", "measure"),
+    ("changes", "words"),
     [
-        ("fits", fit_of("ill ~ sex", 0.8), "overlap_loss"),
-        ("fits", fit_of("ill ~ age", 0.8, family="logit"), "overlap_loss"),
-        ("propensity", propensity_of("logit", interactions=2), "pmse_ratio_logit"),
+        ({"rows": 101}, "same seed"),  # as good as 100
+        ({"seed": 2}, "different seeds"),
+        ({"secret": "0f" * 32}, "different seeds"),
+        # the checks are right about it, whatever the configuration says
+        ({"checks": checks_of(0.3, 2.0, proper=True)}, "Some runs are proper"),
+        ({"settings": {"checks": {"suda": False}}}, "same seed"),
+        ({"settings": {"checks": {"keys": ["sex", "age"]}}}, "same seed"),
     ],
 )
-def test_other_models_of_a_check_share_no_axis(tmp_path, part, other, measure):
-    checks = checks_of(0.2, 2.0, **{part: (other,)})
-    runs = [point(tmp_path, "leaf1", 0.3, 1.0), point(tmp_path, "leaf2", 0, 0, checks=checks)]
-    found = compare_points(runs, risk="cap")
-    assert told(found) == {part}
-    assert measure not in found.axes.utility
-    assert found.axes.utility[0] == "mean_two_way"
+def test_other_differences_are_told_and_hinder_nothing(
+    tmp_path: Path, changes: dict[str, Any], words: str
+) -> None:
+    runs = [point(tmp_path, "leaf1", 0.3, 1.0), point(tmp_path, "leaf2", 0.2, 2.0, **changes)]
+    found = compare_runs(runs, risk="cap")
+    assert (found.risk, found.utility) == FIRST
+    assert found.frontier
+    assert any(words in note for note in found.notes)
 
 
-def test_sizes_may_differ_by_a_hundredth_only(tmp_path):
+def test_queries_have_no_hash(tmp_path: Path) -> None:
+    data = {"origin": "db", "sha256": None}
+    found = compare_runs([point(tmp_path, f"leaf{n}", 0.3, 1.0, data=data) for n in (1, 2)])
+    assert found.frontier
+    assert "whether all runs read the same records is unknown" in found.notes[0]
+
+
+def test_sizes_may_differ_by_a_hundredth_only(tmp_path: Path) -> None:
     runs = [point(tmp_path, f"leaf{rows}", 0.3, 1.0, rows=rows) for rows in (1000, 1010, 1011)]
-    assert compare_points(runs[:2], risk="cap").frontier == ("leaf1000", "leaf1010")
-    assert compare_points(runs, risk="cap").frontier == ()
+    assert compare_runs(runs[:2], risk="cap").frontier == ("leaf1000", "leaf1010")
+    assert compare_runs(runs, risk="cap").frontier == ()
 
 
-def test_few_runs_of_one_dataset_are_named(tmp_path):
-    many = [point(tmp_path / f"x{n}", "leaf1", 0.3, 1.0, m=1) for n in range(6)]
-    assert "(m = 1: all runs)" in " ".join(compare_points(many).notes)
-    other = point(tmp_path, "leaf2", 0.2, 2.0)
-    assert "(m = 1: 6 runs)" in " ".join(compare_points([*many, other]).notes)
-
-
-def test_axes_can_be_chosen(points: list[RunPoint], four: ComparedRuns) -> None:
-    found = compare_points(points, risk="disco", utility="worst_two_way")
-    assert (found.axes.risk[0], found.axes.utility[0]) == ("disco", "worst_two_way")
-    assert set(found.axes.risk) == set(four.axes.risk)
-    first = found.frontiers[0]
-    assert (first.risk, first.utility) == ("disco", "worst_two_way")
+def test_axes_can_be_chosen(points: list[ComparedRun], four: ComparedRuns) -> None:
+    usual = compare_runs(points)
+    assert (usual.risk, usual.utility) == ("differential_confidentiality", "mean_two_way")
+    found = compare_runs(points, risk="disco", utility="worst_two_way")
+    assert (found.risk, found.utility) == ("disco", "worst_two_way")
     assert found.notes == four.notes
 
 
-def test_a_chosen_axis_that_is_not_shared_is_told(points: list[RunPoint]) -> None:
-    found = compare_points(points, risk="auc", utility="pmse_ratio_cart")
-    assert found.axes.risk[0] == "cap"
-    assert "auc, is none that these runs share" in found.notes[0]
-    assert "the map shows mean two-way S_pMSE" in found.notes[1]
+def test_a_chosen_axis_that_no_run_has_is_told(points: list[ComparedRun]) -> None:
+    found = compare_runs(points, risk="auc", utility="sequence_ratio")
+    assert found.risk == "differential_confidentiality"
+    assert found.notes[:2] == (
+        "No run has the figure auc; the map shows differential_confidentiality.",
+        "No run has the figure sequence_ratio; the map shows mean_two_way.",
+    )
+
+
+def test_unknown_axes_are_told_with_those_there_are(points: list[ComparedRun]) -> None:
+    with pytest.raises(ConfigError) as caught:
+        compare_runs(points, risk="kap", utility="cap")
+    of_risk, of_utility = caught.value.problems
+    assert of_risk.startswith("--risk kap: ")
+    assert "choose one of cap, cap_undefined" in of_risk
+    assert of_utility.startswith("--utility cap: ")
+    assert "mean_two_way" in of_utility
 
 
 @pytest.mark.parametrize(
-    ("axis", "figure", "changes", "reason"),
+    ("axes", "now"),
     [
-        ("risk", "auc", {}, "no run has the figure"),
-        ("risk", "cap", {"rows": 2000}, "the datasets of the runs differ in size"),
-        ("utility", "worst_two_way", {"m": 5}, "the runs differ in the number of datasets"),
+        ({"risk": "cap_single"}, "cap"),
+        ({"risk": "differential_single"}, "differential_confidentiality"),
+        ({"utility": "pmse_ratio_cart"}, "pmse_ratio"),
+        ({"utility": "pmse_ratio_logit"}, "pmse_ratio"),
+        ({"utility": "roe_loss"}, "mean_two_way"),
+        ({"utility": "overlap_loss"}, "regressions_error"),
     ],
 )
-def test_a_chosen_axis_that_is_not_shared_has_one_reason(
-    tmp_path: Path, axis: Any, figure: str, changes: dict[str, Any], reason: str
+def test_former_axes_are_refused_with_the_new_one(
+    points: list[ComparedRun], axes: dict[str, str], now: str
 ) -> None:
-    runs = [point(tmp_path, "leaf1", 0.3, 1.0), point(tmp_path, "leaf2", 0.3, 1.0, **changes)]
-    note = compare_points(runs, **{axis: figure}).notes[0]
-    assert f"{figure}, is none that these runs share: {reason}" in note
-
-
-def test_unknown_axes_are_told_with_those_there_are(points: list[RunPoint]) -> None:
-    with pytest.raises(ConfigError) as caught:
-        compare_points(points, risk="kap", utility="cap")
-    of_risk, of_utility = caught.value.problems
-    assert of_risk.startswith("--risk kap: ")
-    assert "choose one of cap, cap_single, cap_undefined" in of_risk
-    assert of_utility.startswith("--utility cap: ")
-    assert "mean_two_way" in of_utility
+    with pytest.raises(ConfigError, match=f"no longer compared by it; write {now}$"):
+        compare_runs(points, **axes)
+    compare_runs(points, **dict.fromkeys(axes, now))
 
 
 def test_settings_with_lists_and_dots(tmp_path: Path) -> None:
@@ -262,11 +227,10 @@ def test_settings_with_lists_and_dots(tmp_path: Path) -> None:
 def test_plain_values_hold_every_number(four: ComparedRuns) -> None:
     content = json.loads(json.dumps(plain(four), allow_nan=False))
     assert content["frontier"] == ["leaf5", "leaf3"]
-    pairs = len(content["axes"]["risk"]) * len(content["axes"]["utility"])
-    assert len(content["frontiers"]) == pairs
-    first = content["runs"][0]
-    assert first["figures"]["cap"]["datasets"] == pytest.approx([0.395, 0.405])
-    assert first["worst_pair"] == ["age", "ill"]
+    assert (content["risk"], content["utility"]) == FIRST
+    first = content["runs"][0]["figures"]
+    assert (first["cap"]["value"], first["cap"]["baseline"]) == (0.4, 0.2)
+    assert first["differential_confidentiality"]["high"] == 0.03
 
 
 def test_files_are_secret_and_not_overwritten(tmp_path: Path) -> None:
@@ -282,7 +246,7 @@ def test_files_are_secret_and_not_overwritten(tmp_path: Path) -> None:
         write_comparison([runs[0], tmp_path / "c"], page, json=numbers, risk="kap")
     assert len(caught.value.problems) == 4
     write_comparison(runs, page, overwrite=True)
-    assert compare_points(read_runs(runs)) == found
+    assert compare_runs(read_runs(runs)) == found
 
 
 def test_links_to_the_reports_that_there_are(tmp_path: Path) -> None:
@@ -295,6 +259,11 @@ def test_links_to_the_reports_that_there_are(tmp_path: Path) -> None:
     assert "c/report.html" not in page
 
 
+def shown_of(compared: ComparedRuns, capsys: pytest.CaptureFixture[str], **given: Any) -> str:
+    screen_runs.show_comparison(compared, **given)
+    return capsys.readouterr().out
+
+
 def test_the_screen_shows_runs_limits_and_notes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -304,49 +273,31 @@ def test_the_screen_shows_runs_limits_and_notes(
         point(tmp_path, "leaf2", 0.2, 2.0, settings={}),
         point(tmp_path, "leaf3", 0, 0, checks=NOTHING),
     ]
-    screen_runs.show_comparison(compare_points(runs), every=True)
-    shown = capsys.readouterr().out
-    for words in ("not set", "…", "0.010", "-0.010", "leaf1  limits.cap: above"):
+    failed = {"leaf4": ["no leaf"]}
+    shown = shown_of(compare_runs(runs[::-1], risk="cap"), capsys, every=True, failed=failed)
+    for words in (
+        "not set",
+        "unclear",
+        "limit exceeded: leaf1: limits.cap: above",
+        "failed: leaf4: no leaf",
+        "no other run is better on both",
+        "note: leaf3: has no figures",
+    ):
         assert words in shown
-    assert "the frontier is that of CAP" in shown
-    assert "no other run is better on both" in shown
-    assert "tie with" not in shown
-    assert "note: leaf3: has no figures" in shown
+    rows = [line.split()[:2] for line in shown.splitlines() if line.startswith("leaf")]
+    assert rows == [["leaf2", "yes"], ["leaf1", "yes"], ["leaf3", "–"]]  # the frontier first
 
 
-def test_the_screen_without_a_common_axis(
+def test_the_screen_without_a_map_begins_with_the_reason(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    data = {"sha256": "def"}
-    runs = [point(tmp_path, "leaf1", 0.3, 1.0), point(tmp_path, "leaf2", 0.2, 2.0, data=data)]
-    screen_runs.show_comparison(compare_points(runs), every=True)
-    shown = capsys.readouterr().out
-    assert "the frontier is that of no common figures" in shown
-    assert "no other run" not in shown
-    # no limits and no frontier: neither 0 nor no
-    assert "limits exceeded" not in shown
-
-
-def used(shown: str) -> list[list[str]]:
-    """Return name, place on the frontier, tie and limits of each run."""
-    lines = shown.partition("Usefulness")[2].partition("Risk")[0].replace("no tie", "none")
-    return [line.split()[:4] for line in lines.splitlines() if line.startswith("leaf")]
-
-
-def test_the_screen_tells_no_limits_from_none_exceeded(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    limited = {"limits": {"cap": 0.9}}
-    no_tables = CheckResults(risk=checks_of(0.1, 1.0).risk)
     runs = [
-        point(tmp_path, "leaf1", 0.3, 1.0, settings=limited),
-        point(tmp_path, "leaf2", 0.4, 2.0),
-        point(tmp_path, "leaf3", 0, 0, checks=no_tables),
+        point(tmp_path, "leaf1", 0.3, 1.0),
+        point(tmp_path, "leaf2", 0.2, 2.0, data={"sha256": "def"}),
     ]
-    screen_runs.show_comparison(compare_points(runs), every=True)
-    shown = capsys.readouterr().out
-    rows = [[on, limits] for _, on, _, limits in used(shown)]
-    assert rows == [["yes", "0"], ["no", "–"], ["–", "–"]]
+    shown = shown_of(compare_runs(runs), capsys)
+    assert "note: The runs differ in: data." in shown
+    assert "limits exceeded" not in shown  # no limits: neither 0 nor no
 
 
 def keeping(where: Path, name: str, texts: dict[str, str], **changes: Any) -> Path:
@@ -364,12 +315,10 @@ def test_files_that_changed_or_went_are_told(tmp_path: Path) -> None:
         keeping(tmp_path, name, {"synthetic_1.csv": f"{name}1", "synthetic_2.csv": f"{name}2"})
         for name in ("whole", "touched")
     ]
-    assert not any(
-        "synthetic_" in note for note in compare_points(read_runs(runs), risk="cap").notes
-    )
+    assert not any("synthetic_" in note for note in compare_runs(read_runs(runs), risk="cap").notes)
     (runs[1] / "synthetic_1.csv").write_text("something else")
     (runs[1] / "synthetic_2.csv").unlink()
-    changed, gone = compare_points(read_runs(runs), risk="cap").notes[:2]
+    changed, gone = compare_runs(read_runs(runs), risk="cap").notes[:2]
     assert changed.startswith("touched: synthetic_1.csv has changed since the run (its hash is")
     assert changed.endswith("run again with --overwrite.")
     assert gone.startswith("touched: synthetic_2.csv is gone and the manifest lists it")
@@ -391,17 +340,17 @@ def test_files_that_cannot_be_read_are_told(
 
     monkeypatch.setattr(Path, "open", refuse)
     with pytest.raises(DataError, match=r"other: synthetic_1\.csv cannot be read \(Permission den"):
-        compare_points(read_runs(runs))
+        compare_runs(read_runs(runs))
 
 
 def test_the_same_datasets_are_told(tmp_path: Path) -> None:
     texts = {"one": "a", "other": "a", "third": "b"}
     runs = [keeping(tmp_path, name, {"synthetic_1.csv": text}) for name, text in texts.items()]
-    assert compare_points(read_runs(runs)).notes[0].startswith("one; other: have the same datasets")
-    assert not any("same datasets" in note for note in compare_points(read_runs(runs[1:])).notes)
+    assert compare_runs(read_runs(runs)).notes[0].startswith("one; other: have the same datasets")
+    assert not any("same datasets" in note for note in compare_runs(read_runs(runs[1:])).notes)
 
 
-def of_other_data(where: Path) -> list[RunPoint]:
+def of_other_data(where: Path) -> list[ComparedRun]:
     one = {"variables": {"age": {"kind": "numeric"}, "sex": {"label": "x"}}, "proper": True}
     two = {"variables": {"job": {"kind": "ordered"}}, "proper": False, "method": {"age": "pmm"}}
     return [
@@ -413,18 +362,13 @@ def of_other_data(where: Path) -> list[RunPoint]:
 def test_declarations_of_different_data_are_not_listed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    found = compare_points(of_other_data(tmp_path))
+    found = compare_runs(of_other_data(tmp_path))
     assert found.differing == ("proper",)
     assert [run.differing["proper"] for run in found.runs] == [True, False]
-    told = [note for note in found.notes if "declare of single variables differs" in note]
-    assert len(told) == 1
-    assert "(3 variables)" in told[0]
-    screen_runs.show_comparison(found)
-    shown = capsys.readouterr().out
+    shown = shown_of(found, capsys)
     assert "variables." not in shown
     assert "method." not in shown
     content = plain(found)
-    assert "variables.age.kind" in content["left_out"]
     assert content["runs"][0]["settings"]["variables.age.kind"] == "numeric"  # in the file still
 
 
@@ -433,7 +377,6 @@ def test_declarations_of_the_same_data_are_listed(tmp_path: Path) -> None:
         tmp_path, *({"variables": {"age": {"kind": kind}}} for kind in ("numeric", "ordered"))
     )
     assert found.differing == ("variables.age.kind",)
-    assert found.left_out == ()
 
 
 def contents(where: Path) -> dict[str, bytes]:
@@ -444,18 +387,18 @@ def contents(where: Path) -> dict[str, bytes]:
 @pytest.mark.parametrize(
     ("page", "numbers", "told"),
     [
-        ("x.html", "x.html", "x.html: is named twice"),
-        ("x.html", "maps/../x.html", "x.html: is named twice"),
-        ("link/x.html", "maps/x.html", "x.html: is named twice"),
+        ("x.html", "x.html", "x.html is named twice"),
+        ("x.html", "maps/../x.html", "x.html is named twice"),
+        ("link/x.html", "maps/x.html", "x.html is named twice"),
         ("x.html", "maps", "maps is a directory"),
         ("maps", None, "maps is a directory"),
         ("x.html", "nowhere/x.json", "there is no such directory"),
         ("x.html", "a.csv/x.json", "there is no such directory"),
         ("x.html", "y" * 300, "cannot be written"),
         ("x.html", "y" * 250, "cannot be written"),  # with what the name of a draft has more
-        ("x.html", "one/checks.json", "a file of the run"),
-        ("one/synthetic_1.csv", None, "a file of the run"),
-        ("link/../other/report.html", "x.json", "a file of the run"),
+        ("x.html", "one/checks.json", "one of the files that are read"),
+        ("one/synthetic_1.csv", None, "one of the files that are read"),
+        ("link/../other/report.html", "x.json", "one of the files that are read"),
     ],
 )
 def test_files_that_clash_are_found_before_anything_is_written(
@@ -505,93 +448,3 @@ def test_a_disk_that_is_full_leaves_nothing_half_written(
     assert sorted(os.listdir(tmp_path)) == ["one", "other", "x.html"]
     write_comparison(runs, page, json=numbers, overwrite=True)
     assert json.loads(numbers.read_text())["frontier"] == ["one", "other"]
-
-
-# Which runs of a frontier are told apart from their neighbours.
-
-
-def of_spreads(where: Path, **runs: tuple[float, float, float, float]) -> ComparedRuns:
-    """Give runs by risk, loss and how much their two datasets differ in either."""
-    points = []
-    for name, (cap, loss, cap_range, loss_range) in runs.items():
-        checks = checks_of(cap, loss, cap_range=cap_range, loss_range=loss_range)
-        points.append(read_run(write_run(where / name, manifest_of(), checks)))
-    return compare_points(points, risk="cap")
-
-
-def standings(found: ComparedRuns, risk: str, utility: str) -> tuple[Standing, ...]:
-    (pair,) = [own for own in found.frontiers if (own.risk, own.utility) == (risk, utility)]
-    return pair.standings
-
-
-def ties(found: ComparedRuns) -> dict[str, tuple[tuple[str, tuple[str, ...]], ...]]:
-    return {
-        one.run: tuple((tie.run, tie.axes) for tie in one.ties) for one in standings(found, *FIRST)
-    }
-
-
-def test_neighbours_on_the_frontier_are_a_tie_in_one_figure_or_both(tmp_path: Path) -> None:
-    found = of_spreads(
-        tmp_path,
-        a=(0.20, 3.0, 0.03, 0.1),
-        b=(0.22, 2.0, 0.01, 0.1),  # risk within the spread of a
-        c=(0.40, 1.0, 0.01, 0.1),  # far from both
-        d=(0.41, 0.95, 0.02, 0.1),  # within both spreads of c
-    )
-    assert found.frontier == ("a", "b", "c", "d")
-    assert ties(found) == {
-        "a": (("b", ("risk",)),),
-        "b": (("a", ("risk",)),),
-        "c": (("d", ("risk", "utility")),),
-        "d": (("c", ("risk", "utility")),),
-    }
-
-
-def test_a_beaten_run_is_a_tie_only_in_both(tmp_path: Path) -> None:
-    found = of_spreads(
-        tmp_path,
-        best=(0.20, 1.0, 0.02, 0.2),
-        close=(0.21, 1.1, 0.02, 0.2),
-        useless=(0.21, 2.0, 0.02, 0.2),
-    )
-    assert found.frontier == ("best",)
-    assert ties(found) == {"best": (("close", ("risk", "utility")),)}
-
-
-def test_the_larger_spread_of_two_decides(tmp_path: Path) -> None:
-    found = of_spreads(tmp_path, a=(0.2, 3.0, 0.0, 0.0), b=(0.3, 2.0, 0.2, 0.0))
-    assert ties(found)["a"] == (("b", ("risk",)),)
-
-
-def test_the_choice_of_figures_decides(tmp_path: Path) -> None:
-    """All have the same differential confidentiality: there the most useful run beats all."""
-    found = of_spreads(tmp_path, a=(0.2, 3.0, 0.0, 0.0), b=(0.3, 2.0, 0.0, 0.0))
-    (only,) = standings(found, "differential_confidentiality", "mean_two_way")
-    assert (only.run, only.ties, only.unknown) == ("b", (), ())
-
-
-def test_a_spread_that_is_unknown_is_told(tmp_path: Path) -> None:
-    found = of_spreads(tmp_path, a=(0.2, 3.0, 0.0, 0.0), b=(0.3, 2.0, 0.0, 0.0))
-    first, _ = standings(found, "cap", "mean_two_way")
-    assert first.unknown == ()
-    (only,) = standings(found, "replicated_uniques", "pmse_ratio_logit")[:1]
-    assert only.unknown == ("risk", "utility")
-    assert plain(only) == {
-        "run": "a",
-        "ties": [{"run": "b", "in": ["risk", "utility"]}],  # equal values are a tie all the same
-        "unknown": ["risk", "utility"],
-    }
-
-
-@pytest.mark.parametrize(
-    ("found", "spread"),
-    [
-        (RunFigure(value=1.0, low=0.9, high=1.3, datasets=(0.0, 9.0)), 0.2),
-        (RunFigure(value=1.0, low=0.9, datasets=(0.5, None, 0.75)), 0.25),
-        (RunFigure(value=1.0, datasets=(0.5, None)), None),
-        (RunFigure(value=1.0), None),
-    ],
-)
-def test_spread(found: RunFigure, spread: float | None) -> None:
-    assert found.spread == (None if spread is None else pytest.approx(spread))
-    assert plain(found)["spread"] == found.spread

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from synthesizer.measures.verdict import HALVES, Evidence, Subject, Verdict, VerdictLine, Word
+from synthesizer.measures.evidence import Evidence, Word
+from synthesizer.measures.verdict import HALVES, Subject, Verdict, VerdictLine
 from synthesizer.report.advice import TRY_SETTINGS, Advice, Advised, Trial, finding_of, worst_things
 from tests.report.utility_examples import manifest, run, step
 

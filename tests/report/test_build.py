@@ -20,7 +20,7 @@ from tests.report.utility_examples import (
     tables,
 )
 
-ANCHORS = ["glance", "variables", "utility", "point", "propensity", "estimates"]
+ANCHORS = ["glance", "variables", "utility", "propensity", "estimates"]
 
 
 @pytest.fixture(scope="module")
@@ -34,8 +34,8 @@ def anchors(page: str) -> list[str | None]:
 
 def test_all_parts_in_order(page: str) -> None:
     found = anchors(page)
-    assert found[:6] == ANCHORS
-    assert found[6:-3] == [
+    assert found[:5] == ANCHORS
+    assert found[5:-3] == [
         "risk", "cap", "differential", "identity", "uniques", "nearest", "inference", "attacks",
         "further-risk",
     ]  # fmt: skip

@@ -236,7 +236,7 @@ def test_faults_are_found(chromium, pages):
       document.adoptedStyleSheets = [sheet];
       const folded = document.querySelector("#figures > details");
       folded.append(document.createElement("img"), document.createElement("input"));
-      const seen = document.querySelectorAll("#point .tick");
+      const seen = document.querySelectorAll(".chart .tick");
       seen[0].setAttribute("x", "-20");
       seen[1].after(seen[1].cloneNode(true));
       fetch("https://example.org").catch(() => 0);

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from synthesizer.report.plane import Axis, Mark, Spot, place_labels, plane
+from synthesizer.report.plane import Axis, Mark, Spot, plane
 
 NASTY = "<script>alert(\"x\")</script> & 'y'"
 RISK, LOSS = Axis(label="risk (left is safer)"), Axis(label="loss (lower is better)")
@@ -41,12 +41,6 @@ def test_a_mark_out_of_reach_is_named_at_the_edge(value: float, words: str) -> N
     assert ('class="line-original dashed"' in picture) is (words == ">original<")
 
 
-def test_a_whole_axis_reaches_every_mark() -> None:
-    axis = Axis(label="CAP", marks=[Mark(0.9, "original")], whole=True)
-    assert axis.span([0.25]) == pytest.approx((0.0, 0.972))
-    assert ">original<" in drawn(Spot(risk=0.25, loss=1.0), risk=axis)
-
-
 def test_an_axis_without_spread_has_its_value_inside() -> None:
     for value in (0.0, 0.5, 7.0):
         low, high = Axis(label="x").span([value])
@@ -63,11 +57,11 @@ def test_the_frontier_is_a_line_of_steps_to_the_edges() -> None:
     assert steps[-1][0] == 700.0
 
 
-def test_a_way_has_dots_where_it_is_short_and_spots_their_clouds_and_intervals() -> None:
+def test_a_way_has_dots_where_it_is_short_and_spots_their_intervals() -> None:
     way = [(0.9 - i / 10, 0.1 + i / 10) for i in range(5)]
-    spot = Spot(risk=0.5, loss=0.5, low=0.4, high=0.6, cloud=[(0.45, 0.5), (0.5, 0.4)])
+    spot = Spot(risk=0.5, loss=0.5, low=0.4, high=0.6)
     picture = drawn(spot, way=way)
-    assert len(places(picture, "fill-s1")) == 5 + 1 + 2
+    assert len(places(picture, "fill-s1")) == 5 + 1
     assert picture.count('class="line-s1 faint"') == 1
     long = [(0.5 + i / 1000, 0.5) for i in range(60)]
     assert len(places(drawn(Spot(risk=0.5, loss=0.5), way=long), "fill-s1")) == 1
@@ -75,7 +69,7 @@ def test_a_way_has_dots_where_it_is_short_and_spots_their_clouds_and_intervals()
 
 def test_shapes_are_told_apart_and_names_are_written_once() -> None:
     picture = drawn(
-        Spot(risk=0.1, loss=0.1, name="start", shape="ring", always=True),
+        Spot(risk=0.1, loss=0.1, name="start", shape="ring"),
         Spot(risk=0.2, loss=0.2, name="other", shape="square", colour="s4"),
         Spot(risk=0.3, loss=0.3, shape="small"),
         legend=[("fill-s1", "runs"), ("line-s1", "frontier")],
@@ -90,7 +84,7 @@ def test_shapes_are_told_apart_and_names_are_written_once() -> None:
 def test_nothing_comes_out_of_a_name() -> None:
     axis = Axis(label=NASTY, marks=[Mark(0.3, NASTY)])
     picture = plane(
-        [Spot(risk=0.3, loss=1.0, name=NASTY, tooltip=NASTY)], risk=axis, loss=axis, title=NASTY,
+        [Spot(risk=0.3, loss=1.0, name=NASTY)], risk=axis, loss=axis, title=NASTY,
         description=NASTY, legend=[("fill-s1", NASTY)],
     )  # fmt: skip
     assert "<script" not in picture
@@ -98,15 +92,29 @@ def test_nothing_comes_out_of_a_name() -> None:
     ElementTree.fromstring(picture)
 
 
-def test_names_hide_neither_each_other_nor_dots() -> None:
-    dots = [(i, 100.0 + 9 * i, 200.0 + 3 * i) for i in range(6)]
-    names = {i: f"setting {i}" for i in range(5)}
-    labels = place_labels(dots, [], names, (0, 0, 600, 400))
-    assert [label[0] for label in labels] == [0, 1, 2, 3, 4]
-    assert len({(label[1], label[2]) for label in labels}) == 5
+def names(picture: str) -> list[tuple[float, float, str, str]]:
+    """Return the names within a plane: x, y, anchor and text."""
+    found = re.findall(
+        r'<text x="([\d.]+)" y="([\d.]+)" class="label" text-anchor="(start|end|middle)" '
+        r'aria-hidden="true">((?:setting|left|a)[^<]*)<',
+        picture,
+    )
+    return [(float(x), float(y), anchor, name) for x, y, anchor, name in found]
+
+
+def test_names_that_would_hide_each_other_are_left_out_but_in_the_tooltip() -> None:
+    spots = [Spot(risk=0.5 + i / 1000, loss=1.0, name=f"setting {i}") for i in range(30)]
+    picture = drawn(*spots, Spot(risk=0.1, loss=1.0))
+    shown = names(picture)
+    assert shown[0][3] == "setting 0"  # the first spots first
+    assert 1 < len(shown) < 30
+    for (x, y, _, _), (to_x, to_y, _, _) in pairwise(shown):
+        assert (x, y) != (to_x, to_y)
+    assert picture.count("<title>setting") == 30
 
 
 def test_names_stay_inside_the_frame() -> None:
-    for at, side in ((5, "start"), (295, "end")):
-        ((_, x, _, anchor),) = place_labels([(0, at, 50)], [], {0: "long name"}, (0, 0, 300, 100))
-        assert (anchor, x > at) == (side, side == "start")
+    left, right = names(
+        drawn(Spot(risk=0.0, loss=1.0, name="left"), Spot(risk=0.9, loss=2.0, name="a" * 29))
+    )
+    assert (left[2], right[2]) == ("start", "end")

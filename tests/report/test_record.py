@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from synthesizer.data.errors import DataError, OutputError
+from synthesizer.data.errors import DataError, OptionError, OutputError
 from synthesizer.measures.results import FORMAT
 from synthesizer.report.build import write_report
 from synthesizer.report.record import Manifest, manifest_in, order_notes, read_record
@@ -47,6 +47,14 @@ def test_the_command_writes_what_the_run_writes(made: Path, run: Path) -> None:
     assert stat.S_IMODE((made / "report.html").stat().st_mode) == 0o600
     assert path.read_text() == (made / "report.html").read_text()
     assert read_record(run).changes == ()
+
+
+def test_stored_results_are_judged_anew_by_another_profile(run: Path, tmp_path: Path) -> None:
+    path = write_report(run, tmp_path / "page.html", profile="synthpop", release="contract")
+    assert "profile synthpop, contract release" in path.read_text()
+    assert read_record(run).judged_by(profile="synthpop").verdict["use"].evidence
+    with pytest.raises(OptionError, match="names no profile"):
+        write_report(run, tmp_path / "other.html", profile="mine")
 
 
 def test_no_file_but_the_page_of_the_run_is_replaced_unasked(run: Path, tmp_path: Path) -> None:

@@ -280,8 +280,9 @@ def test_the_part_has_the_words_and_the_colour_of_the_verdict(
     )  # fmt: skip
     section = nearest_section(record(risk(further={"near_verbatim": found})))
     (words,) = notes(section, tone)
-    assert "points to 30 of 500" in words
-    assert "15 near copies, would have been noticed" in words
+    assert "point to 30 of 500" in words
+    assert "Fewer than 15 copies, or 15 near copies, would not be noticed" in words
+    assert ("Noticed: 25 more than held out (2.0 to 8.0 %)" in words) == (low == 0.02)
 
 
 def test_the_share_is_drawn_between_a_coin_toss_and_the_fitted_records() -> None:

@@ -14,9 +14,10 @@ import pytest
 from synthesizer import run
 from synthesizer.data.samples.builtin import SAMPLES, sample_path
 from synthesizer.jobs.check_frames import assess, evaluate
+from synthesizer.measures.evidence import Evidence, Word, judged
 from synthesizer.measures.results import CheckResults, RiskResult
 from synthesizer.measures.settings import LimitConfig
-from synthesizer.measures.verdict import Evidence, Word, _judged, verdict
+from synthesizer.measures.verdict import verdict
 from synthesizer.report.glance import glance_section
 from synthesizer.report.page import sections_html
 from synthesizer.report.record import Record
@@ -90,7 +91,7 @@ def test_the_picture_never_contradicts_the_word() -> None:
     for _ in range(2_000):
         mark, released = rng.uniform(0.001, 0.3), rng.choice([None, 0.01, 1.0])
         low, value, high = np.sort(rng.normal(mark, rng.choice([1e-4, 0.02, 0.5]), 3)).tolist()
-        e = _judged("k", "t", "", (value, low, high), mark, released=released)
+        e = judged("k", "t", "", (value, low, high), mark, released=released)
         at, row = places_of(e), in_letters(e)
         assert 0 <= at.low <= (at.value or 0) <= at.high <= 1
         assert row.isascii()

@@ -67,9 +67,9 @@ frontier <- function(data, vary, m = 1, ..., risk = NULL, utility = NULL, direct
 plain_text <- function(value) if (is.character(value)) value else yaml_scalar(value)
 
 frontier_of <- function(content, directory, files) {
-  axes <- c(content$axes$risk[[1]], content$axes$utility[[1]])
+  axes <- c(content$risk %||% NA, content$utility %||% NA)
   rows <- lapply(content$runs, function(run) {
-    value <- function(key) as.numeric(run$figures[[key]]$value %||% NA)
+    value <- function(key) if (is.na(key)) NA_real_ else as.numeric(run$figures[[key]]$value %||% NA)
     data.frame(setting = run$name, risk = value(axes[1]), utility = value(axes[2]),
                best = run$name %in% unlist(content$frontier),
                directory = file.path(directory, run$name))
@@ -95,6 +95,7 @@ print.synthetic_frontier <- function(x, ...) {
 #' @export
 plot.synthetic_frontier <- function(x, ...) {
   axes <- attr(x, "axes")
+  if (anyNA(axes)) fail("plot: the settings cannot be compared; the notes say why")
   colour <- ifelse(x$best, "#1f6fb2", "#7a8794")
   graphics::plot(x$utility, x$risk, pch = 19, col = colour, xlab = axes[2], ylab = axes[1],
                  main = "Risk and utility, lower is better", ...)

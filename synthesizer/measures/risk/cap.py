@@ -32,7 +32,7 @@ import scipy
 from synthesizer.data.codes import Codes, ColumnCoder, Dictionary, Groups, JointCoder
 from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import Data, as_table
-from synthesizer.data.table import BoolArray, Column, FloatArray
+from synthesizer.data.table import BoolArray, Column, FloatArray, Table
 from synthesizer.measures.figure import Figure, Row, column, nested
 from synthesizer.measures.risk.comparable import (
     GroupsOf,
@@ -42,7 +42,7 @@ from synthesizer.measures.risk.comparable import (
     of_all,
     risk_figure,
 )
-from synthesizer.measures.risk.fresh_sample import FreshRow, beyond_fresh
+from synthesizer.measures.risk.fresh_sample import FreshRow, beyond_fresh, expected_of_new
 from synthesizer.measures.risk.scenario import Tolerance
 from synthesizer.measures.risk.suda import affordable_size, suda
 
@@ -106,8 +106,18 @@ class CapResult(OfTarget):
     singles: tuple[CapSingle, ...]
     """By dataset and subset: what each of them gives away alone."""
     identity: float | None = None
-    """Mean of CAP over the number of {records} with the same keys (El Emam et al. 2020, without
-    corrections for errors of the keys and for what the target tells anyway: so at most that)."""
+    """Mean of CAP over the number of {records} with the same keys.
+
+    It is at least the risk of El Emam et al. (2020) for a target with levels: theirs is lower by
+    errors of matching and verification, by larger groups in the population, and by targets from
+    which nothing new is learnt. Of numbers they count similar values; here groups do."""
+    identity_new_sample: float | None = None
+    """The same from a new sample with as many records, at most those of the original.
+
+    By leaving out one record after the other, which is a little low for rare keys. A control
+    corrects it: what its records show, over what is expected of so many by leaving out."""
+    identity_original: float | None = None
+    """The same from the original itself."""
     fresh: tuple[FreshRow, ...] = ()
     """CAP and DiSCO beside those of a fresh sample of the same population."""
 
@@ -155,6 +165,8 @@ class CapResult(OfTarget):
             f"that share them, and reads off the right {self.target}",
             self.n,
             key="identity_disclosure",
+            original=self.identity_original,
+            new_sample=self.identity_new_sample,
         )
         return (zero[0], matches, identity, *zero[1:], *(row.figure for row in self.fresh))
 
@@ -353,6 +365,7 @@ def cap(
     tolerance: Tolerance | None = None,
     special_uniques: bool = True,
     subsets: Mapping[str, BoolArray] | None = None,
+    control: Table | None = None,
 ) -> CapResult:
     """Return the mean CAP of original, baseline and synthetic data for nested m = 1, ..., M.
 
@@ -378,6 +391,8 @@ def cap(
         looked for among as many keys as is affordable.
     subsets : mapping of str to ndarray of bool, shape (n,), optional
         Further subsets of the original records, beside "all", "uniques" and "special_uniques".
+    control : Table, optional
+        Records that were kept out of the synthesis, which show what a new sample does.
 
     Returns
     -------
@@ -410,6 +425,18 @@ def cap(
         size = affordable_size(len(keys), table.n_rows)
         masks["special_uniques"] = suda(table, keys, groups=groups, max_size=size).special
     means = partial(_means, baseline=scores.baseline, masks=masks)
+    sizes = np.bincount(scores.keys)[scores.keys]
+
+    def identity(scores_of: FloatArray) -> float:
+        return float(np.mean(np.nan_to_num(scores_of) / sizes))
+
+    expected = partial(expected_of_new, scores.original, scores.keys)
+    new_sample = identity(expected(sum(scores.sizes))[0])
+    if control is not None and (of_control := identity(expected(control.n_rows)[0])):
+        held_out = cap_scores(
+            original, control, keys=keys, target=target, groups=groups, tolerance=tolerance
+        )
+        new_sample *= identity(held_out.singles[0]) / of_control
     return CapResult(
         keys=tuple(keys),
         target=target,
@@ -427,9 +454,9 @@ def cap(
             for number, values in enumerate(scores.singles, 1)
             for row in means(values)
         ),
-        identity=float(
-            np.mean(np.nan_to_num(scores.synthetic[-1]) / np.bincount(scores.keys)[scores.keys])
-        ),
+        identity=identity(scores.synthetic[-1]),
+        identity_new_sample=new_sample,
+        identity_original=identity(scores.original),
         fresh=beyond_fresh(scores.singles, scores.original, scores.keys, scores.sizes),
     )
 

@@ -153,7 +153,7 @@ class CopiedUniques(Measured):
         is_kept = bool(row.kept) and self.may_keep
         start = "Kept on purpose?" if is_kept else "ALARM:"
         end = "if they were not kept on purpose, this is a copy"
-        which = _which(row)
+        which = "all datasets together" if row.data == _ALL else row.data
         if not row.is_above:
             return (
                 f"{start} {_listed(row.kept)} of {len(self.names)} compared are the original's "
@@ -187,10 +187,6 @@ _FIRST = 100
 """Records that are compared before all are."""
 _NAMED = 8
 """More variables are not named one by one."""
-
-
-def _which(row: CopiedRow) -> str:
-    return "all datasets together" if row.data == _ALL else row.data
 
 
 def _listed(names: Sequence[str]) -> str:

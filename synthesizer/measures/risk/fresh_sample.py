@@ -92,16 +92,9 @@ def beyond_fresh(
     n = len(original)
     if n < 2:
         return ()
-    mates = np.bincount(keys)[keys] - 1
-    alike = np.round(original * (mates + 1)) - 1
-    share = np.divide(alike, mates, out=np.zeros(n), where=mates > 0)
     matched = np.nan_to_num(scores)
-    missed = [max(0.0, 1 - size / (n - 1)) for size in sizes]
-    cap, disco = np.zeros(n), np.zeros(n)
-    for f in sorted(set(missed)):  # most often all datasets have one size
-        part = missed.count(f) / len(missed)
-        cap += part * (1 - f**mates) * share
-        disco += part * f ** (mates - alike) * (1 - f**alike)
+    every = {size: expected_of_new(original, keys, size) for size in {*sizes}}
+    cap, disco = np.mean([every[size] for size in sizes], axis=0)
     return tuple(
         _compared(name, synthetic.mean(axis=0), fresh, float(released.mean()), keys)
         for name, synthetic, fresh, released in (
@@ -109,6 +102,25 @@ def beyond_fresh(
             ("DiSCO", matched == 1, disco, original == 1),
         )
     )
+
+
+def expected_of_new(original: FloatArray, keys: Codes, size: int) -> tuple[FloatArray, FloatArray]:
+    """Return what is expected of each record from a new sample with ``size`` records.
+
+    ``original`` is its CAP from the original, ``keys`` its combination of keys, shape (n,); CAP and
+    the probability of DiSCO are returned.
+
+    Examples
+    --------
+    >>> expected_of_new(np.array([0.5, 0.5, 1.0, 1.0]), np.array([0, 0, 1, 1]), 4)[0].tolist()
+    [0.0, 0.0, 1.0, 1.0]
+    """
+    n, mates = len(original), np.bincount(keys)[keys] - 1
+    alike = np.round(original * (mates + 1)) - 1
+    share = np.divide(alike, mates, out=np.zeros(n), where=mates > 0)
+    f = max(0.0, 1 - size / max(n - 1, 1))
+    disco = np.asarray(f ** (mates - alike) * (1 - f**alike), dtype=np.float64)
+    return np.asarray((1 - f**mates) * share, dtype=np.float64), disco
 
 
 def _compared(

@@ -24,7 +24,7 @@ consensus privacy metrics framework for synthetic data, Patterns 6 (beside a hol
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -39,6 +39,7 @@ from synthesizer.measures.risk.near_verbatim import (
     affordable,
     blocks_of,
     difference,
+    differing_of,
     keys_of,
     quantile_of,
 )
@@ -141,33 +142,27 @@ def guesses(
     compared = Compared.of(run, names)
     if compared is None:
         return None
-    names, records, synthetic = compared.names, compared.records, compared.synthetic
-    most = max(round(DIFFERING[-1] * len(names)), 1)
-    blocks = blocks_of(synthetic, most + 1)
-    rng = seeded(seed).generator("guesses")
-    kept = affordable(records, synthetic, blocks, compared.owners, rng)
-    records, owners = records[kept], compared.owners[kept]
-    # of records that are as near the first one is taken, so their order must tell nothing
-    synthetic = rng.permutation(synthetic)
-    fresh = rng.permutation(compared.records[: run.fitted.n_rows])
-    held = kept >= run.fitted.n_rows
-    right = [(OTHERS, _from_others(records, synthetic, blocks, most))]
-    modes, near = _commonest(records[held], fresh), blocks_of(fresh, most + 1)
-    one_of = [_from_others(records[held], fresh, near, most, of_all=each) for each in (False, True)]
-    known = [[*one_of, modes]]
+    names = compared.names
     places = [names.index(key) for key in keys if key in names]
-    if places:
-        right.append((KEYS, _from_keys(records, synthetic, places)))
-        known.append([_from_keys(records[held], fresh, places), modes])
-    counted = np.bincount(owners, minlength=sum(compared.sizes)) > 0
-    n, n_outside = (int(side.sum()) for side in np.split(counted, [compared.sizes[0]]))
-    found = list(_excesses(compared, owners, (n, n_outside), right, places))
-    made = [of[held] for _, of in right]
-    if len(synthetic) > len(fresh):  # a larger file guesses better, whoever made it
-        few = synthetic[: len(fresh)]
-        made = [_from_others(records[held], few, blocks, most)]
-        made += [_from_keys(records[held], few, places)] if places else []
-    gains = _gains(compared, owners[held], made, known, places)
+    rng = seeded(seed).generator("guesses")
+    others = (Compared.of(each, names) for each in run.both)
+    every = [_tally(one, places, rng) for one in others if one is not None and one.names == names]
+    n, n_outside = np.sum([sizes for sizes, _ in every], axis=0).tolist()
+    tally = np.sum([counts for _, counts in every], axis=0).tolist()
+    targets = [
+        (place, known, *counts[place])
+        for known, counts in zip((OTHERS, KEYS), tally, strict=False)
+        for place in range(len(names))
+        if known == OTHERS or place not in places
+    ]
+    z = quantile_of(len(targets))
+    found, gains = [], []
+    for place, known, inside, outside, made, fresh in targets:
+        named = {"target": names[place], "known": known}
+        excess, low, _ = difference(inside, n, outside, n_outside, z)
+        found.append(Guess(inside=inside, outside=outside, excess=excess, low=low, **named))
+        gain, low, _ = difference(made, n_outside, fresh, n_outside, z)
+        gains.append(Gain(synthetic=made, fresh=fresh, gain=gain, low=low, **named))
     return Guesses(
         n=n,
         n_outside=n_outside,
@@ -177,6 +172,52 @@ def guesses(
         gains=tuple(sorted(gains, key=lambda gain: -gain.low)[:_SHOWN]),
         n_guesses=len(found),
     )
+
+
+def _tally(
+    compared: Compared, keys: Sequence[int], rng: np.random.Generator
+) -> tuple[IntArray, IntArray]:
+    """Return the persons of both sides, and whose values are guessed.
+
+    The second array has the shape (kinds of knowledge, variables, 4): persons in the data, persons
+    held out, and the latter from synthetic and from training records, as many at most. From
+    training records the best guess counts: the nearest record, or the commonest value of those
+    that are near, or of all.
+    """
+    most = max(round(DIFFERING[-1] * len(compared.names)), 1)
+    blocks = blocks_of(compared.synthetic, most + 1)
+    kept = affordable(compared.records, compared.synthetic, blocks, compared.owners, rng)
+    records, owners = compared.records[kept], compared.owners[kept]
+    # of records that are as near the first one is taken, so their order must tell nothing
+    synthetic = rng.permutation(compared.synthetic)
+    fresh = rng.permutation(compared.records[: compared.n_records])
+    is_held = kept >= compared.n_records
+    held, near = records[is_held], blocks_of(fresh, most + 1)
+    right = [*_from_others(records, synthetic, blocks, most)]
+    of_fresh = [_from_others(held, fresh, near, most, True)]
+    if keys:
+        right.append(_from_keys(records, synthetic, keys))
+        of_fresh.append([_from_keys(held, fresh, keys)])
+    made = [of[is_held] for of in right]
+    if len(synthetic) > len(fresh):  # a larger file guesses better, whoever made it
+        few = synthetic[: len(fresh)]
+        made = [*_from_others(held, few, blocks, most)]
+        made += [_from_keys(held, few, keys)] if keys else []
+
+    def persons(right: BoolArray, owners: IntArray) -> IntArray:
+        """Count those of both sides of whom a record is guessed, shape (2, variables)."""
+        found = np.zeros((sum(compared.sizes), right.shape[1]), bool)
+        rows, columns = np.nonzero(right)
+        found[owners[rows], columns] = True
+        return np.array([side.sum(axis=0) for side in np.split(found, compared.sizes[:1])])
+
+    modes = _commonest(held, fresh)
+    counts = []
+    for of, ours, theirs in zip(right, made, of_fresh, strict=True):
+        held_out = [persons(one, owners[is_held])[1] for one in (ours, *theirs, modes)]
+        best = np.max(held_out[1:], axis=0)
+        counts.append(np.array([*persons(of, owners), held_out[0], best]).T)
+    return persons(np.ones((len(owners), 1), bool), owners)[:, 0], np.array(counts)
 
 
 def _commonest(records: IntArray, synthetic: IntArray) -> BoolArray:
@@ -190,10 +231,12 @@ def _commonest(records: IntArray, synthetic: IntArray) -> BoolArray:
 
 def _commonest_of(cells: IntArray, values: IntArray) -> tuple[IntArray, IntArray]:
     """Return every cell in order, and the commonest of its values."""
-    pairs, n = np.unique(np.column_stack([cells, values]), axis=0, return_counts=True)
-    order = np.lexsort((pairs[:, 1], -n, pairs[:, 0]))
-    every, first = np.unique(pairs[order, 0], return_index=True)
-    return every, pairs[order][first, 1]
+    least = int(values.min(initial=0))
+    size = int(values.max(initial=0)) - least + 1
+    pairs, n = np.unique(cells * size + (values - least), return_counts=True)
+    order = np.lexsort((-n, pairs // size))
+    every, first = np.unique(pairs[order] // size, return_index=True)
+    return every, pairs[order][first] % size + least
 
 
 def _from_keys(records: IntArray, synthetic: IntArray, keys: Sequence[int]) -> BoolArray:
@@ -216,91 +259,31 @@ def _from_others(
     synthetic: IntArray,
     blocks: Sequence[list[int]],
     most: int,
-    *,
-    of_all: bool = False,
-) -> BoolArray:
+    with_commonest: bool = False,
+) -> list[BoolArray]:
     """Return which values are those of the record that agrees in most of the other variables.
 
-    ``of_all``: or the commonest ones of all records that agree in nearly all others.
+    ``with_commonest``: and which are the commonest ones of all records that agree in nearly all
+    others.
     """
-    right = _commonest(records, synthetic)
-    joined = Joined.of(synthetic, records, blocks)
-    for theirs, ours in joined.parts():
+    nearest = _commonest(records, synthetic)
+    commonest = nearest.copy() if with_commonest else None
+    for theirs, ours in Joined.of(synthetic, records, blocks).parts():
+        differ = differing_of(records, synthetic, ours, theirs)
+        near = np.flatnonzero(differ <= most)
+        near = near[np.lexsort((theirs[near], ours[near]))]
+        ours, theirs, differ = ours[near], theirs[near], differ[near]
         differs = records[ours] != synthetic[theirs]
-        differ = differs.sum(axis=1)
-        near = differ <= most
-        ours, theirs, differs, differ = ours[near], theirs[near], differs[near], differ[near]
-        order = np.lexsort((theirs, ours))
-        ours, theirs, differs, differ = ours[order], theirs[order], differs[order], differ[order]
         starts = np.flatnonzero(np.r_[True, np.diff(ours) != 0][: len(ours)])
         for place in range(records.shape[1] if len(ours) else 0):
             # the first of those that differ least in the others; whether it agrees here must not
             # decide about who is looked at
             others = differ - differs[:, place]
-            if of_all:
-                few = others < most
-                who, values = _commonest_of(ours[few], synthetic[theirs[few], place])
-                right[who, place] = values == records[who, place]
-                continue
             best = np.minimum.reduceat(others * len(ours) + np.arange(len(ours)), starts)
             found = best < most * len(ours)
-            right[ours[starts[found]], place] = ~differs[best[found] % len(ours), place]
-    return right
-
-
-def _excesses(
-    compared: Compared,
-    owners: IntArray,
-    sizes: tuple[int, int],
-    right: Sequence[tuple[str, BoolArray]],
-    keys: Sequence[int],
-) -> Iterator[Guess]:
-    """Yield the excess of each target; a person is guessed if one of her records is."""
-    n_inside, total = compared.sizes[0], sum(compared.sizes)
-    targets = [
-        (known, of, place)
-        for known, of in right
-        for place in range(len(compared.names))
-        if known != KEYS or place not in keys
-    ]
-    z = quantile_of(len(targets))
-    for known, of, place in targets:
-        guessed = np.bincount(owners[of[:, place]], minlength=total) > 0
-        inside, outside = (int(side.sum()) for side in np.split(guessed, [n_inside]))
-        excess, low, _ = difference(inside, sizes[0], outside, sizes[1], z)
-        yield Guess(
-            target=compared.names[place], known=known, inside=inside, outside=outside,
-            excess=excess, low=low,
-        )  # fmt: skip
-
-
-def _gains(
-    compared: Compared,
-    owners: IntArray,
-    made: Sequence[BoolArray],
-    fresh: Sequence[Sequence[BoolArray]],
-    keys: Sequence[int],
-) -> Iterator[Gain]:
-    """Yield what is guessed of persons held out beyond a fresh sample, for each target.
-
-    Of a fresh sample the best guess counts: the nearest record, or the commonest value of those
-    that are near, or of all.
-    """
-    persons = np.unique(owners, return_inverse=True)[1]
-    n = int(persons.max()) + 1
-    z = quantile_of(len(made) * len(compared.names))
-    for known, ours, theirs in zip((OTHERS, KEYS), made, fresh, strict=False):
-        for place, target in enumerate(compared.names):
-            if known == KEYS and place in keys:
-                continue
-            one, *others = (
-                np.bincount(persons[of[:, place]], minlength=n) > 0 for of in (ours, *theirs)
-            )
-            other = max(others, key=np.sum)
-            difference = one.astype(float) - other
-            gain = float(difference.mean())
-            error = max(float(difference.std(ddof=1)) / n**0.5, 1 / n)
-            yield Gain(
-                target=target, known=known, synthetic=int(one.sum()), fresh=int(other.sum()),
-                gain=gain, low=gain - z * error,
-            )  # fmt: skip
+            nearest[ours[starts[found]], place] = ~differs[best[found] % len(ours), place]
+            if commonest is not None:
+                few = others < most
+                who, values = _commonest_of(ours[few], synthetic[theirs[few], place])
+                commonest[who, place] = values == records[who, place]
+    return [nearest] if commonest is None else [nearest, commonest]

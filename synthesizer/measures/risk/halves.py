@@ -7,11 +7,12 @@ the fitted half beyond that is the risk of having been in the data (Taub et al. 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
 
-from synthesizer.data.errors import DataError
+from synthesizer.data.errors import DataError, SynthesizerError
 from synthesizer.data.pairs import Data, as_tables, check_comparable, column_names
 from synthesizer.data.randomness import AnySeed, seeded
 from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Kind, Table
@@ -59,6 +60,13 @@ class HalfRun:
     """The unit of each unseen record."""
     log_likelihoods: LogLikelihoods | None = None
     """Of the models that were fitted on ``fitted``; None of data that somebody else made."""
+    exchanged: HalfRun | None = None
+    """The same with ``unseen`` as the records that were fitted; None where only one half was."""
+
+    @property
+    def both(self) -> tuple[HalfRun, ...]:
+        """The run, and the same with the halves exchanged if it was made."""
+        return (self,) if self.exchanged is None else (self, self.exchanged)
 
 
 def half_split(units: IntArray, rng: np.random.Generator) -> BoolArray:
@@ -80,6 +88,7 @@ def half_runs(
     repeats: int = 1,
     seed: AnySeed = 0,
     units: IntArray | None = None,
+    both: bool = False,
 ) -> Iterator[HalfRun]:
     """Split, synthesise one half, and yield what the measures need, one split at a time.
 
@@ -95,6 +104,8 @@ def half_runs(
         Draws the splits.
     units : ndarray of int, shape (n,), optional
         Person of each record where the data are a panel: persons are split, not records.
+    both : bool
+        Whether the other half of the first split is synthesised, too, as split ``repeats``.
 
     Returns
     -------
@@ -125,16 +136,30 @@ def half_runs(
         for repeat in range(repeats):
             in_a = half_split(persons, rng)
             fitted, unseen = table.take(in_a), table.take(~in_a)
-            made = FromHalf.of(synthesise(fitted, m, repeat))
-            yield HalfRun(
-                repeat=repeat,
-                fitted=fitted,
-                unseen=unseen,
-                synthetic=tuple(made.tables),
-                fitted_units=persons[in_a],
-                unseen_units=persons[~in_a],
-                log_likelihoods=made.log_likelihoods,
-            )
+            sides = ((fitted, persons[in_a]), (unseen, persons[~in_a]))
+            exchanged = None
+            if both and repeat == 0:
+                with suppress(SynthesizerError):  # a half can be too small for what the whole keeps
+                    exchanged = made_of(repeats, *sides[::-1])
+            yield made_of(repeat, *sides, exchanged)
+
+    def made_of(
+        repeat: int,
+        fitted: tuple[Table, IntArray],
+        unseen: tuple[Table, IntArray],
+        exchanged: HalfRun | None = None,
+    ) -> HalfRun:
+        made = FromHalf.of(synthesise(fitted[0], m, repeat))
+        return HalfRun(
+            repeat=repeat,
+            fitted=fitted[0],
+            unseen=unseen[0],
+            synthetic=tuple(made.tables),
+            fitted_units=fitted[1],
+            unseen_units=unseen[1],
+            log_likelihoods=made.log_likelihoods,
+            exchanged=exchanged,
+        )
 
     return runs()
 

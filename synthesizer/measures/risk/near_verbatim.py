@@ -47,7 +47,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from math import ceil, hypot, sqrt
 from operator import itemgetter
 from typing import Any
@@ -68,6 +67,7 @@ DIFFERING = (0.0, 0.1, 0.2)
 """Shares of the variables that may differ, one look each."""
 FEW_DIFFERING = 3
 """Variables that may differ in the last look of a file of 9 variables or more."""
+FEWEST_VARIABLES = 2
 FEWEST = 10
 """Persons that a group needs in the data; and that either side needs."""
 OUTER = 0.01
@@ -89,6 +89,7 @@ _PAIRS = 30_000_000
 _LEAST = 1_000
 """Persons of both sides that are compared at least."""
 _AT_ONCE = 4_000_000
+_IN_CACHE = 250_000
 _FAR = np.iinfo(np.int32).max
 
 
@@ -212,7 +213,7 @@ def near_verbatim(run: HalfRun, names: Sequence[str], *, seed: AnySeed = 0) -> N
     Returns
     -------
     NearVerbatim or None
-        None where fewer than three variables can be compared, or fewer than 10 persons of a side.
+        None where fewer than two variables can be compared, or fewer than 10 persons of a side.
 
     Examples
     --------
@@ -228,38 +229,39 @@ def near_verbatim(run: HalfRun, names: Sequence[str], *, seed: AnySeed = 0) -> N
     >>> copy.worst.inside, fresh.worst.inside, copy.repeats
     (200, 0, 1)
     """
+    rng = seeded(seed).generator("near verbatim")
     compared = Compared.of(run, names)
     if compared is None:
         return None
-    names, sizes, records = compared.names, compared.sizes, compared.records
-    synthetic, owners = compared.synthetic, compared.owners
-    allowed = [round(share * len(names)) for share in DIFFERING]
-    allowed[-1] = max(allowed[-1], min(FEW_DIFFERING, len(names) // 3))
-    if len(owners) == sum(sizes):  # persons who are alike are one, or no record points to them
-        alike = np.column_stack([owners >= sizes[0], records])
-        owners = np.unique(alike, axis=0, return_inverse=True)[1].ravel()
-        n_inside = int(owners[: run.fitted.n_rows].max()) + 1
-        sizes = (n_inside, int(owners.max()) + 1 - n_inside)
-    blocks = blocks_of(synthetic, allowed[-1] + 1)
-    kept = affordable(records, synthetic, blocks, owners, seeded(seed).generator("near verbatim"))
-    counted = np.bincount(owners[kept], minlength=sum(sizes)) > 0
-    whom, differing = _pointed(records[kept], owners[kept], synthetic, blocks, allowed[-1])
-    others = np.flatnonzero(whom < 0)
-    place = _distinctly_nearest(records[kept], synthetic[others], compared.is_number)
-    whom[others] = np.where(place < 0, -1, owners[kept][place])
-    differing[others] = np.where(place < 0, _FAR, len(names))
-    allowed.append(len(names))
-    pointed = (whom, differing)
-    people = _People(counted, pointed, sizes[0], allowed)
-    sides = (owners[: run.fitted.n_rows], owners[run.fitted.n_rows :] - sizes[0])
-    groups = sorted(_groups(people, run, names, sides), key=lambda group: -group.low)
-    most, most_outside, by_chance = people.repeats()
+    allowed = [round(share * len(compared.names)) for share in DIFFERING]
+    allowed[-1] = max(allowed[-1], min(FEW_DIFFERING, len(compared.names) // 3))
+    allowed.append(len(compared.names))
+    tallies: dict[tuple[str, str], IntArray] = {}
+    repeats = []
+    for each in run.both:
+        other = Compared.of(each, compared.names)
+        if other is None or other.names != compared.names:
+            continue
+        people = _People.of(other, allowed, rng)
+        for group, *rows in _memberships(each, other.names):
+            tally = np.array([people.tally(side, which) for side, which in enumerate(rows)])
+            tallies[group] = tallies.get(group, 0) + tally
+        repeats.append(people.repeats())
+    whole = tallies.pop(_WHOLE)
+    found = [
+        (*group, tally)
+        for group, tally in tallies.items()
+        if tally[0, 0] >= FEWEST and tally[1, 0] > 0
+    ]
+    z = quantile_of(len(allowed) * max(len(found), 1))
+    groups = sorted((_group_look(*one, z) for one in found), key=lambda group: -group.low)
+    most, most_outside, by_chance = max(repeats, key=lambda one: one[0] - one[2])
     return NearVerbatim(
-        n=int(counted[: sizes[0]].sum()),
-        n_outside=int(counted[sizes[0] :].sum()),
-        variables=len(names),
+        n=int(whole[0, 0]),
+        n_outside=int(whole[1, 0]),
+        variables=len(compared.names),
         datasets=compared.datasets,
-        looks=tuple(people.looks()),
+        looks=tuple(_looks(whole, allowed)),
         groups=tuple(groups[:_SHOWN]),
         n_groups=len(groups),
         repeats=most,
@@ -268,7 +270,34 @@ def near_verbatim(run: HalfRun, names: Sequence[str], *, seed: AnySeed = 0) -> N
     )
 
 
+def _looks(tally: IntArray, allowed: Sequence[int]) -> Iterator[Look]:
+    """Yield the excess at each number of differing variables."""
+    z = quantile_of(len(allowed))
+    (n, *insides), (m, *outsides) = tally.tolist()
+    for differing, inside, outside in zip(allowed, insides, outsides, strict=True):
+        excess, low, _ = difference(inside, n, outside, m, z)
+        high = difference(inside, n, outside, m, quantile_of(1))[2]
+        yield Look(
+            differing=differing, inside=inside, outside=outside, excess=excess, low=low,
+            high=high, noticed=_noticed(outside / m, n, m, z),
+        )  # fmt: skip
+
+
+def _group_look(variable: str, group: str, tally: IntArray, z: float) -> GroupLook:
+    """Return the look of a group that shows most."""
+    (n, *insides), (m, *outsides) = tally.tolist()
+    low, inside, outside, excess = max(
+        (difference(inside, n, outside, m, z)[1], inside, outside, inside / n - outside / m)
+        for inside, outside in zip(insides, outsides, strict=True)
+    )
+    return GroupLook(
+        variable=variable, group=group, n=n, inside=inside, n_outside=m, outside=outside,
+        excess=excess, low=low,
+    )  # fmt: skip
+
+
 _SHOWN = 10
+_WHOLE = ("", "")
 
 
 @dataclass(frozen=True, eq=False)
@@ -278,6 +307,8 @@ class Compared:
     names: list[str]
     records: IntArray
     """Those in the data first, then those held out, shape (records, variables)."""
+    n_records: int
+    """Those in the data."""
     owners: IntArray
     """Person of each record, from 0; those in the data have the lowest numbers."""
     sizes: tuple[int, int]
@@ -298,14 +329,17 @@ class Compared:
             for units in (run.fitted_units, run.unseen_units)
         ]
         sizes = tuple(int(one.max(initial=-1)) + 1 for one in persons)
-        if len(shared) < 3 or min(sizes) < FEWEST or not any(t.n_rows for t in made):
+        if len(shared) < FEWEST_VARIABLES or min(sizes) < FEWEST or not any(t.n_rows for t in made):
             return None
         values = [_codes([table[name] for table in (*sides, *made)]) for name in shared]
-        records, synthetic = np.split(np.column_stack(values), [sum(side.n_rows for side in sides)])
+        every = np.array(values, order="C").T  # by variable in memory, as they are compared
+        records, synthetic = np.split(every, [sum(side.n_rows for side in sides)])
         owners = np.concatenate([persons[0], sizes[0] + persons[1]])
         is_number = [not run.fitted[name].is_coded for name in shared]
-        sizes_of = (sizes[0], sizes[1])
-        return cls(shared, records, owners, sizes_of, synthetic, is_number, len(made))
+        return cls(
+            shared, records, run.fitted.n_rows, owners, (sizes[0], sizes[1]), synthetic, is_number,
+            len(made),
+        )  # fmt: skip
 
 
 def _codes(columns: Sequence[Column]) -> Codes:
@@ -403,6 +437,14 @@ class Joined:
             yield ours, theirs
 
 
+def differing_of(records: IntArray, others: IntArray, ours: IntArray, theirs: IntArray) -> IntArray:
+    """Return in how many variables the records of each pair differ."""
+    differ: IntArray = np.zeros(len(ours), np.int64)
+    for one, other in zip(records.T, others.T, strict=True):
+        differ += one[ours] != other[theirs]
+    return differ
+
+
 def _pointed(
     records: IntArray,
     owners: IntArray,
@@ -413,9 +455,7 @@ def _pointed(
     """Return to whom each synthetic record points, and how many variables differ; -1 to nobody."""
     whom, differing = np.full(len(synthetic), -1), np.full(len(synthetic), _FAR)
     for ours, theirs in Joined.of(records, synthetic, blocks).parts():
-        differ: IntArray = np.zeros(len(ours), np.int64)
-        for place in range(records.shape[1]):
-            differ += records[ours, place] != synthetic[theirs, place]
+        differ = differing_of(records, synthetic, ours, theirs)
         near = differ <= most
         # of a person with several records the nearest one counts
         order = np.lexsort((differ[near], owners[ours[near]], theirs[near]))
@@ -454,55 +494,77 @@ def _distinctly_nearest(
         shares = np.unique(ranked, return_counts=True)[1] / len(ranked)
         weights.append(np.float32(1 - (shares**2).sum()))
     nearest = np.full(len(synthetic), -1)
-    step = max(1, _AT_ONCE // len(records))
+    step = max(1, _IN_CACHE // len(records))
     for start in range(0, len(synthetic), step):
         rows = slice(start, start + step)
         far = np.zeros((len(synthetic[rows]), len(records)), np.float32)
+        apart = np.empty_like(far)
         for (ours, theirs), weight, number in zip(values, weights, is_number, strict=True):
-            apart = np.abs(theirs[rows, None] - ours)
-            far += apart if number else weight * (apart != 0)
-        place = far.argmin(axis=1)
-        first, second = np.partition(far, 1, axis=1)[:, :2].T
-        nearest[rows] = np.where(first < DISTINCT * second, place, -1)
+            if number:
+                np.abs(np.subtract(theirs[rows, None], ours, out=apart), out=apart)
+            else:
+                np.multiply(theirs[rows, None] != ours, weight, out=apart)
+            far += apart
+        place, every = far.argmin(axis=1), np.arange(len(far))
+        first = far[every, place]
+        far[every, place] = np.inf
+        nearest[rows] = np.where(first < DISTINCT * far.min(axis=1), place, -1)
     return nearest
 
 
 @dataclass(frozen=True, eq=False)
 class _People:
-    """Persons of both sides, those in the data first, and the records that point to them."""
+    """Persons of both sides, those in the data first, and the records that point to them.
 
-    counted: BoolArray
-    pointed: tuple[IntArray, IntArray]
+    Persons of one side who are alike in everything are one, to whom a record can point.
+    """
+
+    weights: IntArray
+    """How many persons each of them is; 0 of those that were not compared."""
+    whom: IntArray
+    """To whom each synthetic record points, -1 to nobody."""
+    near: IntArray
+    """For each person the least number of variables that differ in a record that points to her."""
+    owners: tuple[IntArray, IntArray]
+    """Persons of the records of each side."""
     n_inside: int
     allowed: Sequence[int]
 
-    @cached_property
-    def near(self) -> IntArray:
-        """For each person the least number of variables that differ."""
-        whom, differing = self.pointed
-        near = np.full(len(self.counted), _FAR)
+    @classmethod
+    def of(cls, compared: Compared, allowed: Sequence[int], rng: np.random.Generator) -> _People:
+        """Find to whom each synthetic record points, if at most so many variables differ."""
+        records, synthetic, owners = compared.records, compared.synthetic, compared.owners
+        n_inside, total = compared.sizes[0], sum(compared.sizes)
+        each = np.ones(total, np.int64)
+        if len(owners) == total:
+            alike = np.column_stack([owners >= n_inside, records])
+            owners, each = np.unique(alike, axis=0, return_inverse=True, return_counts=True)[1:]
+            owners, total = owners.ravel(), len(each)
+            n_inside = int(owners[: compared.n_records].max()) + 1
+        blocks = blocks_of(synthetic, allowed[-2] + 1)
+        kept = affordable(records, synthetic, blocks, owners, rng)
+        counted = np.bincount(owners[kept], minlength=total) > 0
+        whom, differing = _pointed(records[kept], owners[kept], synthetic, blocks, allowed[-2])
+        others = np.flatnonzero(whom < 0)
+        place = _distinctly_nearest(records[kept], synthetic[others], compared.is_number)
+        whom[others] = np.where(place < 0, -1, owners[kept][place])
+        differing[others] = np.where(place < 0, _FAR, allowed[-1])
+        near = np.full(total, _FAR)
         np.minimum.at(near, whom[whom >= 0], differing[whom >= 0])
-        return near
+        sides = (owners[: compared.n_records], owners[compared.n_records :])
+        return cls(each * counted, whom, near, sides, n_inside, allowed)
 
-    def looks(self) -> Iterator[Look]:
-        """Yield the excess at each number of differing variables."""
-        z = quantile_of(len(self.allowed))
-        n, m = (int(side.sum()) for side in np.split(self.counted, [self.n_inside]))
-        for allowed in self.allowed:
-            inside, outside = (
-                int((side <= allowed).sum()) for side in np.split(self.near, [self.n_inside])
-            )
-            excess, low, _ = difference(inside, n, outside, m, z)
-            high = difference(inside, n, outside, m, quantile_of(1))[2]
-            yield Look(
-                differing=allowed, inside=inside, outside=outside, excess=excess, low=low,
-                high=high, noticed=_noticed(outside / m, n, m, z),
-            )  # fmt: skip
+    def tally(self, side: int, records: BoolArray) -> list[int]:
+        """Return how many persons some records of a side are of, and at each look those of them to
+        whom a synthetic record points.
+        """
+        members = np.unique(self.owners[side][records])
+        near = self.near[members]
+        return [int(self.weights[members].sum()), *(int((near <= k).sum()) for k in self.allowed)]
 
     def repeats(self) -> tuple[int, int, int]:
         """Return the most records of a person on each side, and the most by chance."""
-        whom, _ = self.pointed
-        counts = np.bincount(whom[whom >= 0], minlength=len(self.counted))
+        counts = np.bincount(self.whom[self.whom >= 0], minlength=len(self.near))
         inside, outside = np.split(counts, [self.n_inside])
         some = outside[outside > 0]
         rate = 1 - 1 / float(some.mean()) if len(some) else 0.0
@@ -512,54 +574,25 @@ class _People:
         return int(inside.max(initial=0)), int(outside.max(initial=0)), max(by_chance, least)
 
 
-def _groups(
-    people: _People, run: HalfRun, names: Sequence[str], persons: Sequence[IntArray]
-) -> Iterator[GroupLook]:
-    """Yield the look of each group that shows most; a person is of a group if a record is."""
-    near = np.split(people.near, [people.n_inside])
-    counted = np.split(people.counted, [people.n_inside])
-    found = []
-    for name, group, *rows in _memberships(run, names):
-        members = [np.bincount(p[r], minlength=len(c)).astype(bool) & c
-                   for p, r, c in zip(persons, rows, counted, strict=True)]  # fmt: skip
-        if members[0].sum() >= FEWEST and members[1].any():
-            found.append((name, group, members))
-    z = quantile_of(len(people.allowed) * max(len(found), 1))
-    for name, group, members in found:
-        n, m = (int(side.sum()) for side in members)
-        looks = []
-        for allowed in people.allowed:
-            inside, outside = (
-                int((side[which] <= allowed).sum())
-                for side, which in zip(near, members, strict=True)
-            )
-            excess, low, _ = difference(inside, n, outside, m, z)
-            looks.append((low, inside, outside, excess))
-        low, inside, outside, excess = max(looks)
-        yield GroupLook(
-            variable=name, group=group, n=n, inside=inside, n_outside=m, outside=outside,
-            excess=excess, low=low,
-        )  # fmt: skip
-
-
 def _memberships(
     run: HalfRun, names: Sequence[str]
-) -> Iterator[tuple[str, str, npt.NDArray[Any], npt.NDArray[Any]]]:
-    """Yield variable, group, and which records of each side belong to it."""
+) -> Iterator[tuple[tuple[str, str], npt.NDArray[Any], npt.NDArray[Any]]]:
+    """Yield variable and group, and which records of each side belong to it; first all."""
+    yield _WHOLE, np.ones(run.fitted.n_rows, bool), np.ones(run.unseen.n_rows, bool)
     for name in names:
         sides = [run.fitted[name], run.unseen[name]]
         stacked = stacked_columns(sides)
         if stacked.is_coded:
             codes = split(stacked.data, sides)
             for code, label in enumerate(stacked.variable.labels):
-                yield (name, label, *(side == code for side in codes))
+                yield ((name, label), *(side == code for side in codes))
             continue
         numbers = [np.where(c.is_observed, c.data, np.nan) for c in sides]
         known = np.sort(numbers[0][~np.isnan(numbers[0])])
         k = max(int(OUTER * len(known)), FEWEST)
         if len(known) > 2 * k:
-            yield (name, "highest", *(side >= known[-k] for side in numbers))
-            yield (name, "lowest", *(side <= known[k - 1] for side in numbers))
+            yield ((name, "highest"), *(side >= known[-k] for side in numbers))
+            yield ((name, "lowest"), *(side <= known[k - 1] for side in numbers))
 
 
 def quantile_of(tests: int) -> float:

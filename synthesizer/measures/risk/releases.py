@@ -12,17 +12,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from synthesizer.measures.figure import Result
+from synthesizer.measures.figure import Result, Row, column
 from synthesizer.measures.risk.guesses import Guess
 from synthesizer.measures.risk.near_verbatim import Look, NearVerbatim
 
+_ANSWERS = {True: "yes", False: "no", None: "not recorded"}
 
-class Release(Result):
+
+class Release(Row):
     """A release of a source, as its ledger has it."""
 
-    created: str
-    directory: str
-    datasets: Mapping[str, str]
+    created: str = column("When", "text")
+    directory: str = column("Directory", "text")
+    datasets: Mapping[str, str] = column("Datasets", "count", show=len)
     """SHA-256 of each file by its name."""
     records: int
     """Of each dataset; persons of a panel."""
@@ -36,10 +38,12 @@ class Release(Result):
     """The value that was guessed most often beyond the holdout."""
     contains: tuple[str, ...]
     """SHA-256 of published datasets that its own go on from."""
-    replaced: bool = False
+    replaced: bool = column("Replaced", "text", show=_ANSWERS.get, default=False)
     """Whether another run has taken its directory."""
-    given_out: bool | None = None
-    """Whether somebody got it, as the steward says."""
+    given_out: bool | None = column("Given out", "text", show=_ANSWERS.get, default=None)
+    """Whether somebody got it, as the steward states."""
+    source: str = ""
+    """SHA-256 of its source, by which a copy of the source is recognised."""
 
 
 class Together(Result):

@@ -707,7 +707,7 @@ def compare_fit_by(
 
 def _rule_problems(request: _Request, data: Sequence[Data], *, is_group: bool) -> Iterator[str]:
     """Yield what is wrong with rule and level; the original comes first in ``data``."""
-    sizes = [_n_rows(dataset) for dataset in data]
+    sizes = [d.n_rows if isinstance(d, Table) else len(d) for d in data]
     yield from rule_problems(
         request.rule or "simple", len(sizes) - 1, n=1, k=1, level=request.level
     )
@@ -725,10 +725,6 @@ def _group_problems(wanted: _Extras, original: Data, synthetic: Sequence[Data]) 
         for name in wanted.groups:
             if name in column_names(original) and name not in column_names(data):
                 yield f"column {name!r} is not in synthetic dataset {number}: add it"
-
-
-def _n_rows(data: Data) -> int:
-    return data.n_rows if isinstance(data, Table) else len(data)
 
 
 def _extras_of_original(wanted: _Extras, data: Data, table: Table, declared: Said) -> Extras:

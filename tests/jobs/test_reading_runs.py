@@ -8,37 +8,37 @@ from typing import Any
 import pytest
 
 from synthesizer.data.errors import DataError
-from synthesizer.jobs.run_points import read_run, read_runs, run_figures
+from synthesizer.jobs.compare import figures_of, read_run, read_runs
 from synthesizer.measures.catalogue import AXES
 from synthesizer.measures.figure import plain, typed
 from synthesizer.measures.results import CheckResults
-from tests.run_directories import NOTHING, checks_of, manifest_of, write_run
+from tests.run_directories import NOTHING, checks_of, manifest_of, propensity_of, write_run
 
 
 def test_figures() -> None:
-    found = run_figures(checks_of(0.3, 1.5))
+    found = figures_of(checks_of(0.3, 1.5), "persons")
+    assert set(found) <= set(AXES)
     cap = found["cap"]
     assert (cap.value, cap.baseline, cap.chance, cap.original) == (0.3, 0.2, 0.1, 0.9)
-    assert cap.datasets == pytest.approx((0.295, 0.305))
-    assert found["cap_single"].value == pytest.approx(0.3)
-    assert found["cap_single"].chance == pytest.approx(0.1)
-    assert found["mean_two_way"].datasets == (1.5, 1.5)
-    assert found["worst_two_way"].datasets == (2.0, 2.0)
-    assert found["repu"].datasets == (0.1, 0.2)
     half = found["differential_confidentiality"]
     assert (half.value, half.low, half.high) == (0.01, -0.01, 0.03)
-    assert found["differential_single"].value == 0.005
-    assert found["pmse_ratio_logit"].value == 1.2
-    assert found["pmse_ratio_cart"].value is None
-    assert found["roe_loss"].value == pytest.approx(0.1)
-    assert found["overlap_loss"].value == 0.25
+    assert (found["mean_two_way"].value, found["worst_two_way"].value) == (1.5, 2.5)
     assert (found["nearer_share"].low, found["nearer_share"].chance) == (0.4, 0.5)
+    assert "persons" in cap.meaning
+
+
+def test_of_several_figures_with_one_key_the_largest_counts() -> None:
+    low, high = propensity_of("logit"), propensity_of("cart")
+    high = high.model_copy(
+        update={"datasets": (high.datasets[0].model_copy(update={"s_pmse": 3.0}),)}
+    )
+    for order in ((low, high), (high, low)):
+        found = figures_of(checks_of(0.3, 1.5, propensity=order), "records")
+        assert found["pmse_ratio"].value == 3.0
 
 
 def test_checks_that_were_off_have_no_figures() -> None:
-    found = run_figures(NOTHING)
-    assert set(found) == set(AXES)
-    assert all(one.value is None for one in found.values())
+    assert figures_of(NOTHING, "records") == {}
 
 
 def test_a_run_as_a_point(tmp_path: Path) -> None:
@@ -49,26 +49,21 @@ def test_a_run_as_a_point(tmp_path: Path) -> None:
     assert point.name == "first"
     assert point.settings == {"models.cart.min_leaf": 3, "m": 2}
     assert (point.seed, point.m, point.rows) == (1, 2, 100)
-    assert point.variables == ("age", "sex", "ill")
-    assert point.worst_pair == ("age", "ill")
     assert point.exceeded == ("limits.cap: too high",)
-    assert point.failed == ("suda",)
+    assert point.notes == ("first: could not be computed: suda.",)
     assert point.value("cap") == 0.3
 
 
-def test_questions_tell_what_can_be_compared(tmp_path: Path) -> None:
+def test_what_must_be_alike(tmp_path: Path) -> None:
     first = read_run(write_run(tmp_path / "a", manifest_of(), checks_of(0.3, 1.5)))
     content = plain(checks_of(0.2, 1.0))
     content["risk"]["scenarios"][0]["scenario"] |= {"keys": ["sex", "age"], "reason": "another"}
     turned = typed(CheckResults, content)
     same = read_run(write_run(tmp_path / "b", manifest_of(), turned))
-    assert first.questions == same.questions  # the order of keys does not matter
-    other = read_run(write_run(tmp_path / "c", manifest_of(m=3), turned))
-    assert first.questions["scenario"] == other.questions["scenario"]
-    assert first.questions["pooled"] != other.questions["pooled"]
+    assert first.alike == same.alike  # the order of keys does not matter
     query = manifest_of(data={"origin": "db", "sha256": None})
     fourth = read_run(write_run(tmp_path / "d", query, turned))
-    assert fourth.questions["data"] != first.questions["data"]
+    assert fourth.alike["data"] != first.alike["data"]
 
 
 def test_names_are_made_unique(tmp_path: Path) -> None:
