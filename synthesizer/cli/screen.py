@@ -513,8 +513,8 @@ def show_advised(advised: Advised) -> None:
         say(found.sentence, start=f"worst finding, {found.test}:", word=found.word.upper())
     figure = Added(advised.figure, "share", lambda trial: trial.value)
     columns = ("setting", figure, "limit", "word", "persons", "low", "high", "use")
-    for trials, caption in zip((advised.trials, advised.again), advised.captions, strict=True):
-        show_rows(trials, caption, *columns)
+    show_rows(advised.trials, f"settings tried: {advised.caption}", *columns)
+    show_rows(advised.again, "the present and the best one, on another random half", *columns)
     say(advised.sentence)
 
 

@@ -68,9 +68,10 @@ def add_decision(
         named = others or not advice.measured or first.sentence in told
         tests = f"{advice.tests[:1].upper()}{advice.tests[1:]}. " if named else f"{first.sentence} "
         what = "" if named and advice.tests in advice.change else tests
-        heading = "findings, the worst first:" if number == 1 else " "
+        heading = "findings, the worst first: 1." if number == 1 else f"  {number}."
         if len(worst) == 1:
-            words = f"{'finding: ' if what else ''}{what}{advice.change}".rstrip()
+            heading = "finding:" if what else ""
+        words = f"{heading} {what}{advice.change}".strip()
         ending.say(words, rank=number, kind="finding")
 
 

@@ -17,13 +17,12 @@ from synthesizer.measures.results import CheckResults
 from synthesizer.measures.settings import LimitConfig
 from synthesizer.measures.utility.unseen import Unseen
 from synthesizer.measures.verdict import AT_LEAST, HALVES, TITLES, Subject, Verdict, verdict
+from synthesizer.report.page import written
 from synthesizer.report.record import Record
 
 SUBJECTS, WORDS = tuple(TITLES), get_args(Word)
 MUCH_NEARER = 0.5
 """Share of the present distance to the limit, up to which a figure without interval is better."""
-PERSONS = "Near-verbatim persons (lower is better)"
-PAIRS = "Distance of pairs, S_pMSE (lower is better)"
 TRY_SETTINGS = "'synthesizer advise CONFIG' tries settings for"
 
 
@@ -101,7 +100,8 @@ _OF_FILES = {
     "rare_levels": "write public: true under variables whose levels are a published list, or "
     "rare: to group levels of few",
     "few_records": "look at more records",
-    "releases": "given_out: false in the ledger for releases that nobody got; else fewer releases",
+    "releases": "say by 'synthesizer releases SOURCE --not-given-out DIR' what nobody got, else "
+    "make fewer releases",
 }
 """What helps where files do not go together, or are too small."""
 
@@ -117,10 +117,11 @@ class Trial(Row):
     least: float | None = column("At least", "share", "lower end of its interval", default=None)
     limit: float | None = column("Limit", "share", "of the worst finding", default=None)
     word: Word = column("Outcome", "text", "of the worst finding")
-    persons: float | None = column(PERSONS, "share", "excess in the data", default=None)
+    persons: float | None = column("Near-verbatim persons (lower is better)", "share", default=None)
     low: float | None = column("From", "share", "lower end of its 95 % interval", default=None)
     high: float | None = column("To", "share", "upper end", default=None)
-    use: float | None = column(PAIRS, "number", "mean S_pMSE beside the other half", default=None)
+    use: float | None = column("S_pMSE of pairs (lower is better)", "number", default=None)
+    """Mean beside the other half."""
     distance: float | None = None
     """From passing, in units of the limit; 0 where it passes, None where it is unknown."""
     failing: tuple[str, ...] = ()
@@ -165,20 +166,16 @@ class Advised(Result):
     """Datasets that each setting made."""
 
     @property
-    def captions(self) -> tuple[str, str]:
-        """What the tables of trials show: those on the first half, and those on another."""
-        what = f"m = {self.m}, made of a random half of {self.n:,} {self.units}"
-        return f"Settings tried ({what}, compared with the other half)", "The same on another half"
+    def caption(self) -> str:
+        """What the table of trials shows."""
+        made = "1 dataset" if self.m == 1 else f"{self.m} datasets"
+        return f"{made} of a random half of {self.n:,} {self.units}, beside the other half"
 
     @property
     def figure(self) -> str:
         """Name of the figure of the worst finding, and which direction is good."""
-        e = self.finding
-        return (
-            ""
-            if e is None
-            else f"{e.test} ({'higher' if e.key in AT_LEAST else 'lower'} is better)"
-        )
+        e, better = self.finding, ("lower", "higher")
+        return f"{e.test} ({better[e.key in AT_LEAST]} is better)" if e else ""
 
     @property
     def best(self) -> Trial | None:
@@ -215,22 +212,17 @@ class Advised(Result):
             return "Nothing to try: no finding is one that a setting can mend."
         if self.advised is not None:
             first = next(trial for trial in self.trials if trial.setting == self.advised)
-            told = [
-                f"{after.word}, {_number(after)} instead of {_number(before)}"
+            told = " and ".join(
+                f"{written(after.value, 'share')} instead of {written(before.value, 'share')}"
                 for before, after in ((self.trials[0], first), self.again)
-            ]
-            name = "" if self.finding is None else self.finding.test
-            return f"Advised: {self.advised}. {name} on two halves: {'; '.join(told)}."
-        tried = [trial.setting for trial in self.trials[1:]]
-        none = f"None of these helps: {'; '.join(tried)}" if tried else "No other setting is known"
+            )
+            reached = "passes" if self.again[1].word == "pass" else "comes nearer to passing"
+            return f"Advised: {self.advised}. It {reached} on two halves: {self.figure} {told}."
+        tried = "; ".join(trial.setting for trial in self.trials[1:])
+        none = f"None of these helps: {tried}" if tried else "No other setting is known"
         chance = "" if self.best is None else f" {self.best.setting} helped on one half only."
-        present = self.trials[0]
-        is_wide = present.word == "unclear" and present.least is not None
-        return f"{none}.{chance}{f' More {self.units} make the interval narrower.' * is_wide}"
-
-
-def _number(trial: Trial) -> str:
-    return "none" if trial.value is None else f"{trial.value:.3f}"
+        is_wide = self.subject != "use" and self.trials[0].word == "unclear"
+        return f"{none}.{chance}{f' More {self.units} narrow the interval.' * is_wide}"
 
 
 def finding_of(judged: Verdict) -> tuple[Subject | None, Evidence | None]:

@@ -299,6 +299,7 @@ def test_what_results_leave_out_is_nothing_but_for_these():
     assert found.pop("_Known.form")(3) == 3
     assert found == {
         "Attack.fitted_kept": 1.0,
+        "Release.source": "",
         "CopiedKeys.may_keep": True,
         "CopiedUniques.may_keep": True,
         "InferenceResult.units": "persons",

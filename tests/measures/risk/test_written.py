@@ -223,11 +223,11 @@ MARKS = {
     "low high baseline": "attack_success",
     "low high": "largest_career_risk membership",
     "chance": "ratio_of_distances",
-    "original": """dis disco disdio dorig dsyn in_synthetic repeated_households
+    "original": """dis disco disdio dorig dsyn identity_disclosure in_synthetic repeated_households
         replicated_uniques repu uio uiois uis unique_careers_replicated unique_present
         unique_synthetic""",
     "": """copied_uniques data_intrusion_simulation guessed_right_from_margins guesses
-        identity_disclosure largest_dis_suda largest_memory mean_dis_suda memory
+        largest_dis_suda largest_memory mean_dis_suda memory
         probability_above_0.5_from_margins
         probability_above_0.8_from_margins probability_above_0.9_from_margins
         probability_above_0.99_from_margins rare_extremes rare_levels revealed_share_from_margins
@@ -270,6 +270,13 @@ def test_every_field_of_a_row_has_a_column():
         "GroupComparison.by",
         "HalfUniques.same_size",
         "KeyDetermination.chance",
+        "Release.contains",
+        "Release.guess",
+        "Release.limits",
+        "Release.looks",
+        "Release.records",
+        "Release.settings",
+        "Release.source",
         "ReproducedUniques.m",
         "RocCurve.curve",
         "TcapRow.m",

@@ -117,7 +117,7 @@ def test_a_spread_three_times_as_large_fails():
     [
         ({"born": 1900.0}, "born = 2011 - age"),
         ({"region": 0, "town": 11}, "region follows from town"),
-        ({"age": 3.0, "born": 2008.0, "job": 2}, "job 2 with age below 16"),
+        ({"age": 3.0, "born": 2008.0, "job": 2}, "job 2 and age below 16"),
     ],
 )
 def test_impossible_records_are_counted_once_and_named(changes, relation):
