@@ -344,11 +344,13 @@ def releases(
     """
     from synthesizer.cli.printing import say, show_rows
     from synthesizer.jobs.release_ledger import mark_given_out, read_releases
+    from synthesizer.report.page import Added
 
     mark_given_out(source, given_out or (), not_given_out or ())
     listed = read_releases(source)
     say(f"{source}: {plural(len(listed), 'release')}")
-    show_rows(listed, "releases")
+    many = Added("Datasets", "count", lambda release: len(release.datasets))
+    show_rows(listed, "releases", "created", "directory", many, "replaced", "given_out")
 
 
 def refine(

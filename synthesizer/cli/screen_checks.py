@@ -53,26 +53,19 @@ def add_decision(
     ``subjects`` are the lines that were measured, which worst things are about.
     """
     lines = [line for line in decided.lines if line.subject in subjects]
-    for line in lines:
-        words = f"{line.sentence if ending.every else line.brief}\n{in_letters(drawn(line))}"
-        ending.say(
-            words.strip(), start=f"{line.title}:", word=line.word.upper(), colour=line.colour
-        )
-    more = f". {decided.source}" if ending.every else ""
-    ending.say(f"limits: {decided.terms}{more}")
+    for one in lines:
+        words = f"{one.sentence if ending.every else one.brief}\n{in_letters(drawn(one))}".strip()
+        ending.say(words, start=f"{one.title}:", word=one.word.upper(), colour=one.colour)
+    ending.say(f"limits: {decided.terms}{f'. {decided.source}' if ending.every else ''}")
     told = " ".join(line.brief for line in lines)
-    worst = worst_things(decided, record, subjects=subjects)
-    for number, advice in enumerate(worst, 1):
+    for number, advice in enumerate(worst := worst_things(decided, record, subjects=subjects), 1):
         (_, first), *others = advice.findings
         # what the lines above say already is only named
         named = others or not advice.measured or first.sentence in told
         tests = f"{advice.tests[:1].upper()}{advice.tests[1:]}. " if named else f"{first.sentence} "
-        what = "" if named and advice.tests in advice.change else tests
         heading = "findings, the worst first: 1." if number == 1 else f"  {number}."
-        if len(worst) == 1:
-            heading = "finding:" if what else ""
-        words = f"{heading} {what}{advice.change}".strip()
-        ending.say(words, rank=number, kind="finding")
+        heading = "finding:" if len(worst) == 1 else heading
+        ending.say(f"{heading} {tests}{advice.change}".rstrip(), rank=number, kind="finding")
 
 
 def show_file_checks(

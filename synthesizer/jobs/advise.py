@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -124,10 +125,8 @@ def _advised(base: Config | None, plan: Plan, listener: Listener) -> Advised:
     def tried(names: Iterable[str], seed: Seed) -> Iterator[Trial]:
         for name in names:
             listener.say(f"on half of the data: {name}")
-            try:
+            with suppress(SynthesizerError):  # a half can be too small for a setting
                 yield trial_of(name, _on_half(own[name], seed), limits, subject, finding.key)
-            except SynthesizerError:
-                listener.say(f"a half of the data is too small for {name}")
 
     first = trial_of(PRESENT, present, limits, subject, finding.key)
     trials = (first, *tried([*own][1:], seed))
@@ -140,8 +139,7 @@ def _on_half(plan: Plan, seed: Seed) -> CheckResults:
     """Return the checks of a synthesis of one half beside the other, the same for all plans."""
     whole, checks = plan.original, plan.checks.with_options(propensity={"enabled": False})
     units = whole.households if isinstance(whole, MemberView) else None
-    refit = partial(plan.refit, None, seed)
-    run = next(half_runs(whole, refit, m=plan.m, seed=seed, units=units))
+    run = next(half_runs(whole, partial(plan.refit, None, seed), m=plan.m, seed=seed, units=units))
     half = replace(plan, original=run.fitted, checks=checks)
     checking = half.checking(seed, control=run.unseen)
     for table in run.synthetic:

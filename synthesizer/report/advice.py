@@ -23,7 +23,7 @@ from synthesizer.report.record import Record
 SUBJECTS, WORDS = tuple(TITLES), get_args(Word)
 MUCH_NEARER = 0.5
 """Share of the present distance to the limit, up to which a figure without interval is better."""
-TRY_SETTINGS = "'synthesizer advise CONFIG' tries settings for"
+TRY_SETTINGS = "'synthesizer advise CONFIG' tries other settings for the worst finding"
 
 
 class Advice(NamedTuple):
@@ -48,9 +48,7 @@ class Advice(NamedTuple):
     @property
     def change(self) -> str:
         """What to change, in words; empty where nothing is known."""
-        worst = "the worst of: " if "; " in self.tests else ""
-        tried = f" {worst}{self.tests}" if self.remedy == TRY_SETTINGS else ""
-        return f"What to change: {self.remedy}{tried}." if self.remedy else ""
+        return f"What to change: {self.remedy}." if self.remedy else ""
 
 
 def worst_things(
@@ -97,8 +95,7 @@ _OF_FILES = {
     "unlike": "write missing values with the same codes in all files, and compare again",
     "columns": "give columns the same names and codes in all files, and compare again",
     "control": "name a control of other persons",
-    "rare_levels": "write public: true under variables whose levels are a published list, or "
-    "rare: to group levels of few",
+    "rare_levels": "write public: true where levels are a published list, or rare: to group them",
     "few_records": "look at more records",
     "releases": "say by 'synthesizer releases SOURCE --not-given-out DIR' what nobody got, else "
     "make fewer releases",
@@ -168,8 +165,7 @@ class Advised(Result):
     @property
     def caption(self) -> str:
         """What the table of trials shows."""
-        made = "1 dataset" if self.m == 1 else f"{self.m} datasets"
-        return f"{made} of a random half of {self.n:,} {self.units}, beside the other half"
+        return f"m = {self.m}, a random half of {self.n:,} {self.units} against the other half"
 
     @property
     def figure(self) -> str:
@@ -211,13 +207,10 @@ class Advised(Result):
         if self.finding is None:
             return "Nothing to try: no finding is one that a setting can mend."
         if self.advised is not None:
-            first = next(trial for trial in self.trials if trial.setting == self.advised)
-            told = " and ".join(
-                f"{written(after.value, 'share')} instead of {written(before.value, 'share')}"
-                for before, after in ((self.trials[0], first), self.again)
-            )
             reached = "passes" if self.again[1].word == "pass" else "comes nearer to passing"
-            return f"Advised: {self.advised}. It {reached} on two halves: {self.figure} {told}."
+            before, after = (written(trial.value, "share") for trial in self.again)
+            told = f"On another half: {self.figure} {after} instead of {before}"
+            return f"Advised: {self.advised}. It {reached}. {told}."
         tried = "; ".join(trial.setting for trial in self.trials[1:])
         none = f"None of these helps: {tried}" if tried else "No other setting is known"
         chance = "" if self.best is None else f" {self.best.setting} helped on one half only."

@@ -110,12 +110,10 @@ def table_mark(expected: Expected) -> float:
 
 def copied_in_words(kept: Sequence[str]) -> str:
     """Say what partial synthesis means for the figures."""
-    shown = ", ".join(kept[:_NAMED]) + (f" and {n:,} more" if (n := len(kept) - _NAMED) > 0 else "")
     return (
-        f"Partial synthesis: {shown} {'is' if len(kept) == 1 else 'are'} copied from the original. "
-        "Tables of copied variables alone are the original's own and are left out of the means. "
-        "In the other tables a part of every record is real, so that they come nearer than with "
-        "all values drawn."
+        f"Partial synthesis: {_in_words(kept)} {'is' if len(kept) == 1 else 'are'} copied from the "
+        "original. The means leave out tables of copied variables alone. Other tables are nearer "
+        "than with all values drawn, since a part of every record is real."
     )
 
 
@@ -144,11 +142,7 @@ def chance_in_words(ratio: float | None, deviations: float | None, level: float 
     if ratio is None:
         return _UNKNOWN
     reference = "a fresh sample of the same population (1)"
-    down = (
-        f"; a right synthesis with fixed parameters may go down to {short(level)}"
-        if level < 1
-        else ""
-    )
+    down = "" if level >= 1 else f"; a right synthesis may go down to {short(level)}"
     if ratio <= 1 or (deviations is not None and deviations <= 2):
         return f"told apart no better than {reference}{down}"
     how = "a little" if ratio <= 1.5 else "clearly" if ratio <= 3 else "far"
@@ -201,21 +195,16 @@ def cautions(record: Record) -> list[str]:
     if tilted:
         sentences.append(
             f"Trees made some variables here. The draws of {_in_words(tilted)} were tilted (option "
-            "tilt): they follow a regression that all records fit together, which "
-            "keeps weak linear effects. Interactions and curved relations can still be flattened."
+            "tilt), which keeps weak linear effects. Interactions and curves can be flattened."
         )
     if len(tilted) < len(trees):
         sentences.append(
             ("Other trees" if tilted else "Trees made some variables here. Trees")
-            + " with large leaves pull relations towards zero, so that intervals for regression "
-            "coefficients can cover well below 95 %: 0.85 in a simulation with leaves of 50 "
-            "and 1,000 records. The option tilt of cart keeps weak linear effects."
+            + " with large leaves pull relations towards zero: 95 % intervals of coefficients "
+            "covered .85 with leaves of 50 and 1,000 records. The option tilt keeps weak effects."
         )
     if even_trees(record):
-        sentences.append(
-            "Draws from the trees are even (option even): datasets vary less than independent "
-            "draws would."
-        )
+        sentences.append("Draws from the trees are even (option even): datasets vary less.")
     sentences.append("Results from synthetic data must be verified on the original.")
     return sentences
 
@@ -240,16 +229,13 @@ def _in_words(names: Sequence[str]) -> str:
 
 
 UNITS = (
-    "These are data of persons over periods. Unless something else is said, figures count persons, "
-    "also where they are called records: one row a person, with attributes of the career and the "
-    "values of the first, the last and chosen periods (of the wide form, of all periods)."
+    "Figures count persons, also where they are called records: one row a person, with attributes "
+    "of the career and the values of the first, the last and chosen periods."
 )
 UNITS_OF_HOUSEHOLDS = (
-    "These are data of persons in households. Unless something else is said, figures count "
-    "persons, also where they are called records. Households are counted where keys and target are "
-    "what all members share, by repeated households, and by pairs and composition of households; "
-    "halves are split by household. Distributions and tables of what all members share count a "
-    "household once for each member, so that chance alone gives them more than what is called good."
+    "Figures count persons, also where they are called records; halves are split by household. "
+    "What all members share is counted once for each member, so chance alone gives it more than "
+    "what is called good."
 )
 FAR = 3.0
 """Ratio to the noise floor above which a distance is far off."""
@@ -259,7 +245,7 @@ def noise_in_words(ratio: float | None, distance: float | None = None) -> str:
     """Say what a distance over its noise floor means."""
     if ratio is None:
         if distance is None:
-            return "could not be computed, which is no good news"
+            return _UNKNOWN
         return "equal" if not distance else "differs, where bootstraps of the original never do"
     if ratio < 0.5:
         return "nearer than chance, as evenly spread draws or copies are"

@@ -133,9 +133,8 @@ def unmeasured(record: Record) -> Iterator[Gap]:
     if lacking and not record.results.risk.scenarios:
         yield Gap(
             "; ".join(lacking),
-            f"{keys_advice(record)} Until then nothing is known of what the data tell of a person "
-            "to somebody who knows some variables: that this page shows no such figure is no sign "
-            "of safety.",
+            f"{keys_advice(record)} Until then the risk from somebody who knows some variables is "
+            "unknown, which is no sign of safety.",
             alert=True,
         )
     if off:
@@ -153,10 +152,7 @@ def keys_advice(record: Record) -> str:
     if record.results.risk.scenarios:
         return ""
     if lone := lone_variable(record):
-        return (
-            f"These measures need a key and a target, two variables, and {lone} is the only one "
-            "here."
-        )
+        return f"These measures need two variables, a key and a target; {lone} is the only one."
     asked = asked_of(record)
     missing = [name for key, name in _NAMED.items() if not asked.get(key)]
     if not missing:
@@ -168,10 +164,7 @@ def keys_advice(record: Record) -> str:
 
 
 _CONFIGURED = ("", "as configured", "as asked for")
-_NOTHING = (
-    "No measure of risk was computed. Write checks: {} in the configuration, or leave the key "
-    "out, and every measure but inference runs."
-)
+_NOTHING = "No measure of risk was computed: leave out the key checks, and the usual ones run."
 
 
 @section(

@@ -184,7 +184,7 @@ def test_match_is_told() -> None:
 def test_copied_careers_are_an_alert_and_few_are_not(unique: float, tone: str) -> None:
     section = careers_section(record(careers=replicated(unique)))
     assert [note.tone for note in of_kind(section, Note)] == [tone]
-    assert "of the synthetic careers are those of one person" in of_kind(section, Note)[0].text
+    assert "careers equals the career of one person" in of_kind(section, Note)[0].text
 
 
 def test_switched_off_is_a_gap() -> None:

@@ -126,7 +126,7 @@ def test_pictures_are_drawn_and_written(tmp_path: Any) -> None:
             left.add(name)
     assert left == {
         "regression", "no line", "negative", "reproduced", "suggestion",
-        "no suggestion", "releases", "utility, pairs",
+        "no suggestion", "utility, pairs",
     }  # fmt: skip
     for picture in drawn.values():
         root = ElementTree.fromstring(picture._repr_svg_())

@@ -51,7 +51,7 @@ def with_interval(low: float | None, high: float | None) -> RiskResult:
 def test_the_part_has_the_words_and_the_colour_of_the_verdict(low: Any, high: Any, tone: str):
     ends = "no interval" if low is None else f"{low:.2f} to {high:.2f}"
     first, *_ = notes(section(with_interval(low, high)), tone)
-    assert f" by {ends} ".replace("-", "−") in first
+    assert f" is {ends} ".replace("-", "−") in first
 
 
 @pytest.mark.parametrize(("low", "is_told"), [(-0.1, False), (0.9, True), (None, False)])

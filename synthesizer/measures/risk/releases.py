@@ -24,7 +24,7 @@ class Release(Row):
 
     created: str = column("When", "text")
     directory: str = column("Directory", "text")
-    datasets: Mapping[str, str] = column("Datasets", "count", show=len)
+    datasets: Mapping[str, str]
     """SHA-256 of each file by its name."""
     records: int
     """Of each dataset; persons of a panel."""
