@@ -78,10 +78,7 @@ class Expected:
         ratio_here = "" if self.fresh is None else f", here {short(self.fresh)}"
         ratio = f"1 + k/n{ratio_here} (k synthetic and n original records)"
         if self.proper:
-            return (
-                "Parameters were drawn anew for each dataset, so that a right synthesis is as far "
-                f"off as a fresh sample of the same population: {ratio}."
-            )
+            return f"New parameters make a right synthesis as far off as a fresh sample: {ratio}."
         return (
             f"A right synthesis has {short(self.right)} in expectation, a fresh sample of the "
             f"same population {ratio}."
@@ -201,7 +198,7 @@ def cautions(record: Record) -> list[str]:
         sentences.append(
             ("Other trees" if tilted else "Trees made some variables here. Trees")
             + " with large leaves pull relations towards zero: 95 % intervals of coefficients "
-            "covered .85 with leaves of 50 and 1,000 records. The option tilt keeps weak effects."
+            "covered .85 with leaves of 50 and 1,000 records. The option tilt of cart keeps some."
         )
     if even_trees(record):
         sentences.append("Draws from the trees are even (option even): datasets vary less.")
