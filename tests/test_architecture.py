@@ -124,7 +124,7 @@ CEILINGS = {
     "models": 9197,
     "measures": 15784,
     "engine": 3374,
-    "report": 7999,
+    "report": 7975,
     "config": 897,
     "verification": 7111,
     "plan": 4864,

@@ -64,7 +64,7 @@ def add_decision(
         named = others or not advice.measured or first.sentence in told
         tests = f"{advice.tests[:1].upper()}{advice.tests[1:]}. " if named else f"{first.sentence} "
         heading = "findings, the worst first: 1." if number == 1 else f"  {number}."
-        heading = "finding:" if len(worst) == 1 else heading
+        heading = f"finding{'s' * bool(others)}:" if len(worst) == 1 else heading
         ending.say(f"{heading} {tests}{advice.change}".rstrip(), rank=number, kind="finding")
 
 

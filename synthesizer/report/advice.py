@@ -209,7 +209,7 @@ class Advised(Result):
         if self.advised is not None:
             reached = "passes" if self.again[1].word == "pass" else "comes nearer to passing"
             before, after = (written(trial.value, "share") for trial in self.again)
-            told = f"On another half: {self.figure} {after} instead of {before}"
+            told = f"On another half: {self.finding.test} {after} instead of {before}"
             return f"Advised: {self.advised}. It {reached}. {told}."
         tried = "; ".join(trial.setting for trial in self.trials[1:])
         none = f"None of these helps: {tried}" if tried else "No other setting is known"

@@ -140,7 +140,8 @@ def sentence_of(one: VerdictLine) -> str:
     counted = e.mark > 1 and all(x % 1 == 0 for x in (*ends, e.mark))
     unit, percent = (100, "%") if e.sentence.endswith("%).") else (1, "")
     told = [unit * x for x in (*ends, *sample)]
-    *shown, mark = (x + percent for x in agreeing(told, unit * e.mark, 0 if counted else 2))
+    digits = 0 if counted else 1 if sample else 2
+    *shown, mark = (x + percent for x in agreeing(told, unit * e.mark, digits))
     beside = f"; a new sample: {shown.pop()}" if sample else ""
     least = "at least " if e.key in AT_LEAST else ""
     return with_minus(f"{name}: {' to '.join(shown)}{beside}; the limit is {least}{mark}.")

@@ -31,6 +31,7 @@ MIXED = verdict(
     line("use", ("mean_two_way", "fail")),
 )
 WEAK = Evidence(key=HALVES[0], test="", word="unclear", sentence="", is_weak=True)
+FOUND = WEAK.model_copy(update={"test": "excess"})
 
 
 def made() -> Any:
@@ -111,7 +112,7 @@ USE = trial("now", "fail", value=4.0, limit=3.0, persons=0.01, distance=0.3)
 
 def advised(*others: Trial, now: Trial = PERSONS, again: tuple[Trial, ...] = ()) -> Advised:
     return Advised(
-        finding=WEAK, subject="use" if now is USE else "person", trials=(now, *others),
+        finding=FOUND, subject="use" if now is USE else "person", trials=(now, *others),
         again=again, units="persons",
     )  # fmt: skip
 
@@ -173,7 +174,11 @@ def test_advised_is_what_helps_on_both_halves() -> None:
     bad = good.model_copy(update={"value": 0.09, "word": "unclear", "distance": 1.0})
     sure, chance = advised(good, again=(PERSONS, good)), advised(good, again=(PERSONS, bad))
     assert (sure.advised, chance.advised) == ("good", None)
-    assert "good" in sure.sentence
+    assert sure.sentence == (
+        "Advised: good. It passes. On another half: excess 0.000 instead of 0.120."
+    )
+    assert sure.figure == "excess (lower is better)"
+    assert advised(good).sentence == "None of these helps: good. good helped on one half only."
     assert "one half only" in chance.sentence
     assert json.loads(sure.text)["advised"] == "good"
     assert advised(good, again=(PERSONS,)).advised is None

@@ -117,6 +117,14 @@ def test_what_was_not_measured_may_be_anywhere() -> None:
     }  # fmt: skip
 
 
+def test_a_test_of_yes_or_no_has_no_scale() -> None:
+    e = evidence(None, mark=None)
+    assert in_letters(e) == ""
+    assert re.findall(">([^<]+)</text>", picture(e, "t")) == [
+        "a test of yes or no: there is no scale"
+    ]
+
+
 def test_a_picture_is_named_with_its_figures_and_its_marks_are_at_their_places() -> None:
     e = evidence(0.1, low=0.0, high=0.2)
     root = ElementTree.fromstring(picture(e, "Person: pass. 0.1 < 0.2"))

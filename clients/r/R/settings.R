@@ -129,8 +129,11 @@ advise <- function(data, ..., quiet = FALSE) {
 #' @export
 print.synthetic_advice <- function(x, ...) {
   if (!is.null(attr(x, "finding"))) say(attr(x, "finding"))
-  if (nrow(x)) print_rows(cbind(setting = x$setting, word = x$word,
-                                persons = short_number(x$persons), use = short_number(x$use)))
+  if (nrow(x)) {
+    say("persons: near-verbatim excess; use: S_pMSE of pairs; lower is better")
+    print_rows(cbind(setting = x$setting, word = x$word, value = short_number(x$value),
+                     persons = short_number(x$persons), use = short_number(x$use)))
+  }
   say(attr(x, "sentence"))
   invisible(x)
 }
