@@ -47,7 +47,7 @@ def test_findings_of_settings_have_one_remedy_the_gravest_first_each_figure_once
     assert sorted(keys([advice])[0]) == sorted(every)
     assert keys([advice])[0][0] == "copied_uniques"
     assert advice.remedy == TRY_SETTINGS
-    assert advice.change == f"What to change: {TRY_SETTINGS} the worst of: {advice.tests}."
+    assert advice.change == f"What to change: {TRY_SETTINGS}."
     assert all(key in advice.tests for key in every)
     assert keys(worst_things(MIXED, made(), subjects=("use",))) == [["mean_two_way"]]
     assert worst_things(verdict(line("use", ("mean_two_way", "pass"))), made()) == []
@@ -132,7 +132,7 @@ def test_a_wide_interval_is_mended_by_no_setting() -> None:
     wide = PERSONS.model_copy(update={"word": "unclear", "value": 0.03, "least": 0.001})
     lucky = trial("lucky", "pass", value=0.004, use=1.0, distance=0.0)
     assert advised(lucky, now=wide).best is None
-    assert advised(lucky, now=wide).sentence.endswith("More persons make the interval narrower.")
+    assert advised(lucky, now=wide).sentence.endswith("More persons narrow the interval.")
     assert "More" not in advised(now=USE).sentence
     assert advised(lucky, now=wide).sentence.startswith("None of these")
     assert advised(now=wide).sentence.startswith("No other setting is known")

@@ -182,7 +182,7 @@ def test_keys_and_target_are_named_where_they_are_missing(config: Any, advice: s
 
 def test_one_variable_cannot_have_keys_and_a_target() -> None:
     (gap,) = unmeasured(asked(chain=(step("sex"),)))
-    assert "two variables, and sex is the only one here" in gap.why
+    assert "two variables, a key and a target; sex is the only one" in gap.why
     assert "checks.keys" not in gap.why
 
 
