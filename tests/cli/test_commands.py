@@ -61,7 +61,8 @@ def test_a_run_ends_with_verdict_worst_things_and_files(
     assert max(map(len, lines)) <= max(80, longest)
     told = " ".join(text.split())
     places = [told.index(words) for words in (
-        "A person in the data:", "Anybody:", "Use:",  "files in ", "to release", " confidential: ", "--all",
+        "A person in the data:", "Anybody:", "Use:",
+        "files in ", "to release", " confidential: ", "--all",
     )]  # fmt: skip
     assert places == sorted(places)
     assert "424242" not in result.output
