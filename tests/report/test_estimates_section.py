@@ -114,7 +114,7 @@ def test_the_caution_follows_how_trees_draw():
     assert "Trees made some variables here. Trees with large leaves pull" in inside
     assert "covered .85 with leaves of 50" in inside
     assert "Draws from the trees are even" in inside
-    assert "option tilt of cart keeps" in inside
+    assert "The option tilt keeps weak effects" in inside
     assert "must be verified on the original" in inside
     assert "are even" not in cautions(odd)
     mixed = cautions(tilted, even)
