@@ -198,7 +198,7 @@ def cautions(record: Record) -> list[str]:
         sentences.append(
             ("Other trees" if tilted else "Trees made some variables here. Trees")
             + " with large leaves pull relations towards zero: 95 % intervals of coefficients "
-            "covered .85 with leaves of 50 and 1,000 records. The option tilt of cart keeps some."
+            "covered .85 with leaves of 50 and 1,000 records. The option tilt keeps weak effects."
         )
     if even_trees(record):
         sentences.append("Draws from the trees are even (option even): datasets vary less.")
