@@ -65,7 +65,7 @@ def add_decision(
         tests = f"{advice.tests[:1].upper()}{advice.tests[1:]}. " if named else f"{first.sentence} "
         heading = "findings, the worst first: 1." if number == 1 else f"  {number}."
         heading = f"finding{'s' * bool(others)}:" if len(worst) == 1 else heading
-        ending.say(f"{heading} {tests}{advice.change}".rstrip(), rank=number, kind="finding")
+        ending.say(f"{heading} {tests}{advice.change}".rstrip(), rank=number - 1, kind="finding")
 
 
 def show_file_checks(

@@ -288,8 +288,7 @@ def _of_training(results: CheckResults, further: Mapping[str, Any]) -> Iterator[
         )
     else:
         remedy = "checks.equivalent_sample, a measure of utility"
-        test = "accuracy of pairs"
-        yield unclear("equivalent_sample", test, remedy, measured=False)
+        yield unclear("equivalent_sample", "accuracy of pairs", remedy, measured=False)
     if utility is None:
         return
     figures = {figure.key: figure.value for _, figure in utility.figures}

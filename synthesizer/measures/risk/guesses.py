@@ -124,7 +124,7 @@ def guesses(
     Returns
     -------
     Guesses or None
-        None where fewer than three variables can be compared, or fewer than 10 persons of a side.
+        None where fewer than two variables can be compared, or fewer than 10 persons of a side.
 
     Examples
     --------
@@ -139,14 +139,13 @@ def guesses(
     >>> found.guesses[0].inside, found.n_guesses
     (200, 11)
     """
-    compared = Compared.of(run, names)
-    if compared is None:
+    both = Compared.of_both(run, names)
+    if not both:
         return None
-    names = compared.names
+    names = both[0][1].names
     places = [names.index(key) for key in keys if key in names]
     rng = seeded(seed).generator("guesses")
-    others = (Compared.of(each, names) for each in run.both)
-    every = [_tally(one, places, rng) for one in others if one is not None and one.names == names]
+    every = [_tally(one, places, rng) for _, one in both]
     n, n_outside = np.sum([sizes for sizes, _ in every], axis=0).tolist()
     tally = np.sum([counts for _, counts in every], axis=0).tolist()
     targets = [
@@ -166,7 +165,7 @@ def guesses(
     return Guesses(
         n=n,
         n_outside=n_outside,
-        datasets=compared.datasets,
+        datasets=both[0][1].datasets,
         keys=tuple(names[place] for place in places),
         guesses=tuple(sorted(found, key=lambda guess: -guess.low)[:_SHOWN]),
         gains=tuple(sorted(gains, key=lambda gain: -gain.low)[:_SHOWN]),

@@ -230,20 +230,18 @@ def near_verbatim(run: HalfRun, names: Sequence[str], *, seed: AnySeed = 0) -> N
     (200, 0, 1)
     """
     rng = seeded(seed).generator("near verbatim")
-    compared = Compared.of(run, names)
-    if compared is None:
+    both = Compared.of_both(run, names)
+    if not both:
         return None
+    compared = both[0][1]
     allowed = [round(share * len(compared.names)) for share in DIFFERING]
     allowed[-1] = max(allowed[-1], min(FEW_DIFFERING, len(compared.names) // 3))
     allowed.append(len(compared.names))
     tallies: dict[tuple[str, str], IntArray] = {}
     repeats = []
-    for each in run.both:
-        other = Compared.of(each, compared.names)
-        if other is None or other.names != compared.names:
-            continue
-        people = _People.of(other, allowed, rng)
-        for group, *rows in _memberships(each, other.names):
+    for each, one in both:
+        people = _People.of(one, allowed, rng)
+        for group, *rows in _memberships(each, one.names):
             tally = np.array([people.tally(side, which) for side, which in enumerate(rows)])
             tallies[group] = tallies.get(group, 0) + tally
         repeats.append(people.repeats())
@@ -340,6 +338,14 @@ class Compared:
             shared, records, run.fitted.n_rows, owners, (sizes[0], sizes[1]), synthetic, is_number,
             len(made),
         )  # fmt: skip
+
+    @classmethod
+    def of_both(cls, run: HalfRun, names: Sequence[str]) -> list[tuple[HalfRun, Compared]]:
+        """Return what can be compared of a run, and the same variables with the halves exchanged;
+        nothing where it is too little.
+        """
+        every = [(each, one) for each in run.both if (one := cls.of(each, names)) is not None]
+        return [pair for pair in every if pair[1].names == every[0][1].names]
 
 
 def _codes(columns: Sequence[Column]) -> Codes:
