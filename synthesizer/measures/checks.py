@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -39,8 +40,11 @@ from synthesizer.measures.risk.scenario_risk import ScenarioRisk
 from synthesizer.measures.settings import CheckSettings
 from synthesizer.measures.utility.suite import Synthesis, UtilityResult
 
-BOTH_HALVES = 5_000
-"""Records from which on one half is enough: below, the other one is synthesised, too."""
+ENOUGH = 5_000
+"""Records from which on one half of one split is enough. Below, both halves of several splits are
+synthesised, until `MADE` records were, of `MOST_SPLITS` splits at most."""
+MADE = 10_000
+MOST_SPLITS = 5
 _NAMED = 20
 """Variables that an alarm names."""
 
@@ -327,12 +331,13 @@ class Checks:
 
         def synthesise(half: Table, m: int, repeat: int) -> FromHalf:
             made = FromHalf.of(refit(half, m, repeat))
-            # whole records are looked at in the first split only: memory stays flat in the others
-            is_whole = repeat in (0, repeats)
+            # whole records are looked at in the first run and its others: memory stays flat
+            is_whole = not 0 < repeat < repeats
             tables = (table if is_whole else _some(table, names) for table in made.tables)
             return replace(made, tables=tables)
 
         stacked = any(measure.stacks for measure in self._on("halves"))
+        splits = min(ceil(MADE / self.original.n_rows), MOST_SPLITS)
         return half_runs(
             self.original,
             synthesise,
@@ -340,7 +345,7 @@ class Checks:
             repeats=repeats,
             seed=self.case.seed,
             units=self._split_by(units),
-            both=stacked and self.original.n_rows < BOTH_HALVES,
+            exchanges=splits if stacked and self.original.n_rows < ENOUGH else 0,
         )
 
     def _split_by(self, units: str | None) -> IntArray | None:
@@ -363,7 +368,7 @@ class Checks:
             fitted=selected(run.fitted),
             unseen=selected(run.unseen),
             synthetic=tuple(selected(table) for table in run.synthetic[:most]),
-            exchanged=None if run.exchanged is None else self._whole(run.exchanged, most),
+            others=tuple(self._whole(other, most) for other in run.others),
         )
 
     def _results(

@@ -16,6 +16,7 @@ from synthesizer.measures import evidence_of_risk
 from synthesizer.measures.evidence import judged
 from synthesizer.measures.profiles import PURPOSES, Profile, profiles
 from synthesizer.measures.results import CheckResults, RiskResult
+from synthesizer.measures.risk.near_verbatim import GroupLook
 from synthesizer.measures.settings import LimitConfig
 from synthesizer.measures.verdict import Verdict, verdict
 
@@ -127,6 +128,22 @@ def test_the_limits_are_what_fails(
     monkeypatch.setattr(evidence_of_risk, "TOLERATED", 2.0)
     monkeypatch.setattr(Profile, "limit", lambda *_, **__: 2.0)
     assert words(verdict(broken))[0] == "pass"
+
+
+def test_a_group_that_is_above_the_limit_and_above_chance_is_unclear(
+    found: dict[str, CheckResults],
+) -> None:
+    risk = found["fresh"].risk
+    near = risk.further["near_verbatim"]
+    group = {"variable": "age", "group": "highest", "n": 25, "n_outside": 25, "outside": 0}
+    words_at = {}
+    for inside, low in ((17, 0.1), (17, -0.1), (4, 0.05), (17, 0.3)):
+        look = GroupLook(**group, inside=inside, excess=inside / 25, low=low)
+        further = {**risk.further, "near_verbatim": near.model_copy(update={"groups": (look,)})}
+        changed = risk.model_copy(update={"further": further})
+        decided = verdict(found["fresh"].model_copy(update={"risk": changed}))
+        words_at[inside, low] = decided["person"].word
+    assert [*words_at.values()] == ["unclear", "pass", "pass", "fail"]
 
 
 def test_a_purpose_decides_what_use_is_judged_by(found: dict[str, CheckResults]) -> None:

@@ -42,6 +42,7 @@ from synthesizer.measures.risk.near_verbatim import (
     differing_of,
     keys_of,
     quantile_of,
+    times_seen,
 )
 
 
@@ -50,20 +51,9 @@ class Guess(Row):
 
     target: str = column("Target", "text")
     known: str = column("Known", "text", "the keys, or all other variables")
-    inside: int = column("In the data", "count", "persons whose value is guessed right")
-    outside: int = column("Held out", "count", "the same of the holdout")
-    excess: float = column("Excess", "share", "share in the data less the share of the holdout")
-    low: float = column("From", "share", "lower end; those of all targets hold together")
-
-
-class Gain(Row):
-    """Targets of persons held out with the largest gain over a fresh sample"""
-
-    target: str = column("Target", "text")
-    known: str = column("Known", "text", "the keys, or all other variables")
-    synthetic: int = column("Guessed", "count", "persons held out, from the synthetic records")
-    fresh: int = column("From a fresh sample", "count", "the same from the training records")
-    gain: float = column("Gain", "share", "of the persons held out")
+    guessed: int = column("Guessed", "count", "persons whose value is guessed right")
+    beside: int = column("Beside", "count", "persons held out; or guessed from a new sample")
+    excess: float = column("Excess", "share", "the difference of both shares")
     low: float = column("From", "share", "lower end; those of all targets hold together")
 
 
@@ -76,9 +66,9 @@ class Guesses(Measured):
     keys: tuple[str, ...]
     """What is known where it is the keys."""
     guesses: tuple[Guess, ...]
-    """Those with the highest lower ends."""
-    gains: tuple[Gain, ...]
-    """Those with the highest lower ends."""
+    """Persons in the data beside those held out, the highest lower ends first."""
+    gains: tuple[Guess, ...]
+    """Persons held out, guessed from synthetic records beside a new sample, in the same order."""
     n_guesses: int = column("targets", "count", "by what is known")
 
     @property
@@ -136,7 +126,7 @@ def guesses(
     ...     return Table([Column(kind, rng.normal(size=n)) for kind in kinds])
     >>> inside, outside = people(200), people(200)
     >>> found = guesses(control_run(inside, outside, (inside,)), "abcdef", "a")
-    >>> found.guesses[0].inside, found.n_guesses
+    >>> found.guesses[0].guessed, found.n_guesses
     (200, 11)
     """
     both = Compared.of_both(run, names)
@@ -154,22 +144,24 @@ def guesses(
         for place in range(len(names))
         if known == OTHERS or place not in places
     ]
-    z = quantile_of(len(targets))
-    found, gains = [], []
+    z, times = quantile_of(len(targets)), times_seen(every)
+    found: dict[str, list[Guess]] = {"guesses": [], "gains": []}
     for place, known, inside, outside, made, fresh in targets:
-        named = {"target": names[place], "known": known}
-        excess, low, _ = difference(inside, n, outside, n_outside, z)
-        found.append(Guess(inside=inside, outside=outside, excess=excess, low=low, **named))
-        gain, low, _ = difference(made, n_outside, fresh, n_outside, z)
-        gains.append(Gain(synthetic=made, fresh=fresh, gain=gain, low=low, **named))
+        sides = {"guesses": (inside, n, outside), "gains": (made, n_outside, fresh)}
+        for field, (guessed, of, beside) in sides.items():
+            excess, low, _ = difference(guessed, of, beside, n_outside, z)
+            guess = Guess(
+                target=names[place], known=known, guessed=round(guessed / times),
+                beside=round(beside / times), excess=excess, low=low,
+            )  # fmt: skip
+            found[field].append(guess)
     return Guesses(
-        n=n,
-        n_outside=n_outside,
+        n=round(n / times),
+        n_outside=round(n_outside / times),
         datasets=both[0][1].datasets,
         keys=tuple(names[place] for place in places),
-        guesses=tuple(sorted(found, key=lambda guess: -guess.low)[:_SHOWN]),
-        gains=tuple(sorted(gains, key=lambda gain: -gain.low)[:_SHOWN]),
-        n_guesses=len(found),
+        **{f: tuple(sorted(g, key=lambda guess: -guess.low)[:_SHOWN]) for f, g in found.items()},
+        n_guesses=len(targets),
     )
 
 

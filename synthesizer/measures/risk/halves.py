@@ -40,6 +40,8 @@ class FromHalf:
 Synthesise = Callable[[Table, int, int], FromHalf | Iterable[Table]]
 """Synthesises a part of the records: takes the part, the number of datasets, and that of the
 split, from 0."""
+_Side = tuple[Table, IntArray]
+"""Records of a half, and the unit of each."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,13 +62,8 @@ class HalfRun:
     """The unit of each unseen record."""
     log_likelihoods: LogLikelihoods | None = None
     """Of the models that were fitted on ``fitted``; None of data that somebody else made."""
-    exchanged: HalfRun | None = None
-    """The same with ``unseen`` as the records that were fitted; None where only one half was."""
-
-    @property
-    def both(self) -> tuple[HalfRun, ...]:
-        """The run, and the same with the halves exchanged if it was made."""
-        return (self,) if self.exchanged is None else (self, self.exchanged)
+    others: tuple[HalfRun, ...] = ()
+    """The same with the halves exchanged, and both ways round for further splits."""
 
 
 def half_split(units: IntArray, rng: np.random.Generator) -> BoolArray:
@@ -88,7 +85,7 @@ def half_runs(
     repeats: int = 1,
     seed: AnySeed = 0,
     units: IntArray | None = None,
-    both: bool = False,
+    exchanges: int = 0,
 ) -> Iterator[HalfRun]:
     """Split, synthesise one half, and yield what the measures need, one split at a time.
 
@@ -104,8 +101,9 @@ def half_runs(
         Draws the splits.
     units : ndarray of int, shape (n,), optional
         Person of each record where the data are a panel: persons are split, not records.
-    both : bool
-        Whether the other half of the first split is synthesised, too, as split ``repeats``.
+    exchanges : int
+        Splits of which both halves are synthesised, as splits ``repeats`` and more: the first one,
+        and further ones. They are the ``others`` of the first run.
 
     Returns
     -------
@@ -132,34 +130,34 @@ def half_runs(
     persons = np.arange(table.n_rows) if units is None else np.asarray(units)
     rng = seeded(seed).generator("checks")
 
+    def sides_of(rng: np.random.Generator) -> tuple[_Side, _Side]:
+        in_a = half_split(persons, rng)
+        return (table.take(in_a), persons[in_a]), (table.take(~in_a), persons[~in_a])
+
     def runs() -> Iterator[HalfRun]:
         for repeat in range(repeats):
-            in_a = half_split(persons, rng)
-            fitted, unseen = table.take(in_a), table.take(~in_a)
-            sides = ((fitted, persons[in_a]), (unseen, persons[~in_a]))
-            exchanged = None
-            if both and repeat == 0:
-                with suppress(SynthesizerError):  # a half can be too small for what the whole keeps
-                    exchanged = made_of(repeats, *sides[::-1])
-            yield made_of(repeat, *sides, exchanged)
+            sides = sides_of(rng)
+            others = [] if repeat else others_of(sides)
+            yield made_of(repeat, *sides, tuple(others))
+
+    def others_of(first: tuple[_Side, _Side]) -> Iterator[HalfRun]:
+        further = seeded(seed).generator("further splits")
+        for split in range(exchanges):
+            one, other = sides_of(further) if split else first
+            orders = [(one, other), (other, one)] if split else [(other, one)]
+            with suppress(SynthesizerError):  # a half can be too small for what the whole keeps
+                yield from [
+                    made_of(repeats + 2 * split + place, *order)
+                    for place, order in enumerate(orders)
+                ]
 
     def made_of(
-        repeat: int,
-        fitted: tuple[Table, IntArray],
-        unseen: tuple[Table, IntArray],
-        exchanged: HalfRun | None = None,
+        repeat: int, fitted: _Side, unseen: _Side, others: tuple[HalfRun, ...] = ()
     ) -> HalfRun:
-        made = FromHalf.of(synthesise(fitted[0], m, repeat))
-        return HalfRun(
-            repeat=repeat,
-            fitted=fitted[0],
-            unseen=unseen[0],
-            synthetic=tuple(made.tables),
-            fitted_units=fitted[1],
-            unseen_units=unseen[1],
-            log_likelihoods=made.log_likelihoods,
-            exchanged=exchanged,
-        )
+        (half, units), (rest, rest_units) = fitted, unseen
+        made = FromHalf.of(synthesise(half, m, repeat))
+        tables = tuple(made.tables)
+        return HalfRun(repeat, half, rest, tables, units, rest_units, made.log_likelihoods, others)
 
     return runs()
 

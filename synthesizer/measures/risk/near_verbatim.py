@@ -125,6 +125,7 @@ class NearVerbatim(Measured):
     n_outside: int = column("persons held out", "count")
     variables: int = column("variables", "count", "that are compared")
     datasets: int = column("datasets", "count", "that were looked at together")
+    splits: int = column("splits", "count", "random splits; numbers of persons are their means")
     looks: tuple[Look, ...]
     groups: tuple[GroupLook, ...]
     """Those with the highest lower ends."""
@@ -244,22 +245,23 @@ def near_verbatim(run: HalfRun, names: Sequence[str], *, seed: AnySeed = 0) -> N
         for group, *rows in _memberships(each, one.names):
             tally = np.array([people.tally(side, which) for side, which in enumerate(rows)])
             tallies[group] = tallies.get(group, 0) + tally
-        repeats.append(people.repeats())
-    whole = tallies.pop(_WHOLE)
+        repeats.append(people.repeats(REPEATS / len(both)))
+    whole, times = tallies.pop(_WHOLE), times_seen(both)
     found = [
         (*group, tally)
         for group, tally in tallies.items()
-        if tally[0, 0] >= FEWEST and tally[1, 0] > 0
+        if tally[0, 0] >= FEWEST * times and tally[1, 0] > 0
     ]
     z = quantile_of(len(allowed) * max(len(found), 1))
-    groups = sorted((_group_look(*one, z) for one in found), key=lambda group: -group.low)
+    groups = sorted((_group_look(*one, z, times) for one in found), key=lambda group: -group.low)
     most, most_outside, by_chance = max(repeats, key=lambda one: one[0] - one[2])
     return NearVerbatim(
-        n=int(whole[0, 0]),
-        n_outside=int(whole[1, 0]),
+        n=round(whole[0, 0] / times),
+        n_outside=round(whole[1, 0] / times),
         variables=len(compared.names),
         datasets=compared.datasets,
-        looks=tuple(_looks(whole, allowed)),
+        splits=ceil(times),
+        looks=tuple(_looks(whole, allowed, times)),
         groups=tuple(groups[:_SHOWN]),
         n_groups=len(groups),
         repeats=most,
@@ -268,26 +270,32 @@ def near_verbatim(run: HalfRun, names: Sequence[str], *, seed: AnySeed = 0) -> N
     )
 
 
-def _looks(tally: IntArray, allowed: Sequence[int]) -> Iterator[Look]:
-    """Yield the excess at each number of differing variables."""
+def times_seen(runs: Sequence[object]) -> float:
+    """Return how often each person is in the data in runs of both halves of random splits."""
+    return max(len(runs) / 2, 1)
+
+
+def _looks(tally: IntArray, allowed: Sequence[int], times: float) -> Iterator[Look]:
+    """Yield the excess at each number of differing variables; persons were seen several times."""
     z = quantile_of(len(allowed))
     (n, *insides), (m, *outsides) = tally.tolist()
     for differing, inside, outside in zip(allowed, insides, outsides, strict=True):
         excess, low, _ = difference(inside, n, outside, m, z)
         high = difference(inside, n, outside, m, quantile_of(1))[2]
         yield Look(
-            differing=differing, inside=inside, outside=outside, excess=excess, low=low,
-            high=high, noticed=_noticed(outside / m, n, m, z),
+            differing=differing, inside=round(inside / times), outside=round(outside / times),
+            excess=excess, low=low, high=high, noticed=_noticed(outside / m, n, m, z),
         )  # fmt: skip
 
 
-def _group_look(variable: str, group: str, tally: IntArray, z: float) -> GroupLook:
+def _group_look(variable: str, group: str, tally: IntArray, z: float, times: float) -> GroupLook:
     """Return the look of a group that shows most."""
     (n, *insides), (m, *outsides) = tally.tolist()
     low, inside, outside, excess = max(
         (difference(inside, n, outside, m, z)[1], inside, outside, inside / n - outside / m)
         for inside, outside in zip(insides, outsides, strict=True)
     )
+    n, inside, m, outside = (round(count / times) for count in (n, inside, m, outside))
     return GroupLook(
         variable=variable, group=group, n=n, inside=inside, n_outside=m, outside=outside,
         excess=excess, low=low,
@@ -341,10 +349,11 @@ class Compared:
 
     @classmethod
     def of_both(cls, run: HalfRun, names: Sequence[str]) -> list[tuple[HalfRun, Compared]]:
-        """Return what can be compared of a run, and the same variables with the halves exchanged;
-        nothing where it is too little.
+        """Return what can be compared of a run, and the same variables of its others; nothing
+        where it is too little.
         """
-        every = [(each, one) for each in run.both if (one := cls.of(each, names)) is not None]
+        runs = (run, *run.others)
+        every = [(each, one) for each in runs if (one := cls.of(each, names)) is not None]
         return [pair for pair in every if pair[1].names == every[0][1].names]
 
 
@@ -568,14 +577,14 @@ class _People:
         near = self.near[members]
         return [int(self.weights[members].sum()), *(int((near <= k).sum()) for k in self.allowed)]
 
-    def repeats(self) -> tuple[int, int, int]:
+    def repeats(self, level: float) -> tuple[int, int, int]:
         """Return the most records of a person on each side, and the most by chance."""
         counts = np.bincount(self.whom[self.whom >= 0], minlength=len(self.near))
         inside, outside = np.split(counts, [self.n_inside])
         some = outside[outside > 0]
         rate = 1 - 1 / float(some.mean()) if len(some) else 0.0
         expected = max(int((inside > 0).sum()), 1)
-        by_chance = 1 + (ceil(np.log(REPEATS / expected) / np.log(rate)) if rate > 0 else 1)
+        by_chance = 1 + (ceil(np.log(level / expected) / np.log(rate)) if rate > 0 else 1)
         least = 2 * int(outside.max(initial=0)) + FEW_REPEATS
         return int(inside.max(initial=0)), int(outside.max(initial=0)), max(by_chance, least)
 

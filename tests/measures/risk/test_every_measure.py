@@ -262,7 +262,7 @@ def test_defaults_and_ranges_are_as_documented():
         "differential_confidentiality": {"m": 1, "repeats": 1},
         "excess": {"level": 0.95},
         "fresh_limit": {"confidence": 0.999},
-        "half_runs": {"m": 1, "repeats": 1, "both": False},
+        "half_runs": {"m": 1, "repeats": 1, "exchanges": 0},
         "inference": {"thresholds": THRESHOLDS, "units": "persons"},
         "memory": {"most": 10_000},
         "mixed_records": {"real": 2},

@@ -7,8 +7,13 @@ import pytest
 
 from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.measures.risk.guesses import guesses
-from synthesizer.measures.risk.halves import HalfRun, control_run
-from synthesizer.measures.risk.near_verbatim import DIFFERING, difference, near_verbatim
+from synthesizer.measures.risk.halves import HalfRun, control_run, half_runs
+from synthesizer.measures.risk.near_verbatim import (
+    DIFFERING,
+    difference,
+    near_verbatim,
+    quantile_of,
+)
 
 LEVELS = (3, 4, 6, 8, 12, 20)
 NAMES = [*"abcdef", "pay", "age"]
@@ -114,8 +119,42 @@ def test_guesses_are_those_of_slow_code():
                 if len(near):
                     guess = records[near[np.argmin(others[near])], place]
                 right.append(guess == person[place])
-        assert (one.inside, one.outside) == (sum(right[:120]), sum(right[120:]))
+        assert (one.guessed, one.beside) == (sum(right[:120]), sum(right[120:]))
     assert found.n_guesses == 8 + 6
+
+
+def test_counts_of_several_splits_are_means_of_slow_code():
+    people, *_ = three(80, 4)
+    runs = half_runs(people, lambda half, m, repeat: [half], seed=1, exchanges=3)
+    run = next(runs)
+    numbers = [other.repeat for other in run.others]
+    assert len({*numbers}) == len(numbers) == 5
+    for one, other in zip((run, *run.others[1::2]), run.others[::2], strict=True):
+        assert one.fitted.n_rows + other.fitted.n_rows == 80
+        assert np.array_equal(one.fitted_units, other.unseen_units)
+    found = near_verbatim(run, NAMES)
+    ours, theirs = (
+        np.sum(
+            [
+                [(side <= look.differing).sum() for look in found.looks for side in sides]
+                for sides in (
+                    slow(one.fitted, one.unseen, one.synthetic[0])[0] for one in (run, *run.others)
+                )
+            ],
+            axis=0,
+        )
+        .reshape(-1, 2)
+        .T
+    )
+    assert (found.n, found.n_outside, found.splits) == (80, 80, 3)
+    for look, inside, outside in zip(found.looks, ours, theirs, strict=True):
+        assert (look.inside, look.outside) == (round(inside / 3), round(outside / 3))
+        assert (look.excess, look.low) == pytest.approx(
+            difference(inside, 240, outside, 240, quantile_of(4))[:2]
+        )
+    guessed = guesses(run, NAMES, [])
+    assert guessed.n == guessed.n_outside == 80
+    assert guessed.guesses[0].guessed == 80  # the copy of a half tells all about it
 
 
 def test_everything_and_nothing():
