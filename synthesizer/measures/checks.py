@@ -43,8 +43,7 @@ from synthesizer.measures.utility.suite import Synthesis, UtilityResult
 ENOUGH = 5_000
 """Records from which on one half of one split is enough. Below, both halves of several splits are
 synthesised, until `MADE` records were, of `MOST_SPLITS` splits at most."""
-MADE = 10_000
-MOST_SPLITS = 5
+MADE, MOST_SPLITS = 10_000, 5
 _NAMED = 20
 """Variables that an alarm names."""
 

@@ -275,8 +275,8 @@ def test_the_part_has_the_words_and_the_colour_of_the_verdict(
     ends = {"excess": (low + high) / 2, "low": low, "high": high}
     look = Look(differing=2, inside=30, outside=20, noticed=0.03, **ends)
     found = NearVerbatim(
-        n=500, n_outside=500, variables=20, datasets=1, splits=1, looks=(look, look), groups=(), n_groups=4,
-        repeats=2, repeats_outside=2, repeats_by_chance=9,
+        n=500, n_outside=500, variables=20, datasets=1, splits=1, looks=(look, look), groups=(),
+        n_groups=4, repeats=2, repeats_outside=2, repeats_by_chance=9,
     )  # fmt: skip
     section = nearest_section(record(risk(further={"near_verbatim": found})))
     (words,) = notes(section, tone)

@@ -580,6 +580,7 @@ class _People:
     def repeats(self, level: float) -> tuple[int, int, int]:
         """Return the most records of a person on each side, and the most by chance."""
         counts = np.bincount(self.whom[self.whom >= 0], minlength=len(self.near))
+        counts = np.ceil(counts / np.maximum(self.weights, 1)).astype(int)  # of persons alike
         inside, outside = np.split(counts, [self.n_inside])
         some = outside[outside > 0]
         rate = 1 - 1 / float(some.mean()) if len(some) else 0.0
