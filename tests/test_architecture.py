@@ -122,17 +122,17 @@ def test_two_files_never_share_a_name():
 CEILINGS = {
     "data": 11471,
     "models": 9197,
-    "measures": 15780,
+    "measures": 15826,
     "engine": 3374,
-    "report": 7975,
+    "report": 7983,
     "config": 897,
     "verification": 7111,
     "plan": 4864,
     "jobs": 4839,
-    "cli": 2348,
+    "cli": 2346,
 }
 """Most lines of code of each room, without docstrings, comments and blanks. They only fall: what a
-room adds it takes out elsewhere. The verdict was granted 800 lines and took about 420."""
+room adds it takes out elsewhere. The verdict was granted 800 lines and took 526."""
 
 
 def test_no_room_has_more_lines_of_code_than_its_ceiling():

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from synthesizer.cli.printing import Ending, grouped, say, show_rows, tabulate
 from synthesizer.measures.catalogue import FIGURES
-from synthesizer.measures.figure import Figure, conclusions
+from synthesizer.measures.figure import Figure, agreeing, conclusions
 from synthesizer.measures.verdict import TITLES
 from synthesizer.report.advice import worst_things
 from synthesizer.report.page import Added
@@ -276,14 +276,12 @@ def risk_lines(risk: RiskResult) -> Iterator[str]:
     for part in risk.scenarios:
         first = None if part.differential is None else part.differential.figures[0]
         if first is not None and first.low is not None and first.high is not None:
-            where = f"{part.scenario.label}: the interval {first.low:.3f} to {first.high:.3f}"
+            low, high, _ = agreeing([first.low, first.high], 0.0, 3)
+            where = f"half split, {part.scenario.label}: the interval {low} to {high}"
             if first.low <= 0 <= first.high:
-                yield (
-                    f"  differentially confidential by this test for {where} covers 0; a "
-                    f"difference of up to {first.high:.3f} is not excluded"
-                )
+                yield f"  {where} contains 0 (differentially confidential by this test)"
             else:
-                yield f"  not differentially confidential for {where} does not cover 0"
+                yield f"  {where} does not contain 0; the verdict holds it against its limit"
         worst = None if part.differential is None else part.differential.worst_group
         if worst is not None:
             counted = risk.units

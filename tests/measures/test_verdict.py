@@ -67,7 +67,9 @@ def files() -> Frames:
 def results(files: Frames, name: str, control: pd.DataFrame | None) -> CheckResults:
     original, made = (files[part].reset_index(drop=True) for part in ("original", name))
     risk = assess(original, made, control=control, declared=DECLARED)
-    return CheckResults(risk=risk, utility=evaluate(original, made, declared=DECLARED))
+    return CheckResults(
+        risk=risk, utility=evaluate(original, made, control=control, declared=DECLARED)
+    )
 
 
 def words(decided: Verdict) -> tuple[str, ...]:
@@ -98,14 +100,16 @@ def test_without_a_control_no_person_passes_and_copies_still_fail(files: Frames,
     for test in ("near-verbatim records", "guessed attributes", "attacks"):
         assert test in line.sentence.partition("Not measured: ")[2]
     assert "checks.near_verbatim" in line.sentence
-    assert "name a control" in line.sentence
+    assert "need a control" in line.sentence
 
 
 def test_columns_that_are_left_out_are_no_proof(
     files: Frames, found: dict[str, CheckResults]
 ) -> None:
     whole = found["fresh"]
-    less = evaluate(files["original"], files["fresh"].drop(columns="age"), declared=DECLARED)
+    control = files["control"].reset_index(drop=True)
+    made = files["fresh"].drop(columns="age")
+    less = evaluate(files["original"], made, control=control, declared=DECLARED)
     part = whole.model_copy(update={"utility": less})
     assert [verdict(whole)[subject].word for subject in ("person", "use")] == ["pass", "pass"]
     for subject in ("person", "use"):
