@@ -22,23 +22,25 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict, Field
 
 from synthesizer.data.expressions import Expression
 from synthesizer.data.table import BoolArray, IntArray, Table
+from synthesizer.measures.utility.formulas import Model, model_of, parse_formula
+from synthesizer.verification.answer import Answer
+from synthesizer.verification.mechanisms import Mechanism, Noise, micro
 from synthesizer.verification.public_schema import STRICT, PublicSchema
-
-if TYPE_CHECKING:
-    from synthesizer.verification.answer import Answer
-    from synthesizer.verification.mechanisms import Mechanism, Noise
-    from synthesizer.verification.query import Query
 
 Released = tuple[tuple[int, ...], ...]
 """Whole numbers that the noise returned, a tuple for each mechanism."""
+FAMILIES: dict[str, Literal["ols", "logit"]] = {"linear": "ols", "logit": "logit"}
+"""What the formulas call each family."""
+LEAST_EPSILON, MOST_EPSILON = 0.001, 100.0
+LEAST_PARTITIONS, MOST_PARTITIONS = 10, 500
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +131,7 @@ def _keyed(key: bytes, *message: bytes) -> int:
     return int.from_bytes(hmac.digest(key, joined, "sha256"), "big")
 
 
-def view_of(path: Path, schema: PublicSchema, query: Query, key: bytes) -> View:
+def view_of(path: Path, schema: PublicSchema, query: Terms, key: bytes) -> View:
     """Read a file and return what a query asks about; no cell of it is an error."""
     return within(read_view(path, schema, query.names, key), query)
 
@@ -140,7 +142,7 @@ def read_view(path: Path, schema: PublicSchema, names: Collection[str], key: byt
     return View.of(encoded.table, encoded.persons, encoded.owners, key)
 
 
-def within(view: View, query: Query) -> View:
+def within(view: View, query: Terms) -> View:
     """Return the rows of the subset of a query."""
     if query.subset is None:
         return view
@@ -168,7 +170,7 @@ class Question(BaseModel):
         """Return the question in the one spelling of its texts and numbers: -0 is 0."""
         return self.model_copy(update={k: v + 0.0 for k, v in self if isinstance(v, float)})
 
-    def problems(self, query: Query, schema: PublicSchema) -> Iterator[str]:  # noqa: ARG002
+    def problems(self, query: Terms, schema: PublicSchema) -> Iterator[str]:  # noqa: ARG002
         """Yield what is wrong, from public facts only, each with key and remedy.
 
         It is asked only where formula and subset are in order.
@@ -176,21 +178,21 @@ class Question(BaseModel):
         yield from ()
 
     @abstractmethod
-    def prepare(self, query: Query, schema: PublicSchema, synthetic: View) -> Any:
+    def prepare(self, query: Terms, schema: PublicSchema, synthetic: View) -> Any:
         """Return what a view of the synthetic data says; DataError costs nothing yet."""
 
     @abstractmethod
-    def mechanisms(self, query: Query, prepared: Any) -> tuple[Mechanism, ...]:
+    def mechanisms(self, query: Terms, prepared: Any) -> tuple[Mechanism, ...]:
         """Return the noise of the answer; together it costs what the query offers or less."""
 
     @abstractmethod
-    def whole_numbers(self, query: Query, prepared: Any, view: View) -> Sequence[Sequence[int]]:
+    def whole_numbers(self, query: Terms, prepared: Any, view: View) -> Sequence[Sequence[int]]:
         """Return what a view of confidential data is asked for, a list for each mechanism.
 
         Nothing about the data raises: what cannot be computed has a value that was fixed before.
         """
 
-    def release(self, query: Query, prepared: Any, view: View, noise: Noise) -> Released:
+    def release(self, query: Terms, prepared: Any, view: View, noise: Noise) -> Released:
         """Return what the noise makes of the whole numbers of a view of confidential data."""
         numbers = self.whole_numbers(query, prepared, view)
         return tuple(
@@ -199,5 +201,43 @@ class Question(BaseModel):
         )
 
     @abstractmethod
-    def conclude(self, query: Query, prepared: Any, released: Released) -> Answer:
+    def conclude(self, query: Terms, prepared: Any, released: Released) -> Answer:
         """Return the answer, from released numbers and what was prepared."""
+
+
+class Terms(BaseModel):
+    """A question with the model, the rows and the price that it is asked with."""
+
+    model_config = ConfigDict(**STRICT, populate_by_name=True)
+
+    formula: str | None = None
+    """Model, in the grammar of `synthesizer.measures.utility.formulas`."""
+    family: Literal["linear", "logit"] = "linear"
+    subset: str | None = None
+    """Condition on variables of the public schema; all rows where absent."""
+    ask: Question
+    """What is asked of it."""
+    epsilon: float = Field(default=1.0, ge=LEAST_EPSILON, le=MOST_EPSILON)
+    """What the answer may cost, all of it."""
+    partitions: int = Field(default=50, ge=LEAST_PARTITIONS, le=MOST_PARTITIONS)
+    """M: so many disjoint groups of persons have a fit of their own."""
+    errors: Literal["out", "report"] = "out"
+    """A partition without a fit counts as one that says no, or as a category of its own."""
+
+    @property
+    def micro_epsilon(self) -> int:
+        """Epsilon in millionths."""
+        return micro(self.epsilon)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Every variable that it needs."""
+        in_formula = parse_formula(self.formula).names if self.formula else ()
+        in_subset = Expression.parse(self.subset).names if self.subset else ()
+        return frozenset((*in_formula, *in_subset)) | self.ask.names
+
+    def model(self, schema: PublicSchema) -> Model:
+        """Return columns and reference levels of its model, from the public schema alone."""
+        formula = parse_formula(self.formula or "")
+        levels = {atom: known for atom in formula.atoms if (known := schema.levels(atom))}
+        return model_of(formula, FAMILIES[self.family], levels)

@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field, PlainValidator, model_validator
 
 from synthesizer.data.errors import ConfigError, Problems
 from synthesizer.verification.public_schema import STRICT, read_strictly
-from synthesizer.verification.query import LEAST_EPSILON, MOST_EPSILON
+from synthesizer.verification.questions import LEAST_EPSILON, MOST_EPSILON
 from synthesizer.verification.sentences import WORDS
 
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,62}$")]
