@@ -200,7 +200,7 @@ HANDED_A_FILE = {
     "engine.testing: tempfile",
     "engine.testing: TemporaryDirectory",
     "verification.database: sqlite3",
-    "verification.prepared: write_table",
+    "verification.questions: write_table",
     "verification.server.runner: open",
     "verification.server.server_datasets: unlink",
     "jobs.serve: write_table",

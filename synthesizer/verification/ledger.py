@@ -37,6 +37,7 @@ from typing import Required, TypedDict, Unpack
 
 from synthesizer.data.errors import LedgerError
 from synthesizer.data.files import create, new_file
+from synthesizer.verification.answer import Budget, Entry, Spending
 from synthesizer.verification.database import (
     METADATA,
     SECONDS,
@@ -50,7 +51,6 @@ from synthesizer.verification.database import (
 from synthesizer.verification.mechanisms import MICRO, micro
 from synthesizer.verification.questions import Released
 from synthesizer.verification.sentences import WORDS
-from synthesizer.verification.spending import Budget, Entry, Spending
 
 # isort: split
 # Where SQLAlchemy is missing, `database` says so in words.

@@ -51,10 +51,9 @@ from synthesizer.report.page import sections_html
 from synthesizer.verification.choosing import chosen
 from synthesizer.verification.mechanisms import DryNoise, OpenDP, Planned
 from synthesizer.verification.messages import Outlook
-from synthesizer.verification.prepared import prepared_view
 from synthesizer.verification.public_schema import STRICT, PublicSchema, strictly
 from synthesizer.verification.query import query_of
-from synthesizer.verification.questions import View, within
+from synthesizer.verification.questions import View, prepared_view, within
 from synthesizer.verification.sentences import WORDS
 from synthesizer.verification.server.server_config import JobLimits
 from synthesizer.verification.verify import Asked, concluded, sound_asked

@@ -12,7 +12,7 @@ import pytest
 from fastapi.testclient import TestClient
 from replay_trials import GAP, QUESTIONS, people
 
-from synthesizer.verification.server.citation_pages import FILES
+from synthesizer.verification.server.pages import FILES
 from synthesizer.verification.server.query_form import in_words
 from synthesizer.verification.server.server_datasets import open_datasets
 from synthesizer.verification.server.service import Service

@@ -7,7 +7,6 @@ from fastapi.testclient import TestClient
 from fuzz_server import Idle
 
 from synthesizer.verification.server import (
-    citation_pages,
     pages,
     person_requests,
     steward_pages,
@@ -30,7 +29,7 @@ def app(service, accounts):
 
 
 def routes():
-    for room in (pages, steward_pages, citation_pages, person_requests):
+    for room in (pages, steward_pages, person_requests):
         router = room.router
         for route in router.routes:
             path = route.path

@@ -18,7 +18,6 @@ from synthesizer.verification.database import now, transaction
 from synthesizer.verification.public_schema import PublicSchema, strictly
 from synthesizer.verification.query import query_of
 from synthesizer.verification.questions import view_of
-from synthesizer.verification.request_code import code_of
 from synthesizer.verification.server import audit, person_requests
 from synthesizer.verification.server.person_requests import (
     LONGEST,
@@ -26,6 +25,7 @@ from synthesizer.verification.server.person_requests import (
     REPLIES,
     ask_person,
     close_request,
+    code_of,
     find_request,
     list_requests,
 )

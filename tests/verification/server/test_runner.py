@@ -11,9 +11,9 @@ from replay_trials import GAP, QUESTIONS
 from synthesizer.data.errors import ConfigError
 from synthesizer.verification import coefficient_questions
 from synthesizer.verification.partition_fits import fit_partitions
-from synthesizer.verification.prepared import write_prepared
 from synthesizer.verification.public_schema import PublicSchema
 from synthesizer.verification.query import query_of
+from synthesizer.verification.questions import write_prepared
 from synthesizer.verification.server import runner
 from synthesizer.verification.server.runner import Task, outcome, run
 from synthesizer.verification.server.server_config import JobLimits

@@ -18,6 +18,7 @@ from synthesizer.verification.server.app import create_app
 from synthesizer.verification.server.security import (
     HEADERS,
     LARGEST_BODY,
+    FieldFormatter,
     RequestLimit,
     check_csrf,
     guard_of,
@@ -25,7 +26,6 @@ from synthesizer.verification.server.security import (
     signed_in,
 )
 from synthesizer.verification.server.server_config import Access
-from synthesizer.verification.server.server_log import FieldFormatter
 from synthesizer.verification.server.service import Service
 
 CANARY = "zqCANARY7"

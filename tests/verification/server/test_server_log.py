@@ -7,7 +7,7 @@ import logging.config
 
 import pytest
 
-from synthesizer.verification.server.server_log import FIELDS, LOGGING, NAME, FieldFormatter
+from synthesizer.verification.server.security import FIELDS, LOGGING, NAME, FieldFormatter
 
 SALARY = "73313.7177"
 

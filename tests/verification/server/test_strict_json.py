@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from synthesizer.verification.server.security import DEEPEST, LONGEST_NUMBER, read_json
+from synthesizer.verification.server.problem_json import DEEPEST, LONGEST_NUMBER, read_json
 
 AMBIGUOUS = {
     b'{"a": 1, "a": 2}': "twice",
