@@ -31,7 +31,7 @@ import json
 import secrets
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Required, TypedDict, Unpack
 
@@ -192,8 +192,6 @@ class Ledger:
         version.
     seconds : float
         So long another process may hold the file; of a server its engine says so.
-    within : Connection, optional
-        The caller's transaction.
 
     Attributes
     ----------
@@ -231,12 +229,11 @@ class Ledger:
         dataset: str = "",
         data: str | None = None,
         seconds: float = SECONDS,
-        within: Connection | None = None,
     ) -> None:
         is_file = not isinstance(place, Engine)
         self.engine = place if isinstance(place, Engine) else connect_file(place, seconds=seconds)
         self.dataset = dataset
-        with self._transaction(within, reads=not is_file) as store:
+        with transaction(self.engine, reads=not is_file) as store:
             if is_file:
                 _check_form(store, self._place)
             known = store.execute(
@@ -535,14 +532,7 @@ def new_ledger(path: Path, *, data: str, **caps: Unpack[Caps]) -> Ledger:
     return Ledger(path)
 
 
-def new_dataset(
-    engine: Engine,
-    name: str,
-    *,
-    data: str,
-    within: Connection | None = None,
-    **caps: Unpack[Caps],
-) -> Ledger:
+def new_dataset(engine: Engine, name: str, *, data: str, **caps: Unpack[Caps]) -> Ledger:
     """Make a dataset in the server's database, with its first version; see `new_ledger`.
 
     Raises
@@ -553,17 +543,15 @@ def new_dataset(
     _check_caps(caps)
     if problems := [*_name_problems("dataset", name)]:
         raise LedgerError(problems)
-    with nullcontext(within) if within is not None else transaction(engine) as store:
+    with transaction(engine) as store:
         if store.execute(select(DATASET.c.name).where(DATASET.c.name == name)).first():
             raise LedgerError(f"dataset {name!r} is there already; take another name")
         _add_dataset(store, name, caps)
         _add_version(store, name, data)
-        return Ledger(engine, dataset=name, data=data, within=store)
+    return Ledger(engine, dataset=name, data=data)
 
 
-def new_version(
-    engine: Engine, name: str, *, data: str, within: Connection | None = None
-) -> Ledger:
+def new_version(engine: Engine, name: str, *, data: str) -> Ledger:
     """Make a version of a dataset in the server's database; it shares the budgets of the others.
 
     Parameters
@@ -576,13 +564,13 @@ def new_version(
     LedgerError
         If there is no such dataset, or this version is there already.
     """
-    with nullcontext(within) if within is not None else transaction(engine) as store:
-        Ledger(engine, dataset=name, within=store)
+    Ledger(engine, dataset=name)  # or there is no such dataset
+    with transaction(engine) as store:
         same = select(VERSION.c.id).where(VERSION.c.dataset == name, VERSION.c.data == data)
         if store.execute(same).first():
             raise LedgerError(f"dataset {name!r} has this version of the data already")
         _add_version(store, name, data)
-        return Ledger(engine, dataset=name, data=data, within=store)
+    return Ledger(engine, dataset=name, data=data)
 
 
 def _check_caps(caps: Caps) -> None:

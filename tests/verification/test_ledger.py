@@ -14,7 +14,7 @@ from sqlalchemy.exc import IntegrityError
 
 from synthesizer.data.errors import LedgerError, OutputError
 from synthesizer.data.files import written_paths
-from synthesizer.verification.database import METADATA, connect, now, transaction
+from synthesizer.verification.database import METADATA, connect, now
 from synthesizer.verification.ledger import (
     TABLES,
     VERSION,
@@ -189,9 +189,8 @@ def test_of_several_versions_the_one_that_is_read_or_else_the_latest(tmp_path):
     engine = connect(f"sqlite:///{tmp_path}/server.sqlite")
     METADATA.create_all(engine, TABLES)
     datas = [letter * 64 for letter in "cab"]  # in no order of their own
-    with transaction(engine) as store:  # the caller's own: nobody else sees it yet
-        made = [new_dataset(engine, "one", data=datas[0], cap=1.0, within=store)]
-        made += [new_version(engine, "one", data=data, within=store) for data in datas[1:]]
+    made = [new_dataset(engine, "one", data=datas[0], cap=1.0)]
+    made += [new_version(engine, "one", data=data) for data in datas[1:]]
     for data, ledger in zip(datas, made, strict=True):
         again = Ledger(engine, dataset="one", data=data)
         assert (again.version, again.data, again.key) == (ledger.version, data, ledger.key)
