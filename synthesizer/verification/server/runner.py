@@ -15,7 +15,7 @@ only the limits of the process hold.
 That a process reaches a limit must not reveal a person. So a dry run rehearses the job with as many
 rows as the confidential file may have at most, a public number, and a question that takes more than
 half of a limit there is refused. The steps of a job hang on rows and columns, not on what they hold
-(`synthesizer.verification.prepared`, `partition_fits`), so no job comes near its limits.
+(`synthesizer.verification.questions`, `partition_fits`), so no job comes near its limits.
 """
 
 from __future__ import annotations
