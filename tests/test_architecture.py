@@ -126,7 +126,7 @@ CEILINGS = {
     "engine": 3374,
     "report": 7975,
     "config": 897,
-    "verification": 7048,
+    "verification": 7049,
     "plan": 4864,
     "jobs": 4839,
     "cli": 2348,

@@ -192,6 +192,8 @@ class Ledger:
         version.
     seconds : float
         So long another process may hold the file; of a server its engine says so.
+    within : Connection, optional
+        The caller's transaction.
 
     Attributes
     ----------
@@ -229,11 +231,12 @@ class Ledger:
         dataset: str = "",
         data: str | None = None,
         seconds: float = SECONDS,
+        within: Connection | None = None,
     ) -> None:
         is_file = not isinstance(place, Engine)
         self.engine = place if isinstance(place, Engine) else connect_file(place, seconds=seconds)
         self.dataset = dataset
-        with transaction(self.engine, reads=not is_file) as store:
+        with self._transaction(within, reads=not is_file) as store:
             if is_file:
                 _check_form(store, self._place)
             known = store.execute(
