@@ -179,6 +179,7 @@ def test_every_fault_of_form_is_told_at_once_and_doubled_keys_are_refused(tmp_pa
         ({"subset": "age"}, "subset"),
         ({"subset": "open('x')"}, "subset: unknown function"),
         ({"formula": "sex ~ age"}, "I(sex == '"),
+        ({"formula": "I(sex) ~ age"}, "formula"),
         ({"formula": "pay ~ C(age)"}, "no levels in the public schema"),
         ({"formula": "pay ~ sex:race"}, "race*sex"),
         ({"family": "logit", "formula": "race ~ age"}, "I(race == '"),

@@ -215,6 +215,21 @@ def test_problems_stand_beside_the_fields_whose_keys_they_name():
     assert form.value("epsilon") == "a lot"  # what was typed is kept
 
 
+@pytest.mark.parametrize(
+    ("typed", "key"),
+    [
+        ({"ask.coefficient": ["year"]}, "ask.above"),
+        ({"ask.coefficient": ["year"], "ask.above": ["3"], "ask.below": ["1"]}, "ask.above"),
+    ],
+    ids=["neither end", "ends that fall"],
+)
+def test_a_problem_of_several_fields_stands_at_the_first_that_it_names(typed, key):
+    form = QueryForm.new("interval", SCHEMA).filled({"formula": ["pay ~ year"], **typed})
+    with pytest.raises(ConfigError) as raised:
+        query_of(form.content)
+    assert [f.field.key for f in form.faulty(raised.value.problems).faults] == [key]
+
+
 def test_a_server_tells_problems_of_form_and_of_the_public_schema_at_once(service):
     with pytest.raises(ConfigError) as raised:
         service.dataset("panel").asked({"formula": "pay ~ nobody", "epsilon": -1.0})
