@@ -41,7 +41,7 @@ from replay_trials import GAP, QUESTIONS, SCHEMA, people
 
 from synthesizer.verification.database import connect
 from synthesizer.verification.public_schema import PublicSchema, strictly, yaml_of
-from synthesizer.verification.query import (
+from synthesizer.verification.questions import (
     LEAST_EPSILON,
     LEAST_PARTITIONS,
     MOST_EPSILON,

@@ -39,9 +39,9 @@ from synthesizer.verification.server import accounts, audit, dispatch, runner, s
 from synthesizer.verification.server.app import create_app
 from synthesizer.verification.server.dispatch import Dispatcher
 from synthesizer.verification.server.runner import Outcome, Task
+from synthesizer.verification.server.security import FieldFormatter
 from synthesizer.verification.server.server_config import JobLimits, ServerConfig
 from synthesizer.verification.server.server_datasets import open_datasets
-from synthesizer.verification.server.server_log import FieldFormatter
 from synthesizer.verification.server.server_tables import create_tables
 
 Run = Callable[[Task], Outcome | None]
