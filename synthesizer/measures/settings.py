@@ -174,6 +174,13 @@ class _Settings(ScenarioConfig):
             if measure.check is not None and measure.runs(self)  # type: ignore[arg-type]
         )
 
+    def looks_at(self, axis: Axis) -> bool:
+        """Whether any check of risk, or of utility, is on."""
+        return any(
+            measure.axis == axis and measure.check and measure.runs(self)  # type: ignore[arg-type]
+            for measure in MEASURES.values()
+        )
+
     def about(self, axis: Axis) -> CheckSettings:
         """Return the settings with the checks of risk or of utility alone."""
         off = {

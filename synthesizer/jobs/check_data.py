@@ -1,4 +1,4 @@
-"""The disclosure risk and the utility of any two data sets, whoever made the synthetic ones."""
+"""The checks of data as they are arranged: every problem at once, the figures, what to know."""
 
 from __future__ import annotations
 
@@ -7,10 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from pydantic import ValidationError
 
-from synthesizer.data.boundary import public
-from synthesizer.data.codes import ColumnCoder, Groups, JointCoder
+from synthesizer.data.codes import ColumnCoder, JointCoder
 from synthesizer.data.errors import (
     DataError,
     ExpressionError,
@@ -20,10 +18,8 @@ from synthesizer.data.errors import (
     in_other_case,
     plural,
 )
-from synthesizer.data.guessing import Declaration, Declared, declarations_of
-from synthesizer.data.options import sentences
+from synthesizer.data.guessing import Declaration
 from synthesizer.data.pairs import (
-    Data,
     as_table,
     as_tables,
     check_comparable,
@@ -32,280 +28,127 @@ from synthesizer.data.pairs import (
     written_otherwise,
 )
 from synthesizer.data.panel.households import follows
+from synthesizer.data.panel.view import seen_names
 from synthesizer.data.progress import Listener, counted, silent
 from synthesizer.data.randomness import AnySeed, Seed, seeded
 from synthesizer.data.table import Kind, Table
 from synthesizer.data.workers import worker_problems
 from synthesizer.measures.checks import Checks
-from synthesizer.measures.results import CheckResults, RiskResult
+from synthesizer.measures.measure import is_on
+from synthesizer.measures.results import CheckResults
 from synthesizer.measures.risk.attribute import check_exclusions
 from synthesizer.measures.risk.copied import copied_uniques
 from synthesizer.measures.risk.near_verbatim import FEWEST
 from synthesizer.measures.risk.public_inference import check_inference
-from synthesizer.measures.risk.scenario import Exclusion, Question, Scenario, Tolerance
+from synthesizer.measures.risk.scenario import Question, Scenario
 from synthesizer.measures.risk.scenario_risk import unfamiliar
 from synthesizer.measures.risk.suggest import NO_SCENARIO, suggest
 from synthesizer.measures.settings import CheckSettings
-from synthesizer.measures.utility.suite import Synthesis, UtilityResult, person_of_rows
-from synthesizer.plan.arrange import ComparedData
+from synthesizer.measures.utility.suite import Synthesis, person_of_rows
+from synthesizer.plan.arrange import ComparedData, FilesPlan
 from synthesizer.plan.inputs import values_in_periods
 
-Settings = CheckSettings | Mapping[str, Any]
-"""Options of checks, or the same by name."""
+ASKED = "as asked for"
+"""Why keys and target are those that they are, where somebody named them."""
 
 
-def sound_settings(
-    settings: Settings | None, **options: Any
-) -> tuple[CheckSettings, tuple[str, ...]]:
-    """Return settings with options, and what is wrong with them; what is wrong is left out."""
-    content = dict(settings) if isinstance(settings, Mapping) else {}
-    base = settings if isinstance(settings, CheckSettings) else CheckSettings()
-    content |= {name: value for name, value in options.items() if value is not None}
-    try:
-        return base.with_options(**content), ()
-    except ValidationError as error:
-        items = error.errors(include_url=False)
-    faults = tuple(sentences(CheckSettings, content, items))
-    faulty = {str(item["loc"][0]) for item in items if item["loc"]} or set(content)
-    sound = {name: value for name, value in content.items() if name not in faulty}
-    return sound_settings(base, **sound)[0], faults
+@dataclass(frozen=True)
+class Named:
+    """Columns that somebody named, which the data must have."""
+
+    names: tuple[str, ...]
+    kept_out: tuple[str, ...]
+    """Names that no synthetic dataset needs."""
+
+    @classmethod
+    def of(cls, plan: FilesPlan) -> Named:
+        """Return the columns that settings name; a weight of the configuration may be absent."""
+        checks, asked = plan.checks, plan.asked
+        halves = checks.differential_confidentiality
+        names = [*(checks.keys or ()), checks.target, asked.get("weight") and checks.weight]
+        further = _names([part.scenario() for part in checks.scenarios], checks.inference)
+        return cls(
+            tuple(filter(None, (*names, *further))), tuple(filter(None, (halves.by, halves.units)))
+        )
+
+    def lacking(
+        self,
+        original: Sequence[str] | None,
+        synthetic: Mapping[int, Sequence[str]],
+        control: Sequence[str] | None = None,
+    ) -> Iterator[str]:
+        """Say which names the columns of the data lack; None for data that could not be read."""
+        every = tuple(dict.fromkeys((*self.names, *self.kept_out)))
+        if original is not None:
+            yield from _unknown_names(every, original)
+        known = [name for name in every if original is None or name in original]
+        needed = [name for name in known if name in self.names]
+        for number, columns in synthetic.items():
+            yield from _lacking_names(needed, columns, f"synthetic dataset {number}")
+        if control is not None:
+            yield from _lacking_names(known, control, "the control")
 
 
-def without_control(**options: Any) -> Iterator[str]:
-    """Say which options are named that need a control file, where there is none."""
-    for what, value in options.items():
-        if value:
-            yield f"{what} needs a control file, records that were kept out of the fit: name one"
+def setting_problems(plan: FilesPlan, *, has_control: bool) -> Iterator[str]:
+    """Yield what is wrong with settings, whatever the data are."""
+    checks, asked = plan.checks, plan.asked
+    if not checks.looks_at("risk") and not checks.looks_at("utility"):
+        yield "checks: no check is switched on; switch one on"
+    for number, fit in enumerate(checks.fits, 1):
+        problems = Problems()
+        problems.attempt(getattr, fit, "names")
+        if plan.synthesis is not None and fit.rule is not None:
+            problems += plan.synthesis.rule_problems(fit.rule)
+        yield from (f"checks.fits.{number}: {problem}" for problem in problems)
+    for scenario in (checks, *checks.scenarios):
+        names = (*(scenario.keys or ()), scenario.target)
+        for name in scenario.groups if scenario.keys and scenario.target else ():
+            if name not in names:
+                yield f"checks.groups: {name!r} is neither a key nor the target; take it out"
+    if has_control:
+        return
+    halves = asked.get("differential_confidentiality")
+    options = halves if isinstance(halves, Mapping) else {}
+    named = [f"differential_confidentiality.{key}" for key in ("by", "units") if options.get(key)]
+    named += ["attacks"] if asked.get("attacks") and is_on(checks, "attacks") else []
+    for key in named:
+        yield f"checks.{key}: needs a control, records that were kept out of the synthesis"
 
 
-@public
-def assess(
-    original: Data,
-    synthetic: Data | Sequence[Data],
-    *,
-    keys: Sequence[str] | None = None,
-    target: str | None = None,
-    groups: Mapping[str, Groups] | None = None,
-    tolerance: Tolerance | None = None,
-    exclude: Sequence[Exclusion] = (),
-    scenarios: Sequence[Scenario] = (),
-    questions: Question | Sequence[Question] = (),
-    control: Data | None = None,
-    by: str | None = None,
-    units: str | None = None,
-    with_attacks: bool | None = None,
-    settings: Settings | None = None,
-    declared: Declared | None = None,
-    seed: AnySeed = 0,
-    listener: Listener = silent,
-) -> RiskResult:
-    """Compute every risk measure of synthetic data against the original.
-
-    Parameters
-    ----------
-    original : DataFrame, Table or RawTable
-        Confidential records that the synthetic data were made from; the persons of a panel where
-        all data are `PersonView`.
-    synthetic : one or a sequence of them
-        Synthetic datasets.
-    keys, target : optional
-        What an intruder knows and seeks; suggested from the original when absent.
-    groups, tolerance, exclude
-        See `synthesizer.measures.risk.scenario.Scenario`.
-    scenarios : sequence of Scenario
-        Further keys and targets.
-    questions : Question or sequence of Question
-        Inference about sensitive variables from public ones.
-    control : DataFrame, Table or RawTable, optional
-        Records of the same population that the synthetic data were not made from: they show what
-        is risk and what is knowledge of the population. Needed for differential
-        confidentiality, nearest records and attacks.
-    by : str, optional
-        Variable among whose groups the worst is looked for; needs ``control``.
-    units : str, optional
-        Variable that names the person of each record where the data are a panel: persons count,
-        not records; needs ``control``.
-    with_attacks : bool, optional
-        Whether to attack by singling out, linkability and inference; needs ``control``, and is done
-        with it by default.
-    settings : CheckSettings or mapping, optional
-        What else is computed, and how; the keys are those under ``checks:`` of a configuration.
-    declared : mapping of str to mapping or Declaration, optional
-        Kinds and missing codes of variables, such as ``{"income": {"missing": ["-8"]}}``; inferred
-        where absent.
-    seed : int or Seed
-        Decides everything that is random.
-    listener : Listener, optional
-        Is told about work that may take long.
-
-    Returns
-    -------
-    RiskResult
-        By scenario and of whole records: ``main.cap``, ``attacks`` and others; ``to_frame()`` has
-        every figure. Rates are in [0, 1]; what could not be computed stands in ``failed``.
-
-    Raises
-    ------
-    DataError
-        With every problem of the data and the arguments.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> people = pd.DataFrame({"town": list("aabbcc"), "ill": ["no", "no", "yes"] * 2})
-    >>> made = people.iloc[:3]
-    >>> result = assess(people, made, keys=["town"], target="ill")
-    >>> result.main.cap.row(1).zero
-    0.5
-    """
-    asked = (questions,) if isinstance(questions, Question) else tuple(questions)
-    halves = {name: value for name, value in (("by", by), ("units", units)) if value is not None}
-    sound, faults = sound_settings(
-        settings,
-        inference=[question.model_dump() for question in asked] or None,
-        differential_confidentiality=halves or None,
-        attacks=None if with_attacks is None else {"enabled": with_attacks},
-    )
-    main = sound.scenario(reason="as asked for")
-    main = replace(
-        main,
-        keys=main.keys if keys is None else tuple(keys),
-        target=target or main.target,
-        groups=groups or main.groups,
-        tolerance=tolerance or main.tolerance,
-        exclude=tuple(exclude) or main.exclude,
-    )
-    if control is None:
-        faults = (*without_control(**halves, attacks=with_attacks), *faults)
-    return risk_of(
-        _compared(original, synthetic, control, declared),
-        sound,
-        (main, *(part.scenario() for part in sound.scenarios), *scenarios),
-        seed=seed,
-        listener=listener,
-        problems=faults,
-    ).risk
-
-
-@public
-def evaluate(
-    original: Data,
-    synthetic: Data | Sequence[Data],
-    *,
-    names: Sequence[str] | None = None,
-    control: Data | None = None,
-    settings: Settings | None = None,
-    synthesis: Synthesis | None = None,
-    declared: Declared | None = None,
-    seed: AnySeed = 0,
-    n_jobs: int = 1,
-    listener: Listener = silent,
-) -> UtilityResult:
-    """Compute every utility measure of synthetic data against the original.
-
-    Parameters
-    ----------
-    original : DataFrame, Table or RawTable
-        Confidential records, shape (n, p).
-    synthetic : the same, or sequence of them
-        Synthetic datasets of any sizes.
-    names : sequence of str, optional
-        Variables that must be compared. When absent, all that both sides have and that can be
-        compared; the result says which are left out and why.
-    control : DataFrame, Table or RawTable, optional
-        Records of the same population that the synthetic data were not made from: use is judged
-        beside them.
-    settings : CheckSettings or mapping, optional
-        What is computed, and how; the keys are those under ``checks:`` of a configuration. Models
-        of researchers are named there (``fits``).
-    synthesis : Synthesis, optional
-        How the data were made, which decides what is expected of them; all values drawn with fixed
-        parameters when absent.
-    declared : mapping of str to Declaration, optional
-        Kinds and missing codes of variables; inferred from the original where absent.
-    seed : int or Seed
-        Decides the permutations of ``cart`` and the samples of large files, in [0, 2**63).
-    n_jobs : int
-        Threads of the trees; they do not change the result.
-    listener : Listener, optional
-        Is told about the progress.
-
-    Returns
-    -------
-    UtilityResult
-        With ``figures`` and ``failed`` (measures and variables that could not be compared).
-
-    Raises
-    ------
-    DataError
-        For settings out of range, named variables that cannot be compared, or when no variable
-        can be.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> people = pd.DataFrame({"sex": ["f", "f", "m", "m"], "age": [30, 41, 41, 52]})
-    >>> result = evaluate(people, [people, people])
-    >>> [(figure.name, figure.value) for _, figure in result.figures][:2]
-    [('mean one-way S_pMSE', 0.0), ('largest one-way S_pMSE', 0.0)]
-    """
-    sound, faults = sound_settings(settings)
-    results = utility_of(
-        _compared(original, synthetic, control, declared),
-        sound, names=names, synthesis=synthesis, seed=seed, n_jobs=n_jobs, listener=listener,
-        problems=faults,
-    )  # fmt: skip
-    if results.utility is None:
-        raise DataError("no measure of utility is switched on")
-    return results.utility
-
-
-def _compared(
-    original: Data,
-    synthetic: Data | Sequence[Data] | None,
-    control: Data | None,
-    declared: Declared | None,
-) -> ComparedData:
-    """Return data as they are given."""
-    several = [synthetic] if isinstance(synthetic, Data) else list(synthetic or ())
-    said = declarations_of(declared)
-    return ComparedData(original=original, synthetic=several, control=control, declared=said)
-
-
-def risk_of(
+def check_data(
     data: ComparedData,
-    settings: CheckSettings,
-    scenarios: Sequence[Scenario],
+    plan: FilesPlan,
     *,
-    synthesis: Synthesis | None = None,
+    notes: Iterable[str] = (),
     seed: AnySeed = 0,
+    workers: int = 1,
     listener: Listener = silent,
     problems: Iterable[str] = (),
 ) -> CheckResults:
-    """Return the risk checks of data; `assess` explains the arguments.
+    """Return every figure that the plan asks for, of data as they are arranged.
 
-    ``scenarios`` may lack keys and target of the first, which are then suggested; ``problems`` are
-    told with those of the data.
+    ``notes`` stand before those of the data, and so do ``problems``, which are raised with all
+    others before anything is computed; `synthesizer.jobs.check.check` explains the rest.
     """
-    first, *further = scenarios
-    data, settings, weight_notes = _weighted(data, settings)
     faults = Problems(problems)
     draws = faults.attempt(seeded, seed) or Seed(0)
-    questions, halves = settings.inference, settings.differential_confidentiality
-    units = None if data.counts_persons else halves.units
-    kept_out = [
-        name for name in (halves.by, units) if name and (faults or data.control is not None)
-    ]
-    named = [*filter(None, (*first.keys, first.target)), *_names(further, questions)]
-    faults += _name_problems(data, named, kept_out)
-    suggested = [first]
-    if not first.keys or not first.target:
-        # beside what is wrong already nothing is suggested, which is no fault of the data
-        suggested = [] if faults else faults.attempt(_suggested, data, first) or []
-    scenarios = (*suggested, *further)
-    names = [*_names(scenarios, questions)]
-    kept_out = [] if data.control is None else kept_out
-    names += kept_out
+    faults += worker_problems(workers)
+    settings, named = plan.checks, Named.of(plan)
+    of_risk, of_use = settings.looks_at("risk"), settings.looks_at("utility")
+    units = settings.differential_confidentiality.units
+    if data.counts_persons:
+        if units not in (None, data.person):
+            faults.append(f"{_UNITS}: the persons of a panel are split already; take it out")
+        named, units = replace(named, kept_out=tuple({*named.kept_out} - {units})), None
+    if data.control is None:
+        named = replace(named, kept_out=())
+    faults += _name_problems(data, named)
+    data, settings, weight_notes = _weighted(data, settings)
+    if of_use:
+        faults += _fit_problems(data, settings)
+    questions = settings.inference if of_risk else ()
+    scenarios = _scenarios(data, settings, faults) if of_risk else []
+    names = [*_names(scenarios, questions), *named.kept_out]
     with faults.gathered():
         table, datasets = as_tables(data.original, data.synthetic, names, data.declared)
         with faults.gathered():
@@ -313,91 +156,101 @@ def risk_of(
         faults += _risk_problems(table, datasets, scenarios, questions)
     faults += _control_problems(data, names)
     faults.settle(DataError)
-    columns = _alike(data)
+    columns, replicates = _alike(data), _replicates(data, settings)
+    columns = replace(columns, names=tuple(n for n in columns.names if n not in replicates))
+    if of_use and not columns.names:
+        raise DataError(dict.fromkeys(_nothing(data, columns)))
     names += columns.names
-    table, datasets = as_tables(data.original, data.synthetic, names, data.declared)
-    control = _control(data, table, names, units)
-    whole = table.select(columns.names)
-    notes = [
-        *([] if suggested else [NO_SCENARIO]),
-        *columns.notes_of_records,
-        *weight_notes,
-        *_control_notes(whole, control),
-        *_unit_notes(table, control, units),
-        *_spelling_notes(whole, data),
-        *_unlike_notes(whole, datasets),
-    ]
+    fitted = (name for fit in settings.fits for name in fit.names)
+    design = filter(None, (settings.weight, settings.strata, settings.psu))
+    wanted = [*names, *fitted, *design, *replicates]
+    table, datasets = as_tables(data.original, data.synthetic, wanted, data.declared)
+    control, whole = _control(data, table, names, units), table.select(columns.names)
     checks = Checks(
         table,
-        settings.about("risk"),
-        synthesis=synthesis,
+        settings,
         scenarios=scenarios,
         seed=draws,
-        names=columns.names,
-        frame=data.frame,
-        control=control,
-        listener=listener,
-    )
-    for dataset in datasets:
-        checks.add(dataset)
-    return checks.finish(notes=notes)
-
-
-def utility_of(
-    data: ComparedData,
-    settings: CheckSettings,
-    *,
-    names: Sequence[str] | None = None,
-    synthesis: Synthesis | None = None,
-    seed: AnySeed = 0,
-    n_jobs: int = 1,
-    listener: Listener = silent,
-    problems: Iterable[str] = (),
-) -> CheckResults:
-    """Return the utility checks of data; `evaluate` explains the arguments.
-
-    ``problems`` are told with those of the data.
-    """
-    data, settings, weight_notes = _weighted(data, settings)
-    faults = Problems([*problems, *_fit_problems(data, settings)])
-    draws = faults.attempt(seeded, seed) or Seed(0)
-    faults += worker_problems(n_jobs)
-    faults += _name_problems(data, names or ())
-    faults.settle(DataError)
-    columns = _alike(data) if names is None else _Columns(names=tuple(dict.fromkeys(names)))
-    if not columns.names:
-        nothing = "there is no variable to compare: name data with columns of the original"
-        every = column_names(data.original)
-        lacking = _name_problems(data, [name for name in every if name in columns.absent])
-        others = [why for name, why in columns.failed.items() if name not in columns.absent]
-        raise DataError(dict.fromkeys([*lacking, *others] or [nothing]))
-    further = [n for fit in settings.fits for n in fit.names if n in column_names(data.original)]
-    further += filter(None, (settings.weight, settings.strata, settings.psu))
-    if settings.replicates is not None:
-        replicates = settings.replicates.among(column_names(data.original), but=[settings.weight])
-        columns = replace(columns, names=tuple(n for n in columns.names if n not in replicates))
-        further += replicates
-    wanted = [*columns.names, *further]
-    table, datasets = as_tables(data.original, data.synthetic, wanted, data.declared)
-    check_comparable(table, datasets, columns.names)
-    checks = Checks(
-        table,
-        settings.about("utility"),
-        seed=draws,
-        synthesis=synthesis,
+        synthesis=_as_seen(plan, data, table),
         names=columns.names,
         frame=data.frame,
         person=data.person,
-        control=_control(data, table, columns.names, None),
-        workers=n_jobs,
+        control=control,
+        counts_kept=True,
+        workers=workers,
+        listener=listener,
     )
     show = counted(listener, "compare")
     for number, dataset in enumerate(datasets, start=1):
         checks.add(dataset)
         show(number, len(datasets))
-    failed = {f"column {name!r}": why for name, why in columns.failed.items()}
-    notes = [*columns.notes, *weight_notes, *_spelling_notes(table, data)]
-    return checks.finish(notes=notes, failed=failed)
+    every = [
+        *notes,
+        *data.notes,
+        *(_scenario_notes(settings, scenarios) if of_risk else ()),
+        *(columns.notes if of_use else ()),
+        *(columns.notes_of_records if of_risk else ()),
+        *weight_notes,
+        *_rule_notes(plan),
+        *_control_notes(whole, control),
+        *_unit_notes(table, control, units),
+        *_spelling_notes(whole, data),
+        *(_unlike_notes(whole, datasets) if of_risk else ()),
+    ]
+    failed = {f"column {name!r}": why for name, why in columns.failed.items()} if of_use else {}
+    return checks.finish(notes=tuple(dict.fromkeys(every)), failed=failed)
+
+
+def _scenarios(data: ComparedData, settings: CheckSettings, problems: Problems) -> list[Scenario]:
+    """Return what an intruder knows and seeks, as named or as the original suggests."""
+    first, further = settings.scenario(reason=ASKED), [s.scenario() for s in settings.scenarios]
+    if first.keys and first.target:
+        return [first, *further]
+    if not settings.needs_scenario or problems:
+        # beside what is wrong already nothing is suggested, which is no fault of the data
+        return further
+    return [*(problems.attempt(_suggested, data, first) or []), *further]
+
+
+def _scenario_notes(settings: CheckSettings, scenarios: Sequence[Scenario]) -> Iterator[str]:
+    """Say which keys and target were suggested, or that none were found."""
+    if not (settings.keys and settings.target) and settings.needs_scenario:
+        yield scenarios[0].reason if len(scenarios) > len(settings.scenarios) else NO_SCENARIO
+
+
+def _as_seen(plan: FilesPlan, data: ComparedData, table: Table) -> Synthesis | None:
+    """Return how the data were made, with kept variables by their names in a row a person."""
+    made = plan.synthesis
+    if made is None or data.frame is None:
+        return made
+    return replace(made, kept=seen_names(tuple(table.names), made.kept, data.frame.drawn_career))
+
+
+_UNITS = "checks.differential_confidentiality.units"
+
+
+def _replicates(data: ComparedData, settings: CheckSettings) -> tuple[str, ...]:
+    """Return the replicate weights, which take part in weighted figures only."""
+    if settings.replicates is None:
+        return ()
+    return settings.replicates.among(column_names(data.original), but=[settings.weight])
+
+
+def _nothing(data: ComparedData, columns: _Columns) -> Iterator[str]:
+    """Say why no column can be compared."""
+    yield from _name_problems(data, Named(columns.absent, ()))
+    yield from (why for name, why in columns.failed.items() if name not in columns.absent)
+    if not columns.failed:
+        yield "there is no variable to compare: name data with columns of the original"
+
+
+def _rule_notes(plan: FilesPlan) -> Iterator[str]:
+    """Say which combining rule was taken where nothing says how the data were made."""
+    if plan.synthesis is None and any(fit.rule is None for fit in plan.checks.fits):
+        yield (
+            "no manifest or configuration says how the data were synthesised: rule simple takes "
+            "all values as drawn with fixed parameters; name another one (rule) if they were not"
+        )
 
 
 def _weighted(
@@ -449,29 +302,21 @@ def _fit_problems(data: ComparedData, settings: CheckSettings) -> Iterator[str]:
     for fit in settings.fits:
         try:
             names = fit.names
-        except ExpressionError as error:
-            yield from error.problems
+        except ExpressionError:  # told already
             continue
         if person_of_rows(names, data.original, data.person) is None:
-            lacking = _name_problems(data, names)
+            lacking = _name_problems(data, Named(tuple(names), ()))
             yield from (f"fit {fit.formula!r}: {problem}" for problem in lacking)
 
 
-def _name_problems(
-    data: ComparedData, names: Sequence[str], kept_out: Sequence[str] = ()
-) -> Iterator[str]:
-    """Yield names that data lack; those under ``kept_out`` no synthetic dataset needs."""
-    columns = column_names(data.original)
-    yield from unknown_names((*names, *kept_out), columns)
-    known = [name for name in dict.fromkeys((*names, *kept_out)) if name in columns]
-    for number, table in enumerate(data.synthetic, start=1):
-        needed = [name for name in known if name in names]
-        yield from lacking_names(needed, column_names(table), f"synthetic dataset {number}")
-    if data.control is not None:
-        yield from lacking_names(known, column_names(data.control), "the control file")
+def _name_problems(data: ComparedData, named: Named) -> Iterator[str]:
+    """Yield names that data lack."""
+    columns = {number: column_names(one) for number, one in enumerate(data.synthetic, 1)}
+    control = None if data.control is None else column_names(data.control)
+    yield from named.lacking(column_names(data.original), columns, control)
 
 
-def unknown_names(names: Iterable[str], columns: Sequence[str]) -> Iterator[str]:
+def _unknown_names(names: Iterable[str], columns: Sequence[str]) -> Iterator[str]:
     """Say which names are no columns of the original, and what may be meant."""
     for name in dict.fromkeys(names):
         if name not in columns:
@@ -480,7 +325,7 @@ def unknown_names(names: Iterable[str], columns: Sequence[str]) -> Iterator[str]
             yield views or f"column {name!r} is not in the original; {hint}"
 
 
-def lacking_names(names: Iterable[str], columns: Sequence[str], where: str) -> Iterator[str]:
+def _lacking_names(names: Iterable[str], columns: Sequence[str], where: str) -> Iterator[str]:
     """Say in one sentence which columns a file lacks, and which it has in another case."""
     lacking = [name for name in names if name not in columns]
     if not lacking:
@@ -579,7 +424,9 @@ def _alike(data: ComparedData) -> _Columns:
     """
     every = [n for n in column_names(data.original) if not follows(data.original, n)]
     failed = {
-        name: "; ".join(problems) for name in every if (problems := [*_name_problems(data, [name])])
+        name: "; ".join(problems)
+        for name in every
+        if (problems := [*_name_problems(data, Named((name,), ()))])
     }
     absent = tuple(failed)
     shared = [name for name in every if name not in failed]
@@ -630,7 +477,8 @@ def _suggested(data: ComparedData, scenario: Scenario) -> list[Scenario]:
             raise DataError(f"no {other} could be found in the original: name {_THEM[other]}")
         return []
     keys, target, reason = suggestion.keys, suggestion.target, suggestion.reason
-    return [replace(scenario, keys=keys, target=target, reason=reason)]
+    groups = {name: cuts for name, cuts in scenario.groups.items() if name in (*keys, target)}
+    return [replace(scenario, keys=keys, target=target, groups=groups, reason=reason)]
 
 
 # What should be known of the data before their figures are read.
