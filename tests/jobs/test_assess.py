@@ -3,9 +3,9 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from synthesizer.jobs.check_frames import assess, evaluate
 
 from synthesizer.data.errors import DataError, SynthesizerError
-from synthesizer.jobs.check_frames import assess, evaluate
 from synthesizer.measures.figure import plain
 from synthesizer.measures.results import CheckResults
 from synthesizer.measures.risk import (
