@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import wraps
 from inspect import Parameter, Signature, signature
@@ -79,26 +78,25 @@ def options_of(**options: Any) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value not in (None, {})}
 
 
-_NAME = r"\s*(?:`([^`]*)`\s*|([^,`]*)),"
-
-
 def parse_names(text: str | None) -> tuple[str, ...] | None:
-    """Read ``age, sex``; names with a comma stand in backticks; None where nothing is said.
+    """Read ``age, sex`` as a YAML list without its brackets; None where there is no text.
 
     Examples
     --------
-    >>> parse_names("age, `height, cm`"), parse_names(None)
+    >>> parse_names("age, 'height, cm'"), parse_names(None)
     (('age', 'height, cm'), None)
     """
+    from synthesizer.data.options import as_label
+    from synthesizer.data.yaml_text import parse_yaml
+
     if text is None:
         return None
-    if not text.strip():
-        raise ConfigError("is empty; name columns as A,B,C")
-    cells = re.findall(_NAME, f"{text},")
-    names = tuple(quoted or bare.strip() for quoted, bare in cells)
-    if not all(names) or not re.fullmatch(f"(?:{_NAME})*", f"{text},"):
-        raise ConfigError("write names as A,B,C, none empty; one with a comma between backticks")
-    return names
+    names: list[Any] = []
+    with suppress(ConfigError):
+        names = parse_yaml(f"names: [{text}]", origin="names")["names"]
+    if not names or any(name in (None, "") or isinstance(name, dict | list) for name in names):
+        raise ConfigError("write names as A,B,C; one with a comma or a bracket in quotes")
+    return tuple(str(as_label(name)) for name in names)
 
 
 def names_in(problems: Problems, **texts: str | None) -> dict[str, tuple[str, ...] | None]:
