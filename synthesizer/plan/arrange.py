@@ -175,7 +175,7 @@ class FilesPlan:
             arranged = partial(_of_households, config, config.household)
         elif config.panel is not None:
             arranged = partial(_of_panel, config, config.panel)
-        if arranged is None or isinstance(original, Table):
+        if arranged is None or isinstance(original, PersonView | MemberView):
             return ComparedData(
                 original=original,
                 synthetic=synthetic,
