@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from synthesizer.config.keys import DataConfig
-from synthesizer.config.reading import AnyForm
+from synthesizer.config.reading import AnyForm, has_faulty_panel, read_config, sound_config
 from synthesizer.data.boundary import public
 from synthesizer.data.csv_text import find_encoding
 from synthesizer.data.dialects import FileOptions
-from synthesizer.data.errors import DataError, Problems, SynthesizerError
+from synthesizer.data.errors import ConfigError, DataError, Problems, SynthesizerError
 from synthesizer.data.files import check_file, new_files, sha256, write_text
 from synthesizer.data.guessing import Declared, declarations_of
 from synthesizer.data.pairs import Data
@@ -35,7 +35,7 @@ from synthesizer.measures.risk.releases import Release, others_of
 from synthesizer.measures.settings import ALL_OFF, CheckSettings, LimitConfig
 from synthesizer.measures.utility.suite import Synthesis
 from synthesizer.measures.verdict import Subject
-from synthesizer.plan.arrange import ComparedData, FilesPlan, plan_files
+from synthesizer.plan.arrange import ComparedData, FilesPlan
 from synthesizer.report.build import build_report
 from synthesizer.report.record import (
     PACKAGES,
@@ -173,20 +173,31 @@ def _plan(
 ) -> tuple[FilesPlan, list[str]]:
     """Return what is computed and held against limits, and which limits are not.
 
-    ``made`` is how the data were made, where a manifest says so.
+    Faults are added to the problems and left out, but for those that leave open what the persons
+    of a panel are. ``asked`` are keys that go before the configuration, ``origin`` is the path of
+    the original where it names none, ``made`` is how a manifest says that the data were made.
     """
-    plan = plan_files(config, asked, origin, problems)
-    if made is not None:
-        own = plan.synthesis or made
-        made = replace(made, may_keep=own.may_keep, public=own.public)
-        plan = replace(plan, synthesis=made)
+    named = {section: content for section, content in asked.items() if content}
+    path = {"data": {"path": origin}}
+    content = {**path, **config} if isinstance(config, Mapping) else config or path
+    found = problems.attempt(sound_config, content, named, problems)
+    if has_faulty_panel(problems):
+        raise ConfigError(problems)
+    found = found or read_config(path)
+    if config is not None:
+        made = made or Synthesis(proper=found.proper, kept=found.keep, redrawn=found.redraws)
+        made = replace(made, may_keep=bool(found.keep), public=found.public_variables)
+    checks = found.measuring
     if only in ("risk", "utility"):
-        plan = replace(plan, checks=plan.checks.about(only))
+        checks = checks.about(only)
     elif only is not None:
         problems.append(f"only ({only!r}) must be 'risk' or 'utility'")
+    limits, notes = _looked_at(found.limits, _axes(checks), has_control=has_control)
+    plan = FilesPlan(
+        config=found, checks=checks, limits=limits, asked=named.get("checks", {}), synthesis=made
+    )
     problems += setting_problems(plan, has_control=has_control)
-    limits, notes = _looked_at(plan.limits, _axes(plan.checks), has_control=has_control)
-    return replace(plan, limits=limits), notes
+    return plan, notes
 
 
 def _axes(checks: CheckSettings) -> list[Axis]:

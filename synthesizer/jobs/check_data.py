@@ -139,7 +139,8 @@ def check_data(
     if data.counts_persons:
         if units not in (None, data.person):
             faults.append(f"{_UNITS}: the persons of a panel are split already; take it out")
-        named, units = replace(named, kept_out=tuple({*named.kept_out} - {units})), None
+        others = (name for name in named.kept_out if name != units)
+        named, units = replace(named, kept_out=tuple(others)), None
     if data.control is None:
         named = replace(named, kept_out=())
     faults += _name_problems(data, named)
@@ -256,36 +257,26 @@ def _rule_notes(plan: FilesPlan) -> Iterator[str]:
 def _weighted(
     data: ComparedData, settings: CheckSettings
 ) -> tuple[ComparedData, CheckSettings, list[str]]:
-    """Read the survey weight as a number; do without it, and say so, where a file lacks it."""
-    name = settings.weight
-    if name is None:
-        return data, settings, []
-    if not all(name in column_names(table) for table in (data.original, *data.synthetic)):
-        note = f"checks.weight: {name!r} is not in every file, so that nothing is weighted"
-        return data, settings.model_copy(update={"weight": None}), [note]
-    declared = dict(data.declared or {})
-    declared[name] = replace(declared.get(name, Declaration()), kind=Kind.NUMERIC)
-    settings, notes = _designed(data, settings)
-    return replace(data, declared=declared), settings, notes
-
-
-def _designed(data: ComparedData, settings: CheckSettings) -> tuple[CheckSettings, list[str]]:
-    """Do without what the files do not show of the design, and say so."""
-    ours, others = column_names(data.original), [column_names(table) for table in data.synthetic]
-    lost: dict[str, None] = {
-        key: None
-        for key in ("strata", "psu")
-        if (name := getattr(settings, key)) and not all(name in names for names in (ours, *others))
-    }
-    if settings.replicates is not None and not settings.replicates.among(ours):
+    """Read the survey weight as a number; do without what files lack of it, and say so."""
+    every = [column_names(table) for table in (data.original, *data.synthetic)]
+    named = {key: getattr(settings, key) for key in ("weight", "strata", "psu")}
+    lost = {key: None for key, name in named.items() if name and _lacks(every, name)}
+    if settings.replicates is not None and not settings.replicates.among(every[0]):
         lost["replicates"] = None
-    if not lost:
-        return settings, []
-    note = (
-        f"weights: {', '.join(lost)} of the configuration are not in every file, so that standard "
-        "errors do without"
-    )
-    return settings.model_copy(update=lost), [note]
+    notes = [
+        f"checks.{key}: {named.get(key, key)!r} is not in every file; weighted figures do without"
+        for key in lost
+    ]
+    weight = named["weight"]
+    if weight is not None and "weight" not in lost:
+        declared = dict(data.declared or {})
+        declared[weight] = replace(declared.get(weight, Declaration()), kind=Kind.NUMERIC)
+        data = replace(data, declared=declared)
+    return data, settings.model_copy(update=lost), notes
+
+
+def _lacks(every: Iterable[Sequence[str]], name: str) -> bool:
+    return not all(name in columns for columns in every)
 
 
 def _names(scenarios: Sequence[Scenario], questions: Sequence[Question]) -> Iterable[str]:

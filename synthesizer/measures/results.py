@@ -268,10 +268,8 @@ class CheckResults(Result):
                     sentences.append(_exceeded(what, place, value, limit))
         columns = [name for name in self.failed if name.startswith("column ")]
         if columns and asked:
-            sentences.append(
-                f"{', '.join(f'limits.{key}' for key in asked)}: {', '.join(columns)} could not be "
-                "compared, so they count as above"
-            )
+            limited = ", ".join(f"limits.{key}" for key in asked)
+            sentences.append(f"{limited}: {', '.join(columns)} not compared, so above the limit")
         return tuple(sentences)
 
 

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from synthesizer.config.keys import Config, HouseholdConfig, PanelConfig
-from synthesizer.config.reading import AnyForm, has_faulty_panel, read_config, sound_config
 from synthesizer.data.encoding import recoded
 from synthesizer.data.errors import ConfigError, DataError, Problems, SynthesizerError, listed
 from synthesizer.data.expressions import Expression
@@ -176,53 +175,15 @@ class FilesPlan:
         elif config.panel is not None:
             arranged = partial(_of_panel, config, config.panel)
         if arranged is None or isinstance(original, PersonView | MemberView):
+            declared = declarations(config)
             return ComparedData(
-                original=original,
-                synthetic=synthetic,
-                control=control,
-                declared=declarations(config),
+                original=original, synthetic=synthetic, control=control, declared=declared
             )
         every = (original, *synthetic, *([] if control is None else [control]))
         raws = [from_frame(one, min_rows=1) for one in every if not isinstance(one, Table)]
         if len(raws) < len(every):
             raise DataError("panel, household: needs frames or files, not tables of codes")
         return arranged(raws, names, len(synthetic))
-
-
-def plan_files(
-    config: AnyForm | None, asked: Mapping[str, Any], origin: str, problems: Problems
-) -> FilesPlan:
-    """Return what is configured of data; faults are added to the problems and left out.
-
-    ``asked`` are keys of the configuration that go before it, ``origin`` is the path of the
-    original where the configuration names none.
-
-    Raises
-    ------
-    ConfigError
-        Where faults leave open what the persons of a panel or a household are.
-    """
-    named = {section: content for section, content in asked.items() if content}
-    path = {"data": {"path": origin}}
-    content = {**path, **config} if isinstance(config, Mapping) else config or path
-    found = problems.attempt(sound_config, content, named, problems)
-    if has_faulty_panel(problems):
-        raise ConfigError(problems)
-    found = found or read_config(path)
-    made = Synthesis(
-        proper=found.proper,
-        kept=found.keep,
-        may_keep=bool(found.keep),
-        redrawn=found.redraws,
-        public=found.public_variables,
-    )
-    return FilesPlan(
-        config=found,
-        checks=found.measuring,
-        limits=found.limits,
-        asked=named.get("checks", {}),
-        synthesis=None if config is None else made,
-    )
 
 
 def _of_panel(

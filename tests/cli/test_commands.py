@@ -108,8 +108,8 @@ ENDS = {
     "risk with a control": "check persons.csv {grid} --control control.csv",
     "utility": "check persons.csv {grid} --only utility",
     "utility with fits": "check persons.csv {grid} --set three_way=true --set "
-    "'fits=[{formula: income ~ age + region * sex, family: logit}, "
-    "{formula: income ~ age + region + sex, family: logit}]'",
+    "'fits=[{{formula: income ~ age + region * sex, family: logit}}, "
+    "{{formula: income ~ age + region + sex, family: logit}}]'",
     "a page": "check persons.csv {grid}/synthetic_1.csv -o {0}.html",
     "compare": "compare {grid} out_frontier/cart.min_leaf=20 --json {0}.json",
     "frontier": "frontier run.yaml --vary rows=30,40 -m 1 -o {0}",

@@ -334,7 +334,7 @@ def test_risk_and_utility_of_files_know_households(tmp_path):
     assert "head.age" not in json.dumps(found["tables"])  # what follows is no variable of its own
     torn = household_frame(100, seed=4).assign(relation=3)
     torn.to_csv(made, index=False)
-    result = call("check", *files, out, "--overwrite")
+    result = call("check", *files, out, "--overwrite", "--all")
     assert "100 households without a head" in " ".join(result.output.split())
     torn.drop(columns="hhid").to_csv(made, index=False)
     result = call("check", *files, out, "--overwrite")
