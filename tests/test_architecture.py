@@ -122,14 +122,14 @@ def test_two_files_never_share_a_name():
 CEILINGS = {
     "data": 11471,
     "models": 9197,
-    "measures": 15780,
+    "measures": 15779,
     "engine": 3374,
     "report": 7975,
     "config": 897,
     "verification": 7111,
-    "plan": 4864,
-    "jobs": 4839,
-    "cli": 2348,
+    "plan": 4848,
+    "jobs": 4558,
+    "cli": 2221,
 }
 """Most lines of code of each room, without docstrings, comments and blanks. They only fall: what a
 room adds it takes out elsewhere. The verdict was granted 800 lines and took about 420."""
