@@ -122,14 +122,14 @@ def test_two_files_never_share_a_name():
 CEILINGS = {
     "data": 11471,
     "models": 9197,
-    "measures": 15826,
+    "measures": 15825,
     "engine": 3374,
     "report": 7983,
     "config": 897,
     "verification": 7049,
-    "plan": 4864,
-    "jobs": 4839,
-    "cli": 2346,
+    "plan": 4848,
+    "jobs": 4558,
+    "cli": 2219,
 }
 """Most lines of code of each room, without docstrings, comments and blanks. They only fall: what a
 room adds it takes out elsewhere. The verdict was granted 800 lines and took 526."""
