@@ -1,16 +1,9 @@
 """Relations that hold in all rows are found, and accidents are not."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
-from synthesizer.data.relations import (
-    Relation,
-    codes_among_numbers,
-    find_relations,
-    rows_off,
-)
+from synthesizer.data.relations import Relation, codes_among_numbers, find_relations, rows_off
 from synthesizer.data.table import Column, Kind, Table, Variable
 from tests.tables import coded, numeric
 
@@ -35,7 +28,7 @@ def dates(name: str, days: np.ndarray) -> Column:
 @pytest.mark.parametrize(
     "kind", ["numbers", "decimals", "dates", "times of day", "blanks", "codes"]
 )
-def test_orders_are_found(kind: str, rng: np.random.Generator) -> None:
+def test_orders_are_found(kind, rng):
     low = rng.integers(0, 700, N).astype(float)
     high = low + rng.integers(0, 60, N)
     if kind == "numbers":
@@ -56,7 +49,7 @@ def test_orders_are_found(kind: str, rng: np.random.Generator) -> None:
     assert said(*pair, noise) == ["high >= low in all rows"]
 
 
-def test_orders_that_follow_are_left_out(rng: np.random.Generator) -> None:
+def test_orders_that_follow_are_left_out(rng):
     """Of a chain its links are told; parts of a computed total are below it anyway."""
     a, b, c = (rng.integers(0, 99, N).astype(float) for _ in range(3))
     chain = [numeric("a", a), numeric("b", a + b), numeric("c", a + b + c)]
@@ -68,7 +61,7 @@ def test_orders_that_follow_are_left_out(rng: np.random.Generator) -> None:
 
 
 @pytest.mark.parametrize("n_distinct", [N, 300, 40])
-def test_accidents_are_no_relations(n_distinct: int, rng: np.random.Generator) -> None:
+def test_accidents_are_no_relations(n_distinct, rng):
     """Codes that are nearly all distinct, ranges that hardly meet, a label that all rows have."""
     code = np.arange(N) % n_distinct
     levels = [f"c{i}" for i in range(n_distinct)]
@@ -82,7 +75,7 @@ def test_accidents_are_no_relations(n_distinct: int, rng: np.random.Generator) -
     assert said(*columns) == []
 
 
-def test_labels_follow_from_codes_and_groups_from_the_next_ones(rng: np.random.Generator) -> None:
+def test_labels_follow_from_codes_and_groups_from_the_next_ones(rng):
     town = rng.integers(0, 60, N)
     county, state = town // 6, town // 24
     columns = [
@@ -102,7 +95,7 @@ def test_labels_follow_from_codes_and_groups_from_the_next_ones(rng: np.random.G
     assert "state follows from town" in said(*thirds)
 
 
-def test_rare_codes_under_one_name_need_no_label_of_their_own(rng: np.random.Generator) -> None:
+def test_rare_codes_under_one_name_need_no_label_of_their_own(rng):
     town = rng.integers(0, 30, N)
     county = coded("county", town // 6, "vwxyz")
     levels = [*(f"t{i}" for i in range(20)), "other"]
@@ -112,7 +105,7 @@ def test_rare_codes_under_one_name_need_no_label_of_their_own(rng: np.random.Gen
     assert found == (Relation("follows", "town", "county"),)
 
 
-def test_numbers_with_a_text_each_are_codes(rng: np.random.Generator) -> None:
+def test_numbers_with_a_text_each_are_codes(rng):
     code = rng.integers(0, 50, N)
     age = rng.integers(0, 90, N)
     table = Table(
@@ -126,7 +119,7 @@ def test_numbers_with_a_text_each_are_codes(rng: np.random.Generator) -> None:
     assert codes_among_numbers(table) == ["code"]
 
 
-def test_rows_with_another_label_than_most_are_counted() -> None:
+def test_rows_with_another_label_than_most_are_counted():
     code = coded("code", [0, 0, 0, 1, 1, 1, 2], "abc")
     label = coded("label", [0, 0, 1, 2, 2, 2, 0], "xyz")
     assert np.flatnonzero(rows_off(code, label)).tolist() == [2]

@@ -1,9 +1,6 @@
 """A file that another program wrote anew is compared as if it were written like the original."""
 
-from __future__ import annotations
-
 import io
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -33,9 +30,7 @@ from synthesizer.data.table import Kind
         (["truer", "false"], ["TRUE", "false"], ["TRUE", "false"]),
     ],
 )
-def test_a_level_is_read_as_the_original_writes_it(
-    original: list[str], other: list[str], read: list[str]
-) -> None:
+def test_a_level_is_read_as_the_original_writes_it(original, other, read):
     ours, theirs = (pd.DataFrame({"x": texts * 6}, dtype=str) for texts in (original, other))
     table, (made,) = as_tables(ours, theirs, ["x"], {"x": Declaration(kind=Kind.CATEGORICAL)})
     column = made["x"]
@@ -43,7 +38,7 @@ def test_a_level_is_read_as_the_original_writes_it(
     assert written_otherwise(theirs, table) == (("x",) if read != other else ())
 
 
-def test_a_file_that_pandas_wrote_has_the_figures_of_the_file_itself(tmp_path: Path) -> None:
+def test_a_file_that_pandas_wrote_has_the_figures_of_the_file_itself(tmp_path):
     rng = np.random.default_rng(5)
     rows = 300
     job = rng.choice(["01", "02", "03", "11", ""], rows)
