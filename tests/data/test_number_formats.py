@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from synthesizer.data.encoding import encode, encode_like
 from synthesizer.data.guessing import Declaration, Inferred, infer, infer_each
 from synthesizer.data.number_formats import PLAIN, NumberFormat, find_format
-from synthesizer.data.sources import from_pandas, read_path
+from synthesizer.data.sources import from_pandas
 from synthesizer.data.table import Kind
 from synthesizer.data.values import format_numbers, parse, style_of
-from synthesizer.data.writing import to_frame, write
+from tests.tables import copied, copied_frame
 
 RNG = np.random.default_rng(7)
 AMOUNTS = np.round(RNG.lognormal(7, 2, 80), 2)
@@ -50,17 +50,14 @@ def test_amounts_in_text_files_are_numbers_and_come_back(tmp_path, delimiter):
     cells = {f"like {name}": [*texts_of(name), "", "NA"] for name in FORMATS}
     source = tmp_path / "in.csv"
     pd.DataFrame(cells).to_csv(source, index=False, sep=delimiter)
-    raw = read_path(source, delimiter=delimiter)
-    table = encode(raw)
+    table, written = copied(source, delimiter=delimiter)
     for name, (numbers, *_) in FORMATS.items():
         column = table[f"like {name}"]
         assert column.variable.kind is Kind.NUMERIC, name
         np.testing.assert_array_equal(column.data[:-2], numbers, name)
-    write(table, tmp_path / "out.csv", raw.layout)
-    assert (tmp_path / "out.csv").read_bytes() == source.read_bytes()
+    assert written == source.read_bytes()
     frame = pd.DataFrame({name: [*texts_of(name), None] for name in FORMATS})
-    held = from_pandas(frame)
-    pd.testing.assert_frame_equal(to_frame(encode(held), held.layout), frame)
+    pd.testing.assert_frame_equal(copied_frame(frame)[1], frame)
 
 
 @settings(max_examples=60, deadline=None)
@@ -121,9 +118,9 @@ def test_missing_codes_stay_outside_of_the_format():
     _, item = next(infer_each(from_pandas(frame), {"x": Declaration(missing=("unknown",))}))
     assert isinstance(item, Inferred)
     assert "unknown" in item.variable.missing
-    table = encode(from_pandas(frame), {"x": Declaration(missing=("-8", "unknown"))})
+    table, back = copied_frame(frame, {"x": Declaration(missing=("-8", "unknown"))})
     assert np.isnan(table["x"].data[-3:]).all()
-    pd.testing.assert_frame_equal(to_frame(table, from_pandas(frame).layout), frame)
+    pd.testing.assert_frame_equal(back, frame)
 
 
 def test_a_cell_that_is_no_clock_time_is_not_midnight():
@@ -142,8 +139,6 @@ def test_another_file_may_have_another_format():
 def test_scientific_notation_is_a_float(tmp_path):
     lines = [f"{x:.3e},{x:.2E}" for x in np.exp(RNG.normal(0, 30, 60))]
     (tmp_path / "in.csv").write_text("a,b\n" + "\n".join(lines) + "\n")
-    raw = read_path(tmp_path / "in.csv")
-    table = encode(raw)
+    table, written = copied(tmp_path / "in.csv")
     assert {variable.kind for variable in table.schema} == {Kind.NUMERIC}
-    write(table, tmp_path / "out.csv", raw.layout)
-    assert (tmp_path / "out.csv").read_bytes() == (tmp_path / "in.csv").read_bytes()
+    assert written == (tmp_path / "in.csv").read_bytes()

@@ -12,14 +12,9 @@ from synthesizer.data.rare_levels import RareLevels, without_words
 from synthesizer.data.table import Column as TableColumn
 from synthesizer.data.table import Kind, Table, Variable
 from tests.end_to_end.commands import persons_frame, write_yaml
-from tests.tables import coded, numeric
+from tests.tables import coded, numeric, values_of
 
 LEVELS = ("a", "b", "c", "d", "")
-
-
-def words(table: Table, name: str) -> list[str]:
-    labels = table[name].variable.labels
-    return [labels[code] for code in table[name].data]
 
 
 @pytest.mark.parametrize(
@@ -39,7 +34,7 @@ def test_what_levels_become(counts, to, kind, after):
     codes = np.repeat(np.arange(4), counts)
     table = Table([coded("x", codes, LEVELS[:4], kind=kind), numeric("n", codes)])
     made, notes = (RareLevels(min_count=5, to=to) if to else RareLevels()).grouped(table)
-    assert words(made, "x") == after
+    assert values_of(made["x"]) == after
     assert made["n"].data.tolist() == table["n"].data.tolist()
     assert bool(notes) == any(0 < count < 5 for count in counts)
     assert "'x'" in "".join(notes) or not notes
@@ -60,7 +55,7 @@ def test_levels_that_are_called_like_our_words(count, to, second, last, more):
     table = Table([coded("x", codes, ("missing", "other", "", "r"))])
     made, (note,) = RareLevels(min_count=count, to=to).grouped(table)
     third = "few" if to == "few" else ""
-    assert words(made, "x") == ["missing"] * 9 + [second] * 9 + [third] * 7 + [last] * 2
+    assert values_of(made["x"]) == ["missing"] * 9 + [second] * 9 + [third] * 7 + [last] * 2
     assert made["x"].variable.missing == (("NA",) if to == "missing" else ())  # "" is a level
     assert ("1 more" in note) is more
 
@@ -70,13 +65,13 @@ def test_persons_count_and_not_rows():
     owners = np.array([1.0] * 4 + [2.0] * 3 + [*range(3, 10)])
     x = [1] * 7 + [0] * 7
     table = Table([numeric("who", owners), coded("x", x, "ab")])
-    assert "b" in words(RareLevels(min_count=5, to="other").grouped(table)[0], "x")
-    assert "b" not in words(RareLevels(persons="who").grouped(table)[0], "x")
+    assert "b" in values_of(RareLevels(min_count=5, to="other").grouped(table)[0]["x"])
+    assert "b" not in values_of(RareLevels(persons="who").grouped(table)[0]["x"])
     wide = Table([coded("j1", x[:1] + [0] * 13, "ab"), coded("j2", [1] * 8 + [0] * 6, "ab")])
     apart, _ = RareLevels().grouped(wide)
-    assert "b" not in words(apart, "j1")
+    assert "b" not in values_of(apart["j1"])
     alike, notes = RareLevels(columns={"j": ("j1", "j2")}).grouped(wide)
-    assert words(alike, "j1") == words(wide, "j1")
+    assert values_of(alike["j1"]) == values_of(wide["j1"])
     assert not notes
 
 

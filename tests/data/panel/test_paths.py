@@ -5,7 +5,8 @@ import pytest
 
 from synthesizer.data.panel.paths import Memory, PathRule, broken_steps, last_observed, past_columns
 from synthesizer.data.table import Kind
-from tests.data.panel.panels import TIMES, persons_of, random_column, random_index, values_of
+from tests.data.panel.panels import TIMES, persons_of, random_column, random_index
+from tests.tables import values_of
 
 
 def slow_falls(index, column):

@@ -21,8 +21,8 @@ from synthesizer.data.panel.view import (
     row_summary,
 )
 from synthesizer.data.table import Column, Kind, Variable
-from tests.data.panel.panels import TIMES, panel, persons_of, random_column, random_index, values_of
-from tests.tables import coded, numeric
+from tests.data.panel.panels import TIMES, panel, persons_of, random_column, random_index
+from tests.tables import coded, numeric, values_of
 
 KINDS = (Kind.CATEGORICAL, Kind.NUMERIC, Kind.DATE)
 
