@@ -80,14 +80,13 @@ def test_a_second_file_that_does_not_fit(tmp_path):
 
 
 def test_null_and_empty_text_are_two_things():
-    frame = pd.DataFrame({"a": ["", None, "x", "x"]})
-    raw = from_pandas(frame)
+    raw = from_pandas(pd.DataFrame({"a": ["", None, "x", "x"]}))
     table = encode(raw)
     assert set(table["a"].variable.missing) == {"", "NA"}
     assert decode(table, raw.layout)["a"].to_pylist() == ["", None, "x", "x"]
 
 
-@pytest.mark.parametrize("text", ["today", "now", "NaT", "2020-13-01", "2020"])
+@pytest.mark.parametrize("text", ["today", "NaT", "2020-13-01", "2020"])
 def test_a_day_is_written_in_full(text):
     born = Variable(name="born", kind=Kind.DATE)
     assert single_value(born, "1970-01-03").data.tolist() == [2.0]

@@ -111,9 +111,6 @@ def test_numbers_with_a_text_each_are_codes(rng):
         ]
     )
     assert codes_among_numbers(table) == ["code"]
-
-
-def test_rows_with_another_label_than_most_are_counted():
-    code = coded("code", [0, 0, 0, 1, 1, 1, 2], "abc")
+    code = coded("code", [0, 0, 0, 1, 1, 1, 2], "abc")  # rows with another label than most
     label = coded("label", [0, 0, 1, 2, 2, 2, 0], "xyz")
     assert np.flatnonzero(rows_off(code, label)).tolist() == [2]

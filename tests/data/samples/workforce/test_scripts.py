@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import compare_workforce
-import pandas as pd
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -13,6 +13,7 @@ import simulate_federal_workforce as script
 import typer
 from typer.testing import CliRunner
 
+from synthesizer.data.errors import DataError
 from synthesizer.data.files import sha256
 from synthesizer.data.samples.workforce.simulation import simulate
 from synthesizer.data.sources import read_path
@@ -74,9 +75,12 @@ def test_all_bad_arguments_are_told_at_once_and_nothing_is_written(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_the_gini_coefficient_of_equal_and_unequal_groups():
-    assert compare_workforce.gini(pd.Series([3.0, 3.0, 3.0]).to_numpy()) == pytest.approx(0)
-    assert compare_workforce.gini(pd.Series([0.0, 0.0, 9.0]).to_numpy()) == pytest.approx(2 / 3)
+def test_the_comparison_names_missing_files_and_has_gini_s_coefficient(tmp_path):
+    with pytest.raises(DataError) as caught:
+        compare_workforce.read(tmp_path)
+    assert len(caught.value.problems) == len(compare_workforce.FILES)
+    for sizes, gini in (([3.0, 3.0, 3.0], 0), ([0.0, 0.0, 9.0], 2 / 3)):
+        assert compare_workforce.gini(np.array(sizes)) == pytest.approx(gini)
 
 
 @pytest.mark.skipif(not FEDSCOPE.exists(), reason="the true counts are not beside the repository")
