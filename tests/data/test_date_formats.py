@@ -19,9 +19,9 @@ from tests.tables import copied, copied_frame
 
 RNG = np.random.default_rng(3)
 DAYS = pd.to_datetime("1951-01-01") + pd.to_timedelta(RNG.integers(0, 30_000, 90), "D")
-SHORT = ["%d.%m.%y", "%m/%d/%y", "%d-%b-%y"]
+SHORT = ["%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%d-%b-%y"]
 SIX = ["%d%m%y", "%m%d%y", "%y%m%d"]
-NAMED = ["%B %d, %Y", "%-d %B %Y", "%B %-d, %Y", "%B %Y", "%b-%y"]
+NAMED = ["%d %B %Y", "%B %d, %Y", "%b %d, %Y", "%-d %B %Y", "%B %-d, %Y", "%B %Y", "%b-%y"]
 FORMATS = ["%d%m%Y", "%m%d%Y", "%Y%m%d", "%Y%m", "%m%Y", "%Y-%m", "%m/%Y", "%b %Y", "%Y %b"]
 FORMATS += [*SHORT, *SIX, *NAMED]
 

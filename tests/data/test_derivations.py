@@ -38,6 +38,9 @@ def b() -> FloatArray:
 
 
 FORMS: list[tuple[str, Callable[[FloatArray, FloatArray], FloatArray], int | None]] = [
+    ("2011 - a", lambda a, b: 2011 - a, 0), ("log10(a)", lambda a, b: np.log10(a), 4),
+    ("a ** 2", lambda a, b: a**2, 0), ("-a", lambda a, b: -a, 0),
+    ("2.54 * a", lambda a, b: 2.54 * a, 0),
     ("a + b", np.add, 0), ("a - b", np.subtract, 0), ("a * b", np.multiply, 0),
     ("a / b", np.divide, None), ("a / b", np.divide, 3),
     ("a / (b / 100) ** 2", lambda a, b: a / (b / 100) ** 2, 1),

@@ -73,6 +73,11 @@ def test_logic_has_the_precedence_of_python(table, text):
 
 
 CONDITIONS = [
+    ("income < 0", "0000"),
+    ("income != 1000", "0001"),
+    ("income != -8", "0111"),
+    ("year(d) == 2020 and month(d) == 2 and day(d) == 29", "0010"),
+    ("d == ''", "0001"),
     ("0 <= x < 7", "0110"),
     ("x in [3, 7]", "0011"),
     ("x not in (3, 7)", "1100"),
@@ -151,6 +156,9 @@ def test_quoted_names_are_read_back(name):
 
 
 MISTAKES = [
+    ("1_000", "position 1", "no number"), ("9" * 1999, "position 1", "too large"),
+    ("-" * 1500 + "1", "position", "split"), ("(" * 900 + "1" + ")" * 900, "position", ""),
+    ("a b", "position 3", "operators"),
     ("a & b", "position 3", "'and'"), ("a | b", "position 3", "'or'"),
     ("!a", "position 1", "'not'"), ("a = 3", "position 3", "'=='"), ("a ^ 2", "position 3", "'**'"),
     ("a %in% b", "position 3", "'in [...]'"), ("is.na(a)", "position 1", "reserved"),
@@ -202,6 +210,8 @@ def test_huge_powers_end_at_once(table, text):
 
 
 WRONG = [
+    ("edu == 3", "no level"), ("edu < 'tall'", "use one of its levels"),
+    ("d == '2020-13-01'", "YYYY-MM-DD"), ("missing(MSP, 'q')", "no missing code 'q'"),
     ("incom > 1", "did you mean 'income'?"), ("NA == 1", "missing(x)"),
     ("MSP == 'secret'", "has no level or missing code 'secret'"), ("edu < 3", "variable 'edu'"),
     ("`Jul.93` < 'school'", "declare it as ordered"),

@@ -102,14 +102,14 @@ def test_single_quotes_are_read_and_written(tmp_path):
 @pytest.mark.parametrize(
     "rows",
     [
-        ROWS,
+        ROWS, [row[:1] for row in ROWS], [row[1:3] for row in ROWS],
         [["NA", *ROWS[0][1:3], "NA"], *ROWS],
         [[f"P-{i:03d}", f"2020-01-{i % 28 + 1:02d}"] for i in range(60)],
         [["41.5", "N"], *[[f"{i % 7 / 10:.2f}", "ab"[i % 2]] for i in range(60)]],
         [["ann.n@firm.ch", "N"], *[[f"p{i}@firm.ch", "ab"[i % 2]] for i in range(60)]],
     ],
-    ids=["mixed", "missing", "codes and dates", "decimals", "e-mails"],
-)
+    ids=["mixed", "a number", "words", "missing", "codes and dates", "decimals", "e-mails"],
+)  # fmt: skip
 def test_a_first_person_is_no_row_of_names(tmp_path, rows):
     path = tmp_path / "x.csv"
     path.write_bytes(_text(rows=[["SECRET" if c == "N" else c for c in row] for row in rows]))
@@ -124,12 +124,7 @@ def test_a_first_person_is_no_row_of_names(tmp_path, rows):
 
 
 @pytest.mark.parametrize(
-    "names",
-    [
-        ["id", "1993", "1994", "1996"],
-        ["", "X1", "X2", "X3"],
-        ["N", "", "m", "x"],
-    ],
+    "names", [["id", "1993", "1994", "1996"], ["", "X1", "X2", "X3"], ["N", "", "m", "x"]]
 )
 def test_numbers_may_be_names(names):
     below = [[str(i), str(i * 40), str(i % 7), str(i * 60)] for i in range(1, 60)]

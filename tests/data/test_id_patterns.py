@@ -24,6 +24,10 @@ def _numbers(digits: int, n: int = 300) -> list[str]:
 
 
 IDS = {
+    "iban": ([f"DE0000{t}" for t in _numbers(15)], r"DE0000\d{15}"),
+    "telephone": ([f"+49 30 {t}" for t in _numbers(7)], r"\+49 30 \d{7}"),
+    "zeros": (_numbers(7), r"\d{7}"),
+    "code": ([f"P{t}" for t in _numbers(5)], r"P\d{5}"),
     "ssn": ([f"{t[:3]}-{t[3:5]}-{t[5:]}" for t in _numbers(9)], r"\d{3}-\d\d-\d{4}"),
     "mixed iban": ([f"{'DEATFR'[k % 3 * 2:][:2]}{t}" for k, t in enumerate(_numbers(15))],
                    r"[A-Z]{2}\d{15}"),

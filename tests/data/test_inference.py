@@ -36,6 +36,17 @@ def _one(folder: Path, values: Sequence[object], name: str = "x", **said: object
 
 GUESSES = [
     (range(25), Kind.NUMERIC, (), 0),
+    ([f"2020-01-07T10:{i:02d}:00Z" for i in range(N)], Kind.DATE, (), None),
+    (["31.12.2019 10:00", "01.01.2020 10:59"], Kind.DATE, (), None),
+    (["1/13/2019 9:05", "12/2/2020 23:59"], Kind.DATE, (), None),
+    (["secondary", "Primary", "tertiary"], Kind.ORDERED, (), None),
+    (["Mar", "Jan", "Dec"], Kind.ORDERED, (), None),
+    (["zeer laag", "laag", "hoog"], Kind.ORDERED, (), None),
+    (["wysoki", "niski", "średni"], Kind.ORDERED, (), None),
+    (["Mi", "Mo", "So"], Kind.ORDERED, (), None),
+    (["L", "XL", "S"], Kind.ORDERED, (), None),
+    ([*range(20), -1, -2], Kind.NUMERIC, (), 0),
+    ([*range(20), "NA", ".", "null"], Kind.NUMERIC, (".", "NA", "null"), 0),
     ([1, 2, 3], Kind.CATEGORICAL, (), None),
     ([1, 2, "N"], Kind.CATEGORICAL, ("N",), None),
     ([*range(20), "N", ""], Kind.NUMERIC, ("", "N"), 0),
@@ -262,11 +273,6 @@ WRONG = [
 def test_problems(tmp_path, values, said, message):
     with pytest.raises(DataError, match=message):
         _one(tmp_path, values, **said)
-    with pytest.raises(DataError) as caught:
-        _one(tmp_path, values, every_row=True, **said)
-    told = str(caught.value)  # no advice to leave cells blank, or to drop what every row needs
-    assert "drop it" not in told
-    assert "declare it under `missing`" not in told
 
 
 def test_notes(tmp_path):
@@ -309,3 +315,22 @@ def test_large_numbers_of_few_rows_are_amounts_and_no_codes():
     assert {kinds["grade"], kinds["answer"]} <= {Kind.CATEGORICAL, Kind.ORDERED}
     made = Synthesizer(seed=1).fit(frame[["bonus", "grade"]]).generate()[0]
     assert 98_765 not in made["bonus"].tolist()
+
+
+IN_EVERY_ROW = [
+    (["", ""], {}, "name another column"),
+    ([*range(30), "refused"], {}, "correct these cells.*`kind: ordered`"),
+    ([*range(30), "x"], {"kind": Kind.NUMERIC}, "correct these cells"),
+    ([*range(30), "inf"], {}, "correct these cells"),
+    (["2019-01-01", "x"], {"date_format": "%Y-%m-%d"}, "correct these cells"),
+    (["a", "b", "c"], {"levels": ("a", "b")}, "add them to `levels`, or correct"),
+    (["a", "b"], {"kind": Kind.ORDERED}, "declare `levels` in order"),
+]
+
+
+@pytest.mark.parametrize(("values", "said", "words"), IN_EVERY_ROW)
+def test_advice_where_every_row_needs_a_value(tmp_path, values, said, words):
+    with pytest.raises(DataError, match=words) as caught:
+        _one(tmp_path, values, every_row=True, **said)
+    assert "missing" not in str(caught.value)
+    assert "drop it" not in str(caught.value)

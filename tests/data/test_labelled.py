@@ -158,9 +158,9 @@ MEASURES = {"nominal": Kind.CATEGORICAL, "ordinal": Kind.ORDERED, "scale": Kind.
 
 
 @pytest.mark.parametrize(("measure", "kind"), MEASURES.items())
-@pytest.mark.parametrize("values", [[1.0, 2.0, 3.0, 4.0, 10.0]])
+@pytest.mark.parametrize("values", [[1.0, 2.0, 3.0, 10.0], [float(x) for x in range(40)]])
 def test_the_level_of_measurement_decides_the_kind(tmp_path, measure, kind, values):
-    frame = pd.DataFrame({"x": values * 16})
+    frame = pd.DataFrame({"x": values * (80 // len(values))})
     path = tmp_path / "x.sav"
     pyreadstat.write_sav(frame, path, variable_measure={"x": measure})
     inferred = infer(read_path(path))[0]
@@ -314,3 +314,12 @@ def test_a_declared_number_of_rows_fills_no_memory(tmp_path, name):
     (tmp_path / name).write_bytes(data)
     with pytest.raises(DataError, match=f"{name}: .*(unpack to more than|cut short)"):
         read_path(tmp_path / name)
+
+
+@pytest.mark.parametrize("form", ["sav", "dta"])
+def test_free_text_is_doubted_whatever_the_program(tmp_path, form):
+    frame = pd.DataFrame({"x": [f"Person {i} said so" for i in range(40)], "y": [1.0, 2.0] * 20})
+    getattr(pyreadstat, f"write_{form}")(frame, str(tmp_path / f"x.{form}"))
+    (found, _) = infer(read_path(tmp_path / f"x.{form}"))
+    assert found.variable.kind is Kind.ID
+    assert "drop it if it is free text" in found.doubt

@@ -115,6 +115,8 @@ def test_the_width_of_texts_stays_where_the_drawn_ones_are_shorter(tmp_path):
 def test_stata_to_stata_keeps_labels_letters_and_formats(tmp_path):
     declared = {"text": Declaration(kind=Kind.CATEGORICAL)}
     target = written(HAVEN / "made.dta", tmp_path / "out.dta", "dta", declared)
+    again = written(HAVEN / "made.dta", tmp_path / "again.dta", "dta", declared)
+    assert again.read_bytes() == target.read_bytes()
     (cells, about), (copied, copy) = read(HAVEN / "made.dta"), read(target)
     assert copied == cells  # letters, nothing, a text of 3,000 characters, dates and times
     kept = {"column_names", "column_names_to_labels", "variable_value_labels",

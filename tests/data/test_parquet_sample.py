@@ -44,7 +44,7 @@ def _write(frame: pd.DataFrame, path: Path, parts: int, group: int = 700) -> Pat
     return path
 
 
-@pytest.mark.parametrize("kind", [int, str])
+@pytest.mark.parametrize("kind", [int, str, float])
 def test_all_rows_of_a_person_are_sampled_or_none_whatever_their_order(tmp_path, kind, monkeypatch):
     monkeypatch.setattr(partitions, "BATCH_ROWS", 512)
     monkeypatch.setattr(partitions, "_MANY", 100)  # repeated hashes are dropped on the way
@@ -186,3 +186,11 @@ def test_what_numbers_all_rows_is_seen_in_a_sample(tmp_path):
     )
     raw, whole = read_sample(_write(frame, tmp_path / "a", 2), 1_000)
     assert numberings(raw, whole) == ["case"]
+
+
+def test_a_row_without_a_person_is_kept_to_be_refused(tmp_path):
+    frame = _panel()
+    frame["id"] = frame["id"].astype("Int64")
+    frame.loc[7, "id"] = None
+    raw, _ = read_sample(_write(frame, tmp_path / "a", 1), 1_000, "id")
+    assert raw.arrow["id"].null_count == 1

@@ -11,6 +11,7 @@ from synthesizer.data.errors import ConfigError
 from synthesizer.data.rare_levels import RareLevels, without_words
 from synthesizer.data.table import Column as TableColumn
 from synthesizer.data.table import Kind, Table, Variable
+from synthesizer.jobs.starter import write_starter
 from tests.end_to_end.commands import persons_frame, write_yaml
 from tests.tables import coded, numeric, values_of
 
@@ -130,6 +131,8 @@ def test_an_identifier_that_repeats_names_both_cures(tmp_path):
         assert word in str(caught.value)
     assert not (tmp_path / "out").exists()
     run(path, overrides={"household": {"id": "hhid"}, "rare": {"to": "missing"}})
+    text = {"directory": "text", "format": "csv"}
+    run(path, overrides={"rare": {"to": "other"}, "output": text, "drop": ["hhid"]})
     for word, job in (("9", 9.0), ("missing", None), ("other", None)):
         rare = {"rare": {"to": word}, "output": {"directory": word}, "drop": ["hhid"]}
         made = run(path, overrides=rare)
@@ -201,3 +204,29 @@ def test_python_warns_of_what_it_leaves_out_and_of_levels_of_few():
     with pytest.warns(UserWarning, match="left out"):
         kept = Synthesizer(seed=1, checks=False, variables=public).fit(frame).generate()[0]
     assert kept["street"].nunique() > 30
+
+
+def test_whole_numbers_of_a_frame_whose_rare_levels_are_blanked_are_floats():
+    """As pandas holds whole numbers beside blanks."""
+    rng = np.random.default_rng(1)
+    codes = np.append(rng.integers(10, 20, 380), np.arange(100, 220)) * 1000 + 7
+    frame = pd.DataFrame({"area_code": codes, "sex": rng.choice(["f", "m"], 500)})
+    fitted = Synthesizer(seed=1, variables={"area_code": {"kind": "categorical"}})
+    with pytest.warns(UserWarning, match="'area_code' of fewer than 5"):
+        fitted.fit(frame)
+    (made,) = fitted.generate()
+    assert made["area_code"].dtype == np.float64
+    assert 0.15 < made["area_code"].isna().mean() < 0.35
+    assert set(made["area_code"].dropna()) <= set(codes[:380])
+
+
+def test_a_starter_groups_levels_of_texts_and_says_so(tmp_path):
+    frame = persons_frame(120).assign(street=[f"s{i % 60}" for i in range(120)])
+    frame.loc[:2, "region"] = "pole"
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    starter = write_starter(tmp_path / "data.csv", tmp_path / "run.yaml", overwrite=False)
+    assert "public: true" in starter.looks["street"]
+    result = run(tmp_path / "run.yaml", overrides={"m": 1, "checks": False})
+    made = pd.read_csv(result.datasets[0])
+    assert "pole" not in set(made["region"])
+    assert set(made["street"]) == {"other"}

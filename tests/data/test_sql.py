@@ -38,6 +38,7 @@ def test_one_statement_that_reads(file, query):
 
 
 WRITES = [
+    "select '--'; drop table people", "attach 'other.db' as other",
     "drop table people", "select 1; drop table people", "select 1 /* ; */ ; delete from people",
     "select '\\''; drop table people -- '", "with p as (select 1) delete from people",
     "-- select\ninsert into people values ('b', 5)", "select * into copy from people",

@@ -60,6 +60,7 @@ def test_it_has_a_row_a_person_and_year_and_29_variables(table, frame):
     assert set(frame["year"]) == set(range(1988, 2012))
     sizes = frame["agency"].astype(str).value_counts(normalize=True)
     assert 0.08 < sizes.iloc[0] < 0.18
+    assert sizes.iloc[:20].sum() > 0.4
     assert (sizes < 0.001).sum() > 100
     same = frame["race"].astype(str) == frame["race_bridge"].astype(str)
     assert same[frame["year"] < p.BRIDGE_SINCE].all()
@@ -304,3 +305,5 @@ def test_women_are_paid_as_documented(sample):
     white = sample[sample["race"] == "White"]
     found = coefficients(white, {"women": (white["sex"] == "F").to_numpy(float)})
     assert abs(found["women"] - COEFFICIENT_OF_WOMEN) < 0.01
+    for gap in p.GAPS:  # those that are injected are near those documented
+        assert abs((gap.first + gap.last) / 2 - COEFFICIENTS[gap.sex][gap.race]) < 0.01
