@@ -24,8 +24,8 @@ from synthesizer.data.files import check_file, new_files, sha256, write_text
 from synthesizer.data.options import MAX_GROUPS
 from synthesizer.data.panel.households import MemberView
 from synthesizer.data.panel.view import seen_names
-from synthesizer.data.progress import Listener, silent
 from synthesizer.data.sources import RawTable, csv_bytes, read_path
+from synthesizer.data.workers import Listener, silent
 from synthesizer.jobs.check_frames import (
     lacking_names,
     risk_of,

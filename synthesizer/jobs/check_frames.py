@@ -32,10 +32,9 @@ from synthesizer.data.pairs import (
     written_otherwise,
 )
 from synthesizer.data.panel.households import follows
-from synthesizer.data.progress import Listener, counted, silent
 from synthesizer.data.randomness import AnySeed, Seed, seeded
 from synthesizer.data.table import Kind, Table
-from synthesizer.data.workers import worker_problems
+from synthesizer.data.workers import Listener, counted, silent, worker_problems
 from synthesizer.measures.checks import Checks
 from synthesizer.measures.results import CheckResults, RiskResult
 from synthesizer.measures.risk.attribute import check_exclusions

@@ -36,8 +36,8 @@ from synthesizer.data.files import (
     write_text,
     written_paths,
 )
-from synthesizer.data.progress import Listener, silent
 from synthesizer.data.randomness import NO_SECRET, Seed
+from synthesizer.data.workers import Listener, silent
 from synthesizer.engine.registry import Registry
 from synthesizer.jobs.compare import (
     are_of_one_size,

@@ -25,11 +25,10 @@ from synthesizer.data.guessing import Declaration, Declared, declarations_of
 from synthesizer.data.layout import Layout
 from synthesizer.data.packed import CSV_SUFFIXES
 from synthesizer.data.pairs import Data, as_table, check_keys, column_names
-from synthesizer.data.progress import Advance, Listener, silent
 from synthesizer.data.randomness import AnySeed, Seed
 from synthesizer.data.sources import RawTable, from_frame
 from synthesizer.data.table import Kind, Table
-from synthesizer.data.workers import worker_problems
+from synthesizer.data.workers import Advance, Listener, silent, worker_problems
 from synthesizer.data.writing import Format, to_frame, write
 from synthesizer.engine.genetic.coding import coding_problems
 from synthesizer.engine.genetic.evolution import Outcome

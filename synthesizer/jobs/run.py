@@ -18,9 +18,9 @@ from synthesizer.data.displayed import Displayed
 from synthesizer.data.errors import ConfigError, ModelError, OutputError, SynthesizerError, plural
 from synthesizer.data.evolved import Evolution, EvolvedDataset, FrontierFile, Generation
 from synthesizer.data.files import check_file, new_directory, new_file, write_text
-from synthesizer.data.progress import Listener, Phases, silent
 from synthesizer.data.randomness import AnySeed, Seed
 from synthesizer.data.table import Table
+from synthesizer.data.workers import Listener, Phases, silent
 from synthesizer.engine.chain import FittedChain
 from synthesizer.engine.registry import Registry
 from synthesizer.engine.source import Evolved, Source

@@ -26,7 +26,6 @@ from synthesizer.data.panel.forms import WideForm, wide_columns
 from synthesizer.data.panel.households import TAKEN
 from synthesizer.data.panel.moments import are_numbers, natural_order
 from synthesizer.data.parquet_sample import Whole, read_at_most
-from synthesizer.data.progress import Listener, Phases, silent
 from synthesizer.data.randomness import fresh_seed
 from synthesizer.data.rare_levels import RareLevels
 from synthesizer.data.relations import Relation, codes_among_numbers, find_relations
@@ -34,6 +33,7 @@ from synthesizer.data.roles import REPEATS, Roles, roles_of
 from synthesizer.data.sources import RawTable, csv_bytes, read_sql, without_password
 from synthesizer.data.spreadsheets import formula_cells
 from synthesizer.data.table import Kind, Table, Variable
+from synthesizer.data.workers import Listener, Phases, silent
 from synthesizer.data.writing import suffix
 from synthesizer.engine.structural_zeros import QUICK_WORK, ZeroCells, structural_zeros
 from synthesizer.jobs.starter_hints import (

@@ -34,11 +34,11 @@ from synthesizer.data.layout import Layout
 from synthesizer.data.missing_codes import guessed_codes
 from synthesizer.data.options import nearest
 from synthesizer.data.panel.arrangement import Arrangement
-from synthesizer.data.progress import Phases
 from synthesizer.data.randomness import AnySeed, Seed
 from synthesizer.data.relations import find_relations
 from synthesizer.data.sources import RawTable, from_frame
 from synthesizer.data.table import Kind, Schema, Table
+from synthesizer.data.workers import Phases
 from synthesizer.data.writing import to_frame
 from synthesizer.engine.chain import FittedChain
 from synthesizer.engine.registry import Registry

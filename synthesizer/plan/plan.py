@@ -27,11 +27,17 @@ from synthesizer.data.panel.households import TAKEN, MemberView
 from synthesizer.data.panel.panel_table import PanelTable, as_panel
 from synthesizer.data.panel.view import PersonView, seen_names
 from synthesizer.data.parquet_sample import Whole
-from synthesizer.data.progress import Advance, Listener, Phases, silent
 from synthesizer.data.randomness import Seed
 from synthesizer.data.sources import without_password
 from synthesizer.data.table import Column, Kind, Table
-from synthesizer.data.workers import cluster_problems, worker_problems
+from synthesizer.data.workers import (
+    Advance,
+    Listener,
+    Phases,
+    cluster_problems,
+    silent,
+    worker_problems,
+)
 from synthesizer.engine.chain import ChainSpec, FittedChain, KeptFits
 from synthesizer.engine.drawing import split_strata, whole_number_problems
 from synthesizer.engine.extending import Given, fit_extension, until
