@@ -24,7 +24,7 @@ from synthesizer.data.guessing import Declaration, Inferred, infer
 from synthesizer.data.packed import ARROW_SUFFIXES, JSON_SUFFIXES, PACKED
 from synthesizer.data.panel.forms import WideForm, wide_columns
 from synthesizer.data.panel.households import TAKEN
-from synthesizer.data.panel.moments import are_numbers, natural_order
+from synthesizer.data.panel.panel_table import are_numbers, natural_order
 from synthesizer.data.parquet_sample import Whole, read_at_most
 from synthesizer.data.randomness import fresh_seed
 from synthesizer.data.rare_levels import RareLevels

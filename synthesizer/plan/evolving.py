@@ -12,7 +12,7 @@ from synthesizer.config.reading import load_config
 from synthesizer.data.encoding import encode_like
 from synthesizer.data.errors import DataError, Problems, plural
 from synthesizer.data.guessing import Declaration
-from synthesizer.data.panel.moments import are_numbers
+from synthesizer.data.panel.panel_table import are_numbers
 from synthesizer.data.randomness import Seed
 from synthesizer.data.sources import RawTable, read_path
 from synthesizer.data.table import Kind, Schema, Table
