@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from pydantic import ValidationError
 
-from synthesizer.data.boundary import public
 from synthesizer.data.codes import ColumnCoder, Groups, JointCoder
 from synthesizer.data.errors import (
     DataError,
@@ -21,7 +20,7 @@ from synthesizer.data.errors import (
     plural,
 )
 from synthesizer.data.guessing import Declaration, Declared, declarations_of
-from synthesizer.data.options import sentences
+from synthesizer.data.options import public, sentences
 from synthesizer.data.pairs import (
     Data,
     as_table,

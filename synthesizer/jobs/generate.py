@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from synthesizer.data.after import NOT_DROPPED
-from synthesizer.data.boundary import public
 from synthesizer.data.errors import ConfigError, Problems
 from synthesizer.data.files import check_output, new_directory
+from synthesizer.data.options import public
 from synthesizer.data.randomness import AnySeed, Seed
 from synthesizer.data.workers import Listener, Phases, silent, worker_problems
 from synthesizer.engine.saved import SavedModel

@@ -17,12 +17,12 @@ import numpy as np
 import pandas as pd
 
 from synthesizer.config.reading import load_config, read_chain_config
-from synthesizer.data.boundary import public
 from synthesizer.data.displayed import Displayed
 from synthesizer.data.errors import ConfigError, DataError, OutputError, Problems, did_you_mean
 from synthesizer.data.files import new_files, write_text
 from synthesizer.data.guessing import Declaration, Declared, declarations_of
 from synthesizer.data.layout import Layout
+from synthesizer.data.options import public
 from synthesizer.data.packed import CSV_SUFFIXES
 from synthesizer.data.pairs import Data, as_table, check_keys, column_names
 from synthesizer.data.randomness import AnySeed, Seed

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from synthesizer.config.reading import AnyForm
 from synthesizer.data.after import NOT_DROPPED
-from synthesizer.data.boundary import public
 from synthesizer.data.displayed import Displayed
 from synthesizer.data.errors import ConfigError, ModelError, OutputError, SynthesizerError, plural
 from synthesizer.data.evolved import Evolution, EvolvedDataset, FrontierFile, Generation
 from synthesizer.data.files import check_file, new_directory, new_file, write_text
+from synthesizer.data.options import public
 from synthesizer.data.randomness import AnySeed, Seed
 from synthesizer.data.table import Table
 from synthesizer.data.workers import Listener, Phases, silent

@@ -47,8 +47,8 @@ import numpy.typing as npt
 import scipy
 from pydantic import BeforeValidator, Field, PlainSerializer
 
-from synthesizer.data.boundary import public
 from synthesizer.data.errors import DataError
+from synthesizer.data.options import public
 from synthesizer.data.table import BoolArray, FloatArray
 from synthesizer.measures.figure import Result, Row, column
 
