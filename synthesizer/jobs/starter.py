@@ -17,7 +17,7 @@ from synthesizer.config.keys import HouseholdConfig, PanelConfig, SqlConfig
 from synthesizer.config.reading import read_chain_config, read_config
 from synthesizer.data.csv_text import FoundEncoding, find_encoding
 from synthesizer.data.dialects import COMMON_FORM, FileOptions
-from synthesizer.data.encoding import RARE, encode_inferred
+from synthesizer.data.encoding import RARE, RareLevels, encode_inferred
 from synthesizer.data.errors import ConfigError, did_you_mean, plural
 from synthesizer.data.files import check_file, write_texts
 from synthesizer.data.guessing import Declaration, Inferred, infer
@@ -27,7 +27,6 @@ from synthesizer.data.panel.households import TAKEN
 from synthesizer.data.panel.panel_table import are_numbers, natural_order
 from synthesizer.data.parquet_sample import Whole, read_at_most
 from synthesizer.data.randomness import fresh_seed
-from synthesizer.data.rare_levels import RareLevels
 from synthesizer.data.relations import Relation, codes_among_numbers, find_relations
 from synthesizer.data.roles import REPEATS, Roles, roles_of
 from synthesizer.data.sources import RawTable, csv_bytes, read_sql, without_password
